@@ -2,13 +2,13 @@ import { request } from 'node:http';
 
 /** Header fields that node:http adds by itself. */
 const ADDED = new Set(['date', 'connection', 'keep-alive', 'transfer-encoding']);
-/** Requests of a workload that are looked at for the mean length of its answers. */
+/** Requests of a workload that determine the mean length of its answers. */
 const SAMPLES = 200;
 /** Of the bodies of their answers. */
 const KEPT_BYTES = 64 * 1024 * 1024;
 
 /**
- * One answer: what the floor has to imitate.
+ * One answer, which the floor has to imitate.
  *
  * @returns {Promise<{ status: number, headers: string[], body: Buffer, bodyBytes: number, total: number }>} headers as in rawHeaders
  */
@@ -45,15 +45,15 @@ export function fieldOf({ headers }, name) {
   return at === -1 ? undefined : headers[at + 1];
 }
 
-/** Requests that are answered with 304, since they say what they have. */
+/** Requests with If-None-Match, which get 304. */
 export async function conditional(port, requests) {
   const etag = fieldOf(await answerOf(port, requests[0]), 'etag');
   return requests.map((each) => ({ ...each, headers: { ...each.headers, 'if-none-match': etag } }));
 }
 
 /**
- * The bytes of answers one after the other, as many as are asked for: what clients read costs them, and through them the
- * server, more where it is text in several scripts than where it is one letter again and again.
+ * The bytes of answers one after the other, up to the requested number. Varied text costs the clients, and through them the
+ * server, more than one repeated letter would.
  */
 function bytesOf(answers, byteLength) {
   const bytes = Buffer.alloc(byteLength);

@@ -88,7 +88,7 @@ const RULES = [
 const FROM = '2025-11-23';
 const TO = '2028-11-23';
 
-/** The least of five, of processor time. */
+/** The least processor time of five runs. */
 function leastMs(task) {
   let least = Number.POSITIVE_INFINITY;
   for (let round = 0; round < 5; round++) {

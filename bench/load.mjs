@@ -1,15 +1,15 @@
 /**
- * The load: autocannon in a process of its own. Messages: { requests, as } to be sent in turn, over all connections together,
+ * The load: autocannon in a separate process. Messages: { requests, as } to be sent in turn, over all connections together,
  * so that none is repeated before all were sent; { forget: true } forgets them all; { run: { as, port, amount, connections,
- * expect304 } } sends `amount` of them. It is a number and no duration: of what a duration cuts off, the server would have
- * done some.
+ * expect304 } } sends `amount` of them. It is a number instead of a duration, because the server would also work on requests that the end of a duration
+ * cuts off.
  */
 import { createHistogram } from 'node:perf_hooks';
 import autocannon from 'autocannon';
 
-/** Where latencies are told, in percent of all requests. */
+/** Percentiles of the reported latencies. */
 const PERCENTILES = [10, 25, 50, 75, 90, 95, 99, 99.9, 100];
-/** autocannon looks only so often whether all is done. */
+/** The interval at which autocannon checks whether all requests are done. */
 const SAMPLE_MS = 20;
 const TIMEOUT_SECONDS = 60;
 

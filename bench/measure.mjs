@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-/** The line that says what went wrong, of what a program wrote before it ended. */
+/** The line with the reason, from the last output of a program. */
 function reasonIn(complaint) {
   const lines = complaint.split('\n').filter((line) => line.trim() !== '');
   const line = lines.find((each) => /^\w*Error\b/.test(each)) ?? lines.at(-1);

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 
 /**
- * What a command line says. Prints the help and ends where it is asked for, or where an option is unknown.
+ * Reads a command line. Prints the help and ends if requested, or if an option is unknown.
  *
  * @template {import('node:util').ParseArgsConfig['options']} Options
  * @param {string} help all of its text

@@ -1,8 +1,8 @@
-/** How results lie in a file: with the rounds of each server as columns, so that they can be read, and compared line by line. */
+/** The form of results in a file: the rounds of each server as columns, readable and comparable line by line. */
 
 const DIGITS = 5;
 
-/** What git is asked about: whose changes could change what is measured, or how. */
+/** Paths whose changes could affect the measurement. */
 export const MEASURED = ['src', 'bench', 'package-lock.json', ':!bench/results', ':!bench/report'];
 
 /** As JSON; arrays of numbers are one line each. */

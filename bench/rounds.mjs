@@ -1,6 +1,6 @@
 /**
- * Servers measured against each other: each is warmed up by the same rule, then in every round each of them is asked once, so
- * that what else happens on the machine happens to all of them.
+ * Measures servers against each other. Each is warmed up by the same rule. Then every round has each server once, so
+ * other work on the machine affects all of them.
  */
 
 /** Until the rate is known, requests are multiplied by at most this. */
@@ -87,7 +87,7 @@ export async function interleave(load, contestants, settings) {
     all.push({ contestant, amount, warmUpSlices: slices, rounds: [] });
   }
   for (let round = 0; round < settings.rounds; round++) {
-    // There and back again: what grows or falls steadily favours nobody.
+    // Forward and backward order, so that a steady trend favours none of them.
     const order = round % 2 === 0 ? all : all.toReversed();
     for (const { contestant, amount, rounds } of order) rounds.push(await runOnce(load, contestant, amount));
   }

@@ -1,4 +1,4 @@
-/** Rows: what a run found, each a figure with its spread and what it may be at most. */
+/** Rows: the results of a run, each a figure with its spread and its target. */
 import { PEERS } from './peers/peers.mjs';
 import { median, spreadOf } from './statistics.mjs';
 import { WORKLOADS } from './workloads.mjs';
@@ -27,7 +27,7 @@ export const ROW_NAMES = {
  * @param {{ group: string, name: string, set: string, unit: string, target: number | null, isLeast?: boolean }} about `isLeast`:
  *   the target is what it shall be at least, not at most
  * @param {number[]} values one for each round
- * @param {object} [detail] what else is told
+ * @param {object} [detail] further facts to show
  */
 export function rowOf(about, values, detail = {}) {
   return { isLeast: false, ...about, ...spreadOf(values), values, detail };
@@ -75,7 +75,7 @@ export function expectedRows({ peers }) {
   return rows;
 }
 
-/** Those expected rows that are not there. */
+/** The missing ones of the expected rows. */
 export function missingRows(rows, options) {
   return expectedRows(options).filter(
     (wanted) =>
@@ -85,13 +85,13 @@ export function missingRows(rows, options) {
   );
 }
 
-/** Whether the median is on the good side; null where there is no target. */
+/** Whether the median meets the target; null if there is no target. */
 export function isMet({ median: found, target, isLeast }) {
   if (target === null) return null;
   return isLeast ? found >= target : found <= target;
 }
 
-/** With as many digits as mean something. */
+/** Rounds to the significant digits. */
 export function figure(value) {
   const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
   return value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits });
@@ -99,7 +99,7 @@ export function figure(value) {
 
 const labelled = (name, set) => `${name} (${set})`.padEnd(62);
 
-/** The line in the place of a row that cannot be measured here. */
+/** The line instead of a row that cannot be measured here. */
 export function tellWithout(name, set, reason) {
   return `${labelled(name, set)}; no figure: ${reason}`;
 }
@@ -108,7 +108,7 @@ export function tellWithout(name, set, reason) {
  * A row in one line, for the console.
  *
  * @param {object} row
- * @param {{ isJudged: boolean }} options whether its target is told, and whether it is met: not for quick runs
+ * @param {{ isJudged: boolean }} options whether the target and the verdict are shown, which quick runs do not do
  */
 export function tell(row, { isJudged }) {
   const { group, name, set, unit, target, isLeast, detail } = row;

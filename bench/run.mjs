@@ -71,7 +71,7 @@ ${ruleOf(warmUp)}; where sizes of sets are compared, ${ruleOf(warmUpOfSizes)}.
 Figures are medians, then the middle half and the whole of all rounds. Events: ${sets.join(', ')}.`;
 }
 
-/** What a run ends with. A quick one tells figures only: they are too few to judge by. */
+/** The end of a run. A quick run gives only figures, which are too few for a verdict. */
 function summary({ settings: { quick }, rows }, durationSeconds) {
   const about = `${rows.length} ${rows.length === 1 ? 'row' : 'rows'} in ${durationSeconds} s`;
   if (quick) return `${about}; a quick run shows that everything works, its figures are not to be judged`;

@@ -11,7 +11,7 @@ import { median } from './statistics.mjs';
 
 export const SECRET = 'a secret for the bench, of 32 bytes or more';
 
-/** One run of the bench: its processes, its sets, and what it has found. */
+/** One run of the bench: its processes, its sets, and its results. */
 export class Session {
   #folder = mkdtempSync(join(tmpdir(), 'lectern-bench-'));
   #load = Program.start('./load.mjs');
@@ -24,7 +24,7 @@ export class Session {
   measurements = [];
 
   constructor(settings) {
-    // At an interrupt, too, nothing is left behind; what was started ends with this process.
+    // An interrupt leaves nothing behind either: started processes end with this one.
     process.once('exit', () => rmSync(this.#folder, { recursive: true, force: true }));
     for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
     this.settings = settings;
@@ -69,7 +69,7 @@ export class Session {
     return this.start('./servers/lectern.mjs', source, SECRET, ...options);
   }
 
-  /** @returns the service of the checkout to compare with; null where none is */
+  /** @returns the service of the checkout to compare with; null if there is none */
   startBefore(source) {
     const { before } = this.settings;
     if (before === null) return null;
@@ -121,7 +121,7 @@ export class Session {
     return new Map(servers.map(({ name, rounds }) => [name, rounds]));
   }
 
-  /** So that somebody who watches sees something: rows come when all launches are over. */
+  /** Shows progress, because rows appear only after all launches. */
   #tellLaunch({ name, set }, servers) {
     const costs = servers.map(
       ({ name, rounds }) => `${name} ${figure(median(rounds.map(({ cpuMicros }) => cpuMicros)))} µs`,
@@ -148,7 +148,7 @@ export class Session {
   }
 
   /**
-   * Runs what starts its own processes, and stops them, as often as is asked for.
+   * Repeats a run that starts and stops its own processes, for each launch.
    *
    * @param {(launch: number) => Promise<void>} run is given the number of the launch, from 1 on
    */

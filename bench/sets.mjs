@@ -10,15 +10,15 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const REAL = 'rpi-fall-2024';
 const REAL_FILE = join(process.env.LECTERN_DATA ?? join(ROOT, '..', 'shared', 'data'), `${REAL}.ndjson.gz`);
 
-/** What is said where the real one is needed and not there. */
+/** The message if the real timetable is needed but missing. */
 export const WITHOUT_REAL =
   `${REAL_FILE} is not there. It is the timetable of Rensselaer Polytechnic Institute, fall 2024, as github.com/YACS-RCOS/yacs.n ` +
   'has it, and no part of the project: put it there, or name its folder with LECTERN_DATA.';
 
-/** Generated ones in three sizes; one in which every event has a slot of its own; a real one. */
+/** Generated sets in three sizes; one in which every event has its own slot; a real one. */
 export const SETS = ['small', 'medium', 'large', 'distinct', REAL];
 
-/** Those that are there wherever the bench runs. */
+/** Sets that are available on every machine. */
 export const GENERATED_SETS = SETS.filter((name) => name !== REAL);
 
 /** The sets of events, made once each when they are first asked for. */

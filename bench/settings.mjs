@@ -2,24 +2,24 @@ import { parseArgs } from 'node:util';
 import { SETS } from './sets.mjs';
 
 const FULL = {
-  // Two processes of one program differ by a tenth, for as long as they live: no number of rounds makes up for that.
+  // Two processes of one program differ by a tenth for their whole life. No number of rounds compensates for this.
   launches: 3,
-  // Many short rounds: what disturbs one of them is no part of the median.
+  // Many short rounds: a disturbance of one round does not affect the median.
   rounds: 5,
   roundSeconds: 1,
   // By then most posting lists of 100,000 events have been laid out; slow servers are measured after the last slice anyway.
   warmUp: { sliceSeconds: 1, slicesMin: 3, slicesMax: 12, requestsMin: 60_000, differenceMax: 0.05 },
   // The caches of a million events are full after 200,000 requests, for which a slow machine takes a minute.
   warmUpOfSizes: { sliceSeconds: 1, slicesMin: 3, slicesMax: 60, requestsMin: 250_000, differenceMax: 0.05 },
-  // In turn for all servers: one that is asked the same again was asked 100,000 other things in between, which is more than any
-  // keeps but for its caches of what is asked often.
+  // Servers take turns: between two equal requests a server gets 100,000 others, which is more than any
+  // cache keeps, except caches of frequent queries.
   requests: 400_000,
   coldLoads: 5,
   settleSeconds: 12,
   events: { small: 10_000, medium: 100_000, large: 1_000_000, distinct: 100_000 },
 };
 
-/** Whether everything works: no figure of it means much. */
+/** Only shows that everything works; the figures mean little. */
 const QUICK = {
   launches: 2,
   rounds: 1,

@@ -44,7 +44,7 @@ export function feedOf(secret, subject, claimed, query) {
 const instant = (ms) => new Date(ms).toISOString();
 const path = (rest) => `/api/v1/schedule${rest}`;
 
-/** What can be asked of one set of events, at random. */
+/** Random queries on one set of events. */
 class Questions {
   #lists;
   #rooms;
@@ -86,13 +86,13 @@ class Questions {
     return { name, event: list[first], window: `startTime=${instant(startMs)}&endTime=${instant(endMs)}` };
   }
 
-  /** A window of so many days anywhere in the set. */
+  /** A window of the given number of days, anywhere in the set. */
   window(random, days) {
     const startMs = this.spanStartMs + Math.floor(random() * this.spanMs);
     return `startTime=${instant(startMs)}&endTime=${instant(startMs + days * DAY_MS)}`;
   }
 
-  /** A URL that is asked again and again. */
+  /** A URL that is requested repeatedly. */
   hot(random) {
     const { name, window } = this.filtered(random, 14);
     return { path: path(`?${name}&${window}`), headers: this.headers };
@@ -118,7 +118,7 @@ class Questions {
 }
 
 /**
- * Every workload: its name, what it may cost at most as a ratio to the floor, and its requests, of which `many` makes as many
+ * Every workload: its name, its target as a ratio to the floor, and its requests; `many` makes as many
  * as are wanted. `expect304`: the answer is that. `connections`: so many instead of the usual number.
  */
 export const WORKLOADS = [

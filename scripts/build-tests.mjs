@@ -1,5 +1,5 @@
 /**
- * Compiles test/ into .tests/, where each file lies as deep as in test/ and takes the project from its build instead of
+ * Compiles test/ into .tests/. Each file has the same depth as in test/ and imports the project from its build instead of
  * from src/: the tests try what is shipped, and none of their many processes compiles anything. Folders of many short
  * files become one program each, since starting one costs more than such a file does.
  */

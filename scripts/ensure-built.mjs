@@ -1,11 +1,11 @@
-/** dist/, built where it is not as src/ says. */
+/** Builds dist/ if it is older than src/. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-/** As old as the beginning of the last build that came to its end: scripts/clean.mjs and finish-build.mjs keep it. */
+/** Its time is the beginning of the last complete build; scripts/clean.mjs and finish-build.mjs maintain it. */
 const NOTE = join(ROOT, 'node_modules/.lectern-built');
 const MADE_FROM = [
   'src',
@@ -17,7 +17,7 @@ const MADE_FROM = [
   'scripts/worker-text.mjs',
 ];
 
-/** @returns {string | undefined} why dist/ has to be built; undefined where it is as src/ says */
+/** @returns {string | undefined} why dist/ has to be built; undefined if it is up to date */
 export function whyStale() {
   if (!existsSync(join(ROOT, 'dist/cli.js')) || !existsSync(NOTE)) return 'dist/ is not there, or not whole';
   const builtMs = statSync(NOTE).mtimeMs;
@@ -37,7 +37,7 @@ function newerIn(path, sinceMs) {
   return undefined;
 }
 
-/** @returns {boolean} whether it was built; the compiler says what is wrong */
+/** @returns {boolean} whether the build succeeded; the compiler prints its errors */
 export function build() {
   const { status } = spawnSync('npm', ['run', '--silent', 'build'], {
     cwd: ROOT,

@@ -6,7 +6,7 @@ import { bundleWorker } from './worker-text.mjs';
 
 const dist = fileURLToPath(new URL('../dist', import.meta.url));
 
-// The docs page's assets are copied into the package: whoever installs Lectern gets Swagger UI without
+// The docs page's assets are copied into the package: users of Lectern get Swagger UI without
 // installing swagger-ui-dist, which brings a dependency that reports installs.
 const require = createRequire(import.meta.url);
 const from = dirname(require.resolve('swagger-ui-dist/package.json'));
@@ -17,7 +17,7 @@ for (const file of ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png
 }
 chmodSync(join(dist, 'cli.js'), 0o755);
 
-/** Puts a module of one constant in the place of a compiled one, whose types stay as they are. */
+/** Replaces a compiled module by one with a single constant. Its types stay unchanged. */
 function fillIn(module, name, value) {
   writeFileSync(join(dist, module), `export const ${name} = ${JSON.stringify(value)};\n`);
   rmSync(join(dist, `${module}.map`));

@@ -1,4 +1,4 @@
-/** Where a figure comes from: when it was measured, of which commit, on which machine. For benchmarks and long tests alike. */
+/** The provenance of a figure: time, commit and machine. For benchmarks and long tests. */
 import { execFileSync } from 'node:child_process';
 import { cpus, loadavg, release, totalmem, type } from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -27,7 +27,7 @@ export function provenanceOf(paths, loadName) {
   };
 }
 
-/** What git says; nothing where there is no git, or no checkout. */
+/** The output of git; nothing without git or a checkout. */
 function git(...argv) {
   try {
     return execFileSync('git', argv, {

@@ -1,4 +1,4 @@
-/** The test files of the project, and what each is made of. */
+/** The test files of the project, and their modules. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,9 +15,9 @@ export function testFiles() {
 }
 
 /**
- * The test files that a name stands for.
+ * The test files that a name means.
  *
- * @param {string} name a part of a path; the whole path, or its end without `.test.ts`, stands for that file alone
+ * @param {string} name a part of a path; a whole path, or its end without `.test.ts`, means that file alone
  * @param {readonly string[]} files
  */
 export function matching(name, files) {
@@ -55,7 +55,7 @@ function importsOf(file) {
   });
 }
 
-/** A module with this chooses: src/ where it is run from source, dist/ where it is compiled. */
+/** A module with this text chooses src/ if it runs from source, and dist/ if it is compiled. */
 const CHOOSES = "import.meta.url.endsWith('.js')";
 
 /** Whether a test takes the project from dist/: one of the test's own files names it. */

@@ -1,10 +1,10 @@
-/** Tells what tests do, without control codes: a line for each file or test as it ends, at the end what failed, and the counts. */
+/** Reports tests without control codes: a line for each finished file or test, then the failures and the counts. */
 import { Parser } from 'tap-parser';
 
-/** A difference of two large values is cut: its beginning tells most. */
+/** Differences of large values are cut, because their beginning is most useful. */
 const DETAIL_LINES_MAX = 40;
 
-/** What a run of tests came to. */
+/** The outcome of a run of tests. */
 export class Report {
   #write;
   #failures = [];
@@ -40,16 +40,16 @@ export class Report {
     this.#files += file === undefined ? count : 1;
     const subject = file ?? 'tap';
     if (count === 0) this.fail(subject, 'no test ran');
-    // A plan that does not hold, or output that ends in the middle.
+    // A wrong plan, or incomplete output.
     else if (!ok && total.failed === 0) this.fail(subject, failures[0]?.tapError ?? 'its output is broken');
   }
 
-  /** Adds a failure that TAP does not tell. */
+  /** Adds a failure that TAP does not report. */
   fail(file, name) {
     this.#failures.push({ path: [file, name], details: [] });
   }
 
-  /** Prints what failed, what was not run, and in the last line the counts. */
+  /** Prints the failures, the skipped tests, and the counts in the last line. */
   finish() {
     if (this.#notRun.length > 0) this.#write('\nNot run here:\n');
     for (const { path, reason } of this.#notRun) this.#write(`  ${path[0]}: ${reason}\n`);
@@ -68,7 +68,7 @@ export class Report {
   }
 
   /**
-   * @param {boolean} isTold whether each result is told as it comes
+   * @param {boolean} isTold whether each result is printed as it comes
    * @returns {{ passed: number, failed: number }} filled while the parser reads
    */
   #follow(parser, path, isTold) {
@@ -82,7 +82,7 @@ export class Report {
       const counts = group ?? { passed: 0, failed: 0 };
       const name = nameOf(result.name);
       if (result.skip) this.#notRun.push({ path: [...path, name], reason: reasonOf(result, name) });
-      // A group of which no part failed fails by itself: for its time, its plan, or the end of its process.
+      // If no part of a failed group failed, the cause is its time limit, its plan, or the end of its process.
       else if (!result.ok && !result.todo && counts.failed === 0) {
         const diag = result.diag ?? {};
         this.#failures.push({ path: [...path, name], at: diag.at?.fileName, details: detailsOf(diag) });
@@ -117,7 +117,7 @@ function nameOf(name) {
 
 const reasonOf = ({ skip }, name) => (typeof skip === 'string' && skip !== name ? `${name}: ${skip}` : name);
 
-/** Where it failed, and what was found instead of what. */
+/** The position of a failure, with the expected and the found value. */
 function detailsOf({ at, diff, found, wanted, error, stack, exitCode, signal, timeout, message }) {
   const lines = [];
   if (at?.fileName !== undefined) lines.push(`at ${at.fileName}:${at.lineNumber}`);

@@ -1,5 +1,5 @@
 /**
- * Runs tests again when what they are made of changes:
+ * Runs tests again when their modules change:
  *
  *     npm run test:watch                          the test files that import what has changed
  *     npm run test:watch -- <part of a path> …    these, at every change
@@ -46,7 +46,7 @@ if (missing !== undefined) {
   process.exit(2);
 }
 
-/** Runs what a change calls for; all that is named where nothing has changed yet. */
+/** Runs the tests affected by a change; at the start, all named tests. */
 async function run(changed) {
   if (names.length > 0) {
     await runFiles([...new Set(names.flatMap((name) => matching(name, testFiles())))], hasChanged);
@@ -67,7 +67,7 @@ for (;;) {
   const now = look();
   const changed = changes(seen, now);
   if (changed.length === 0) continue;
-  // Taken before the run: what changes while it goes on is the next change.
+  // Read before the run, so that changes during the run count as the next change.
   seen = now;
   await run(changed);
   process.stdout.write('\nWaiting for changes; Ctrl-C ends it.\n');

@@ -14,7 +14,7 @@ import { Report } from './test-report.mjs';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const TESTS = join(ROOT, '.tests');
 
-/** What starts many processes for its own sake, or takes long. */
+/** Tests that start many processes, or take long. */
 const SLOW = [
   'hard/',
   'package/',

@@ -3,15 +3,15 @@ import { join } from 'node:path';
 import { build } from 'esbuild';
 
 /**
- * Modules that threads never get to use, and what it finds in their place. Together they would be two thirds of
+ * Modules that threads never use, and their replacements. Together these modules would be two thirds of
  * the text.
  */
 const STAND_INS = {
-  // fast-json-stringify validates only what a schema leaves open (anyOf, if); the schema of an event leaves nothing open.
+  // fast-json-stringify validates only for alternatives in a schema (anyOf, if); the schema of an event has none.
   ajv: 'module.exports = class Ajv { constructor() { throw new Error("the schema needs a validator, which was left out of this bundle"); } };',
   'ajv-formats': 'module.exports = () => {};',
   'fast-uri': 'module.exports = {};',
-  // msgpackr goes without its native part where that cannot be loaded.
+  // msgpackr works without its native part if that cannot be loaded.
   'msgpackr-extract': 'throw new Error("native modules cannot be bundled");',
 };
 

@@ -204,7 +204,7 @@ export const INTERVALS_PER_TREE_MAX = 1024;
 export const INTERVAL_TREES_MAX = 256;
 /** Scans before a tree is built: 12 µs each against 8 µs from a tree that takes 2 ms to build. Counted in a byte. */
 export const INTERVAL_SCANS_MAX = 255;
-/** Requests of one connection under way. Browsers that pipelined had six. */
+/** Requests of one connection under way. Browsers with pipelining used six. */
 export const REQUESTS_IN_FLIGHT_MAX = 8;
 /** Further requests of a connection that wait: 128 × 3 KB. Clients that send more without reading are cut. */
 export const PIPELINED_WAITING_MAX = 128;

@@ -170,6 +170,7 @@ function logEvents(
       ...changes,
       ...unservedFields(summary),
       ...ambiguousTimes(summary),
+      ...(summary.expanded && { expanded: summary.expanded }),
     };
     log.info({ source, snapshot: id, origin, ...counts }, 'timetable published');
     warnOfFields(

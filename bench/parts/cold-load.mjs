@@ -1,4 +1,4 @@
-/** What a cold load costs, against a loop that only splits the lines and calls JSON.parse on each. */
+/** The cost of a cold load, compared with a loop that only splits the lines and calls JSON.parse. */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';

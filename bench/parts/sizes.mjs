@@ -1,4 +1,4 @@
-/** What the size of a set costs: the same questions, answered with as many events, on a small and on a large set. */
+/** The cost of the size of a set: the same queries with as many events in the answer, on a small and on a large set. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { answerOf, fieldOf } from '../answers.mjs';
 import { ROW_NAMES, rowOf, SECOND_ROW, workloadRow } from '../rows.mjs';
@@ -8,7 +8,7 @@ import { median } from '../statistics.mjs';
 import { WORKLOADS, workloadsOf } from '../workloads.mjs';
 
 const MIB = 1024 * 1024;
-/** What all caches together take by default. */
+/** The default size of all caches together. */
 const CACHE_BYTES_DEFAULT = 256 * MIB;
 /** Rows of a million events in each of five posting lists, and more. */
 const CACHE_MB_LARGE = 4096;
@@ -85,7 +85,7 @@ async function prepare(session, set) {
   return { set, as: set, source, server, floor, answer, detail, idle, allBytes };
 }
 
-/** What a server uses, once it has had nothing to do for a while. */
+/** The usage of a server after some idle time. */
 async function memoryOf(session, server) {
   await delay(session.settings.settleSeconds * 1000);
   const { rssBytes, heapUsedBytes, heapTotalBytes, externalBytes } = await server.program.ask(

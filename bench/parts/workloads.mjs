@@ -8,7 +8,7 @@ import { workloadsOf } from '../workloads.mjs';
 
 /** The name of the other checkout among those that are measured. */
 const BEFORE = 'before';
-/** Requests of each workload of which peers and Lectern have to give the same answers. */
+/** Requests of each workload for which the answers of peers and Lectern must be equal. */
 const CHECKED = 20;
 
 /**
@@ -35,11 +35,11 @@ export async function measureWorkloads(session, set, wanted, peers) {
   const isCompared = names.some((name) => PEER_WORKLOADS.includes(name));
   await session.launch(async (launch) => {
     const lectern = await session.startLectern(source);
-    // They are far from Lectern: one process of each is enough.
+    // Their costs differ much from Lectern's, so one process of each is enough.
     const isWithPeers = isCompared && launch === 1;
     const before = await session.startBefore(source);
     const others = isWithPeers ? await startPeers(session, lectern, peers, source, workloads) : [];
-    // There and back again, as with rounds: what was asked before shows in what is compiled how, and in the caches.
+    // Forward and backward order, as with rounds: earlier requests affect compiled code and caches.
     for (const each of launch % 2 === 0 ? found.toReversed() : found) {
       const compared = PEER_WORKLOADS.includes(each.workload.name) ? others : [];
       await measureWorkload(session, about, each, { lectern, before }, compared);
@@ -50,13 +50,13 @@ export async function measureWorkloads(session, set, wanted, peers) {
   for (const each of found) addRows(session, about, each);
 }
 
-/** What was found of one workload in all launches. */
+/** The results of one workload in all launches. */
 class Found {
   floor = [];
   lectern = [];
   /** Of the first launch: { name, rounds, lectern: the rounds of Lectern beside them }. */
   peers = [];
-  /** Rounds of the checkout to compare with, where there is one. */
+  /** Rounds of the checkout to compare with, if there is one. */
   before = [];
   detail = {};
 
@@ -65,7 +65,7 @@ class Found {
   }
 }
 
-/** Starts those that answer with events, and makes sure that they do as Lectern does. */
+/** Starts the peers that answer with events, and checks that their answers equal Lectern's. */
 async function startPeers(session, lectern, peers, source, workloads) {
   const others = [];
   for (const peer of peers) {

@@ -39,7 +39,7 @@ async function eventsAt(name, port, each) {
   return JSON.parse(body);
 }
 
-/** @returns what is different first, in words; undefined for equal answers. The order of an event's fields counts too. */
+/** @returns the first difference, in words; undefined for equal answers. The order of an event's fields counts too. */
 function difference(expected, actual) {
   if (!Array.isArray(actual)) return `no array but ${JSON.stringify(actual).slice(0, 300)}`;
   for (const [i, event] of expected.entries()) {
@@ -96,7 +96,7 @@ export async function checkPeers(lecternPort, peers, requests) {
   return { requests: requests.length, events };
 }
 
-/** Some of each workload that the peers are measured on. */
+/** Some requests of each workload of the peers. */
 function sampleOf(events, secret, count) {
   const workloads = workloadsOf(events, { secret, count, seed: 2 });
   return WORKLOADS.flatMap((wanted) => workloads.find(({ name }) => name === wanted).requests);
@@ -145,7 +145,7 @@ function bordersOf(events, secret, count) {
 }
 
 /**
- * A set of events of which every second has no length; `generate` makes none.
+ * A set in which every second event is zero-length; `generate` makes no such events.
  *
  * @param {boolean} withLong whether one lasts for half a year: some peers then search in another way
  */

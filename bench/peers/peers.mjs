@@ -18,7 +18,7 @@ class Peer {
     this.answers = answers;
     /** With more events it takes too long to be measured; null: it takes any number. */
     this.eventsMax = eventsMax;
-    /** Asked over so many; undefined: as many as the others. Each takes one request at least in a round. */
+    /** Number of connections; undefined: the usual number. Each gets at least one request in a round. */
     this.connections = connections;
     /** The only operating system on which it can be measured; undefined: any. */
     this.platform = platform;
@@ -30,12 +30,12 @@ class Peer {
     return this.platform === undefined || this.platform === process.platform;
   }
 
-  /** @returns whether it can be started here: all its packages are there in the versions of its package.json */
+  /** @returns whether it can be started here: all packages are installed in the versions of its package.json */
   installed() {
     if (!this.runsHere()) return false;
     const folder = join(HERE, this.folder);
     const manifest = join(folder, 'package.json');
-    // What has no packages of its own uses the project's.
+    // A peer without its own packages uses the project's.
     if (!existsSync(manifest)) return true;
     const { dependencies } = JSON.parse(readFileSync(manifest, 'utf8'));
     const areThere = Object.entries(dependencies).every(([name, version]) => {
@@ -45,7 +45,7 @@ class Peer {
     return areThere && this.built.every((file) => existsSync(join(folder, 'node_modules', file)));
   }
 
-  /** @returns {string | undefined} a sentence: why it cannot be started here, and what helps; undefined where it can */
+  /** @returns {string | undefined} why it cannot be started here, with the remedy, in a sentence; undefined if it can */
   absence() {
     if (this.installed()) return undefined;
     if (!this.runsHere()) return `${this.name} can be measured on ${this.platform} only.`;

@@ -1,5 +1,5 @@
 /**
- * What the peers have in common: the events, and what GET /api/v1/schedule is asked and answers. No packages are imported
+ * The common part of the peers: the events, and the parameters and answers of GET /api/v1/schedule. No packages are imported
  * here: each peer has its own.
  */
 import { readFileSync } from 'node:fs';
@@ -20,7 +20,7 @@ export const OUTPUT = [
   'groupId',
 ];
 
-/** The parameters of which each selects on the field of its name. */
+/** The parameters, each of which selects on the field of the same name. */
 export const FILTERS = ['roomId', 'lecturerId', 'studyGroup', 'courseId', 'type'];
 
 const IDENTIFIERS = new Set(['id', 'roomId', 'courseId', 'groupId', 'lecturerId']);
@@ -92,7 +92,7 @@ export function inOrder(a, b) {
   return a.startMs - b.startMs || a.endMs - b.endMs || (a.id < b.id ? -1 : 1);
 }
 
-/** @returns what an event matches when it has it: the value of each filter, in lower case where it is an identifier */
+/** @returns the value of each filter that matches the event; identifiers in lower case */
 export function filterValue(name, value) {
   return IDENTIFIERS.has(name) ? value.toLowerCase() : value;
 }

@@ -1,5 +1,5 @@
 /**
- * What a reload costs whoever is being served, and how soon a restart serves.
+ * The cost of a reload for clients, and the time until a restart serves.
  *
  *     npm run build && node bench/reload/run.mjs [--events 1000000] [--runs 3] [--only stall,warm,memory] [--json <file>]
  *

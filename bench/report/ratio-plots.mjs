@@ -171,7 +171,7 @@ export function sizePlot(results) {
   );
 }
 
-/** A cheap set is named below its mark, a dear one above it: between the two runs the line of the usual sets. */
+/** Labels of cheap sets are below their marks, labels of expensive ones above; the line of the usual sets runs between. */
 function setLabel({ set, median, q1, q3, target }, at, y) {
   const place = median > target ? y(q3) - 10 : y(q1) + 20;
   return text(at, place, SET_LABELS[set] ?? set, 'middle');

@@ -22,7 +22,7 @@ export function majorOf({ node }) {
  * The published results: one file for each major version of Node, the newest of it.
  *
  * @param {string} folder
- * @returns {object[]} by version; the first is told in full, of others there may be less
+ * @returns {object[]} by version; the first is shown in full; others may have less
  * @throws Error where one of them cannot be reported
  */
 export function readResults(folder) {

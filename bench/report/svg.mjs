@@ -57,7 +57,7 @@ export function line(x1, y1, x2, y2, className, more = {}) {
 /**
  * A whole plot.
  *
- * @param {{ title: string, description: string, width: number, height: number }} about the description says in words what is seen
+ * @param {{ title: string, description: string, width: number, height: number }} about the description describes the plot in words
  * @param {string[]} parts
  */
 export function document({ title, description, width, height }, parts) {
@@ -145,7 +145,7 @@ const SHAPES = {
 };
 
 /**
- * A mark in the plot. Shapes differ as well as colours, so that colour is not all that tells series apart.
+ * A mark in the plot. Series differ in shape as well as in colour.
  *
  * @param {{ shape: 'circle' | 'square' | 'triangle', colour: string, isHollow?: boolean }} look
  */

@@ -15,7 +15,7 @@ export function measured(row, found = row) {
 
 export const middle = ({ q1, q3 }) => `${figure(q1)} to ${figure(q3)}`;
 
-/** The rounds of a launch are one behind the other. */
+/** The rounds of a launch follow each other. */
 function mediansOfLaunches({ values }, { launches, rounds }) {
   return Array.from({ length: launches }, (_, launch) =>
     median(values.slice(launch * rounds, (launch + 1) * rounds)),
@@ -142,7 +142,7 @@ const aboutOther = ({ node, commit, date, settings }) =>
   `Node ${node.slice(1)}: commit ${commit.slice(0, 10)}, ${date.slice(0, 10)}, medians of ${roundsOf(settings)}; what is empty was not measured.`;
 
 /**
- * @param {object[]} all results by version of Node; the first is told in full, of the others the medians
+ * @param {object[]} all results by version of Node; the first is shown in full, the others by their medians
  * @param {{ file: string, title: string }[]} plots of the first, shown below the tables
  * @returns {string} Markdown
  */

@@ -13,7 +13,7 @@ const service = await startService({
   mode: 'production',
   port: 0,
   watch: false,
-  // Watched as ever; but what else a machine does must not have requests of a bench refused.
+  // Overload is watched as usual, but other work on the machine must not cause refusals.
   overloadMs: 10_000,
   ...JSON.parse(options),
 });

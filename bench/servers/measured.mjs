@@ -1,5 +1,5 @@
 /**
- * What every server under measurement has in common: it tells its port, then answers `usage` with the processor time it
+ * The common part of all measured servers: it reports its port, then answers `usage` with the processor time it
  * has used so far, and ends when its parent does.
  *
  * @param {import('node:http').Server} server not listening yet
@@ -14,7 +14,7 @@ export function underMeasurement(server) {
  *   server
  */
 export function answerUsage(others = () => ({ userMicros: 0, systemMicros: 0, rssBytes: 0 })) {
-  /** What looking itself has taken so far: that is no part of serving. */
+  /** Processor time of the measurement itself, which is not part of serving. */
   const looking = { user: 0, system: 0 };
   process.on('message', (message) => {
     if (message !== 'usage') return;

@@ -1,5 +1,5 @@
 /**
- * What several serving threads cost: memory against one thread, and server processor time per request; `--help` lists the
+ * The cost of several serving threads: memory compared with one thread, and server processor time per request; `--help` lists the
  * options.
  *
  * Memory is the resident set of the process, once it is ready and again under load, with all that is then cached: each thread has
@@ -57,12 +57,12 @@ if (given.source !== undefined && !existsSync(given.source)) {
   process.exit(2);
 }
 const isWhole = Object.keys(given).every((name) => name === 'quick') && !given.quick;
-/** One that is never answered from memory, and one that is. */
+/** One workload that is never answered from the cache, and one that is. */
 const WORKLOADS = ['hot URL', 'filter + window'];
 const MEMORY_WORKERS = [1, 2, 4];
 const MEMORY_RATIO_MAX = 1.25;
 const CPU_RATIO_MAX = 1.1;
-/** What was only needed for loading has gone back by then. */
+/** By then memory that only loading needed is free again. */
 const SETTLE_MS = given.quick ? 100 : 5000;
 const MB = 1_000_000;
 
@@ -107,7 +107,7 @@ async function measureMemory(source, requests, workers) {
   return { workers, readyBytes, loadedBytes };
 }
 
-/** Each launch with processes of its own: two of the same differ by a tenth and more. */
+/** Each launch has its own processes, because two processes of one program differ by a tenth and more. */
 async function memoryRows(source, requests) {
   const found = new Map(MEMORY_WORKERS.map((workers) => [workers, []]));
   for (let launch = 1; launch <= settings.launches; launch++) {
@@ -135,7 +135,7 @@ async function memoryRows(source, requests) {
 
 const mb = (bytes) => Math.round(bytes / MB);
 
-/** Two threads against one, each launch with processes of its own. */
+/** Two threads compared with one, each launch with its own processes. */
 async function cpuRows(source, workloads) {
   const found = workloads.map(() => ({ one: [], two: [] }));
   for (let launch = 1; launch <= settings.launches; launch++) {

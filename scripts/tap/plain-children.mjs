@@ -1,7 +1,7 @@
 /**
  * Loaded into every test process, after tap's own hook: programs that a test starts are those that users start. Left alone,
  * tap loads its coverage hooks into each of them, which takes five times as long as Node itself takes to start. A test that has
- * options of its own for a program says them a second time, as OWN_NODE_OPTIONS.
+ * its own options for a program repeats them as OWN_NODE_OPTIONS.
  */
 import processOnSpawn from 'process-on-spawn';
 

@@ -2,7 +2,7 @@ import type { FeedSecrets } from './feed-address.js';
 import { NO_REVOCATIONS, type Revocations } from './feed-revocations.js';
 import type { Enrolments } from './identity.js';
 
-/** Who may see what, apart from tokens and their keys. Plain data that crosses threads; changes while the service runs. */
+/** Secrets, revocations and enrolments. Plain data that crosses threads; changes while the service runs. */
 export interface Access {
   readonly enrolments: Enrolments | null;
   /** Null: there are no feeds. */

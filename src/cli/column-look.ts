@@ -46,7 +46,7 @@ export interface Column {
   readonly samples: readonly string[];
 }
 
-/** What the dates of a column have in common. */
+/** The common form of the dates of a column. */
 export interface DateParts {
   /** Between day, month and year. */
   readonly mark: string;

@@ -1,11 +1,13 @@
 import type { ReadRules } from '../model/read-rules.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import type { ColumnLook } from './column-look.js';
-import { type MapProposal, proposedOptions, proposeMap } from './propose-map.js';
+import { type MapProposal, proposeCalendarMap, proposedOptions, proposeMap } from './propose-map.js';
 import { formatCount, formatCountOf } from './wording.js';
 
 const COLUMNS_LISTED_MAX = 60;
 const NAME_UNITS_SHOWN = 40;
+/** Each event of a calendar has them. */
+const CALENDAR_COLUMNS = ['id', 'DTSTART', 'DTEND'];
 
 export interface CommandProposal extends MapProposal {
   /** Ready to paste. Null if no event can be made. */
@@ -25,9 +27,11 @@ export function proposalFor(
   summary: SnapshotSummary | null,
 ): CommandProposal | null {
   if (look.records === 0) return null;
-  const proposal = proposeMap(look.columns);
   const isEmpty = (field: string): boolean =>
     summary?.fields.find(({ name }) => name === field)?.events === 0;
+  const isCalendar = CALENDAR_COLUMNS.every((column) => look.columns.some(({ name }) => name === column));
+  const proposal = isCalendar ? proposeCalendarMap(look.columns, isEmpty) : proposeMap(look.columns);
+  if (isCalendar && Object.keys(proposal.map).length === 0) return null;
   const isWorse = summary === null || summary.events === 0 || Object.keys(proposal.map).some(isEmpty);
   if (!isWorse) return null;
   const given = encoding === undefined ? [] : [`--encoding ${encoding}`];

@@ -13,7 +13,7 @@ import { EXIT_FAILURE, isWriteFailure, writeError } from './faults.js';
 import { namedSource } from './named-source.js';
 import { OutputFile } from './output-file.js';
 import { readScheduleRequest } from './schedule-request.js';
-import { endBySignal, listenForSignals, type SignalListener } from './signals.js';
+import { COMMAND_SIGNALS, endBySignal, listenForSignals, type SignalListener } from './signals.js';
 import {
   createProgressLine,
   describeRejections,
@@ -55,7 +55,7 @@ export async function exportEvents(
   const rules = readRulesOf({ ...reading, fieldMap: await readFieldMap(reading) });
   const { spec, name } = namedSource(source, reading);
   // Before the file is made: otherwise a signal could leave it behind.
-  const signals = listenForSignals();
+  const signals = listenForSignals(COMMAND_SIGNALS);
   const file = output === undefined ? null : await openOutput(output);
   if (typeof file === 'number') {
     signals.stop();

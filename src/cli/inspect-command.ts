@@ -1,3 +1,4 @@
+import { type ExpansionWindow, outsideHint } from '../model/expansion.js';
 import { CONFLICT_DIMENSIONS } from '../model/fields.js';
 import { formatInstant } from '../model/time.js';
 import type { ReadingSettings } from '../options/option-types.js';
@@ -5,7 +6,7 @@ import { readRulesOf } from '../options/reading-settings.js';
 import { type Inspection, inspectImage } from '../snapshot/image.js';
 import { emptyFilters } from '../snapshot/summary.js';
 import { readFieldMap } from '../source/map-file.js';
-import type { ExpansionWindow, PartsReport, SourceFormat } from '../source/source.js';
+import type { PartsReport, SourceFormat } from '../source/source.js';
 import { sourceOfSpec } from '../source/spec.js';
 import { loadImage } from '../thread/load-image.js';
 import { ColumnLook } from './column-look.js';
@@ -23,15 +24,21 @@ import {
 } from './wording.js';
 
 const UNSERVED_LISTED_MAX = 20;
+const FAILED_LISTED_MAX = 20;
 
 /** `lectern inspect` describes a source. It resolves to the exit code: failure if there are no events, since `serve` would refuse them. */
-export async function inspect(source: string, reading: ReadingSettings, asJson: boolean): Promise<number> {
+export async function inspect(
+  source: readonly string[],
+  reading: ReadingSettings,
+  asJson: boolean,
+): Promise<number> {
   const rules = readRulesOf({ ...reading, fieldMap: await readFieldMap(reading) });
   const { spec, args } = namedSource(source, reading);
   const opened = sourceOfSpec(spec);
   const progress = createProgressLine(opened.name);
   const look = new ColumnLook();
-  const options = { onProgress: progress.update, onRecord: look.record };
+  // As `serve` does with watched files.
+  const options = { onProgress: progress.update, onRecord: look.record, allowMissing: true };
   let found: PartsReport | null = null as PartsReport | null;
   const onParts = (report: PartsReport): void => {
     found = report;
@@ -69,19 +76,32 @@ export async function inspect(source: string, reading: ReadingSettings, asJson: 
 
 /** Of several sources, a folder or a glob. */
 function countsOf(found: PartsReport | null): object {
-  return found === null ? {} : { sources: found.parts.length, skipped: found.skipped };
+  if (found === null) return {};
+  const failed = found.parts.flatMap(({ name, failure }) =>
+    failure === null ? [] : [{ name, reason: failure.message }],
+  );
+  return { sources: found.parts.length, skipped: found.skipped, failed };
 }
 
 function formatFound(found: PartsReport | null): string {
   if (found === null) return '';
   const { parts, skipped } = found;
   const others = skipped === 0 ? '' : `, ${formatCountOf(skipped, 'other file')} skipped`;
-  return `, of ${formatCountOf(parts.length, 'source')}${others}`;
+  const failed = parts.flatMap(({ failure }) => failure?.message ?? []);
+  const lines = failed.slice(0, FAILED_LISTED_MAX).map((message) => `\n  ${message}`);
+  if (failed.length > lines.length) lines.push(`\n  and ${formatCount(failed.length - lines.length)} more`);
+  const heading = `\n${formatCountOf(failed.length, 'source')} cannot be read:`;
+  const faults = failed.length === 0 ? '' : [heading, ...lines].join('');
+  return `, of ${formatCountOf(parts.length, 'source')}${others}${faults}`;
 }
 
 function formatExpanded(expanded: ExpansionWindow | undefined): string {
   if (expanded === undefined) return '';
-  return `\nrecurring events are expanded from ${expanded.from} to before ${expanded.to} (--from, --to)`;
+  const hint = outsideHint(expanded);
+  const lines = [
+    `recurring events are expanded from ${expanded.from} to before ${expanded.to} (--from, --to)`,
+  ];
+  return ['', ...lines, ...(hint === null ? [] : [hint])].join('\n');
 }
 
 function formatInspection({ summary, conflicts, bytes }: Inspection, format: SourceFormat): string {

@@ -14,11 +14,11 @@ export interface NamedSource {
 }
 
 /** @throws LecternError `option-invalid` */
-export function namedSource(text: string, reading: ReadingSettings): NamedSource {
+export function namedSource(text: string | readonly string[], reading: ReadingSettings): NamedSource {
   const spec = parseSourceArgument(text, { postgres: databaseOptionsOf(reading) });
   const { table, query } = reading;
   const args = [
-    shellQuoted(hidePassword(text)),
+    ...[text].flat().map((each) => shellQuoted(hidePassword(each))),
     ...(table === undefined ? [] : [`--table ${shellQuoted(table)}`]),
     ...(query === undefined ? [] : [`--query ${shellQuoted(query)}`]),
   ];

@@ -72,10 +72,13 @@ export function createProgram(exit: (code: number) => void): Command {
     .description(
       'Loads a source and prints counts, time span, columns, rejected records, conflicts and memory. Proposes a field map if one would help. Exits with 1 if no event is left.',
     )
-    .argument('<source>', `${SOURCE}; or a postgres:// address`)
+    .argument(
+      '<source...>',
+      `${SOURCE}; or an http(s) or postgres address; several are merged by id, the later winning`,
+    )
     .option('--json', 'print JSON, for programs')
     .addHelpText('after', example('lectern inspect timetable.ndjson.gz'))
-    .action(async (source: string, parsed: Record<string, unknown>) => {
+    .action(async (source: readonly string[], parsed: Record<string, unknown>) => {
       const reading = readingOf(parsed);
       const { inspect } = await import('./inspect-command.js');
       exit(await inspect(source, reading, parsed.json === true));

@@ -71,6 +71,23 @@ export function proposeMap(columns: readonly Column[]): MapProposal {
   };
 }
 
+/** Of calendars: properties of their own for fields that no event has. The other fields have a property by default. */
+export function proposeCalendarMap(
+  columns: readonly Column[],
+  isEmpty: (field: FieldName) => boolean,
+): MapProposal {
+  const own = columns.filter(({ name, records }) => records > 0 && /^X-\p{L}+$/u.test(name));
+  const used = new Set<Column>();
+  const map: Record<string, string> = {};
+  for (const field of TEXT_FIELDS.filter(isEmpty)) {
+    const column = best(own, field, isName, used);
+    if (column === undefined) continue;
+    map[field] = column.name;
+    used.add(column);
+  }
+  return { map, dateOrder: null, timeZone: null, identifiers: null, notes: [], isComplete: true };
+}
+
 interface Times {
   readonly time: string | null;
   readonly endTime: string | null;

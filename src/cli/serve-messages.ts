@@ -1,3 +1,4 @@
+import { type ExpansionWindow, outsideHint } from '../model/expansion.js';
 import type { ServiceOptions } from '../options/option-types.js';
 import { variableOf } from '../options/setting.js';
 import { SETTINGS } from '../options/table.js';
@@ -37,13 +38,14 @@ export function formatReady(
   example: ExampleRequest | null,
   canRefresh: boolean,
 ): string {
-  const { events, buildMs, bytes } = summary;
+  const { events, buildMs, bytes, expanded } = summary;
   const isLoaded = timetable.publication?.origin === 'source';
   const how = isLoaded ? `loaded in ${formatMs(buildMs)}` : 'read from a snapshot file';
   const threads = workers === 1 ? '' : `, ${workers} threads`;
   const lines = [
     `Lectern serves ${timetable.source.name} at ${baseUrl} (${mode}${threads})`,
     `${formatCountOf(events, 'event')}, ${how}, ${formatBytes(bytes)} in memory`,
+    ...(expanded === undefined ? [] : describeExpansion(expanded)),
     ...describeRejections(summary),
   ];
   if (adminAddress !== null) {
@@ -61,6 +63,12 @@ export function formatReady(
     );
   }
   return `${lines.join('\n')}\n`;
+}
+
+function describeExpansion(expanded: ExpansionWindow): string[] {
+  const hint = outsideHint(expanded);
+  const window = `Recurring events are served from ${expanded.from} to before ${expanded.to} (--from, --to)`;
+  return hint === null ? [window] : [window, hint];
 }
 
 /**

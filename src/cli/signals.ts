@@ -3,6 +3,8 @@ import type { Logger } from '../http/logger.js';
 import type { Timetable } from '../timetable/timetable.js';
 
 const END_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+/** Of a command that ends with its terminal. */
+export const COMMAND_SIGNALS: readonly NodeJS.Signals[] = [...END_SIGNALS, 'SIGHUP'];
 
 /** Process 1 of a container gets only the signals that it listens for. */
 const IS_FIRST_PROCESS = process.pid === 1;
@@ -14,22 +16,22 @@ export interface SignalListener {
   stop(): void;
 }
 
-/** Waits for SIGINT or SIGTERM. The next one ends the process at once. */
-export function listenForSignals(): SignalListener {
+/** Waits for SIGINT or SIGTERM, or other signals. The next one ends the process at once. */
+export function listenForSignals(names: readonly NodeJS.Signals[] = END_SIGNALS): SignalListener {
   let onSignal = (_: NodeJS.Signals): void => {};
   const stop = (): void => {
-    for (const name of END_SIGNALS) process.off(name, onSignal);
+    for (const name of names) process.off(name, onSignal);
   };
   const first = new Promise<NodeJS.Signals>((resolve) => {
     onSignal = (signal) => {
       stop();
       // Without a listener, the system ends other processes even if they are busy.
-      if (IS_FIRST_PROCESS) for (const name of END_SIGNALS) process.on(name, endBySignal);
+      if (IS_FIRST_PROCESS) for (const name of names) process.on(name, endBySignal);
       listener.received = signal;
       resolve(signal);
     };
   });
-  for (const name of END_SIGNALS) process.on(name, onSignal);
+  for (const name of names) process.on(name, onSignal);
   const listener: SignalListener = { first, received: null, stop };
   return listener;
 }

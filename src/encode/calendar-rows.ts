@@ -31,7 +31,7 @@ function namesAt(snapshot: Snapshot, field: 'roomId' | 'courseId'): NameAt {
 
 const CLOSING = Buffer.from('END:VCALENDAR\r\n');
 
-/** What is before the first event. @param more further lines, such as the name of a feed */
+/** The lines before the first event. @param more further lines, such as the name of a feed */
 export function calendarOpening(more = ''): Buffer {
   return Buffer.from(`BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//Lectern//Lectern//EN\r\n${more}`);
 }

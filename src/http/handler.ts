@@ -30,7 +30,7 @@ import { ALLOW, createRouter, type OpenRoute, type ReadRoute, type Route, schedu
 
 /** By default nothing is counted or logged, and faults of the service are warnings of the process. */
 export interface HandlerOptions extends Partial<TokenCheckOptions> {
-  /** Where the resources are; checked by the table of settings. Default `/api/v1`. */
+  /** Path of the resources; checked by the table of settings. Default `/api/v1`. */
   readonly basePath?: string | undefined;
   /**
    * Instead of an authenticator, for requests that are already authenticated: returns the filters for the

@@ -117,7 +117,7 @@ export class Reader {
       sendSnapshotUnavailable(exchange, this.#views);
       return;
     }
-    this.#cache.keepOnly(view.summary.id);
+    this.#cache.keepOnly(view.contentId);
     const coding = route.cacheable ? this.#compressed.codingFor(exchange.headers.acceptEncoding) : null;
     if (route.cacheable) {
       const isHit = this.#answerKnown(exchange, coding, ENDPOINT_FORMATS[route.endpoint]);

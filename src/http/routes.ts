@@ -11,7 +11,7 @@ export interface ReadRoute {
   readonly label: RouteLabel;
   readonly path: string;
   readonly endpoint: EndpointName;
-  /** Whether the answer depends only on snapshot, target and Accept. */
+  /** Whether the answer depends only on `View.contentId`, target and Accept. */
   readonly cacheable: boolean;
 }
 
@@ -48,8 +48,8 @@ export function scheduleRoutes(basePath: string): ReadRoute[] {
   const endpoints = Object.keys(ENDPOINT_PARAMETERS) as EndpointName[];
   return endpoints.map((endpoint) => {
     const label = endpoint === 'schedule' ? '/schedule' : (`/schedule/${endpoint}` as const);
-    // /changes also depends on earlier snapshots, and /free on the table of rooms; the cache knows one snapshot.
-    const cacheable = endpoint !== 'personal' && endpoint !== 'changes' && endpoint !== 'free';
+    // /changes also depends on earlier snapshots.
+    const cacheable = endpoint !== 'personal' && endpoint !== 'changes';
     const path = `${basePath}${label}${endpoint === 'events' ? '/:id' : ''}`;
     return { kind: 'read', label, path, endpoint, cacheable };
   });
@@ -79,7 +79,7 @@ export function createRouter(routes: readonly Route[]): (path: string) => Route 
   // These paths are not remembered: there is one for each event, and paths of feeds are secrets.
   const withParameter = new Set(routes.filter(({ path }) => /[:*]/.test(path)));
   for (const route of routes) router.on('GET', route.path, () => undefined, route);
-  /** By path as it was spelled: a handful, since clients spell paths as they are documented. */
+  /** By the spelling of the path: a handful, since clients use the documented spelling. */
   const known = new Map<string, Route>();
   const feeds = routes.find(({ kind }) => kind === 'feed');
   const feedFolder = feeds?.path.replace(/\*$/, '');

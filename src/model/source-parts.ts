@@ -8,7 +8,7 @@ export interface SourcePart {
   readonly records: number;
   /** When it last delivered or confirmed these records. */
   readonly lastSuccessMs: number | null;
-  /** Since when it has failed; null if its last load went well. */
+  /** The time since which it has failed; null if its last load succeeded. */
   readonly failingSinceMs: number | null;
   /** Why its last load failed, in one line. */
   readonly lastError: string | null;
@@ -28,7 +28,7 @@ export interface SourceParts {
   readonly overdue: number;
   /** Files of folders that are not read: hidden ones, and those with other endings. */
   readonly skipped: number;
-  /** Since when the first of them has failed; null if none fails. */
+  /** The time since which the first of them has failed; null if none fails. */
   readonly failingSinceMs: number | null;
   /** The parts, in their order. With more than 1,000 parts, failing ones come first and the list is cut off. */
   readonly listed: readonly SourcePart[];

@@ -20,7 +20,7 @@ const CONTENT_FIELDS = [
 const PRINT_BYTES = 16;
 
 /**
- * Identifiers for records without one, derived from ten fields and from the number among equal records. Equal records
+ * Identifiers for records without one, derived from ten fields and from its position among equal records. Equal records
  * of different sources get equal identifiers. Holds 40 bytes a record.
  */
 export class ContentIdentifiers {

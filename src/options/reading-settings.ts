@@ -20,14 +20,19 @@ const FIELD_MAP: Kind = {
     for (const line of argument.split('\n').filter((each) => each.trim() !== '')) {
       const equals = line.indexOf('=');
       if (equals === -1) return argument;
-      map[line.slice(0, equals).trim()] = line.slice(equals + 1);
+      const field = line.slice(0, equals).trim();
+      if (Object.hasOwn(map, field)) return line;
+      map[field] = line.slice(equals + 1);
     }
     return map;
   },
-  fault: (value) =>
-    isObject(value)
-      ? fieldMapFault(value as FieldMap)
-      : 'it must be field=column, such as title=Subject or time={date}T{start}',
+  fault(value) {
+    if (isObject(value)) return fieldMapFault(value as FieldMap);
+    const isTwice = typeof value === 'string' && value.includes('=');
+    return isTwice
+      ? 'another entry has this field already; join columns with a template, such as time={date}T{start}'
+      : 'it must be field=column, such as title=Subject or time={date}T{start}';
+  },
 };
 
 const TIME_ZONE: Kind = {

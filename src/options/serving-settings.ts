@@ -136,7 +136,7 @@ export const OPERATING_SETTINGS: readonly Setting[] = inGroup('Operating', 'serv
   admin: {
     flag: null,
     kind: given('an object of options', isObject),
-    help: 'a second port for operators, with /live, /ready and /metrics; without it there is none',
+    help: 'a second port for operators, with /live, /ready and /metrics; without it there is no such port',
   },
   adminPort: {
     places: ['admin'],

@@ -2,7 +2,7 @@ import type { ParameterFault } from '../errors.js';
 import { formatInstant } from '../model/time.js';
 import { type DataSetFacts, type ParameterPairs, type ParseOptions, parseParameters } from './parameters.js';
 
-/** What a feed selects: its filters and window in canonical form. */
+/** The filters and window of a feed in canonical form. */
 export interface FeedQuery {
   /** Whether it shows the events of its user only. */
   readonly isPersonal: boolean;

@@ -1,4 +1,5 @@
 import { formatPosition } from '../model/event.js';
+import { outsideHint } from '../model/expansion.js';
 import type { IntakeBounds, Refusal } from '../snapshot/intake-bounds.js';
 import { faultyRecords, type SnapshotSummary } from '../snapshot/summary.js';
 
@@ -71,7 +72,11 @@ function percentOf(part: number, whole: number): number {
 }
 
 function describeEmpty(next: SnapshotSummary): string {
-  const { rejected } = next;
+  const { rejected, expanded } = next;
+  const hint = expanded === undefined ? null : outsideHint(expanded);
+  if (hint !== null) {
+    return `it has no events: recurring events are expanded from ${expanded?.from} to before ${expanded?.to}, and ${hint}`;
+  }
   if (rejected === 0) return 'it has no events';
   const which =
     rejected === 1

@@ -16,6 +16,7 @@ import type { Loader } from './loader.js';
 import { changedParts, sourceParts } from './parts.js';
 import { Patience } from './patience.js';
 import { Refresher, type RefreshOutcome, TIMER_MS_MAX } from './refresher.js';
+import { renewalMs } from './renewal.js';
 import { checkIdentifiers, SnapshotFile } from './snapshot-file.js';
 
 export interface Publication extends Pick<Loaded, 'image' | 'delta' | 'history'> {
@@ -224,7 +225,7 @@ export class Keeper {
     try {
       result = await this.#load(force, beganMs);
     } catch (error) {
-      if (this.#abort.signal.aborted) return { failed: true, retryAfterMs, ...CLOSED };
+      if (this.#abort.signal.aborted) return { failed: true, retryAfterMs, dueMs: null, ...CLOSED };
       this.#patience.failed();
       // Damaged copies are useless, so all parts are read again.
       if (error instanceof LecternError && error.code === 'image-unusable') this.#parts = NO_PARTS;
@@ -236,7 +237,10 @@ export class Keeper {
     const reason = this.state.lastError;
     this.#options.events.ended?.(result, performance.now() - beganMs);
     this.#pace.ended();
-    return { failed: result === 'failed', retryAfterMs, result, reason };
+    const failed = result === 'failed';
+    const { loader, now = Date.now, random = Math.random } = this.#options;
+    const dueMs = this.#served && renewalMs(this.#served.summary, loader.rules, failed, now, random);
+    return { failed, retryAfterMs, dueMs, result, reason };
   }
 
   async #load(force: boolean, beganMs: number): Promise<LoadResult> {

@@ -1,7 +1,9 @@
 export interface RefreshOutcome {
   readonly failed: boolean;
-  /** How long the source asked to be left alone, or null. */
+  /** The time in Retry-After of the source, or null. */
   readonly retryAfterMs: number | null;
+  /** After how long the next load is due in any case, or null. */
+  readonly dueMs: number | null;
 }
 
 /** Each pause is longer or shorter by up to this share, because replicas should not all ask at once. */
@@ -66,16 +68,18 @@ export class Refresher<Outcome extends RefreshOutcome = RefreshOutcome> {
     this.#running = this.#refresh(force).then((outcome) => {
       this.#running = null;
       this.#failures = outcome.failed ? this.#failures + 1 : 0;
-      this.#schedule(outcome.retryAfterMs, performance.now() - beganMs);
+      this.#schedule(outcome, performance.now() - beganMs);
       return outcome;
     });
     return this.#running;
   }
 
-  #schedule(retryAfterMs: number | null, spentMs: number): void {
-    const pause = pauseMs(this.#intervalMs, this.#failures, retryAfterMs, this.#random(), spentMs);
-    if (pause === null || this.#closed) return;
-    this.#timer = setTimeout(() => void this.request(), pause).unref();
+  #schedule({ retryAfterMs, dueMs }: Outcome, spentMs: number): void {
+    const regular = pauseMs(this.#intervalMs, this.#failures, retryAfterMs, this.#random(), spentMs);
+    const due = dueMs === null ? null : Math.max(dueMs, retryAfterMs ?? 0);
+    const pauses = [regular, due].filter((pause) => pause !== null);
+    if (pauses.length === 0 || this.#closed) return;
+    this.#timer = setTimeout(() => void this.request(), Math.min(...pauses, TIMER_MS_MAX)).unref();
   }
 }
 

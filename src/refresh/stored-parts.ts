@@ -1,10 +1,11 @@
+import { isExpansionWindow } from '../model/expansion.js';
 import type { ReadRules } from '../model/read-rules.js';
 import type { Beside } from '../snapshot/image-file.js';
 import type { NotesReport } from '../source/load-notes.js';
 import type { PartReport } from '../source/source.js';
 
 /** Raise it with every change of copies or reports. */
-const VERSION = 1;
+const VERSION = 2;
 
 interface Stored {
   readonly version: number;
@@ -61,8 +62,10 @@ function isFailure({ code, message, sinceMs, retryAtMs }: Readonly<Record<string
   return isShown(code) && isShown(message) && typeof sinceMs === 'number' && typeof retryAtMs === 'number';
 }
 
-function isCopy({ format, version, bytesRead, records, bytes }: Readonly<Record<string, unknown>>): boolean {
+function isCopy(copy: Readonly<Record<string, unknown>>): boolean {
+  const { format, version, bytesRead, records, bytes, expanded } = copy;
   const hasVersion = version === null || typeof version === 'string';
+  if (expanded !== undefined && !isExpansionWindow(expanded)) return false;
   return hasVersion && isShown(format) && [bytesRead, records, bytes].every(Number.isSafeInteger);
 }
 

@@ -8,7 +8,7 @@ import type { Handlers } from '../thread/task-messages.js';
 import type { FromThread, ServingTask, ToThread } from './thread-messages.js';
 import { youngGenerationMbOf } from './worker-count.js';
 
-/** How much longer than its deadline a thread may take to close before it is ended. */
+/** Time beyond the deadline that a thread may take to close before it is ended. */
 const CLOSE_GRACE_MS = 1000;
 
 export class ServingThread {

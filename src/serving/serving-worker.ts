@@ -20,7 +20,7 @@ import type { FromThread, NumberedPublication, ServingTask, ToThread } from './t
 const port = parentPort;
 if (port === null) throw new Error('this module is the entry of a worker thread');
 
-/** How often this thread reports how many requests it refused, if there were new ones. */
+/** The interval at which this thread reports newly refused requests. */
 const TELL_LOAD_MS = 1000;
 
 const tell = (message: FromThread): void => (port as MessagePort).postMessage(message);

@@ -37,7 +37,7 @@ import { contentVersionOf, digestWeeks } from './content-version.js';
 import { buildNames } from './display-names.js';
 import { byteLengthOf, type ColumnImage, type FieldImage, type SnapshotImage } from './image.js';
 import { ROW_FRAME_BYTES } from './rows.js';
-import { NO_AMBIGUOUS_TIMES, type SnapshotSummary } from './summary.js';
+import { NO_AMBIGUOUS_TIMES, type ReadingNotes, type SnapshotSummary } from './summary.js';
 import { UnservedFieldCounter } from './unserved-fields.js';
 import { writeRows } from './write-rows.js';
 
@@ -188,17 +188,17 @@ export class SnapshotBuilder {
   }
 
   /** Works once. @throws LecternError `source-too-large` when the rows do not fit into one arena */
-  finish(ambiguousTimes: SnapshotSummary['ambiguousTimes'] = NO_AMBIGUOUS_TIMES): SnapshotImage {
+  finish(notes: Partial<ReadingNotes> = {}): SnapshotImage {
     if (this.#finished) throw new Error('finish() may be called once');
     this.#finished = true;
     this.#ids.seal();
     const events = this.#ids.size + 1;
     return inScratch(events * SCRATCH_BYTES_PER_EVENT, () =>
-      shared.within(events * IMAGE_BYTES_PER_EVENT, () => this.#build(ambiguousTimes)),
+      shared.within(events * IMAGE_BYTES_PER_EVENT, () => this.#build(notes)),
     );
   }
 
-  #build(ambiguousTimes: SnapshotSummary['ambiguousTimes']): SnapshotImage {
+  #build({ ambiguousTimes = NO_AMBIGUOUS_TIMES, expanded }: Partial<ReadingNotes>): SnapshotImage {
     for (const column of this.columns) if (column.codes.length > 0) column.padTo(this.#ids.size);
     const events = orderEvents(this.#timeMs.view(), this.#endTimeMs.view(), this.#ids, this.columns);
     const { order, slots } = events;
@@ -241,6 +241,7 @@ export class SnapshotBuilder {
         fields: uses,
         unserved: this.unserved.finish(this.#incompleteFields(uses)),
         ambiguousTimes: { ...ambiguousTimes },
+        ...(expanded === undefined ? {} : { expanded }),
         span:
           order.length === 0
             ? null

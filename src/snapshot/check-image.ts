@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { ID_PROBES_MAX, INTERVALS_PER_TREE_MAX } from '../limits.js';
 import { IDENTIFIER_MODES, REJECTION_CODES } from '../model/event.js';
+import { isExpansionWindow } from '../model/expansion.js';
 import {
   CONFLICT_DIMENSIONS,
   FIELDS,
@@ -86,7 +87,7 @@ function checkImage(image: SnapshotImage): void {
 }
 
 function checkSummary(summary: SnapshotSummary): void {
-  const { id, identifiers, rejectedByCode, rejections, fields, unserved, ambiguousTimes } = summary;
+  const { id, identifiers, rejectedByCode, rejections, fields, unserved, ambiguousTimes, expanded } = summary;
   const { events, slots, rejected, builtAtMs, buildMs, bytes, span } = summary;
   const expect = (isGood: boolean, what: string): void => {
     if (!isGood) throw new Error(`its summary has no ${what}`);
@@ -118,6 +119,7 @@ function checkSummary(summary: SnapshotSummary): void {
     expect(isShown(field.name) && isWhole(field.values) && isWhole(field.events), 'fields');
   }
   expect(isWhole(ambiguousTimes.gaps) && isWhole(ambiguousTimes.overlaps), 'ambiguous times');
+  expect(expanded === undefined || isExpansionWindow(expanded), 'days of recurring events');
   expect(isWhole(unserved.others), 'other fields');
   for (const { name, records, suggestion } of unserved.fields) {
     // Names may hold any character, and are quoted when shown.

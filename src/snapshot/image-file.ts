@@ -329,7 +329,7 @@ function readExactly(file: number, bytes: Buffer, path: string): Buffer {
 }
 
 const FAILURES: Readonly<Record<string, string>> = {
-  ENOENT: 'its folder is not there any more',
+  ENOENT: 'its folder was removed',
   ELOOP: 'its symbolic links form a loop',
   ENAMETOOLONG: 'its name is too long; about 30 characters are added while it is written',
   EBUSY: 'it is a mount point; mount its folder instead',
@@ -352,7 +352,7 @@ function unreadable(path: string, cause: unknown): LecternError {
   return new LecternError('source-unreadable', `cannot read the snapshot file ${path}: ${reason}`, { cause });
 }
 
-/** One line, whatever the file contains. */
+/** One line, with any content of the file. */
 export function unusable(path: string, reason: string): LecternError {
   const line = reason.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '?');
   const shown =

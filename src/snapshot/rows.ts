@@ -41,7 +41,7 @@ const BACKSLASH = 0x5c;
 export const serialiseEvent: (event: TimetableEvent) => string = build(EVENT_SCHEMA as unknown as Schema);
 
 const emptyTexts = Object.fromEntries(OUTPUT_FIELDS.map((field) => [field.name, '']));
-/** What the compiled serialiser writes before each value of a row and after the last. */
+/** The text that the compiled serialiser writes before each value of a row and after the last. */
 export const ROW_FRAME: readonly string[] = serialiseEvent(emptyTexts as unknown as TimetableEvent).split(
   '""',
 );

@@ -1,4 +1,5 @@
 import type { IdentifierMode, Rejection, RejectionCode } from '../model/event.js';
+import type { ExpansionWindow } from '../model/expansion.js';
 import { type FieldName, PARAMETER_FIELDS } from '../model/fields.js';
 import type { AmbiguousTimes } from '../model/zone.js';
 import type { UnservedFields } from './unserved-fields.js';
@@ -44,6 +45,8 @@ export interface SnapshotSummary {
   readonly unserved: UnservedFields;
   /** Local times at clock changes, read as RFC 5545 says. */
   readonly ambiguousTimes: Readonly<AmbiguousTimes>;
+  /** The days for which recurring events of calendars were expanded; absent without any. */
+  readonly expanded?: ExpansionWindow | undefined;
   /** Earliest start and latest end of all events in epoch milliseconds; null without events. */
   readonly span: {
     /** Earliest start. */
@@ -52,6 +55,9 @@ export interface SnapshotSummary {
     readonly endMs: number;
   } | null;
 }
+
+/** What the source told besides its records. */
+export type ReadingNotes = Pick<SnapshotSummary, 'ambiguousTimes' | 'expanded'>;
 
 export const NO_AMBIGUOUS_TIMES: Readonly<AmbiguousTimes> = { gaps: 0, overlaps: 0 };
 

@@ -66,7 +66,7 @@ export function writeRows(events: OrderedEvents): RowsImage {
     if (ordinal % ROWS_PER_COMPARISON === 0) {
       const row = Buffer.from(bytes.buffer, bytes.byteOffset + start[ordinal]!, at - 1 - start[ordinal]!);
       if (row.toString('utf8') !== serialiseEvent(eventOf(events, ordinal)))
-        throw new Error(`row ${ordinal} differs from the serialiser's`);
+        throw new Error(`row ${ordinal} differs from the row that the serialiser makes`);
     }
   }
   bytes[bytes.length - 1] = CLOSING_BRACKET;
@@ -78,7 +78,7 @@ function put(source: DataView, from: number, to: number, target: DataView, offse
   return offset + to - from;
 }
 
-/** What each distinct value adds to a row, by code. The last piece is for null. */
+/** The bytes that each distinct value adds to a row, by code. The last piece is for null. */
 interface Pieces {
   /** Piece c is bytes [start[c], start[c + 1]): the JSON and its frame. */
   readonly view: DataView;

@@ -15,6 +15,7 @@ import {
   fileUnreadable,
   openPipe,
 } from './open-file.js';
+import { renewedDaily } from './renewed-daily.js';
 import type { LoadOptions, LoadSummary, ReadSummary, RecordSink, Source } from './source.js';
 
 const STANDARD_INPUT = 'standard input';
@@ -26,7 +27,7 @@ const CUT_POLL_MS = 50;
  */
 export function fileSource(path: string, limits: FileLimits = {}): Source {
   if (path === '-') return { name: STANDARD_INPUT, readOnce: true, load: loadStandardInput };
-  return {
+  return renewedDaily({
     name: path,
     async load(sink, options = {}) {
       options.signal?.throwIfAborted();
@@ -35,7 +36,7 @@ export function fileSource(path: string, limits: FileLimits = {}): Source {
       const patience = new FilePatience(path, limits);
       return patience.use((handle) => loadOpened(path, handle, patience, sink, options));
     },
-  };
+  });
 }
 
 async function loadPipe(

@@ -19,6 +19,7 @@ import { refused, unreadable } from '../upstream/failure.js';
 import { gunzip, readRecords } from './formats/read-records.js';
 import { checkHeaders } from './http/headers.js';
 import { isPage, type Link, nextTarget, parseLinks } from './http/link.js';
+import { renewedDaily } from './renewed-daily.js';
 import {
   formatOf,
   type LoadOptions,
@@ -60,7 +61,7 @@ export function httpSource(spec: HttpSpec): Source {
   const address = parseAddress(spec.url);
   const secretHeaders = checkHeaders(spec.headers ?? {}, address);
   const url = withoutCredentials(address);
-  return {
+  return renewedDaily({
     name: redactAddress(url),
     id: `address ${addressDigest(url)}`,
     mayBeMissing: true,
@@ -82,7 +83,7 @@ export function httpSource(spec: HttpSpec): Source {
         call.close();
       }
     },
-  };
+  });
 }
 
 class HttpLoad {

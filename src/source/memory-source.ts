@@ -94,7 +94,7 @@ export class MemorySource implements RecordSource {
   apply(change: RecordChange): void {
     const upserts = listOf(change, 'upsert').map((record) => {
       const id = idOf(record);
-      if (id === null) throw invalid('a record to upsert has no id that is a text or a whole number');
+      if (id === null) throw invalid('a record to upsert needs an id that is a text or a whole number');
       return [id, record as { readonly id: string | number }] as const;
     });
     const removed = listOf(change, 'remove') as (string | number)[];

@@ -3,6 +3,7 @@
  */
 import type { LecternErrorCode } from '../errors.js';
 import type { RecordPosition, Rejection } from '../model/event.js';
+import { type ExpansionWindow, joinExpansions } from '../model/expansion.js';
 import type { ReadRules } from '../model/read-rules.js';
 import type { LoadNotes, NotesReport } from './load-notes.js';
 
@@ -114,12 +115,6 @@ export type SourceFormat =
   | 'memory'
   | 'mixed';
 
-/** The window in which recurring events were expanded: the first day, and the day after the last. */
-export interface ExpansionWindow {
-  readonly from: string;
-  readonly to: string;
-}
-
 export interface ReadSummary {
   readonly format: SourceFormat;
   readonly gzipped: boolean;
@@ -139,8 +134,7 @@ export function formatOf(
   reads: readonly ReadSummary[],
 ): Pick<ReadSummary, 'format' | 'gzipped' | 'expanded'> {
   const [format = 'mixed', ...others] = new Set(reads.map((read) => read.format));
-  // All sources of a load have one window.
-  const expanded = reads.find((read) => read.expanded !== undefined)?.expanded;
+  const expanded = joinExpansions(reads.map((read) => read.expanded));
   return {
     format: others.length === 0 ? format : 'mixed',
     gzipped: reads.some(({ gzipped }) => gzipped),

@@ -97,7 +97,7 @@ export async function loadImage(
   }
   notes.checkColumns();
   watch.look();
-  const image = builder.finish(notes.ambiguousTimes);
+  const image = builder.finish({ ambiguousTimes: notes.ambiguousTimes, expanded: summary.expanded });
   return { image, source: summary, bytesLeft: watch.bytesLeft(image) };
 }
 

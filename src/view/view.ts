@@ -44,6 +44,8 @@ import { FreeReader } from './free-reader.js';
 export interface View {
   /** Facts about the snapshot. */
   readonly summary: SnapshotSummary;
+  /** Views with equal ids answer equally, apart from /schedule/changes. It covers the snapshot and the table of rooms. */
+  readonly contentId: string;
   /** Counts of this view's row cache. */
   readonly rowCache: {
     /** Memory of the row cache. */
@@ -92,6 +94,7 @@ type Identities = readonly FieldFilter[] | null;
 
 export class SnapshotView implements View {
   readonly summary: SnapshotSummary;
+  readonly contentId: string;
   /** Cleared by the next publication, and usable after that. */
   readonly rowCache: RowCache;
   readonly snapshot: Snapshot;
@@ -114,6 +117,7 @@ export class SnapshotView implements View {
     rooms: RoomTable | null = null,
   ) {
     this.summary = snapshot.summary;
+    this.contentId = `${snapshot.summary.id}${rooms?.digest ?? ''}`;
     this.rowCache = new RowCache(snapshot.rows, cacheBytesMax);
     this.snapshot = snapshot;
     this.#differences = differences;

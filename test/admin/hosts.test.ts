@@ -1,4 +1,4 @@
-/** Which Host the admin listener takes, so that no web page reads it under a name of its own; and that idle clients keep no probe out. */
+/** Hosts that the admin listener accepts, so that no web page reads it under its own name; and probes beside idle clients. */
 import { connect, type Socket } from 'node:net';
 import { type Test, test } from 'tap';
 import { AllowedHosts } from '../../src/admin/allowed-hosts.js';
@@ -157,7 +157,7 @@ test('probes and scrapes are answered beside clients that stay connected', {
   for (const [name, count, bytes] of crowds) {
     const port = await start(t);
     const sockets = await crowd(t, port, count, bytes);
-    // Until all of them are accepted: that is the client's time, too, as it is the same process.
+    // Waits until all are accepted, because service and clients share this process.
     await exchange(port, get('/live', '127.0.0.1'));
     let slowestMs = 0;
     for (let n = 0; n < PROBES; n++) {

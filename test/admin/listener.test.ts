@@ -1,4 +1,4 @@
-/** The admin listener: what it says of the service, who may make it load, and what it does not put up with. */
+/** The admin listener: its reports, who may start loads, and what it refuses. */
 import { generateKeyPairSync } from 'node:crypto';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -60,7 +60,7 @@ test('ready follows the snapshot: none, present, stale, present again, draining'
   let fails = false;
   const source = {
     name: 'slow',
-    // To end takes as long as somebody else wants it to.
+    // The load ends only when the test lets it.
     watch: () => ({ close: () => mayEnd }),
     async load() {
       await mayLoad;
@@ -333,20 +333,20 @@ test('other paths, other methods and malformed requests get problem documents', 
     await raw(`GET /${'x'.repeat(9000)} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`),
     /^HTTP\/1.1 414 /,
   );
-  // Two that say who asks: wherever they are sent, and whether they say the same.
+  // Two credentials are refused on every path, even if they are equal.
   const twice = `Host: localhost\r\nAuthorization: Bearer ${TOKEN}\r\nAuthorization: Bearer ${TOKEN}\r\n\r\n`;
   for (const line of ['POST /refresh', 'GET /live', 'GET /nowhere', 'PUT /live']) {
     const reply = await raw(`${line} HTTP/1.1\r\n${twice}`);
     t.match(reply, /^HTTP\/1.1 400 [\s\S]*\r\nConnection: close\r\n/, line);
     t.match(reply, /WWW-Authenticate: Bearer realm="lectern admin"[\s\S]*"code":"invalid-request"/, line);
   }
-  // Whatever else is long about it, what is malformed is the last on its connection.
+  // A malformed request is always the last on its connection, even if it is too long as well.
   const long = `/${'x'.repeat(9000)}`;
   t.match(await raw(`GET ${long} HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n`), /^HTTP\/1.1 400 /);
   t.match(await raw(`TRACE ${long} HTTP/1.1\r\nHost: localhost\r\n\r\n`), /^HTTP\/1.1 405 /);
   const field = `Authorization: Bearer ${TOKEN}\r\n`;
   t.match(await raw(`POST /refresh HTTP/1.1\r\nHost: localhost\r\n${field}${field}\r\n`), /^HTTP\/1.1 400 /);
-  // A body is not read: the connection ends, and what is in it is no second request.
+  // A body is not read: the connection ends, and the body is not taken for a second request.
   const post = `POST /refresh HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${TOKEN}\r\n`;
   const answer = await raw(
     `${post}Content-Length: 40\r\n\r\nGET /live HTTP/1.1\r\nHost: localhost\r\n\r\n          `,

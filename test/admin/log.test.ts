@@ -1,4 +1,4 @@
-/** What a whole session leaves in the log: one line per thing that happened, and nothing of what was asked or who asked. */
+/** The log of a whole session: one line for each event, and nothing about queries or users. */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
@@ -69,7 +69,7 @@ for (const workers of ['1', '2']) {
     ];
     for (const [path, fields, status] of asked)
       t.equal((await get(base + path, fields)).status, status, path);
-    // What must not be served, twice, and what cannot be loaded, twice, of which the log says why each time.
+    // A refused set twice, and a failing load twice; the log has the reason each time.
     const { admin = '' } = ready;
     const load = async (): Promise<unknown> => {
       const authorization = `Bearer ${ADMIN_TOKEN}`;

@@ -1,4 +1,4 @@
-/** What /metrics says is what happened, on however many threads. */
+/** /metrics reports what happened, on any number of threads. */
 
 import { readFileSync } from 'node:fs';
 import { Agent } from 'node:http';
@@ -32,7 +32,7 @@ for (const workers of [1, 2]) {
     const admin = service.adminAddress?.origin ?? '';
     const ask = async (path: string, fields: Record<string, string> = {}): Promise<number> =>
       (await get(service.baseUrl + path, fields)).status;
-    // On connections of their own, so that several threads are asked.
+    // On separate connections, so that several threads are asked.
     for (let n = 0; n < 30; n++) t.equal(await ask('/schedule?studyGroup=A', headers), 200);
     for (let n = 0; n < 4; n++) t.equal(await ask('/schedule/personal', headers), 200);
     t.equal(await ask('/schedule?limit=0', headers), 400);
@@ -42,7 +42,7 @@ for (const workers of [1, 2]) {
     t.equal(await ask('/schedule', { authorization: `Bearer ${expired}` }), 401);
     t.equal(await ask('/no/such/path/as-this', headers), 404);
     const bytes = (await get(`${service.baseUrl}/schedule/types`, headers)).body.length;
-    // A thread counts an answer when it has handed it to the system, which may have brought it here by then.
+    // A thread counts an answer after handing it to the system, so the answer may arrive before it is counted.
     let metrics = await scrape(admin);
     while (total(metrics, 'lectern_http_requests_total') < 40) metrics = await scrape(admin);
 
@@ -92,7 +92,7 @@ test('docs/operations.md has exactly the existing metrics', async (t) => {
   const service = await startService({
     ...OPTIONS,
     source: new MemorySource(RECORDS),
-    // Nobody listens there.
+    // No process listens there.
     jwks: 'http://127.0.0.1:1/keys',
   });
   t.teardown(() => service.close());
@@ -171,7 +171,7 @@ test('counts only grow while scrapes come under load, and a thread is lost', asy
   agent.destroy();
   const metrics = await scrape(admin);
   const count = metrics.get(name) ?? 0;
-  // Answers that were on their way when the thread was lost were counted and did not arrive; the last may have gone out uncounted.
+  // Answers in transit when the thread was lost were counted but did not arrive; the last may have been sent uncounted.
   t.ok(count >= answered - 1 && count <= answered + 8, `${count} counted, ${answered} arrived`);
   t.equal(metrics.get('lectern_threads_lost_total'), 1);
 });
@@ -276,7 +276,7 @@ test('unreadable requests are counted with their bytes, without a duration', asy
   t.equal(total(metrics, 'lectern_http_request_duration_seconds_count', route), 0);
 });
 
-/** All that comes on a connection until it is closed. */
+/** All bytes received on a connection until it is closed. */
 function converse(port: number, bytes: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = '';

@@ -1,4 +1,4 @@
-/** What a probe is told while more is asked than can be answered: alive, but not ready. */
+/** Answers to probes during an overload: alive, but not ready. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -14,9 +14,9 @@ const AUTHORIZATION = `Bearer ${hs256({ sub: 'alice', exp: Math.floor(Date.now()
 /** Each takes a millisecond or more and has a small answer, and none is asked for twice. */
 const PATH = '/api/v1/schedule/conflicts?by=room&limit=1&startTime=2020-01-01T00:00:00.{n}Z';
 const CONNECTIONS = 400;
-/** Processes of clients for each thread: one could not ask as fast as a thread refuses. */
+/** Client processes for each thread: one could not send as fast as a thread refuses. */
 const LOADS = 2;
-/** The load ends once it has been told so often that the service is overloaded, or after so long. */
+/** The load ends after this many reports of an overload, or after this time. */
 const TOLD = 3;
 const LOAD_MS_MAX = 25_000;
 /** Seconds are too long for a probe; on a machine with other work single answers may take them. */
@@ -24,7 +24,7 @@ const LIVE_MS_MAX = 500;
 
 const source = await timetableFile((end) => process.once('exit', end), 20_000);
 
-/** Clients in a process of their own, that ask again as soon as they have an answer, until they are ended. */
+/** Clients in a separate process, which repeat their request after each answer until they are stopped. */
 function load(t: Test, port: number): () => Promise<void> {
   const child: ChildProcess = spawn(process.execPath, [CLIENTS, String(port), AUTHORIZATION, PATH], {
     stdio: ['pipe', 'ignore', 'inherit'],

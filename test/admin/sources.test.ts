@@ -1,4 +1,4 @@
-/** What operators see of several sources of which some fail. */
+/** The reports to operators about several sources, some of which fail. */
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-/** Forged tokens that are dear to verify, many at a time: most are refused at once, and counted as what is too much. */
+/** Many forged tokens that are expensive to verify: most are refused at once, and counted as too many. */
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -49,7 +49,7 @@ for (const workers of [1, 2]) {
     const { log, lines } = keptLog();
     const jwks = join(t.testdir({ 'keys.json': KEYS }), 'keys.json');
     const source = new MemorySource(RECORDS);
-    // The clients are on this thread: what they take is not to count.
+    // The clients are on this thread, and their time must not count.
     const options = {
       port: 0,
       adminPort: 0,

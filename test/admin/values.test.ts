@@ -1,4 +1,4 @@
-/** Each metric holds what its name says: everything happens a different number of times, so that no two can be mistaken. */
+/** Each metric agrees with its name: every kind of event happens a different number of times, so no two metrics can be confused. */
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { open } from 'node:fs/promises';
@@ -104,7 +104,7 @@ test('token failures, each by its reason', async (t) => {
     ...OPTIONS,
     hs256Secret: undefined,
     source: new MemorySource(RECORDS),
-    // Nobody listens there.
+    // No process listens there.
     jwks: 'http://127.0.0.1:1/keys',
   });
   t.teardown(() => without.close());
@@ -151,7 +151,7 @@ test('open connections, and closed ones by reason', async (t) => {
   for (let n = 0; n < 3; n++) {
     await never.open(request.repeat(REQUESTS_IN_FLIGHT_MAX + PIPELINED_WAITING_MAX + 1));
   }
-  // The last: what is open is its alone.
+  // The last test: all open connections are its own.
   const full = await listen((_req, res) => res.end('x'), {}, 5);
   for (let n = 0; n < 5; n++) await once(await full.open(request), 'data');
   for (let n = 0; n < 4; n++) (await full.open('')).resume();
@@ -210,7 +210,7 @@ test('the delays of the event loop, and the heap', async (t) => {
     const endMs = performance.now() + ms;
     while (performance.now() < endMs);
   }
-  // Of 150 looks the worst two hundredths are late, and one of them very much so.
+  // Of 150 measurements the worst 2 % are late, and one of these is very late.
   await new Promise<void>((resolve) => {
     let ticks = 0;
     const timer = setInterval(() => {

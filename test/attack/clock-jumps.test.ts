@@ -43,7 +43,7 @@ interface Reply {
 interface Service {
   readonly port: number;
   readonly adminPort: number;
-  /** Sets the clock of the service, in seconds from the true time, and waits until all threads have it. */
+  /** Sets the clock of the service, in seconds from the true time, and waits until all threads follow. */
   set(offsetSeconds: number): Promise<void>;
   ask(path: string, token?: string, agent?: Agent): Promise<Reply>;
   logLines(): readonly Record<string, unknown>[];

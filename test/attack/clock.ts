@@ -2,9 +2,9 @@
 export interface FakeClock {
   readonly now: () => number;
   readonly schedule: (callback: () => void, ms: number) => () => void;
-  /** Lets time pass; what is due meanwhile is called at its time. */
+  /** Advances the time, and calls the timers that become due. */
   advance(ms: number): Promise<void>;
-  /** Timers that are set. */
+  /** Pending timers. */
   readonly waiting: number;
 }
 

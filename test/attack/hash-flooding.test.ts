@@ -1,4 +1,4 @@
-/** Keys that were made to collide: what they cost, against as many ordinary ones, and what a seed may be. */
+/** Colliding keys: their cost compared with as many ordinary ones, and the range of seeds. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -29,11 +29,11 @@ const ROUNDS = size(4, 5);
 const TIMEOUT = { timeout: size(180_000, 1_800_000) };
 const HOUR_MS = 3_600_000;
 const FIRST_MS = Date.UTC(2024, 8, 2, 8);
-/** Another one each time; a failure prints it, and LECTERN_SEED repeats it. */
+/** A new seed for each run. A failure prints it, and LECTERN_SEED repeats it. */
 const SEED = Number(process.env.LECTERN_SEED ?? randomHashSeed()[0] >>> 1);
 
 const colliding = collidingIds(IDS);
-/** As many that do not collide, and as many to ask for that are not there. */
+/** As many ids that do not collide, and as many unknown ids. */
 const ordinary = Array.from({ length: IDS }, (_, n) => idOf(Math.imul(n + 1, 0x9e3779b1) >>> 0));
 
 interface Row {
@@ -72,7 +72,7 @@ async function cpuMsOf(work: () => Promise<void> | void): Promise<number> {
   return (user + system) / 1000;
 }
 
-/** How often the one costs what the other does, in rounds in which they take turns: the least of each, since noise only adds. */
+/** The ratio of two costs, in interleaved rounds: the least of each, since noise only adds. */
 async function ratioOf(one: () => Promise<void> | void, other: () => Promise<void> | void): Promise<number> {
   let [least, leastOther] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   for (let round = 0; round < ROUNDS; round++) {
@@ -86,7 +86,7 @@ async function load(bytes: Buffer): Promise<SnapshotImage> {
   return (await loadImage(sourceOf(bytes), { identifiers: 'uuid' })).image;
 }
 
-test('the ids do collide where a hash has no seed', (t) => {
+test('without a seed the ids collide', (t) => {
   t.equal(new Set(colliding).size, IDS);
   t.equal(quickHashesOf(colliding).size, 1);
   t.ok(quickHashesOf(ordinary).size > IDS - 5);
@@ -94,7 +94,7 @@ test('the ids do collide where a hash has no seed', (t) => {
 });
 
 test('with random seeds, ids that collide without a seed are as near to their slots as other ids', (t) => {
-  /** Slots behind its own that an entry lies, on average. */
+  /** The average distance of an entry from its own slot. */
   const displacement = (ids: readonly string[], seed: HashSeed): number => {
     const hash = new KeyedHash(seed);
     const hashes = Uint32Array.from(ids, (id) => hash.bytes(viewOf(Buffer.from(id)), 0, id.length));
@@ -309,7 +309,7 @@ test('a snapshot file may have any seed, and a wrong seed breaks nothing', (t) =
     for (const use of ['pin', 'restart'] as const) {
       t.throws(() => readCheckedImage(path, use), {
         code: 'image-unusable',
-        message: /its seed is no two numbers/,
+        message: /its seed is not two numbers/,
       });
     }
   }

@@ -1,4 +1,4 @@
-/** Feed addresses that must not be accepted: damaged, spliced, cut, made by strangers, expired and revoked. */
+/** Feed addresses that must not be accepted: damaged, spliced, cut, forged, expired and revoked. */
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { FeedAddresses, type FeedSecrets } from '../../src/auth/feed-address.js';
 import type { FeedGrant } from '../../src/auth/feed-grant.js';
@@ -6,7 +6,7 @@ import { seeded } from './hostile-tokens.js';
 
 export const NOW_MS: number = Date.UTC(2026, 10, 23);
 const DAY_MS = 86_400_000;
-/** Of whom every address is revoked. */
+/** A user whose addresses are all revoked. */
 export const REVOKED = 'mallory';
 export const SECRETS: FeedSecrets = { signing: randomBytes(32), previous: randomBytes(32) };
 

@@ -1,4 +1,4 @@
-/** Key sets as a hostile or broken issuer publishes them: what is used of them, and what reading them and a bad token costs. */
+/** Key sets of hostile or broken issuers: the used keys, and the cost of reading the set and of a bad token. */
 import { createHash, generateKeyPairSync, type JsonWebKey } from 'node:crypto';
 import { test } from 'tap';
 import { candidatesOf, createPublicKeySet, readUsableKeys } from '../../src/auth/key-set.js';
@@ -171,7 +171,7 @@ test('of keys with one kid each is tried until one fits', async (t) => {
 
 test('a bad token costs at most a few ordinary verifications', { timeout: 300_000 }, async (t) => {
   const ROUNDS = size(20, 200);
-  /** The cheapest to have, and what most issuers sign with. */
+  /** The cheapest keys, which most issuers use. */
   const ordinary = await cpuMsOfToken([good], 'RS256', 256, ROUNDS * 5);
   const rows: [name: string, keys: readonly object[], alg: string, signatureBytes: number, most: number][] = [
     ['100 of RSA 2,048', times(100, () => good), 'RS256', 256, 12],
@@ -221,7 +221,7 @@ async function cpuMsOfToken(
     }
   };
   await verify(rounds);
-  // The least of several: what else the machine does only adds.
+  // The least of several, because other work only adds time.
   let leastMs = Number.POSITIVE_INFINITY;
   for (let round = 0; round < 5; round++) {
     const before = process.cpuUsage();

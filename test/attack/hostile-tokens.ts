@@ -1,4 +1,4 @@
-/** Tokens that must not be accepted: each attack by name, and any number of them from a seed. */
+/** Tokens that must not be accepted: a catalogue of attacks by name, and any number of generated ones from a seed. */
 import { createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import type { KeySet } from '../../src/auth/key-set.js';
 import { createPublicKeySet, createSecretKeySet } from '../../src/auth/key-set.js';
@@ -16,7 +16,7 @@ const strangers = {
 export const ISSUER = 'https://issuer.example/';
 export const AUDIENCE = 'timetable';
 
-/** What the service under attack knows: a secret, and one public key of each kind. */
+/** The keys of the service under attack: a secret, and one public key of each kind. */
 export const KEY_SETS: readonly KeySet[] = [
   createSecretKeySet(SECRET),
   createPublicKeySet(
@@ -43,7 +43,7 @@ function signatureOf(alg: unknown, input: string, key: Key): Buffer {
   return sign(alg === 'RS512' ? 'sha512' : 'sha256', data, { key, dsaEncoding: 'ieee-p1363' });
 }
 
-/** Signed as the header says, or by whatever key is given. Texts are taken as they are. */
+/** Signed as the header says, or by the given key. Texts are used unchanged. */
 export function make(header: Header | string, claims: object | string, key: Key): string {
   const input = `${base64url(header)}.${base64url(claims)}`;
   const alg = typeof header === 'string' ? undefined : header.alg;
@@ -260,7 +260,7 @@ export function seeded(seed: number): (n: number) => number {
 
 const PRINTABLE = Array.from({ length: 94 }, (_, n) => String.fromCharCode(33 + n)).join('');
 
-/** One hostile token after the other: good ones damaged, parts of different ones put together, and made by strangers. */
+/** Generates hostile tokens: damaged, spliced and forged ones. */
 export function* hostileTokens(count: number, seed: number): Generator<string> {
   const below = seeded(seed);
   const good = goodTokens();

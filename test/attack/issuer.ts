@@ -18,11 +18,11 @@ export const PLAN: RemoteKeysPlan = {
 export interface Issuer {
   /** Published from now on. */
   publish(...kids: string[]): void;
-  /** In place of an answer. */
+  /** Replaces the answer. */
   failure: Error | null;
-  /** What it waits for before it answers. */
+  /** The answer waits for this promise. */
   hold: Promise<void> | null;
-  /** What it answers in place of its keys. */
+  /** An answer instead of the keys. */
   document: unknown;
   /** When it was asked, by the clock. */
   readonly askedMs: number[];
@@ -77,7 +77,7 @@ export interface StartedKeys {
   readonly authenticator: Authenticator;
   /** How often the token cache was cleared. */
   readonly cleared: number;
-  /** As the handler does it: looked up, else verified. */
+  /** Like the handler: looked up, otherwise verified. */
   ask(token: string): Promise<string>;
 }
 

@@ -1,4 +1,4 @@
-/** The issuer is away, and somebody sends tokens of keys that do not exist. */
+/** The issuer is unreachable, and clients send tokens of unknown keys. */
 import { test } from 'tap';
 import { recordFigure } from '../hard/figures.mjs';
 import { HARD, size } from '../hard/size.js';

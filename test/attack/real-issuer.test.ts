@@ -1,4 +1,4 @@
-/** A real issuer is rotated, stopped and started under a service; nobody with a good token notices. */
+/** A real issuer is rotated, stopped and started under a service, without failures of good tokens. */
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
@@ -19,7 +19,7 @@ const RECORDS = [
   },
 ];
 
-/** Of an issuer that nobody knows, under a kid of its own each. */
+/** Tokens of an unknown issuer, each with another kid. */
 function forge(n: number): string {
   const { privateKey: key } = generateKeyPairSync('ed25519');
   const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
@@ -115,7 +115,7 @@ for (const [workers, figure] of [
       t.equal(await ask(before[1] ?? ''), 401, 'the key that was withdrawn is not accepted any more');
     }
     t.same(failed, [], `${valid} valid requests`);
-    // By the clock of the issuer, which a busy machine reaches a little late.
+    // By the clock of the issuer; on a busy machine requests arrive slightly late.
     t.ok(leastGapMs(issuer.askedMs) > COOLDOWN_MS * 0.9, `${issuer.askedMs.length} fetches`);
     if (HARD) {
       recordFigure(

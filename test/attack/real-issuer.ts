@@ -1,4 +1,4 @@
-/** A real issuer on a port of its own, which can be stopped, started and given other keys. */
+/** A real issuer on its own port, which can be stopped, started and given other keys. */
 import { generateKeyPairSync, type JsonWebKey } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import Provider from 'oidc-provider';

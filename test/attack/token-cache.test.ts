@@ -1,4 +1,4 @@
-/** The token cache under more tokens, and spellings of tokens, than it holds; and what it must not serve. */
+/** The token cache with more tokens and spellings than it holds; and tokens that it must not serve. */
 import { createHmac } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';

@@ -1,4 +1,4 @@
-/** Properties of verification over arbitrary tokens: what is let in is signed by a known key, in one spelling, and within its claims. */
+/** Properties of verification over arbitrary tokens: accepted tokens are signed by a known key, canonical, and within their claims. */
 import fc from 'fast-check';
 import { test } from 'tap';
 import { Authenticator } from '../../src/auth/authenticator.js';
@@ -16,7 +16,7 @@ const SECOND_MS = 1000;
 const TOLERANCE_MS = 5 * SECOND_MS;
 const PROPERTIES = 4;
 
-/** Properties that held: what fails throws before it is counted. */
+/** Number of properties that held; a failure throws before the count. */
 let held = 0;
 
 const authenticator = new Authenticator({
@@ -31,7 +31,7 @@ const authenticator = new Authenticator({
   mode: 'uuid',
 });
 
-/** Whether a token is let in. It is asked twice, since what is remembered must not differ; nothing may be thrown. */
+/** Whether a token is accepted. Asked twice, because the remembered answer must not differ; nothing may be thrown. */
 async function isLetIn(token: string): Promise<boolean> {
   const { outcome } = await authenticator.verify(token);
   if (outcome !== 'ok' && outcome !== 'invalid') throw new Error(`"${outcome}"`);
@@ -96,7 +96,7 @@ test('a good token with any change is refused', TIMEOUT, async (t) => {
   held++;
 });
 
-/** What a token that is let in has to say, told apart from how it is verified. */
+/** The claims that an accepted token must have, checked without the verifier. */
 function isWithin(said: Record<string, unknown>, nowMs: number): boolean {
   const { sub, exp, nbf, iss, aud } = said;
   const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value);
@@ -177,7 +177,7 @@ test('a good token with other headers is accepted only if they are ordinary', TI
       const header = { alg: 'HS256', ...fields };
       if (!(await isLetIn(make(header, claims(), SECRET)))) return true;
       letIn++;
-      // The key is a secret of HS256 and nothing else; what is critical is not understood here.
+      // The key is only an HS256 secret, and critical headers are not supported.
       return header.alg === 'HS256' && !('crit' in fields) && fields.b64 !== false;
     }),
     { numRuns: RUNS, seed: SEED },

@@ -1,4 +1,4 @@
-/** Hostile tokens over HTTP: none is let in, and none makes the service fail. */
+/** Hostile tokens over HTTP: none is accepted, and none makes the service fail. */
 import { Agent, request } from 'node:http';
 import { type Test, test } from 'tap';
 import { Authenticator } from '../../src/auth/authenticator.js';
@@ -53,7 +53,7 @@ test('every attack of the matrix is refused', async (t) => {
     recordFigure('tokens-matrix', told(statuses, `${matrix.length} attacks`), Object.fromEntries(statuses));
 });
 
-/** How many were let in, and how many made the service fail. */
+/** The numbers of accepted tokens and of failures of the service. */
 function told(statuses: ReadonlyMap<number, number>, among: string): string {
   const entries = [...statuses];
   const sum = (counts: (status: number) => boolean): number =>

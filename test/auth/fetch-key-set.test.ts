@@ -73,7 +73,7 @@ test('an answer that is not a key set or never ends is given up, with a reason t
     ['nowhere', (_, res) => res.writeHead(302).end(), /does not say where/],
   ];
   await Promise.all(
-    // Only where the time is the reason is it short: a busy machine takes its time for the others.
+    // The time is short only in the tests of the time limit, because a busy machine is slow in the others.
     cases.map(async ([name, listener, message, waitMsMax = 30_000]) => {
       const url = await serve(t, listener);
       await t.rejects(fetchKeySet(url, undefined, waitMsMax), { message }, name);

@@ -1,8 +1,8 @@
-/** An issuer in a process of its own whose answer goes on without an end, so that what reading costs is seen apart. Ends by itself. */
+/** An issuer with an endless answer, in its own process, so that the cost of reading can be measured separately. Ends by itself. */
 import { createServer } from 'node:net';
 
 const CHUNKED = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
-/** What the answer begins with, and what is repeated. */
+/** The beginning of the answer, and the repeated part. */
 const FLOODS = {
   chunks: [CHUNKED, '1\r\n \r\n'.repeat(10_000)],
   'interim answers': ['', 'HTTP/1.1 103 Early Hints\r\nLink: <a>\r\n\r\n'.repeat(2000)],

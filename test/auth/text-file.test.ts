@@ -62,11 +62,11 @@ test('a pipe is read to its end, and no further than the bound', {
     message: 'the secret is a pipe without a writer; expected a file',
   };
   await t.rejects(read(path), silent, 'it is not waited for');
-  // Opened for both, it counts as a writer, and waits for nobody.
+  // Opened for reading and writing, it counts as a writer and does not wait.
   const writer = openSync(path, 'r+');
   const whole = Promise.all([read(path), writeFile(path, 'é'.repeat(80_000)).then(() => closeSync(writer))]);
   t.equal((await whole)[0], 'é'.repeat(80_000));
-  // The reader leaves early, so the writer may be told that nobody reads any more.
+  // The reader leaves early, so the writer may get EPIPE.
   const writing = writeFile(path, 'x'.repeat(2_000_000)).then(
     () => 'written',
     (error: NodeJS.ErrnoException) => error.code,

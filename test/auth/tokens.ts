@@ -1,4 +1,4 @@
-/** Makes tokens, good ones and ones that no honest issuer makes. */
+/** Makes good tokens, and tokens that no honest issuer makes. */
 import { createHmac, type KeyObject, sign } from 'node:crypto';
 
 /** 2024-09-02T08:00:00Z: the present of these tests. */
@@ -11,7 +11,7 @@ export function base64url(value: string | object): string {
   return Buffer.from(typeof value === 'string' ? value : JSON.stringify(value), 'utf8').toString('base64url');
 }
 
-/** A compact JWS by HMAC with SHA-256, whatever the header says. Claims as a string are taken literally. */
+/** A compact JWS by HMAC with SHA-256, with any header. Claims as a string are used literally. */
 export function hs256(
   claims: object | string,
   options: { secret?: string | Buffer; header?: object | string } = {},

@@ -1,4 +1,4 @@
-/** What verifications may take at a time, and that one does for all who ask for the same token. */
+/** The bound of simultaneous verifications, and sharing of one verification by equal tokens. */
 import { generateKeyPairSync } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import { test } from 'tap';
@@ -45,7 +45,7 @@ test('a bounded number of keys is tried at a time; further tokens are refused at
       { ok: 2 * KEYS, overloaded: 10 - 2 * KEYS },
       'one that names its key takes less',
     );
-    // Each way out of a verification gives back what it took.
+    // Every outcome of a verification releases its keys.
     const odd = [
       forged(0, 'k1'),
       forged(1, 'no-such-key'),

@@ -1,4 +1,4 @@
-/** The plots can be read: no label lies on another or on a mark, Lectern has a colour and an order of its own. */
+/** The plots are readable: no label overlaps another or a mark, and Lectern has its own colour and place. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { test } from 'tap';

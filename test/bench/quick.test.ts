@@ -1,4 +1,4 @@
-/** What the bench says where it is run quickly, or where something is missing: sentences and no verdicts. */
+/** The output of quick and incomplete runs of the bench: sentences without verdicts. */
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

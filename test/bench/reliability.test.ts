@@ -1,4 +1,4 @@
-/** What docs/reliability.md and docs/security.md say was measured is what the newest files say. */
+/** The figures in docs/reliability.md and docs/security.md agree with the newest files. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** What docs/benchmarks.md, README.md and the plots say of the bench is what its newest results give. */
+/** docs/benchmarks.md, README.md and the plots agree with the newest results of the bench. */
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -118,7 +118,7 @@ test('a row for every workload', async (t) => {
   }
 });
 
-test('broken results are refused, with what is wrong', async (t) => {
+test('broken results are refused, with the reason', async (t) => {
   const source = readdirSync(RESULTS).find((name) => name === 'node20.json') ?? '';
   const good = JSON.parse(readFileSync(join(RESULTS, source), 'utf8')) as Results & {
     readonly settings: { readonly launches: number; readonly rounds: number };

@@ -1,4 +1,4 @@
-/** A soak's judgement of memory: that it refuses what it is there for, and nothing that is chance. */
+/** A soak's judgement of memory: it refuses leaks, and nothing that is chance. */
 import { test } from 'tap';
 import { judgeMemory, LIMITS, type Look, type MemoryName } from '../soak/judge.mjs';
 import { fitOf } from '../soak/slope.mjs';

@@ -1,4 +1,4 @@
-/** The requests that the bench sends can all be answered, whatever the times of a set are. */
+/** All requests of the bench can be answered, for sets with any times. */
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { test } from 'tap';

@@ -1,6 +1,6 @@
 /**
- * The docs page in a real browser, as somebody sees it who has just started the service: everything is there, already
- * authorised, and nothing comes from elsewhere.
+ * The docs page in a real browser, right after the start of the service: everything is present, already
+ * authorised, and nothing comes from other origins.
  */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,7 +25,7 @@ const SWITCHES = [
   '--disable-sync',
 ];
 
-/** Runs in the page before anything of it: what the policy forbids is an event of the document. */
+/** Runs before the page's own content: violations of the policy are events of the document. */
 const RECORD_VIOLATIONS = `
   window.policyViolations = [];
   document.addEventListener('securitypolicyviolation', (event) => {

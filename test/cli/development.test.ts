@@ -1,4 +1,4 @@
-/** What a person sees who tries the service out. */
+/** The output in development mode. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';

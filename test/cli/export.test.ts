@@ -150,7 +150,7 @@ async function interrupt(t: Test, signal: NodeJS.Signals): Promise<void> {
   t.equal(readFileSync(join(folder, 'all.csv'), 'utf8'), 'old');
 }
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   test(`${signal} leaves the file as it was`, (t) => interrupt(t, signal));
 }
 

@@ -1,4 +1,4 @@
-/** As the first process of a container, which no signal ends by itself. */
+/** The service as the first process of a container, which signals do not end by themselves. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';

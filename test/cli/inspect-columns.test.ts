@@ -1,4 +1,4 @@
-/** inspect on files as people have them: its proposal, pasted, loads them. */
+/** inspect on typical files: its proposal, pasted, loads them. */
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Test, test } from 'tap';
@@ -56,7 +56,7 @@ test('after a wrong column in a map, the existing columns are shown', async (t) 
   const path = fileOf(t, 'stundenplan.csv', TEXT);
   const outcome = await runHere(t, ['inspect', path, '--map', 'title=Fsch']);
   t.equal(outcome.code, 1);
-  t.match(outcome.stderr, /^error: .*names a column that is not there: "Fsch" .*did you mean "Fach"/);
+  t.match(outcome.stderr, /^error: .*names a column that does not exist: "Fsch" .*did you mean "Fach"/);
   t.match(outcome.stdout, /^ {2}"Fach" +1 {2}"Übung"$/m);
 });
 
@@ -81,4 +81,38 @@ test('a real table of courses: the report says what is missing', {
     outcome.stdout,
     /a field map cannot be proposed:\n {2}the dates of lessons are missing: course_days_of_the_week holds days of the week, and course_start_date and course_end_date look like the first and the last day\. /,
   );
+});
+
+test('a calendar that is served well gets no proposal, and own properties are proposed for empty fields', async (t) => {
+  const calendar = (...lines: readonly string[]): string =>
+    [
+      ...['BEGIN:VCALENDAR', 'X-WR-CALNAME:CS-1', 'BEGIN:VEVENT', 'UID:1', 'CLASS:PUBLIC'],
+      ...['DTSTART:20260914T060000Z', 'DTEND:20260914T070000Z', 'SUMMARY:Algebra', ...lines],
+      ...['END:VEVENT', 'END:VCALENDAR', ''],
+    ].join('\r\n');
+  const plain = await runHere(t, ['inspect', fileOf(t, 'plain.ics', calendar())]);
+  t.notMatch(plain.stdout, /to serve it, try|cannot be proposed/);
+  const own = await runHere(t, ['inspect', fileOf(t, 'own.ics', calendar('X-COURSE:M1', 'X-RAUM:A 1'))]);
+  t.match(own.stdout, /^ {2}lectern serve \S+own\.ics --map courseId=X-COURSE --map roomId=X-RAUM$/m);
+  const full = await runHere(t, ['inspect', fileOf(t, 'full.ics', calendar('X-RAUM:A 1', 'LOCATION:B'))]);
+  t.notMatch(full.stdout, /to serve it, try/, 'events have a room');
+});
+
+test('several sources are inspected as one, and those that cannot be read are named', async (t) => {
+  const line = (id: string): string =>
+    `{"id":"0000000${id}-0000-4000-8000-000000000000","time":"2026-09-14T06:00:00Z","endTime":"2026-09-14T07:00:00Z"}\n`;
+  const folder = t.testdir({
+    a: { 'one.ndjson': line('1'), 'cut.ics': 'BEGIN:VCALENDAR\r\n' },
+    two: line('2'),
+  });
+  const argv = [join(folder, 'a'), join(folder, 'two')];
+  const { code, stdout } = await runHere(t, ['inspect', ...argv]);
+  t.equal(code, 0);
+  t.match(stdout, /^events +2$/m);
+  t.match(stdout, /^1 source cannot be read:\n {2}\S+cut\.ics: the source ends inside VCALENDAR; expected/m);
+  const { source } = JSON.parse((await runHere(t, ['inspect', ...argv, '--json'])).stdout);
+  t.match(source, { sources: 3, failed: [{ name: /cut\.ics$/, reason: /ends inside VCALENDAR/ }] });
+  const named = await runHere(t, ['inspect', join(folder, 'two'), join(folder, 'a', 'cut.ics')]);
+  t.equal(named.code, 1, 'a named file must be good');
+  t.match(named.stderr, /cut\.ics: the source ends inside VCALENDAR/);
 });

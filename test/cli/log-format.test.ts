@@ -1,4 +1,4 @@
-/** The log as programs read it, and as people do. */
+/** The log for programs and for people. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Where the log goes: whoever does not read it must not hold up the service. */
+/** The output of the log: a missing reader must not delay the service. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -110,7 +110,7 @@ function fillPipe(fd: number): void {
   }
 }
 
-/** The service with a standard error that nobody reads: a pipe that is full, or a socket as systemd gives. */
+/** The service with an unread standard error: a full pipe, or a socket as from systemd. */
 async function startUnread(
   t: Test,
   kind: 'pipe' | 'socket',
@@ -125,7 +125,7 @@ async function startUnread(
     fillPipe(reader);
     stderr = openSync(path, O_WRONLY);
   }
-  // Eight clients with eight requests each look like an overload where others have the processor.
+  // On a busy machine, eight clients with eight requests each look like an overload.
   const [port, adminPort] = [await freePort(), await freePort()];
   const listening = [
     '--port',

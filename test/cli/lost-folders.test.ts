@@ -1,4 +1,4 @@
-/** A service whose folders are taken away while it runs: one clear sentence each, and it serves on. */
+/** A service whose folders are removed while it runs: one clear sentence each, and it continues to serve. */
 import { spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { type Test, test } from 'tap';
 import { hs256, SECRET } from '../auth/tokens.js';
 
 const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
-/** Nobody's, who may not do what root may. */
+/** The user nobody, without root's rights. */
 const OTHER_USER = 65_534;
 const Authorization = `Bearer ${hs256({ sub: 'alice', exp: Math.floor(Date.now() / 1000) + 7200 })}`;
 
@@ -108,7 +108,7 @@ test(
     const service = await run(t, [source, '--snapshot-file', snapshot], { user: OTHER_USER });
     while (!existsSync(snapshot)) await delay(10);
     const cases: readonly (readonly [string, () => void, RegExp])[] = [
-      ['removed', () => rmSync(home, { recursive: true }), /its folder is not there any more$/],
+      ['removed', () => rmSync(home, { recursive: true }), /its folder was removed$/],
       ['a file', () => writeFileSync(home, ''), /a part of its path is not a directory$/],
       ['not writable', () => open(0o555), /permission denied$/],
       ['not searchable', () => open(0o000), /permission denied$/],

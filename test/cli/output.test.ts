@@ -89,7 +89,7 @@ for (const [i, [name, open]] of BROKEN.entries()) {
   });
 }
 
-/** /health once there is a snapshot; a little later, when what is said of it has been said. */
+/** /health once there is a snapshot, slightly later, after the output about it. */
 async function healthyWithin(origin: string): Promise<unknown> {
   for (let i = 0; i < 100; i++) {
     await delay(100);

@@ -1,4 +1,4 @@
-/** What inspect reads from the names and values of columns. */
+/** The meaning that inspect finds in names and values of columns. */
 import { test } from 'tap';
 import { ColumnLook } from '../../src/cli/column-look.js';
 import { plainName } from '../../src/cli/column-names.js';

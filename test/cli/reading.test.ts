@@ -1,4 +1,4 @@
-/** The settings that say what values of a source mean, in each command that reads one. */
+/** The settings of reading, in each command that reads a source. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -87,6 +87,10 @@ const WRONG: readonly [argv: readonly string[], message: RegExp][] = [
   [
     ['--map', 'title', '--map', 'type=x'],
     /^error: --map \(LECTERN_MAP\) is "title": it must be field=column, such as/m,
+  ],
+  [
+    ['--map', 'time=Datum', '--map', 'time=Von'],
+    /^error: --map \(LECTERN_MAP\) is "time=Von": another entry has this field already; join columns with a template/m,
   ],
   [['--map', 'title={Fach'], /^error: --map .*"\{" has no counterpart: write \{column\}/m],
   [['--time-zone', 'Berlin'], /did you mean Europe\/Berlin\?$/m],

@@ -64,7 +64,7 @@ test('serve follows its file, refuses broken data, obeys its operator, and start
   t.equal(outcome.code, 0);
   t.match(outcome.stderr, /"added":2,"changed":10,"removed":0,"msg":"timetable published"/);
   t.match(outcome.stderr, /"msg":"timetable refused"/);
-  // The same file again: nothing is loaded, and whoever asked for it learns why.
+  // The same file again: nothing is loaded, and the output says why.
   t.match(
     outcome.stderr,
     /"signal":"SIGHUP","result":"refused","reason":"[^"]*83\.3 % fewer[^"]*","msg":"load on request ended"/,

@@ -5,7 +5,7 @@ import type { Outcome } from './lectern.js';
 /** Must be in no message. */
 export const SECRET = 'this-is-a-secret-of-more-than-thirty-two-bytes';
 
-/** Runs a command line in this process, which is much quicker than starting one for each. */
+/** Runs a command line in this process, which is much faster than starting a process each time. */
 export async function runHere(
   t: Test,
   argv: readonly string[],

@@ -1,4 +1,4 @@
-/** The end of a service under load: nobody loses an answer. `LECTERN_HARD=1` ends 50 of them, others 3. */
+/** The end of a service under load: no answer is lost. With `LECTERN_HARD=1` 50 services are ended, otherwise 3. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -12,7 +12,7 @@ import { CLI, type Running, start, startNode } from './lectern.js';
 const DEMO = 'fixtures/demo.ndjson.gz';
 const ROUNDS = size(3, 50);
 const CLIENTS = 24;
-/** Until whoever distributes requests has noticed that no new connections should be opened. */
+/** The time that a balancer needs to stop opening connections. */
 const NOTICED_MS = 300;
 const REQUEST = `GET /api/v1/schedule?limit=20 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${hs256({ sub: 'alice', exp: Math.floor(Date.now() / 1000) + 7200 })}\r\n\r\n`;
 
@@ -31,7 +31,7 @@ interface Load {
   readonly clients: readonly Promise<void>[];
 }
 
-/** Clients that ask again and again on one connection, and open another where theirs was announced to be closed. */
+/** Clients that repeat requests on one connection, and open another after Connection: close. */
 function startLoad(port: number): Load {
   const clients: Promise<void>[] = [];
   const load: Load = { isOver: false, answered: 0, announced: 0, failures: [], clients };
@@ -146,7 +146,7 @@ for (const [name, fault, origin] of [
       endOnFaults(pino({ base: null }, pino.destination({ dest: 2, sync: true })));
       setInterval(() => {}, 1000);
       setTimeout(() => { ${fault} }, 10);`;
-    // Even where Node has been told to carry on.
+    // Even with --unhandled-rejections=none.
     const { ended } = startNode(['--unhandled-rejections=warn', '--input-type=module', '-e', script]);
     const { code, stderr } = await ended;
     t.equal(code, 1);

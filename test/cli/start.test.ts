@@ -1,4 +1,4 @@
-/** How `lectern serve` starts, fails to start, and is called off while it does. */
+/** How `lectern serve` starts, fails to start, and is aborted during the start. */
 import { execFileSync } from 'node:child_process';
 import {
   closeSync,
@@ -17,7 +17,7 @@ import { lectern, type Running, start } from './lectern.js';
 
 const DEMO = 'fixtures/demo.ndjson.gz';
 const SECRET = 'this-is-a-secret-of-more-than-thirty-two-bytes';
-/** For a process that was told to end, on a machine that has other things to do. */
+/** Time for a process to end on a busy machine. */
 const END_MS_MAX = 5000;
 
 function recordsOf(log: string): Record<string, unknown>[] {
@@ -38,7 +38,7 @@ function logged({ child }: Running, text: string): Promise<void> {
   });
 }
 
-/** Opens a pipe for writing, without waiting for anybody who reads. */
+/** Opens a pipe for writing, without waiting for a reader. */
 function openWriter(pipe: string): number {
   const both = openSync(pipe, 'r+');
   const writer = openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK);
@@ -46,7 +46,7 @@ function openWriter(pipe: string): number {
   return writer;
 }
 
-/** Resolves when somebody has opened the pipe: until then a write fails (EPIPE). */
+/** Resolves when a reader has opened the pipe; until then a write fails (EPIPE). */
 async function whenRead(writer: number): Promise<void> {
   for (;;) {
     try {

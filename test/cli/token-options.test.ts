@@ -1,4 +1,4 @@
-/** What the options of tokens may be, by themselves and beside each other. */
+/** Allowed values of token options, alone and combined. */
 import { test } from 'tap';
 import type { ServiceOptions } from '../../src/options/option-types.js';
 import { resolveSettings } from '../../src/options/resolve.js';

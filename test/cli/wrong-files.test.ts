@@ -1,4 +1,4 @@
-/** Files that are not what they are taken for. */
+/** Files given in place of other kinds of files. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';

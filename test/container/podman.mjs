@@ -1,4 +1,4 @@
-/** podman with a store of its own, which goes with the run: nothing of it is left on the machine. */
+/** podman with its own store, which is removed after the run. */
 import { execFile, execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
-/** Below what a process may have here: podman asks for more by default, which not every root may. */
+/** A limit below that of this process: podman's default is higher, and not every root may raise it. */
 const LIMITS = ['nofile=4096:4096', 'nproc=4096:4096'];
 
 /** The path of a program; null where there is none of this name. */

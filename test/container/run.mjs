@@ -27,7 +27,7 @@ const READY_SECONDS_MAX = 30;
 const { values } = parseArgs({ options: { 'stand-in-bases': { type: 'boolean', default: false } } });
 
 let passed = 0;
-/** One thing that has to hold, told once it does. */
+/** One check, reported once it holds. */
 function holds(what, found, expected = true) {
   assert.deepEqual(found, expected, what);
   passed++;
@@ -53,7 +53,7 @@ async function until(wanted, ask) {
   );
 }
 
-/** What a process in a container has: who it is, and where it can write. */
+/** The user of a process in a container, and the folders it can write to. */
 async function rightsOf(podman, container, paths) {
   const script = `const { writeFileSync, rmSync, readFileSync } = require('node:fs');
     const tryTo = (path) => { try { writeFileSync(path, ''); rmSync(path); return 'ok'; } catch (error) { return error.code; } };

@@ -1,4 +1,4 @@
-/** Real calendar programs subscribe to a feed: vdirsyncer fetches it, khal shows it. */
+/** Real calendar programs subscribe to a feed: vdirsyncer fetches the feed, khal shows it. */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -25,8 +25,8 @@ function replaceOnce(text: string, from: string, to: string): string {
 }
 
 /**
- * Starts nginx with the example, as it is but for its ports and its rate limit. It keeps its clients' connections for longer than
- * any pause here, since otherwise it would close them (after 75 s) just when a client uses one again, which is not what is tested.
+ * Starts nginx with the example; only ports and rate limit differ. It keeps its clients' connections longer than
+ * any pause of the test: otherwise it would close them (after 75 s) just when a client reuses one, which is not under test.
  */
 async function startNginx(
   teardown: Teardown,
@@ -160,7 +160,7 @@ test('behind nginx with connections that stay open there is no 502', {
     };
     await Promise.all(Array.from({ length: 32 }, one));
   };
-  // Around the times after which nginx, and after which Lectern closes a connection that nobody uses.
+  // Around the idle timeouts of nginx and of Lectern.
   const pausesSeconds = size(0, 1) === 1 ? [59, 60, 61, 75] : [0.2, 0.5];
   for (const pause of pausesSeconds) {
     await burst(size(1500, 11_000));

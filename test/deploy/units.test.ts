@@ -1,4 +1,4 @@
-/** The systemd unit and the Kubernetes manifests say what the service understands. */
+/** The systemd unit and the Kubernetes manifests use existing settings. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -23,7 +23,7 @@ test('the systemd unit is valid and hardened', { skip }, (t) => {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   t.equal(verdict, '', 'systemd-analyze verify finds no fault');
-  // Of 10.0, where 10.0 is a service without any hardening.
+  // On a scale to 10.0, a service without any hardening.
   const exposure = ['security', '--offline=true', '--threshold=20', UNIT];
   t.doesNotThrow(
     () => execFileSync('systemd-analyze', exposure, { stdio: 'pipe' }),

@@ -30,7 +30,7 @@ export function idOf(n: number): string {
   return `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
 }
 
-/** A folder that is gone when the test has ended. */
+/** A folder that is removed after the test. */
 export async function temporaryFolder(t: { teardown(end: () => void): void }): Promise<string> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'lectern-embedding-')));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));

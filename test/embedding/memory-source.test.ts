@@ -99,7 +99,7 @@ test('an invalid apply() changes nothing', async (t) => {
   await timetable.ready;
   let count = 0;
   timetable.on('published', () => count++);
-  const invalid = { code: 'option-invalid', message: /a record to upsert has no id/ };
+  const invalid = { code: 'option-invalid', message: /a record to upsert needs an id/ };
   t.throws(() => memory.apply({ remove: [idOf(1)], upsert: [record(2), {}] }), invalid);
   t.throws(() => memory.apply({ upsert: [record(2, { id: 7.5 })] }), invalid);
   t.throws(() => memory.apply({ upsert: [null as unknown as object] }), invalid);

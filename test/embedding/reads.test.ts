@@ -29,7 +29,7 @@ test('findBytes gives the bytes of the events of find', async (t) => {
   await timetable.close();
 });
 
-test('local days are those of the zone of the query, or of the timetable', async (t) => {
+test('local days use the zone of the query, or else that of the timetable', async (t) => {
   const timetable = openTimetable({ source: DEMO, timeZone: 'Europe/Berlin' });
   await timetable.ready;
   const window = { startTime: '2026-10-25T00:00:00+02:00', endTime: '2026-10-27T00:00:00+01:00' };

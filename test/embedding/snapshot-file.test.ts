@@ -1,4 +1,4 @@
-/** Snapshot files as a program sees them: who may use one, what is pinned, and what can be told of changes afterwards. */
+/** Snapshot files in a program: matching sources, pinned files, and changes afterwards. */
 import { execFileSync } from 'node:child_process';
 import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
@@ -145,7 +145,7 @@ test('a pinned file never becomes stale; damaged files and pipes are refused at 
   execFileSync('mkfifo', [pipe]);
   for (const [path, message] of [
     [damaged, /is damaged$/],
-    [pipe, /it is no regular file$/],
+    [pipe, /it is not a regular file$/],
     [folder, /it is a directory$/],
   ] as const) {
     const failing = openTimetable({ source: [record(1)], pin: path });

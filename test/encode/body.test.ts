@@ -1,4 +1,4 @@
-/** Memory of bodies: what is in use is nobody else's, and what was given back is used again. */
+/** Memory of bodies: used memory is never shared, and freed memory is reused. */
 import fc from 'fast-check';
 import { test } from 'tap';
 import { allocateBody, releaseBody } from '../../src/encode/body.js';

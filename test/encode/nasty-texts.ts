@@ -31,7 +31,7 @@ const PARTS = [
   'é'.repeat(40),
 ];
 
-/** Texts in NFC with what writers of CSV and iCalendar get wrong. Some are long enough for several lines. */
+/** Texts in NFC with characters that writers of CSV and iCalendar often get wrong. Some are long enough for several lines. */
 export const nastyTexts: fc.Arbitrary<string> = fc
   .oneof(
     { arbitrary: fc.array(fc.constantFrom(...PARTS), { maxLength: 8 }), weight: 3 },

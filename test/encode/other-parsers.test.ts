@@ -1,4 +1,4 @@
-/** What is written is read by parsers that are not ours: ical.js, Python's icalendar and csv. */
+/** Other parsers read the written answers: ical.js, Python's icalendar and csv. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -158,11 +158,11 @@ const withoutPython =
   CALENDAR_PYTHON === undefined &&
   'Python has no icalendar (apt-get install python3-icalendar): calendars were read by ical.js alone';
 
-test('a second parser of calendars is there', { skip: withoutPython }, async (t) => {
+test('a second parser of calendars is available', { skip: withoutPython }, async (t) => {
   t.ok(CALENDAR_PYTHON);
 });
 
-test('a second parser of CSV is there', {
+test('a second parser of CSV is available', {
   skip: CSV_PYTHON === undefined && 'there is no Python',
 }, async (t) => {
   t.ok(CSV_PYTHON);

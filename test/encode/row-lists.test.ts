@@ -36,7 +36,7 @@ const textOf = (answer: Answer): string =>
   new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytesOf(answer));
 
 /**
- * Every representation is what its oracle makes of the JSON.
+ * Asserts that every representation equals its oracle's.
  *
  * @param all every event of the data set, if rooms or courses have names
  * @returns the number of events

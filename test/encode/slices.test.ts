@@ -6,7 +6,7 @@ import { BODY_SLICE_BYTES, BODY_SLICES_SHARED_MAX } from '../../src/limits.js';
 
 const ROW_BYTES = 5000;
 
-/** A body of rows that are written when they are needed, of which every one is different; and how many were written. */
+/** A body of distinct rows that are written on demand, and the number of written rows. */
 function bodyOf(
   rows: number,
   salt = 0,

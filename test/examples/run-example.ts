@@ -7,7 +7,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 export interface RunningExample {
   /** As the example printed it: the address of /schedule. */
   readonly schedule: string;
-  /** Asks it to end; the exit code, and whatever it wrote to standard error. */
+  /** Asks it to end; the exit code and standard error. */
   end(): Promise<{ readonly code: number | null; readonly stderr: string }>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * A process that serves 200 good events and then loads what it is told to, in memory that is short. Says what became of it, as one
- * line of JSON: how the load ended, what is served afterwards, and the most memory that the process has had.
+ * A process that serves 200 good events and then runs a load in limited memory. Prints the outcome as one
+ * line of JSON: how the load ended, what is served afterwards, and the peak memory of the process.
  *
  * node bounded.mjs <index.js> <job as JSON>
  */

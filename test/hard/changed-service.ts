@@ -1,4 +1,4 @@
-/** A service whose timetable was replaced while it served, and what clients ask it about that. */
+/** A service whose timetable was replaced while it served, and requests for the changes. */
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { dirname, join } from 'node:path';
@@ -45,7 +45,7 @@ export async function startChangedService(
     await rename(written, source);
     await untilPublished(service, past.at(-1) ?? '');
   }
-  // The snapshot before is let go of, and so is what building took.
+  // The previous snapshot and the memory of the build are released.
   await delay(1000);
   return { service, past };
 }

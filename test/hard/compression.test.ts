@@ -1,4 +1,4 @@
-/** What compressed answers cost, and how much shorter they are: figures of docs/reliability.md. */
+/** Cost and length of compressed answers: figures of docs/reliability.md. */
 import { test } from 'tap';
 import { type Asked, ask, cpuPerRequestMs } from './changed-service.js';
 import {

@@ -1,4 +1,4 @@
-/** What loading the hardest timetables takes, of a process of its own, beside an ordinary one: a figure of docs/reliability.md. */
+/** The cost of loading the hardest timetables in its own process, compared with an ordinary one: a figure of docs/reliability.md. */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,7 +20,7 @@ interface Load {
   readonly peakMib: number;
 }
 
-/** The least of several loads: what else the machine does only adds. */
+/** The least of several loads, because other work only adds time. */
 async function load(path: string): Promise<Load> {
   let least: Load = { cpuMs: Number.POSITIVE_INFINITY, peakMib: Number.POSITIVE_INFINITY };
   for (let round = 0; round < ROUNDS; round++) {

@@ -26,14 +26,14 @@ export function* endless(format, { isVaried = false, title = 'Introduction to So
   }
 }
 
-/** The first so many pieces, with what ends them. */
+/** The first pieces, with the end of the data. */
 export function* someOf(pieces, count, format) {
   let n = 0;
   for (const each of pieces) {
     if (n++ === count) break;
     yield each;
   }
-  // The comma behind the last record.
+  // The comma after the last record.
   if (format === 'json-array') yield Buffer.from(`${JSON.stringify(recordOf(0, false, 'last', 'f'))}]`);
 }
 

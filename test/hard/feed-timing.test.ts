@@ -1,6 +1,6 @@
 /**
- * Whether the time of a refusal tells why an address of a feed is bad. All have payloads that can be read: what cannot is refused
- * 0.4 µs sooner, which tells only what the sender knows.
+ * Whether the time of a refusal reveals why a feed address is bad. All payloads are readable: unreadable ones are refused
+ * 0.4 µs sooner, which reveals only what the sender knows.
  */
 import { test } from 'tap';
 import { addressesOf, grantFor, NOW_MS, REVOKED, SECRETS } from '../attack/hostile-feeds.js';
@@ -64,7 +64,7 @@ test('every bad address is refused in the same time', TIMEOUT, async (t) => {
   for (let n = 0; n < 500; n++) for (const kind of kinds) measure(kind);
   for (const list of times.values()) list.length = 0;
   for (let n = 0; n < BATCHES; n++) {
-    // In another order each time: what one leaves behind in caches must not count for the same other.
+    // In another order each time, because effects on caches must not always affect the same kind.
     const order = kinds.map((kind) => ({ kind, at: below(1_000_000) })).sort((a, b) => a.at - b.at);
     for (const { kind } of order) measure(kind);
   }

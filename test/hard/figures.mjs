@@ -16,7 +16,7 @@ const NAME = /^[a-z0-9-]+$/;
 /**
  * @param {string} name as in the documents: small letters, digits, hyphens
  * @param {string} measured a few words for the table, with units
- * @param {object} details what else is known, for whoever wants more
+ * @param {object} details further facts
  * @param {string} folder
  */
 export function recordFigure(name, measured, details = {}, folder = RESULTS) {

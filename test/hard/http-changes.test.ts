@@ -1,5 +1,5 @@
 /**
- * What /schedule/changes costs where every title of 100,000 events has changed: figures of docs/reliability.md. Clients that do not read
+ * The cost of /schedule/changes after every title of 100,000 events has changed: figures of docs/reliability.md. Clients that do not read
  * it are in http-readers.test.ts.
  */
 import { test } from 'tap';
@@ -11,10 +11,10 @@ const EVENTS = 100_000;
 const TIMEOUT = { timeout: 300_000 };
 /** What one such request may use of the processor. */
 const CPU_MS_MAX = 0.1;
-/** In the short form, of which most runs on cold code. To make the whole body takes a thousand times as long. */
+/** In the short form, which runs mostly on cold code. Making the whole body takes a thousand times as long. */
 const SHORT_CPU_MS_MAX = 0.3;
 const REQUESTS = size(100, 1000);
-/** All titles, then every hundredth, then every second: what has changed lies in one run, or is scattered. */
+/** All titles, then every hundredth, then every second: changed events are one run, or scattered. */
 const CHANGES = [1, 100, 2];
 
 const TYPES = '/api/v1/schedule/types';
@@ -72,7 +72,7 @@ interface Teardowns {
 /** Attempts for a ratio of two times of a machine that has other work. */
 const ATTEMPTS = 5;
 
-/** The 99th percentile of what others wait for while one client repeats a request. */
+/** The p99 of other clients while one client repeats a request. */
 async function besideMs(
   t: Teardowns,
   server: Pick<ServiceProcess, 'port'>,

@@ -1,5 +1,5 @@
 /**
- * Clients that behave badly, in a process of their own. Each mode prints lines of JSON.
+ * Badly behaved clients, in a separate process. Each mode prints lines of JSON.
  *
  *     node http-clients.mjs <mode> <port> <count> <authorization> [<path>] [<method>]
  */

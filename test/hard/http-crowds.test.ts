@@ -1,4 +1,4 @@
-/** What many connections cost that ask slowly or nothing: figures of docs/reliability.md, with fewer of them where the run is short. */
+/** The cost of many slow or idle connections: figures of docs/reliability.md, with fewer connections in short runs. */
 import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';

@@ -1,4 +1,4 @@
-/** What clients cost that do not read what they asked for: figures of docs/reliability.md, with fewer clients where the run is short. */
+/** The cost of clients that do not read their answers: figures of docs/reliability.md, with fewer clients in short runs. */
 import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Test, test } from 'tap';
@@ -33,7 +33,7 @@ async function untilSockets(service: ServiceProcess, count: number, timeoutMs: n
 const MIB_MAX = 50;
 const CLOSED_MS_MAX = 35_000;
 
-/** What it costs that clients ask for an answer and do not read it. */
+/** Measures clients that request an answer and do not read it. */
 async function stall(
   t: Test,
   service: ServiceProcess,
@@ -81,7 +81,7 @@ for (const [name, figure, path, options] of KINDS.slice(HARD ? 0 : 1)) {
   );
 }
 
-/** All titles, then every second: what has changed lies in one run, or is scattered. */
+/** All titles, then every second: changed events are one run, or scattered. */
 const CHANGES = [1, 2];
 const CHANGED_KINDS = [
   ['JSON', 'readers-changes-json', 'json', 0, []],

@@ -1,4 +1,4 @@
-/** A service in a process of its own, clients in others, and what the system says of the service. */
+/** A service and its clients in separate processes, and the system's figures of the service. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
@@ -23,7 +23,7 @@ export const AUTHORIZATION: string = `Bearer ${hs256({ sub: 'alice', exp: Math.f
 
 type Teardown = (end: () => unknown) => unknown;
 
-/** bare-sender.mjs in a process of its own. */
+/** bare-sender.mjs in a separate process. */
 export async function startBareSender(teardown: Teardown, bytes: number): Promise<{ readonly port: number }> {
   const child = spawn(process.execPath, [BARE_SENDER, String(bytes)], {
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
@@ -111,7 +111,7 @@ export async function startWarmService(
   source: string,
   options: readonly string[] = [],
 ): Promise<ServiceProcess> {
-  // Hundreds come at the same moment, and what each of them costs is what is measured: none is to be refused.
+  // No overload control: hundreds of requests come at once to measure the cost of each, so none may be refused.
   const service = await startServiceProcess(teardown, source, ['--overload-ms', '0', ...options]);
   await latencyP99Ms(service, 1000);
   // Its connection is closed.
@@ -120,9 +120,9 @@ export async function startWarmService(
 }
 
 /**
- * A figure with what it was measured on.
+ * A figure with its provenance.
  *
- * @param name its place in docs/reliability.md, for which it is kept where the run is of full size
+ * @param name its marker in docs/reliability.md; a run of full size keeps the figure
  */
 export function told(figure: string, name?: string, details: object = {}): string {
   if (HARD && name !== undefined) recordFigure(name, figure, details);
@@ -167,7 +167,7 @@ export function startClients(
   };
 }
 
-/** The largest of what is measured until it is told to stop. */
+/** The largest measured value until it is stopped. */
 export function watchMax(measure: () => number, everyMs = 100): { stop(): number } {
   let max = measure();
   const timer = setInterval(() => {
@@ -181,7 +181,7 @@ export function watchMax(measure: () => number, everyMs = 100): { stop(): number
   };
 }
 
-/** Requests one after the other on a connection for so long; the 99th percentile of what they took, in ms. */
+/** Sends requests one after the other on a connection for some time; returns their p99 in ms. */
 export async function latencyP99Ms({ port }: Pick<ServiceProcess, 'port'>, forMs: number): Promise<number> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const times: number[] = [];

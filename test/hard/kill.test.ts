@@ -24,7 +24,7 @@ function seeded(seed: number): () => number {
   };
 }
 
-/** The version that every event of an image has; throws where the image is not whole. */
+/** The version of all events of an image; throws if the image is incomplete. */
 function versionOf(path: string): number {
   const { image, sourceVersion } = readImageFile(path);
   const snapshot = new Snapshot(image);
@@ -57,7 +57,7 @@ test(`killed ${KILLS} times while writing: a whole image each time`, {
     });
     const exited = once(writer, 'exit');
     await once(writer.stdout, 'data');
-    // The first image has to be there; whatever is killed before it leaves none, which is no news.
+    // Wait for the first image: a writer killed before it leaves none, which tests nothing.
     while (version === 0 && !existsSync(path)) await delay(2);
     await delay(random() * 150);
     writer.kill('SIGKILL');

@@ -14,7 +14,7 @@ function* records(generation) {
       id: `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`,
       time: new Date(time).toISOString(),
       endTime: new Date(time + 3_600_000).toISOString(),
-      // One in a hundred events changes each time: what is known of past snapshots stays small.
+      // One in a hundred events changes each time, so the history stays small.
       title: n % 100 === generation % 100 ? `generation ${generation}` : 'the same',
       studyGroup: `group ${n % 40}`,
       roomId: `2c3c9bfd-5da4-5a45-8bdb-${String(n % 50).padStart(12, '0')}`,

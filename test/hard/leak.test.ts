@@ -62,8 +62,8 @@ test(`${RELOADS} reloads of ${EVENTS} events leave no memory behind`, {
   // The one that is served, the one before, and one that is being written.
   t.ok(Math.max(...rounds.map(({ alive }) => alive)) <= 3, 'snapshots that were replaced are collected');
   t.ok(perReload(heapMib) < size(1, 0.02), `heap: ${told(heapMib)}`);
-  // One snapshot of 20,000 events is about 9 MiB: whatever kept one now and then would show. In a short run, which is mostly
-  // warming up, what is resident swings by more than all its snapshots have together: it tells by what is still alive.
+  // One snapshot of 20,000 events is about 9 MiB, so even occasional leaks show. In a short run, which is mostly
+  // warm-up, resident memory swings by more than all snapshots together, so living snapshots are counted instead.
   if (HARD) t.ok(perReload(rssMib) < 0.2, `resident: ${told(rssMib)}`);
   t.comment(`heap ${told(heapMib)}; resident ${told(rssMib)}`);
 });

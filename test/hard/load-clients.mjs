@@ -1,12 +1,12 @@
 /**
- * Load on a service, from a process of its own. Reads commands as lines of JSON from standard input, and answers each with
+ * Load on a service, from a separate process. Reads commands as lines of JSON from standard input, and answers each with
  * such a line when it is over.
  *
  *     node load-clients.mjs <port> <authorization> <path with {n}>
  *
- * - `{ "connections": n, "forMs": n }`: that many clients, each of which asks again once it has its answer
- * - `{ "rate": n, "connections": n, "forMs": n }`: so many requests a second, whatever becomes of those before; they are sent
- *   on connections that are idle, or on new ones, and where there may be no more, wait for one
+ * - `{ "connections": n, "forMs": n }`: a number of clients, each of which repeats its request after each answer
+ * - `{ "rate": n, "connections": n, "forMs": n }`: a fixed rate of requests a second. Requests are sent
+ *   on idle connections, or on new ones up to the bound, and otherwise wait
  *
  * Times are taken from when a request was sent until the last byte of its answer, in ms.
  */

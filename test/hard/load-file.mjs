@@ -1,5 +1,5 @@
 /**
- * Loads a file as the service does, and writes what that took, as JSON.
+ * Loads a file as the service does, and prints the cost as JSON.
  *
  *     node load-file.mjs <built index.js> <file>
  */

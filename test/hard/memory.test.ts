@@ -23,8 +23,8 @@ import { recordFigure } from './figures.mjs';
 import { HARD } from './size.js';
 
 /**
- * No source of any kind ends a process that has 512 MiB. It runs in a control group of its own where such can be made, so that the
- * system would kill it; elsewhere its loads have the bound that they have in such a group, and its resident memory is compared.
+ * No source of any kind ends a process that has 512 MiB. If possible it runs in its own control group, in which the
+ * system would kill it. Otherwise its loads get the bound of such a group, and its resident memory is compared.
  */
 const LIMIT_MIB = 512;
 const MIB = 2 ** 20;
@@ -53,7 +53,7 @@ interface Job {
   readonly outcome: { readonly result: string; readonly reason?: RegExp };
 }
 
-/** Version 1 or 2, within the group that this process is in; null where none can be made. */
+/** A group of version 1 or 2 within the group of this process; null if none can be made. */
 function createGroup(): string | null {
   const self = existsSync('/proc/self/cgroup') ? readFileSync('/proc/self/cgroup', 'utf8') : '';
   const [, own1] = /^\d+:(?:[^:]*,)?memory(?:,[^:]*)?:(.*)$/m.exec(self) ?? [];
@@ -154,7 +154,7 @@ function pouring(format: Format, options: { isVaried?: boolean; title?: string }
 }
 
 const PAGES = endless('ndjson');
-/** Pages of a few thousand, each with another behind it. */
+/** Pages of a few thousand, each with a next link. */
 const paging: Serve = (_, res, n) => {
   if (n === 0) {
     res.end(goodText());

@@ -1,4 +1,4 @@
-/** More requests than can be answered: figures of docs/reliability.md, for a shorter time where the run is short. */
+/** More requests than can be answered: figures of docs/reliability.md; short runs take less time. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -18,13 +18,13 @@ import { HARD, size } from './size.js';
 const CLIENTS = fileURLToPath(new URL('./load-clients.mjs', import.meta.url));
 const EVENTS = 20_000;
 const LOAD_MS = size(3000, 10_000);
-/** Other work on the machine shows in single runs; what the service can do shows in the best of them. */
+/** Number of attempts: other work disturbs single runs, so the best one counts. */
 const ATTEMPTS_MAX = 6;
 const CONNECTIONS = 2000;
 const TIMES = 3;
 /**
- * Requests a second of a witness: a client with so little to do that what it waits for is the service. Those that make the load
- * read hundreds of megabytes a second, and have answers wait for themselves.
+ * Requests a second of a witness: a client with so little work that it waits only for the service. The load generators
+ * read hundreds of megabytes a second, so answers wait for them.
  */
 const WITNESS_RATE = 200;
 /** Requests a second when it is over. */
@@ -53,7 +53,7 @@ interface Load {
 const teardowns: (() => unknown)[] = [];
 const source = await timetableFile((end) => teardowns.push(end), EVENTS);
 
-/** @param niceness those who make the load take the processor after the service and the witness, as if they were elsewhere */
+/** @param niceness of the load generators, so that service and witness have priority, as if the load came from another machine */
 function startLoad(
   teardown: (end: () => unknown) => unknown,
   { port }: ServiceProcess,
@@ -87,17 +87,17 @@ interface Figures {
   /** Of the peak. */
   readonly goodput: number;
   readonly offered: number;
-  /** As the witness saw them. */
+  /** As the witness measured. */
   readonly refused: number;
   readonly refusedP99Ms: number;
-  /** As those who make the load did, their own delay included. */
+  /** As the load generators measured, their own delay included. */
   readonly refusedP99MsOfLoad: number;
   readonly recoveredMs: number;
 }
 
 /** Peak, overload, and half of the peak afterwards. */
 async function measure(load: Load, witness: Load): Promise<Figures> {
-  // Few enough that nobody waits long.
+  // Few enough clients that no request waits long.
   const peak = await load.run({ connections: 32, forMs: 2000 });
   const peakPerSecond = peak.statuses['200']?.perSecond ?? 0;
   // The first second is that in which it is found out.
@@ -132,7 +132,7 @@ for (const { name, figure, path, goodputMin, refusedMsMax } of [
     goodputMin: 0.8,
     refusedMsMax: 10,
   },
-  // At three times the capacity even refusing takes most of the time: what is promised is that some are answered.
+  // At three times the capacity even refusing takes most of the time, so the promise is only that some are answered.
   {
     name: 'the cheapest answers, which cost little more than a refusal',
     figure: 'overload-cheap',
@@ -179,7 +179,7 @@ for (const { name, figure, path, goodputMin, refusedMsMax } of [
       msUntilGood(calm) <= 2000,
       `all is answered when next to nothing is asked ${JSON.stringify(calm.statuses)}`,
     );
-    // On a machine with other work a short run says nothing of milliseconds, and half of an earlier peak may be too much.
+    // On a busy machine a short run proves nothing about milliseconds, and half of an earlier peak may be too much.
     if (HARD) {
       t.ok(best.recoveredMs <= 2000, text);
       t.ok(best.goodput >= goodputMin, text);

@@ -1,4 +1,4 @@
-/** Tests that take long with large numbers: `npm run test:hard` runs them so, everybody else with small ones. */
+/** Sizes of long tests: large in `npm run test:hard`, small otherwise. */
 export const HARD: boolean = process.env.LECTERN_HARD === '1';
 
 export function size(usual: number, hard: number): number {

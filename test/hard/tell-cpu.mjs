@@ -1,2 +1,2 @@
-/** Loaded into a service before it starts (`--import`): tells what its threads have used of the processor when it is asked. */
+/** Loaded into a service before it starts (`--import`): reports the processor time of its threads on request. */
 process.on('message', () => process.send(process.cpuUsage()));

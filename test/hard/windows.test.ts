@@ -1,4 +1,4 @@
-/** What windows cost where long and short slots take turns: no more than the values' events do, in time of the processor. */
+/** The processor time of windows on alternating long and short slots: no more than that of the values' events. */
 import { test } from 'tap';
 import type { FieldFilter } from '../../src/query/query.js';
 import type { ReadResult } from '../../src/view/answer.js';
@@ -26,7 +26,7 @@ const CASES: readonly Case[] = [
   { figure: 'windows-identities', values: 850, isPersonal: true, worstMs: 20 },
 ];
 
-/** Windows that begin when half, nearly all and all of the events have begun: so many slots are running, or half as many. */
+/** Windows that begin when half, nearly all and all of the events have begun. As many slots are running, or half as many. */
 const WINDOWS: readonly (readonly [startMinute: number, minutes: number | null])[] = [
   [EVENTS / 2, null],
   [EVENTS / 2, 24 * 60],
@@ -42,7 +42,7 @@ function windowPairs(startMinute: number, minutes: number | null): [string, stri
   return pairs;
 }
 
-/** The answer and what it is made from, to the first bytes that are sent. */
+/** The steps of an answer up to the first sent bytes. */
 function cpuMsOf(ask: () => ReadResult): number {
   const before = process.cpuUsage();
   const [first] = readOf(ask()).execute('json').body.chunks;

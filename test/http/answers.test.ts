@@ -1,4 +1,4 @@
-/** What a good request gets: bodies, header fields, pages, conditional requests, and nothing asynchronous. */
+/** Answers to good requests: bodies, header fields, pages, conditional requests, all synchronous. */
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { decode } from '@msgpack/msgpack';

@@ -1,4 +1,4 @@
-/** /schedule/changes over HTTP: what is known before anything of the answer is made. */
+/** /schedule/changes over HTTP: facts known before the body is made. */
 import { test } from 'tap';
 import { BODY_WHOLE_BYTES_MAX, SNAPSHOT_DELTA_ENTRIES_MAX } from '../../src/limits.js';
 import { compareSnapshots, extendHistory } from '../../src/snapshot/differences.js';
@@ -7,7 +7,7 @@ import { snapshotOfEvents } from '../query/reading.js';
 import { eventOf } from '../snapshot/images.js';
 import { bearer, serve, setUp, type TestViews, viewsOf } from './harness.js';
 
-/** A view in which so many events have changed, and the id of the snapshot before. */
+/** A view with the given number of changed events, and the id of the previous snapshot. */
 function changedView(count: number): { readonly views: TestViews; readonly since: string; made: number } {
   const events = Array.from({ length: 2000 }, (_, n) => eventOf(n));
   const before = snapshotOfEvents(events, 'uuid');
@@ -18,7 +18,7 @@ function changedView(count: number): { readonly views: TestViews; readonly since
   const delta = compareSnapshots(before, present, SNAPSHOT_DELTA_ENTRIES_MAX);
   const view = new SnapshotView(present, extendHistory([], delta, present).differences);
   const counter = { views: viewsOf(), since: before.summary.id, made: 0 };
-  /** Counts how often chunks of a body are asked for: nothing of it is made before. */
+  /** Counts how often chunks of a body are read; before that nothing is made. */
   const changes: View['changes'] = (pairs, options) => {
     const result = view.changes(pairs, options);
     if (!('read' in result)) return result;
@@ -55,7 +55,7 @@ const KINDS = [
 ] as const;
 for (const [name, count] of KINDS) {
   for (const format of ['json', 'msgpack']) {
-    test(`HEAD, 304 and 406 make nothing of ${name} as ${format}`, async (t) => {
+    test(`HEAD, 304 and 406 make no body of ${name} as ${format}`, async (t) => {
       const changed = changedView(count);
       const { send } = await serve(t, setUp({ views: changed.views }).handler);
       const path = `/api/v1/schedule/changes?since=${changed.since}`;

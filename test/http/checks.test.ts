@@ -261,7 +261,7 @@ test('at most a hundred faults are listed', async (t) => {
 test('unknown parameters are skipped if configured, but broken encoding is not', async (t) => {
   const { send } = await serve(t, setUp({ unknownParameters: 'ignore' }).handler);
   t.equal((await send('/api/v1/schedule?utm_source=x', { headers: GOOD })).status, 200);
-  // What cannot be decoded cannot be told from a filter: neither a name nor a value.
+  // An undecodable name or value could belong to a filter.
   for (const query of ['utm_source=%', 'utm_source=%ff', '%=x', 'utm%ff=x', '%', 'st%udyGroup=A']) {
     t.match((await send(`/api/v1/schedule?${query}`, { headers: GOOD })).json(), {
       status: 400,
@@ -286,7 +286,7 @@ test('repeated or odd credentials and hosts are refused from the raw header fiel
     ['a malformed Host in HTTP/1.0', `HTTP/1.0\r\nHost: a b\r\n${good}`, '400', 'invalid-request'],
   ];
   for (const [name, head, status, code] of cases) {
-    // Resolves because the server closes, although nobody asked for that.
+    // Resolves because the server closes the connection by itself.
     const reply = await raw(`GET /api/v1/schedule ${head}\r\n\r\n`);
     t.match(reply, new RegExp(`^HTTP/1.1 ${status} `), name);
     t.match(reply, /\r\nConnection: close\r\n/, name);

@@ -1,4 +1,4 @@
-/** A full garbage collection on demand, for tests of what is left behind and of what takes how long. */
+/** A full garbage collection on demand, for tests of memory and of time. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 

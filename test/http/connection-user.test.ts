@@ -11,7 +11,7 @@ import { viewsOf } from './harness.js';
 
 const START_MS = Date.UTC(2024, 0, 1);
 
-/** A server with a clock of its own, and a client that asks everything on one connection. */
+/** A server with its own clock, and a client that uses one connection. */
 async function setUp(t: Test) {
   const clock = { nowMs: START_MS };
   const now = () => clock.nowMs;

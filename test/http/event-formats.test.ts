@@ -86,7 +86,7 @@ test('pages of every representation are linked to the last', async (t) => {
   }
 });
 
-test('other lists do not have them: 400 for the name, 406 for the media type', async (t) => {
+test('other lists have only JSON and MessagePack: 400 for other names, 406 for other media types', async (t) => {
   const { send } = await serve(t, setUp().handler);
   for (const path of OTHER_LISTS) {
     for (const [name, accept] of FORMATS) {

@@ -1,3 +1,5 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { gunzipSync } from 'node:zlib';
 import { decode } from '@msgpack/msgpack';
 import { test } from 'tap';
 import { SnapshotView } from '../../src/view/view.js';
@@ -85,4 +87,38 @@ test('pages of free time are linked, and survive another table of rooms', async 
   });
   t.equal(other.status, 200, 'other rooms have another tag');
   t.same((other.json() as { id: string }[])[0]?.id, ids[1]);
+});
+
+test('an answer that is asked for again is compressed, and is another one with other rooms', async (t) => {
+  const views = viewsOf();
+  const show = (count: number): void => {
+    const rooms = Array.from({ length: count }, (_, n) => ({
+      id: UNUSED.replace(/001$/, String(n + 100)),
+      name: `Room ${n}`,
+      building: null,
+      capacity: null,
+    }));
+    const table = { rooms, digest: `of ${count}` };
+    views.view = new SnapshotView(snapshotOfEvents(EVENTS, 'uuid'), undefined, undefined, table);
+  };
+  const { send } = await serve(t, setUp({ views }).handler);
+  const ask = (): ReturnType<typeof send> =>
+    send(`/api/v1/schedule/free?${NIGHT}`, { headers: { ...bearer(), 'Accept-Encoding': 'gzip' } });
+  const tags = new Set<unknown>();
+  for (const count of [40, 41, 40]) {
+    show(count);
+    let reply = await ask();
+    const plain = reply.text;
+    // The first requests are answered while it is being compressed.
+    for (let n = 0; n < 100 && reply.headers['content-encoding'] === undefined; n++) {
+      t.equal(reply.text, plain);
+      await delay(5);
+      reply = await ask();
+    }
+    t.equal(reply.headers['content-encoding'], 'gzip');
+    t.equal(gunzipSync(reply.body).toString(), plain);
+    t.equal((JSON.parse(plain) as unknown[]).length, count + 1);
+    tags.add(reply.headers.etag);
+  }
+  t.equal(tags.size, 2);
 });

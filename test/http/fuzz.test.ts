@@ -1,4 +1,4 @@
-/** Arbitrary bytes on the socket: always an answer or the end, never a fault of the service's own. */
+/** Arbitrary bytes on the socket: always an answer or the end, never an internal fault. */
 import { connect } from 'node:net';
 import fc from 'fast-check';
 import { test } from 'tap';
@@ -37,7 +37,7 @@ function exchange(port: number, pieces: readonly Buffer[]): Promise<string> {
   });
 }
 
-/** The status of each answer; throws where what came is not one answer after the other. */
+/** The status of each answer; throws if the bytes are not a sequence of answers. */
 function statusesOf(text: string): number[] {
   const statuses: number[] = [];
   let rest = text;
@@ -57,7 +57,7 @@ function statusesOf(text: string): number[] {
 const ALLOWED_5XX: readonly number[] = [501, 505];
 const isOurFault = (status: number): boolean => status >= 500 && !ALLOWED_5XX.includes(status);
 
-/** Where, how many bytes go, and what comes in their place. */
+/** Position, number of removed bytes, and the inserted bytes. */
 const edit = fc.tuple(fc.double({ min: 0, max: 1, noNaN: true }), fc.nat(4), fc.uint8Array({ maxLength: 6 }));
 
 function mutated(bytes: Buffer, edits: readonly (readonly [number, number, Uint8Array])[]): Buffer {
@@ -85,7 +85,7 @@ test('arbitrary bytes, and requests with some bytes changed, never cause a 5xx n
   const { handler, logged } = setUp();
   const { port, send } = await serve(t, handler);
   const cases = rawCases(`Authorization: Bearer ${token()}\r\n`)
-    // Answers to HEAD cannot be told apart without knowing what was asked; long ones take long.
+    // Answers to HEAD cannot be separated without the requests; long answers take long.
     .filter(({ bytes }) => !bytes.startsWith('HEAD') && bytes.length < 3000)
     .map(({ bytes }) => Buffer.from(bytes, 'latin1'));
   const request = fc.constantFrom(...cases);

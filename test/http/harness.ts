@@ -97,7 +97,7 @@ export interface LogLine {
   readonly message: string;
 }
 
-/** A handler with all its parts, and what it logged. */
+/** A handler with all its parts, and its log. */
 export function setUp(options: SetUpOptions = {}): {
   handler: LoneRequestHandler;
   views: ViewSource;
@@ -158,14 +158,14 @@ export interface Reply {
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
   readonly text: string;
-  /** The body as JSON; throws where it is none. */
+  /** The body as JSON; throws if it is not JSON. */
   json(): unknown;
 }
 
 export interface Client {
   readonly port: number;
   readonly server: HttpServer;
-  /** A request on a connection of its own, which the client would keep open. */
+  /** A request on its own keep-alive connection. */
   send(
     path: string,
     options?: { method?: string; headers?: Record<string, string | string[]> },
@@ -180,7 +180,7 @@ export async function serve(
   handler: RequestHandler,
   options: HttpServerOptions = {},
 ): Promise<Client> {
-  // Clients are on the same thread: what they take must not look like an overload, of which test/http/server/overload.test.ts is.
+  // Clients are on the same thread, and their time must not look like an overload.
   const server = new HttpServer(handler, { overloadMs: 0, ...options });
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
   t.teardown(() => server.close({ deadlineMs: 0 }));

@@ -1,4 +1,4 @@
-/** Bytes that a client may send, and exactly what comes back: the same on every version of Node. */
+/** Bytes that a client may send, and the exact answers, equal on every version of Node. */
 import { connect } from 'node:net';
 
 export interface RawCase {
@@ -6,9 +6,9 @@ export interface RawCase {
   readonly bytes: string;
   /** The status line of each answer, without the version. */
   readonly statuses: readonly string[];
-  /** The code of the last answer's problem; null where it is none. */
+  /** The problem code of the last answer; null if it is not a problem. */
   readonly code: string | null;
-  /** Whether the service closes the connection, of which the last answer then tells. */
+  /** Whether the service closes the connection; the last answer then says so. */
   readonly closes: boolean;
 }
 
@@ -152,7 +152,7 @@ export function rawCases(authorization: string): readonly RawCase[] {
     'request-target-too-long',
   );
 
-  // A long target does not hide what else is wrong: the connection is closed all the same.
+  // A long target does not hide other faults: the connection is still closed.
   const long = `/${'x'.repeat(9000)}`;
   malformed('two Hosts and a long target', `GET ${long} HTTP/1.1\r\n${HOST}${good}\r\n`);
   malformed('no Host and a long target', `GET ${long} HTTP/1.1\r\n${authorization}\r\n`);
@@ -315,7 +315,7 @@ export interface RawOutcome {
   readonly statuses: readonly string[];
   readonly code: string | null;
   readonly closes: boolean;
-  /** The last head says so. */
+  /** The last head announces the closing. */
   readonly saysClose: boolean;
   /** Every error is a problem document. */
   readonly areProblems: boolean;
@@ -325,9 +325,9 @@ export interface RawOutcome {
 const PROBE = `GET /probe HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`;
 
 /**
- * Sends the bytes of a case, then, where the connection should stay open, a further request.
+ * Sends the bytes of a case, then another request if the connection should stay open.
  *
- * Rejects where the service neither answers nor closes within the time.
+ * Rejects if the service neither answers nor closes in time.
  */
 export function sendRaw(port: number, { bytes, closes }: RawCase, timeoutMs = 5000): Promise<RawOutcome> {
   return new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-/** Raw bytes and what comes back; the long run repeats it on other versions of Node. */
+/** Raw bytes and their answers; the long run repeats this on other versions of Node. */
 import { connect } from 'node:net';
 import { test } from 'tap';
 import { serve, setUp, token } from './harness.js';

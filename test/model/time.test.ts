@@ -34,7 +34,7 @@ test('both ways refuse the same texts for the same reasons', (t) => {
     });
   fc.assert(
     fc.property(spoilt, (text) => {
-      // Only the last letter tells the two forms apart; every other fault is in both.
+      // Only the last letter distinguishes the two forms; all other faults are in both.
       if (!text.endsWith('Z')) return;
       assert.equal(parseInstant(text), parseInstant(written(text)));
     }),

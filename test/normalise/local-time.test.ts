@@ -69,7 +69,7 @@ const GOOD: readonly [order: DateOrder | undefined, text: string, value: string]
 
 const NOTHING = 'it is not a date and a time of day';
 const ORDER = 'the order of its day, month and year is unknown: set dateOrder';
-const RANGE = 'its time of day may be a range, or have an offset';
+const RANGE = 'its time of day looks like a range or has an offset';
 const TIME = 'its time of day is not like';
 
 const BAD: readonly [order: DateOrder | undefined, text: string, fault: string][] = [

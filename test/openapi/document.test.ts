@@ -1,4 +1,4 @@
-/** The document against the tables that it is made from, and against what the endpoints really answer. */
+/** Compares the document with its tables, and with real answers of the endpoints. */
 import { randomBytes } from 'node:crypto';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formatsModule from 'ajv-formats';
@@ -124,7 +124,7 @@ test('servers are relative to the document, behind any prefix of a proxy', async
     }) as unknown as Document & { paths: { '/health': { servers: { url: string }[] } } };
     for (const prefix of ['', '/timetable', '/far/away']) {
       const address = `http://proxy.example${prefix}${basePath}/docs/openapi.json`;
-      // A slash at the end of a server is not doubled by the one that every path begins with.
+      // Paths begin with a slash, so a slash at the end of a server is removed.
       const from = (server: { url: string } | undefined): string =>
         new URL(server?.url ?? '', address).pathname.replace(/\/$/, '');
       t.equal(from(servers[0]), prefix + basePath, address);
@@ -172,7 +172,7 @@ test('every reference leads somewhere', async (t) => {
   }
 });
 
-/** Sends a request and holds status, header fields, content type and body against the document. */
+/** Sends a request and compares status, header fields, content type and body with the document. */
 async function hold(
   t: Test,
   send: Client['send'],

@@ -40,17 +40,17 @@ function lessonsOf(events: readonly NormalisedEvent[], merge: boolean): Lesson[]
   return [...lessons.values()];
 }
 
-/** What a row needs in one dimension: the first of the key fields that is known and not empty, or null. */
+/** The key of a row in one dimension: the first key field that is known and not empty, or null. */
 function keyOf(row: NormalisedEvent, dimension: (typeof CONFLICT_DIMENSIONS)[number]): string | null {
   for (const field of dimension.keys) {
     const value = row[field];
-    // An empty text names nobody.
+    // An empty text is not a name.
     if (value !== null && value !== '') return value;
   }
   return null;
 }
 
-/** Lessons by what they need. A lesson whose rows have several keys needs each of them. */
+/** Lessons by key. A lesson whose rows have several keys is listed under each. */
 function lessonsByKey(
   lessons: readonly Lesson[],
   dimension: (typeof CONFLICT_DIMENSIONS)[number],
@@ -80,7 +80,7 @@ function componentsOf(lessons: readonly Lesson[]): Lesson[][] {
   const rootOf = (i: number): number => {
     let root = i;
     while (parent[root] !== root) root = parent[root] as number;
-    // Without shortening the way, long chains would make every pair slow.
+    // Path compression: otherwise long chains would make every pair slow.
     parent[i] = root;
     return root;
   };

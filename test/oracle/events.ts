@@ -1,5 +1,5 @@
 /**
- * What every oracle stands on: plain event objects in a plain array, sorted the slow way and shown the obvious way.
+ * The base of every oracle: plain event objects in a plain array, sorted the slow way and written the obvious way.
  * Oracles import types of src/model/ only, so that no index, column or row byte can agree with them by accident.
  */
 import type { NormalisedEvent, TimetableEvent } from '../../src/model/event.js';

@@ -135,7 +135,7 @@ test('values of one filter are alternatives, filters are all required, null matc
   t.end();
 });
 
-test('a page continues after a sort key, even where that event is gone', (t) => {
+test('a page continues after a sort key, even if that event was removed', (t) => {
   const events = ['a', 'b', 'c', 'd'].map((id) => eventOf(id, 0, 10));
   t.same(eventPageOf(events, 2, null), { page: events.slice(0, 2), isLast: false });
   t.same(eventPageOf(events, 2, eventOf('b', 0, 10)), { page: events.slice(2), isLast: true });

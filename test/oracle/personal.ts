@@ -3,7 +3,7 @@ import type { NormalisedEvent } from '../../src/model/event.js';
 import type { IndexedFieldName } from '../../src/model/fields.js';
 import { matches, type OracleQuery } from './schedule.js';
 
-/** What a user is known by: any of these values in this field. */
+/** An identity of a user: any of these values in this field. */
 export interface OracleIdentity {
   readonly field: IndexedFieldName;
   readonly values: readonly string[];

@@ -1,6 +1,6 @@
 /**
  * The slow twin of the expansion of recurrence rules: it goes through every day from the start, and through every second of a day
- * that the rule may name, and asks of each whether the rule has it. It shares no code with the reader.
+ * that the rule may name, and checks each against the rule. It shares no code with the reader.
  */
 import { Temporal } from 'temporal-polyfill';
 

@@ -41,7 +41,7 @@ export function scheduleOracle(ordered: readonly NormalisedEvent[], query: Oracl
   return ordered.filter((event) => matches(event, query));
 }
 
-/** The page of at most `limit` entries that come after the entry `after` by the sort key, wherever that now is. */
+/** The page of at most `limit` entries after the sort key of `after`. */
 export function pageOf<Entry>(
   list: readonly Entry[],
   limit: number,

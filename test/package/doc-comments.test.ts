@@ -1,5 +1,5 @@
 /**
- * What a program sees of Lectern has a doc comment: each name that `lectern` exports, each type that these mention, and each
+ * Every public declaration of Lectern has a doc comment: each name that `lectern` exports, each type that these mention, and each
  * member of them. Read from the text of dist/*.d.ts, as an editor would.
  */
 import { readFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ interface Declaration {
 
 interface Module {
   readonly declarations: ReadonlyMap<string, Declaration>;
-  /** What is imported or exported from elsewhere: the name here, and where it is from. */
+  /** An import or export from another file: its local name and its origin. */
   readonly elsewhere: ReadonlyMap<string, { readonly file: string; readonly name: string }>;
 }
 

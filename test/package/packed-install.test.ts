@@ -30,7 +30,7 @@ const PLAIN = ['NODE_OPTIONS', 'NODE_PATH', ...Object.keys(process.env)]
   .filter((name) => /^(?:NODE_(?:OPTIONS|PATH)|LECTERN_\w+)$/.test(name))
   .flatMap((name) => ['-u', name]);
 const COMMAND_MS_MAX = 60_000;
-/** Half of it is the docs page. Somebody should look before it grows by as much again. */
+/** Half of it is the docs page. A larger package needs a review. */
 const PACKED_BYTES_MAX = 3_000_000;
 /** Runs a command in a folder; rejects where it fails or hangs. */
 function run(cwd: string, ...command: string[]): Promise<{ readonly stdout: string }> {
@@ -61,7 +61,7 @@ const ALLOWED: readonly RegExp[] = [
   /^dist\/openapi\.json$/,
   /^dist\/(?:thread\/worker|serving\/serving)-text-licences\.txt$/,
 ];
-/** What somebody would miss. */
+/** Files that users need. */
 const REQUIRED: readonly string[] = [
   'package.json',
   'README.md',
@@ -81,7 +81,7 @@ const RECORDS = `[
   { id: '51b5e7a5-0b9f-4b7c-8a5f-9f1f7a5b6d20', time: '2024-09-02T10:00:00Z', endTime: '2024-09-02T11:00:00Z', type: 'Lecture' },
 ]`;
 
-/** Uses of the public types that only compile where these arrive whole. */
+/** Uses of the public types that compile only if these are complete. */
 const TYPED_PROGRAM = `
 import { LecternError, openTimetable, type EventPage, type Timetable, type TimetableEvent } from 'lectern';
 
@@ -232,7 +232,7 @@ async function install(project: string, tarball: string): Promise<void> {
   } else {
     mkdirSync(join(modules, 'lectern'), { recursive: true });
     await run(join(modules, 'lectern'), 'tar', '-xzf', tarball, '--strip-components=1');
-    // Only what the package declares: an import of anything else fails here as it would at a user's.
+    // Only declared packages: an import of any other fails here, as it would for a user.
     for (const name of Object.keys(manifest.dependencies)) link(name);
   }
   link('@types/node');

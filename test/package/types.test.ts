@@ -44,7 +44,7 @@ await timetable[Symbol.asyncDispose]();
 console.log(title);
 `;
 
-/** @param files by their path in the project @returns what the compiler says; nothing where all is well */
+/** @param files by their path in the project @returns the messages of the compiler; empty if there are none */
 function compile(
   t: { teardown(end: () => void): void },
   nodeTypes: string,
@@ -104,7 +104,7 @@ test('both ends of the range of @types/node are tried', (t) => {
   t.end();
 });
 
-/** What a program in TypeScript has to say besides the example, by what stands in the example. */
+/** Replacements in the example that TypeScript requires, by the replaced text. */
 const EXPRESS_TYPES: Readonly<Record<string, string>> = {
   "import express from 'express';": `
 import type { AddressInfo } from 'node:net';

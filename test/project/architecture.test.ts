@@ -7,8 +7,8 @@ import { test } from 'tap';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
- * What each folder of src/ may import besides itself, its third-party packages aside. The way of the data is one
- * direction: whatever stands to the right knows what stands to the left.
+ * The folders that each folder of src/ may import besides itself, and its packages. The data flows in one
+ * direction: a folder on the right may import those on the left.
  */
 const MAY_IMPORT: Record<string, readonly string[]> = {
   'errors.ts': [],

@@ -37,7 +37,7 @@ test('a change restarts npm run dev, and Ctrl-C leaves nothing behind', {
   }
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   const { NODE_OPTIONS: _options, ...env } = process.env;
-  // In a group of its own, as a terminal starts it: Ctrl-C reaches all of the group.
+  // In its own process group, like from a terminal: Ctrl-C reaches the whole group.
   const child = spawn('npm', ['run', '--silent', 'dev', '--', '--port', '0'], {
     cwd: folder,
     env,

@@ -22,7 +22,7 @@ const FOREIGN_FLAGS = [
   '--unhandled-rejections',
   '--use-largepages',
 ];
-/** What tests are told by the environment. */
+/** Environment variables of tests. */
 const TEST_VARIABLES = ['LECTERN_HARD', 'LECTERN_REAL_INSTALL'];
 const SETTING_FLAGS = SETTINGS.flatMap(({ flag }) => flag ?? []);
 const VARIABLES = [...SETTINGS.flatMap((setting) => variableOf(setting) ?? []), ...TEST_VARIABLES];
@@ -59,7 +59,7 @@ function anchorsIn(text: string): Set<string> {
   return new Set([...text.matchAll(/^#+ (.+)$/gm)].map(([, heading]) => anchorOf(heading as string)));
 }
 
-/** Links of a page to files or headings that are not there. */
+/** Links of a page to missing files or headings. */
 function deadLinks(path: string, text: string): string[] {
   return [...text.matchAll(/\]\(([^)\s]+)\)/g)]
     .map(([, target]) => target as string)
@@ -72,7 +72,7 @@ function deadLinks(path: string, text: string): string[] {
     });
 }
 
-/** Paths from the root that a page names in code, and that are not there. */
+/** Missing paths from the root that a page names in code. */
 function deadPaths(text: string): string[] {
   const named = text.matchAll(
     /`((?:src|test|bench|fixtures|scripts|examples|deploy|docs|\.ci|\.github)\/[^`\s*<]*)`/g,

@@ -1,5 +1,5 @@
 /**
- * The README and the pages of docs/ are true: their examples run, against a real service, and their tables have what the program has.
+ * The README and the pages of docs/ are right: their examples run against a real service, and their tables agree with the program.
  *
  * - `bash` blocks of a page are one session, in order. A line that ends in `# → text` must print that text, and no other line
  *   may be answered with a problem.
@@ -176,7 +176,7 @@ if (MISSING.length > 0) {
   });
 }
 
-/** Runs a program to its end, or until it printed something, and then ends it. Output is standard output and error. */
+/** Runs a program to its end, or until it prints a text, and then ends it. Output is standard output and error. */
 async function run(
   command: string,
   argv: readonly string[],

@@ -1,4 +1,4 @@
-/** The scripts that run tests: which files a name stands for, what a change affects, and what a run tells. */
+/** The scripts that run tests: the files that a name means, the tests that a change affects, and the report. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -71,7 +71,7 @@ test('a change affects the tests that import it', async (t) => {
   t.ok(affectedBy(['test/oracle/schedule.ts'], files).files.length > 1);
 });
 
-/** What is told of TAP, line by line. */
+/** The report of TAP, line by line. */
 async function told(tap: string, file?: string): Promise<{ lines: string[]; failed: number }> {
   let text = '';
   const report = new Report((part) => {

@@ -1,6 +1,6 @@
 /**
- * Timetables in which long and short slots take turns, so that a window begins between events half of which are running: as many runs of
- * ordinals as there are events, which is the hardest there is for narrowing posting lists.
+ * Timetables with alternating long and short slots. Half of the events around the begin of a window are running: as many runs of
+ * ordinals as there are events, the hardest case for narrowing posting lists.
  */
 import type { NormalisedEvent } from '../../src/model/event.js';
 
@@ -11,7 +11,7 @@ export interface AlternatingOptions {
   readonly events: number;
   /** Distinct study groups, each with long and short events in turn. */
   readonly groups: number;
-  /** Of every so many events one is long. Default 2. */
+  /** One event in this many is long. Default 2. */
   readonly longEvery?: number;
   /** How long these are. Default: beyond the last event. */
   readonly longMinutes?: number;

@@ -1,4 +1,4 @@
-/** Conflicts of timetables made up to be as hard as possible: what is found, how large it is, and how that grows. */
+/** Conflicts of the hardest timetables: the result, its size, and its growth. */
 import { test } from 'tap';
 import type { ConflictEntry, NormalisedEvent } from '../../src/model/event.js';
 import { SnapshotBuilder } from '../../src/snapshot/builder.js';
@@ -14,9 +14,9 @@ import { assertWhole, listOf, readOf, STRICT, unpackedListOf, viewOfEvents } fro
 const COMPARED_WITH_ORACLE = 300;
 const EVENTS = size(2500, 25_000);
 const TIMES = 4;
-/** What is linear takes 4 times as long, what is quadratic 16 times; sorting, and memory that is farther away, come on top. */
+/** Linear work takes 4 times as long, quadratic work 16 times; sorting and slower memory add to this. */
 const GROWTH_MAX = 9;
-/** A collection of garbage takes longer than a build of few events: some rounds have none. */
+/** Enough rounds that some have no garbage collection, which takes longer than a build of few events. */
 const ROUNDS = 8;
 const KEY_FIELDS = {
   group: ['groupId', 'studyGroup'],

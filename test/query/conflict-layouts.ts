@@ -67,7 +67,7 @@ const PLACES: Readonly<Record<LayoutName, Place>> = {
 };
 
 export const LAYOUTS: readonly LayoutName[] = Object.keys(PLACES) as LayoutName[];
-/** Those that are not mostly distinct values: these cost more than an ordinary timetable, whatever overlaps. */
+/** Layouts without mostly distinct values. Distinct values cost more than an ordinary timetable, with any overlaps. */
 export const COMPARED_LAYOUTS: readonly LayoutName[] = LAYOUTS.filter(
   (name) => name !== 'pairs of everything',
 );

@@ -26,7 +26,7 @@ import {
 const NAMES: readonly DirectoryName[] = DIRECTORIES.map(({ name }) => name);
 const NO_QUERY = { filters: [], startMs: null, endMs: null };
 
-/** Parts of ids and names that are there, in another case and in another form, and some that are not. */
+/** Parts of existing ids and names, in another case and form, and some that do not exist. */
 const searches = fc.option(
   fc.record({ pick: fc.nat(), from: fc.nat(20), length: fc.integer({ min: 1, max: 8 }), way: fc.nat(3) }),
   { freq: 2 },
@@ -126,7 +126,7 @@ for (const mode of ['uuid', 'any'] as const satisfies IdentifierMode[]) {
   });
 }
 
-test('an entry has an id and a name, null where there is none; nulls come last', async (t) => {
+test('an entry has an id and a name, or null; nulls come last', async (t) => {
   const events = [
     eventOf(0, { groupId: 'g2', groupName: 'B', studyGroup: 'x', lecturer: 'Roe', lecturerId: null }),
     eventOf(1, { groupId: 'g1', groupName: 'B', studyGroup: 'x', lecturer: 'Doe', lecturerId: 'l2' }),
@@ -201,7 +201,7 @@ const SEARCHES: readonly (readonly [q: string, found: readonly string[]])[] = [
   ['7 ', []],
   ['hall-0', ['Salle Éluard']],
   ['HALL-0', ['Salle Éluard']],
-  // The search forms of two values stand side by side; a match across both is none.
+  // The search forms of two values are adjacent; a match across both does not count.
   ['hall-0hall-1', []],
   ['0hall', []],
 ];

@@ -1,4 +1,4 @@
-/** What GET /schedule/free refuses, and what lies just within its rules. */
+/** Faults of GET /schedule/free, and values just within its rules. */
 import { test } from 'tap';
 import { PARAMETER_VALUES_MAX } from '../../src/limits.js';
 import type { NormalisedEvent } from '../../src/model/event.js';
@@ -124,7 +124,7 @@ const FREE: readonly [query: string, found: number, from?: string | null, until?
   [`${BY}&${WINDOW}`, 1, '10:00', '14:00'],
   [`${BY}&startTime=2026-10-19T09:59:59.999Z&endTime=2026-10-19T14:00:00Z`, 0],
   [`${BY}&startTime=2026-10-19T10:00:00Z&endTime=2026-10-19T14:00:00.001Z`, 0],
-  // The event without length needs no room, and ends no gap.
+  // The zero-length event occupies nothing, and ends no gap.
   [`${BY}&startTime=2026-10-19T12:00:00Z&endTime=2026-10-19T12:00:00.001Z`, 1, '10:00', '14:00'],
   [`${BY}&startTime=2026-10-19T12:30:00Z&endTime=2026-10-19T13:00:00Z`, 1, '10:00', '14:00'],
   [`${BY}&startTime=2026-10-19T07:00:00Z&endTime=2026-10-19T08:00:00Z`, 1, null, '08:00'],

@@ -22,7 +22,7 @@ const HOUR_MS = 3_600_000;
 const STEP_MS = HOUR_MS / 4;
 const START_MS = Date.UTC(2024, 8, 2, 8);
 
-/** A question with the windows that Temporal says. */
+/** A query with the windows that Temporal gives. */
 interface Question {
   readonly pairs: ParameterPairs;
   readonly windows: OracleFreeQuery['windows'];
@@ -192,7 +192,7 @@ for (const mode of ['uuid', 'any'] as const) {
   });
 }
 
-/** All that are known: those who are free when nothing is. */
+/** All known keys: the free ones without any event. */
 function knownOf(
   events: readonly NormalisedEvent[],
   ...rest: [

@@ -92,7 +92,7 @@ const SHAPES: readonly Shape[] = [
   // All in one slot.
   { spans: () => ({ time: START_MS, endTime: START_MS + STEP_MS }), weight: 1, maxLength: 30 },
   { spans: () => ({ time: START_MS, endTime: START_MS }), weight: 1, maxLength: 10 },
-  // Every event in a slot of its own: staircases, nests, and chains that only touch.
+  // Every event in its own slot: staircases, nests, and chains that only touch.
   { spans: (i) => ({ time: START_MS + i, endTime: START_MS + i + 10 }), weight: 1, maxLength: 40 },
   { spans: (i) => ({ time: START_MS - i, endTime: START_MS + i }), weight: 1, maxLength: 40 },
   {

@@ -18,7 +18,7 @@ import type { OracleFilter, OracleQuery } from '../oracle/schedule.js';
 export interface FilterRecipe {
   readonly field: ParameterFieldName;
   readonly picks: readonly number[];
-  /** Adds a well-formed value that nothing has. */
+  /** Adds a well-formed value that no event has. */
   readonly unknown: boolean;
 }
 
@@ -30,7 +30,7 @@ interface EdgeRecipe {
 export interface Recipe {
   readonly filters: readonly FilterRecipe[];
   readonly start: EdgeRecipe | null;
-  /** A boundary of its own, or so many milliseconds after the start. */
+  /** A separate boundary, or a number of milliseconds after the start. */
   readonly end: EdgeRecipe | { readonly lengthMs: number } | null;
   /** Chooses among equivalent ways of writing the same request. */
   readonly spelling: number;
@@ -65,7 +65,7 @@ export const recipes: fc.Arbitrary<Recipe> = fc.record({
   spelling: fc.nat(1_000_000),
 });
 
-/** What a data set offers to pick from. */
+/** The values and boundaries of a data set. */
 export interface Universe {
   readonly identifiers: IdentifierMode;
   readonly values: ReadonlyMap<ParameterFieldName, readonly string[]>;

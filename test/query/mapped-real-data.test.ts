@@ -1,4 +1,4 @@
-/** Real timetables, written as other people would write them, are the same timetables. */
+/** Real timetables in other forms give the same timetables. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';

@@ -30,7 +30,7 @@ export function readOf(result: ReadResult): Read {
   return result.read;
 }
 
-/** Asserts exactly these faults, in any order, and that each says something. */
+/** Asserts exactly these faults, in any order, each with a detail. */
 export function assertFaults(result: ReadResult, expected: readonly ExpectedFault[]): void {
   assert.ok('faults' in result, `expected faults ${JSON.stringify(expected)}`);
   const told = result.faults.map((fault) => {

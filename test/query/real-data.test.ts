@@ -1,4 +1,4 @@
-/** Every endpoint on real timetables, against the oracles: values, boundaries and conflicts nobody made up. */
+/** Every endpoint on real timetables, against the oracles: real values, boundaries and conflicts. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { type Test, test } from 'tap';
@@ -96,7 +96,7 @@ function load(dataSet: DataSet): Loaded {
   };
 }
 
-/** Compares bytes first: parsing is for where they differ, since escapes may be written in several ways. */
+/** Compares bytes first, and parses only if they differ, since escapes may be written in several ways. */
 function assertAnswer(answer: Answer, expectedText: string): void {
   if (bytesOf(answer).equals(Buffer.from(expectedText))) return;
   assertSameList(listOf(answer), JSON.parse(expectedText) as unknown[]);
@@ -106,7 +106,7 @@ function textOf(events: readonly NormalisedEvent[], loaded: Loaded): string {
   return `[${events.map((event) => loaded.rows.get(event)).join(',')}]`;
 }
 
-/** The whole answer, or where it is long its first page; the total in either case. */
+/** The whole answer, or the first page of a long one; the total in both cases. */
 function assertEvents(
   endpoint: (pairs: ParameterPairs) => ReturnType<View['all']>,
   pairs: ParameterPairs,

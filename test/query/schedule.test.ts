@@ -132,7 +132,7 @@ test('types are those of the events, distinct and in code point order', (t) => {
   t.end();
 });
 
-test('an empty data set answers with empty lists, whatever the filter', (t) => {
+test('an empty data set answers with empty lists for any filter', (t) => {
   const view = viewOfEvents([], 'uuid');
   for (const endpoint of [view.schedule, view.all, view.conflicts, view.types]) {
     const answer = readOf(endpoint.call(view, [], STRICT)).execute('json');

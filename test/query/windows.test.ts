@@ -1,4 +1,4 @@
-/** Windows on timetables in which long and short slots take turns: every way of narrowing gives the bytes that a scan gives. */
+/** Windows on alternating long and short slots: every way of narrowing gives the bytes of a scan. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';

@@ -1,4 +1,4 @@
-/** Addresses that fail when a test wants it, and a timetable of them. */
+/** Addresses that fail on demand, and a timetable of them. */
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -17,7 +17,7 @@ export const record = (id: string, title: string): string =>
 export interface Addresses {
   readonly moods: Mood[];
   readonly versions: number[];
-  /** What was asked for since the last call, sorted. */
+  /** The requests since the last call, sorted. */
   asked(): string[];
   readonly spec: MergedSpec;
   nameOf(n: number): string;

@@ -1,4 +1,4 @@
-/** Keep-alive clients that read one answer after the other, and look at each. */
+/** Keep-alive clients that read one answer after the other, and check each. */
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -32,7 +32,7 @@ export interface Load {
 
 /**
  * @param urls asked in turn by each client
- * @param problemOf what is wrong with an answer, or null
+ * @param problemOf the fault of an answer, or null
  * @param pauseMs between an answer and the next request of a client
  */
 export function startLoad(

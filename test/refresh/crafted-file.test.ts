@@ -1,6 +1,6 @@
 /**
- * A service that starts from a snapshot file with right checksums and wrong content, and is asked at once: every request ends,
- * every answer is what it says, and once the source has been loaded all answers are right.
+ * A service that starts from a snapshot file with right checksums and wrong content, and gets requests at once. Every request ends,
+ * every answer has its announced length, and once the source has been loaded all answers are right.
  */
 import { readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
@@ -17,7 +17,7 @@ import { openTimetable } from './built.js';
 
 const EVENTS = 300;
 const RUNS = size(15, 100);
-/** Nothing here takes a tenth of that on a busy machine; what hangs takes all of it. */
+/** On a busy machine everything takes less than a tenth of this time; only hangs take all of it. */
 const PATIENCE_MS = 10_000;
 /** Loads beside answers have the lowest priority: on a machine that is busy otherwise they take long. */
 const LOADED_MS = 60_000;
@@ -79,7 +79,7 @@ let trials = 0;
 interface Outcome {
   /** Whether something was served before the source had been loaded. */
   readonly wasServed: boolean;
-  /** What the timetable told of the file. */
+  /** The events of the timetable about the file. */
   readonly faults: readonly string[];
 }
 
@@ -194,7 +194,7 @@ for (const workers of [1, 2]) {
       const { source, bytes } = await good(folder);
       const file = join(folder, 'image');
       writeFileSync(file, crafted(bytes, [change]), { mode: 0o600 });
-      // The first load fails: nothing takes the place of what is withdrawn.
+      // The first load fails, so nothing replaces the withdrawn image.
       writeFileSync(source, 'this is no timetable');
       const timetable = openTimetable({ source, snapshotFile: file, watch: false });
       t.teardown(() => timetable.close());

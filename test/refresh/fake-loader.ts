@@ -1,4 +1,4 @@
-/** A loader whose answers a test writes down beforehand. */
+/** A loader with answers that a test sets beforehand. */
 
 import type { Loader, LoadRequest } from '../../src/refresh/loader.js';
 import { compareSnapshots, extendHistory } from '../../src/snapshot/differences.js';
@@ -7,7 +7,7 @@ import type { IntakeBounds, Refusal } from '../../src/snapshot/intake-bounds.js'
 import { Snapshot } from '../../src/snapshot/snapshot.js';
 import type { Done, DoneOf, LoadDone, Task } from '../../src/thread/task-messages.js';
 
-/** What the source holds: data under a version, what is given up, or a failure. */
+/** The content of the source: data with a version, a load that is given up, or a failure. */
 export type FakeSource =
   | { readonly image: SnapshotImage; readonly version: string | null; readonly isPatch?: true }
   | (Refusal & { readonly version?: string })
@@ -18,12 +18,12 @@ export class FakeLoader {
   readonly files: readonly string[] = [];
   readonly rules = { identifiers: 'uuid' } as const;
   source: FakeSource;
-  /** What the snapshot file holds, or why it cannot be read. */
+  /** The content of the snapshot file, or why it cannot be read. */
   stored: { readonly image: SnapshotImage; readonly sourceVersion: string | null } | Error | null = null;
   /** Images that were written. */
   readonly written: { readonly image: SnapshotImage; readonly sourceVersion: string | null }[] = [];
   writeFailure: Error | null = null;
-  /** What is wrong with the rows of what is stored. */
+  /** The fault of the stored rows. */
   rowsFault: Error | null = null;
   /** Until it resolves, rows are being checked. */
   checking: Promise<void> = Promise.resolve();

@@ -1,6 +1,6 @@
 /**
- * One upstream in a process of its own does everything wrong that an upstream can; a service reads from it several times
- * a second and is read from all the while. What it serves stays the last good snapshot, and /health says what is the case.
+ * One upstream in its own process makes every possible mistake; a service reads from it several times
+ * a second and is read all the while. It continues to serve the last good snapshot, and /health is right.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Test, test } from 'tap';
@@ -11,7 +11,7 @@ import { type Answer, get, startLoad } from './clients.js';
 import { type Behaviour, startUpstream, type Upstream } from './upstream.js';
 
 const INTERVAL_SECONDS = 0.2;
-/** One interval and five seconds: within it whatever the upstream does must have arrived. */
+/** One interval and five seconds: by then every change of the upstream must be visible. */
 const CAUGHT_UP_MS = INTERVAL_SECONDS * 1000 + 5000;
 
 function events(count: number, title: string): object[] {
@@ -196,7 +196,7 @@ test('reads continue with any upstream, and /health is right', {
     );
     t.notMatch(JSON.stringify(bad), SECRET);
 
-    // From one fault into the next, and now and then back: with something new, or with what it had.
+    // From one fault to the next, sometimes with a good state in between, with new or old data.
     if (n % 3 !== 2) continue;
     before = expected;
     if (n % 2 === 0) expected = `after ${n}`;

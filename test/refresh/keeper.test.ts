@@ -4,18 +4,39 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
 import { LecternError } from '../../src/errors.js';
-
 import { imageOfCount } from '../snapshot/images.js';
-import { FakeLoader } from './fake-loader.js';
+import { FakeLoader, type FakeSource } from './fake-loader.js';
+import { down, full, half, keep, LOADING, other, type Setting, titleOf } from './kept.js';
 
-import { down, full, half, keep, LOADING, other, titleOf } from './kept.js';
-
-/** A path where there is a file, as the keeper looks before it asks the loader. */
+/** The path of an existing file, because the keeper checks this before it asks the loader. */
 function existingFile(t: { teardown(callback: () => void): unknown }): string {
   const folder = mkdtempSync(join(tmpdir(), 'lectern-keeper-'));
   t.teardown(() => rmSync(folder, { recursive: true }));
   writeFileSync(join(folder, 'image'), '');
   return join(folder, 'image');
+}
+
+const STORED = { image: full, sourceVersion: '7' };
+const ROWS_FAULT = new LecternError('image-unusable', 'row 7 is no row');
+
+/** A keeper with a snapshot file, by default of version 7 of the source. */
+function keepStored(
+  t: { teardown(callback: () => void): unknown },
+  source: FakeSource,
+  stored: FakeLoader['stored'] = STORED,
+): Setting {
+  const loader = new FakeLoader(source);
+  loader.stored = stored;
+  return keep(source, { snapshotFile: { path: existingFile(t), keep: 0 } }, loader);
+}
+
+/** A promise that the test resolves. */
+function latch(): { readonly promise: Promise<void>; readonly open: () => void } {
+  let open = (): void => {};
+  const promise = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { promise, open };
 }
 
 test('a load publishes new data, and not unchanged data', async (t) => {
@@ -136,18 +157,13 @@ test('too many rejected records are refused, and a different number of them is p
 });
 
 test('the image on disk is served at once, and the source is asked conditionally', async (t) => {
-  const loader = new FakeLoader({ image: other, version: '8' });
-  loader.stored = { image: full, sourceVersion: '7' };
-  let open = (): void => {};
-  loader.gate = new Promise((resolve) => {
-    open = resolve;
-  });
-  const snapshotFile = { path: existingFile(t), keep: 0 };
-  const { keeper, told } = keep({ image: other, version: '8' }, { snapshotFile }, loader);
+  const { loader, keeper, told } = keepStored(t, { image: other, version: '8' });
+  const answer = latch();
+  loader.gate = answer.promise;
   await keeper.start();
   t.strictSame(told, ['published full from disk'], 'served before the source has answered');
   t.strictSame(keeper.state, LOADING);
-  open();
+  answer.open();
   await keeper.refresh(false);
   t.strictSame(told, ['published full from disk', 'published other from source +0 ~10 -0']);
   t.strictSame(loader.asked, ['7', '8']);
@@ -160,10 +176,7 @@ test('the image on disk is served at once, and the source is asked conditionally
 });
 
 test('an unchanged source confirms the image on disk', async (t) => {
-  const loader = new FakeLoader({ image: full, version: '7' });
-  loader.stored = { image: full, sourceVersion: '7' };
-  const snapshotFile = { path: existingFile(t), keep: 0 };
-  const { keeper, told } = keep({ image: full, version: '7' }, { snapshotFile }, loader);
+  const { loader, keeper, told } = keepStored(t, { image: full, version: '7' });
   await keeper.start();
   await keeper.refresh(false);
   t.strictSame(told, ['published full from disk']);
@@ -173,10 +186,7 @@ test('an unchanged source confirms the image on disk', async (t) => {
 });
 
 test('the gate protects the image from disk', async (t) => {
-  const loader = new FakeLoader({ image: half, version: '8' });
-  loader.stored = { image: full, sourceVersion: '7' };
-  const snapshotFile = { path: existingFile(t), keep: 0 };
-  const { keeper, told } = keep({ image: half, version: '8' }, { snapshotFile }, loader);
+  const { loader, keeper, told } = keepStored(t, { image: half, version: '8' });
   await keeper.start();
   await keeper.refresh(false);
   t.strictSame(told, ['published full from disk', 'refused: shrunk']);
@@ -186,10 +196,8 @@ test('the gate protects the image from disk', async (t) => {
 });
 
 test('a damaged snapshot file is reported, and the source is loaded', async (t) => {
-  const loader = new FakeLoader({ image: full, version: '7' });
-  loader.stored = new LecternError('image-unusable', 'its header is damaged');
-  const snapshotFile = { path: existingFile(t), keep: 0 };
-  const { keeper, told } = keep({ image: full, version: '7' }, { snapshotFile }, loader);
+  const damaged = new LecternError('image-unusable', 'its header is damaged');
+  const { loader, keeper, told } = keepStored(t, { image: full, version: '7' }, damaged);
   await keeper.start();
   t.strictSame(told, ['failed: its header is damaged', 'published full from source']);
   t.strictSame(loader.asked, [null]);
@@ -199,16 +207,10 @@ test('a damaged snapshot file is reported, and the source is loaded', async (t) 
 });
 
 test('an image from disk with damaged rows is withdrawn, and the source is loaded as at the first start', async (t) => {
-  const fault = new LecternError('image-unusable', 'row 7 is no row');
-  const loader = new FakeLoader(down);
-  loader.stored = { image: full, sourceVersion: '7' };
-  loader.rowsFault = fault;
-  let checked = (): void => {};
-  loader.checking = new Promise((resolve) => {
-    checked = resolve;
-  });
-  const snapshotFile = { path: existingFile(t), keep: 0 };
-  const { keeper, told } = keep(down, { snapshotFile }, loader);
+  const { loader, keeper, told } = keepStored(t, down);
+  const checked = latch();
+  loader.rowsFault = ROWS_FAULT;
+  loader.checking = checked.promise;
   await keeper.start();
   t.strictSame(told, ['published full from disk'], 'served meanwhile');
   t.strictSame(
@@ -216,7 +218,7 @@ test('an image from disk with damaged rows is withdrawn, and the source is loade
     [],
     'the source is asked when it is known whether there is something to compare with',
   );
-  checked();
+  checked.open();
   await keeper.refresh(false);
   await delay(1);
   t.equal(told[1], 'failed: row 7 is no row');
@@ -235,25 +237,18 @@ test('an image from disk with damaged rows is withdrawn, and the source is loade
 
 for (const version of ['7', '8']) {
   test(`a load that was compared with a withdrawn image does not count: version ${version}`, async (t) => {
-    const loader = new FakeLoader({ image: full, version });
-    loader.stored = { image: full, sourceVersion: '7' };
-    loader.rowsFault = new LecternError('image-unusable', 'row 7 is no row');
-    let checked = (): void => {};
-    loader.checking = new Promise((resolve) => {
-      checked = resolve;
-    });
-    let loaded = (): void => {};
-    loader.gate = new Promise((resolve) => {
-      loaded = resolve;
-    });
-    const snapshotFile = { path: existingFile(t), keep: 0 };
-    const { keeper, told } = keep(down, { snapshotFile }, loader);
+    const { loader, keeper, told } = keepStored(t, { image: full, version });
+    const checked = latch();
+    const loaded = latch();
+    loader.rowsFault = ROWS_FAULT;
+    loader.checking = checked.promise;
+    loader.gate = loaded.promise;
     await keeper.start();
     const loading = keeper.refresh(false);
-    checked();
+    checked.open();
     await delay(1);
     t.equal(told[1], 'failed: row 7 is no row');
-    loaded();
+    loaded.open();
     t.match(await loading, { result: 'failed', reason: 'row 7 is no row' });
     await keeper.refresh(false);
     t.equal(told.at(-1), 'published full from source');
@@ -263,23 +258,16 @@ for (const version of ['7', '8']) {
 }
 
 test('a load is not refused for growth beyond a withdrawn image', async (t) => {
-  const loader = new FakeLoader({ code: 'grown', detail: 'it has grown', version: '8' });
-  loader.stored = { image: full, sourceVersion: '7' };
-  loader.rowsFault = new LecternError('image-unusable', 'row 7 is no row');
-  let loaded = (): void => {};
-  loader.gate = new Promise((resolve) => {
-    loaded = resolve;
-  });
-  let checked = (): void => {};
-  loader.checking = new Promise((resolve) => {
-    checked = resolve;
-  });
-  const snapshotFile = { path: existingFile(t), keep: 0 };
-  const { keeper, told } = keep(down, { snapshotFile }, loader);
+  const { loader, keeper, told } = keepStored(t, { code: 'grown', detail: 'it has grown', version: '8' });
+  const checked = latch();
+  const loaded = latch();
+  loader.rowsFault = ROWS_FAULT;
+  loader.checking = checked.promise;
+  loader.gate = loaded.promise;
   await keeper.start();
   const loading = keeper.refresh(false);
-  checked();
-  void delay(1).then(loaded);
+  checked.open();
+  void delay(1).then(loaded.open);
   t.match(await loading, { result: 'failed' });
   loader.source = { image: other, version: '8' };
   await keeper.refresh(false);
@@ -292,11 +280,8 @@ test('a load is not refused for growth beyond a withdrawn image', async (t) => {
 });
 
 test('an unfinished check of rows is reported, and serving continues', async (t) => {
-  const loader = new FakeLoader({ image: full, version: '7' });
-  loader.stored = { image: full, sourceVersion: '7' };
+  const { loader, keeper, told } = keepStored(t, { image: full, version: '7' });
   loader.rowsFault = new Error('no thread could be started');
-  const snapshotFile = { path: existingFile(t), keep: 0 };
-  const { keeper, told } = keep({ image: full, version: '7' }, { snapshotFile }, loader);
   await keeper.start();
   await keeper.refresh(false);
   await delay(1);
@@ -322,7 +307,7 @@ test('an unwritable snapshot file is reported, and changes nothing else', async 
 
 test('a pinned file is served, and the source is never asked', async (t) => {
   const loader = new FakeLoader(down);
-  loader.stored = { image: full, sourceVersion: '7' };
+  loader.stored = STORED;
   const { keeper, told } = keep(down, { pin: 'some image', refreshSeconds: 0.001, watch: true }, loader);
   await keeper.start();
   await keeper.refresh(true);

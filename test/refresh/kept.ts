@@ -1,4 +1,4 @@
-/** A keeper with a fake loader, whose events are told as lines. */
+/** A keeper with a fake loader, whose events become lines. */
 import { LecternError } from '../../src/errors.js';
 import { resolveOptions } from '../../src/options/resolve.js';
 import type { Gate } from '../../src/refresh/gate.js';
@@ -26,7 +26,7 @@ export const LOADING: KeeperState = {
 export interface Setting {
   readonly loader: FakeLoader;
   readonly keeper: Keeper;
-  /** What the keeper told, one line each. */
+  /** The events of the keeper, one line each. */
   readonly told: string[];
 }
 

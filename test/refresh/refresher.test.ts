@@ -2,10 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
 import { Refresher, type RefreshOutcome } from '../../src/refresh/refresher.js';
 
-const DONE: RefreshOutcome = { failed: false, retryAfterMs: null };
-const FAILED: RefreshOutcome = { failed: true, retryAfterMs: null };
+const DONE: RefreshOutcome = { failed: false, retryAfterMs: null, dueMs: null };
+const FAILED: RefreshOutcome = { failed: true, retryAfterMs: null, dueMs: null };
 
-/** Refreshes that end when they are told to. */
+/** Refreshes that end on command. */
 class Manual {
   /** Of each refresh that was begun: whether it was forced. */
   readonly begun: boolean[] = [];
@@ -78,7 +78,7 @@ test('after an interval the next refresh comes by itself, after failures as well
   };
   const refresher = new Refresher(refresh, 20, () => 0.5);
   await refresher.request();
-  // What is waited for, not how long: the timers keep no process alive, but this one does.
+  // This timer keeps the process alive, which the timers of the refresher do not.
   for (let n = 0; n < 400 && begunMs.length < 5; n++) await delay(5);
   t.ok(begunMs.length >= 5, `${begunMs.length} refreshes`);
   for (let n = 1; n < begunMs.length; n++) {
@@ -94,7 +94,7 @@ test('Retry-After of a source is honoured', async (t) => {
   let begun = 0;
   const refresher = new Refresher(async () => {
     begun++;
-    return { failed: true, retryAfterMs: 10_000 };
+    return { failed: true, retryAfterMs: 10_000, dueMs: 1 };
   }, 5);
   await refresher.request();
   await delay(60);

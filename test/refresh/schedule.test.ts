@@ -26,7 +26,7 @@ const ROWS: readonly (readonly [number, number, number | null, number, number | 
   // Where the interval is shorter than a second.
   [200, 1, null, 0.5, 200],
   [200, 9, null, 1, 220],
-  // What the source asks for is a least.
+  // Retry-After is a minimum.
   [60_000, 1, 30_000, 0.5, 30_000],
   [60_000, 1, 500, 0.5, 1000],
   [60_000, 1, 120_000, 0.5, 120_000],

@@ -5,12 +5,12 @@ import { size } from '../hard/size.js';
 import { MemorySource, startService } from './built.js';
 import { type Answer, startLoad } from './clients.js';
 
-/** Each is a thread of its own, and takes most of a second beside the clients. */
+/** Each replacement has its own thread, and takes most of a second beside the clients. */
 const REPLACEMENTS = size(12, 100);
 const EVENTS = size(200, 5000);
 const CLIENTS = 3;
 
-/** Generation g: every title says so, and every generation has a number of events of its own. */
+/** Generation g: every title has its number, and every generation has another number of events. */
 function generation(g: number): object[] {
   return Array.from({ length: EVENTS + (g % 7) }, (_, n) => ({
     id: `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`,
@@ -38,7 +38,7 @@ test(`${REPLACEMENTS} replacements under load: nothing fails, and every answer i
   await service.ready;
   note(0);
 
-  // By the time that an answer is looked at its snapshot may not be noted yet: that is done at the end.
+  // Checked at the end, because the snapshot of an answer may not be recorded yet when the answer arrives.
   const seen = new Map<string, Set<string>>();
   const look = ({ status, headers, text }: Answer, url: string): string | null => {
     if (status !== 200) return `${url}: ${status} ${text}`;

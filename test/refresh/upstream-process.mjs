@@ -27,7 +27,7 @@ const server = createServer((req, res) => {
       res.write(body.slice(0, body.length >> 1), () => res.socket.destroy());
       return;
     case 'cut-chunked':
-      // Whole lines: what came is good by itself.
+      // Whole lines, so that the received part is valid by itself.
       res.writeHead(200, { ...head, 'content-type': 'application/x-ndjson' });
       res.write(body.slice(0, body.indexOf('\n', body.length >> 1) + 1), () => res.socket.destroy());
       return;

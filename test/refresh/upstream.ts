@@ -1,8 +1,8 @@
-/** A real process that a timetable is read from, and that does whatever an upstream can do wrong. */
+/** A real process as the source of a timetable, which can make every mistake of an upstream. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-/** What the upstream does with a request from now on. */
+/** The behaviour of the upstream for later requests. */
 export interface Behaviour {
   readonly kind:
     | 'serve'

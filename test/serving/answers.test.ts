@@ -1,4 +1,4 @@
-/** What several threads answer is what one answers. */
+/** Several threads answer like one. */
 import { test } from 'tap';
 import { hs256, SECRET } from '../auth/tokens.js';
 import { MemorySource, startService } from '../refresh/built.js';
@@ -51,7 +51,7 @@ test(`${THREADS} threads answer like one`, async (t) => {
   const headers = { authorization: `Bearer ${token({ studyGroup: 'A' })}` };
   for (const path of PATHS) {
     const expected = await get(one.baseUrl + path, headers);
-    // Each on a connection of its own, so that more than one thread is asked.
+    // Each on its own connection, so that more than one thread is asked.
     const answers = await Promise.all(
       Array.from({ length: 3 * THREADS }, () => get(several.baseUrl + path, headers)),
     );
@@ -130,7 +130,7 @@ test('replacements under load reach all threads: nothing fails, and every answer
   for (let g = 1; g <= 5; g++) {
     source.replace(generation(g));
     await timetable.refresh();
-    // Whoever waited for the refresh gets what it brought, from whichever thread.
+    // After the refresh every thread answers from its result.
     const all = await Promise.all(
       Array.from({ length: 3 * THREADS }, () => get(`${baseUrl}/schedule?limit=1`, headers)),
     );

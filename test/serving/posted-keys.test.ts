@@ -1,4 +1,4 @@
-/** Keys in a serving thread: whom it asks for newer ones, and how often. */
+/** Keys in a serving thread: its requests for newer keys. */
 import { test } from 'tap';
 import type { KeyState } from '../../src/auth/remote-key-set.js';
 import { monotonicMs } from '../../src/model/clock.js';

@@ -1,4 +1,4 @@
-/** Log lines of serving threads: no more are on their way than there may be. */
+/** Log lines of serving threads: a bounded number is in transit. */
 import { test } from 'tap';
 import { LOG_MESSAGES_MAX } from '../../src/limits.js';
 import { CELL } from '../../src/metrics/cells.js';

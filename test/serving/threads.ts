@@ -33,7 +33,7 @@ export function watchThreads(t: { teardown(end: () => void): void }): Worker[] {
   return threads;
 }
 
-/** Makes a thread throw where nobody catches. */
+/** Makes a thread throw an uncaught error. */
 export function makeThrow(thread: Worker | undefined): void {
   thread?.postMessage({ kind: 'nonsense' });
 }
@@ -44,7 +44,7 @@ export interface Answer {
   readonly body: Buffer;
 }
 
-/** On a connection of its own, or of the agent. */
+/** On a separate connection, or one of the agent. */
 export function get(url: string, headers: Record<string, string> = {}, agent?: Agent): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const req = request(url, { headers, agent: agent ?? false }, (res) => {

@@ -1,4 +1,4 @@
-/** Columns of codes are as narrow as their dictionaries allow: what fits at each width, and what just does not. */
+/** Columns of codes are as narrow as their dictionaries allow: the largest and the next size for each width. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -29,10 +29,10 @@ import { bytesOf, listOf, readOf, STRICT, unpackedListOf } from '../query/readin
 import { arrayAt, type Change, changes, crafted, takeApart } from './crafted.js';
 import { eventOf, idOf, imageOf } from './images.js';
 
-/** So many that some codes take two bytes. */
+/** Enough events that some codes take two bytes. */
 const EVENTS = 300;
 const RUNS = size(500, 5000);
-/** Against reading the good file: what a file makes dearer is bounded. */
+/** The bound of the cost of a crafted file, relative to the good file. */
 const DEARER_MAX = 20;
 
 const folder = mkdtempSync(join(tmpdir(), 'lectern-crafted-'));
@@ -97,7 +97,7 @@ function* answersOf(view: View): Generator<readonly [() => Answer, string]> {
 
 const IDS = [idOf(999), ...Array.from({ length: EVENTS }, (_, n) => idOf(n))];
 
-/** Every answer is what it promises to be. */
+/** Asserts that every answer has the announced form. */
 function readStrictly(view: View): void {
   for (const id of IDS) JSON.parse(Buffer.from(view.eventOf(id) ?? 'null').toString('utf8'));
   for (const [makeAnswer, format] of answersOf(view)) {
@@ -146,7 +146,7 @@ test('a file with right checksums and wrong content is refused with a reason, or
 }, async (t) => {
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const good = Array.from({ length: 20 }, () => cpuMsOf(() => readStrictly(opened('pin'))));
-  // The first are dearer: what they run is being compiled.
+  // The first are more expensive, because their code is being compiled.
   const floorMs = Math.max(...good.slice(10));
   const seen = { refused: 0, used: 0, refusedAtRestart: 0 };
   const reasons = new Set<string>();
@@ -162,7 +162,7 @@ test('a file with right checksums and wrong content is refused with a reason, or
         seen.refused++;
         reasons.add(reason.replace(/\d+/g, 'n'));
       }
-      // Until rows have been gone through an answer may fail. It ends all the same, and has the length that it says.
+      // Until rows have been checked an answer may fail. It still ends, and has the announced length.
       dearestMs = Math.max(
         dearestMs,
         cpuMsOf(() => {
@@ -187,7 +187,7 @@ test('a file with right checksums and wrong content is refused with a reason, or
   }
 });
 
-/** Changes that somebody would make who knows the code. */
+/** Changes of an attacker who knows the code. */
 const ATTACKS: readonly (readonly [string, Change, RegExp, 'at once' | 'with its rows'])[] = [
   [
     'no quote in any row: looking for the end of an id must not go on for ever',
@@ -263,6 +263,14 @@ const ATTACKS: readonly (readonly [string, Change, RegExp, 'at once' | 'with its
     'at once',
   ],
   [
+    'days of recurring events that are no days',
+    ({ header }) => {
+      header.summary.expanded = { from: '2026-01-01', to: '2026\r\n', outside: null };
+    },
+    /its summary has no days of recurring events/,
+    'at once',
+  ],
+  [
     'a summary with lines of its own for the terminal',
     ({ header }) => {
       for (const rejection of header.summary.rejections as { detail: string }[]) {
@@ -304,7 +312,7 @@ for (const [name, change, reason, when] of ATTACKS) {
 test('a table of ids with slow look-ups is refused', async (t) => {
   const file = join(t.testdir(), 'image');
   const many = imageOf(Array.from({ length: 2000 }, (_, n) => eventOf(n)));
-  // Every event where it is found only after all that stand before it.
+  // Every event in the slot where it is found only after all others.
   many.ids.table.fill(0);
   for (let n = 0; n < 2000; n++) many.ids.table[n] = n + 1;
   writeImageFile(file, many, null);

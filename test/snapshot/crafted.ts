@@ -1,6 +1,6 @@
 /**
- * Snapshot files whose checksums are right and whose content is not: as a bug would write them, or somebody who computes the
- * checksums anew. Arrays are found by the file's own table, so this knows nothing of what they mean.
+ * Snapshot files with right checksums and wrong content, as written by a bug, or by an attacker who computes the
+ * checksums again. Arrays are found by the file's own table, so this module does not know their meaning.
  */
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
@@ -93,7 +93,7 @@ const ODD_VALUES: readonly unknown[] = [
   ...NUMBERS,
   ...ODD_NUMBERS,
 ];
-/** What could end a string, a row or a character where it should not. */
+/** Bytes that could end a string, a row or a character early. */
 const PATCHES = ['"', '\\', '"}', '{', ',', '\n', '\0', '\\u12', '                ', 'null', ']'].map(
   (text) => Buffer.from(text),
 );
@@ -145,7 +145,7 @@ const otherNumbers: fc.Arbitrary<Change> = fc
     }
   });
 
-/** An array from its end to its beginning, or a part of it in place of another. */
+/** An array reversed, or a part of it copied over another. */
 const otherOrder: fc.Arbitrary<Change> = fc
   .record({ array: index, from: share, to: share, length: share, isReversed: fc.boolean() })
   .map(({ array, from, to, length, isReversed }) => (parts) => {
@@ -187,7 +187,7 @@ const otherLength: fc.Arbitrary<Change> = fc
     entry.byteLength = length;
   });
 
-/** Two arrays change places, or one takes the place of the other, or is not there, or is there twice. */
+/** Two arrays are swapped, or one replaces the other, is missing, or is there twice. */
 const otherPlace: fc.Arbitrary<Change> = fc
   .record({ one: index, other: index, kind: fc.constantFrom('swap', 'copy', 'drop', 'double') })
   .map(({ one, other, kind }) => ({ header, arrays }) => {
@@ -205,7 +205,7 @@ const otherPlace: fc.Arbitrary<Change> = fc
     }
   });
 
-/** Something in the header is something else: in its table, in the summary, in what the summary holds. */
+/** A changed value in the header: in its table, in the summary, or within the summary. */
 const otherHeader: fc.Arbitrary<Change> = fc
   .record({ at: index, value: fc.constantFrom(...ODD_VALUES), array: index })
   .map(({ at, value, array }) => ({ header, arrays }) => {

@@ -181,7 +181,7 @@ test('a difference too large to keep is given as counts, and ends the history', 
   t.strictSame(toldSince(history, c.summary.id, d)?.added.length, 1, 'what came after it is known');
 });
 
-/** Events that were there before, all with ids of their own. */
+/** Earlier events, all with distinct ids. */
 function past(n: number, entries: number): PastRecords {
   return writePastRecords(Array.from({ length: entries }, (_, entry) => [`${n}-${entry}`, 'some digest.']));
 }

@@ -1,4 +1,4 @@
-/** Display names of rooms, courses, groups and lecturers: which one a snapshot keeps, and on which ways they come to it. */
+/** Display names of rooms, courses, groups and lecturers: the kept names, and their sources. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

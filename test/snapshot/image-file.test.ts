@@ -233,7 +233,7 @@ test('other files are never replaced; an empty file is', async (t) => {
   t.equal(readImageFile(path).image.summary.events, 1);
 });
 
-test('a pipe in place of the file is not replaced, nor a device, and links that form a loop are told in words', {
+test('a pipe or device at the path is not replaced, and links that form a loop give a clear message', {
   skip: process.platform === 'win32' && 'no named pipes',
 }, async (t) => {
   const folder = folderFor(t);
@@ -297,6 +297,6 @@ test('a pipe without a writer is refused at once', {
 }, (t) => {
   const path = join(folderFor(t), 'pipe');
   execFileSync('mkfifo', [path]);
-  t.match(reasonFor(path), /it is no regular file$/);
+  t.match(reasonFor(path), /it is not a regular file$/);
   t.end();
 });

@@ -13,7 +13,7 @@ test('a snapshot counts with the garbage collector, and takes no memory for it',
   weight.replace(80 * MIB);
   await delay(20);
   t.equal(weight.bytes, 80 * MIB);
-  // A collection in between takes what the start of the process left.
+  // A collection in between frees the garbage of the start.
   t.ok(counted() - before.counted >= 60 * MIB, `${(counted() - before.counted) / MIB} MiB more`);
   t.ok(resident() - before.resident < 40 * MIB, `${(resident() - before.resident) / MIB} MiB more`);
 });

@@ -1,4 +1,4 @@
-/** Everybody who asks: good clients, and those that servers are brought down by. */
+/** All clients: good ones, and ones that try to break servers. */
 import { setMaxListeners } from 'node:events';
 import { Agent, request } from 'node:http';
 import { connect, Socket } from 'node:net';
@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const pick = (list, random) => list[Math.floor(random() * list.length)];
 
-/** What ends the waiting of all who are rude: more listen to it than node finds usual. */
+/** Ends the waiting of all rude clients. It has more listeners than Node's warning allows. */
 function newShift() {
   const shift = new AbortController();
   setMaxListeners(0, shift.signal);
@@ -41,7 +41,7 @@ export function questionsOf(events, random) {
   };
 }
 
-/** Refused since there was too much to do, as it is promised: with the time to come back, and not for another reason. */
+/** Refused for overload as promised: with Retry-After, and for no other reason. */
 function isShed({ statusCode, headers }, text) {
   return (
     statusCode === 503 && /^\d+$/.test(headers['retry-after'] ?? '') && text.includes('"code":"overloaded"')
@@ -54,9 +54,9 @@ export class Clients {
   #agent = new Agent({ keepAlive: true, maxSockets: 24 });
   #isOver = false;
   #pause = null;
-  /** Ends the waiting of those that are rude when everybody goes. */
+  /** Ends the waiting of the rude clients when all clients leave. */
   #shift = newShift();
-  /** What has been asked by those who wait for their answer. */
+  /** Requests of the clients that wait for their answers. */
   #asked = new Set();
   /** Of those that are opened by hand. */
   #sockets = new Set();
@@ -74,7 +74,7 @@ export class Clients {
     this.counts[kind][status] = (this.counts[kind][status] ?? 0) + 1;
   }
 
-  /** Runs `ask` again and again, but while everybody is away. */
+  /** Runs `ask` repeatedly, except while all clients are away. */
   async #forever(ask, pauseMs = 0) {
     while (!this.#isOver) {
       await this.#pause;
@@ -87,7 +87,7 @@ export class Clients {
     }
   }
 
-  /** Waits for an answer, which whoever leaves does, too. */
+  /** Waits for an answer, as leaving clients also do. */
   async #answer(ask) {
     await this.#pause;
     const asked = new Promise(ask);
@@ -124,7 +124,7 @@ export class Clients {
     });
   }
 
-  /** Clients with good tokens, who now and then say what they have. */
+  /** Clients with good tokens, which sometimes send If-None-Match. */
   good(amount, question, tokenOf) {
     for (let n = 0; n < amount; n++) {
       const tags = new Map();
@@ -196,7 +196,7 @@ export class Clients {
         // More than the kernel holds for a connection.
         const socket = this.#socket(head('/schedule/all').repeat(4));
         socket.pause();
-        // Who does not read does not see that the connection was closed, either.
+        // A client that does not read does not notice the closed connection.
         await delay(40_000, undefined, { signal });
         socket.resume();
         const closed = this.#closed(socket)?.then(() => 'closed') ?? 'closed';
@@ -240,7 +240,7 @@ export class Clients {
   }
 
   /**
-   * Everybody goes, who is good with his answer, the rest as they are; or the rude stay. Nobody comes until the function it gives is
+   * All clients leave: good ones after their answer, rude ones at once, unless they stay. None returns until the returned function is
    * called.
    *
    * @param {{ rudeStay: boolean }} how

@@ -1,4 +1,4 @@
-/** An issuer on loopback: it rotates its keys, goes away and comes back, and hands out good and bad tokens. */
+/** An issuer on loopback: it rotates its keys, stops and starts, and gives out good and bad tokens. */
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -23,7 +23,7 @@ export class Issuer {
     return `http://127.0.0.1:${this.#server.address().port}/jwks`;
   }
 
-  /** A new key; the one before stays good, the one before that goes. */
+  /** A new key; the previous one stays valid, the one before that is removed. */
   rotate() {
     const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const kid = `key-${this.#count++}`;
@@ -43,7 +43,7 @@ export class Issuer {
     );
   }
 
-  /** Tokens that nobody may be let in with. */
+  /** Tokens that must be refused. */
   badTokens(n) {
     const { kid, privateKey } = this.#keys[0];
     const now = Math.floor(Date.now() / 1000);

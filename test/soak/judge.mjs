@@ -1,30 +1,30 @@
 /**
- * What a soak says of memory, from what the service held at each look. Pure, so that tests can show that it refuses a leak.
+ * The verdict of a soak on memory, from the memory of the service at each look. Pure, so tests can show that it refuses a leak.
  *
- * A look sees the heap after a full collection, so what is left to chance is small: 0.2 MB with nobody there. What the system
- * says is resident has in it what the allocator keeps for later, and jumps by some MB.
+ * A look measures the heap after a full collection, so it varies little: 0.2 MB without clients. Resident
+ * memory includes memory that the allocator keeps, and jumps by some MB.
  */
 import { fitOf } from './slope.mjs';
 
 const MB = 1_000_000;
 const MINUTES_PER_HOUR = 60;
 
-/** Looks in the second half without which a line says nothing. */
+/** The least number of looks in the second half for a meaningful line. */
 export const LOOKS_MIN = 4;
-/** In a run shorter than this all of it is warming up: code is compiled and caches fill, for which some MB are allowed. */
+/** A shorter run is all warm-up: code is compiled and caches fill, for which some MB are allowed. */
 const WARM_UP_MINUTES = 10;
 
 /**
- * MB an hour that each may grow over the second half, and MB that it may in all of it while the service warms up.
+ * Allowed growth of each kind of memory over the second half, in MB an hour, and in MB in all while the service warms up.
  *
- * - The heap: what is promised. Part of it is code that V8 compiles as it sees what is called often, which goes on,
- *   ever more slowly, for as long as any run was.
- * - The heap without that code: where a leak of Lectern's would be, and what chance moves least. What V8 counts as code has some
- *   outside of the heap in it, so the level is 2 MB too low, and none of what a function has besides its code; a slope is one all the same.
- * - Buffers and other memory outside of the heap: snapshots, above all. One of 20,000 events, 15 MB, kept for good out of the 300 that
- *   an hour publishes is found.
- * - Resident: 64 MB an hour are 32 bytes for each of 550 requests a second. What native code leaks for each request, connection or
- *   publication is more than that.
+ * - The heap: the promised limit. A part of the growth is code: V8 compiles functions that are called often, and continues,
+ *   ever more slowly, for as long as any run lasted.
+ * - The heap without this code: here a leak of Lectern would show, and noise is least. V8's count of code includes memory
+ *   outside the heap and excludes other memory of functions. So the level is 2 MB too low, but the slope is right.
+ * - Buffers and other memory outside the heap, mainly snapshots. If one of the 300 snapshots of an hour (20,000 events, 15 MB) is never
+ *   released, this limit finds it.
+ * - Resident: 64 MB an hour are 32 bytes for each of 550 requests a second. A leak of native code per request, connection or
+ *   publication would be larger.
  */
 export const LIMITS = {
   heapUsed: { mbPerHourMax: 1, warmUpMb: 6 },
@@ -34,15 +34,15 @@ export const LIMITS = {
   rss: { mbPerHourMax: 64, warmUpMb: 128 },
 };
 
-/** Standard errors between what was measured and the limit from which on it is believed: 1 in 40 by chance. */
+/** Distance from the limit, in standard errors, from which a result counts: wrong in 1 of 40 cases by chance. */
 const ERRORS = 2;
 
 /**
  * @param {readonly object[]} looks `hours` since the beginning, and bytes by the names of LIMITS
  * @param {number} minutes that the run was to last
- * @returns {{ faults: string[], undecided: string[], figures: Record<string, object> }} what is refused; what is above its limit but may
- *   be chance, so that neither can be said; and for each kind of memory its slope, the standard error, whether a run of that length
- *   can tell, and how many minutes one would need
+ * @returns {{ faults: string[], undecided: string[], figures: Record<string, object> }} the exceeded limits; limits that may be exceeded
+ *   by chance; and for each kind of memory its slope, the standard error, whether a run of this length
+ *   is long enough, and how many minutes would be
  */
 export function judgeMemory(looks, minutes) {
   const half = looks.slice(Math.floor(looks.length / 2));

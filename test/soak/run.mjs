@@ -1,18 +1,18 @@
 /**
  * npm run soak -- [--minutes 20] [--events 20000] [--workers 1] [--seed 1]
  *
- * Everything at once for as long as one likes: good clients, clients that do not read or write, nonsense, floods, bad tokens, a
- * timetable that is replaced (sometimes by garbage), keys that rotate and an issuer that goes away; with overload control, log and
- * admin listener as they are in service, and somebody who scrapes. Every minute all clients go, and what the service then holds
- * after a full collection, with a timetable that nobody has asked anything of, is written down: with them there, how many snapshots are
- * being read hides what is kept for good. In a run of less than five minutes the rude ones stay. It fails where
+ * Everything at once for any time: good clients, clients that do not read or write, nonsense, floods, bad tokens, a
+ * timetable that is replaced (sometimes by garbage), rotating keys and an issuer that stops; with overload control, log and
+ * admin listener as in production, and scrapes. Every minute all clients leave, and the memory of the service is recorded
+ * after a full collection, with an unused timetable. With clients present, the varying number of snapshots
+ * being read would hide a leak. In a run of less than five minutes the rude clients stay. The run fails if
  *
- * - a good request failed. One that was refused with 503 `overloaded` and Retry-After did not: the clients ask for more than can be
- *   answered, and that is what is promised then. Such are counted, and there may not be more of them than of answers;
- * - a bad one was let in, anything else was answered with 5xx, or the admin listener did not answer;
- * - a descriptor is left, once all clients are gone, that was not there before they came;
- * - memory grew over the second half of the time, see judge.mjs. What is above its limit but may be chance is neither: then the run
- *   is undecided, ends with 2 instead of 1, and says how long one would have to be.
+ * - a good request failed. Refusals with 503 `overloaded` and Retry-After are allowed, because the clients send more than can be
+ *   answered. They are counted, and must not outnumber the answers;
+ * - a bad request was let in, any other request got 5xx, or the admin listener did not answer;
+ * - descriptors leaked: there are more after all clients left than before they came;
+ * - memory grew over the second half of the time, see judge.mjs. If a limit may be exceeded by chance, the run
+ *   is undecided, exits with 2 instead of 1, and says how long a run would have to be.
  *
  * A run of 20 minutes or more leaves its figure for `npm run hard:report`.
  */
@@ -35,9 +35,9 @@ const MB = 1_000_000;
 const LONG_MINUTES = 5;
 /** The timetable is replaced in each. */
 const CYCLE_SECONDS = { short: 3, long: 6 };
-/** In a long run there is a look only where everything that goes in circles is in the same phase, and who waits long is done. */
+/** In a long run, looks are taken only when all cycles are in the same phase and long waits are over. */
 const CYCLES_PER_LOOK = { short: 1, long: 10 };
-/** After versions that are taken: one that comes after a refused one is loaded some time later, before a look or behind it. */
+/** Looks follow accepted versions: a version after a refused one is loaded later, before or after the look. */
 const CYCLE_OF_LOOK = { short: 0, long: 2 };
 /** Of shorter runs no figure is published. */
 const PUBLISHED_MINUTES_MIN = 20;
@@ -81,7 +81,7 @@ process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
 const source = join(folder, 'events.ndjson');
 const events = [...generateEvents({ events: eventsCount, seed: Number(values.seed) })];
 const textOf = (some) => some.map((event) => `${JSON.stringify(event)}\n`).join('');
-/** In turn: all, all but a few, all with other titles, and what the gate or the reader must refuse. */
+/** In turn: all events, all except a few, all with other titles, and data that the gate or the reader must refuse. */
 const VERSIONS = [
   textOf(events),
   textOf(events.filter((_, n) => n % 50 !== 0)),
@@ -139,8 +139,8 @@ async function lookAtService() {
 }
 
 /**
- * A timetable that nobody has asked for more than one event (in a short run the rude ones ask on): what is built and kept for
- * questions depends on which came since the last replacement, and hid what is kept for good (it is 0.9 MB of the heap).
+ * A timetable of which only one event was requested (in a short run the rude clients continue): structures built for
+ * queries depend on the queries since the last replacement, and would hide leaks (they take 0.9 MB of the heap).
  */
 async function publishForLook(n) {
   replaceTimetable(textOf([{ ...events[0], title: `Look ${n}` }, ...events.slice(1)]));
@@ -158,7 +158,7 @@ async function askOnce(path, token) {
   if (res.statusCode !== 200) throw new Error(`${path} was answered with ${res.statusCode}`);
 }
 
-/** What there is before anybody has come, once the thread that has read the timetable is gone. */
+/** The memory before the first client, after the building thread has ended. */
 async function descriptorsOfIdle() {
   let least = Number.POSITIVE_INFINITY;
   for (let n = 0; n < IDLE_LOOKS; n++) {
@@ -229,7 +229,7 @@ for (const [kind, statuses] of Object.entries(clients.counts)) {
   for (const [status, count] of Object.entries(statuses)) {
     const isGood = kind === 'good';
     if (status === 'shed') continue;
-    // Whether a key that nobody knows is a new one cannot be told while the issuer is away.
+    // While the issuer is unreachable, an unknown key may be new.
     if (kind === 'bad token' && status === '503') continue;
     if (status === 'open') faults.push(`${count} of "${kind}" were not closed`);
     if (Number(status) >= 500) faults.push(`${count} answers of ${status} (${kind})`);

@@ -1,6 +1,6 @@
 /**
  * The service under soak, in a process of its own (`node --expose-gc`). Argument: its options as JSON. Messages: `refresh` has it
- * load what there is; `look` gets what it holds after a full collection.
+ * load the source; `look` returns its memory after a full collection.
  */
 import { readdirSync } from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -8,7 +8,7 @@ import { getHeapCodeStatistics } from 'node:v8';
 import { pino } from 'pino';
 import { startService } from '../../dist/service.js';
 
-/** As the command line has it; where it goes is nobody's business here. */
+/** As on the command line; its output does not matter here. */
 const log = pino({ level: 'info', base: null }, pino.destination({ dest: 1, sync: true }));
 const service = await startService(JSON.parse(process.argv[2]), { log });
 await service.ready;

@@ -8,7 +8,7 @@ interface RawRecord {
   readonly value: unknown;
 }
 
-/** Everything that a load brought. */
+/** All records and rejections of a load. */
 export interface Collected<Summary extends ReadSummary = LoadSummary> {
   readonly records: RawRecord[];
   readonly rejections: Rejection[];
@@ -46,7 +46,7 @@ export async function collect(source: Source, options?: LoadOptions): Promise<Co
   return { records: sink.records, rejections: sink.rejections, summary };
 }
 
-/** What may be overwritten, is: whoever still needs it would read no text and no MessagePack. */
+/** Overwrites all bytes that may be overwritten, so that a reader that still needs them fails. */
 export function overwrite(chunk: Uint8Array): void {
   chunk.fill(0xc1);
 }
@@ -76,7 +76,7 @@ export async function* inPieces(bytes: Uint8Array, pieceBytes: number): AsyncGen
     yield bytes.subarray(start, start + pieceBytes);
 }
 
-/** Whether the source, asked for what is newer than `previous`, has nothing. Fails where it puts records in nevertheless. */
+/** Whether the source reports no change since `previous`. Fails if it pushes records nevertheless. */
 export async function isUnchanged(
   source: Source,
   previous: string | null,
@@ -90,7 +90,7 @@ export async function isUnchanged(
   return true;
 }
 
-/** The error that a promise is rejected with; fails where it is not. */
+/** The error with which a promise rejects; fails if it does not reject. */
 export async function failureOf(promise: Promise<unknown>): Promise<Error & { code?: string }> {
   try {
     await promise;

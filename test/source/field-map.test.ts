@@ -196,7 +196,7 @@ test('a CSV file without a column of the map is refused at its first record', as
   t.throws(() => file.record({ Fach: 'x', Raum: 'y' }, AT), {
     code: 'source-malformed',
     message:
-      'a.csv: the field map names a column that is not there: "Raun" (for title; did you mean "Raum"?). The columns are "Fach", "Raum"',
+      'a.csv: the field map names a column that does not exist: "Raun" (for title; did you mean "Raum"?). The columns are "Fach", "Raum"',
   });
 });
 
@@ -234,7 +234,7 @@ test('the columns of separately loaded parts are checked together', async (t) =>
   };
   const whole = new LoadNotes();
   for (const record of [null, { a: 1, x: 2 }, { a: 3 }]) whole.add(partOf(record));
-  t.throws(() => whole.checkColumns(), { message: /not there: "b" \(for type.*The columns are "a", "x"$/ });
+  t.throws(() => whole.checkColumns(), { message: /not exist: "b" \(for type.*The columns are "a", "x"$/ });
   whole.add(partOf({ b: 1 }));
   whole.checkColumns();
   t.strictSame(whole.ambiguousTimes, { gaps: 4, overlaps: 0 });

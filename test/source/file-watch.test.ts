@@ -19,7 +19,7 @@ import type { SourceSpec } from '../../src/source/spec.js';
 /** Quick enough for a test, and settling clearly longer than it takes to look. */
 const QUICK = { pollMs: 25, settleMs: 60 } as const;
 
-/** Counts what a watch tells. */
+/** Counts the reports of a watch. */
 function watching(t: Test, spec: SourceSpec, options: WatchOptions = QUICK) {
   let count = 0;
   let heard = (): void => {};
@@ -38,7 +38,7 @@ function watching(t: Test, spec: SourceSpec, options: WatchOptions = QUICK) {
     get count() {
       return count;
     },
-    /** Waits until it has told so many times. The timer also keeps the test alive, which a watch does not. */
+    /** Waits for a number of reports. The timer also keeps the test alive, which a watch does not. */
     async told(times: number): Promise<void> {
       let late = false;
       const timer = setTimeout(() => {

@@ -88,7 +88,7 @@ test('a file without permission is unreadable', async (t) => {
   const folder = t.testdir({ file: LINE });
   const path = join(folder, 'file');
   chmodSync(path, 0);
-  // The superuser may read anything, so it becomes somebody else for a moment.
+  // The superuser may read anything, so the test changes its user for a moment.
   const superuser = process.geteuid?.() === 0;
   if (superuser) {
     chmodSync(folder, 0o755);

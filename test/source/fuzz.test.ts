@@ -1,4 +1,4 @@
-/** Whatever a file holds: it is loaded as far as it can be, or refused with a reason, and nothing else ever happens. */
+/** Files with arbitrary content are loaded as far as possible, or refused with a reason. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -33,7 +33,7 @@ test('lecturerId is filled from the name if a record has none', async (t) => {
   );
 });
 
-test('every other record is left as it is', async (t) => {
+test('every other record stays unchanged', async (t) => {
   const throwing = Object.defineProperty({}, 'lecturer', {
     get() {
       throw new Error('no');
@@ -103,7 +103,7 @@ test('an invalid map is a failure', async (t) => {
   const cases: [name: string, code: string, problem: RegExp][] = [
     ['array', 'source-malformed', /expected an object of the form/],
     ['broken', 'source-unreadable', /it is not JSON: line 1, column 6: found the end; expected a value/],
-    ['numbers', 'source-malformed', /the identifier of "Ada" is no string/],
+    ['numbers', 'source-malformed', /the identifier of "Ada" is not a string/],
     ['latin', 'source-unreadable', /it is not UTF-8 text/],
     ['large', 'source-unreadable', /it has \d+ bytes; expected at most/],
     ['missing', 'source-unreadable', /there is no such file$/],

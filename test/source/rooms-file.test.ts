@@ -83,7 +83,7 @@ const FAULTS: readonly [content: string, message: RegExp][] = [
   ['', /is empty/],
   ['{"rooms": []}', /expected that array at the top level/],
   ['{"name": "A"}', /line 1: it has no id$/],
-  ['[1]', /^the rooms file \S+ cannot be used: line 1: it is no object/],
+  ['[1]', /^the rooms file \S+ cannot be used: line 1: it is not an object/],
   [`[{"id": "${A}"},\n{"id": "A101"}]`, /line 2: the id "A101" is not a UUID such as/],
   [`[{"id": "${A}"},\n{"id": "${A.toUpperCase()}"}]`, /line 2: an earlier record has the id "aaaaaaaa/],
   [`[{"id": "${A}", "name": 7}]`, /line 1: the name "7" is not a text of at most 256 characters/],
@@ -95,7 +95,7 @@ const FAULTS: readonly [content: string, message: RegExp][] = [
   [`[{"id": "${A}"}, {"id": ]`, /line 1/],
   [
     `[\n{"id": ""},\n{"id": "${A}", "capacity": "x", "name": 1},\n7]`,
-    /line 2 \(record 1\): it has no id; line 3 \(record 2\): the name "1" is not a text.*; line 3 \(record 2\): the capacity "x" .*; line 4 \(record 3\): it is no object/,
+    /line 2 \(record 1\): it has no id; line 3 \(record 2\): the name "1" is not a text.*; line 3 \(record 2\): the capacity "x" .*; line 4 \(record 3\): it is not an object/,
   ],
   [`[${'{},'.repeat(20)}{}]`, /line 1 \(record 10\): it has no id; and 11 more faults$/],
 ];
@@ -123,7 +123,7 @@ test('rooms of a program are checked like those of a file', (t) => {
   t.equal(roomsOf([{ id: A }], 'uuid').rooms.length, 1);
   t.throws(() => roomsOf([{ id: A }, { id: 'x' }, null], 'uuid'), {
     code: 'option-invalid',
-    message: /^rooms cannot be used: record 2: the id "x" is not a UUID .*; record 3: it is no object/,
+    message: /^rooms cannot be used: record 2: the id "x" is not a UUID .*; record 3: it is not an object/,
   });
   t.end();
 });

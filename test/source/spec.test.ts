@@ -28,7 +28,7 @@ test('an invalid source is refused with examples of valid ones', (t) => {
     [['a', ''], /empty/],
     ['ftp://host/secret', /scheme ftp cannot be read; expected a path, http/],
     ['http://host:secret/', /cannot be parsed/],
-    ['file://host/secret', /no file: URL of this machine/],
+    ['file://host/secret', /not a file: URL of this machine/],
   ];
   for (const [text, message] of cases) {
     t.throws(() => parseSourceArgument(text), { code: 'option-invalid', message }, String(text));

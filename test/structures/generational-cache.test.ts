@@ -1,7 +1,7 @@
 import { test } from 'tap';
 import { GenerationalCache } from '../../src/structures/generational-cache.js';
 
-test('it never holds more than its bound, and keeps what is in use', (t) => {
+test('the cache never exceeds its bound, and keeps used values', (t) => {
   const cache = new GenerationalCache<number>(1000);
   cache.set('in use', -1, 50);
   for (let n = 0; n < 10_000; n++) {

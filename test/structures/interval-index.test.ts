@@ -128,7 +128,7 @@ test('a tree is built once scans have cost as much, one per query, and again onl
     t.strictSame(ask(index, 50, 51), overlapping(intervals, 50, 51));
     return index.treeCount;
   });
-  // Three buckets: three questions scan them, then one tree a question, of which two are kept.
+  // Three buckets: three queries scan them, then each query builds one tree, and two trees are kept.
   t.strictSame(counts, [0, 0, 0, 1, 2, 2, 2, 2, 2]);
   t.end();
 });

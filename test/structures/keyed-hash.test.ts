@@ -102,7 +102,7 @@ test('seeds are two numbers of 32 bits, and random ones differ', (t) => {
   t.end();
 });
 
-test('a table finds every number by its hash, also where many have one hash', (t) => {
+test('a table finds every number by its hash, even if many share a hash', (t) => {
   const hashes = fc.oneof(fc.constantFrom(0, -1, 1, 64), fc.integer());
   fc.assert(
     fc.property(fc.array(hashes, { maxLength: 400 }), hashes, (all, absent) => {

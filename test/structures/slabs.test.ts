@@ -6,7 +6,7 @@ import { inScratch, results, scratch, shared } from '../../src/structures/slabs.
 /** More than a slab holds, so that several are gone through. */
 const ARRAYS = 2000;
 
-test('arrays that are kept never share memory, whatever their lengths', (t) => {
+test('kept arrays of any lengths never share memory', (t) => {
   fc.assert(
     fc.property(
       fc.array(fc.oneof(fc.nat(40), fc.nat(5000)), { minLength: 1, maxLength: ARRAYS, size: 'max' }),
@@ -48,7 +48,7 @@ test('shared arrays of one build lie in one buffer, zeroed, apart and aligned', 
   t.end();
 });
 
-test('scratch is zeroed and apart, and ends where it is full', (t) => {
+test('scratch arrays are zeroed and separate, and a full slab is followed by another', (t) => {
   const size = 5 * 1024 * 1024;
   const [a, b, c] = inScratch(size, () => [
     scratch.uint32(3).fill(9),

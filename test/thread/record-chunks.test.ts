@@ -37,7 +37,7 @@ test('a record that JSON cannot represent becomes a text that says so', async (t
       throw new Error('the getter failed');
     },
   };
-  // They may come in several chunks, where making them takes long.
+  // They may come in several chunks if making them takes long.
   const chunks = await chunksOf([undefined, () => {}, circle, { id: 1n }, broken, { id: 'good' }]);
   const values = chunks
     .join('')

@@ -93,7 +93,7 @@ test('a file that did not change is not read again', async (t) => {
   });
 });
 
-test('an image is written and read on threads', async (t) => {
+test('images are written and read on other threads', async (t) => {
   const path = join(folderFor(t), 'image');
   const options = { keepsProcessAlive: true };
   const image = imageOfCount(50);
@@ -197,7 +197,7 @@ test('differences that do not fit into the memory of a load are dropped, and the
 });
 
 test('if the thread of a load runs out of memory, only the load is refused', async (t) => {
-  // Fewer pieces than the memory is looked at after, and each of them brings nothing but new texts.
+  // Fewer pieces than between two checks of memory, each with only new texts.
   async function* feed(): AsyncGenerator<Uint8Array<ArrayBuffer>> {
     for (let piece = 0; piece < LOAD_LOOK_CHUNKS - 1; piece++) {
       const lines = Array.from({ length: 900 }, (_, n) =>

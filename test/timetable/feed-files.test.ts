@@ -64,7 +64,7 @@ async function open(
   return { logged, addressOf };
 }
 
-/** What so many new connections get: with several threads, each of them is asked. */
+/** The answers on a number of new connections, enough to reach each thread. */
 async function answers(address: string): Promise<readonly string[]> {
   const found = new Set<string>();
   const ask = async (): Promise<void> => {
@@ -90,7 +90,7 @@ async function becomes(t: Test, address: string, expected: string, what: string)
   t.same(found, [expected], what);
 }
 
-/** Waits until the log has so many lines. */
+/** Waits until the log has this number of lines. */
 async function told(logged: readonly string[], lines: number): Promise<void> {
   const untilMs = performance.now() + TAKEN_UP_MS_MAX;
   while (logged.length < lines && performance.now() < untilMs) await delay(20);

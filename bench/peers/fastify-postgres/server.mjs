@@ -14,7 +14,7 @@ async function end(code) {
   await cluster.stop();
   process.exit(code);
 }
-// An interrupt reaches the parent as well, whose end is then seen as a disconnection: nothing is left behind.
+// An interrupt also reaches the parent. This process notices its end as a disconnection, and leaves nothing behind.
 process.on('disconnect', () => end(0));
 process.on('SIGINT', () => {});
 process.on('SIGTERM', () => end(143));

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { eventsOf, FILTERS, OUTPUT } from '../schedule.mjs';
 
-/** As many as keep two cores busy; with more of them processes change more often. */
+/** Enough connections to keep two cores busy; more would cause more context switches. */
 const CONNECTIONS = 4;
 /** Sets with longer events are searched by range. */
 const LONG_MS = 7 * 24 * 3_600_000;

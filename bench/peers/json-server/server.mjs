@@ -1,5 +1,5 @@
 /**
- * json-server as a module, with what it needs of its own middleware: no static files, log or compression. Arguments: source
+ * json-server as a module, with only the necessary middleware: no static files, log or compression. Arguments: source
  * file, secret.
  */
 import { createServer } from 'node:http';

@@ -1,4 +1,4 @@
-/** Whole answers of one snapshot, by request target. An answer is kept from its second request on: most targets are requested once. */
+/** Whole answers of one content, by request target. An answer is kept from its second request on: most targets are requested once. */
 import { ANSWER_CACHE_ENTRY_BYTES_MAX, ANSWERS_SEEN_ENTRIES } from '../../limits.js';
 import type { FormatName } from '../../model/format.js';
 import { GenerationalCache } from '../../structures/generational-cache.js';
@@ -28,7 +28,7 @@ export class AnswerCache {
   readonly #known: GenerationalCache<KnownTarget>;
   /** Tags of answers from this snapshot; the last characters of a tag give its index. */
   #seen: (string | undefined)[] = new Array(ANSWERS_SEEN_ENTRIES).fill(undefined);
-  snapshotId = '';
+  contentId = '';
 
   constructor(bytesMax: number) {
     this.#known = new GenerationalCache(bytesMax);
@@ -38,10 +38,10 @@ export class AnswerCache {
     return this.#known.bytes;
   }
 
-  /** Forgets the answers of other snapshots. Call it first in each request. */
-  keepOnly(snapshotId: string): void {
-    if (snapshotId === this.snapshotId) return;
-    this.snapshotId = snapshotId;
+  /** Forgets the answers of another content (`View.contentId`). Call it first in each request. */
+  keepOnly(contentId: string): void {
+    if (contentId === this.contentId) return;
+    this.contentId = contentId;
     this.#known.clear();
     this.#seen.fill(undefined);
   }
@@ -81,7 +81,7 @@ export class AnswerCache {
     return this.#known.set(target, { format, answers }, bytes);
   }
 
-  /** Whether this tag of the present snapshot was seen before. */
+  /** Whether this tag of the present content was seen before. */
   wasSeen(entityTag: string): boolean {
     // The tag ends with a quote. Each of the two letters before the quote has six bits of a digest.
     const { length } = entityTag;

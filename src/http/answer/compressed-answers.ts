@@ -43,9 +43,9 @@ export class CompressedAnswers {
     const tag = tagWithCoding(entityTag, coding);
     if (!this.#cache.wasSeen(tag)) return;
     const key = keyOf(target, coding);
-    const { snapshotId } = this.#cache;
+    const { contentId } = this.#cache;
     const keep = (body: Buffer | null): boolean =>
-      this.#cache.snapshotId !== snapshotId ||
+      this.#cache.contentId !== contentId ||
       this.#cache.keep(
         key,
         named,

@@ -64,6 +64,9 @@ export class EventLines {
   }
 
   take({ bytes, start, end, lineNumber, isPlain, isCut }: FoundLine): void {
+    const isTooLong = isCut || this.#bytes + end - start > RECORD_BYTES_MAX;
+    // It may hold a whole file, and is no text of a timetable.
+    if (isTooLong && /^ATTACH[;:]/i.test(bytes.toString('latin1', start, Math.min(end, start + 7)))) return;
     this.#bytes += end - start;
     if (isCut || this.#bytes > RECORD_BYTES_MAX) this.fault ??= tooLarge();
     if (this.fault !== null) return;

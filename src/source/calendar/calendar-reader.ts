@@ -1,30 +1,32 @@
 import { LecternError } from '../../errors.js';
 import { CALENDAR_DEPTH_MAX } from '../../limits.js';
+import type { ExpansionWindow } from '../../model/expansion.js';
 import type { ReadRules } from '../../model/read-rules.js';
-import { formatInstant } from '../../model/time.js';
 import { type FormatReader, malformed, rejectFault } from '../formats/reader.js';
-import type { ExpansionWindow, RecordSink } from '../source.js';
+import type { RecordSink } from '../source.js';
 import { type CalendarEvent, EventLines, faultOf, isCancelled, isRecurring } from './calendar-event.js';
 import { type CalendarZone, zoneOfName } from './calendar-zones.js';
 import { readContentLine, unescapeText } from './content-line.js';
+import { withOthers } from './event-faults.js';
 import { EventOutput } from './event-output.js';
 import { CalendarScope, isFault, timingOf, UNKNOWN_ZONE } from './event-timing.js';
 import { KeptEvents } from './kept-events.js';
 import { type FoundLine, LineScanner } from './line-scanner.js';
-import { windowOf } from './recurrence-window.js';
+import { describeWindow, windowOf } from './recurrence-window.js';
 import { ZoneLines } from './zone-lines.js';
 
 const COLON = 0x3a;
 const NAME_UNITS_SHOWN = 40;
 
 /**
- * iCalendar (RFC 5545). Events go to the sink when they end, recurring ones at the end of the source, since their changed
- * occurrences may stand anywhere.
+ * iCalendar (RFC 5545). Events go to the sink when they end; recurring ones by `rest`, since their changed occurrences may
+ * stand anywhere.
  */
 export class CalendarReader implements FormatReader {
   readonly format = 'icalendar';
-  records = 0;
   expanded: ExpansionWindow | undefined;
+  /** Components that are records. */
+  #components = 0;
   readonly #sourceName: string;
   readonly #sink: RecordSink;
   readonly #output: EventOutput;
@@ -53,6 +55,11 @@ export class CalendarReader implements FormatReader {
     this.#scanner = new LineScanner((line) => this.#takeLine(line));
   }
 
+  /** Occurrences of recurring events count, too. */
+  get records(): number {
+    return this.#components + this.#output.occurrences;
+  }
+
   /** A source of several calendars may be cut between two of them. */
   get selfDelimiting(): boolean {
     return this.#calendars === 1;
@@ -72,10 +79,13 @@ export class CalendarReader implements FormatReader {
         `the source ends inside ${show(open)}${place}; expected END:VCALENDAR`,
       );
     }
+  }
+
+  *rest(): Generator<void> {
     if (this.#kept.isEmpty) return;
     const window = windowOf(this.#rules, Date.now());
-    this.expanded = { from: dateOf(window.fromMs), to: dateOf(window.toMs) };
-    this.#kept.giveAll(window, this.#output);
+    yield* this.#kept.giveAll(window, this.#output);
+    this.expanded = describeWindow(window, this.#output.outside);
   }
 
   #takeLine(line: FoundLine): void {
@@ -139,7 +149,7 @@ export class CalendarReader implements FormatReader {
       const { name: calendarName } = this.#scope;
       if (name === 'VEVENT') {
         const columns = calendarName === null ? {} : { 'X-WR-CALNAME': calendarName };
-        this.#event = new EventLines({ record: ++this.records, line: lineNumber }, columns);
+        this.#event = new EventLines({ record: ++this.#components, line: lineNumber }, columns);
       } else if (name === 'VTIMEZONE') this.#zone = new ZoneLines();
     } else this.#zone?.begin(name);
   }
@@ -149,7 +159,7 @@ export class CalendarReader implements FormatReader {
     if (depth === -1) {
       const detail = `line ${lineNumber} ends ${show(name)}, which did not begin`;
       if (this.#event !== null) this.#event.fault ??= faultOf('malformed-record', null, detail);
-      else this.#sink.reject(rejectFault({ record: ++this.records, line: lineNumber }, detail));
+      else this.#sink.reject(rejectFault({ record: ++this.#components, line: lineNumber }, detail));
       return;
     }
     this.#unwind(depth + 1);
@@ -193,13 +203,9 @@ export class CalendarReader implements FormatReader {
     if (isCancelled(event)) return;
     const timing = timingOf(event, this.#scope);
     if (timing === UNKNOWN_ZONE) this.#kept.keep(uid, event, this.#scope, this.#sourceName);
-    else if (isFault(timing)) this.#output.reject(event, timing);
+    else if (isFault(timing)) this.#output.reject(event, withOthers(timing, event, this.#scope));
     else this.#output.give(event, uid, timing.start.instantMs, timing);
   }
-}
-
-function dateOf(instantMs: number): string {
-  return formatInstant(instantMs).slice(0, 10);
 }
 
 /** Events without a UID are identified by their content. */

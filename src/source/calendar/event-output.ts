@@ -11,8 +11,22 @@ export interface EventTimes {
   readonly kind: Moment['kind'];
 }
 
+/** Where recurring events lie that have nothing in the window. */
+export interface OutsideSpan {
+  readonly events: number;
+  readonly firstMs: number;
+  readonly lastMs: number;
+}
+
 /** Gives events and faults to a sink. */
 export class EventOutput {
+  /** Of recurring events, so far. */
+  occurrences = 0;
+  outside: OutsideSpan = {
+    events: 0,
+    firstMs: Number.POSITIVE_INFINITY,
+    lastMs: Number.NEGATIVE_INFINITY,
+  };
   readonly #sink: RecordSink;
   readonly #texts: InstantTexts = new InstantTexts();
 
@@ -33,6 +47,7 @@ export class EventOutput {
 
   /** One of several occurrences. */
   giveAt(event: CalendarEvent, uid: string, namedMs: number, times: EventTimes): void {
+    this.occurrences++;
     this.#giveColumns(event, { ...event.columns }, uid, namedMs, times);
   }
 
@@ -54,6 +69,16 @@ export class EventOutput {
     columns.DTSTART = start;
     columns.DTEND = this.#texts.of(endMs);
     this.#sink.record(columns, event.position);
+  }
+
+  /** A recurring event has nothing in the window. */
+  passOver(firstMs: number, lastMs: number): void {
+    const { outside } = this;
+    this.outside = {
+      events: outside.events + 1,
+      firstMs: Math.min(outside.firstMs, firstMs),
+      lastMs: Math.max(outside.lastMs, lastMs),
+    };
   }
 
   reject({ position }: Pick<CalendarEvent, 'position'>, fault: EventFault): void {

@@ -97,6 +97,11 @@ export function unknownZone(name: string, field: FieldName, { value, tzid }: Giv
   return faultOf('malformed-time', field, detail);
 }
 
+export function durationFault(duration: string, problem: string): EventFault {
+  const shown = JSON.stringify(duration.slice(0, 40));
+  return faultOf('malformed-time', 'endTime', `DURATION ${shown} cannot be read: ${problem}`);
+}
+
 export function isFault(value: object | symbol): value is EventFault {
   return typeof value === 'object' && 'code' in value;
 }
@@ -121,8 +126,7 @@ export function timingOf(
         'DURATION is negative; expected an end that is not before DTSTART',
       );
     }
-    const shown = JSON.stringify(event.duration.slice(0, 40));
-    return faultOf('malformed-time', 'endTime', `DURATION ${shown} cannot be read: ${length}`);
+    return durationFault(event.duration, length);
   }
   const end = momentOf(event.end, 'DTEND', 'endTime', scope);
   if (end === UNKNOWN_ZONE || isFault(end)) return end;

@@ -3,7 +3,8 @@ import { LecternError } from '../../errors.js';
 import { CALENDAR_KEPT_BYTES_MAX, CALENDAR_STEPS_MAX } from '../../limits.js';
 import type { CalendarEvent } from './calendar-event.js';
 import { faultOf, isCancelled, isRecurring, sequenceOf } from './calendar-event.js';
-import { DAY_MS } from './calendar-time.js';
+import { DAY_MS, parseTime } from './calendar-time.js';
+import { withOthers } from './event-faults.js';
 import type { EventOutput } from './event-output.js';
 import {
   type CalendarScope,
@@ -19,6 +20,9 @@ import {
 import type { Steps } from './expand-rule.js';
 import { type Occurrence, type RecurrenceWindow, recurrenceSet } from './recurrence-set.js';
 
+/** In steps of rules. */
+const WORK_PER_TURN = 2000;
+const WORK_PER_GROUP = 20;
 /** An entry's buffer, its place in a list and its part of the index. */
 const ENTRY_BYTES = 300;
 
@@ -64,13 +68,32 @@ export class KeptEvents {
     else group.push({ scope, bytes });
   }
 
-  giveAll(window: RecurrenceWindow, output: EventOutput): void {
+  /** Works once. Yields now and then. */
+  *giveAll(window: RecurrenceWindow, output: EventOutput): Generator<void> {
     const steps = { left: CALENDAR_STEPS_MAX };
+    let workLeft = WORK_PER_TURN;
     for (const [uid, group] of this.#byUid) {
       this.#byUid.delete(uid);
+      const before = steps.left;
       new EventGroup(uid, window, output, steps).give(group);
+      workLeft -= before - steps.left + WORK_PER_GROUP;
+      if (workLeft > 0) continue;
+      workLeft = WORK_PER_TURN;
+      yield;
     }
   }
+}
+
+/** A date as RECURRENCE-ID, where no zone is given for dates: a day by the clock of the changed occurrence. Null otherwise. */
+function dayIn({ replaces, start }: CalendarEvent, scope: CalendarScope): Moment | null {
+  const written = parseTime(replaces?.value ?? '');
+  if (typeof written === 'string' || !written.isDate || scope.floatingZone !== null) return null;
+  const moment = start && momentOf(start, 'DTSTART', 'time', scope);
+  if (moment === UNKNOWN_ZONE || (moment !== null && isFault(moment))) return null;
+  const { localMs, isDate } = written;
+  const zone = moment?.zone ?? null;
+  const instantMs = zone === null ? localMs : zone.instantOf(localMs).instantMs;
+  return { instantMs, localMs, isDate, zone, kind: 'exact' };
 }
 
 /** Everything that has one UID. */
@@ -110,7 +133,7 @@ class EventGroup {
 
   #addOverride({ event, scope }: Recalled): void {
     if (event.replaces === null) return;
-    const at = momentOf(event.replaces, 'RECURRENCE-ID', 'id', scope);
+    const at = dayIn(event, scope) ?? momentOf(event.replaces, 'RECURRENCE-ID', 'id', scope);
     if (at === UNKNOWN_ZONE) {
       this.#output.reject(event, unknownZone('RECURRENCE-ID', 'id', event.replaces));
       return;
@@ -159,9 +182,10 @@ class EventGroup {
     }
     const set = recurrenceSet(event, timing, scope, this.#window, this.#steps);
     if (isFault(set)) {
-      this.#output.reject(event, set);
+      this.#output.reject(event, withOthers(set, event, scope));
       return;
     }
+    if (set.outside !== null) this.#output.passOver(set.outside.fromMs, set.outside.toMs);
     for (const occurrence of set.occurrences) this.#giveOccurrence(event, timing, occurrence);
     if (set.fault !== null) this.#output.reject(event, set.fault);
   }
@@ -223,7 +247,7 @@ class EventGroup {
     // A cancelled occurrence needs no time.
     if (isCancelled(event)) return null;
     const time = event.start ?? event.end;
-    if (timing !== UNKNOWN_ZONE) this.#output.reject(event, timing);
+    if (timing !== UNKNOWN_ZONE) this.#output.reject(event, withOthers(timing, event, scope));
     else if (time !== null) this.#output.reject(event, unknownZone('DTSTART or DTEND', 'time', time));
     return null;
   }

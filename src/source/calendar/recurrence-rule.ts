@@ -1,4 +1,5 @@
 /** Recurrence rules as RFC 5545 section 3.3.10 writes them. */
+import { daysInMonth } from '../../model/time.js';
 
 export const FREQUENCIES = [
   'YEARLY',
@@ -39,6 +40,7 @@ export interface RecurrenceRule {
 
 const WEEKDAYS = ['SU', 'MO', 'TU', 'WE', 'TH', 'FR', 'SA'];
 const MONDAY = 1;
+const LEAP_YEAR = 2024;
 
 interface Range {
   readonly min: number;
@@ -110,8 +112,9 @@ export function parseRule(text: string): RecurrenceRule | string {
   return forbidden(rule) ?? rule;
 }
 
-/** Combinations that section 3.3.10 forbids. */
-function forbidden({ frequency, byWeekNo, byYearDay, byMonthDay, byDay }: RecurrenceRule): string | null {
+/** Combinations that section 3.3.10 forbids, and days that no year has. */
+function forbidden(rule: RecurrenceRule): string | null {
+  const { frequency, byWeekNo, byYearDay, byMonth, byMonthDay, byDay } = rule;
   if (byWeekNo.length > 0 && frequency !== 'YEARLY')
     return `BYWEEKNO cannot be combined with FREQ=${frequency}`;
   if (byYearDay.length > 0 && ['DAILY', 'WEEKLY', 'MONTHLY'].includes(frequency)) {
@@ -119,6 +122,11 @@ function forbidden({ frequency, byWeekNo, byYearDay, byMonthDay, byDay }: Recurr
   }
   if (byMonthDay.length > 0 && frequency === 'WEEKLY')
     return 'BYMONTHDAY cannot be combined with FREQ=WEEKLY';
+  if (byMonth.length > 0 && byMonthDay.length > 0) {
+    const longest = Math.max(...byMonth.map((month) => daysInMonth(LEAP_YEAR, month)));
+    if (byMonthDay.every((day) => Math.abs(day) > longest))
+      return 'no month of its BYMONTH has such a BYMONTHDAY';
+  }
   if (!byDay.some(({ ordinal }) => ordinal !== 0)) return null;
   if (frequency !== 'MONTHLY' && frequency !== 'YEARLY') {
     return `a BYDAY with a number cannot be combined with FREQ=${frequency}`;

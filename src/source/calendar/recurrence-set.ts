@@ -2,6 +2,7 @@
 import { EVENT_STEPS_MAX, OCCURRENCES_MAX } from '../../limits.js';
 import { type CalendarEvent, type EventFault, faultOf } from './calendar-event.js';
 import { DAY_MS, type GivenTime, type Length, parseDuration, parseTime } from './calendar-time.js';
+import { ruleFault } from './event-faults.js';
 import {
   type CalendarScope,
   isFault,
@@ -34,6 +35,8 @@ export interface RecurrenceSet {
   readonly occurrences: readonly Occurrence[];
   /** Why the list is incomplete. */
   readonly fault: EventFault | null;
+  /** The first and the last occurrence that are known, if none lies in the window. */
+  readonly outside: RecurrenceWindow | null;
 }
 
 /** RRULE, RDATE, EXRULE and EXDATE (RFC 5545 section 3.8.5). A fault rejects the whole event. */
@@ -78,7 +81,7 @@ export function recurrenceSet(
     occurrences.length = Math.min(occurrences.length, OCCURRENCES_MAX);
     fault = tooMany();
   }
-  return { occurrences, fault };
+  return { occurrences, fault, outside: found.size > 0 ? null : expansion.span };
 }
 
 function tooMany(): EventFault {
@@ -93,6 +96,10 @@ class SetExpansion {
   readonly #window: RecurrenceWindow;
   readonly #steps: Steps;
   readonly #found: Map<number, Occurrence>;
+  #firstMs: number;
+  #lastMs: number;
+  /** The last before the window, by the local clock. */
+  #lastBeforeMs: number;
 
   constructor(
     start: Moment,
@@ -106,29 +113,48 @@ class SetExpansion {
     this.#window = window;
     this.#steps = steps;
     this.#found = found;
+    this.#firstMs = start.instantMs;
+    this.#lastMs = start.instantMs;
+    this.#lastBeforeMs = start.localMs;
+  }
+
+  /** All that was seen. */
+  get span(): RecurrenceWindow {
+    const { zone } = this.#start;
+    const lastBeforeMs = zone === null ? this.#lastBeforeMs : zone.instantOf(this.#lastBeforeMs).instantMs;
+    return { fromMs: this.#firstMs, toMs: Math.max(this.#lastMs, lastBeforeMs) };
   }
 
   add(localMs: number, instantMs: number, kind: Moment['kind'], length: Length | null): void {
     const { fromMs, toMs } = this.#window;
+    this.#see(instantMs);
     if (instantMs < fromMs || instantMs >= toMs || this.#found.has(instantMs)) return;
     this.#found.set(instantMs, { instantMs, localMs, kind, length });
   }
 
-  addRule(text: string, name: string): EventFault | null {
+  #see(instantMs: number): void {
+    if (instantMs < this.#firstMs) this.#firstMs = instantMs;
+    if (instantMs > this.#lastMs) this.#lastMs = instantMs;
+  }
+
+  addRule(text: string, name: 'RRULE' | 'EXRULE'): EventFault | null {
     const rule = parseRule(text);
-    const shown = JSON.stringify(text.slice(0, 80));
-    const malformed = (problem: string): EventFault =>
-      faultOf('malformed-recurrence', null, `${name} ${shown} cannot be followed: ${problem}`);
-    if (typeof rule === 'string') return malformed(rule);
+    if (typeof rule === 'string') return ruleFault(name, text, rule);
     const untilMs = this.#untilOf(rule);
-    if (typeof untilMs === 'string') return malformed(untilMs);
+    if (typeof untilMs === 'string') return ruleFault(name, text, untilMs);
     const { zone, localMs: startMs } = this.#start;
     const { fromMs, toMs } = this.#window;
+    // A rule without COUNT is not followed before the window.
+    if (untilMs < fromMs) this.#see(untilMs);
     const sizeMax = this.#found.size + OCCURRENCES_MAX;
     // Local times and UTC differ by less than two days.
     const window = { fromMs: fromMs - 2 * DAY_MS, toMs: Math.min(toMs, untilMs) + 2 * DAY_MS };
+    let lastBeforeMs = startMs;
     const isWhole = expandRule(rule, startMs, window, this.#steps, (localMs) => {
-      if (localMs < window.fromMs) return true;
+      if (localMs < window.fromMs) {
+        lastBeforeMs = localMs;
+        return true;
+      }
       const { instantMs, kind } =
         zone === null ? ({ instantMs: localMs, kind: 'exact' } as const) : zone.instantOf(localMs);
       if (localMs > startMs && instantMs > untilMs) return false;
@@ -136,7 +162,9 @@ class SetExpansion {
       if (this.#found.size > sizeMax) this.isCut = true;
       return instantMs < toMs && !this.isCut;
     });
+    this.#lastBeforeMs = Math.max(this.#lastBeforeMs, lastBeforeMs);
     if (isWhole) return null;
+    const shown = JSON.stringify(text.slice(0, 80));
     const detail = `${name} ${shown} was followed for ${EVENT_STEPS_MAX} steps only; the later occurrences are left out`;
     return faultOf('too-many-occurrences', null, detail);
   }

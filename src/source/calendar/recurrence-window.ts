@@ -1,7 +1,9 @@
 import { LecternError } from '../../errors.js';
+import type { ExpansionWindow } from '../../model/expansion.js';
 import type { ReadRules } from '../../model/read-rules.js';
-import { parseInstant } from '../../model/time.js';
+import { formatInstant, INSTANT_MS_MAX, INSTANT_MS_MIN, parseInstant } from '../../model/time.js';
 import { DAY_MS } from './calendar-time.js';
+import type { OutsideSpan } from './event-output.js';
 import type { RecurrenceWindow } from './recurrence-set.js';
 
 /** By default from one year before the load to two years after it, in whole days of UTC. */
@@ -11,6 +13,18 @@ export function windowOf({ from, to }: Pick<ReadRules, 'from' | 'to'>, nowMs: nu
     fromMs: from === undefined ? yearsAfter(today, -1) : instantOf('from', from),
     toMs: to === undefined ? yearsAfter(today, 2) : instantOf('to', to),
   };
+}
+
+export function describeWindow(
+  { fromMs, toMs }: RecurrenceWindow,
+  { events, firstMs, lastMs }: OutsideSpan,
+): ExpansionWindow {
+  const outside = events === 0 ? null : { events, from: dateOf(firstMs), to: dateOf(lastMs + DAY_MS) };
+  return { from: dateOf(fromMs), to: dateOf(toMs), outside };
+}
+
+function dateOf(instantMs: number): string {
+  return formatInstant(Math.min(Math.max(instantMs, INSTANT_MS_MIN), INSTANT_MS_MAX)).slice(0, 10);
 }
 
 function yearsAfter(instantMs: number, years: number): number {

@@ -95,6 +95,11 @@ export async function readRecords(
   if (reader !== null) reader.push(last);
   else reader = (await beginWith(Buffer.concat([untold, last]), true)) as FormatReader;
   reader.finish();
+  for (const _step of reader.rest?.() ?? []) {
+    options.onProgress?.({ bytesRead, bytesTotal, records: reader.records });
+    await nextTurn();
+    signal?.throwIfAborted();
+  }
   if (options.endIsCertain === false && !gzipped && !reader.selfDelimiting) {
     const problem = `it may be cut: the transfer has no length, and ${reader.format} does not mark its end`;
     throw malformed(sourceName, `${problem}; expected a known length, an array, or gzip data`);
@@ -177,7 +182,7 @@ export async function* gunzip(sourceName: string, chunks: AsyncIterable<Uint8Arr
   }
   const packed = Readable.from(counted(), { objectMode: false, highWaterMark: READ_CHUNK_BYTES });
   const plain = createGunzip({ chunkSize: READ_CHUNK_BYTES });
-  // The loop below throws failures of both ends.
+  // Failures of source and decompression surface in the loop below.
   pipeline(packed, plain, () => {});
   try {
     for await (const chunk of plain) yield chunk as Buffer;

@@ -2,9 +2,10 @@ import { isUtf8 } from 'node:buffer';
 import { LecternError } from '../../errors.js';
 import { RECORD_BYTES_MAX } from '../../limits.js';
 import type { RecordPosition, Rejection } from '../../model/event.js';
+import type { ExpansionWindow } from '../../model/expansion.js';
 import { findJsonFault, type JsonFault } from '../../model/json-fault.js';
 import type { ReadRules } from '../../model/read-rules.js';
-import type { ExpansionWindow, RecordSink, SourceFormat } from '../source.js';
+import type { RecordSink, SourceFormat } from '../source.js';
 import { expectedText } from './text-encoding.js';
 
 /**
@@ -15,13 +16,15 @@ export interface FormatReader {
   readonly format: SourceFormat;
   /** Records so far, rejected ones included. */
   readonly records: number;
-  /** Whether the data says where it ends: then cut data is always noticed. */
+  /** Whether the data marks its end, so that cut data is always noticed. */
   readonly selfDelimiting: boolean;
   readonly endsCut?: boolean;
   readonly expanded?: ExpansionWindow | undefined;
   /** The caller may overwrite the bytes afterwards. */
   push(chunk: Buffer): void;
   finish(): void;
+  /** What is still to be given after `finish`, some milliseconds of work at a time. */
+  rest?(): Iterable<void>;
 }
 
 /** The beginning of a record whose end has not come yet. Records beyond RECORD_BYTES_MAX leave only their length. */

@@ -92,16 +92,22 @@ function describeZip(archive: string): string {
   return ZIPPED.find(([content]) => content.test(names))?.[1] ?? ZIP;
 }
 
+/** ASCII at the beginning is enough: NUL is in no other text. */
+const UTF_16: readonly (readonly [pattern: RegExp, encoding: string])[] = [
+  [/^(?:[\t\n\r -~]\0){2}/, 'utf-16le'],
+  [/^(?:\0[\t\n\r -~]){2}/, 'utf-16be'],
+];
+const TAR_MARK_AT = 257;
+
 /** Formats that people give by mistake, by their first bytes. */
 const MAGIC: readonly (readonly [bytes: string, what: string])[] = [
-  ['{\0', 'UTF-16 text without a byte order mark: give --encoding utf-16le'],
-  ['[\0', 'UTF-16 text without a byte order mark: give --encoding utf-16le'],
-  ['\0{', 'UTF-16 text without a byte order mark: give --encoding utf-16be'],
-  ['\0[', 'UTF-16 text without a byte order mark: give --encoding utf-16be'],
   ['\x1f\x8b', 'gzip data inside gzip data: unpack it once'],
   ['\x28\xb5\x2f\xfd', 'zstd data: unpack it, or compress it with gzip'],
   ['PK\x03\x04', ZIP],
   ['\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1', `an old Office document, such as .xls: ${SAVE_AS_CSV}`],
+  ['7z\xbc\xaf\x27\x1c', 'a 7z archive: unpack it'],
+  ['Rar!\x1a\x07', 'a RAR archive: unpack it'],
+  ['%PDF-', 'a PDF document: a timetable needs a table, saved as CSV'],
   ['BZh', 'bzip2 data: unpack it, or compress it with gzip'],
   ['\xfd7zXZ\0', 'xz data: unpack it, or compress it with gzip'],
   ['SQLite format 3\0', 'an SQLite database: export it as CSV or NDJSON'],
@@ -119,8 +125,12 @@ function describe(head: Buffer, text: string, start: number): string {
   const known = MAGIC.find(([magic]) => bytes.startsWith(magic));
   if (known?.[1] === ZIP) return describeZip(head.toString('latin1', start, start + DESCRIBED_BYTES));
   if (known !== undefined) return known[1];
+  const utf16 = UTF_16.find(([pattern]) => pattern.test(bytes));
+  if (utf16 !== undefined) return `UTF-16 text without a byte order mark: give --encoding ${utf16[1]}`;
+  if (head.toString('latin1', TAR_MARK_AT, TAR_MARK_AT + 5) === 'ustar') return 'a tar archive: unpack it';
   const line = text.slice(0, text.search(/[\r\n]|$/));
   if (/^[^\p{Cc}\ufffd]+$/u.test(line)) {
+    if (/[^|]\|[^|]+\|/.test(line)) return 'cells between |: begin the file with a line sep=|';
     const cut = line.length > SHOWN_CHARACTERS_MAX ? '…' : '';
     return `the text ${JSON.stringify(line.slice(0, SHOWN_CHARACTERS_MAX).toWellFormed())}${cut}`;
   }

@@ -38,7 +38,7 @@ export function checkHeaders(headers: RequestHeaders, url: URL): RequestHeaders 
   for (const [i, [name, value]] of Object.entries(headers).entries()) {
     const key = name.toLowerCase();
     if (!isName(name)) {
-      const expected = "expected a name such as 'Authorization', and the rest as its value";
+      const expected = "expected a name such as 'Authorization' as the key and the content as its value";
       throw invalid(`field ${i + 1}`, `its name is not a field name; ${expected}`);
     }
     if (typeof value !== 'string' || !isAccepted(() => validateHeaderValue(name, value))) {

@@ -1,4 +1,4 @@
-/** What the documents say of figures that have a file, between markers in their tables. */
+/** The figures in the documents, between markers in their tables. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -11,7 +11,7 @@ const FIELDS = ['measured', 'date', 'commit', 'node'];
 /**
  * @param {string} folder
  * @returns {Map<string, object>} figures by name
- * @throws Error where a file is none
+ * @throws Error for a malformed file
  */
 export function readFigures(folder) {
   const files = existsSync(folder) ? readdirSync(folder).filter((file) => file.endsWith('.json')) : [];
@@ -34,7 +34,7 @@ export function readFigures(folder) {
   );
 }
 
-/** What stands in the table: the figure, and where it comes from. */
+/** The text in the table: the figure and its provenance. */
 export function cellOf({ measured, date, commit, isChanged, node, machine }) {
   return `${measured} (${date.slice(0, 10)}, ${commit.slice(0, 7)}${isChanged ? ' with changes' : ''}, Node ${node.replace(/^v/, '')}, ${machine.cores} cores)`;
 }
@@ -45,12 +45,12 @@ export function placesIn(text) {
 }
 
 /**
- * The documents with all figures in their places. Places without a figure are left as they are: what was written by hand stands until
- * there is a run.
+ * The documents with all figures at their markers. Markers without a figure keep their text until
+ * there is a figure.
  *
  * @param {readonly string[]} texts
  * @param {Map<string, object>} figures
- * @throws Error where a figure has no place in any of them, or two
+ * @throws Error if a figure has no marker, or two
  */
 export function withFigures(texts, figures) {
   const places = texts.flatMap(placesIn);

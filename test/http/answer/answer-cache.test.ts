@@ -16,7 +16,7 @@ const TARGETS = [
   '/api/v1/schedule/personal',
 ];
 
-/** What a client sees, but for the moment. */
+/** The answer that a client sees, without its date. */
 function visible({ status, headers, body }: Reply): object {
   const { date, ...others } = headers;
   return { status, others, body: body.toString('latin1'), dated: date !== undefined };

@@ -57,7 +57,7 @@ test('tags of codings', (t) => {
   t.end();
 });
 
-test('bodies in pieces of every size, also in shared memory, are what was compressed', async (t) => {
+test('bodies in pieces of every size, also in shared memory, decompress to the original', async (t) => {
   const shared = new Uint8Array(new SharedArrayBuffer(700_000)).map((_, n) => n % 251);
   for (const chunks of [
     [],

@@ -1,4 +1,4 @@
-/** Pages of elsewhere: who may read, and what a browser is told before it asks. */
+/** Pages of other origins: which may read, and their preflights. */
 import { test } from 'tap';
 import { originFault } from '../../../src/http/answer/answer-fields.js';
 import { bearer, serve, setUp, token } from '../harness.js';
@@ -37,7 +37,7 @@ test('a preflight is answered without a token, for pages that are allowed only',
     t.notOk('access-control-allow-methods' in headers, Origin);
     t.equal(headers.vary, 'Origin');
   }
-  // An OPTIONS request that asks nothing of the kind is what it always was.
+  // An OPTIONS request that is not a preflight is answered as before.
   const plain = await send('/api/v1/schedule', { method: 'OPTIONS', headers: { Origin: PAGE } });
   t.match(plain, {
     status: 204,

@@ -1,4 +1,4 @@
-/** What every answer tells browsers, down to those to what is no request. */
+/** Header fields for browsers in every answer, even to unreadable messages. */
 import { test } from 'tap';
 import { bearer, serve, setUp, viewsOf } from '../harness.js';
 

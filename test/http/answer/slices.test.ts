@@ -11,7 +11,7 @@ import { bearer, serve, setUp, viewsOf } from '../harness.js';
 const SLICES = 300;
 const SLICE_BYTES = 256 * 1024;
 
-/** A view of which `/schedule` is one large body, and the number of slices that were made of it. */
+/** A view whose `/schedule` is one large body, and the number of its slices made so far. */
 function largeAnswer(failAt = Number.POSITIVE_INFINITY): {
   readonly views: ReturnType<typeof viewsOf>;
   made: number;

@@ -1,4 +1,4 @@
-/** /login, /health and /docs: there in development, and nowhere else. */
+/** /login, /health and /docs, which exist only in development mode. */
 import { test } from 'tap';
 import { createClaimTable } from '../../../src/auth/identity.js';
 import { HEALTH_SCHEMA, LOGIN_SCHEMA } from '../../../src/openapi/component-schemas.js';

@@ -1,4 +1,4 @@
-/** Answers that come in a later turn than their request: alone where nothing happens in between, by node's response otherwise. */
+/** Answers in a later turn than their request: lone if nothing happens in between, otherwise by Node's response. */
 import { EventEmitter } from 'node:events';
 import { Server, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
@@ -28,7 +28,7 @@ interface Served {
   connect(): { readonly socket: Socket; readonly received: () => string; readonly closed: Promise<void> };
 }
 
-/** Requests are awaited until a test has them answered, but for `/now` and `/made`; of `/asked` the response is asked for at once. */
+/** Requests are awaited until a test answers them, except `/now` and `/made`; `/asked` requests a response at once. */
 async function serve(t: Test, options: HttpServerOptions = {}): Promise<Served> {
   const waiting: Waiting[] = [];
   const handler: LoneRequestHandler = Object.assign(
@@ -95,7 +95,7 @@ async function until(isSo: () => boolean): Promise<void> {
   }
 }
 
-/** The bodies of answers, or the status where it is not 200. */
+/** The bodies of answers, or the status if it is not 200. */
 const bodiesOf = (text: string): string[] =>
   [...text.matchAll(/HTTP\/1\.1 (\d+)[\s\S]*?\r\n\r\n(node|lone|late)?/g)].map(([, status = '', body]) =>
     status === '200' ? String(body) : status,
@@ -109,7 +109,7 @@ test('nothing happens while an answer is awaited', async (t) => {
     await until(() => waiting.length === n);
     const { lone, req, send } = waiting.at(-1) as Waiting;
     t.equal(lone.isAwaited, true);
-    // Of each request by itself, or what fails behind an answer could be told in another one.
+    // For each request separately, because a later fault could appear in another answer.
     t.strictSame(
       waiting.map((each) => lone.hasAnswered(each.req)),
       waiting.map((each) => each.req !== req),
@@ -145,7 +145,7 @@ test('later requests are answered after an awaited request', async (t) => {
       if (!atOnce) socket.write(behind);
       await until(() => waiting[0]?.res !== null);
       t.equal(waiting[0]?.lone.isAwaited, false);
-      // Time for what is behind it to be answered before it.
+      // Time in which the next request could wrongly be answered first.
       await new Promise((resolve) => setTimeout(resolve, 10));
       t.equal(received(), '', name);
       waiting[0]?.send();
@@ -193,7 +193,7 @@ test('a client that has left gets nothing, and no other request fails', async (t
   waiting[0]?.send();
   t.equal(received(), '');
 
-  // Before anybody knows.
+  // Before the loss is noticed.
   const { socket: other } = open();
   other.write(get());
   await until(() => waiting.length === 2);
@@ -216,7 +216,7 @@ test('a server that drains or closes waits for awaited answers, which close thei
   for (const way of ['drain', 'close'] as const) {
     const { server, waiting, connect: open } = await serve(t);
     const { socket, received, closed } = open();
-    // Not what the sweep spares as it has never had a request.
+    // Not a new connection, which the sweep spares.
     socket.write(get('/now'));
     await until(() => received() !== '');
     socket.write(get());
@@ -237,7 +237,7 @@ test('a server that drains or closes waits for awaited answers, which close thei
 test('a connection is not idle while an answer is awaited', async (t) => {
   const patience = { ...CONNECTION_PATIENCE, lookMs: 20, idleMsMax: 100 };
   const times = { headersMs: 2000, requestMs: 2000, keepAliveMs: 50, lookMs: 50 };
-  // From the first request on it may be idle for as long as is allowed, by a timer of node's where a response was made.
+  // After the first request the idle timeout applies, by Node's timer if a response was made.
   for (const [options, before] of [
     [{ patience }, '/now'],
     [{ times }, '/now'],

@@ -1,4 +1,4 @@
-/** Answers that are sent in one piece, past node's own writing of heads, are the answers that node would have sent. */
+/** Answers sent in one piece, without Node's writing of heads, equal Node's own answers. */
 import { connect, type Socket } from 'node:net';
 import { type Test, test } from 'tap';
 import type { LoneRequestHandler, RequestHandler } from '../../../src/http/handler.js';
@@ -77,7 +77,7 @@ const TARGETS = [
 /** Pages of two origins that may read answers, of one that may not, and none. */
 const PAGES = ['https://one.example', 'https://two.example:8443', 'https://other.example', null];
 
-/** The same handler where node makes a response for each request. */
+/** The same handler with Node's response for each request. */
 function withResponses(handler: RequestHandler): RequestHandler {
   return (req, res) => handler(req, res);
 }
@@ -207,7 +207,7 @@ test('the date advances, in repeated answers too', async (t) => {
 });
 
 const DAY_MS = 86_400_000;
-/** Enough that a few answers of 55 KB fill what the kernel holds for a connection that nobody reads; on two days. */
+/** Enough events that a few answers of 55 KB fill the kernel's buffers of an unread connection; on two days. */
 const MANY: NormalisedEvent[] = Array.from({ length: 300 }, (_, n) => ({
   ...(EVENTS[0] as NormalisedEvent),
   time: FIRST_MS + (n % 4 < 2 ? 0 : DAY_MS),
@@ -258,7 +258,7 @@ async function leaveUnread(t: Test, isAlone: boolean): Promise<void> {
     slow.socket.pause();
     waiting = 0;
     let asked = 0;
-    // One after the other, as a client may that never looks, until the kernel takes no more; and three on top of it.
+    // One after the other, as a client that never reads, until the kernel takes no more; then three more.
     for (let more = 3; more > 0 && asked < 800; asked++) {
       if (waiting > 0) more--;
       slow.send(get(targetOf(asked)));
@@ -278,7 +278,7 @@ async function leaveUnread(t: Test, isAlone: boolean): Promise<void> {
   fast.socket.destroy();
 }
 
-test('a head that is longer than the room for it is left to node', (t) => {
+test('a head that is too long for its room is left to Node', (t) => {
   t.equal(directHead(200, ['A', 'x'.repeat(DIRECT_HEAD_BYTES_MAX)]), null);
   t.match(directHead(304, ['A', 'x']), /^HTTP\/1.1 304 Not Modified\r\nA: x\r\nDate: /);
   t.end();

@@ -1,4 +1,4 @@
-/** Which requests are answered past node's responses, and that a connection goes on behind them as behind any other. */
+/** Requests that are answered without Node's response, and the connection afterwards. */
 import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { EventEmitter } from 'node:events';
 import { Server } from 'node:http';
@@ -12,7 +12,7 @@ import { HttpServer, type HttpServerOptions } from '../../../src/http/server/ser
 import { HEADER_FIELDS_MAX } from '../../../src/limits.js';
 import { serve, setUp, token } from '../harness.js';
 
-/** Says which way a request went: by its path it is sent off as soon as it was read, or later, or only when asked for a response. */
+/** Records how a request was answered: by its path at once, later, or through a response. */
 function sayingTheWay(): LoneRequestHandler {
   return Object.assign(
     (_req: unknown, res: { end(text: string): void }) => {
@@ -43,7 +43,7 @@ async function listen(t: Test, options: HttpServerOptions = {}, handler = saying
 
 const get = (path = '/', more = ''): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n${more}\r\n`;
 
-/** The bodies of what comes back; each text is sent when all before it has been answered. */
+/** The bodies of the answers; each text is sent after all answers to the earlier ones. */
 async function ask(port: number, ...texts: string[]): Promise<string[]> {
   const socket = connect(port, '127.0.0.1');
   let received = '';
@@ -146,7 +146,7 @@ test('a connection with lone requests is closed when it has been idle, and never
     },
   });
   const port = await listen(t, { times }, handler);
-  // A second is added to what clients are told.
+  // A second is added to the announced time.
   const idleMs = times.keepAliveMs + 1000;
   const opened = (): { closed: Promise<number>; send(text: string): void } => {
     const socket = connect(port, '127.0.0.1').resume();
@@ -224,7 +224,7 @@ test('a client that closes its half after a request gets its answer; garbage aft
       });
       socket.on('error', reject);
       socket.on('close', () => resolve(received));
-      // Only behind the first is the token known.
+      // The token is known only after the first request.
       socket.write(authorised);
       setTimeout(() => socket.end(authorised), 30);
     });
@@ -267,7 +267,7 @@ test('an answer still being sent is completed, followed by the refusal of garbag
   }
 });
 
-/** What is done with a request that is refused for want of time: it is answered at once, or not. */
+/** Whether a request refused for overload is answered directly. */
 function isRefusedAtOnce(method: string, fields: readonly string[]): boolean {
   let isSent = false;
   const request = {
@@ -298,7 +298,7 @@ test('only requests that certainly have no body are refused directly', (t) => {
     ['a length', 'GET', ['Host', 'a', 'content-LENGTH', '5'], false],
     ['a coding', 'GET', ['Host', 'a', 'Transfer-Encoding', 'chunked'], false],
     ['another protocol', 'GET', ['Host', 'a', 'Upgrade', 'h2c'], true],
-    // Node stops collecting them at some number, but reads what they announce, and the fields behind it.
+    // Node stops collecting fields at some number, but still obeys them and the fields after that.
     ['very many fields', 'GET', new Array(2 * (HEADER_FIELDS_MAX + 1)).fill('a'), false],
   ];
   for (const [name, method, fields, atOnce] of cases) t.equal(isRefusedAtOnce(method, fields), atOnce, name);

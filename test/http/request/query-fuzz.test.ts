@@ -1,4 +1,4 @@
-/** Generated query strings, given to the handler itself: no 5xx, and none that takes long. */
+/** Generated query strings, passed to the handler itself: no 5xx, and none takes long. */
 import { closeSync, existsSync, openSync, readSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { test } from 'tap';
@@ -20,17 +20,17 @@ const LARGEST = PATHS.flatMap((path) =>
 );
 const EVENTS = size(5000, 100_000);
 const WORST_MS = 5;
-/** Collections and the machine come in between now and then; how long a query takes shows in the least of its times. */
+/** Garbage collections and other work disturb single measurements, so the least time of a query counts. */
 const AGAIN_MAX = 20;
 const SEED = 20_240_902;
-/** Of Linux, where it is configured so. */
+/** A file of Linux, if it is configured. */
 const SCHEDULER_FILE = '/proc/self/schedstat';
 
 interface Asked {
   readonly status: number;
   /** By the clock. */
   readonly tookMs: number;
-  /** Of these the thread waited for a processor: others had them all, as threads that compile and collect, and other processes. */
+  /** Time of these in which the thread waited for a processor, used by other threads and processes. */
   readonly waitedMs: number;
 }
 
@@ -56,7 +56,7 @@ class Asker {
       },
       cork() {},
       uncork() {},
-      // A client that does not read: of a large body the first slice is made, as in the turn of its request.
+      // A client that does not read: only the first slice of a large body is made, as in the turn of its request.
       write: () => false,
       end() {},
       once() {},
@@ -82,7 +82,7 @@ class Asker {
     if (this.#schedulerFile !== null) closeSync(this.#schedulerFile);
   }
 
-  /** How long the main thread has waited for a processor so far; 0 where the system does not tell. */
+  /** Time that the main thread has waited for a processor; 0 if the system does not report it. */
   #waitedMs(): number {
     if (this.#schedulerFile === null) return 0;
     const length = readSync(this.#schedulerFile, this.#schedulerText, 0, this.#schedulerText.length, 0);
@@ -97,13 +97,13 @@ test(`${QUERIES} generated query strings cause no 5xx, and none takes longer tha
   const events = [...generateEvents({ events: EVENTS, seed: 7 })];
   const warmUp = generateTargets(events, WARM_UP, SEED - WARM_UP);
   const targets = generateTargets(events, QUERIES, SEED);
-  // Without caches: an answer that is kept says nothing of what it takes to make.
+  // Without caches, because a kept answer does not show the cost of making it.
   const timetable = openTimetable({ source: new MemorySource(events), cacheMb: 0 });
   t.teardown(() => timetable.close());
   await timetable.ready;
   const asker = new Asker(timetable.handler());
   t.teardown(() => asker.close());
-  // What generating and loading left is not collected while a query is timed.
+  // Collects the garbage of generating and loading before a query is timed.
   collectGarbage();
   let worstColdMs = 0;
   for (const target of LARGEST) worstColdMs = Math.max(worstColdMs, asker.ask(target).tookMs);

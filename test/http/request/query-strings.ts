@@ -10,11 +10,11 @@ export const PATHS: readonly string[] = ['', '/all', '/types', '/conflicts', '/p
 const BATCH = 1000;
 
 /**
- * Texts in one piece of memory that the garbage collector does not walk: whoever times what is done with them does not
- * time what it took to generate them.
+ * Texts in one piece of memory that the garbage collector does not walk, so that measurements do not
+ * include the cost of generating them.
  */
 export class PackedTexts {
-  /** Where each text begins, and where the last one ends. */
+  /** The start of each text, and the end of the last one. */
   readonly #bounds: number[] = [0];
   #bytes = Buffer.alloc(1 << 20);
 

@@ -1,4 +1,4 @@
-/** Requests whose client has gone before they were answered leave nothing behind. */
+/** Requests whose client left before the answer leave nothing behind. */
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';

@@ -23,7 +23,7 @@ const READ_EVERY_MS = 20;
 /** Requests that are sent at once. */
 const MANY = 8;
 
-/** Publishes one snapshot after the other; who is alive can be asked. */
+/** Publishes one snapshot after the other, and reports which are still in memory. */
 class Publications {
   readonly views: TestViews = viewsOf();
   readonly #memories: WeakRef<ArrayBufferLike>[] = [];
@@ -41,7 +41,7 @@ class Publications {
     if (view === null) throw new Error('the test views have a view');
     const { summary } = view;
     const all: View['all'] = () => ({ read });
-    this.views.view = { summary, all } as unknown as View;
+    this.views.view = { summary, contentId: summary.id, all } as unknown as View;
   }
 
   async alive(): Promise<number> {
@@ -176,7 +176,7 @@ test('answers to clients that have left are not waited for', async (t) => {
   const [req] = (await once(server, 'request')) as [IncomingMessage];
   client.destroy();
   await closed(req.socket);
-  // As that of a request behind another: its turn never comes.
+  // Like the answer to a pipelined request: its turn never comes.
   const res = new ServerResponse(req);
   res.end(Buffer.alloc(1000));
   t.ok(res.writableLength > 0, 'it would wait for good');

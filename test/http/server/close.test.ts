@@ -118,7 +118,7 @@ test('connections that the system has accepted, and the server not taken yet, ar
         socket.write(REQUEST);
       }),
   );
-  // Until then nobody has connected.
+  // Until then there is no connection.
   await new Promise<void>((resolve) => process.nextTick(resolve));
   await Promise.all([server.close(), ...answers]);
   for (const answer of await Promise.all(answers)) {

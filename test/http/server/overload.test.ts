@@ -13,7 +13,7 @@ import { setUp } from '../harness.js';
 
 const BODY = 'answered';
 const PAGE = 'https://timetable.example.org';
-/** So many that even half of them are many in one turn. */
+/** Enough requests that even half of them make a long turn. */
 const CROWD = 4 * OVERLOAD_REQUESTS_MIN;
 const REQUEST = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
 
@@ -22,7 +22,7 @@ function busyFor(ms: number): void {
   while (performance.now() < endMs);
 }
 
-/** Each answer costs so much of the thread. */
+/** Milliseconds of the thread for each answer. */
 function handlerOf(costMs: number): RequestHandler {
   return (_req, res) => {
     busyFor(costMs);
@@ -74,7 +74,7 @@ async function until(condition: () => boolean, msMax: number): Promise<boolean> 
   return true;
 }
 
-/** What comes back for some bytes, until so many answers have come, or the connection is closed. */
+/** The received bytes, until the given number of answers or the end of the connection. */
 function exchange(socket: Socket, bytes: string, answers: number): Promise<string> {
   return new Promise((resolve) => {
     let text = '';
@@ -150,7 +150,7 @@ test('excess requests get the constant answer, in each of its forms, until there
 });
 
 test('an allowed page can read a refusal, and its preflights are answered', async (t) => {
-  // Its head is longer than what is sent directly.
+  // Its head is too long to be sent directly.
   const long = `https://${'long.'.repeat(300)}example`;
   const corsOrigins = [PAGE, long];
   const { handler } = setUp({ corsOrigins });
@@ -232,7 +232,7 @@ test('long turns and their backlog are not an overload while there is little to 
   t.teardown(() => {
     for (const socket of sockets) socket.destroy();
   });
-  // Everybody asks right before the thread is away for a while, and again meanwhile.
+  // All clients ask right before the thread is blocked, and again meanwhile.
   for (let round = 0; round < 5; round++) {
     for (const socket of sockets) socket.write(REQUEST);
     busyFor(150);
@@ -291,7 +291,7 @@ test('an overload is found within one turn, and is not over while most are refus
   t.ok(overload.counts.isOverloaded);
   t.ok(refused > 500, `${refused} refused in the same turn`);
   await turn();
-  // The thread is idle behind each turn, as it refuses so many; three times the capacity is asked for all the same.
+  // The thread is idle after each turn because it refuses so many, although the load is three times the capacity.
   const endMs = performance.now() + 4 * OVERLOAD_RECOVERY_MS;
   while (performance.now() < endMs) {
     crowdedTurn(overload, 15);
@@ -314,7 +314,7 @@ test('turns are timed only after a long one of many requests, and for a while', 
   const overload = new Overload(100);
   overload.start();
   t.teardown(() => overload.stop());
-  /** Requests of one turn, which lasts so long behind them. */
+  /** Requests of one turn, and the rest of its duration. */
   const turn = async (requests: number, ms: number): Promise<boolean> => {
     for (let n = 0; n < requests; n++) overload.refuses();
     busyFor(ms);
@@ -325,7 +325,7 @@ test('turns are timed only after a long one of many requests, and for a while', 
   t.equal(await turn(1, 0), false, 'a short turn');
   t.equal(await turn(OVERLOAD_REQUESTS_MIN, 60), true, 'a long turn');
   t.ok(await until(() => !overload.isWatching, 5 * OVERLOAD_WATCH_MS), 'over');
-  // A turn of which no end comes: the next of so many sees it.
+  // A turn without an end: the next sampled request notices it.
   for (let n = 0; n < OVERLOAD_REQUESTS_MIN; n++) overload.refuses();
   busyFor(60);
   for (let n = 0; n < OVERLOAD_REQUESTS_MIN; n++) overload.refuses();

@@ -1,4 +1,4 @@
-/** That node:http is given every limit, and that each of them is kept. */
+/** node:http gets every limit, and each is enforced. */
 import { connect } from 'node:net';
 import { type Test, test } from 'tap';
 import { createBareServer } from '../../../src/http/server/bare-server.js';
@@ -38,7 +38,7 @@ async function listen(t: Test): Promise<number> {
   return port;
 }
 
-/** What comes back until the connection is closed, and after how long it was. */
+/** The bytes received until the connection is closed, and the time until then. */
 function closing(port: number, bytes: string): Promise<{ text: string; ms: number }> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1');

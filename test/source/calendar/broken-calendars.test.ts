@@ -1,4 +1,4 @@
-/** Whatever bytes a calendar holds: what is good is served, what is not is reported, and everything ends soon. */
+/** Calendars with arbitrary bytes: good events are served, bad ones reported, and everything ends soon. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';
@@ -69,7 +69,7 @@ test('a calendar that is cut anywhere is refused', (t) => {
   t.end();
 });
 
-/** The structure of a calendar: what is served, and what is rejected. */
+/** The structure of a calendar, with served and rejected events. */
 const STRUCTURES: readonly (readonly [
   name: string,
   lines: readonly string[],
@@ -143,6 +143,43 @@ test('a calendar is recognised by its beginning', (t) => {
   t.end();
 });
 
+test('a report has every fault of the times and rules', (t) => {
+  const faultsOf = (...lines: readonly string[]): readonly string[][] =>
+    readCalendar(eventOf(...lines), RULES).rejections.map(({ code, field, detail, more = [] }) =>
+      [{ code, field, detail }, ...more].map((fault) => `${fault.code} ${fault.detail.split(' ')[0]}`),
+    );
+  const rules = ['RRULE:FREQ=WEEKLY;BYDAY=XX', 'EXRULE:FREQ=NEVER'];
+  t.strictSame(faultsOf('DTSTART:20260931T080000Z', 'DTEND:20260914T250000Z', ...rules), [
+    [
+      'malformed-time DTSTART',
+      'malformed-time DTEND',
+      'malformed-recurrence RRULE',
+      'malformed-recurrence EXRULE',
+    ],
+  ]);
+  t.strictSame(faultsOf('DTSTART:20260931T080000Z', 'DURATION:1 hour'), [
+    ['malformed-time DTSTART', 'malformed-time DURATION'],
+  ]);
+  t.strictSame(faultsOf('DTSTART:20260930T080000Z', ...rules.toReversed()), [
+    ['malformed-recurrence EXRULE', 'malformed-recurrence RRULE'],
+  ]);
+  t.strictSame(faultsOf('DTSTART:20260930T080000Z', 'DTEND:20260929T080000Z'), [['end-before-start DTEND']]);
+  t.end();
+});
+
+test('a whole file as ATTACH costs nothing', (t) => {
+  const file = `ATTACH;ENCODING=BASE64;VALUE=BINARY:${'QUJD'.repeat(RECORD_BYTES_MAX / 2)}`;
+  for (const lines of [
+    [file],
+    [file, file.toLowerCase()],
+    [`X-1:${'y'.repeat(RECORD_BYTES_MAX / 2)}`, file],
+  ]) {
+    const found = outcome(calendarOf(...lesson('x', ...lines, 'SUMMARY:Algebra'), ...lesson('a')), 65_536);
+    t.match(found, { events: [{ UID: 'x', SUMMARY: 'Algebra' }, { UID: 'a' }], rejections: [] });
+  }
+  t.end();
+});
+
 test('texts that are not UTF-8, and events that are too long, cost one event', (t) => {
   const latin1 = Buffer.from(calendarOf(...lesson('x', 'SUMMARY:\xdcbung'), ...lesson('a')), 'latin1');
   t.match(outcome(latin1), {
@@ -171,10 +208,13 @@ const ABSURD: readonly (readonly [rule: string, start: string, served: number, c
   ['FREQ=SECONDLY;COUNT=1000000000', '20200101T000000Z', 0, 'too-many-occurrences'],
   ['FREQ=DAILY;COUNT=1000000000', '20260101T000000Z', 729, null],
   ['FREQ=DAILY;COUNT=20000', '19900101T080000Z', 729, null],
-  ['FREQ=DAILY;BYMONTH=2;BYMONTHDAY=31', '20260201T000000Z', 1, null],
-  ['FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=31', '20260201T000000Z', 1, null],
-  ['FREQ=SECONDLY;BYMONTH=2;BYMONTHDAY=31', '20260201T000000Z', 1, null],
-  ['FREQ=MINUTELY;BYMONTH=2;BYMONTHDAY=31;COUNT=5', '00010201T000000Z', 0, null],
+  ['FREQ=DAILY;BYMONTH=2;BYMONTHDAY=31', '20260201T000000Z', 0, 'malformed-recurrence'],
+  ['FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=31', '20260201T000000Z', 0, 'malformed-recurrence'],
+  ['FREQ=SECONDLY;BYMONTH=2;BYMONTHDAY=31', '20260201T000000Z', 0, 'malformed-recurrence'],
+  ['FREQ=MINUTELY;BYMONTH=2;BYMONTHDAY=31;COUNT=5', '00010201T000000Z', 0, 'malformed-recurrence'],
+  ['FREQ=YEARLY;BYMONTH=4,6;BYMONTHDAY=31,-31', '20260430T000000Z', 0, 'malformed-recurrence'],
+  ['FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=29', '20260201T000000Z', 1, null],
+  ['FREQ=YEARLY;BYMONTH=2,3;BYMONTHDAY=31', '20260331T000000Z', 2, null],
   ['FREQ=SECONDLY;BYSECOND=60', '20260201T000000Z', 1, null],
   ['FREQ=DAILY;INTERVAL=999999999999999', '20260201T000000Z', 1, null],
   ['FREQ=SECONDLY;INTERVAL=999999999999999', '20260201T000000Z', 1, null],
@@ -213,6 +253,7 @@ function expansionMs(text: string): number {
   );
   reader.push(Buffer.from(text));
   reader.finish();
+  for (const _step of reader.rest()) reader.records;
   const { user, system } = spent ?? process.cpuUsage(before);
   return (user + system) / 1000;
 }

@@ -51,3 +51,25 @@ test('a calendar that is cut on the way, and several without a length, are refus
     message: /it may be cut: the transfer has no length, and icalendar does not mark its end/,
   });
 });
+
+test('an expansion tells its progress, and is given up when the load is', async (t) => {
+  const daily = Array.from({ length: 200 }, (_, n) => [
+    ...['BEGIN:VEVENT', `UID:${n}`, 'DTSTART:20260914T060000Z', 'RRULE:FREQ=DAILY;COUNT=100', 'END:VEVENT'],
+  ]);
+  const url = await serve(t, calendarOf(...daily.flat()), true);
+  const abort = new AbortController();
+  const told: number[] = [];
+  let records = 0;
+  const sink = { record: () => records++, reject() {} };
+  const loading = httpSource({ kind: 'http', url }).load(sink, {
+    rules: { ...RULES, from: '2026-01-01', to: '2027-01-01' },
+    signal: abort.signal,
+    onProgress: (progress) => {
+      told.push(progress.records);
+      if (progress.records > 2000) abort.abort(new Error('no longer wanted'));
+    },
+  });
+  await t.rejects(loading, { message: 'no longer wanted' });
+  t.ok(records > 1000 && records < 10_000, `${records} records`);
+  t.ok(new Set(told).size > 2, told.join());
+});

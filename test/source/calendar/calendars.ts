@@ -38,6 +38,7 @@ export function readCalendar(
     chunk.fill(0xc1);
   }
   reader.finish();
+  for (const _step of reader.rest()) reader.records;
   return { events, positions, rejections, reader };
 }
 

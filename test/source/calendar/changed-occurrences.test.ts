@@ -68,6 +68,16 @@ test('a cancelled occurrence is left out, also by a date and without a start', (
   t.end();
 });
 
+test('a date as RECURRENCE-ID is a day by the clock of the changed occurrence', (t) => {
+  const expected = PLAIN.map((start, n) => `${start} Algebra ${n + 1}`);
+  const rid = ';VALUE=DATE:20261026';
+  const late = override(rid, 'DTSTART;TZID=Europe/Berlin:20261026T230000', 'SUMMARY:Algebra');
+  t.strictSame(startsAndIds(...MASTER, ...late), expected.with(2, '2026-10-26T22:00Z Algebra 3'));
+  expected.splice(2, 1);
+  t.strictSame(startsAndIds(...MASTER, ...override(rid, 'STATUS:CANCELLED')), expected);
+  t.end();
+});
+
 test('THISANDFUTURE changes what follows, by as much as its own occurrence', (t) => {
   const later = override(
     ';RANGE=THISANDFUTURE;TZID=Europe/Berlin:20261019T080000',
@@ -132,7 +142,7 @@ test('an occurrence without its event, or outside the rule, is served', (t) => {
   t.end();
 });
 
-test('identifiers are equal in every load, whatever the order', (t) => {
+test('identifiers are equal in every load, in any order', (t) => {
   const other = MASTER.map((line) => line.replace('UID:m', 'UID:n'));
   const idsOf = (...lines: string[]): (string | undefined)[] =>
     readCalendar(calendarOf(...lines), WINDOW)

@@ -1,4 +1,4 @@
-/** Lines equal what ical.js reads of them. */
+/** Lines are read like in ical.js. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import ICAL from 'ical.js';

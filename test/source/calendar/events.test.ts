@@ -1,6 +1,7 @@
-/** What the properties of an event become. */
+/** The values made from the properties of an event. */
 import { test } from 'tap';
 import { derivedIdentifier } from '../../../src/model/derived-identifier.js';
+import { CalendarReader } from '../../../src/source/calendar/calendar-reader.js';
 import { calendarOf, eventOf, readCalendar } from './calendars.js';
 
 const WINDOW = { from: '2026-01-01', to: '2027-12-31' };
@@ -16,7 +17,7 @@ function spans(text: string, rules: object = BERLIN): string[] {
   return [...times, ...rejections.map(({ code, detail }) => `${code}: ${detail}`)];
 }
 
-/** Time properties of one event, and what they mean in Europe/Berlin. */
+/** Time properties of one event, and their meaning in Europe/Berlin. */
 const TIMES: readonly (readonly [name: string, lines: readonly string[], expected: readonly string[]])[] = [
   ['UTC', ['DTSTART:20260914T060000Z', 'DTEND:20260914T073000Z'], ['2026-09-14T06:00Z/07:30Z']],
   ['a duration', ['DTSTART:20260914T060000Z', 'DURATION:PT1H30M'], ['2026-09-14T06:00Z/07:30Z']],
@@ -86,7 +87,11 @@ const FAULTS: readonly (readonly [lines: readonly string[], code: string, detail
   [['DTSTART:20260914T060000+0200'], 'malformed-time', /not a date or date-time of iCalendar/],
   [['DTSTART:2026-09-14T06:00:00Z'], 'malformed-time', /not a date or date-time of iCalendar/],
   [['DTSTART:20260914T060000ZZ'], 'malformed-time', /not a date or date-time of iCalendar/],
-  [['DTSTART;TZID=Mars/Olympus:20260914T060000'], 'malformed-time', /TZID "Mars\/Olympus" is no known zone/],
+  [
+    ['DTSTART;TZID=Mars/Olympus:20260914T060000'],
+    'malformed-time',
+    /TZID "Mars\/Olympus" is not a known zone/,
+  ],
   [['DTSTART:20260914T060000Z', 'DTEND:20260914T050000Z'], 'end-before-start', /DTEND is before DTSTART/],
   [['DTSTART:20260914T060000Z', 'DURATION:-PT1H'], 'end-before-start', /DURATION is negative/],
   [['DTSTART:20260914T060000Z', 'DURATION:1 hour'], 'malformed-time', /not a duration of iCalendar/],
@@ -97,7 +102,11 @@ const FAULTS: readonly (readonly [lines: readonly string[], code: string, detail
     /not both dates or both times/,
   ],
   [['DTSTART:20260914T060000Z', 'DTSTART:20260915T060000Z'], 'malformed-record', /DTSTART is given twice/],
-  [['DTSTART:20260914T060000Z', 'and a broken fold'], 'malformed-record', /line 7 is no property/],
+  [
+    ['DTSTART:20260914T060000Z', 'and a broken fold'],
+    'malformed-record',
+    /line 7 is not an iCalendar property/,
+  ],
   [['DTSTART:20260914T060000Z', 'X-A;B="c:d'], 'malformed-record', /quote of its parameters is not closed/],
   [['DTSTART:20260914T060000Z', 'RRULE:FREQ=SOMETIMES'], 'malformed-recurrence', /FREQ is unknown/],
   [['DTSTART:20260914T060000Z', 'RRULE:COUNT=3'], 'malformed-recurrence', /no FREQ/],
@@ -112,7 +121,7 @@ const FAULTS: readonly (readonly [lines: readonly string[], code: string, detail
   [
     ['DTSTART:20260914T060000Z', 'RRULE:FREQ=DAILY;BYDAY=1MO'],
     'malformed-recurrence',
-    /does not go with FREQ=DAILY/,
+    /cannot be combined with FREQ=DAILY/,
   ],
   [
     ['DTSTART:20260914T060000Z', 'RRULE:FREQ=WEEKLY;BYEASTER=1'],
@@ -304,11 +313,70 @@ test('recurrences have a window, which is reported; other events have none', (t)
   const single = readCalendar(eventOf('DTSTART:19990101T060000Z'), WINDOW);
   t.equal(single.events.length, 1);
   t.equal(single.reader.expanded, undefined);
-  t.strictSame(readCalendar(daily, WINDOW).reader.expanded, { from: '2026-01-01', to: '2027-12-31' });
+  const expanded = { from: '2026-01-01', to: '2027-12-31', outside: null };
+  t.strictSame(readCalendar(daily, WINDOW).reader.expanded, expanded);
   const today = Date.now();
   const days = readCalendar(daily).events.map(({ DTSTART = '' }) => Date.parse(DTSTART));
   const day = 86_400_000;
   t.ok(days[0] !== undefined && today - days[0] >= 365 * day - day && today - days[0] <= 367 * day);
   t.ok((days.at(-1) ?? 0) - today >= 729 * day && (days.at(-1) ?? 0) - today <= 732 * day);
+  t.end();
+});
+
+test('recurring events with nothing in the window are counted, with the days that would show them', (t) => {
+  const weekly = (uid: string, start: string, rule: string): string[] => [
+    'BEGIN:VEVENT',
+    `UID:${uid}`,
+    `DTSTART:${start}`,
+    `RRULE:FREQ=WEEKLY;${rule}`,
+    'END:VEVENT',
+  ];
+  const outsideOf = (...lines: readonly string[]): unknown => {
+    const text = calendarOf(...lines);
+    const { outside = null } = readCalendar(text, WINDOW).reader.expanded ?? {};
+    if (outside === null) return null;
+    const { events } = readCalendar(text, { from: outside.from, to: outside.to });
+    return { ...outside, served: events.length };
+  };
+  const past = weekly('past', '20230901T080000Z', 'COUNT=10');
+  const until = weekly('until', '20221003T080000Z', 'UNTIL=20221101T000000Z');
+  const late = weekly('late', '20300101T080000Z', 'COUNT=1');
+  const present = weekly('present', '20260105T080000Z', 'COUNT=3');
+  t.strictSame(outsideOf(...past), { events: 1, from: '2023-09-01', to: '2023-11-04', served: 10 });
+  t.strictSame(outsideOf(...until), { events: 1, from: '2022-10-03', to: '2022-11-02', served: 5 });
+  t.strictSame(outsideOf(...present), null);
+  t.strictSame(outsideOf(...present, ...past, ...until, ...late), {
+    ...{ events: 3, from: '2022-10-03', to: '2030-01-02' },
+    served: 10 + 5 + 1 + 3,
+  });
+  const evening = ['BEGIN:VEVENT', 'UID:1', 'DTSTART;TZID=America/New_York:20230905T220000'];
+  t.strictSame(outsideOf(...evening, 'RRULE:FREQ=DAILY;COUNT=2', 'END:VEVENT'), {
+    ...{ events: 1, from: '2023-09-06', to: '2023-09-08' },
+    served: 2,
+  });
+  const excluded = [
+    ...present.slice(0, -2),
+    'RRULE:FREQ=DAILY;COUNT=1',
+    'EXDATE:20260105T080000Z',
+    'END:VEVENT',
+  ];
+  t.strictSame(outsideOf(...excluded), null, 'what is excluded is not outside');
+  t.end();
+});
+
+test('an expansion is done in short steps', (t) => {
+  const lines = Array.from({ length: 300 }, (_, n) => [
+    'BEGIN:VEVENT',
+    `UID:${n}`,
+    'DTSTART:20260105T080000Z',
+    'RRULE:FREQ=DAILY;COUNT=100',
+    'END:VEVENT',
+  ]).flat();
+  const reader = new CalendarReader('test', { record() {}, reject() {} }, { identifiers: 'uuid', ...WINDOW });
+  reader.push(Buffer.from(calendarOf(...lines)));
+  reader.finish();
+  const records = [...reader.rest()].map(() => 0);
+  t.ok(records.length > 10, `${records.length} steps`);
+  t.equal(reader.records, 300 + 300 * 100);
   t.end();
 });

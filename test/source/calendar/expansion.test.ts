@@ -1,4 +1,4 @@
-/** Recurrences equal a slow expansion, over two changes of the clock, and end early where rules are absurd. */
+/** Recurrences equal a slow expansion, over two clock changes, and absurd rules end early. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';
@@ -84,6 +84,11 @@ test('generated rules agree with a slow expansion, in five zones', {
       if (expected.length > 10_000) {
         assert.equal(rejections[0]?.code, 'too-many-occurrences');
         assert.deepEqual(found, expected.slice(0, 10_000));
+        return;
+      }
+      if (rejections[0]?.code === 'malformed-recurrence') {
+        // Days that no month has.
+        assert.equal(expected.length, 1, ruleText(given));
         return;
       }
       assert.deepEqual(rejections, []);

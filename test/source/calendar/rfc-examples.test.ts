@@ -13,7 +13,7 @@ interface Example {
   readonly dates?: Readonly<Record<number, string>>;
   /** In place of dates: `1997-09-02 09:00`. */
   readonly times?: readonly string[];
-  /** Of examples without an end: the first day that is not looked at. */
+  /** For endless examples: the day at which the comparison ends. */
   readonly before?: string;
 }
 

@@ -1,4 +1,4 @@
-/** Every format, plain and gzipped, in pieces of any size, brings the records that JSON.parse brings. */
+/** Every format, plain and gzipped, in pieces of any size, gives the same records as JSON.parse. */
 import { gzipSync } from 'node:zlib';
 import { encode } from '@msgpack/msgpack';
 import fc from 'fast-check';

@@ -1,4 +1,4 @@
-/** Generated CSV: rows are read back, both ways agree, and no bytes do anything but be read or refused. */
+/** Generated CSV: rows are read back, both ways agree, and all bytes are read or refused. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';

@@ -1,4 +1,4 @@
-/** CSV: delimiters, quotes and line ends, however the bytes are cut, and what bad input gets. */
+/** CSV: delimiters, quotes and line ends, with bytes cut anywhere, and bad input. */
 import assert from 'node:assert/strict';
 import { test } from 'tap';
 import { CSV_COLUMNS_MAX, RECORD_BYTES_MAX } from '../../../src/limits.js';
@@ -213,7 +213,7 @@ test('a source that is not CSV with a header is refused in one sentence', async 
     ['31.08.2024;08:00;Algebra\n', /line 1: it looks like data, not like a header: found "31.08.2024"/],
     ['A1;8:00 AM;Algebra\n', /line 1: it looks like data, not like a header: found "8:00 AM"/],
     ['1,2,3\n4,5,6\n', /line 1: it looks like data, not like a header: found "1"/],
-    ['time,title,time\n', /line 1: columns 1 and 3 are both called time; expected one of that name/],
+    ['time,title,time\n', /line 1: columns 1 and 3 are both called time; expected different names/],
     [
       `sep=;\n\n${'a;'.repeat(CSV_COLUMNS_MAX)}b\n`,
       /line 3: the header has 1001 columns; expected at most 1000/,

@@ -51,7 +51,7 @@ function sourceOf(bytes: Uint8Array, chunkBytes: number, taken: Taken | null): S
   };
 }
 
-/** What has to be equal: everything but when it was built. */
+/** The parts that must be equal: everything except the time of the build. */
 async function outcomeOf(source: Source, mode: IdentifierMode): Promise<unknown> {
   try {
     const { image, source: summary } = await loadImage(

@@ -1,4 +1,4 @@
-/** What NDJSON and JSON arrays have in common and where they differ: damage, places, sizes. */
+/** NDJSON and JSON arrays: damage, positions, sizes. */
 import fc from 'fast-check';
 import { test } from 'tap';
 import { READ_CHUNK_BYTES, RECORD_BYTES_MAX } from '../../../src/limits.js';
@@ -54,7 +54,7 @@ test('lines that are not JSON cost one record each and report the position of th
   );
 });
 
-test('lines that are not UTF-8 cost one record each, whatever lies beside them', async (t) => {
+test('lines that are not UTF-8 cost one record each, beside any other lines', async (t) => {
   const bytes = Buffer.concat([
     Buffer.from('{"a":"ř"}\n{"a":"'),
     Buffer.from([0xc5]),

@@ -15,7 +15,7 @@ const FOLDER = fileURLToPath(new URL('../../../fixtures/malformed/', import.meta
 const SAVE_AS =
   'open it in Excel or LibreOffice, choose "Save As" with the type CSV (in Excel "CSV UTF-8"), and give that file';
 
-/** Refused as a whole: the message behind the name. */
+/** Refused as a whole: the message after the name. */
 const REFUSED: Readonly<Record<string, string>> = {
   'array-crossed-brackets.json':
     'line 4, column 1: found "]" at the end of record 1, which "{" opened on line 2; a bracket is missing before it',
@@ -33,7 +33,7 @@ const REFUSED: Readonly<Record<string, string>> = {
     'line 3, column 53: the source ends inside record 2, which begins on line 3; expected its end and "]"',
   'bad-checksum.gz': 'the gzip data is corrupt within its first 120 bytes (incorrect data check)',
   'calendar-cut.ics': 'the source ends inside VCALENDAR; expected END:VCALENDAR',
-  'column-twice.csv': 'line 1: columns 2 and 4 are both called time; expected one of that name',
+  'column-twice.csv': 'line 1: columns 2 and 4 are both called time; expected different names',
   'latin-1.csv':
     'line 3 holds the byte dc, which is not UTF-8; expected UTF-8 text; it looks like windows-1252 (Latin 1): give --encoding windows-1252',
   'no-header.csv':
@@ -72,7 +72,7 @@ const REFUSED: Readonly<Record<string, string>> = {
     'line 1, column 1: found zstd data: unpack it, or compress it with gzip; expected NDJSON, a JSON array, MessagePack, iCalendar or CSV with a header line, plain or gzipped',
 };
 
-/** Costs one record of three: why, and where it stands. */
+/** Costs one of three records: its reason and position. */
 const REJECTED: Readonly<Record<string, readonly [RejectionCode, string | null, object]>> = {
   'calendar-day.ics': ['malformed-time', 'time', { record: 2, line: 9 }],
   'element-not-utf8.json': ['malformed-text', null, { record: 2, line: 1 }],
@@ -107,7 +107,7 @@ const REJECTED: Readonly<Record<string, readonly [RejectionCode, string | null, 
   'title-object.ndjson': ['wrong-type', 'title', { record: 2, line: 2 }],
 };
 
-/** Nothing that one record can show: found when the snapshot is built. */
+/** Faults that no single record shows; the build of the snapshot finds them. */
 const FOUND_LATER = ['duplicate-id.ndjson'];
 
 const files = readdirSync(FOLDER).filter((name) => name !== 'README.md');

@@ -1,4 +1,4 @@
-/** Text in other encodings: by byte order mark, by name, however the bytes are cut; and what is not UTF-8 without a name. */
+/** Text in other encodings: by byte order mark or by name, with bytes cut anywhere; and unnamed text that is not UTF-8. */
 import { gzipSync } from 'node:zlib';
 import { test } from 'tap';
 import { readRecords } from '../../../src/source/formats/read-records.js';

@@ -7,7 +7,7 @@ import { type Answer, allClosed, ndjson, records, startUpstream } from './upstre
 const BODY = ndjson(records(3));
 const DATE = 'Mon, 02 Sep 2024 08:00:00 GMT';
 
-/** Answers as an upstream does that knows what is not modified. */
+/** Answers like an upstream that supports conditional requests. */
 function withEntityTag(state: { etag: string }): Answer {
   return (request, response) => {
     response.setHeader('etag', state.etag);

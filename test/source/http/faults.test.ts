@@ -18,7 +18,7 @@ const PACKED = gzipSync(LINES);
 
 const SECRETS: Omit<HttpSpec, 'kind' | 'url'> = { headers: { authorization: 'Bearer top-secret' } };
 
-/** Loads from an upstream that fails; the failure must be ours, and must not show a secret. */
+/** Loads from a failing upstream; the failure must be a LecternError without secrets. */
 async function failingLoad(
   t: Test,
   answer: Answer,

@@ -143,7 +143,7 @@ test('a connection that was closed between two pages is opened again', async (t)
   const upstream = await startUpstream(t, (request, response) => {
     const number = Number(request.url?.slice(1) || '0');
     const { socket } = request;
-    // Says keep-alive and then closes, as servers do whose patience ends just then.
+    // Announces keep-alive and then closes, like a server whose timeout ends at that moment.
     response.on('finish', () => setImmediate(() => socket.destroy()));
     page(number, number === 9 ? null : next(`/${number + 1}`))(request, response);
   });

@@ -105,7 +105,11 @@ test('invalid addresses and header fields are refused at once, without showing t
   const cases: [url: string, headers: Record<string, string>, problem: RegExp][] = [
     ['http://sec ret@', {}, /cannot be parsed; expected http/],
     ['ftp://secret@localhost/', {}, /its scheme is ftp/],
-    [good, { 'bad name': 'secret' }, /header field 1 of the source is not valid: its name is no field name/],
+    [
+      good,
+      { 'bad name': 'secret' },
+      /header field 1 of the source is not valid: its name is not a field name/,
+    ],
     [good, { 'X-Key': 'a', 'Bearer secret': '' }, /header field 2 of the source .* expected a name such as/],
     [good, { 'X-Key': 'secret\nvalue' }, /header X-Key .* its value is not valid in a header/],
     [good, { Host: 'secret' }, /header Host/],

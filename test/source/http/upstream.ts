@@ -6,7 +6,7 @@ import { inspect } from 'node:util';
 import type { Test } from 'tap';
 import { CERTIFICATE, PRIVATE_KEY } from './certificate.js';
 
-/** A server of our own that plays the system that records come from. */
+/** Our own server in the role of the upstream. */
 export interface Upstream {
   /** Without a slash at the end. */
   readonly origin: string;
@@ -14,7 +14,7 @@ export interface Upstream {
   readonly requests: readonly IncomingMessage[];
   /** Paths of these, with their query. */
   readonly paths: readonly string[];
-  /** Connections that were ever opened, and that still are. */
+  /** Connections opened so far, and those still open. */
   readonly connections: { readonly opened: number; readonly open: number };
 }
 

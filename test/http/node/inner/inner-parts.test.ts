@@ -1,5 +1,5 @@
 /**
- * Each part inside Node is taken away in turn: answers stay right, and slow readers are still cut. In a folder of its own, as it
+ * Each part inside Node is hidden in turn: answers stay right, and slow readers are still cut. In a separate folder, because it
  * changes every server of its process.
  */
 import { once } from 'node:events';
@@ -31,7 +31,7 @@ const PATIENCE = {
   idleMsMax: 10_000,
   lingerMsMax: 100,
 };
-/** JSON of 12 MB and more: what the system takes of a connection is less. */
+/** JSON of at least 12 MB, more than the system buffers for a connection. */
 const MANY = Array.from({ length: 40_000 }, (_, n) => ({
   ...(EVENTS[0] as (typeof EVENTS)[number]),
   id: `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`,
@@ -48,7 +48,7 @@ async function takeAway(t: Test, part: InnerPart | null, instead: unknown): Prom
   t.same(missingInnerParts(), part === null ? [] : [part], `${part} as ${String(instead)}`);
 }
 
-/** Nothing of the rest of a packet is known: then the connection closes behind an Upgrade. */
+/** The rest of a packet is unknown, so the connection closes after an Upgrade. */
 const CLOSES_BEHIND_UPGRADE: readonly (InnerPart | null)[] = [
   'parser.onIncoming',
   'parser.incoming',

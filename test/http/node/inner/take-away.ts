@@ -1,11 +1,11 @@
-/** Takes one part inside Node away from all code but Node's own, on every server and connection from then on. */
+/** Hides one part inside Node from all code except Node's own, on every later server and connection. */
 import { EventEmitter } from 'node:events';
 import { Server } from 'node:http';
 import type { InnerPart } from '../../../../src/http/node/inner-parts.js';
 
 export interface Taken {
   part: InnerPart | null;
-  /** What is found in its place. */
+  /** The value found instead. */
   instead: unknown;
 }
 
@@ -45,7 +45,7 @@ function hide(object: unknown, part: string, taken: Taken): void {
   });
 }
 
-/** @returns what to set; nothing is taken away until then */
+/** @returns the function that hides the part */
 export function startTakingAway(): Taken {
   const taken: Taken = { part: null, instead: undefined };
   const { emit } = EventEmitter.prototype;

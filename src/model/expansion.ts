@@ -1,0 +1,63 @@
+/** The days for which recurring events of calendars were expanded. Dates such as `2026-09-01`. */
+export interface ExpansionWindow {
+  /** The first day. */
+  readonly from: string;
+  /** The day after the last. */
+  readonly to: string;
+  /** Recurring events of which nothing lies in these days; null if there is none. */
+  readonly outside: OutsideEvents | null;
+}
+
+/** Recurring events that need another window. */
+export interface OutsideEvents {
+  /** How many. */
+  readonly events: number;
+  /** The day of their first occurrence. */
+  readonly from: string;
+  /** The day after the last that is known. */
+  readonly to: string;
+}
+
+/** The windows of several sources, which differ if one failed since another day: the latest one counts. */
+export function joinExpansions(
+  windows: readonly (ExpansionWindow | undefined)[],
+): ExpansionWindow | undefined {
+  const known = windows.filter((each) => each !== undefined);
+  const [latest] = known.toSorted((a, b) => (a.to < b.to ? 1 : a.to > b.to ? -1 : 0));
+  if (latest === undefined) return undefined;
+  const [first, ...others] = known.flatMap(({ outside }) => outside ?? []);
+  if (first === undefined) return { ...latest, outside: null };
+  const outside = others.reduce(
+    (sum, { events, from, to }) => ({
+      events: sum.events + events,
+      from: from < sum.from ? from : sum.from,
+      to: to > sum.to ? to : sum.to,
+    }),
+    first,
+  );
+  return { ...latest, outside };
+}
+
+/** What to do about recurring events outside of the window; null if there is nothing to do. */
+export function outsideHint({ outside }: ExpansionWindow): string | null {
+  if (outside === null) return null;
+  const { events, from, to } = outside;
+  const [what, have] = events === 1 ? ['recurring event', 'has'] : ['recurring events', 'have'];
+  return (
+    `${events} ${what} ${have} no occurrence in these days, but from ${from} to before ${to}: ` +
+    `set from and to (on the command line --from ${from} --to ${to}) to serve them`
+  );
+}
+
+/** For what comes from a file. */
+export function isExpansionWindow(value: unknown): value is ExpansionWindow {
+  if (!areDays(value)) return false;
+  const { outside } = value as Partial<ExpansionWindow>;
+  return outside === null || (areDays(outside) && Number.isSafeInteger(outside.events));
+}
+
+function areDays(value: unknown): value is Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null) return false;
+  const { from, to } = value as Readonly<Record<string, unknown>>;
+  return [from, to].every((day) => typeof day === 'string' && /^[\d-]{10}$/.test(day));
+}

@@ -1,0 +1,25 @@
+import type { ReadRules } from '../model/read-rules.js';
+import type { SnapshotSummary } from '../snapshot/summary.js';
+import { hasMovingWindow } from '../source/renewed-daily.js';
+
+const DAY_MS = 86_400_000;
+const RETRY_MS = 3_600_000;
+/** Replicas should not all load at once. */
+const SPREAD_MS = 600_000;
+
+/**
+ * How long until recurring events must be expanded anew, since their window moves at midnight UTC. Null: never.
+ *
+ * @param random from 0 to 1
+ */
+export function renewalMs(
+  { expanded }: Pick<SnapshotSummary, 'expanded'>,
+  rules: ReadRules,
+  hasFailed: boolean,
+  now: () => number,
+  random: () => number,
+): number | null {
+  if (expanded === undefined || !hasMovingWindow(rules)) return null;
+  const untilMidnightMs = DAY_MS - (now() % DAY_MS);
+  return Math.round(Math.min(untilMidnightMs, hasFailed ? RETRY_MS : DAY_MS) + random() * SPREAD_MS);
+}

@@ -1,0 +1,57 @@
+import type { CalendarEvent, EventFault } from './calendar-event.js';
+import { faultOf } from './calendar-event.js';
+import { parseDuration } from './calendar-time.js';
+import {
+  type CalendarScope,
+  durationFault,
+  isFault,
+  momentOf,
+  UNKNOWN_ZONE,
+  unknownZone,
+} from './event-timing.js';
+import { parseRule } from './recurrence-rule.js';
+
+const RULE_UNITS_SHOWN = 80;
+/** A record has no more faults than fields. */
+const FAULTS_MAX = 8;
+
+/** What is wrong with a rule. @param problem a clause, such as "it has no FREQ" */
+export function ruleFault(name: 'RRULE' | 'EXRULE', text: string, problem: string): EventFault {
+  const shown = JSON.stringify(text.slice(0, RULE_UNITS_SHOWN));
+  return faultOf('malformed-recurrence', null, `${name} ${shown} cannot be followed: ${problem}`);
+}
+
+/** A fault with the others of an event's times and rules. */
+export function withOthers(fault: EventFault, event: CalendarEvent, scope: CalendarScope): EventFault {
+  const others = [...timeFaults(event, scope), ...ruleFaults(event)].filter(
+    ({ detail }) => detail !== fault.detail,
+  );
+  return others.length === 0 ? fault : { ...fault, more: others.slice(0, FAULTS_MAX) };
+}
+
+function timeFaults({ start, end, duration }: CalendarEvent, scope: CalendarScope): EventFault[] {
+  const faults: EventFault[] = [];
+  for (const [name, field, given] of [
+    ['DTSTART', 'time', start],
+    ['DTEND', 'endTime', end],
+  ] as const) {
+    if (given === null) continue;
+    const moment = momentOf(given, name, field, scope);
+    if (moment === UNKNOWN_ZONE) faults.push(unknownZone(name, field, given));
+    else if (isFault(moment)) faults.push(moment);
+  }
+  if (end !== null || duration === null) return faults;
+  const length = parseDuration(duration.trim());
+  return typeof length === 'string' ? [...faults, durationFault(duration, length)] : faults;
+}
+
+function ruleFaults({ rules, excludedRules }: CalendarEvent): EventFault[] {
+  const all = [
+    ...rules.map((text) => ['RRULE', text] as const),
+    ...excludedRules.map((text) => ['EXRULE', text] as const),
+  ];
+  return all.flatMap(([name, text]) => {
+    const rule = parseRule(text);
+    return typeof rule === 'string' ? [ruleFault(name, text, rule)] : [];
+  });
+}

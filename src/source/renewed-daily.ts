@@ -1,0 +1,28 @@
+import type { ReadRules } from '../model/read-rules.js';
+import type { Source } from './source.js';
+
+const WITH_DAY = /^(.*)@(\d{4}-\d\d-\d\d)$/s;
+
+/** Whether recurring events are expanded up to another day tomorrow. */
+export function hasMovingWindow({ from, to }: Pick<ReadRules, 'from' | 'to'>): boolean {
+  return from === undefined || to === undefined;
+}
+
+/**
+ * The version of a source with recurring events gets the day of the load: on another day it counts as changed, since the window
+ * of the expansion has moved.
+ */
+export function renewedDaily(source: Source): Source {
+  return {
+    ...source,
+    async load(sink, options = {}) {
+      const today = new Date().toISOString().slice(0, 10);
+      const { previous = null, rules } = options;
+      const [, version = previous, day = today] = WITH_DAY.exec(previous ?? '') ?? [];
+      const answer = await source.load(sink, { ...options, previous: day === today ? version : null });
+      if (answer === 'not-modified' || answer.version === null || answer.expanded === undefined)
+        return answer;
+      return hasMovingWindow(rules ?? {}) ? { ...answer, version: `${answer.version}@${today}` } : answer;
+    },
+  };
+}

@@ -1,0 +1,128 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { test } from 'tap';
+import type { ReadRules } from '../../src/model/read-rules.js';
+import { Refresher } from '../../src/refresh/refresher.js';
+import { renewalMs } from '../../src/refresh/renewal.js';
+import type { SnapshotImage } from '../../src/snapshot/image.js';
+import { FakeLoader } from './fake-loader.js';
+import { full, keep } from './kept.js';
+
+const HOUR_MS = 3_600_000;
+const NOON_MS = Date.parse('2026-11-23T12:00:00Z');
+const expanded = { from: '2025-11-23', to: '2028-11-23', outside: null };
+const calendar: SnapshotImage = { ...full, summary: { ...full.summary, expanded } };
+const RULES: ReadRules = { identifiers: 'uuid' };
+
+test('recurring events are expanded anew after midnight, and within the hour after a failure', (t) => {
+  const { summary } = calendar;
+  t.equal(
+    renewalMs(
+      summary,
+      RULES,
+      false,
+      () => NOON_MS,
+      () => 0,
+    ),
+    12 * HOUR_MS,
+  );
+  t.equal(
+    renewalMs(
+      summary,
+      RULES,
+      false,
+      () => NOON_MS,
+      () => 1,
+    ),
+    12 * HOUR_MS + HOUR_MS / 6,
+  );
+  t.equal(
+    renewalMs(
+      summary,
+      RULES,
+      true,
+      () => NOON_MS,
+      () => 0,
+    ),
+    HOUR_MS,
+  );
+  t.equal(
+    renewalMs(
+      summary,
+      RULES,
+      true,
+      () => NOON_MS + 11.5 * HOUR_MS,
+      () => 0,
+    ),
+    HOUR_MS / 2,
+  );
+  t.equal(
+    renewalMs(
+      summary,
+      { ...RULES, from: '2026-01-01' },
+      false,
+      () => NOON_MS,
+      () => 0,
+    ),
+    12 * HOUR_MS,
+  );
+  t.equal(
+    renewalMs(
+      summary,
+      { ...RULES, from: '2026-01-01', to: '2027-01-01' },
+      false,
+      () => NOON_MS,
+      () => 0,
+    ),
+    null,
+  );
+  t.equal(
+    renewalMs(
+      full.summary,
+      RULES,
+      false,
+      () => NOON_MS,
+      () => 0,
+    ),
+    null,
+    'nothing recurs',
+  );
+  t.end();
+});
+
+test('a load that is due comes without an interval, and not before the source wants it', async (t) => {
+  for (const [retryAfterMs, expected] of [
+    [null, 2],
+    [60_000, 1],
+  ] as const) {
+    let begun = 0;
+    const refresher = new Refresher(async () => {
+      begun++;
+      return { failed: false, retryAfterMs, dueMs: begun === 1 ? 10 : null };
+    }, 0);
+    await refresher.request();
+    await delay(80);
+    t.equal(begun, expected);
+    await refresher.close();
+  }
+});
+
+test('a timetable with recurring events is loaded again at midnight, another one is not', async (t) => {
+  for (const [image, loads] of [
+    [calendar, 2],
+    [full, 1],
+  ] as const) {
+    const loader = new FakeLoader({ image, version: null });
+    let nowMs = Date.parse('2026-11-24T00:00:00Z') - 30;
+    // The clock jumps to noon after the first load.
+    const now = (): number => {
+      const read = nowMs;
+      if (loader.asked.length > 1) nowMs = NOON_MS;
+      return read;
+    };
+    const { keeper } = keep({ image, version: null }, { now, random: () => 0 }, loader);
+    await keeper.start();
+    await delay(150);
+    t.ok(image === full ? loader.asked.length === loads : loader.asked.length >= loads);
+    await keeper.close();
+  }
+});
