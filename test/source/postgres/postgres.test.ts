@@ -160,7 +160,7 @@ test('a PostgreSQL database as a source', { skip }, async (t) => {
     await fails(
       t,
       { table: 'lessons' },
-      /a column that is not there: "subjekt" \(for title; did you mean "subject"\?\)\. The columns are "lesson_id"/,
+      /a column that does not exist: "subjekt" \(for title; did you mean "subject"\?\)\. The columns are "lesson_id"/,
       { rules: { ...rules, fieldMap: { title: 'subjekt' } } },
     );
     await fails(
