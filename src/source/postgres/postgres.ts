@@ -112,10 +112,14 @@ async function* copyPieces(
   /** The server sends 10 KB at a time. Together they take fewer turns. */
   let held: Buffer[] = [];
   let heldBytes = 0;
+  /** The time of the whole load ends before that of this stage. */
+  let isLast = false;
   try {
     for (;;) {
       const leftMs = totalMsMax - (performance.now() - beganMs);
-      const msMax = Math.min(bytes === 0 ? answerMsMax : idleMsMax, leftMs);
+      const stageMs = bytes === 0 ? answerMsMax : idleMsMax;
+      isLast = leftMs <= stageMs;
+      const msMax = Math.min(stageMs, leftMs);
       const { done, value } = await withLimit(pieces.next(), Math.max(0, msMax));
       if (done) break;
       bytes += value.length;
@@ -134,8 +138,7 @@ async function* copyPieces(
     if (heldBytes > 0) yield Buffer.concat(held, heldBytes);
   } catch (error) {
     if (!(error instanceof Hang)) throw failureOf(error, name);
-    const isTotal = performance.now() - beganMs >= totalMsMax;
-    const problem = isTotal ? `it was not read whole within ${totalMsMax / 1000} s` : error.message;
+    const problem = isLast ? `it was not read whole within ${totalMsMax / 1000} s` : error.message;
     throw new LecternError('source-unreadable', `cannot read ${name}: ${problem}, after ${bytes} bytes`);
   }
 }
