@@ -38,6 +38,7 @@ export type {
 export type { Explanation } from './query/explain.js';
 export type { GateOptions, Refusal, RefusalCode } from './refresh/gate.js';
 export type { LoadOutcome, LoadResult } from './refresh/keeper.js';
+export type { RefreshOptions } from './refresh/refresher.js';
 export type { ServingCondition } from './serving/serving.js';
 export type { Origin, SnapshotSummary } from './snapshot/summary.js';
 export { MemorySource, type RecordChange } from './source/memory-source.js';
@@ -65,7 +66,7 @@ export type {
   PageQuery,
   ScheduleQuery,
 } from './timetable/queries.js';
-export { openTimetable, type RefreshOptions, type Timetable } from './timetable/timetable.js';
+export { openTimetable, type Timetable } from './timetable/timetable.js';
 export type {
   ChangeCounts,
   LoadedEvent,

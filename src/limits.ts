@@ -77,9 +77,9 @@ export const FEED_DAYS_MAX = 3660;
 export const FEED_CACHE_BYTES_MAX: number = 32 * MIB;
 /** The revocations of feeds. 100,000 subjects are 6 MB. */
 export const FEED_REVOCATIONS_BYTES_MAX: number = 16 * MIB;
-/** Time between two checks of secrets, revocations and enrolments, and their time without change: effective within a second. */
-export const ACCESS_FILE_POLL_MS = 250;
-export const ACCESS_FILE_SETTLE_MS = 100;
+/** Time between two checks of small files of the configuration, and their time without change: effective within a second. */
+export const KEPT_FILE_POLL_MS = 250;
+export const KEPT_FILE_SETTLE_MS = 100;
 
 /** One source record. A longer one is rejected and never held whole. */
 export const RECORD_BYTES_MAX: number = 1 * MIB;
@@ -285,6 +285,15 @@ export const UPSTREAM_TOTAL_MS_MAX: number = 15 * 60_000;
 export const UPSTREAM_REDIRECTS_MAX = 5;
 /** Interim answers (1xx) to one request. 100 and 103 come once each. */
 export const UPSTREAM_INTERIM_ANSWERS_MAX = 8;
+/** The answer of a token endpoint, and how long it may take. Tokens have 8 KiB at most. */
+export const CLIENT_TOKEN_BYTES_MAX: number = 64 * KIB;
+export const CLIENT_TOKEN_FETCH_MS_MAX = 10_000;
+/** A token is renewed so long before it expires: three times the longest fetch. */
+export const CLIENT_TOKEN_MARGIN_MS_MAX: number = 3 * CLIENT_TOKEN_FETCH_MS_MAX;
+/** The longest pause between two fetches that fail. */
+export const CLIENT_TOKEN_BACK_OFF_MS_MAX = 60_000;
+/** A file with a header field's value: 8 KiB, and some white space. */
+export const HEADER_FILE_BYTES_MAX: number = 16 * KIB;
 /** Pages of one load: 1,000,000 events at 100 a page. Their addresses take 10,000 × 0.2 KB = 2 MB. */
 export const UPSTREAM_PAGES_MAX = 10_000;
 /** One load over the wire, all pages. No snapshot has more than ROW_BYTES_MAX. */

@@ -1,12 +1,9 @@
 /** Adds files, a log and an example request to `openTimetable` and `serve`, for the command line. */
-import { readAdminToken } from './admin/admin-token.js';
 import { createClaimTable } from './auth/identity.js';
-import { KEYS_LEFT_OUT_TOLD_MAX, readPublicKeys, readSecret } from './auth/key-set.js';
-import { isAddress } from './auth/remote-keys.js';
 import { LecternError } from './errors.js';
 import type { Logger } from './http/logger.js';
 import type { ListenAddress } from './http/server/listen-address.js';
-import { KEY_FILE_BYTES_MAX, SOURCE_SILENT_MS } from './limits.js';
+import { SOURCE_SILENT_MS } from './limits.js';
 import type { Resolved, ResolvedSettings, ServiceOptions } from './options/option-types.js';
 import { databaseOptionsOf } from './options/reading-settings.js';
 import { optionsOf, resolveSettings } from './options/resolve.js';
@@ -16,7 +13,7 @@ import { emptyFilters, type SnapshotSummary } from './snapshot/summary.js';
 import { filesOf } from './source/file-watch.js';
 import { readFieldMap } from './source/map-file.js';
 import type { LoadProgress } from './source/source.js';
-import { parseSourceArgument } from './source/spec.js';
+import { parseSourceArgument, type SourceArgumentOptions } from './source/spec.js';
 import type { TimetableServer } from './timetable/open-servers.js';
 import { openTimetable, type Timetable } from './timetable/timetable.js';
 
@@ -44,8 +41,8 @@ export async function startService(
 ): Promise<Service> {
   const settings = await withFieldMap(resolveSettings(options));
   const source = sourceOf(settings);
-  const auth = await readAuth(settings, log);
-  const admin = await readAdmin(settings);
+  const auth = authOf(settings);
+  const admin = settings.adminPort === undefined ? undefined : optionsOf('admin', settings);
   let heard = (): void => {};
   const timetable = openTimetable(
     optionsOf('openTimetable', settings, {
@@ -94,27 +91,22 @@ function reachableOrigin({ host, port, origin }: ListenAddress): string {
   return host === '::' ? `http://[::1]:${port}` : origin;
 }
 
-async function readAuth(settings: ResolvedSettings, log: Logger | undefined): Promise<Resolved<'auth'>> {
-  const { mode, hs256SecretFile, jwks, claims } = settings;
+function authOf(settings: ResolvedSettings): Resolved<'auth'> {
+  const { mode, hs256Secret, hs256SecretFile, jwks, claims } = settings;
   createClaimTable(claims);
-  const more: { -readonly [Name in keyof Resolved<'auth'>]?: Resolved<'auth'>[Name] } = {};
-  if (hs256SecretFile !== undefined) more.hs256Secret = await readSecret(hs256SecretFile, KEY_FILE_BYTES_MAX);
-  if (jwks !== undefined && !isAddress(jwks)) {
-    const { jwks: keys, name: keySet, leftOut } = await readPublicKeys(jwks, KEY_FILE_BYTES_MAX);
-    more.jwks = keys;
-    const reasons = leftOut.slice(0, KEYS_LEFT_OUT_TOLD_MAX);
-    if (leftOut.length > 0)
-      log?.warn({ keySet, leftOut: leftOut.length, reasons }, 'keys of the key set left out');
-  }
-  const auth = optionsOf('auth', settings, more);
-  if (auth.hs256Secret === undefined && auth.jwks === undefined && mode === 'production') {
+  if (
+    hs256Secret === undefined &&
+    hs256SecretFile === undefined &&
+    jwks === undefined &&
+    mode === 'production'
+  ) {
     throw new LecternError(
       'key-missing',
       'production needs a key that verifies tokens: set LECTERN_HS256_SECRET or give --hs256-secret-file or --jwks, ' +
         'or try the service out with --dev',
     );
   }
-  return auth;
+  return optionsOf('auth', settings);
 }
 
 function hasFeeds({ feedSecret, feedSecretFile }: ResolvedSettings): boolean {
@@ -125,15 +117,9 @@ async function withFieldMap(settings: ResolvedSettings): Promise<ResolvedSetting
   return { ...settings, fieldMap: await readFieldMap(settings) };
 }
 
-async function readAdmin(settings: ResolvedSettings): Promise<Resolved<'admin'> | undefined> {
-  const { adminPort, adminTokenFile } = settings;
-  if (adminPort === undefined) return undefined;
-  const token = adminTokenFile === undefined ? undefined : await readAdminToken(adminTokenFile);
-  return optionsOf('admin', settings, { token });
-}
-
 function sourceOf(settings: ResolvedSettings): Resolved<'openTimetable'>['source'] {
   const { source, sourceHeaders, lecturerIdsFile, pin } = settings;
+  const clientCredentials = clientCredentialsOf(settings);
   // A pinned snapshot asks no source.
   if (pin !== undefined) return [];
   const texts = [source].flat();
@@ -144,8 +130,18 @@ function sourceOf(settings: ResolvedSettings): Resolved<'openTimetable'>['source
     environment: process.env,
     postgres: databaseOptionsOf(settings),
     ...(sourceHeaders === undefined ? {} : { headers: sourceHeaders }),
+    ...(clientCredentials === undefined ? {} : { clientCredentials }),
     ...(lecturerIdsFile === undefined ? {} : { lecturerIds: lecturerIdsFile }),
   });
+}
+
+/** The rules of settings say what is needed. */
+function clientCredentialsOf(settings: ResolvedSettings): SourceArgumentOptions['clientCredentials'] {
+  const { upstreamTokenUrl: tokenUrl, upstreamClientId: clientId, upstreamScope: scope } = settings;
+  const { upstreamClientSecret, upstreamClientSecretFile: file, upstreamTokenOrigin: origin } = settings;
+  const clientSecret = file === undefined ? upstreamClientSecret : { file };
+  if (tokenUrl === undefined || clientId === undefined || clientSecret === undefined) return undefined;
+  return { tokenUrl, clientId, clientSecret, scope, origin };
 }
 
 /** Logs publications, refusals and faults. `ready` reports a failed first load. */
@@ -251,6 +247,7 @@ const FAULTS: Readonly<Record<string, string>> = {
   'image-not-written': 'snapshot file not written',
   'image-unusable': 'snapshot file not read',
   'rooms-unusable': 'rooms file not read',
+  'key-invalid': 'credentials of the source not read',
   'thread-lost': 'serving thread lost',
 };
 

@@ -14,6 +14,8 @@ const [file = '', scenario = ''] = process.argv.slice(2);
 const SETTLE_MS = 5000;
 /** What a patch leaves to collect is collected by then. */
 const AFTER_MS = 700;
+/** The longest pause after a patch. */
+const PAUSE_MS_MAX = 2000;
 
 async function* records() {
   for await (const line of createInterface({ input: createReadStream(file) })) yield JSON.parse(line);
@@ -97,7 +99,10 @@ const SCENARIOS = {
   /** The first change starts the thread; the others find it. */
   async single() {
     const changes = [];
-    for (let run = 0; run < 6; run++) changes.push(await apply([changedRecord()]));
+    for (let run = 0; run < 6; run++) {
+      changes.push(await apply([changedRecord()]));
+      await delay(PAUSE_MS_MAX);
+    }
     return { changes };
   },
   async rate() {

@@ -1,15 +1,16 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { readCredential } from '../auth/credential.js';
-import { readTextFile } from '../auth/text-file.js';
 import { LecternError } from '../errors.js';
+import type { KeptFile, Take } from '../files/kept-files.js';
+import { keptTexts } from '../files/kept-texts.js';
 import { ADMIN_TOKEN_CHARACTERS_MIN, ADMIN_TOKEN_FILE_BYTES_MAX } from '../limits.js';
 
-/** Keeps only a digest of the token. */
+/** The token that is good at present. Keeps only its digest. */
 export class AdminToken {
-  readonly #digest: Buffer;
+  #digest: Buffer | null = null;
 
-  /** @throws LecternError `key-invalid`, which never shows the token */
-  constructor(token: string, name: string) {
+  /** Checks a token; the result takes it up. Throws LecternError `key-invalid`, which never shows the token. */
+  check(token: string, name: string): Take {
     if (token.length < ADMIN_TOKEN_CHARACTERS_MIN) {
       const expected = `expected at least ${ADMIN_TOKEN_CHARACTERS_MIN}`;
       throw new LecternError('key-invalid', `${name} has ${token.length} characters; ${expected}`);
@@ -20,28 +21,24 @@ export class AdminToken {
         `${name} has characters that are not allowed in a bearer token; expected letters, digits and "-._~+/", "=" at the end`,
       );
     }
-    this.#digest = digestOf(token);
+    return () => {
+      this.#digest = digestOf(token);
+    };
+  }
+
+  /** The file that brings it. */
+  keptIn(path: string): KeptFile {
+    const name = `the admin token file ${path}`;
+    const file = { path, name, bytesMax: ADMIN_TOKEN_FILE_BYTES_MAX, code: 'key-invalid' } as const;
+    return keptTexts('admin-tokens', [file], ([text = '']) => this.check(text.replace(/\r?\n$/, ''), name));
   }
 
   /** Takes equal time for all tokens of equal length. */
   equals(token: string): boolean {
-    return timingSafeEqual(digestOf(token), this.#digest);
+    return this.#digest !== null && timingSafeEqual(digestOf(token), this.#digest);
   }
 }
 
 function digestOf(token: string): Buffer {
   return hash('sha256', token, 'buffer');
-}
-
-/** Throws LecternError `key-invalid`. */
-export async function readAdminToken(path: string): Promise<string> {
-  const name = `the admin token file ${path}`;
-  const text = await readTextFile(path, {
-    name,
-    bytesMax: ADMIN_TOKEN_FILE_BYTES_MAX,
-    code: 'key-invalid',
-  });
-  const token = text.replace(/\r?\n$/, '');
-  new AdminToken(token, name);
-  return token;
 }

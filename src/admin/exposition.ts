@@ -1,4 +1,5 @@
 import type { Registry } from 'prom-client';
+import type { KeptFiles } from '../files/kept-files.js';
 import type { Logger } from '../http/logger.js';
 import { INNER_PARTS, missingInnerParts } from '../http/node/inner-parts.js';
 import { BYTES_AT, CELL, FAILURES_AT, ROUTE_LABELS, TOKEN_FAILURES } from '../metrics/cells.js';
@@ -6,6 +7,7 @@ import { monotonicMs } from '../model/clock.js';
 import { REJECTION_CODES } from '../model/event.js';
 import type { SourcePart } from '../model/source-parts.js';
 import type { Serving, ThreadMeter } from '../serving/serving.js';
+import { overdueSources } from '../view/describe-health.js';
 import type { SourceState, ViewSource } from '../view/view-source.js';
 import type { Activity } from './activity.js';
 import {
@@ -25,6 +27,7 @@ export interface Observed {
   readonly timetable: ViewSource;
   readonly activity: Activity;
   readonly serving: Pick<Serving, 'condition' | 'isServing' | 'keys' | 'meters'>;
+  readonly files: Pick<KeptFiles, 'counts' | 'refused'>;
   readonly losses: () => number;
   readonly version: string;
   readonly log?: Logger | undefined;
@@ -43,6 +46,7 @@ export class Exposition {
       ...ofKeySet(observed),
       ...ofOverload(observed),
       ...ofTimetable(observed, isReady),
+      ...ofFiles(observed),
       ...ofConnections(observed),
       ...ofProcess(observed, this.#threads),
       ...nodeFamilies(this.#threads),
@@ -156,12 +160,37 @@ function ofTimetable({ timetable, activity }: Observed, isReady: () => boolean):
       'How long the source, or the first of several to fail, has failed; 0 if none fails.',
       () => inSeconds(staleMs(timetable.source)),
     ),
+    gauge(
+      'lectern_sources_overdue',
+      'Sources that are missing, or have failed for longer than ten refresh intervals.',
+      () => overdueSources(timetable),
+    ),
     gauge('lectern_sources', 'Sources by state; a folder or glob counts as its files.', () =>
       countsBy('state', sourcesByState(timetable)),
     ),
     counter('lectern_reloads_total', 'Loads that have ended.', () => countsBy('result', activity.loads)),
     counter('lectern_gate_refusals_total', 'Loads that were refused.', () =>
       countsBy('reason', activity.refusals),
+    ),
+  ];
+}
+
+function ofFiles({ files }: Observed): Family[] {
+  return [
+    counter(
+      'lectern_file_reloads_total',
+      'Changes of the files of the configuration that were taken up, or refused.',
+      () =>
+        [...files.counts].flatMap(([file, { taken, refused }]): Sample[] => [
+          [{ file, result: 'taken' }, taken],
+          [{ file, result: 'refused' }, refused],
+        ]),
+    ),
+    gauge('lectern_files_refused', 'Files of the configuration whose present content is refused.', () =>
+      [...files.counts.keys()].map((file) => [
+        { file },
+        files.refused.filter((each) => each === file).length,
+      ]),
     ),
   ];
 }

@@ -1,12 +1,26 @@
-import type { FeedSecrets } from './feed-address.js';
 import { NO_REVOCATIONS, type Revocations } from './feed-revocations.js';
 import type { Enrolments } from './identity.js';
 
-/** Secrets, revocations and enrolments. Plain data that crosses threads; changes while the service runs. */
+/** A secret, and the one from before a rotation: what it signed stays good, and nothing new is signed with it. */
+export interface SecretPair {
+  readonly signing: Uint8Array;
+  readonly previous: Uint8Array | null;
+}
+
+/** What verifies tokens, apart from keys that are fetched. */
+export interface TokenKeys {
+  /** Of HS256. */
+  readonly secrets: SecretPair | null;
+  /** A JSON Web Key Set of public keys, checked. */
+  readonly jwks: object | null;
+}
+
+/** Keys, secrets, revocations and enrolments. Plain data that crosses threads; changes while the service runs. */
 export interface Access {
+  readonly tokenKeys: TokenKeys;
   readonly enrolments: Enrolments | null;
   /** Null: there are no feeds. */
-  readonly feedSecrets: FeedSecrets | null;
+  readonly feedSecrets: SecretPair | null;
   readonly feedRevocations: Revocations;
 }
 
@@ -16,13 +30,21 @@ export interface AccessSource {
   follow(listener: (change: Partial<Access>) => void): void;
 }
 
+export const NO_TOKEN_KEYS: TokenKeys = { secrets: null, jwks: null };
+
 /** Holds the values of the last change. */
 export class PresentAccess implements AccessSource {
   access: Access;
   readonly #listeners: ((change: Partial<Access>) => void)[] = [];
 
-  constructor(access: Partial<Access>) {
-    this.access = { enrolments: null, feedSecrets: null, feedRevocations: NO_REVOCATIONS, ...access };
+  constructor(access: Partial<Access> = {}) {
+    this.access = {
+      tokenKeys: NO_TOKEN_KEYS,
+      enrolments: null,
+      feedSecrets: null,
+      feedRevocations: NO_REVOCATIONS,
+      ...access,
+    };
   }
 
   follow(listener: (change: Partial<Access>) => void): void {

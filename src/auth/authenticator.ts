@@ -1,7 +1,7 @@
 /** Room auth/. Tokens: keys, verification, and the identities of users. It knows fields but no events. */
 import type { IdentifierMode } from '../model/event.js';
 import type { FieldFilter } from '../query/query.js';
-import type { AccessSource } from './access.js';
+import type { AccessSource, TokenKeys } from './access.js';
 import { type ClaimTable, createClaimTable, type Enrolments, mapIdentities } from './identity.js';
 import { createPublicKeySet, createSecretKeySet, type KeySet } from './key-set.js';
 import { createRemoteKeySet, type KeyFeed } from './remote-key-set.js';
@@ -36,15 +36,17 @@ export interface AuthenticatorOptions {
 
 export class Authenticator {
   readonly #options: AuthenticatorOptions;
+  #verifier: Verifier;
   readonly #cache: TokenCache<AuthenticatedUser>;
   #enrolments: Enrolments | null;
-  /** By token key. A verification that began before clear() used old keys: it is neither remembered nor shared. */
+  /** By token key. A verification that began before clear() used old keys: it is not shared, and made again. */
   #underWay = new Map<string, Promise<Authentication>>();
   /** The last token that was not found, with its hash for the next step. */
   #missed: { readonly token: string; readonly key: string } | null = null;
 
   constructor(options: AuthenticatorOptions) {
     this.#options = options;
+    this.#verifier = options.verifier;
     this.#enrolments = options.enrolments;
     this.#cache = new TokenCache({ entriesMax: options.cacheEntriesMax, now: options.now });
   }
@@ -78,6 +80,12 @@ export class Authenticator {
     this.#cache.clear();
   }
 
+  /** With other keys. Tokens that were verified before are verified again. */
+  useVerifier(verifier: Verifier): void {
+    this.#verifier = verifier;
+    this.clear();
+  }
+
   useEnrolments(enrolments: Enrolments | null): void {
     if (enrolments === this.#enrolments) return;
     this.#enrolments = enrolments;
@@ -87,7 +95,8 @@ export class Authenticator {
   async #verify(token: string, key: string): Promise<Authentication> {
     const began = this.#underWay;
     try {
-      const verification = await this.#options.verifier.verify(token);
+      const verification = await this.#verifier.verify(token);
+      if (began !== this.#underWay) return await this.verify(token);
       if (verification.outcome !== 'ok') return verification;
       const { subject, usableUntilMs, usableFromMs, claims } = verification.token;
       const { table, mode } = this.#options;
@@ -96,7 +105,7 @@ export class Authenticator {
       const isEnrolled = enrolments?.has(subject) === true;
       const identities = isEnrolled ? mapIdentities(claims, subject, { table, mode, enrolments }) : claimed;
       const user: AuthenticatedUser = { subject, identities, claimed, usableUntilMs, usableFromMs };
-      if (began === this.#underWay) this.#cache.set(key, user);
+      this.#cache.set(key, user);
       return { outcome: 'ok', user };
     } finally {
       began.delete(key);
@@ -104,10 +113,8 @@ export class Authenticator {
   }
 }
 
-/** Plain data that crosses threads; each thread makes its authenticator of it. */
+/** Plain data that crosses threads; each thread makes its authenticator of it. Keys that may change are in {@link AccessSource}. */
 export interface AuthPlan {
-  readonly hs256Secret: string | Uint8Array | undefined;
-  readonly jwks: object | undefined;
   readonly remoteKeys: RemoteKeysPlan | null;
   readonly issuer: string | undefined;
   readonly audience: string | undefined;
@@ -124,21 +131,35 @@ export function authenticatorOfPlan(
   access: AccessSource,
   more: readonly KeySet[] = [],
 ): Authenticator {
-  const { hs256Secret, jwks, issuer, audience, tokenType, claims, identifiers } = plan;
-  const keySets: KeySet[] = [];
-  if (hs256Secret !== undefined) keySets.push(createSecretKeySet(hs256Secret));
-  if (jwks !== undefined) keySets.push(createPublicKeySet(jwks, 'auth.jwks'));
-  keySets.push(...more);
+  const { issuer, audience, tokenType, claims, identifiers } = plan;
   // The first keys may arrive before the authenticator exists.
   let authenticator: Authenticator | null = null;
-  if (feed !== null) keySets.push(createRemoteKeySet(feed, () => authenticator?.clear()));
+  const fetched = feed === null ? [] : [createRemoteKeySet(feed, () => authenticator?.clear())];
+  const verifierNow = (): Verifier =>
+    createVerifier({
+      keySets: [...keySetsOf(access.access.tokenKeys), ...more, ...fetched],
+      issuer,
+      audience,
+      tokenType,
+    });
   const made = new Authenticator({
-    verifier: createVerifier({ keySets, issuer, audience, tokenType }),
+    verifier: verifierNow(),
     table: createClaimTable(claims),
     enrolments: access.access.enrolments,
     mode: identifiers,
   });
   authenticator = made;
-  access.follow(() => made.useEnrolments(access.access.enrolments));
+  access.follow(({ tokenKeys }) => {
+    if (tokenKeys !== undefined) made.useVerifier(verifierNow());
+    made.useEnrolments(access.access.enrolments);
+  });
   return made;
+}
+
+function keySetsOf({ secrets, jwks }: TokenKeys): readonly KeySet[] {
+  const keySets: KeySet[] = [];
+  if (secrets !== null) keySets.push(createSecretKeySet(secrets.signing));
+  if (secrets?.previous) keySets.push(createSecretKeySet(secrets.previous, 'the previous HS256 secret'));
+  if (jwks !== null) keySets.push(createPublicKeySet(jwks, 'the key set'));
+  return keySets;
 }

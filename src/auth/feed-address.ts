@@ -5,18 +5,12 @@
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { FEED_CACHE_BYTES_MAX } from '../limits.js';
 import { GenerationalCache } from '../structures/generational-cache.js';
+import type { SecretPair } from './access.js';
 import { type FeedGrant, readFeedGrant, writeFeedGrant } from './feed-grant.js';
 import type { Revocations } from './feed-revocations.js';
 
-/** Plain data that crosses threads. */
-export interface FeedSecrets {
-  readonly signing: Uint8Array;
-  /** Verifies addresses from before a rotation, and signs none. */
-  readonly previous: Uint8Array | null;
-}
-
 export interface FeedAddressOptions {
-  readonly secrets: FeedSecrets;
+  readonly secrets: SecretPair;
   /** By subject: addresses issued before this instant are refused. Called for each address. */
   readonly revocations: () => Revocations;
   readonly cacheBytesMax?: number;

@@ -4,10 +4,7 @@
  *     { "alice": "2026-11-23T08:00:00Z" }
  */
 import { LecternError, type LecternErrorCode } from '../errors.js';
-import { FEED_REVOCATIONS_BYTES_MAX } from '../limits.js';
-import { describeJsonFault } from '../model/json-fault.js';
 import { parseInstant } from '../model/time.js';
-import { readTextFile } from './text-file.js';
 
 /** Epoch milliseconds by subject. */
 export type Revocations = ReadonlyMap<string, number>;
@@ -31,19 +28,4 @@ export function parseRevocations(
       throw new LecternError(code, `${name}, entry ${n + 1} is not a time: ${instant}`);
     }),
   );
-}
-
-/** Throws LecternError `source-unreadable`, `source-malformed`. */
-export async function readRevocations(path: string): Promise<Revocations> {
-  const name = `the feed revocations ${path}`;
-  const bytesMax = FEED_REVOCATIONS_BYTES_MAX;
-  const text = await readTextFile(path, { name, bytesMax, code: 'source-unreadable' });
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch {
-    // The parser's message quotes the text around the fault.
-    throw new LecternError('source-malformed', `${name} is not JSON: ${describeJsonFault(text)}`);
-  }
-  return parseRevocations(json, name, 'source-malformed');
 }

@@ -4,14 +4,12 @@
  *     { "alice": { "studyGroup": ["CS-1"], "courseId": ["2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417"] } }
  */
 import { LecternError, type LecternErrorCode } from '../errors.js';
-import { ENROLMENT_FILE_BYTES_MAX, IDENTITY_VALUES_MAX } from '../limits.js';
+import { IDENTITY_VALUES_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
 import { type Field, IDENTITY_FIELDS, type IdentityFieldName } from '../model/fields.js';
 import { describeIdentifier, parseIdentifier } from '../model/identifier.js';
-import { describeJsonFault } from '../model/json-fault.js';
 import { compareCodePoints, normaliseText } from '../model/text.js';
 import type { FieldFilter } from '../query/query.js';
-import { readTextFile } from './text-file.js';
 
 const FIELD_NAMES: readonly string[] = IDENTITY_FIELDS.map((field) => field.name);
 
@@ -144,31 +142,14 @@ function toFilters(valuesOf: (field: ClaimRow['field']) => readonly string[]): r
   return filters;
 }
 
-/** Any fault refuses the whole map (`source-malformed`): otherwise a missing user would get an empty timetable. */
-export async function readEnrolments(path: string, mode: IdentifierMode): Promise<Enrolments> {
-  const name = `enrolment map ${path}`;
-  const text = await readTextFile(path, {
-    name,
-    bytesMax: ENROLMENT_FILE_BYTES_MAX,
-    code: 'source-unreadable',
-  });
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch {
-    // The parser's message quotes the text around the fault.
-    throw new LecternError('source-malformed', `${name} is not JSON: ${describeJsonFault(text)}`);
-  }
-  return parseEnrolments(json, mode, name, 'source-malformed');
-}
-
 class CheckedEnrolments extends Map<string, Enrolment> {}
 
-/** @param given unchecked, or from {@link readEnrolments}. Throws LecternError `option-invalid`. */
+/** @param given unchecked, or from {@link parseEnrolments}. Throws LecternError `option-invalid`. */
 export function enrolmentsOf(given: object, mode: IdentifierMode, name: string): Enrolments {
   return given instanceof CheckedEnrolments ? given : parseEnrolments(given, mode, name);
 }
 
+/** Any fault refuses the whole map: a missing user would see an empty timetable. No message names a subject. */
 export function parseEnrolments(
   json: unknown,
   mode: IdentifierMode,
@@ -203,8 +184,8 @@ export function parseEnrolments(
 
   if (!isObject(json)) throw fault(`${name} is not an object of the form {"user": {"studyGroup": ["…"]}}`);
   const enrolments = new CheckedEnrolments();
-  for (const [subject, entry] of Object.entries(json)) {
-    enrolments.set(subject, parseEnrolment(entry, `${name}, user ${JSON.stringify(subject)}`));
+  for (const [n, [subject, entry]] of Object.entries(json).entries()) {
+    enrolments.set(subject, parseEnrolment(entry, `${name}, entry ${n + 1}`));
   }
   return enrolments;
 }

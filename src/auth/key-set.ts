@@ -10,7 +10,6 @@ import {
   readPublicKey,
   toJwk,
 } from './public-key.js';
-import { readTextFile } from './text-file.js';
 
 /** The header fields of a token that select keys (RFC 7515 sections 4.1.1 and 4.1.4). Not yet authenticated. */
 export interface TokenHeader {
@@ -149,13 +148,11 @@ function listOf(json: unknown, name: string): readonly unknown[] {
   throw keyInvalid(`${name} is not a JSON Web Key Set: ${found}`);
 }
 
-/** The operator's key set file with its usable keys only. Throws LecternError `key-invalid`. */
-export async function readPublicKeys(
-  path: string,
-  bytesMax: number,
-): Promise<{ readonly name: string; readonly jwks: object; readonly leftOut: readonly string[] }> {
-  const name = `key set ${path}`;
-  const text = await readTextFile(path, { name, bytesMax, code: 'key-invalid' });
+/** The text of the operator's key set file, with its usable keys only. Throws LecternError `key-invalid`. */
+export function parsePublicKeys(
+  text: string,
+  name: string,
+): { readonly jwks: object; readonly leftOut: readonly string[] } {
   let json: unknown;
   try {
     json = JSON.parse(text);
@@ -166,18 +163,16 @@ export async function readPublicKeys(
     throw keyInvalid(isPem ? `${name} is a PEM; ${expected}` : `${name} is not JSON`);
   }
   const { keys, leftOut } = readOwnKeys(json, name);
-  return { name, jwks: { keys: keys.map(toJwk) }, leftOut };
+  return { jwks: { keys: keys.map(toJwk) }, leftOut };
 }
 
-/** The content without its final line end. Throws LecternError `key-invalid`. */
-export async function readSecret(path: string, bytesMax: number, use: SecretUse = 'HS256'): Promise<string> {
-  const name = `the ${use} secret file ${path}`;
-  const text = await readTextFile(path, { name, bytesMax, code: 'key-invalid' });
+/** The secret in the text of a file, without the end of its last line. Throws LecternError `key-invalid`. */
+export function parseSecret(text: string, name: string, use: SecretUse): Uint8Array {
   const secret = text.replace(/\r?\n$/, '');
   if (secret === '') {
     throw keyInvalid(`${name} is empty; expected a secret of at least ${SECRET_BYTES_MIN} bytes`);
   }
   const bytes = secretBytes(secret, use);
   if (typeof bytes === 'string') throw keyInvalid(`${name} is invalid: ${bytes}`);
-  return secret;
+  return bytes;
 }

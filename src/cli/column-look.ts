@@ -82,10 +82,12 @@ export class ColumnLook {
   records = 0;
   readonly #columns = new Map<string, Values>();
 
-  readonly record = (value: unknown): void => {
-    if (this.records >= LOOK_RECORDS_MAX) return;
+  /** @returns whether it looks at further records */
+  readonly record = (value: unknown): boolean => {
+    if (this.records >= LOOK_RECORDS_MAX) return false;
     this.records++;
     this.#look('', value, 0);
+    return this.records < LOOK_RECORDS_MAX;
   };
 
   get columns(): Column[] {

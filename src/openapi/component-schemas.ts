@@ -88,6 +88,10 @@ export const HEALTH_SCHEMA: JsonSchema = objectSchema({
     lastSuccess: TIME_OR_NULL,
     lastError: { type: ['string', 'null'] },
     failingSince: TIME_OR_NULL,
+    overdue: {
+      ...COUNT,
+      description: 'Sources that are missing, or have failed for longer than ten refresh intervals',
+    },
     parts: objectSchema(
       {
         total: COUNT,
@@ -103,6 +107,10 @@ export const HEALTH_SCHEMA: JsonSchema = objectSchema({
             lastSuccess: TIME_OR_NULL,
             failingSince: TIME_OR_NULL,
             lastError: { type: ['string', 'null'] },
+            overdue: {
+              type: 'boolean',
+              description: 'Missing, or failing for longer than ten refresh intervals',
+            },
           }),
         },
       },

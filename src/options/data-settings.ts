@@ -12,23 +12,26 @@ import {
   oneOf,
   PATH,
   type Setting,
+  text,
 } from './setting.js';
 
 const MIB_PER_TIB = 1_048_576;
 
-/** Adds `Name: value` to the earlier fields. The source checks whether a field can be sent. */
+/** Adds `Name: value` to the earlier fields, also with an origin in front. The source checks whether a field can be sent. */
 const HEADER: Kind = {
   unit: 'name:value',
-  range: '"Name: value"',
+  range: '"Name: value" or "https://host Name: value"',
   parse: (argument, previous) => {
-    const colon = argument.indexOf(':');
-    const name = argument.slice(0, Math.max(0, colon)).trim();
-    const value = argument.slice(colon + 1).trim();
+    const [, origin = '', rest = ''] = /^\s*(https?:\/\/\S+\s+)?(.*)$/is.exec(argument) ?? [];
+    const colon = rest.indexOf(':');
+    const name = rest.slice(0, Math.max(0, colon)).trim();
+    const value = rest.slice(colon + 1).trim();
     // Without a colon, the secret itself would be taken for the name.
     if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) || value === '') return argument;
-    return { ...(previous as Record<string, string> | undefined), [name]: value };
+    const key = origin === '' ? name : `${origin.trim()} ${name}`;
+    return { ...(previous as Record<string, string> | undefined), [key]: value };
   },
-  fault: (value) => (isObject(value) ? null : 'it must be "Name: value"'),
+  fault: (value) => (isObject(value) ? null : `it must be ${HEADER.range}`),
 };
 
 const ROOMS: Kind = {
@@ -70,7 +73,39 @@ export const DATA_SETTINGS: readonly Setting[] = inGroup('Data', 'openTimetable'
     flag: '--header',
     isSecret: true,
     kind: HEADER,
-    help: "header field for http(s) sources, such as 'Authorization: Bearer env:UPSTREAM_TOKEN' with a value from the environment; repeatable",
+    help: "header field for addresses, such as 'Authorization: Bearer file:PATH', with the content of a file that is read again when it changes, or env:NAME; with several origins 'https://host Authorization: …'; repeatable",
+  },
+  upstreamTokenUrl: {
+    places: [],
+    kind: text('address'),
+    help: 'token endpoint of an OAuth issuer, https://…: tokens for addresses are fetched there with client credentials',
+  },
+  upstreamClientId: {
+    places: [],
+    kind: text('id'),
+    help: 'id of the client at that issuer',
+  },
+  upstreamClientSecret: {
+    places: [],
+    isEnvironmentOnly: true,
+    isSecret: true,
+    kind: text('secret'),
+    help: 'secret of the client',
+  },
+  upstreamClientSecretFile: {
+    places: [],
+    kind: PATH,
+    help: 'file with that secret, read again when it changes',
+  },
+  upstreamScope: {
+    places: [],
+    kind: text('scope'),
+    help: 'scope of the tokens; without it, what the issuer gives',
+  },
+  upstreamTokenOrigin: {
+    places: [],
+    kind: text('origin'),
+    help: 'origin that the tokens are for, such as https://host; needed where addresses have several',
   },
   lecturerIdsFile: {
     places: [],

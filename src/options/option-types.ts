@@ -69,7 +69,16 @@ export interface TimetableOptions {
 export interface EmbeddedAuthOptions {
   /** The secret of HS256 tokens, at least 32 bytes. A text may be `base64:…` or `base64url:…`. */
   readonly hs256Secret?: string | Uint8Array | undefined;
-  /** A parsed JSON Web Key Set (RFC 7517) with public keys; or its http(s) address, which is fetched at once and regularly. */
+  /** A file with that secret instead, read at the start and again when it changes. */
+  readonly hs256SecretFile?: string | undefined;
+  /** The secret before a rotation: its tokens stay good. */
+  readonly hs256SecretPrevious?: string | Uint8Array | undefined;
+  /** A file with that earlier secret instead, read at the start and again when it changes. */
+  readonly hs256SecretPreviousFile?: string | undefined;
+  /**
+   * A JSON Web Key Set (RFC 7517) with public keys: parsed; the path of a file, which is read again when it changes; or an
+   * http(s) address, which is fetched at once and regularly.
+   */
   readonly jwks?: object | string | undefined;
   /** Seconds between two regular fetches of an address, 1 to 86,400. Default 300. */
   readonly jwksRefreshSeconds?: number | undefined;
@@ -87,7 +96,7 @@ export interface EmbeddedAuthOptions {
   readonly claims?: Readonly<Record<string, readonly string[]>> | undefined;
   /** User → field → values, in addition to the claims. */
   readonly enrolments?: object | undefined;
-  /** Instead, a JSON file of this form, read at the start and again when it changes. Not for `handler()`. */
+  /** Instead, a JSON file of this form, read at the start and again when it changes. */
   readonly enrolmentsFile?: string | undefined;
 }
 
@@ -95,17 +104,17 @@ export interface EmbeddedAuthOptions {
 export interface FeedServingOptions {
   /** Signs the addresses: at least 32 bytes. A text may be `base64:…` or `base64url:…`. */
   readonly secret?: string | Uint8Array | undefined;
-  /** Instead, a file with the secret, read at the start and again when it changes. Not for `handler()`. */
+  /** Instead, a file with the secret, read at the start and again when it changes. */
   readonly secretFile?: string | undefined;
   /** The secret before a rotation: its addresses stay valid, but new ones are not signed with it. */
   readonly secretPrevious?: string | Uint8Array | undefined;
-  /** Instead, a file with this secret. Not for `handler()`. */
+  /** Instead, a file with this secret. */
   readonly secretPreviousFile?: string | undefined;
   /** Days for which a new address is valid, 1 to 3660. Default 400. */
   readonly days?: number | undefined;
   /** Subject → time: addresses of the subject made before this time are refused. Default: none. */
   readonly revocations?: object | undefined;
-  /** Instead, a JSON file of this form, read at the start and again when it changes. Not for `handler()`. */
+  /** Instead, a JSON file of this form, read at the start and again when it changes. */
   readonly revocationsFile?: string | undefined;
 }
 
@@ -171,19 +180,29 @@ export interface AdminListenerOptions {
   readonly allowedHosts?: readonly string[] | undefined;
   /** Bearer token of POST /refresh, at least 22 characters. Default: no /refresh. */
   readonly token?: string | undefined;
+  /** A file with that token instead, read at the start and again when it changes. */
+  readonly tokenFile?: string | undefined;
 }
 
 /** All settings of `lectern serve`, flat. Only the source has no default; production also needs a key. */
 export type ServiceOptions = Omit<TimetableOptions, 'source' | 'gate' | 'buildOn' | 'onProgress'> &
   GateOptions &
   Omit<ServeOptions, 'auth' | 'feed' | 'admin' | 'log'> &
-  Omit<EmbeddedAuthOptions, 'jwks' | 'enrolments' | 'hs256Secret'> & {
+  Omit<EmbeddedAuthOptions, 'jwks' | 'enrolments' | 'hs256Secret' | 'hs256SecretPrevious'> & {
     /** Several paths or addresses are merged; the later wins. */
     readonly source: TimetableOptions['source'] | readonly string[];
     readonly hs256Secret?: string | undefined;
+    readonly hs256SecretPrevious?: string | undefined;
     /** A path or an http(s) address. */
     readonly jwks?: string | undefined;
+    /** Values by name, or by origin and name: `https://host Authorization`. */
     readonly sourceHeaders?: Readonly<Record<string, string>> | undefined;
+    readonly upstreamTokenUrl?: string | undefined;
+    readonly upstreamClientId?: string | undefined;
+    readonly upstreamClientSecret?: string | undefined;
+    readonly upstreamClientSecretFile?: string | undefined;
+    readonly upstreamScope?: string | undefined;
+    readonly upstreamTokenOrigin?: string | undefined;
     readonly lecturerIdsFile?: string | undefined;
     readonly mapFile?: string | undefined;
     readonly table?: string | undefined;
@@ -192,7 +211,6 @@ export type ServiceOptions = Omit<TimetableOptions, 'source' | 'gate' | 'buildOn
     readonly versionQuery?: string | undefined;
     readonly listen?: string | undefined;
     readonly follow?: boolean | undefined;
-    readonly hs256SecretFile?: string | undefined;
     readonly feedSecret?: string | undefined;
     readonly feedSecretFile?: string | undefined;
     readonly feedSecretPrevious?: string | undefined;

@@ -30,6 +30,16 @@ export const RULES: Rules = {
     auth !== undefined && identify !== undefined,
   'handler() takes {feed} only with {auth}, which identifies the user': ({ auth, feed }) =>
     feed !== undefined && auth === undefined,
+  'the HS256 secret is given twice: as {hs256Secret}, and as {hs256SecretFile}; expected one of the two': (
+    values,
+  ) => values.hs256Secret !== undefined && values.hs256SecretFile !== undefined,
+  'the previous HS256 secret is given twice: as {hs256SecretPrevious}, and as {hs256SecretPreviousFile}; expected one of the two':
+    (values) => values.hs256SecretPrevious !== undefined && values.hs256SecretPreviousFile !== undefined,
+  ...rulesOf(
+    ['hs256SecretPrevious', 'hs256SecretPreviousFile'],
+    (name) => `{${name}} has no effect without {hs256Secret} or {hs256SecretFile}`,
+    ({ hs256Secret, hs256SecretFile }) => hs256Secret === undefined && hs256SecretFile === undefined,
+  ),
   ...rulesOf(
     ['snapshotFilesKept'],
     (name) => `{${name}} has no effect without {snapshotFile}`,
@@ -47,6 +57,7 @@ export const COMMAND_RULES: Rules = {
   ...rulesOf(
     [
       'sourceHeaders',
+      'upstreamTokenUrl',
       'lecturerIdsFile',
       'table',
       'query',
@@ -106,9 +117,24 @@ export const COMMAND_RULES: Rules = {
   'the feed secret before a rotation is given twice: as {feedSecretPrevious}, and as {feedSecretPreviousFile}; expected one of the two':
     ({ feedSecretPrevious, feedSecretPreviousFile }) =>
       feedSecretPrevious !== undefined && feedSecretPreviousFile !== undefined,
-  'the HS256 secret is given twice: as {hs256Secret}, and as {hs256SecretFile}; expected one of the two': (
-    values,
-  ) => values.hs256Secret !== undefined && values.hs256SecretFile !== undefined,
+  ...rulesOf(
+    [
+      'upstreamClientId',
+      'upstreamClientSecret',
+      'upstreamClientSecretFile',
+      'upstreamScope',
+      'upstreamTokenOrigin',
+    ],
+    (name) => `{${name}} has no effect without {upstreamTokenUrl}`,
+    ({ upstreamTokenUrl }) => upstreamTokenUrl === undefined,
+  ),
+  '{upstreamTokenUrl} needs {upstreamClientId}, and one of {upstreamClientSecret} and {upstreamClientSecretFile}':
+    ({ upstreamTokenUrl, upstreamClientId, upstreamClientSecret, upstreamClientSecretFile }) =>
+      upstreamTokenUrl !== undefined &&
+      (upstreamClientId === undefined ||
+        (upstreamClientSecret === undefined) === (upstreamClientSecretFile === undefined)),
+  '{upstreamTokenUrl} has no effect, as no source is an http(s) address': ({ upstreamTokenUrl, source }) =>
+    upstreamTokenUrl !== undefined && !textsOf(source).some((text) => /^https?:\/\//i.test(text)),
 };
 
 /** One rule for each setting: it may not be given if `isVain`. */

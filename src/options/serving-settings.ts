@@ -159,9 +159,10 @@ export const OPERATING_SETTINGS: readonly Setting[] = inGroup('Operating', 'serv
     help: 'further host name that the admin listener accepts (it always accepts IP addresses, localhost and --admin-host); repeatable or comma-separated',
   },
   adminTokenFile: {
-    places: [],
+    places: ['admin'],
+    option: 'tokenFile',
     kind: PATH,
-    help: `file with the token of POST /refresh, at least ${ADMIN_TOKEN_CHARACTERS_MIN} characters; without it there is no /refresh`,
+    help: `file with the token of POST /refresh, at least ${ADMIN_TOKEN_CHARACTERS_MIN} characters, read again when it changes; without it there is no /refresh`,
   },
   adminToken: {
     places: ['admin'],

@@ -33,7 +33,7 @@ export function secretKind(use: SecretUse): Kind {
 
 const KEY_SET: Kind = {
   unit: 'file-or-address',
-  range: 'a path or an http(s) address; in a program a parsed key set or an address',
+  range: 'a path or an http(s) address; in a program also a parsed key set',
   fault(value) {
     if (isObject(value)) return null;
     if (typeof value !== 'string') return 'it must be a JSON Web Key Set, or its address';
@@ -69,14 +69,23 @@ export const TOKEN_SETTINGS: readonly Setting[] = inGroup('Tokens', 'auth', {
     help: 'secret of HS256 tokens',
   },
   hs256SecretFile: {
-    places: [],
     kind: PATH,
-    help: `file with the secret of HS256 tokens, at least ${SECRET_BYTES_MIN} bytes, as text or as base64:… or base64url:…`,
+    help: `file with the secret of HS256 tokens, at least ${SECRET_BYTES_MIN} bytes, as text or as base64:… or base64url:…; read again when it changes`,
+  },
+  hs256SecretPrevious: {
+    isEnvironmentOnly: true,
+    isSecret: true,
+    kind: secretKind('HS256'),
+    help: 'secret of HS256 tokens before a rotation: its tokens stay good',
+  },
+  hs256SecretPreviousFile: {
+    kind: PATH,
+    help: 'file with that earlier secret, read again when it changes',
   },
   jwks: {
     isSecret: true,
     kind: KEY_SET,
-    help: 'JSON Web Key Set with the public keys that sign tokens; an address is fetched regularly',
+    help: 'JSON Web Key Set with the public keys of tokens; a file is read again when it changes, an address is fetched regularly',
   },
   jwksRefreshSeconds: {
     kind: amount('seconds', 1, 86_400),

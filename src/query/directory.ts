@@ -1,10 +1,10 @@
 import { DIRECTORIES, type DirectoryName } from '../model/fields.js';
-import { compareCodePoints, searchForm } from '../model/text.js';
+import { compareCodePoints } from '../model/text.js';
 import type { FieldIndex, Snapshot } from '../snapshot/snapshot.js';
 import type { Dictionary } from '../structures/dictionary.js';
 import type { CodeColumn } from '../structures/posting-lists.js';
-import { lowerBound } from '../structures/search.js';
 import { results } from '../structures/slabs.js';
+import { SearchedTexts } from './searched-texts.js';
 import { Selection } from './selection.js';
 
 /** The sort key of an entry: nulls come last. */
@@ -12,6 +12,17 @@ export interface DirectoryKey {
   readonly name: string | null;
   readonly id: string | null;
 }
+
+/** Events by entry. */
+export interface CountedEntries {
+  readonly counts: Uint32Array;
+  /** Entries with events, in any order. Null: all entries of the directory. */
+  readonly entries: Uint32Array | null;
+}
+
+const NO_PLACE = 0xffffffff;
+/** Sorting one entry takes as long as going past so many (estimated). */
+const ENTRIES_PER_SORTED = 16;
 
 /**
  * The rooms, courses, groups or lecturers of a snapshot. **Entry** e is the value of the first key field with code e. From
@@ -30,6 +41,9 @@ export class Directory {
   readonly #totals: Uint32Array;
   /** Entries with events, by name. */
   readonly #sorted: Uint32Array;
+  /** By entry: its place in that order, or NO_PLACE. Made for the first small selection. */
+  #places: Uint32Array | null = null;
+  readonly #all: CountedEntries;
   #searched: Readonly<Record<'ids' | 'names' | 'texts', SearchedTexts>> | null = null;
 
   constructor(snapshot: Snapshot, name: DirectoryName) {
@@ -43,6 +57,7 @@ export class Directory {
     this.nameCodes = names.codes;
     this.#totals = this.#countAll(snapshot.eventCount);
     this.#sorted = this.#sort();
+    this.#all = { counts: this.#totals, entries: null };
   }
 
   /** Entries of the whole snapshot. */
@@ -62,26 +77,30 @@ export class Directory {
    *
    * @param selection null for all events
    */
-  count(selection: Selection | null): Uint32Array {
-    return selection === null ? this.#totals : this.#countCodes(selection);
+  count(selection: Selection | null): CountedEntries {
+    return selection === null ? this.#all : this.#countCodes(selection);
   }
 
-  #countCodes(selection: Selection): Uint32Array {
+  #countCodes(selection: Selection): CountedEntries {
     const idCount = this.ids.size;
     const counts = new Uint32Array(idCount + (this.texts?.size ?? 0));
+    const entries = results.uint32(Math.min(selection.count, counts.length));
+    let found = 0;
     const { codes } = this.#idField;
     const text = this.#textField;
     selection.forEachRun((first, end) => {
       for (let ordinal = first; ordinal < end; ordinal++) {
-        const code = codes[ordinal]!;
-        if (code < idCount) counts[code]!++;
-        else if (text !== null) {
+        let entry: number = codes[ordinal]!;
+        if (entry >= idCount) {
+          if (text === null) continue;
           const textCode = text.codes[ordinal]!;
-          if (textCode < text.dictionary.size) counts[idCount + textCode]!++;
+          if (textCode >= text.dictionary.size) continue;
+          entry = idCount + textCode;
         }
+        if (counts[entry]!++ === 0) entries[found++] = entry;
       }
     });
-    return counts;
+    return { counts, entries: entries.subarray(0, found) };
   }
 
   /**
@@ -89,24 +108,41 @@ export class Directory {
    *
    * @param q in its search form; a part of the id or the name
    */
-  find(counts: Uint32Array, q: string | null): Uint32Array {
-    const sorted = this.#sorted;
-    if (q === null && counts === this.#totals) return sorted;
-    const isMatch = q === null ? null : this.#search(q);
-    const found = results.uint32(sorted.length);
+  find(counted: CountedEntries, q: string | null): Uint32Array {
+    const inOrder = this.#inOrder(counted);
+    if (q === null) return inOrder;
+    const isMatch = this.#search(q);
+    const found = results.uint32(inOrder.length);
     let count = 0;
-    for (let n = 0; n < sorted.length; n++) {
-      const entry = sorted[n]!;
-      if (counts[entry]! > 0 && (isMatch === null || isMatch[entry] === 1)) found[count++] = entry;
-    }
+    for (let n = 0; n < inOrder.length; n++) if (isMatch[inOrder[n]!] === 1) found[count++] = inOrder[n]!;
     return found.subarray(0, count);
+  }
+
+  /** Few entries are sorted by their places; for many, all are gone through. */
+  #inOrder({ counts, entries }: CountedEntries): Uint32Array {
+    const sorted = this.#sorted;
+    if (entries === null) return sorted;
+    const found = results.uint32(entries.length);
+    let count = 0;
+    if (entries.length * ENTRIES_PER_SORTED > sorted.length) {
+      for (let n = 0; n < sorted.length; n++) if (counts[sorted[n]!]! > 0) found[count++] = sorted[n]!;
+      return found.subarray(0, count);
+    }
+    this.#places ??= placesOf(sorted, counts.length);
+    for (let n = 0; n < entries.length; n++) {
+      const place = this.#places[entries[n]!]!;
+      if (place !== NO_PLACE) found[count++] = place;
+    }
+    const places = found.subarray(0, count).sort();
+    for (let n = 0; n < count; n++) places[n] = sorted[places[n]!]!;
+    return places;
   }
 
   #countAll(eventCount: number): Uint32Array {
     const { start, postings } = this.#idField;
     // The second field counts only for events without an id.
     if (this.#textField !== null && postings.length < eventCount) {
-      return this.#countCodes(Selection.ofRuns(Uint32Array.of(0, eventCount)));
+      return this.#countCodes(Selection.ofRuns(Uint32Array.of(0, eventCount))).counts;
     }
     const totals = new Uint32Array(this.ids.size + (this.texts?.size ?? 0));
     for (let code = 0; code < this.ids.size; code++) totals[code] = start[code + 1]! - start[code]!;
@@ -159,6 +195,12 @@ export class Directory {
   }
 }
 
+function placesOf(sorted: Uint32Array, size: number): Uint32Array {
+  const places = new Uint32Array(size).fill(NO_PLACE);
+  for (let place = 0; place < sorted.length; place++) places[sorted[place]!] = place;
+  return places;
+}
+
 /** Nulls come last. */
 export function compareDirectoryKeys(a: DirectoryKey, b: DirectoryKey): number {
   return compareOrNull(a.name, b.name) || compareOrNull(a.id, b.id);
@@ -167,38 +209,4 @@ export function compareDirectoryKeys(a: DirectoryKey, b: DirectoryKey): number {
 function compareOrNull(a: string | null, b: string | null): number {
   if (a === null || b === null) return Number(a === null) - Number(b === null);
   return compareCodePoints(a, b);
-}
-
-/** The search forms of all values of a dictionary as one text, which native code searches. */
-class SearchedTexts {
-  readonly #text: string;
-  /** The value with code c is units [start[c], start[c + 1]). */
-  readonly #start: Uint32Array;
-
-  constructor(dictionary: Dictionary | null) {
-    const size = dictionary?.size ?? 0;
-    const forms: string[] = [];
-    this.#start = new Uint32Array(size + 1);
-    for (let code = 0; code < size; code++) {
-      const form = searchForm(dictionary!.valueOf(code));
-      forms.push(form);
-      this.#start[code + 1] = this.#start[code]! + form.length;
-    }
-    this.#text = forms.join('');
-  }
-
-  /** Sets isMatch[offset + code] for each value that contains `q`, which is not empty. */
-  search(q: string, isMatch: Uint8Array, offset: number): void {
-    const text = this.#text;
-    const start = this.#start;
-    // Terminates: `at` grows.
-    for (let at = text.indexOf(q); at !== -1; ) {
-      const next = lowerBound(start, at + 1);
-      const end = start[next]!;
-      // Otherwise q spans two values.
-      const isWithin = at + q.length <= end;
-      if (isWithin) isMatch[offset + next - 1] = 1;
-      at = text.indexOf(q, isWithin ? end : at + 1);
-    }
-  }
 }

@@ -13,7 +13,7 @@ import type { Loaded } from '../thread/task-messages.js';
 import { ChangePace } from './change-pace.js';
 import { type Gate, growthBound, judge, type Refusal } from './gate.js';
 import type { Loader } from './loader.js';
-import { changedParts, sourceParts } from './parts.js';
+import { changedParts, overdueMs, sourceParts } from './parts.js';
 import { Patience } from './patience.js';
 import { Refresher, type RefreshOutcome, TIMER_MS_MAX } from './refresher.js';
 import { renewalMs } from './renewal.js';
@@ -73,6 +73,8 @@ export interface KeeperState {
   readonly lastError: string | null;
   /** Since when loads have failed or were refused. */
   readonly failingSinceMs: number | null;
+  /** When that will have been for ten refresh intervals. */
+  readonly overdueAtMs: number | null;
   /** Of several sources; null for a single one. */
   readonly parts: SourceParts | null;
   /** The published snapshot is damaged and must not be served until the next publication. */
@@ -103,7 +105,10 @@ export class Keeper {
   #parts: PartsReport = NO_PARTS;
   /** A part was missing, so the next timetable may be much larger. */
   #isPartial = false;
-  state: KeeperState = { state: 'loading', ...NEVER, lastError: null, failingSinceMs: null, parts: null };
+  state: KeeperState = {
+    ...{ state: 'loading', ...NEVER, lastError: null },
+    ...{ failingSinceMs: null, overdueAtMs: null, parts: null },
+  };
   #lastError: unknown = null;
 
   constructor(options: KeeperOptions) {
@@ -335,9 +340,11 @@ export class Keeper {
     this.#firstSnapshot();
   }
 
-  #become(state: Omit<KeeperState, 'parts'>): void {
+  #become(state: Omit<KeeperState, 'parts' | 'overdueAtMs'>): void {
     const { refreshSeconds } = this.#options;
-    this.state = { ...state, parts: sourceParts(this.#parts, refreshSeconds) };
+    const { failingSinceMs } = state;
+    const overdueAtMs = failingSinceMs === null ? null : failingSinceMs + overdueMs(refreshSeconds);
+    this.state = { ...state, overdueAtMs, parts: sourceParts(this.#parts, refreshSeconds) };
     this.#options.events.changed?.(this.state);
   }
 

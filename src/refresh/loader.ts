@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LecternError } from '../errors.js';
+import type { KeptFile } from '../files/kept-files.js';
 import { LOAD_BASE_BYTES } from '../limits.js';
 import type { ReadRules } from '../model/read-rules.js';
 import type { ImageSource } from '../snapshot/image-file.js';
@@ -18,6 +19,7 @@ import type { DoneOf, Feed, LoadDone, LoadTask, Task, TaskListeners } from '../t
 import { abortable, askSource, checkWatch } from './ask-source.js';
 import { memoryForLoad } from './memory-room.js';
 import { type TimeLimits, withPipes, withTimeLimits } from './patience.js';
+import { SourceCredentials } from './source-credentials.js';
 
 /** What can be loaded: a source as plain data, or one that the embedding program implements. */
 export type AnySource = SourceSpec | RecordSource;
@@ -61,6 +63,7 @@ export class Loader {
   readonly imageSource: ImageSource;
   readonly rules: ReadRules;
   readonly #source: AnySource;
+  readonly #credentials: SourceCredentials | null;
   readonly #place: BuildPlace;
   readonly #rulesPrefix: string;
   /** Of a table that is followed. */
@@ -73,7 +76,8 @@ export class Loader {
 
   /** @throws LecternError `option-invalid` for an impossible source */
   constructor(source: AnySource, rules: ReadRules, place: BuildPlace) {
-    this.#source = 'load' in source ? source : withPipes(source);
+    this.#credentials = 'load' in source ? null : new SourceCredentials(withPipes(source));
+    this.#source = this.#credentials?.source ?? source;
     this.rules = rules;
     const isFollowed = 'kind' in source && source.kind === 'postgres' && source.follow === true;
     this.#follower = isFollowed ? new PostgresFollower(source, rules) : null;
@@ -82,6 +86,11 @@ export class Loader {
     this.name = 'load' in source ? source.name : sourceOfSpec(source).name;
     this.files = 'load' in source ? [] : filesOf(source);
     this.imageSource = { name: this.name, digest: sourceDigest(source, this.name) };
+  }
+
+  /** Files that the source's credentials are read from. */
+  get credentialFiles(): readonly KeptFile[] {
+    return this.#credentials?.files ?? [];
   }
 
   /** Versions include the rules, because with other rules the same bytes give another timetable. */
@@ -147,7 +156,11 @@ export class Loader {
     }
     if (this.#follower !== null) return this.#loadFollowed(this.#follower, task, request);
     const limited = timeLimits === null ? source : withTimeLimits(source, timeLimits);
-    return this.run({ ...task, source: limited }, request);
+    const askSecretHeaders = this.#credentials?.askUntil(listeners.signal);
+    return this.run(
+      { ...task, source: limited },
+      { ...request, listeners: { ...listeners, askSecretHeaders } },
+    );
   }
 
   async #loadFollowed(

@@ -2,13 +2,18 @@ import { PARTS_LISTED_MAX } from '../limits.js';
 import type { SourcePart, SourceParts } from '../model/source-parts.js';
 import type { PartReport, PartsReport } from '../source/source.js';
 
-/** A part is overdue after failing for this many intervals. */
+/** A source is overdue after failing for this many intervals. */
 const INTERVALS_MAX = 10;
+
+/** How long a source may fail until it is overdue: not at all without regular refreshes. */
+export function overdueMs(refreshSeconds: number): number {
+  return INTERVALS_MAX * refreshSeconds * 1000;
+}
 
 /** Null for a single source. */
 export function sourceParts({ parts, skipped }: PartsReport, refreshSeconds: number): SourceParts | null {
   if (parts.length === 0) return null;
-  const beforeMs = Date.now() - INTERVALS_MAX * refreshSeconds * 1000;
+  const beforeMs = Date.now() - overdueMs(refreshSeconds);
   const all = parts.map((part) => sourcePart(part, beforeMs));
   const failing = all.filter(({ state }) => state !== 'ok');
   const good = all.filter(({ state }) => state === 'ok');

@@ -53,7 +53,8 @@ export class Patience {
 
 type Part = Exclude<SourceSpec, MergedSpec>;
 
-function mapParts(spec: SourceSpec, change: (part: Part) => SourceSpec): SourceSpec {
+/** The source with each of its parts changed. */
+export function mapParts(spec: SourceSpec, change: (part: Part) => SourceSpec): SourceSpec {
   return spec.kind === 'merged'
     ? { ...spec, specs: spec.specs.map((each) => mapParts(each, change)) }
     : change(spec);

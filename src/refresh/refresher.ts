@@ -1,3 +1,9 @@
+/** Options of `refresh`. */
+export interface RefreshOptions {
+  /** Publish without the checks of the gate. Default false. */
+  readonly force?: boolean;
+}
+
 export interface RefreshOutcome {
   readonly failed: boolean;
   /** The time in Retry-After of the source, or null. */

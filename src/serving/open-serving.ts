@@ -17,7 +17,7 @@ export async function openServing(options: ServingOptions): Promise<Serving> {
       'parts inside Node are not as expected and are not used: answers are right, but slower',
     );
   }
-  const keys = new ServingKeys(settings.plan, log);
+  const keys = new ServingKeys(settings.plan, options.access, log);
   try {
     return settings.workers === 1
       ? await serveHere(options, keys)

@@ -34,9 +34,9 @@ export class ServingKeys {
   readonly fetched: RemoteKeys | null;
   readonly #hasOthers: boolean;
 
-  constructor({ auth, development }: HandlerPlan, log: Logger | undefined) {
+  constructor({ auth, development }: HandlerPlan, { access }: AccessSource, log: Logger | undefined) {
     this.fetched = auth.remoteKeys === null ? null : new RemoteKeys(auth.remoteKeys, { log });
-    this.#hasOthers = auth.hs256Secret !== undefined || development !== null;
+    this.#hasOthers = access.tokenKeys.secrets !== null || development !== null;
   }
 
   /** Whether any token can be verified now. */

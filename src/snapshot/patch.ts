@@ -39,10 +39,10 @@ export function patchImage(
   if (splice.isEmpty) return { ...base, summary: { ...base.summary, ...counts, ...timesOf(beganMs) } };
   countAsTaken(byteLengthOf(base));
   if (splice.gone.length + splice.come.length > Math.max(PATCH_EVENTS_MIN, PATCH_SHARE_MAX * splice.before)) {
-    const { rejected, rejectedByCode, rejections, unserved, ambiguousTimes } = base.summary;
-    const kept = { rejected, rejectedByCode, rejections, unserved, ambiguousTimes, ...counts };
     const image = rebuildImage(base, changes);
-    return { ...image, summary: { ...image.summary, ...kept, ...timesOf(beganMs) } };
+    const { id, events, slots, bytes, fields, span } = image.summary;
+    const built = { id, events, slots, bytes, fields, span, ...timesOf(beganMs) };
+    return { ...image, summary: { ...base.summary, ...counts, ...built } };
   }
   const hash = new KeyedHash(base.hashSeed);
   const slots = patchSlots(base.slots, edit);

@@ -1,6 +1,7 @@
 import { LecternError } from '../errors.js';
 import { ROW_BYTES_MAX } from '../limits.js';
 import type { TimetableEvent } from '../model/event.js';
+import { InstantTexts } from '../model/instant-texts.js';
 import { isPlainJsonText } from '../model/text.js';
 import { formatInstant } from '../model/time.js';
 import { copyText, viewOf } from '../structures/byte-strings.js';
@@ -23,6 +24,7 @@ const COLUMNS_FROM = 3;
 const OUTPUT_COLUMNS = CODED_FIELDS.filter((field) => field.output);
 /** One row in so many is compared with the result of the compiled serialiser. */
 const ROWS_PER_COMPARISON = 1024;
+const INSTANT = formatInstant(0);
 const ID_FRAME: DataView = viewOf(Buffer.from(`${ROW_FRAME[0]}"`));
 
 /** Writes all rows to one array, from pieces made once per distinct value. @throws LecternError `source-too-large` */
@@ -38,13 +40,14 @@ export function writeRows(events: OrderedEvents): RowsImage {
   const target = viewOf(bytes);
   bytes.set(Buffer.from('['));
   let at = 1;
+  const texts = new InstantTexts();
   let slot = -1;
   let times = ID_FRAME;
   for (let ordinal = 0; ordinal < order.length; ordinal++) {
     const arrival = order[ordinal]!;
     if (slotOf[ordinal] !== slot) {
       slot = slotOf[ordinal]!;
-      times = timesBytes(slots.startMs[slot]!, slots.endMs[slot]!);
+      times = timesBytes(texts.of(slots.startMs[slot]!), texts.of(slots.endMs[slot]!));
     }
     at = put(ID_FRAME, 0, ID_FRAME.byteLength, target, at);
     const idStart = ids.startOf(arrival);
@@ -107,8 +110,8 @@ function measure(
   { order, ids }: OrderedEvents,
   columns: readonly { readonly codes: Uint32Array; readonly pieces: Pieces }[],
 ): Pick<RowsImage, 'start' | 'packedStart'> {
-  const fixed = ID_FRAME.byteLength + timesBytes(0, 0).byteLength;
-  const packedFixed = PACKED_ROW_FRAME_BYTES + 2 * packedByteLength(formatInstant(0));
+  const fixed = ID_FRAME.byteLength + timesBytes(INSTANT, INSTANT).byteLength;
+  const packedFixed = PACKED_ROW_FRAME_BYTES + 2 * packedByteLength(INSTANT);
   const start = shared.uint32(order.length + 1);
   const packedStart = shared.uint32(order.length + 1);
   let at = 1;
@@ -142,8 +145,7 @@ function measure(
 }
 
 /** From the closing quote of the id to that of the end time. */
-function timesBytes(startMs: number, endMs: number): DataView {
-  const [time, endTime] = [formatInstant(startMs), formatInstant(endMs)];
+function timesBytes(time: string, endTime: string): DataView {
   return viewOf(Buffer.from(`"${ROW_FRAME[1]}"${time}"${ROW_FRAME[2]}"${endTime}"`));
 }
 

@@ -8,6 +8,7 @@ import { suggest } from '../structures/suggest.js';
 import { TextMemo } from '../structures/text-memo.js';
 import { CALENDAR_FIELD_MAP } from './calendar/calendar-field-map.js';
 import { ColumnWatch, checkColumns } from './column-watch.js';
+import { renamedColumns, spellingsOf } from './field-columns.js';
 import { columnsOf, type MapTemplate, parseTemplate } from './map-template.js';
 import type { RecordSink } from './source.js';
 
@@ -84,6 +85,8 @@ export function mappedSink(
   const toEvent = templates.size === 0 ? null : createMapper(templates, isFlat);
   // Calendars have only names of rooms, so identifiers must be derived.
   const derive = format === 'icalendar' && identifiers === 'uuid' ? createDeriver() : null;
+  const { undecoded } = sink;
+  const columns = isDerived || derive !== null ? null : renamedColumns(templates, isFlat);
   const makeWatch = (): ColumnWatch =>
     new ColumnWatch(
       sourceName,
@@ -116,6 +119,12 @@ export function mappedSink(
       sink.record(event, position);
     },
     reject: (rejection) => sink.reject(rejection),
+    // Records are decoded until every column of the map was seen.
+    ...(columns !== null &&
+      undecoded !== undefined && {
+        undecoded: (bytes, view, spans, names) => watch.isDone && undecoded(bytes, view, spans, names),
+        columns,
+      }),
     notes: sink.notes,
   };
 }
@@ -216,11 +225,6 @@ function columnReader(column: string, isFlat: boolean): ReadColumn {
     }
     return value;
   };
-}
-
-/** Files of some systems write accents as separate characters, which look the same. */
-function spellingsOf(name: string): string[] {
-  return [...new Set([name, name.normalize('NFC'), name.normalize('NFD')])];
 }
 
 /** Own properties only. */

@@ -1,7 +1,6 @@
 import type { Dirent } from 'node:fs';
 import { lstat, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import picomatch from 'picomatch';
 import { LecternError } from '../errors.js';
 import { FOUND_FILES_MAX, FOUND_FOLDERS_MAX } from '../limits.js';
 import { compareCodePoints } from '../model/text.js';
@@ -63,6 +62,8 @@ class Walk {
   async expand(folder: string, [segment = '', ...rest]: readonly string[]): Promise<void> {
     if (segment === '**') return this.#expandAny(folder, rest);
     if (!isGlob(segment)) return this.#enter(join(folder, segment), rest);
+    // Imported here, as only globs need it.
+    const { default: picomatch } = await import('picomatch');
     const matches = picomatch(segment, { posix: true });
     // Sorted, so that the first failure is always the same.
     for (const { name } of await this.#read(folder)) {

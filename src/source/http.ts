@@ -14,10 +14,10 @@ import {
   resolveReference,
   withoutCredentials,
 } from '../upstream/address.js';
-import { type Answer, type RequestHeaders, UpstreamCall } from '../upstream/call.js';
+import { type Answer, type AskSecretHeaders, type RequestHeaders, UpstreamCall } from '../upstream/call.js';
 import { refused, unreadable } from '../upstream/failure.js';
 import { gunzip, readRecords } from './formats/read-records.js';
-import { checkHeaders } from './http/headers.js';
+import { type ClientCredentials, Credentials, type HeaderFields } from './http/credentials.js';
 import { isPage, type Link, nextTarget, parseLinks } from './http/link.js';
 import { renewedDaily } from './renewed-daily.js';
 import {
@@ -36,7 +36,9 @@ export interface HttpSpec {
   /** `http://…` or `https://…`; user and password in it are sent as Basic credentials. */
   readonly url: string;
   /** Sent to the origin of `url` only: every value counts as a secret. Default none. */
-  readonly headers?: RequestHeaders | undefined;
+  readonly headers?: HeaderFields | undefined;
+  /** Tokens for the origin of `url`, sent as `Authorization: Bearer`. Default none. */
+  readonly clientCredentials?: ClientCredentials | undefined;
   /** Whether the next page may be on another origin, which gets none of the headers. Default false. */
   readonly crossOriginNext?: boolean | undefined;
   /** Certificate authorities to trust, in PEM, instead of Node's. Default: those of Node. */
@@ -56,10 +58,14 @@ export interface HttpSpec {
 /** The cheapest format first. Other answers are read, too. */
 const ACCEPT = 'application/x-ndjson, application/json;q=0.9, application/vnd.msgpack;q=0.8, */*;q=0.1';
 
-/** Records from an address, in pages if answers have `Link: rel="next"`. A cut, failed or uncertain page fails the load. */
-export function httpSource(spec: HttpSpec): Source {
+/**
+ * Records from an address, in pages if answers have `Link: rel="next"`. A cut, failed or uncertain page fails the load.
+ *
+ * @param askSecretHeaders where they come from, if not from the spec
+ */
+export function httpSource(spec: HttpSpec, askSecretHeaders?: AskSecretHeaders): Source {
   const address = parseAddress(spec.url);
-  const secretHeaders = checkHeaders(spec.headers ?? {}, address);
+  const secretHeaders = askSecretHeaders ?? new Credentials(spec, address).ask;
   const url = withoutCredentials(address);
   return renewedDaily({
     name: redactAddress(url),

@@ -5,6 +5,7 @@ import type { LecternErrorCode } from '../errors.js';
 import type { RecordPosition, Rejection } from '../model/event.js';
 import { type ExpansionWindow, joinExpansions } from '../model/expansion.js';
 import type { ReadRules } from '../model/read-rules.js';
+import type { FieldColumns } from './field-columns.js';
 import type { LoadNotes, NotesReport } from './load-notes.js';
 
 /** Places of the names in a line that are not event fields: beginning and end in turn. */
@@ -29,7 +30,11 @@ export interface RecordSink {
    * @param names of its other fields
    * @returns false if the sink did not take it: decode it and call `record`
    */
-  undecoded?: (bytes: Uint8Array, view: DataView, spans: Int32Array, names: NameSpans) => boolean;
+  readonly undecoded?:
+    | ((bytes: Uint8Array, view: DataView, spans: Int32Array, names: NameSpans) => boolean)
+    | undefined;
+  /** The columns whose values `undecoded` takes. Default: each field stands in the column of its name. */
+  readonly columns?: FieldColumns | undefined;
   /** The notes of the whole load. A sink around another sink passes them on. */
   readonly notes?: LoadNotes | undefined;
 }
@@ -53,8 +58,8 @@ export interface LoadOptions {
   /** Called before the first record, if the source knows its version by then. Null withdraws an earlier version. */
   readonly onVersion?: ((version: string | null) => void) | undefined;
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
-  /** Called with each record before the field map. If given, all records are decoded. */
-  readonly onRecord?: ((value: unknown) => void) | undefined;
+  /** Called with each record before the field map, until it returns false. Until then all records are decoded. */
+  readonly onRecord?: ((value: unknown) => boolean) | undefined;
   /** For several sources: the parts that the last load gave to `onParts`. */
   readonly parts?: readonly PartReport[] | undefined;
   /** Whether a part that was never read may be missing. Default false: it fails the load. */

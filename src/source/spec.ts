@@ -4,10 +4,12 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { LecternError } from '../errors.js';
 import { addressDigest, parseAddress } from '../upstream/address.js';
+import type { AskSecretHeaders } from '../upstream/call.js';
 import { fileSource } from './file.js';
 import { isGlob } from './find-files.js';
 import { type FolderSpec, foundFiles, type GlobSpec } from './found-files.js';
-import { resolveHeaders } from './http/headers.js';
+import type { ClientCredentials } from './http/credentials.js';
+import { headersByOrigin } from './http/headers-by-origin.js';
 import { type HttpSpec, httpSource } from './http.js';
 import { type LecturerIds, withLecturerIds } from './lecturer-ids.js';
 import { mergedSource } from './merged.js';
@@ -23,6 +25,11 @@ export type SourceSpec = (FileSpec | FolderSpec | GlobSpec | HttpSpec | Postgres
   /** Fills `lecturerId` from `lecturer`: a map from name to identifier, or the path of one. Default none. */
   readonly lecturerIds?: LecturerIds | undefined;
 };
+
+/** In place of credentials that may change: threads that load ask for those of this number. */
+export interface NumberedCredentials {
+  readonly credentials?: number | undefined;
+}
 
 /** A file as a source. */
 export interface FileSpec extends FileLimits {
@@ -40,9 +47,18 @@ export interface MergedSpec {
   readonly specs: readonly SourceSpec[];
 }
 
-/** @throws LecternError `option-invalid` */
-export function sourceOfSpec({ lecturerIds, ...spec }: SourceSpec): Source {
-  if (lecturerIds !== undefined) return withLecturerIds(sourceOfSpec(spec), lecturerIds);
+/** Secret header fields of the address with this number; see {@link SourceSpec}. */
+export type AskSecretHeadersOf = (
+  credentials: number,
+  ...ask: Parameters<AskSecretHeaders>
+) => ReturnType<AskSecretHeaders>;
+
+/**
+ * @param ask for specs with numbers in place of credentials
+ * @throws LecternError `option-invalid`
+ */
+export function sourceOfSpec({ lecturerIds, ...spec }: SourceSpec, ask?: AskSecretHeadersOf): Source {
+  if (lecturerIds !== undefined) return withLecturerIds(sourceOfSpec(spec, ask), lecturerIds);
   switch (spec.kind) {
     case 'file':
       if (typeof spec.path !== 'string' || spec.path === '')
@@ -52,11 +68,11 @@ export function sourceOfSpec({ lecturerIds, ...spec }: SourceSpec): Source {
     case 'glob':
       return foundFiles(spec);
     case 'http':
-      return httpSource(spec);
+      return httpSource(spec, askOf(spec, ask));
     case 'postgres':
       return postgresSource(spec);
     case 'merged':
-      return mergedSource(spec.specs.map(sourceOfSpec));
+      return mergedSource(spec.specs.map((each) => sourceOfSpec(each, ask)));
     default: {
       const kind = JSON.stringify((spec as { readonly kind: unknown }).kind);
       throw invalid(
@@ -64,6 +80,13 @@ export function sourceOfSpec({ lecturerIds, ...spec }: SourceSpec): Source {
       );
     }
   }
+}
+
+function askOf(spec: HttpSpec, ask: AskSecretHeadersOf | undefined): AskSecretHeaders | undefined {
+  const { credentials } = spec as NumberedCredentials;
+  return credentials === undefined || ask === undefined
+    ? undefined
+    : (...asked) => ask(credentials, ...asked);
 }
 
 function invalid(problem: string, cause?: unknown): LecternError {
@@ -103,17 +126,21 @@ export type PostgresOptions = Pick<
 >;
 
 export interface SourceArgumentOptions
-  extends Omit<Partial<HttpSpec>, 'kind' | 'url'>,
+  extends Omit<Partial<HttpSpec>, 'kind' | 'url' | 'headers' | 'clientCredentials'>,
     Pick<SourceSpec, 'lecturerIds'> {
   /** For sources that are databases. */
   readonly postgres?: PostgresOptions | undefined;
+  /** Values by name, or by origin and name: `https://host Authorization`. A value may be `Bearer file:PATH`. Default none. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Tokens for the addresses, or for those of one origin. Default none. */
+  readonly clientCredentials?: (ClientCredentials & { readonly origin?: string | undefined }) | undefined;
   /** Replaces `env:NAME` in header values. Default: values stay unchanged. */
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
 /**
- * Reads sources as a command line names them: `http://…`, `https://…`, `postgres://…`, the path of a file or folder, a glob, a `file:` URL, or
- * `-`. Several become one merged source. Header fields may be secrets, so they go to one origin only.
+ * Reads sources as a command line names them: `http://…`, `https://…`, `postgres://…`, the path of a file or
+ * folder, a glob, a `file:` URL, or `-`. Several become one merged source. Header fields may be secrets, so each goes to one origin only.
  *
  * @throws LecternError `option-invalid`
  */
@@ -121,19 +148,21 @@ export function parseSourceArgument(
   text: string | readonly string[],
   options: SourceArgumentOptions = {},
 ): SourceSpec {
-  const { environment, lecturerIds, postgres = {}, headers: given = {}, ...http } = options;
-  const headers = environment === undefined ? given : resolveHeaders(given, environment);
-  const specs = [text].flat().map((each) => parseOne(each, { ...http, headers }, postgres));
+  const { environment, lecturerIds, postgres = {}, headers = {}, clientCredentials, ...http } = options;
+  const bare = [text].flat().map((each) => parseOne(each, http, postgres));
+  const originOf = ({ url }: HttpSpec): string => parseAddress(url).origin;
+  const origins = [...new Set(bare.flatMap((each) => (each.kind === 'http' ? [originOf(each)] : [])))];
+  const fieldsOf = headersByOrigin(headers, origins, environment);
+  const tokensOf = tokensByOrigin(clientCredentials, origins);
+  const specs = bare.map((each): SourceSpec => {
+    if (each.kind !== 'http') return each;
+    const fields = fieldsOf(originOf(each));
+    const tokens = tokensOf(originOf(each));
+    return { ...each, ...(fields && { headers: fields }), ...(tokens && { clientCredentials: tokens }) };
+  });
   const [first, ...others] = specs;
   if (!specs.some(({ kind }) => kind === 'postgres')) checkNoDatabase(postgres);
   if (first === undefined) throw invalid('no source is given; expected at least one');
-  const origins = new Set(
-    specs.flatMap((each) => (each.kind === 'http' ? [parseAddress(each.url).origin] : [])),
-  );
-  if (origins.size > 1 && Object.keys(headers).length > 0) {
-    const several = `sources on several origins: ${[...origins].join(', ')}`;
-    throw invalid(`header fields are given, and ${several}; expected one origin`);
-  }
   if (others.length > 0 && postgres.follow === true)
     throw invalid(
       'a table can be followed only where it is the only source; give --listen or --refresh-seconds',
@@ -149,6 +178,25 @@ function checkNoDatabase(postgres: PostgresOptions): void {
   const given = Object.entries(postgres).find(([, value]) => value !== undefined && value !== false);
   if (given === undefined) return;
   throw invalid(`${given[0]} is given, and no source is a PostgreSQL address; expected postgres://…`);
+}
+
+/** Tokens are for the only origin, or for the one that is named. */
+function tokensByOrigin(
+  given: SourceArgumentOptions['clientCredentials'],
+  origins: readonly string[],
+): (origin: string) => ClientCredentials | undefined {
+  if (given === undefined) return () => undefined;
+  const { origin: named, ...tokens } = given;
+  const target = named === undefined ? undefined : parseAddress(named, 'the origin of tokens').origin;
+  if (target !== undefined && !origins.includes(target)) {
+    throw invalid(`tokens are for ${target}, and no source is there; expected one of ${origins.join(', ')}`);
+  }
+  if (target === undefined && origins.length > 1) {
+    throw invalid(
+      `tokens are for one origin, and sources are on several: ${origins.join(', ')}; name one of them`,
+    );
+  }
+  return (origin) => (target === undefined || origin === target ? tokens : undefined);
 }
 
 function parseOne(

@@ -104,12 +104,14 @@ export async function loadImage(
 /** Loads a source into an image and compares it with the served one. Throws LecternErrors, RefusedLoad. */
 export async function runLoadTask(
   task: LoadTask,
-  listeners: TaskListeners,
+  { askSecretHeaders, ...listeners }: TaskListeners,
   chunks: AsyncIterable<Uint8Array>,
 ): Promise<LoadDone> {
   const { served, previousVersion, bounds } = task;
   const source =
-    task.source.kind === 'stream' ? streamSource(task.source, chunks) : sourceOfSpec(task.source);
+    task.source.kind === 'stream'
+      ? streamSource(task.source, chunks)
+      : sourceOfSpec(task.source, askSecretHeaders);
   const loaded = await loadImage(source, task.rules, {
     ...listeners,
     previous: previousVersion,

@@ -14,7 +14,8 @@ export async function readRecordChunks(
   const reader = new NdjsonReader(name, {
     record: (value, { record }) => mapped.record(value, { record }),
     reject: (rejection) => mapped.reject({ ...rejection, position: { record: rejection.position.record } }),
-    ...(mapped.undecoded === undefined ? {} : { undecoded: mapped.undecoded }),
+    undecoded: mapped.undecoded,
+    columns: mapped.columns,
   });
   let bytesRead = 0;
   for await (const chunk of chunks) {

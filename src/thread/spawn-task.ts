@@ -1,11 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { getHeapStatistics } from 'node:v8';
 import type { ResourceLimits, Worker } from 'node:worker_threads';
-import { LecternError } from '../errors.js';
 import { LECTURER_IDS_HEAP_BYTES, THREAD_END_MS_MAX } from '../limits.js';
 import { OUT_OF_MEMORY } from '../snapshot/intake-bounds.js';
 import { prepareThread } from './start-thread.js';
-import type { DoneOf, Feed, FromTask, LoadTask, StreamChunk, Task, TaskListeners } from './task-messages.js';
+import { errorOf, failureOf } from './task-failure.js';
+import type {
+  DoneOf,
+  Feed,
+  FromTask,
+  LoadTask,
+  SecretsAnswer,
+  StreamChunk,
+  Task,
+  TaskListeners,
+} from './task-messages.js';
 
 export interface SpawnOptions extends TaskListeners {
   /** For a task whose source is a stream: its chunks, each in its own buffer, which is transferred. */
@@ -82,9 +91,9 @@ export function resultOf(worker: Worker, options: SpawnOptions, stop?: AbortSign
       else if (message.kind === 'version') onVersion?.(message.version);
       else if (message.kind === 'parts') onParts?.(message.report);
       else if (message.kind === 'more') void feedOne(worker, feed as Feed);
-      else if (message.kind !== 'failed') resolve(message);
-      else if (message.code === null) throw new Error(message.message);
-      else throw new LecternError(message.code, message.message, { retryAfterMs: message.retryAfterMs });
+      else if (message.kind === 'want-secrets') void answerSecrets(worker, message, options);
+      else if (message.kind === 'failed') throw errorOf(message);
+      else resolve(message);
     };
     const onMessage = (message: FromTask): void => {
       try {
@@ -110,6 +119,20 @@ async function feedOne(worker: Worker, feed: Feed): Promise<void> {
     worker.postMessage(next, next.done ? [] : [next.value.buffer as ArrayBuffer]);
   } catch (error) {
     worker.postMessage({ problem: error instanceof Error ? error.message : String(error) });
+  }
+}
+
+async function answerSecrets(
+  worker: Worker,
+  { number, credentials, refused }: Extract<FromTask, { readonly kind: 'want-secrets' }>,
+  { askSecretHeaders }: SpawnOptions,
+): Promise<void> {
+  const post = (answer: SecretsAnswer): void => worker.postMessage(answer);
+  try {
+    if (askSecretHeaders === undefined) throw new Error('nothing is known of these credentials');
+    post({ number, secrets: await askSecretHeaders(credentials, refused) });
+  } catch (error) {
+    post({ number, failure: failureOf(error) });
   }
 }
 

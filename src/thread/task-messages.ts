@@ -6,7 +6,8 @@ import type { SnapshotImage } from '../snapshot/image.js';
 import type { Beside, ImageSource } from '../snapshot/image-file.js';
 import type { IntakeBounds, Refusal } from '../snapshot/intake-bounds.js';
 import type { LoadOptions, LoadProgress, PartReport, PartsReport } from '../source/source.js';
-import type { SourceSpec } from '../source/spec.js';
+import type { AskSecretHeadersOf, SourceSpec } from '../source/spec.js';
+import type { SecretHeaders } from '../upstream/call.js';
 
 /**
  * Tasks of worker threads, and their answers. A thread runs one task and ends, which frees its memory. A thread for patches runs
@@ -65,7 +66,10 @@ export type Task =
       readonly keep: number;
     };
 
-export type TaskListeners = Pick<LoadOptions, 'signal' | 'onProgress' | 'onVersion' | 'onParts'>;
+export interface TaskListeners extends Pick<LoadOptions, 'signal' | 'onProgress' | 'onVersion' | 'onParts'> {
+  /** For sources with numbers in place of credentials, which may change while they are loaded. */
+  readonly askSecretHeaders?: AskSecretHeadersOf | undefined;
+}
 
 export interface Loaded {
   readonly kind: 'loaded';
@@ -112,7 +116,20 @@ export type FromTask =
   | { readonly kind: 'version'; readonly version: string | null }
   | { readonly kind: 'parts'; readonly report: PartsReport }
   /** Requests the next chunk of a stream. */
-  | { readonly kind: 'more' };
+  | { readonly kind: 'more' }
+  /** A request is about to be sent. The answer has the same number. */
+  | ({ readonly kind: 'want-secrets'; readonly number: number } & AskedSecrets);
+
+export interface AskedSecrets {
+  readonly credentials: number;
+  readonly refused: number | null;
+}
+
+/** The answer to `want-secrets`. */
+export type SecretsAnswer = { readonly number: number } & (
+  | { readonly secrets: SecretHeaders }
+  | { readonly failure: Omit<Failed, 'kind'> }
+);
 
 export type Handlers<Message extends { readonly kind: string }> = {
   readonly [Kind in Message['kind']]: (message: Extract<Message, { readonly kind: Kind }>) => void;

@@ -1,9 +1,11 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
 import { Weight } from '../snapshot/weight.js';
+import type { AskSecretHeadersOf } from '../source/spec.js';
 import { letOthersGoFirst } from './priority.js';
 import { runTaskHere } from './task.js';
-import type { FromTask, StreamChunk, Task, TaskListeners } from './task-messages.js';
+import { errorOf, failureOf } from './task-failure.js';
+import type { FromTask, SecretsAnswer, StreamChunk, Task, TaskListeners } from './task-messages.js';
 
 /** The entry of a worker thread: does its one task, posts the result and ends. Without one it does those that are posted to it. */
 const port = parentPort as MessagePort;
@@ -24,7 +26,29 @@ async function* chunks(): AsyncGenerator<Uint8Array> {
   }
 }
 
+let asked = 0;
+const waiting = new Map<number, (answer: SecretsAnswer) => void>();
+
+/** The main thread has them: it renews them, and they are the same for all loads. */
+const askSecretHeaders: AskSecretHeadersOf = async (credentials, refused) => {
+  // A task with addresses has no stream, so every message is an answer.
+  if (asked === 0) {
+    port.on('message', (answer: SecretsAnswer) => {
+      waiting.get(answer.number)?.(answer);
+      waiting.delete(answer.number);
+    });
+  }
+  const number = ++asked;
+  const answer = await new Promise<SecretsAnswer>((resolve) => {
+    waiting.set(number, resolve);
+    tell({ kind: 'want-secrets', number, credentials, refused });
+  });
+  if ('secrets' in answer) return answer.secrets;
+  throw errorOf(answer.failure);
+};
+
 const listeners = {
+  askSecretHeaders,
   onProgress: (progress) => tell({ kind: 'progress', progress }),
   onVersion: (version) => tell({ kind: 'version', version }),
   onParts: (report) => tell({ kind: 'parts', report }),
@@ -32,18 +56,11 @@ const listeners = {
 
 /** Returns the bytes of the image that it made. */
 async function perform(task: Task): Promise<number> {
-  const result = await runTaskHere(task, listeners, chunks()).catch(failureOf);
+  const result = await runTaskHere(task, listeners, chunks()).catch(
+    (error: unknown): FromTask => ({ kind: 'failed', ...failureOf(error) }),
+  );
   tell(result);
   return result.kind === 'loaded' ? result.image.summary.bytes : 0;
-}
-
-function failureOf(error: unknown): FromTask {
-  if (error instanceof LecternError) {
-    const { code, message, retryAfterMs } = error;
-    return { kind: 'failed', code, message, retryAfterMs };
-  }
-  const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  return { kind: 'failed', code: null, message, retryAfterMs: null };
 }
 
 /** Ends with its thread. */

@@ -3,23 +3,21 @@ import { authenticatorOfPlan } from '../auth/authenticator.js';
 import { canonicalIdentities, type IdentityValues } from '../auth/identity.js';
 import { RemoteKeys } from '../auth/remote-keys.js';
 import { LecternError } from '../errors.js';
+import type { KeptFiles } from '../files/kept-files.js';
 import { createHandler, type RequestHandler } from '../http/handler.js';
-import type {
-  EmbeddedAuthOptions,
-  EmbeddedHandlerOptions,
-  FeedServingOptions,
-} from '../options/option-types.js';
+import type { EmbeddedHandlerOptions } from '../options/option-types.js';
 import { resolveOptions } from '../options/resolve.js';
 import type { ViewSource } from '../view/view-source.js';
-import { givenAccess } from './live-access.js';
+import { liveAccess, logFiles } from './live-access.js';
 import { planAuth, planFeeds, type Reading } from './plan-auth.js';
 
-/** A handler for an existing server. `close` stops fetching its keys. */
+/** A handler for an existing server. It reads its files at once. `close` stops fetching its keys and watching its files. */
 export function createEmbeddedHandler<Request extends IncomingMessage>(
   views: ViewSource,
   options: EmbeddedHandlerOptions<Request>,
   { unknownParameters, identifiers, timeZone }: Reading,
   cacheBytesMax: number,
+  files: KeptFiles,
 ): { readonly handler: RequestHandler<Request>; close(): void } {
   const {
     auth,
@@ -30,12 +28,16 @@ export function createEmbeddedHandler<Request extends IncomingMessage>(
     compression,
     log,
   } = resolveOptions('handler', options);
-  refuseFiles({ ...auth, ...feed });
-  const access = givenAccess({ auth: auth ?? {}, feed, identifiers });
   const feeds = feed === undefined ? null : planFeeds('handler', feed, publicUrl);
   const plan = auth === undefined ? null : planAuth('handler', auth, identifiers, true);
+  const { access, files: accessFiles } = liveAccess({ auth: auth ?? {}, feed, identifiers }, log);
+  const kept = files.keep(accessFiles, logFiles(log));
+  kept.openNow();
   const keys = plan === null || plan.remoteKeys === null ? null : new RemoteKeys(plan.remoteKeys, { log });
-  const close = (): void => keys?.close();
+  const close = (): void => {
+    kept.close();
+    keys?.close();
+  };
   try {
     const handler = createHandler(views, {
       unknownParameters,
@@ -54,15 +56,6 @@ export function createEmbeddedHandler<Request extends IncomingMessage>(
     close();
     throw error;
   }
-}
-
-/** A handler is made synchronously, so it cannot read files. */
-function refuseFiles(options: EmbeddedAuthOptions & FeedServingOptions): void {
-  const files = ['enrolmentsFile', 'secretFile', 'secretPreviousFile', 'revocationsFile'] as const;
-  const file = files.find((name) => options[name] !== undefined);
-  if (file === undefined) return;
-  const value = file.replace(/File$/, '');
-  throw new LecternError('option-invalid', `handler() reads no file: give ${value} in place of ${file}`);
 }
 
 /** Undefined counts as null. Promises are refused, because they would look like users without events. */

@@ -1,24 +1,18 @@
-/** Secrets, revocations and enrolments, from options and from watched files. */
-import { statSync } from 'node:fs';
-import { type Access, PresentAccess } from '../auth/access.js';
-import type { FeedSecrets } from '../auth/feed-address.js';
-import { parseRevocations, readRevocations } from '../auth/feed-revocations.js';
-import { enrolmentsOf, readEnrolments } from '../auth/identity.js';
-import { readSecret, secretBytes } from '../auth/key-set.js';
+/** Who may see what: given by options, or by files that are read again when they change. */
+import { type Access, PresentAccess, type SecretPair } from '../auth/access.js';
+import { parseRevocations } from '../auth/feed-revocations.js';
+import { enrolmentsOf, parseEnrolments } from '../auth/identity.js';
+import { KEYS_LEFT_OUT_TOLD_MAX, parsePublicKeys, parseSecret, secretBytes } from '../auth/key-set.js';
+import { isAddress } from '../auth/remote-keys.js';
 import { LecternError } from '../errors.js';
+import { FILE_KINDS, type FileReport, type KeptFile, type Take } from '../files/kept-files.js';
+import { type KeptText, keptTexts } from '../files/kept-texts.js';
 import type { Logger } from '../http/logger.js';
-import { ACCESS_FILE_POLL_MS, ACCESS_FILE_SETTLE_MS, KEY_FILE_BYTES_MAX } from '../limits.js';
+import { ENROLMENT_FILE_BYTES_MAX, FEED_REVOCATIONS_BYTES_MAX, KEY_FILE_BYTES_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
+import { describeJsonFault } from '../model/json-fault.js';
 import type { EmbeddedAuthOptions, FeedServingOptions } from '../options/option-types.js';
 import { resolveOptions } from '../options/resolve.js';
-import { watchSource } from '../source/file-watch.js';
-
-/** A file, for messages, and what it changes. */
-interface AccessFile {
-  readonly path: string;
-  readonly what: string;
-  read(): Promise<Partial<Access>>;
-}
 
 export interface AccessOptions {
   readonly auth: EmbeddedAuthOptions;
@@ -26,117 +20,159 @@ export interface AccessOptions {
   readonly identifiers: IdentifierMode;
 }
 
-/** The values of the options, without files. Throws LecternError `option-invalid`. */
-export function givenAccess({ auth, feed, identifiers }: AccessOptions): PresentAccess {
-  const { enrolments } = auth;
-  const given: { -readonly [Name in keyof Access]?: Access[Name] } = {};
-  if (enrolments !== undefined) {
-    given.enrolments = enrolmentsOf(enrolments, identifiers, 'auth.enrolments');
-  }
-  if (feed !== undefined) {
-    const { secret, secretPrevious, revocations } = resolveOptions('feed', feed);
-    if (secret !== undefined) given.feedSecrets = secretsOf(secret, secretPrevious);
-    if (revocations !== undefined) {
-      given.feedRevocations = parseRevocations(revocations, 'feed.revocations');
-    }
-  }
-  return new PresentAccess(given);
-}
-
-/** Reads the files and watches them until `close`. At first a bad file throws a LecternError; later it is logged and refused. */
-export async function openAccess(
-  options: AccessOptions,
+/** What the options give, and the files that bring the rest. Throws LecternError `option-invalid`, `key-invalid`. */
+export function liveAccess(
+  { auth, feed, identifiers }: AccessOptions,
   log: Logger | undefined,
-): Promise<{ readonly access: PresentAccess; close(): void }> {
-  const access = givenAccess(options);
-  const files = accessFiles(options);
-  const watches = files.filter(({ path }) => isRegular(path)).map((file) => watchFile(file, access, log));
-  const close = (): void => {
-    for (const watch of watches) watch.close();
-  };
-  try {
-    // Each once: a pipe can be read once only.
-    for (const read of new Set(files.map((file) => file.read))) access.change(await read());
-  } catch (error) {
-    close();
-    throw error;
-  }
-  return { access, close };
+): { readonly access: PresentAccess; readonly files: readonly KeptFile[] } {
+  const access = new PresentAccess();
+  const change = (more: Partial<Access>): void => access.change(more);
+  const files = [
+    ...ofTokens(auth, access, log),
+    ...ofEnrolments(auth, identifiers, change),
+    ...(feed === undefined ? [] : ofFeeds(feed, change)),
+  ];
+  return { access, files };
 }
 
-function watchFile(file: AccessFile, access: PresentAccess, log: Logger | undefined): { close(): void } {
-  const { path, what } = file;
-  let isClosed = false;
-  const take = async (): Promise<void> => {
-    try {
-      const change = await file.read();
-      if (isClosed) return;
-      access.change(change);
-      log?.info({ file: path }, `${what} read anew`);
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      if (!isClosed) log?.warn({ file: path, reason }, `${what} not read: the old ones stay`);
-    }
+/** Logs how each later reading went. */
+export function logFiles(log: Logger | undefined): (report: FileReport) => void {
+  return ({ kind, paths, error }) => {
+    const file = paths.join(', ');
+    if (error === null) log?.info({ file }, `${FILE_KINDS[kind]} read anew`);
+    else log?.warn({ file, reason: error.message }, `${FILE_KINDS[kind]} not read: the old ones stay`);
   };
-  // One after the other, so that the last content wins.
-  let last = Promise.resolve();
-  const watch = watchSource(
-    { kind: 'file', path },
-    () => {
-      last = last.then(take);
-    },
-    { pollMs: ACCESS_FILE_POLL_MS, settleMs: ACCESS_FILE_SETTLE_MS },
+}
+
+function ofTokens(auth: EmbeddedAuthOptions, access: PresentAccess, log: Logger | undefined): KeptFile[] {
+  const { hs256Secret, hs256SecretFile, hs256SecretPrevious, hs256SecretPreviousFile, jwks } = auth;
+  const given = {
+    secret: hs256Secret,
+    secretFile: hs256SecretFile,
+    secretPrevious: hs256SecretPrevious,
+    secretPreviousFile: hs256SecretPreviousFile,
+  };
+  const files = ofSecrets('HS256', given, (secrets) =>
+    access.change({ tokenKeys: { ...access.access.tokenKeys, secrets } }),
   );
-  return {
-    close() {
-      isClosed = true;
-      void watch.close();
-    },
+  const take = (text: string, name: string): Take => {
+    const { jwks: keys, leftOut } = parsePublicKeys(text, name);
+    return () => {
+      access.change({ tokenKeys: { ...access.access.tokenKeys, jwks: keys } });
+      const reasons = leftOut.slice(0, KEYS_LEFT_OUT_TOLD_MAX);
+      if (leftOut.length > 0)
+        log?.warn({ keySet: name, leftOut: leftOut.length, reasons }, 'keys of the key set left out');
+    };
   };
+  // Only plain JSON crosses threads.
+  if (typeof jwks === 'object') take(JSON.stringify(jwks), 'auth.jwks')();
+  if (typeof jwks !== 'string' || isAddress(jwks)) return files;
+  const file = {
+    path: jwks,
+    name: `key set ${jwks}`,
+    bytesMax: KEY_FILE_BYTES_MAX,
+    code: 'key-invalid',
+  } as const;
+  return [...files, keptTexts('token-keys', [file], ([text = '']) => take(text, file.name))];
 }
 
-function accessFiles({ auth, feed, identifiers }: AccessOptions): readonly AccessFile[] {
-  const files: AccessFile[] = [];
-  const { enrolmentsFile } = auth;
-  if (enrolmentsFile !== undefined) {
-    const read = async () => ({ enrolments: await readEnrolments(enrolmentsFile, identifiers) });
-    files.push({ path: enrolmentsFile, what: 'enrolments', read });
+function ofEnrolments(
+  { enrolments, enrolmentsFile }: EmbeddedAuthOptions,
+  identifiers: IdentifierMode,
+  change: (more: Partial<Access>) => void,
+): KeptFile[] {
+  if (enrolments !== undefined) {
+    change({ enrolments: enrolmentsOf(enrolments, identifiers, 'auth.enrolments') });
   }
-  if (feed === undefined) return files;
-  const { secret, secretFile, secretPrevious, secretPreviousFile, revocationsFile } = feed;
-  const secretOf = async (path: string | undefined, given: string | Uint8Array | undefined) =>
-    path === undefined ? given : readSecret(path, KEY_FILE_BYTES_MAX, 'feed');
-  // Both are read together, because a rotation moves a secret from one file to the other.
-  const read = async () => {
-    const signing = await secretOf(secretFile, secret);
-    if (signing === undefined) throw new LecternError('key-missing', 'feeds need a secret');
-    return { feedSecrets: secretsOf(signing, await secretOf(secretPreviousFile, secretPrevious)) };
-  };
-  for (const path of [secretFile, secretPreviousFile]) {
-    if (path !== undefined) files.push({ path, what: 'feed secrets', read });
-  }
-  if (revocationsFile !== undefined) {
-    const read = async () => ({ feedRevocations: await readRevocations(revocationsFile) });
-    files.push({ path: revocationsFile, what: 'feed revocations', read });
-  }
-  return files;
+  if (enrolmentsFile === undefined) return [];
+  const file = jsonFile(enrolmentsFile, 'enrolment map', ENROLMENT_FILE_BYTES_MAX);
+  return [
+    keptTexts('enrolments', [file], ([text = '']) => {
+      const read = parseEnrolments(jsonOf(text, file.name), identifiers, file.name, 'source-malformed');
+      return () => change({ enrolments: read });
+    }),
+  ];
 }
 
-function secretsOf(signing: string | Uint8Array, previous: string | Uint8Array | undefined): FeedSecrets {
-  return {
-    signing: bytesOf(signing, 'feed.secret'),
-    previous: previous === undefined ? null : bytesOf(previous, 'feed.secretPrevious'),
-  };
+function ofFeeds(feed: FeedServingOptions, change: (more: Partial<Access>) => void): KeptFile[] {
+  const { revocations, revocationsFile } = resolveOptions('feed', feed);
+  const files = ofSecrets('feed', feed, (feedSecrets) => change({ feedSecrets }));
+  if (revocations !== undefined) {
+    change({ feedRevocations: parseRevocations(revocations, 'feed.revocations') });
+  }
+  if (revocationsFile === undefined) return files;
+  const file = jsonFile(revocationsFile, 'the feed revocations', FEED_REVOCATIONS_BYTES_MAX);
+  const kept = keptTexts('feed-revocations', [file], ([text = '']) => {
+    const feedRevocations = parseRevocations(jsonOf(text, file.name), file.name, 'source-malformed');
+    return () => change({ feedRevocations });
+  });
+  return [...files, kept];
 }
 
-function bytesOf(secret: string | Uint8Array, name: string): Uint8Array {
-  const bytes = secretBytes(secret, 'feed');
+type SecretOptions = Pick<
+  FeedServingOptions,
+  'secret' | 'secretFile' | 'secretPrevious' | 'secretPreviousFile'
+>;
+
+/** Both secrets together: a rotation moves one from a file to the other. */
+function ofSecrets(
+  use: 'HS256' | 'feed',
+  { secret, secretFile, secretPrevious, secretPreviousFile }: SecretOptions,
+  take: (pair: SecretPair) => void,
+): KeptFile[] {
+  const names =
+    use === 'feed'
+      ? ['feed.secret', 'feed.secretPrevious']
+      : ['auth.hs256Secret', 'auth.hs256SecretPrevious'];
+  const given = [
+    givenSecret(secret, names[0] as string, use),
+    givenSecret(secretPrevious, names[1] as string, use),
+  ];
+  const files: KeptText[] = [];
+  const placeOf = (path: string | undefined): number => {
+    if (path === undefined) return -1;
+    const name = `the ${use} secret file ${path}`;
+    return files.push({ path, name, bytesMax: KEY_FILE_BYTES_MAX, code: 'key-invalid' }) - 1;
+  };
+  const places = [placeOf(secretFile), placeOf(secretPreviousFile)];
+  const check = (texts: readonly string[]): Take => {
+    const [signing = null, previous = null] = places.map((place, n) => {
+      const file = files[place];
+      return file === undefined ? given[n] : own(parseSecret(texts[place] as string, file.name, use));
+    });
+    // Checked by the rules of options before: no previous secret without a present one.
+    return () => (signing === null ? undefined : take({ signing, previous }));
+  };
+  if (files.length > 0) return [keptTexts(use === 'feed' ? 'feed-secrets' : 'token-secrets', files, check)];
+  check([])();
+  return [];
+}
+
+function givenSecret(
+  secret: string | Uint8Array | undefined,
+  name: string,
+  use: 'HS256' | 'feed',
+): Uint8Array | null {
+  if (secret === undefined) return null;
+  const bytes = secretBytes(secret, use);
   if (typeof bytes === 'string') throw new LecternError('key-invalid', `${name} is invalid: ${bytes}`);
-  // A copy with its own memory: a part of a pool would send the whole pool to a thread.
+  return own(bytes);
+}
+
+/** A copy with memory of its own: a thread that is sent a part of a pool would get all of it. */
+function own(bytes: Uint8Array): Uint8Array {
   return Uint8Array.from(bytes);
 }
 
-/** A pipe can be read once only. */
-function isRegular(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+function jsonFile(path: string, what: string, bytesMax: number): KeptText {
+  return { path, name: `${what} ${path}`, bytesMax, code: 'source-unreadable' };
+}
+
+function jsonOf(text: string, name: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The parser's message quotes the text around the fault.
+    throw new LecternError('source-malformed', `${name} is not JSON: ${describeJsonFault(text)}`);
+  }
 }

@@ -4,6 +4,7 @@ import { AdminToken } from '../admin/admin-token.js';
 import type { Admin, AdminOptions, AdminTimetable } from '../admin/open-admin.js';
 import type { TestTokenRequest } from '../auth/development-issuer.js';
 import { LecternError } from '../errors.js';
+import type { KeptFile, KeptFiles } from '../files/kept-files.js';
 import { findSwaggerUi } from '../http/development/docs-page.js';
 import type { ListenAddress } from '../http/server/listen-address.js';
 import type { AdminListenerOptions, Resolved, ServeOptions } from '../options/option-types.js';
@@ -15,7 +16,7 @@ import { threadsOf } from '../serving/worker-count.js';
 import { VERSION } from '../version.js';
 import type { Follower, Present, PublishedImage } from '../view/present.js';
 import type { SourceState } from '../view/view-source.js';
-import { openAccess } from './live-access.js';
+import { liveAccess, logFiles } from './live-access.js';
 import { planAuth, planFeeds, type Reading } from './plan-auth.js';
 
 /** How a server is closed. */
@@ -48,6 +49,7 @@ export interface ServedTimetable {
   readonly staleMsMax: number;
   readonly cacheBytesMax: number;
   readonly reading: Reading;
+  readonly files: KeptFiles;
   /** Called when a serving thread is lost. */
   readonly onLost: (error: Error) => void;
 }
@@ -81,14 +83,16 @@ export class OpenServers implements Follower {
 
   /** See {@link Timetable.serve}. */
   async open(options: ServeOptions): Promise<TimetableServer> {
-    const { present, timetable, staleMsMax, cacheBytesMax, reading, onLost } = this.#timetable;
+    const { present, timetable, staleMsMax, cacheBytesMax, reading, files, onLost } = this.#timetable;
     const settings = resolveOptions('serve', options);
     const { host, port, connectionsMax, overloadMs, log } = settings;
     const plan = planHandler(settings, reading);
     const adminPlan = settings.admin === undefined ? null : planAdmin(settings.admin);
     const issuer = issuerOfPlan(plan);
     const { auth = {}, feed } = settings;
-    const live = await openAccess({ auth, feed, identifiers: reading.identifiers }, log);
+    const live = liveAccess({ auth, feed, identifiers: reading.identifiers }, log);
+    const kept = files.keep([...live.files, ...(adminPlan?.files ?? [])], logFiles(log));
+    await kept.open();
     let losses = 0;
     const serving = await openServing({
       access: live.access,
@@ -110,7 +114,7 @@ export class OpenServers implements Follower {
         onLost(error);
       },
     }).catch((error: unknown) => {
-      live.close();
+      kept.close();
       throw error;
     });
     const { address, workers, follower } = serving;
@@ -121,7 +125,7 @@ export class OpenServers implements Follower {
       if (follower !== null) this.#followers.delete(follower);
       try {
         await serving.close(closing);
-        live.close();
+        kept.close();
         // Its own caller gets its failure.
         await until?.catch(() => {});
       } finally {
@@ -140,8 +144,9 @@ export class OpenServers implements Follower {
         // Imported here, as its modules load slowly.
         const { openAdmin } = await import('../admin/open-admin.js');
         admin = await openAdmin({
-          ...adminPlan,
+          ...adminPlan.listener,
           timetable,
+          files,
           activity: this.#activity,
           losses: () => losses,
           isClosing: () => isClosing,
@@ -205,15 +210,14 @@ function planHandler(
   };
 }
 
-function planAdmin(
-  options: AdminListenerOptions,
-): Pick<AdminOptions, 'port' | 'host' | 'allowedHosts' | 'token'> {
-  const { port, host, allowedHosts = [], token } = resolveOptions('admin', options);
+function planAdmin(options: AdminListenerOptions): {
+  readonly listener: Pick<AdminOptions, 'port' | 'host' | 'allowedHosts' | 'token'>;
+  readonly files: readonly KeptFile[];
+} {
+  const { port, host, allowedHosts = [], token: given, tokenFile } = resolveOptions('admin', options);
   if (port === undefined) throw new LecternError('option-invalid', 'serve({ admin }) needs a port');
-  return {
-    port,
-    host,
-    allowedHosts,
-    token: token === undefined ? null : new AdminToken(token, 'admin.token'),
-  };
+  const token = given === undefined && tokenFile === undefined ? null : new AdminToken();
+  if (given !== undefined) token?.check(given, 'admin.token')();
+  const files = token === null || tokenFile === undefined ? [] : [token.keptIn(tokenFile)];
+  return { listener: { port, host, allowedHosts, token }, files };
 }

@@ -1,6 +1,6 @@
 /** Turns `auth` options into plain data. Each serving thread makes an authenticator from it. */
 import type { AuthPlan } from '../auth/authenticator.js';
-import { planRemoteKeys } from '../auth/remote-keys.js';
+import { isAddress, planRemoteKeys } from '../auth/remote-keys.js';
 import { LecternError } from '../errors.js';
 import type { FeedOptions } from '../http/feeds.js';
 import type { IdentifierMode } from '../model/event.js';
@@ -21,15 +21,15 @@ export function planAuth(
   needsKey: boolean,
 ): AuthPlan {
   const auth = resolveOptions('auth', options);
-  const { hs256Secret, jwks, issuer, audience, tokenType, claims } = auth;
-  if (needsKey && hs256Secret === undefined && jwks === undefined) {
-    throw new LecternError('key-missing', `${method}({ auth }) needs a key: hs256Secret or jwks`);
+  const { hs256Secret, hs256SecretFile, jwks, issuer, audience, tokenType, claims } = auth;
+  if (needsKey && hs256Secret === undefined && hs256SecretFile === undefined && jwks === undefined) {
+    throw new LecternError(
+      'key-missing',
+      `${method}({ auth }) needs a key: hs256Secret, hs256SecretFile or jwks`,
+    );
   }
   return {
-    hs256Secret,
-    // Only plain JSON crosses threads.
-    jwks: typeof jwks === 'object' ? (JSON.parse(JSON.stringify(jwks)) as object) : undefined,
-    remoteKeys: typeof jwks === 'string' ? planRemoteKeys(jwks, auth) : null,
+    remoteKeys: typeof jwks === 'string' && isAddress(jwks) ? planRemoteKeys(jwks, auth) : null,
     issuer,
     audience,
     tokenType,

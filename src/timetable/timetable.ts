@@ -1,6 +1,7 @@
 /** Room timetable/. The library: it opens, reads and serves a timetable, and knows nothing of the command line. */
 import type { IncomingMessage } from 'node:http';
 import type { LecternError } from '../errors.js';
+import { KeptFiles } from '../files/kept-files.js';
 import type { RequestHandler } from '../http/handler.js';
 import { ANSWER_CACHE_SHARE } from '../limits.js';
 import type { DirectoryEntry, TimetableEvent } from '../model/event.js';
@@ -20,6 +21,7 @@ import { checkText, invalidParameters, readQueryObject } from '../query/object-f
 import { Keeper, type LoadOutcome, type Publication } from '../refresh/keeper.js';
 import { Listeners } from '../refresh/listeners.js';
 import { anySourceOf, Loader } from '../refresh/loader.js';
+import type { RefreshOptions } from '../refresh/refresher.js';
 import { NO_DIFFERENCES } from '../snapshot/differences.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import type { Answer } from '../view/answer.js';
@@ -51,12 +53,6 @@ import {
   unreadable,
 } from './queries.js';
 import { checkEventName, type TimetableEvents, type TimetableListener } from './timetable-events.js';
-
-/** Options of `refresh`. */
-export interface RefreshOptions {
-  /** Publish without the checks of the gate. Default false. */
-  readonly force?: boolean;
-}
 
 /** Loads a source, keeps it fresh, and answers reads from one immutable snapshot. All reads are synchronous. */
 export interface Timetable extends ViewSource, AsyncDisposable {
@@ -93,8 +89,13 @@ export interface Timetable extends ViewSource, AsyncDisposable {
   changes(since: string): ChangeSet | null;
   /** The plan of GET /schedule, a directory or /schedule/free for `query`. Throws like {@link find}. */
   explain(query?: ScheduleQuery | DirectoryQuery | FreeTimeQuery, of?: DirectoryName | 'free'): Explanation;
-  /** Loads now, on another thread, and resolves to the outcome. Until then the process stays alive. */
+  /** Loads now, on another thread, also does what {@link reload} does, and resolves to the outcome. Keeps the process alive. */
   refresh(options?: RefreshOptions): Promise<LoadOutcome>;
+  /**
+   * Reads the files of the configuration now: rooms, secrets, keys, enrolments and the like. Without it, changes are noticed
+   * within a second. What is bad is logged, or becomes an `error`, and what was read before stays.
+   */
+  reload(): Promise<void>;
   /**
    * Adds a listener. Listeners run in order, right after the event. If one throws, or its promise rejects, the others still
    * run, and listeners of `error` get its error. Without such listeners, or if they fail, the error becomes a process warning.
@@ -144,6 +145,7 @@ class KeptTimetable implements Timetable {
   readonly #present: Present;
   readonly #servers: OpenServers;
   readonly #rooms: KeptRooms;
+  readonly #files = new KeptFiles();
   readonly #handlers: { close(): void }[] = [];
   readonly #listeners = new Listeners<TimetableEvents>();
   #closed = false;
@@ -156,11 +158,11 @@ class KeptTimetable implements Timetable {
     // A pinned snapshot never gets stale.
     const canBeStale = pin === undefined && staleSecondsMax !== undefined;
     const staleMsMax = canBeStale ? staleSecondsMax * 1000 : Number.POSITIVE_INFINITY;
-    this.#rooms = new KeptRooms(options, {
-      onChange: () => this.#publishRooms(),
-      onFault: (error) => this.#listeners.tell('error', error),
-    });
+    this.#rooms = new KeptRooms(options, () => this.#publishRooms());
     const loader = new Loader(anySourceOf(options.source), readRulesOf(options), options.buildOn);
+    const kept = this.#files.keep([...this.#rooms.files, ...loader.credentialFiles], ({ error }) => {
+      if (error !== null) this.#listeners.tell('error', error);
+    });
     const name = pin ?? loader.name;
     this.#present = new Present(loadingSource(name), {
       staleMsMax,
@@ -172,6 +174,7 @@ class KeptTimetable implements Timetable {
       staleMsMax,
       cacheBytesMax: this.#cacheBytesMax,
       reading: this.#reading,
+      files: this.#files,
       onLost: (error) => this.#listeners.tell('error', error),
     });
     this.#keeper = new Keeper({
@@ -197,8 +200,9 @@ class KeptTimetable implements Timetable {
         changed: (state) => this.#become({ name, ...state }),
       },
     });
-    this.ready = this.#rooms
-      .readBefore(() => this.#keeper.start())
+    // First the files, so that no answer lacks the rooms.
+    this.ready = kept
+      .openBefore(() => this.#keeper.start())
       .then(async () => {
         const { summary } = this.#present;
         if (summary === null) throw this.#unreadable();
@@ -287,10 +291,14 @@ class KeptTimetable implements Timetable {
   }
 
   async refresh({ force = false }: RefreshOptions = {}): Promise<LoadOutcome> {
-    if (this.#closed) throw this.#unreadable();
-    const [outcome] = await Promise.all([this.#keeper.refresh(force), this.#rooms.refresh()]);
+    const [outcome] = await Promise.all([this.#keeper.refresh(force), this.#files.reload()]);
     await this.#servers.settled();
     return outcome;
+  }
+
+  async reload(): Promise<void> {
+    if (this.#closed) throw this.#unreadable();
+    await this.#files.reload();
   }
 
   on<Name extends keyof TimetableEvents>(name: Name, listener: TimetableListener<Name>): this {
@@ -308,7 +316,7 @@ class KeptTimetable implements Timetable {
     options: EmbeddedHandlerOptions<Request> = {},
   ): RequestHandler<Request> {
     const cacheBytesMax = this.#cacheBytesMax * ANSWER_CACHE_SHARE;
-    const embedded = createEmbeddedHandler(this, options, this.#reading, cacheBytesMax);
+    const embedded = createEmbeddedHandler(this, options, this.#reading, cacheBytesMax, this.#files);
     this.#handlers.push(embedded);
     return embedded.handler;
   }
@@ -320,8 +328,8 @@ class KeptTimetable implements Timetable {
 
   async close(): Promise<void> {
     this.#closed = true;
+    this.#files.close();
     for (const handler of this.#handlers) handler.close();
-    this.#rooms.close();
     const kept = this.#keeper.close();
     const served = this.#servers.close(kept);
     try {
@@ -375,9 +383,7 @@ class KeptTimetable implements Timetable {
   /** The same snapshot with other rooms. */
   #publishRooms(): void {
     const { published } = this.#present;
-    if (published === null || this.#closed) return;
-    const patch = { base: published.image.summary.id, changedIds: [] };
-    this.#show({ ...published, rooms: this.#rooms.table, patch });
+    if (published !== null && !this.#closed) this.#show({ ...published, rooms: this.#rooms.table });
   }
 
   #show(published: PublishedImage): void {

@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto';
 import { LecternError } from '../errors.js';
 
 /** @throws LecternError `option-invalid`; the message shows nothing that could be a secret */
-export function parseAddress(text: string): URL {
+export function parseAddress(text: string, what = 'the address of the source'): URL {
   // The constructor's error holds the whole text, so it is not given as the cause.
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
     const found = url === null ? 'it cannot be parsed' : `its scheme is ${url.protocol.slice(0, -1)}`;
     throw new LecternError(
       'option-invalid',
-      `the address of the source is not valid: ${found}; expected http://… or https://…`,
+      `${what} is not valid: ${found}; expected http://… or https://…`,
     );
   }
   return url;

@@ -10,10 +10,30 @@ import { describeFailure, unreadable } from './failure.js';
 /** By name. The values may be secrets. */
 export type RequestHeaders = Readonly<Record<string, string>>;
 
+/** Header fields that authenticate a request. */
+export interface SecretHeaders {
+  /** Grows when they are renewed. */
+  readonly version: number;
+  readonly headers: RequestHeaders;
+}
+
+/**
+ * Asked before each request.
+ *
+ * @param refused the version that was just answered with 401; null if none was
+ * @param signal ends what takes long
+ */
+export type AskSecretHeaders = (
+  refused: number | null,
+  signal?: AbortSignal,
+) => SecretHeaders | Promise<SecretHeaders>;
+
+const NOTHING_SECRET: SecretHeaders = { version: 0, headers: {} };
+
 export interface UpstreamCallOptions {
   readonly headers: RequestHeaders;
-  /** Sent to the first origin only. */
-  readonly secretHeaders: RequestHeaders;
+  /** Sent to the first origin only. Default none. */
+  readonly secretHeaders?: AskSecretHeaders | undefined;
   /** Certificate authorities in PEM, in place of the usual ones. */
   readonly ca?: string | undefined;
   readonly headersMsMax: number;
@@ -72,7 +92,7 @@ export class UpstreamCall {
   }
 
   /**
-   * GET, with redirects followed.
+   * GET, with redirects followed. After a 401, newer secret headers are tried once.
    *
    * @param trusted whether the secret headers may be sent to the origin of `url`
    * @param headersFor further header fields for an address on the way
@@ -87,12 +107,7 @@ export class UpstreamCall {
     let isTrusted = trusted;
     for (;;) {
       seen.add(at.href);
-      const headers = {
-        ...this.#options.headers,
-        ...(isTrusted ? this.#options.secretHeaders : {}),
-        ...headersFor(at),
-      };
-      const message = await this.#request(at, headers);
+      const message = await this.#requestTrusted(at, isTrusted, headersFor(at));
       const status = message.statusCode ?? 0;
       if (!REDIRECTS.has(status)) return { status, url: at, message, trusted: isTrusted };
       const { location } = message.headers;
@@ -109,6 +124,30 @@ export class UpstreamCall {
       isTrusted &&= target.origin === at.origin;
       at = target;
     }
+  }
+
+  /** POST of a form, without redirects: what it holds is a secret. */
+  async post(url: URL, form: URLSearchParams, headers: RequestHeaders): Promise<Answer> {
+    const type = { 'content-type': 'application/x-www-form-urlencoded' };
+    const message = await this.#request(
+      url,
+      { ...this.#options.headers, ...type, ...headers },
+      form.toString(),
+    );
+    return { status: message.statusCode ?? 0, url, message, trusted: true };
+  }
+
+  async #requestTrusted(url: URL, isTrusted: boolean, more: RequestHeaders): Promise<IncomingMessage> {
+    const { headers, secretHeaders } = this.#options;
+    const ask = isTrusted && secretHeaders !== undefined ? secretHeaders : () => NOTHING_SECRET;
+    const send = (secret: SecretHeaders) => this.#request(url, { ...headers, ...secret.headers, ...more });
+    const secret = await ask(null, this.#abort.signal);
+    const message = await send(secret);
+    if (message.statusCode !== 401) return message;
+    const newer = await ask(secret.version, this.#abort.signal);
+    if (newer.version === secret.version) return message;
+    message.destroy();
+    return send(newer);
   }
 
   /** The body as received. Only waiting counts as idle, not the reader's time. */
@@ -142,16 +181,16 @@ export class UpstreamCall {
   }
 
   /** Tries again if the upstream closed a kept connection meanwhile. */
-  async #request(url: URL, headers: RequestHeaders): Promise<IncomingMessage> {
+  async #request(url: URL, headers: RequestHeaders, body?: string): Promise<IncomingMessage> {
     const { headersMsMax } = this.#options;
     const clear = this.#within(headersMsMax, () =>
       unreadable(url, `no answer came within ${headersMsMax / 1000} s`),
     );
     try {
       for (;;) {
-        const request = this.#open(url, headers);
+        const request = this.#open(url, headers, body === undefined ? 'GET' : 'POST');
         try {
-          const [message] = (await once(request.end(), 'response')) as [IncomingMessage];
+          const [message] = (await once(request.end(body), 'response')) as [IncomingMessage];
           return message;
         } catch (error) {
           const isClosed = error instanceof Error && 'code' in error && error.code === 'ECONNRESET';
@@ -165,9 +204,9 @@ export class UpstreamCall {
     }
   }
 
-  #open(url: URL, headers: RequestHeaders): ClientRequest {
+  #open(url: URL, headers: RequestHeaders, method: 'GET' | 'POST'): ClientRequest {
     this.#abort.signal.throwIfAborted();
-    const options = { headers, signal: this.#abort.signal };
+    const options = { method, headers, signal: this.#abort.signal };
     const request =
       url.protocol === 'https:'
         ? requestHttps(url, { ...options, agent: this.#secureAgent })

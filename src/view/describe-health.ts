@@ -26,6 +26,7 @@ export function describeHealth(views: ViewSource, version: string): object {
       lastSuccess: timeOf(lastSuccessMs),
       lastError,
       failingSince: timeOf(failingSinceMs),
+      overdue: overdueSources(views),
       parts: parts && {
         total: parts.total,
         stale: parts.stale,
@@ -37,6 +38,13 @@ export function describeHealth(views: ViewSource, version: string): object {
   };
 }
 
+/** How many sources are missing, or have failed for longer than ten refresh intervals. */
+export function overdueSources({ source, summary }: Pick<ViewSource, 'source' | 'summary'>): number {
+  const { overdueAtMs, parts } = source;
+  const isOverdue = overdueAtMs !== null && (summary === null || Date.now() >= overdueAtMs);
+  return Math.max(isOverdue ? 1 : 0, parts?.overdue ?? 0);
+}
+
 function describePart({
   name,
   state,
@@ -44,6 +52,7 @@ function describePart({
   lastSuccessMs,
   failingSinceMs,
   lastError,
+  isOverdue,
 }: SourcePart): object {
   return {
     name,
@@ -52,6 +61,7 @@ function describePart({
     lastSuccess: timeOf(lastSuccessMs),
     failingSince: timeOf(failingSinceMs),
     lastError,
+    overdue: isOverdue,
   };
 }
 

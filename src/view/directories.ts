@@ -19,8 +19,8 @@ export class Directories {
 
   find(name: DirectoryName, plan: Plan, { q, directoryCursor, limit }: Parameters): Encode {
     const directory = this.of(name);
-    const counts = directory.count(isWhole(plan) ? null : executePlan(this.#snapshot, plan));
-    const found = directory.find(counts, q);
+    const counted = directory.count(isWhole(plan) ? null : executePlan(this.#snapshot, plan));
+    const found = directory.find(counted, q);
     const total = found.length;
     const from = directoryCursor === null ? 0 : placeAfter(directory, found, directoryCursor);
     const page = found.subarray(from, from + limit);
@@ -28,7 +28,7 @@ export class Directories {
     const nextCursor = isLast ? null : encodeDirectoryCursor(name, directory.keyOf(page.at(-1) ?? 0));
     return (format) => {
       const encode = format === 'json' ? jsonDirectory : messagePackDirectory;
-      return { total, count: page.length, nextCursor, body: encode(directory, page, counts) };
+      return { total, count: page.length, nextCursor, body: encode(directory, page, counted.counts) };
     };
   }
 

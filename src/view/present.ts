@@ -38,7 +38,8 @@ export interface Follower {
 
 export function loadingSource(name: string): SourceState {
   const never = { lastSuccessMs: null, lastSuccessMonotonicMs: null };
-  return { name, state: 'loading', ...never, lastError: null, failingSinceMs: null, parts: null };
+  const good = { lastError: null, failingSinceMs: null, overdueAtMs: null };
+  return { name, state: 'loading', ...never, ...good, parts: null };
 }
 
 export function publicationOf(origin: Origin, { builtAtMs }: SnapshotSummary): PublicationState {

@@ -43,6 +43,8 @@ export interface SourceState {
   readonly lastError: string | null;
   /** Since when loads have failed or were refused; null if the last load succeeded. */
   readonly failingSinceMs: number | null;
+  /** When that will have been for ten refresh intervals, or was; null if the last load went well. */
+  readonly overdueAtMs: number | null;
   /** Several sources, a folder or a glob; null for a single source. */
   readonly parts: SourceParts | null;
   /** The published snapshot is damaged, and nothing is served until the next publication. */

@@ -94,6 +94,7 @@ test('docs/operations.md has exactly the existing metrics', async (t) => {
     source: new MemorySource(RECORDS),
     // No process listens there.
     jwks: 'http://127.0.0.1:1/keys',
+    rooms: `${t.testdir({ 'rooms.json': '[]' })}/rooms.json`,
   });
   t.teardown(() => service.close());
   await service.ready;

@@ -51,6 +51,7 @@ function expositionOf(meter: Meter): Exposition {
     serving,
     timetable: viewsOf(),
     activity: new Activity(),
+    files: { counts: new Map([['rooms', { taken: 3, refused: 2 }]] as const), refused: ['rooms'] as const },
     losses: () => 0,
     log: { info() {}, warn() {}, error() {}, linesDropped: () => 11 },
     version: '1.2.3',

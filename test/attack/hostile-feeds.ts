@@ -1,6 +1,7 @@
 /** Feed addresses that must not be accepted: damaged, spliced, cut, forged, expired and revoked. */
 import { createHash, createHmac, randomBytes } from 'node:crypto';
-import { FeedAddresses, type FeedSecrets } from '../../src/auth/feed-address.js';
+import type { SecretPair } from '../../src/auth/access.js';
+import { FeedAddresses } from '../../src/auth/feed-address.js';
 import type { FeedGrant } from '../../src/auth/feed-grant.js';
 import { seeded } from './hostile-tokens.js';
 
@@ -8,9 +9,9 @@ export const NOW_MS: number = Date.UTC(2026, 10, 23);
 const DAY_MS = 86_400_000;
 /** A user whose addresses are all revoked. */
 export const REVOKED = 'mallory';
-export const SECRETS: FeedSecrets = { signing: randomBytes(32), previous: randomBytes(32) };
+export const SECRETS: SecretPair = { signing: randomBytes(32), previous: randomBytes(32) };
 
-export function addressesOf(secrets: FeedSecrets = SECRETS): FeedAddresses {
+export function addressesOf(secrets: SecretPair = SECRETS): FeedAddresses {
   return new FeedAddresses({
     secrets,
     revocations: () => new Map([[REVOKED, NOW_MS + 1]]),

@@ -66,13 +66,31 @@ test('a remembered token is verified again after a minute, and after clear', asy
   t.equal(authenticator.lookup(token), undefined);
 });
 
-test('a verification that began before clear is not remembered after it', async (t) => {
-  const { authenticator } = setUp();
+test('a verification that began before clear is made again', async (t) => {
+  const { clock, authenticator } = setUp();
   const token = hs256(goodClaims());
   const pending = authenticator.verify(token);
   authenticator.clear();
   t.equal((await pending).outcome, 'ok');
-  t.equal(authenticator.lookup(token), undefined);
+  t.equal(clock.verified, 2);
+  t.ok(authenticator.lookup(token));
+});
+
+test('with other keys, tokens of the old ones end at once, also those that are being verified', async (t) => {
+  const { authenticator } = setUp();
+  const known = hs256(goodClaims());
+  const late = hs256(goodClaims({ sub: 'bob' }));
+  await authenticator.verify(known);
+  const pending = authenticator.verify(late);
+  const user = authenticator.lookup(known);
+  authenticator.useVerifier(
+    createVerifier({ keySets: [createSecretKeySet('x'.repeat(32))], now: () => NOW_MS }),
+  );
+  t.notOk(user === undefined || authenticator.isUsable(user), 'a remembered user');
+  t.equal(authenticator.lookup(known), undefined);
+  t.match(await pending, { outcome: 'invalid', reason: 'signature' });
+  t.match(await authenticator.verify(known), { outcome: 'invalid', reason: 'signature' });
+  t.equal((await authenticator.verify(hs256(goodClaims(), { secret: 'x'.repeat(32) }))).outcome, 'ok');
 });
 
 test('the development issuer makes tokens that its own verifier accepts and no other does', async (t) => {

@@ -5,9 +5,10 @@ import { test } from 'tap';
 import {
   createPublicKeySet,
   createSecretKeySet,
-  readPublicKeys,
-  readSecret,
+  parsePublicKeys,
+  parseSecret,
 } from '../../src/auth/key-set.js';
+import { readTextFile } from '../../src/files/text-file.js';
 
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const smallRsa = generateKeyPairSync('rsa', { modulusLength: 1024 });
@@ -103,12 +104,15 @@ test('a key set is read from a file; another file is refused without quoting it'
     writeFileSync(join(folder, name), content);
     return join(folder, name);
   };
-  const good = await readPublicKeys(
+  const readKeys = async (path: string, bytesMax: number) => {
+    const name = `key set ${path}`;
+    return parsePublicKeys(await readTextFile(path, { name, bytesMax, code: 'key-invalid' }), name);
+  };
+  const good = await readKeys(
     write('good.json', `\ufeff${JSON.stringify({ keys: [{}, { ...publicJwk, kid: 'a' }, { kty: 'FOO' }] })}`),
     1e6,
   );
   t.match(good, {
-    name: /good\.json/,
     jwks: { keys: [{ ...publicJwk, kid: 'a' }] },
     leftOut: ['key 1 has no "kty"', /^key 3 is of a kind/],
   });
@@ -130,12 +134,11 @@ test('a key set is read from a file; another file is refused without quoting it'
     [write('text.json', '{"keys": hidden}'), 1e6, /^key set .*text\.json is not JSON$/],
   ];
   for (const [path, bytesMax, message] of cases) {
-    await t.rejects(readPublicKeys(path, bytesMax), { code: 'key-invalid', message }, String(message));
+    await t.rejects(readKeys(path, bytesMax), { code: 'key-invalid', message }, String(message));
   }
 });
 
 test('a secret may be base64 text: bytes count after decoding, and nothing of it is repeated', async (t) => {
-  const folder = t.testdir({});
   const random = Buffer.from(Array.from({ length: 48 }, (_, i) => (i * 89 + 251) & 0xff));
   const plain = random.toString('base64');
   t.match(plain, /[+/]/, 'the two alphabets differ in it');
@@ -152,9 +155,7 @@ test('a secret may be base64 text: bytes count after decoding, and nothing of it
     [plain, Buffer.from(plain)],
   ];
   for (const [text, bytes] of good) {
-    const path = join(folder, 'good');
-    writeFileSync(path, text);
-    const { candidates } = createSecretKeySet(await readSecret(path, 1e6));
+    const { candidates } = createSecretKeySet(parseSecret(text, 'the file', 'HS256'));
     const lookup = await candidates({ alg: 'HS256', kid: undefined });
     const [key] = 'keys' in lookup ? lookup.keys : [];
     t.equal(key?.type, 'secret', text.slice(0, 10));
@@ -177,17 +178,21 @@ test('a secret may be base64 text: bytes count after decoding, and nothing of it
     [`base64:${plain}\u0000`, /not base64 /],
   ];
   for (const [text, message] of bad) {
-    const path = join(folder, 'bad');
-    writeFileSync(path, text);
-    const error = await readSecret(path, 1e6).then(
-      () => null,
-      (reason: Error) => reason,
-    );
+    const error = faultOf(() => parseSecret(text, 'the file', 'HS256'));
     t.match(error, { code: 'key-invalid', message }, message.source);
     const shown = text.replace(/^base64(url)?:/, '').slice(0, 8);
     if (shown !== '') t.notOk(error?.message.includes(shown), 'the secret is not repeated');
   }
 });
+
+function faultOf(act: () => unknown): Error | null {
+  try {
+    act();
+    return null;
+  } catch (error) {
+    return error as Error;
+  }
+}
 
 /** Whether the key verifies what these bytes sign. */
 function isKeyOf(bytes: Uint8Array, key: webcrypto.CryptoKey): Promise<boolean> {

@@ -70,7 +70,7 @@ test('impossible options are refused at once', async (t) => {
   const jwks = 'https://issuer.example/keys';
   const inline = { keys: [key.publicKey.export({ format: 'jwk' })] };
   const cases: [auth: object, message: RegExp][] = [
-    [{ jwks: 'keys.json' }, /auth\.jwks is invalid: it is not a valid address/],
+    [{ jwks: 'keys.json' }, /^key set keys\.json cannot be read: there is no such file$/],
     [
       { jwks: 'https://user:hidden@issuer.example/' },
       /^auth\.jwks is invalid: its address must not hold a user or password$/,

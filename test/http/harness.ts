@@ -65,6 +65,7 @@ export function viewsOf(events: readonly NormalisedEvent[] = EVENTS): TestViews 
       lastSuccessMonotonicMs: 0,
       lastError: null,
       failingSinceMs: null,
+      overdueAtMs: null,
       parts: null,
     },
   };

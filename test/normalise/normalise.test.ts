@@ -289,28 +289,6 @@ for (const [name, value, code, field, detail, mode = 'uuid'] of REJECTED) {
   });
 }
 
-test('a rejection has the id of its record, canonical where it is valid', async (t) => {
-  const idIn = (value: unknown, mode?: IdentifierMode): string | undefined =>
-    (run(value, mode) as Rejection).id;
-  t.equal(idIn({ id: '2C3C9BFD-5DA4-5A45-8BDB-5C0FE7902417' }), '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417');
-  t.equal(idIn({ id: 'event-1' }), 'event-1');
-  t.equal(idIn({ id: 17 }), '17');
-  t.equal(idIn({ id: 17 }, 'any'), '17');
-  t.equal(idIn({ id: 'x'.repeat(65) }), undefined, 'too long to be kept');
-  for (const value of [
-    {},
-    { id: null },
-    { id: '' },
-    { id: 7.5 },
-    { id: {} },
-    Object.create({ id: 'a' }),
-    'a',
-    null,
-  ]) {
-    t.equal(idIn(value), undefined);
-  }
-});
-
 test('a rejection lists every fault of its record, in the order of the fields', async (t) => {
   const bad = { id: 'x', time: '2024-02-30T08:00:00Z', title: 7, roomId: 'A1', lecturer: 'a\ud83d' };
   const { code, field, more } = run(bad) as Rejection;

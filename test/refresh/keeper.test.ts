@@ -73,6 +73,7 @@ test('a failure is reported and keeps the served snapshot; the next success ends
   });
   await keeper.refresh(false);
   t.equal(keeper.state.failingSinceMs, 2, 'since it began');
+  t.equal(keeper.state.overdueAtMs, 2, 'at once without regular refreshes');
   loader.source = { image: full, version: '1' };
   await keeper.refresh(false);
   t.match(keeper.state, { state: 'loaded', lastSuccessMs: 3, lastError: null, failingSinceMs: null });
@@ -229,7 +230,7 @@ test('an image from disk with damaged rows is withdrawn, and the source is loade
   t.equal(told.at(-1), 'published full from source', 'though the source has the version that the file named');
   t.equal(loader.asked.at(-1), null);
   const { lastSuccessMs, lastSuccessMonotonicMs } = keeper.state;
-  const times = { lastSuccessMs, lastSuccessMonotonicMs, failingSinceMs: null };
+  const times = { lastSuccessMs, lastSuccessMonotonicMs, failingSinceMs: null, overdueAtMs: null };
   t.strictSame(keeper.state, { state: 'loaded', ...times, lastError: null, parts: null });
   await keeper.close();
   t.equal(loader.written.length, 1, 'and the file is written anew');

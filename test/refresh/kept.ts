@@ -20,6 +20,7 @@ export const LOADING: KeeperState = {
   lastSuccessMonotonicMs: null,
   lastError: null,
   failingSinceMs: null,
+  overdueAtMs: null,
   parts: null,
 };
 

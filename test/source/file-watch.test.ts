@@ -13,7 +13,8 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Test, test } from 'tap';
-import { type WatchOptions, watchSource } from '../../src/source/file-watch.js';
+import type { WatchOptions } from '../../src/files/path-watch.js';
+import { watchSource } from '../../src/source/file-watch.js';
 import type { SourceSpec } from '../../src/source/spec.js';
 
 /** Quick enough for a test, and settling clearly longer than it takes to look. */

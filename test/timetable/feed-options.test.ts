@@ -30,8 +30,8 @@ test('options of feeds', async (t) => {
     message: 'handler() takes feed only with auth, which identifies the user',
   });
   t.throws(() => timetable.handler({ auth, feed: { secretFile: 'x' } }), {
-    ...invalid,
-    message: 'handler() reads no file: give secret in place of secretFile',
+    code: 'key-invalid',
+    message: 'the feed secret file x cannot be read: there is no such file',
   });
 });
 

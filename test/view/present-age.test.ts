@@ -29,6 +29,7 @@ function presentOf(source: Partial<SourceState>, builtMsAgo: number): Present {
     lastSuccessMonotonicMs: null,
     lastError: null,
     failingSinceMs: null,
+    overdueAtMs: null,
     parts: null,
     ...source,
   };

@@ -4,7 +4,6 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import type { IdentifierMode } from '../../model/event.js';
-import { createOpenApiDocument } from '../../openapi/document.js';
 import { matchedEntityTag } from '../answer/conditional.js';
 import { sendBody, sendEmpty } from '../answer/respond.js';
 import type { Exchange } from '../exchange.js';
@@ -36,7 +35,12 @@ export function docsRoutes(options: {
   const html = 'text/html; charset=utf-8';
   const below = staticSender(html, docsHtml('./'));
   const beside = staticSender(html, docsHtml('./docs/'));
-  const document = JSON.stringify(createOpenApiDocument(options));
+  // Imported when it is asked for: most starts do not need its modules.
+  let document: Promise<ReturnType<typeof staticSender>> | null = null;
+  const makeDocument = async (): Promise<ReturnType<typeof staticSender>> => {
+    const { createOpenApiDocument } = await import('../../openapi/document.js');
+    return staticSender('application/json; charset=utf-8', JSON.stringify(createOpenApiDocument(options)));
+  };
   const route = (name: string, handle: OpenRoute['handle']): OpenRoute => {
     return { kind: 'open', label: '/docs', path: `${path}${name}`, handle };
   };
@@ -48,7 +52,10 @@ export function docsRoutes(options: {
     ),
     route('/lectern.css', staticSender('text/css; charset=utf-8', DOCS_CSS)),
     route('/initializer.js', staticSender('text/javascript; charset=utf-8', DOCS_INITIALIZER)),
-    route('/openapi.json', staticSender('application/json; charset=utf-8', document)),
+    route('/openapi.json', async (exchange) => {
+      document ??= makeDocument();
+      (await document)(exchange);
+    }),
   ];
 }
 

@@ -1,8 +1,8 @@
 import { derivedIdentifier } from '../../model/derived-identifier.js';
-import { formatInstant, INSTANT_MS_MAX, INSTANT_MS_MIN } from '../../model/time.js';
+import { InstantTexts } from '../../model/instant-texts.js';
+import { INSTANT_MS_MAX, INSTANT_MS_MIN } from '../../model/time.js';
 import type { RecordSink } from '../source.js';
 import { type CalendarEvent, type EventFault, faultOf } from './calendar-event.js';
-import { DAY_MS } from './calendar-time.js';
 import { endOf, type Moment, type Timing } from './event-timing.js';
 
 export interface EventTimes {
@@ -91,41 +91,4 @@ export class EventOutput {
     if (kind === 'gap') ambiguous.gaps++;
     else ambiguous.overlaps++;
   }
-}
-
-const TEXTS_KEPT_MAX = 4096;
-
-/** Instants as text. Dates and times of day repeat, and two look-ups take a fifth of the time of `formatInstant`. */
-class InstantTexts {
-  readonly #dates = new Map<number, string>();
-  readonly #times = new Map<number, string>();
-
-  of(instantMs: number): string {
-    const day = Math.floor(instantMs / DAY_MS);
-    const ms = instantMs - day * DAY_MS;
-    let date = this.#dates.get(day);
-    if (date === undefined) {
-      date = formatInstant(instantMs).slice(0, 11);
-      remember(this.#dates, day, date);
-    }
-    let time = this.#times.get(ms);
-    if (time === undefined) {
-      time = timeOfDay(ms);
-      remember(this.#times, ms, time);
-    }
-    return date + time;
-  }
-}
-
-function remember(memo: Map<number, string>, key: number, text: string): void {
-  if (memo.size < TEXTS_KEPT_MAX) memo.set(key, text);
-}
-
-/** `08:00:00.000Z` */
-function timeOfDay(ms: number): string {
-  const seconds = Math.floor(ms / 1000);
-  const minutes = Math.floor(seconds / 60);
-  const parts = [Math.floor(minutes / 60), minutes % 60, seconds % 60];
-  const [hour, minute, second] = parts.map((part) => String(part).padStart(2, '0'));
-  return `${hour}:${minute}:${second}.${String(ms % 1000).padStart(3, '0')}Z`;
 }

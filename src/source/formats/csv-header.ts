@@ -1,6 +1,7 @@
 import { CSV_COLUMNS_MAX } from '../../limits.js';
-import { FIELDS } from '../../model/fields.js';
+import { FIELDS, type FieldName } from '../../model/fields.js';
 import { viewOf } from '../../structures/byte-strings.js';
+import { type FieldColumns, OWN_COLUMNS } from '../field-columns.js';
 import type { NameSpans } from '../source.js';
 
 const SERVED: ReadonlySet<string> = new Set(FIELDS.map(({ name }) => name));
@@ -13,13 +14,18 @@ const SHOWN_CHARACTERS_MAX = 40;
 /** The columns of a CSV source, and records of them. */
 export class CsvHeader {
   readonly columns: readonly string[];
-  /** The columns that are not fields of events. */
+  /** By column. Null if two columns have one field: then rows must be decoded. */
+  readonly fields: readonly (FieldName | null)[] | null;
+  /** The columns that are listed as not served. */
   readonly names: NameSpans;
   readonly #blank: Readonly<Record<string, string | null>>;
 
-  constructor(columns: readonly string[]) {
+  constructor(columns: readonly string[], fieldColumns: FieldColumns = OWN_COLUMNS) {
     this.columns = columns;
-    this.names = spansOf(columns.filter((column) => !SERVED.has(column)));
+    const fields = columns.map((column) => fieldColumns.get(column) ?? null);
+    const found = fields.filter((field) => field !== null);
+    this.fields = new Set(found).size === found.length ? fields : null;
+    this.names = spansOf(columns.filter((column) => !fieldColumns.has(column)));
     this.#blank = Object.fromEntries(columns.map((column) => [column, null]));
   }
 

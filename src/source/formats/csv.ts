@@ -326,8 +326,9 @@ export class CsvReader implements FormatReader {
     if (problem !== null) throw this.#malformed(problem);
     const columns = readHeader(texts, count);
     if ('problem' in columns) throw this.#malformed(columns.problem);
-    this.#header = new CsvHeader(columns);
-    this.#flatRows = new FlatRows(columns, this.#delimiter);
+    this.#header = new CsvHeader(columns, this.#sink.columns);
+    const { fields } = this.#header;
+    this.#flatRows = fields === null ? null : new FlatRows(fields, this.#delimiter);
   }
 
   #textsOf(row: Buffer): string[] {

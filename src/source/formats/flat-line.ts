@@ -2,6 +2,7 @@ import { FIELDS } from '../../model/fields.js';
 import { isPlainJsonText } from '../../model/text.js';
 import { isSame, viewOf } from '../../structures/byte-strings.js';
 import { addByte, addWord, endHash, HASH_BEGIN, quickHash } from '../../structures/quick-hash.js';
+import type { FieldColumns } from '../field-columns.js';
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -16,15 +17,11 @@ const CLOSING_BRACE = 0x7d;
 /** `null`, read as a little-endian number. */
 const NULL_WORD = 0x6c6c756e;
 
-/** Before the first field of a line. */
-const NONE: number = FIELDS.length;
 const UNKNOWN = -1;
+/** In place of the number of a field: the line must be decoded. */
+const LEFT_OUT = -1;
 
 const FOUR_QUOTES = 0x22222222;
-
-const NAMES: readonly Buffer[] = FIELDS.map(({ name }) => Buffer.from(`"${name}":`, 'latin1'));
-const NAME_VIEWS: readonly DataView[] = NAMES.map(viewOf);
-const NAME_LENGTHS: Int32Array = Int32Array.from(NAMES, ({ length }) => length);
 
 /**
  * Finds the values of an event in a JSON line without decoding it: a flat object of texts and nulls, without
@@ -36,8 +33,24 @@ export class FlatLines {
   readonly spans: Int32Array = new Int32Array(3 * FIELDS.length);
   /** Other names of the line: plain texts, perhaps repeated. */
   readonly names: { places: Int32Array; count: number } = { places: new Int32Array(32), count: 0 };
-  /** The field that last followed each field. */
-  readonly #next: Int32Array = new Int32Array(FIELDS.length + 1);
+  /** `"name":` of each column; names with escapes are decoded. */
+  readonly #columns: readonly Buffer[];
+  readonly #columnViews: readonly DataView[];
+  readonly #columnLengths: Int32Array;
+  /** By column: the number of its field, or LEFT_OUT. */
+  readonly #fields: Int32Array;
+  /** The column that last followed each column. The last entry is for the beginning of a line. */
+  readonly #next: Int32Array;
+
+  constructor(columns: FieldColumns) {
+    this.#columns = Array.from(columns.keys(), (column) => Buffer.from(`${JSON.stringify(column)}:`));
+    this.#columnViews = this.#columns.map(viewOf);
+    this.#columnLengths = Int32Array.from(this.#columns, ({ length }) => length);
+    this.#fields = Int32Array.from(columns.values(), (field) =>
+      field === null ? LEFT_OUT : FIELDS.findIndex(({ name }) => name === field),
+    );
+    this.#next = new Int32Array(columns.size + 1);
+  }
 
   /** @param bytes UTF-8, with an LF at the end. @returns the place of the line's LF; -1: the line must be decoded */
   read(bytes: Uint8Array, view: DataView, start: number): number {
@@ -46,18 +59,19 @@ export class FlatLines {
     this.names.count = 0;
     let at = start;
     if (bytes[at++] !== OPENING_BRACE) return -1;
-    let before: number = NONE;
+    let before = this.#fields.length;
     let seen = 0;
     for (;;) {
-      const field = this.#fieldAt(bytes, view, at, before);
-      if (field === UNKNOWN) {
+      const column = this.#columnAt(bytes, view, at, before);
+      if (column === UNKNOWN) {
         at = this.#skipUnknown(bytes, view, at);
         if (at === -1) return -1;
       } else {
-        if ((seen & (1 << field)) !== 0) return -1;
+        const field = this.#fields[column] as number;
+        if (field === LEFT_OUT || (seen & (1 << field)) !== 0) return -1;
         seen |= 1 << field;
-        before = field;
-        at += NAME_LENGTHS[field] as number;
+        before = column;
+        at += this.#columnLengths[column] as number;
         while (bytes[at] === SPACE) at++;
         if (bytes[at] === QUOTE) {
           at = this.#readValue(bytes, view, at + 1, 3 * field);
@@ -75,14 +89,14 @@ export class FlatLines {
     }
   }
 
-  #fieldAt(bytes: Uint8Array, view: DataView, at: number, before: number): number {
+  #columnAt(bytes: Uint8Array, view: DataView, at: number, before: number): number {
     const guess = this.#next[before] as number;
-    const length = NAME_LENGTHS[guess] as number;
-    if (at + length <= bytes.length && isSame(NAME_VIEWS[guess] as DataView, 0, view, at, length))
+    const length = this.#columnLengths[guess] as number;
+    if (at + length <= bytes.length && isSame(this.#columnViews[guess] as DataView, 0, view, at, length))
       return guess;
-    const field = findField(bytes, at);
-    if (field !== UNKNOWN) this.#next[before] = field;
-    return field;
+    const column = findColumn(this.#columns, bytes, at);
+    if (column !== UNKNOWN) this.#next[before] = column;
+    return column;
   }
 
   /** Hashes up to the closing quote, four bytes at a time: the quote's byte becomes zero and borrows from its highest bit. */
@@ -141,9 +155,9 @@ export class FlatLines {
   }
 }
 
-/** Not in `#fieldAt`, where the closure would allocate on each call. */
-function findField(bytes: Uint8Array, at: number): number {
-  return NAMES.findIndex((each) => startsWith(bytes, at, each));
+/** Not in `#columnAt`, where the closure would allocate on each call. */
+function findColumn(columns: readonly Buffer[], bytes: Uint8Array, at: number): number {
+  return columns.findIndex((each) => startsWith(bytes, at, each));
 }
 
 function startsWith(bytes: Uint8Array, at: number, text: Buffer): boolean {

@@ -1,4 +1,4 @@
-import { FIELDS } from '../../model/fields.js';
+import { FIELDS, type FieldName } from '../../model/fields.js';
 import { addByte, addWord, endHash, HASH_BEGIN } from '../../structures/quick-hash.js';
 
 const TAB = 0x09;
@@ -20,11 +20,11 @@ export class FlatRows {
   readonly #delimiter: number;
   readonly #fourDelimiters: number;
 
-  constructor(columns: readonly string[], delimiter: number) {
-    this.#places = Int32Array.from(columns, (column) => {
-      const field = FIELDS.findIndex(({ name }) => name === column);
-      return field === -1 ? NO_FIELD : 3 * field;
-    });
+  /** @param fields of the columns; null for a column that has none */
+  constructor(fields: readonly (FieldName | null)[], delimiter: number) {
+    this.#places = Int32Array.from(fields, (field) =>
+      field === null ? NO_FIELD : 3 * FIELDS.findIndex(({ name }) => name === field),
+    );
     this.#delimiter = delimiter;
     this.#fourDelimiters = Math.imul(delimiter, 0x01010101);
   }

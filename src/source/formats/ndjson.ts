@@ -3,6 +3,7 @@ import { RECORD_BYTES_MAX } from '../../limits.js';
 import { placeOf } from '../../model/json-fault.js';
 import type { ReadRules } from '../../model/read-rules.js';
 import { viewOf } from '../../structures/byte-strings.js';
+import { OWN_COLUMNS } from '../field-columns.js';
 import type { RecordSink } from '../source.js';
 import { FlatLines } from './flat-line.js';
 import { Carry, type FormatReader, JsonRecords, malformed } from './reader.js';
@@ -29,7 +30,7 @@ export class NdjsonReader implements FormatReader {
   readonly #sink: RecordSink;
   readonly #records: JsonRecords;
   readonly #carry: Carry = new Carry();
-  readonly #flatLines: FlatLines = new FlatLines();
+  readonly #flatLines: FlatLines;
   #head: Buffer = Buffer.alloc(0);
   #line = 0;
   #piecesToDecode = 0;
@@ -38,6 +39,7 @@ export class NdjsonReader implements FormatReader {
     this.#sourceName = sourceName;
     this.#sink = sink;
     this.#records = new JsonRecords(sink, rules);
+    this.#flatLines = new FlatLines(sink.columns ?? OWN_COLUMNS);
   }
 
   get records(): number {

@@ -6,20 +6,17 @@ import { READ_CHUNK_BYTES } from '../../limits.js';
 import type { ReadRules } from '../../model/read-rules.js';
 import { mappedSink } from '../field-map.js';
 import type { LoadOptions, ReadSummary, RecordSink } from '../source.js';
-import { JsonArrayReader } from './json-array.js';
-import { MessagePackReader } from './messagepack.js';
-import { NdjsonReader } from './ndjson.js';
 import { type FormatReader, malformed } from './reader.js';
 import { isGzip, type RecognisedFormat, sniff } from './sniff.js';
 import { foreignText, Transcoder } from './text-encoding.js';
 
 type ReaderClass = new (sourceName: string, sink: RecordSink, rules: ReadRules) => FormatReader;
 
-/** A further format needs a reader here, and a place in `sniff`. Rare ones are imported when they come. */
-const READERS: Readonly<Record<RecognisedFormat, () => ReaderClass | Promise<ReaderClass>>> = {
-  ndjson: () => NdjsonReader,
-  'json-array': () => JsonArrayReader,
-  messagepack: () => MessagePackReader,
+/** A further format needs a reader here, and a place in `sniff`. They are imported when they come. */
+const READERS: Readonly<Record<RecognisedFormat, () => Promise<ReaderClass>>> = {
+  ndjson: async () => (await import('./ndjson.js')).NdjsonReader,
+  'json-array': async () => (await import('./json-array.js')).JsonArrayReader,
+  messagepack: async () => (await import('./messagepack.js')).MessagePackReader,
   icalendar: async () => (await import('../calendar/calendar-reader.js')).CalendarReader,
   csv: async () => (await import('./csv.js')).CsvReader,
 };
@@ -139,13 +136,19 @@ async function begin(
 }
 
 /** Calls back with each record as it comes, before it goes to the sink. All records are decoded then. */
-export function lookingSink(sink: RecordSink, onRecord: (value: unknown) => void): RecordSink {
+export function lookingSink(sink: RecordSink, onRecord: NonNullable<LoadOptions['onRecord']>): RecordSink {
+  let isLooking = true;
   return {
     record(value, position) {
-      onRecord(value);
+      if (isLooking) isLooking = onRecord(value);
       sink.record(value, position);
     },
     reject: (rejection) => sink.reject(rejection),
+    // Readers ask for it before each piece of the source.
+    get undecoded() {
+      return isLooking ? undefined : sink.undecoded;
+    },
+    columns: sink.columns,
     notes: sink.notes,
   };
 }

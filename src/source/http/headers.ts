@@ -2,35 +2,12 @@ import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { LecternError } from '../../errors.js';
 import type { RequestHeaders } from '../../upstream/call.js';
 
-/** `env:NAME`, also after a scheme: `Bearer env:UPSTREAM_TOKEN`. */
-const FROM_ENVIRONMENT = /^(?:(\S+) )?env:([A-Za-z_][A-Za-z0-9_]*)$/;
-
 /** Fields that control the transfer. With a range, a part of the data would look like all data. */
 const RESERVED: ReadonlySet<string> = new Set(
   'accept-encoding connection content-length expect host if-match if-modified-since if-none-match if-range if-unmodified-since keep-alive range te trailer transfer-encoding upgrade'.split(
     ' ',
   ),
 );
-
-/** @throws LecternError `option-invalid` for a variable that is not set or empty */
-export function resolveHeaders(
-  headers: RequestHeaders,
-  environment: Readonly<Record<string, string | undefined>>,
-): RequestHeaders {
-  return Object.fromEntries(
-    Object.entries(headers).map(([name, value], i) => {
-      const [reference, scheme, variable] = FROM_ENVIRONMENT.exec(value) ?? [];
-      if (reference === undefined || variable === undefined) return [name, value];
-      const secret = environment[variable]?.trim();
-      if (secret === undefined || secret === '') {
-        const header = isName(name) ? `header ${name}` : `header field ${i + 1}`;
-        const problem = `${header} of the source: the environment variable ${variable} is not set`;
-        throw new LecternError('option-invalid', problem);
-      }
-      return [name, scheme === undefined ? secret : `${scheme} ${secret}`];
-    }),
-  );
-}
 
 /** Fields in lower case, with the address's credentials (RFC 7617). Messages show no value and no malformed name. */
 export function checkHeaders(headers: RequestHeaders, url: URL): RequestHeaders {
@@ -61,7 +38,7 @@ export function checkHeaders(headers: RequestHeaders, url: URL): RequestHeaders 
   return { ...checked, authorization: `Basic ${Buffer.from(credentials, 'utf8').toString('base64')}` };
 }
 
-function isName(name: string): boolean {
+export function isName(name: string): boolean {
   return isAccepted(() => validateHeaderName(name));
 }
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';
 import { LecternError } from '../../../src/errors.js';
+import type { FieldMap } from '../../../src/model/read-rules.js';
 import { CsvReader } from '../../../src/source/formats/csv.js';
 import { readRecords } from '../../../src/source/formats/read-records.js';
 import type { RecordSink, Source } from '../../../src/source/source.js';
@@ -78,6 +79,7 @@ async function outcomeOf(
   bytes: Buffer,
   pieceBytes: number,
   taken: { count: number } | null,
+  fieldMap: FieldMap = {},
 ): Promise<unknown> {
   const source: Source = {
     name: 'bytes',
@@ -99,7 +101,7 @@ async function outcomeOf(
   try {
     const { image, source: summary } = await loadImage(
       source,
-      { identifiers: 'any' },
+      { identifiers: 'any', fieldMap },
       { hashSeed: [SEED, 0] },
     );
     const { builtAtMs: _, buildMs: __, ...rest } = image.summary;
@@ -150,6 +152,39 @@ test('rows as bytes and rows as records make the same image and the same rejecti
   // Otherwise the slow way was compared with itself.
   t.ok(taken.count > rows / 10, `${taken.count} of ${rows} rows were taken as bytes`);
   t.ok(taken.count < rows, 'and some were not');
+});
+
+test('both ways make the same image under a field map', async (t) => {
+  const maps: readonly FieldMap[] = [
+    { title: 'lecturer', lecturer: 'title' },
+    { title: 'Note', studyGroup: 'größe' },
+    { studyGroup: 'größe'.normalize('NFD') },
+    { title: 'Note', type: 'Note' },
+    { type: 'title' },
+    { title: '{Note}', csv: { type: 'lecturer' } },
+    { title: '{Note} {lecturer}' },
+    { title: 'is not there' },
+  ];
+  const taken = { count: 0 };
+  let rows = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      events,
+      style,
+      damage,
+      fc.constantFrom(...maps),
+      fc.constantFrom('größe', 'größe'.normalize('NFD'), 'title', '__proto__'),
+      async (written, how, changes, map, last) => {
+        const bytes = Buffer.from(writeCsv([[...Object.keys(cells).slice(0, -1), last], ...written], how));
+        for (const [at, byte] of changes ?? []) bytes[at % bytes.length] = byte;
+        rows += written.length;
+        const fast = await outcomeOf(bytes, 61, taken, map);
+        assert.deepStrictEqual(fast, await outcomeOf(bytes, 61, null, map));
+      },
+    ),
+    { seed: SEED, numRuns: 250 },
+  );
+  t.ok(taken.count > rows / 50, `${taken.count} of ${rows} rows were taken as bytes`);
 });
 
 test('arbitrary bytes are read or refused', async (t) => {

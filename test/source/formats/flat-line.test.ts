@@ -4,6 +4,7 @@ import { encode } from '@msgpack/msgpack';
 import fc from 'fast-check';
 import { test } from 'tap';
 import type { IdentifierMode } from '../../../src/model/event.js';
+import type { FieldMap } from '../../../src/model/read-rules.js';
 import { readRecords } from '../../../src/source/formats/read-records.js';
 import type { RecordSink, Source } from '../../../src/source/source.js';
 import { loadImage } from '../../../src/thread/load-image.js';
@@ -52,12 +53,16 @@ function sourceOf(bytes: Uint8Array, chunkBytes: number, taken: Taken | null): S
 }
 
 /** The parts that must be equal: everything except the time of the build. */
-async function outcomeOf(source: Source, mode: IdentifierMode): Promise<unknown> {
+async function outcomeOf(
+  source: Source,
+  mode: IdentifierMode,
+  { onRecord, fieldMap }: { onRecord?: (value: unknown) => boolean; fieldMap?: FieldMap | undefined } = {},
+): Promise<unknown> {
   try {
     const { image, source: summary } = await loadImage(
       source,
-      { identifiers: mode },
-      { hashSeed: [SEED, 0] },
+      { identifiers: mode, fieldMap },
+      { hashSeed: [SEED, 0], onRecord },
     );
     const { builtAtMs: _, buildMs: __, ...rest } = image.summary;
     return { ...image, summary: rest, source: summary };
@@ -70,10 +75,11 @@ async function compare(
   bytes: Uint8Array,
   chunkBytes: number,
   mode: IdentifierMode,
+  fieldMap?: FieldMap,
 ): Promise<{ fast: unknown; slow: unknown; taken: Taken }> {
   const taken = { offered: 0, taken: 0 };
-  const fast = await outcomeOf(sourceOf(bytes, chunkBytes, taken), mode);
-  const slow = await outcomeOf(sourceOf(bytes, chunkBytes, null), mode);
+  const fast = await outcomeOf(sourceOf(bytes, chunkBytes, taken), mode, { fieldMap });
+  const slow = await outcomeOf(sourceOf(bytes, chunkBytes, null), mode, { fieldMap });
   return { fast, slow, taken };
 }
 
@@ -225,6 +231,45 @@ test('both ways build the same image and reject the same records, for any lines'
   t.ok(total.offered - total.taken > RUNS / 4, 'and some were given back');
 });
 
+test('both ways build the same image under a field map', async (t) => {
+  const swaps: readonly FieldMap[] = [
+    { title: 'lecturer', lecturer: 'title' },
+    { roomId: 'groupId', groupId: 'courseId', courseId: 'roomId' },
+  ];
+  const maps: readonly FieldMap[] = [
+    ...swaps,
+    ...swaps,
+    ...swaps,
+    { title: 'note' },
+    { studyGroup: 'a', title: 'b' },
+    { title: 'größe' },
+    { title: 'größe'.normalize('NFD') },
+    { title: '__proto__' },
+    { type: 'title' },
+    { title: '{lecturer}' },
+    { title: '{lecturer} {type}' },
+    { title: 'a.b' },
+  ];
+  const total = { offered: 0, taken: 0 };
+  const lines = fc.array(written, { minLength: 30, maxLength: 60, size: 'max' });
+  await fc.assert(
+    fc.asyncProperty(
+      lines,
+      fc.constantFrom(...maps),
+      fc.constantFrom(5000, 700),
+      async (all, map, chunkBytes) => {
+        const bytes = Buffer.from(all.join('\n'), 'utf8');
+        const { fast, slow, taken } = await compare(bytes, chunkBytes, 'any', map);
+        total.offered += taken.offered;
+        total.taken += taken.taken;
+        assert.deepStrictEqual(fast, slow);
+      },
+    ),
+    { seed: SEED, numRuns: RUNS },
+  );
+  t.ok(total.taken > RUNS, `${total.taken} of ${total.offered} lines were taken undecoded`);
+});
+
 test("with identifiers: 'any' whole numbers and their digits as text build the same image", async (t) => {
   const numbers = fc.integer({ min: 0, max: 300 });
   const row = fc.record({
@@ -309,6 +354,22 @@ test('lines of the ordinary form are not decoded', async (t) => {
     t.strictSame(fast, slow, form);
     t.strictSame(taken, { offered: 19, taken: 19 }, form);
   }
+});
+
+test('a look at the first records changes nothing, and only they are decoded for it', async (t) => {
+  const named = ORDINARY.map((line, n) => (n % 3 === 0 ? line.replace('{', '{"x":"1",') : line));
+  const lines = [...named, 'no JSON', ...named.map((line) => line.replace('-4000-', '-4001-')), ...named];
+  const bytes = Buffer.from(`${lines.join('\n')}\n`);
+  const taken = { offered: 0, taken: 0 };
+  const looked: unknown[] = [];
+  const look = (value: unknown): boolean => looked.push(value) < 10;
+  const seen = await outcomeOf(sourceOf(bytes, 700, taken), 'uuid', { onRecord: look });
+  t.strictSame(seen, await outcomeOf(sourceOf(bytes, 700, null), 'uuid'));
+  t.strictSame(
+    looked,
+    lines.slice(0, 10).map((line) => JSON.parse(line)),
+  );
+  t.ok(taken.taken > 20, `${taken.taken} of ${lines.length} lines were taken undecoded`);
 });
 
 test('after many lines that the sink cannot take, lines are no longer offered undecoded', async (t) => {

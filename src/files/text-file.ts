@@ -1,4 +1,4 @@
-import { closeSync, constants, openSync, readSync } from 'node:fs';
+import { closeSync, constants, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { addAbortSignal, type Readable } from 'node:stream';
@@ -38,6 +38,21 @@ export async function readTextFile(path: string, options: TextFileOptions): Prom
   } finally {
     waiting.abort();
     tooLong.catch(() => {});
+  }
+}
+
+/** The same at once, for regular files only. */
+export function readTextFileNow(path: string, { name, code, bytesMax }: TextFileOptions): string {
+  try {
+    const status = statSync(path);
+    if (!status.isFile()) throw new LecternError(code, `${name} is no regular file, which is needed here`);
+    if (status.size > bytesMax) {
+      throw new LecternError(code, `${name} has ${status.size} bytes; at most ${bytesMax} are read`);
+    }
+    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path));
+  } catch (cause) {
+    if (cause instanceof LecternError) throw cause;
+    throw new LecternError(code, `${name} cannot be read: ${describeCause(cause)}`, { cause });
   }
 }
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Test, test } from 'tap';
-import { readTextFile } from '../../src/auth/text-file.js';
+import { readTextFile } from '../../src/files/text-file.js';
 
 const BYTES_MAX = 200_000;
 
@@ -91,7 +91,7 @@ test('a pipe whose writer sends nothing is given up', { skip: process.platform =
 
 test("a shell's <(command) is read", { skip: !existsSync('/bin/bash') }, (t) => {
   const module = new URL(
-    import.meta.url.endsWith('.js') ? '../../dist/auth/text-file.js' : '../../src/auth/text-file.ts',
+    import.meta.url.endsWith('.js') ? '../../dist/files/text-file.js' : '../../src/files/text-file.ts',
     import.meta.url,
   );
   const program = `import(${JSON.stringify(module.href)}).then(async ({ readTextFile }) => {

@@ -1,0 +1,214 @@
+/** Room files/. Small files of the configuration, read at the start and again when they change. It knows no content. */
+import { statSync } from 'node:fs';
+import { LecternError } from '../errors.js';
+import { KEPT_FILE_POLL_MS, KEPT_FILE_SETTLE_MS } from '../limits.js';
+import { watchPath } from './path-watch.js';
+
+/** What files hold: a label of the metrics, and words for messages. */
+export const FILE_KINDS = {
+  'token-secrets': 'secrets of tokens',
+  'token-keys': 'keys of tokens',
+  enrolments: 'enrolments',
+  'feed-secrets': 'feed secrets',
+  'feed-revocations': 'feed revocations',
+  'admin-tokens': 'admin tokens',
+  rooms: 'rooms',
+  'upstream-headers': 'header fields of the source',
+  'upstream-secrets': 'client secrets of the source',
+} as const;
+
+export type FileKind = keyof typeof FILE_KINDS;
+
+/** Takes up what was read. */
+export type Take = () => void;
+
+/** One file, or several that are read together. */
+export interface KeptFile {
+  readonly kind: FileKind;
+  readonly paths: readonly string[];
+  /** Whether a change is noticed. Default true. */
+  readonly isWatched?: boolean;
+  /** Reads and checks; null if nothing is new. Rejects with a LecternError that names the file and shows no secret. */
+  read(signal: AbortSignal): Promise<Take | null>;
+  /** The same at once. */
+  readNow?(): Take | null;
+}
+
+/** How a later reading went. */
+export interface FileReport {
+  readonly kind: FileKind;
+  readonly paths: readonly string[];
+  /** Why the content was refused; null if it was taken up. */
+  readonly error: Error | null;
+}
+
+export interface FileCounts {
+  /** How often changed content was taken up. */
+  taken: number;
+  /** How often it was refused. */
+  refused: number;
+}
+
+/** All files of one timetable, its servers and its handlers. */
+export class KeptFiles {
+  /** Of all that were ever kept. */
+  readonly counts: Map<FileKind, FileCounts> = new Map();
+  readonly #groups = new Set<FileGroup>();
+
+  /** @param tell is told of each later reading that took something up or refused it */
+  keep(files: readonly KeptFile[], tell: (report: FileReport) => void): FileGroup {
+    for (const { kind } of files) {
+      if (!this.counts.has(kind)) this.counts.set(kind, { taken: 0, refused: 0 });
+    }
+    const told = (report: FileReport): void => {
+      const counts = this.counts.get(report.kind);
+      if (counts !== undefined) counts[report.error === null ? 'taken' : 'refused']++;
+      tell(report);
+    };
+    const group = new FileGroup(files, told, () => this.#groups.delete(group));
+    this.#groups.add(group);
+    return group;
+  }
+
+  /** Of the files whose present content is refused. */
+  get refused(): readonly FileKind[] {
+    return [...this.#groups].flatMap((group) => group.refused);
+  }
+
+  /** Reads every file now. What is bad is told, and changes nothing. */
+  async reload(): Promise<void> {
+    await Promise.all([...this.#groups].map((group) => group.reload()));
+  }
+
+  close(): void {
+    for (const group of this.#groups) group.close();
+  }
+}
+
+/** Files that begin and end together. */
+export class FileGroup {
+  readonly #readings: readonly Reading[];
+  readonly #abort = new AbortController();
+  readonly #onClose: () => void;
+
+  constructor(files: readonly KeptFile[], tell: (report: FileReport) => void, onClose: () => void) {
+    this.#readings = files.map((file) => new Reading(file, this.#abort.signal, tell));
+    this.#onClose = onClose;
+  }
+
+  get refused(): readonly FileKind[] {
+    return this.#readings.filter(({ isRefused }) => isRefused).map(({ file }) => file.kind);
+  }
+
+  /** Reads and watches. Rejects with the first fault, and closes. */
+  async open(): Promise<void> {
+    const { signal } = this.#abort;
+    const aborted = new Promise<never>((_, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    });
+    aborted.catch(() => {});
+    try {
+      await Promise.race([Promise.all(this.#readings.map((reading) => reading.open())), aborted]);
+    } catch (error) {
+      this.close();
+      throw error;
+    }
+  }
+
+  /** Opens before `next`, which is called at once without any files. */
+  openBefore<T>(next: () => Promise<T>): Promise<T> {
+    return this.#readings.length === 0 ? next() : this.open().then(next);
+  }
+
+  /** As `open`, at once, for files with `readNow`. */
+  openNow(): void {
+    try {
+      for (const reading of this.#readings) reading.openNow();
+    } catch (error) {
+      this.close();
+      throw error;
+    }
+  }
+
+  async reload(): Promise<void> {
+    await Promise.all(this.#readings.map((reading) => reading.again()));
+  }
+
+  close(): void {
+    for (const reading of this.#readings) reading.close();
+    this.#abort.abort(new LecternError('closed', 'the timetable was closed'));
+    this.#onClose();
+  }
+}
+
+class Reading {
+  readonly file: KeptFile;
+  isRefused = false;
+  readonly #signal: AbortSignal;
+  readonly #tell: (report: FileReport) => void;
+  #watches: readonly { close(): void }[] = [];
+  /** One after the other, so that the last content wins. */
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(file: KeptFile, signal: AbortSignal, tell: (report: FileReport) => void) {
+    this.file = file;
+    this.#signal = signal;
+    this.#tell = tell;
+  }
+
+  open(): Promise<void> {
+    this.#watch();
+    const first = this.file.read(this.#signal).then((take) => {
+      if (!this.#signal.aborted) take?.();
+    });
+    this.#last = first.catch(() => {});
+    return first;
+  }
+
+  openNow(): void {
+    if (this.file.readNow === undefined) throw new Error(`${this.file.kind} cannot be read at once`);
+    this.#watch();
+    this.file.readNow()?.();
+  }
+
+  again(): Promise<void> {
+    this.#last = this.#last.then(() => this.#take());
+    return this.#last;
+  }
+
+  close(): void {
+    for (const watch of this.#watches) watch.close();
+  }
+
+  /** Before the first reading: a change in between is not missed. */
+  #watch(): void {
+    const { paths, isWatched = true } = this.file;
+    const options = { pollMs: KEPT_FILE_POLL_MS, settleMs: KEPT_FILE_SETTLE_MS };
+    const watched = isWatched ? paths.filter(isNoPipe) : [];
+    this.#watches = watched.map((path) => watchPath(path, () => void this.again(), options));
+  }
+
+  async #take(): Promise<void> {
+    if (this.#signal.aborted) return;
+    const wasRefused = this.isRefused;
+    let error: Error | null = null;
+    try {
+      const take = await this.file.read(this.#signal);
+      if (this.#signal.aborted) return;
+      this.isRefused = false;
+      if (take === null && !wasRefused) return;
+      take?.();
+    } catch (fault) {
+      if (this.#signal.aborted) return;
+      error = fault instanceof Error ? fault : new Error(String(fault));
+      this.isRefused = true;
+    }
+    const { kind, paths } = this.file;
+    this.#tell({ kind, paths, error });
+  }
+}
+
+/** A pipe can be read once only. */
+function isNoPipe(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() !== false;
+}

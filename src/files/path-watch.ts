@@ -1,0 +1,90 @@
+import { statSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { FILE_POLL_MS, FILE_SETTLE_MS } from '../limits.js';
+
+/** The pause after a look at many files is at least so many times as long. */
+const LOOK_PAUSE_FACTOR = 20;
+
+export interface WatchOptions {
+  readonly pollMs?: number;
+  /** How long a file must stay unchanged before the call. Default FILE_SETTLE_MS. */
+  readonly settleMs?: number;
+}
+
+/** Polls: notices of the system follow inodes, not paths, and network file systems send none. */
+export class PathWatch {
+  readonly ready: Promise<unknown>;
+  readonly #look: () => Promise<string>;
+  readonly #onChange: () => void;
+  readonly #pollMs: number;
+  readonly #settleMs: number;
+  #known: string | null;
+  #found: string | null;
+  #isClosed = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** @param state at present; null to look for it first */
+  constructor(
+    look: () => Promise<string>,
+    state: string | null,
+    onChange: () => void,
+    { pollMs = FILE_POLL_MS, settleMs = FILE_SETTLE_MS }: WatchOptions,
+  ) {
+    this.#look = look;
+    this.#known = state;
+    this.#found = state;
+    this.#onChange = onChange;
+    this.#pollMs = pollMs;
+    this.#settleMs = settleMs;
+    this.ready = state === null ? this.#lookAgain() : Promise.resolve();
+    if (state !== null) this.#lookIn(pollMs);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+  }
+
+  async #lookAgain(): Promise<void> {
+    const beganMs = performance.now();
+    const state = await this.#look();
+    if (this.#isClosed) return;
+    const isSettled = state === this.#found && state !== this.#known && this.#known !== null;
+    if (isSettled || this.#known === null) this.#known = state;
+    this.#found = state;
+    const tookMs = performance.now() - beganMs;
+    const pauseMs = state === this.#known ? this.#pollMs : this.#settleMs;
+    this.#lookIn(Math.max(pauseMs, LOOK_PAUSE_FACTOR * tookMs));
+    if (isSettled) this.#onChange();
+  }
+
+  #lookIn(ms: number): void {
+    this.#timer = setTimeout(() => void this.#lookAgain(), ms).unref();
+  }
+}
+
+/** Calls back when the file at a path has changed and settled. The present state counts as known. */
+export function watchPath(path: string, onChange: () => void, options: WatchOptions = {}): PathWatch {
+  return new PathWatch(() => lookAtPath(path), stateNow(path), onChange, options);
+}
+
+/** A text that changes with the file. */
+export function lookAtPath(path: string): Promise<string> {
+  return stat(path, { bigint: true }).then(describe, failureCode);
+}
+
+function stateNow(path: string): string {
+  try {
+    return describe(statSync(path, { bigint: true }));
+  } catch (error) {
+    return failureCode(error);
+  }
+}
+
+function describe(status: { dev: bigint; ino: bigint; size: bigint; mtimeNs: bigint }): string {
+  return `${status.dev}-${status.ino}-${status.size}-${status.mtimeNs}`;
+}
+
+function failureCode(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : String(error);
+}

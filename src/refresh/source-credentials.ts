@@ -1,0 +1,42 @@
+import type { KeptFile } from '../files/kept-files.js';
+import { Credentials, mayChange } from '../source/http/credentials.js';
+import type { HttpSpec } from '../source/http.js';
+import type { AskSecretHeadersOf, NumberedCredentials, SourceSpec } from '../source/spec.js';
+import { parseAddress } from '../upstream/address.js';
+import { mapParts } from './patience.js';
+
+/** Credentials that may change stay on this thread. Threads that load ask for them before each request. */
+export class SourceCredentials {
+  /** The source, with numbers in their place. */
+  readonly source: SourceSpec;
+  readonly #credentials: Credentials[] = [];
+
+  /** @throws LecternError `option-invalid` */
+  constructor(source: SourceSpec) {
+    const known = new Map<string, number>();
+    this.source = mapParts(source, (part) => {
+      if (part.kind !== 'http' || !mayChange(part)) return part;
+      const { headers, clientCredentials, ...bare } = part;
+      const url = parseAddress(part.url);
+      // Addresses of one origin share a token.
+      const key = JSON.stringify([url.origin, url.username, url.password, headers, clientCredentials]);
+      const number = known.get(key) ?? this.#credentials.push(new Credentials(part, url)) - 1;
+      known.set(key, number);
+      return { ...bare, credentials: number } satisfies HttpSpec & NumberedCredentials;
+    });
+  }
+
+  /** What they are read from. */
+  get files(): readonly KeptFile[] {
+    return this.#credentials.flatMap(({ files }) => files);
+  }
+
+  /** @param signal ends what takes long */
+  askUntil(signal: AbortSignal): AskSecretHeadersOf {
+    return (number, refused) => {
+      const credentials = this.#credentials[number];
+      if (credentials === undefined) throw new Error(`there are no credentials ${number}`);
+      return credentials.ask(refused, signal);
+    };
+  }
+}

@@ -1,0 +1,37 @@
+/** Which columns of a source have the fields of events, for readers that offer records without decoding them. */
+import { FIELDS, type FieldName } from '../model/fields.js';
+import type { MapTemplate } from './map-template.js';
+
+/** By column: the field that it has. Null: it has none, and is left out. Other columns are listed as not served. */
+export type FieldColumns = ReadonlyMap<string, FieldName | null>;
+
+/** Each field stands in the column of its name. */
+export const OWN_COLUMNS: FieldColumns = new Map(FIELDS.map(({ name }) => [name, name]));
+
+/**
+ * The columns of a field map that only renames: each field is one column, and no column is two fields. Null for other maps.
+ *
+ * @param isFlat whether dots are part of names
+ */
+export function renamedColumns(
+  templates: ReadonlyMap<string, MapTemplate>,
+  isFlat: boolean,
+): FieldColumns | null {
+  const columns = new Map(OWN_COLUMNS).set('__proto__', null);
+  for (const field of templates.keys()) columns.set(field, null);
+  for (const [field, [only, ...others]] of templates) {
+    if (typeof only !== 'object' || others.length > 0) return null;
+    if (!isFlat && only.column.includes('.')) return null;
+    for (const column of spellingsOf(only.column)) {
+      const known = columns.get(column);
+      if (known !== undefined && known !== null) return null;
+      columns.set(column, field as FieldName);
+    }
+  }
+  return columns;
+}
+
+/** Files of some systems write accents as separate characters, which look the same. */
+export function spellingsOf(name: string): string[] {
+  return [...new Set([name, name.normalize('NFC'), name.normalize('NFD')])];
+}

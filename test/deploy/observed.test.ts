@@ -1,0 +1,139 @@
+/** The alert rules and the dashboard ask for metrics and labels that a service shows. */
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { type Test, test } from 'tap';
+import { parse } from 'yaml';
+import { SECRET } from '../auth/tokens.js';
+import { MemorySource, startService } from '../refresh/built.js';
+import { get } from '../serving/threads.js';
+
+const at = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
+
+interface Rule {
+  readonly alert: string;
+  readonly expr: string;
+  readonly annotations: { readonly summary: string };
+}
+
+interface Panel {
+  readonly id: number;
+  readonly type: string;
+  readonly title: string;
+  readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
+  readonly targets?: readonly { readonly expr: string }[];
+}
+
+const { groups } = parse(readFileSync(at('deploy/alerts.yaml'), 'utf8')) as {
+  groups: readonly { readonly rules: readonly Rule[] }[];
+};
+const RULES = groups.flatMap(({ rules }) => rules);
+const { panels: PANELS } = JSON.parse(readFileSync(at('deploy/dashboard.json'), 'utf8')) as {
+  panels: readonly Panel[];
+};
+
+/** Labels by metric, as a service shows them that has everything. */
+async function shownMetrics(t: Test): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+  const issuer = createServer((_, response) => response.writeHead(503).end());
+  issuer.listen(0, '127.0.0.1');
+  await once(issuer, 'listening');
+  t.teardown(() => issuer.close());
+  const rooms = `${t.testdir({ 'rooms.json': '[]' })}/rooms.json`;
+  const time = '2026-10-05T08:00:00Z';
+  const event = { id: '00000000-0000-4000-8000-000000000000', time, endTime: time };
+  const service = await startService({
+    source: new MemorySource([event]),
+    rooms,
+    port: 0,
+    adminPort: 0,
+    hs256Secret: SECRET,
+    jwks: `http://127.0.0.1:${(issuer.address() as AddressInfo).port}/keys`,
+  });
+  t.teardown(() => service.close());
+  await service.ready;
+  await get(`${service.baseUrl}/schedule`);
+  const text = (await get(`${service.adminAddress?.origin}/metrics`)).body.toString();
+  const metrics = new Map(
+    [...text.matchAll(/^# TYPE (\S+) /gm)].map(([, name = '']) => [name, new Set<string>()]),
+  );
+  for (const [, name = '', labels = ''] of text.matchAll(/^([a-z0-9_]+)(?:\{([^}]*)\})? /gm)) {
+    const known = metrics.get(name) ?? metrics.get(name.replace(/_(?:bucket|sum|count)$/, ''));
+    for (const [, label = ''] of labels.matchAll(/([a-z]+)="/g)) known?.add(label);
+  }
+  return metrics;
+}
+
+test('rules and dashboard ask for what is there', async (t) => {
+  const metrics = await shownMetrics(t);
+  const expressions: readonly (readonly [where: string, expr: string])[] = [
+    ...RULES.map(({ alert, expr }) => [alert, expr] as const),
+    ...PANELS.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => [title, expr] as const)),
+  ];
+  t.ok(expressions.length > 40);
+  for (const [where, expr] of expressions) {
+    const asked = [...expr.matchAll(/\b((?:lectern|nodejs|process)_[a-z0-9_]+)(?:\{([^}]*)\})?/g)];
+    t.ok(asked.length > 0, where);
+    const known = new Set(['instance', 'job']);
+    for (const [, name = '', matchers = ''] of asked) {
+      const labels = metrics.get(name) ?? metrics.get(name.replace(/_bucket$/, ''));
+      if (!t.ok(labels, `${where}: ${name}`)) continue;
+      for (const label of labels ?? []) known.add(label);
+      for (const [, label = ''] of matchers.matchAll(/([a-z]+)(?:=~|!=|=)"/g))
+        t.ok(label === 'instance' || labels?.has(label), `${where}: ${name} has the label ${label}`);
+    }
+    for (const [, list = ''] of expr.matchAll(/\b(?:by|without|ignoring|on) \(([^)]*)\)/g))
+      for (const label of list.split(', ')) t.ok(known.has(label), `${where}: ${label} of "${list}"`);
+  }
+});
+
+test('what an operator has to act on has an alert', (t) => {
+  const expressions = RULES.map(({ expr }) => expr).join('\n');
+  for (const name of ['lectern_sources_overdue', 'lectern_files_refused', 'lectern_ready']) {
+    t.match(expressions, name);
+  }
+  for (const { alert, annotations } of RULES) t.match(annotations.summary, '{{ $labels.instance }}', alert);
+  t.end();
+});
+
+test('the panels of the dashboard have places and ids of their own', (t) => {
+  const taken = new Set<string>();
+  for (const { title, gridPos } of PANELS) {
+    const { x, y, w, h } = gridPos;
+    t.ok(x + w <= 24, title);
+    for (let row = y; row < y + h; row++) {
+      for (let column = x; column < x + w; column++) {
+        const place = `${column},${row}`;
+        if (taken.has(place)) t.fail(`${title} covers another panel at ${place}`);
+        taken.add(place);
+      }
+    }
+  }
+  t.equal(new Set(PANELS.map(({ id }) => id)).size, PANELS.length);
+  t.equal(new Set(PANELS.map(({ title }) => title)).size, PANELS.length);
+  t.end();
+});
+
+const skip = spawnSync('promtool', ['--version']).error !== undefined && 'promtool is not installed';
+
+test('promtool understands every expression', { skip }, (t) => {
+  const rules = PANELS.flatMap(({ id, targets = [] }) =>
+    targets.map(({ expr }, n) => ({
+      record: `panel:${id}:${n}`,
+      expr: expr.replaceAll('$__rate_interval', '5m').replaceAll('$instance', '.*'),
+    })),
+  );
+  // YAML 1.2 has JSON in it.
+  const file = `${t.testdir({ 'panels.yaml': JSON.stringify({ groups: [{ name: 'panels', rules }] }) })}/panels.yaml`;
+  const { status, stdout, stderr } = spawnSync(
+    'promtool',
+    ['check', 'rules', at('deploy/alerts.yaml'), file],
+    {
+      encoding: 'utf8',
+    },
+  );
+  t.equal(status, 0, stdout + stderr);
+  t.end();
+});

@@ -1,0 +1,270 @@
+/** Every file that is read again is changed under load: good requests go on, bad ones stay out, and changes come within a second. */
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Test, test } from 'tap';
+import { scrape, total } from '../admin/scrape.js';
+import { hs256, signed } from '../auth/tokens.js';
+import { HARD, size } from '../hard/size.js';
+import { MemorySource, startService } from '../refresh/built.js';
+import { get, keptLog } from '../serving/threads.js';
+
+const ROUNDS = size(2, 10);
+const TAKEN_UP_MS_MAX = 1000;
+/** Checks are as slow as the machine is busy: the limit is longer by so many of them. */
+const CHECKS = 5;
+const NEW_CONNECTIONS = 6;
+/** Kinds of files, each of which is spoiled once a round. */
+const KINDS = 7;
+
+const EVENTS = ['A', 'B'].map((studyGroup, n) => ({
+  id: `event ${n}`,
+  time: `2026-10-05T0${n + 1}:00:00Z`,
+  endTime: `2026-10-05T0${n + 2}:00:00Z`,
+  studyGroup,
+}));
+const FREE = '/schedule/free?by=room&startTime=2026-10-05T08:00:00Z&endTime=2026-10-05T09:00:00Z';
+const EXP = 4_000_000_000;
+
+/** What is good from one change to the next but one. */
+class Generation {
+  readonly number: number;
+  readonly secret: string = randomBytes(32).toString('hex');
+  readonly feedSecret: string = randomBytes(32).toString('hex');
+  readonly adminToken: string = randomBytes(32).toString('hex');
+  readonly #keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+
+  constructor(number: number) {
+    this.number = number;
+  }
+
+  get jwk(): object {
+    return { ...this.#keys.publicKey.export({ format: 'jwk' }), kid: String(this.number) };
+  }
+
+  tokens(sub = 'alice'): readonly string[] {
+    const { secret } = this;
+    const header = { alg: 'ES256', kid: String(this.number) };
+    return [hs256({ sub, exp: EXP }, { secret }), signed({ sub, exp: EXP }, this.#keys.privateKey, header)];
+  }
+}
+
+class Files {
+  readonly folder: string = mkdtempSync(join(tmpdir(), 'lectern-reload-'));
+
+  of(name: string): string {
+    return join(this.folder, name);
+  }
+
+  /** At once, as editors and Kubernetes do it. */
+  #write(name: string, content: string): void {
+    writeFileSync(this.of(`${name}.new`), content);
+    renameSync(this.of(`${name}.new`), this.of(name));
+  }
+
+  take(now: Generation, before: Generation): void {
+    this.#write('previous', before.secret);
+    this.#write('secret', now.secret);
+    this.#write('keys.json', JSON.stringify({ keys: [now.jwk, before.jwk] }));
+    this.#write('feed-previous', before.feedSecret);
+    this.#write('feed-secret', now.feedSecret);
+    this.#write('admin-token', now.adminToken);
+    this.#write('rooms.json', JSON.stringify([{ id: `room ${now.number}` }]));
+    const groups = now.number % 2 === 0 ? ['A'] : ['A', 'B'];
+    this.#write('enrolments.json', JSON.stringify({ alice: { studyGroup: groups } }));
+    this.#write('revoked.json', JSON.stringify({ [`user ${now.number}`]: '2100-01-01T00:00:00Z' }));
+  }
+
+  spoil(): void {
+    for (const name of ['secret', 'feed-secret', 'admin-token']) this.#write(name, 'short');
+    for (const name of ['keys.json', 'rooms.json', 'revoked.json']) this.#write(name, '{"keys": [');
+    this.#write('enrolments.json', '{"alice": {"studyGroup": "B"}}');
+  }
+}
+
+async function start(t: Test, files: Files) {
+  const { log, lines } = keptLog();
+  const auth = {
+    hs256SecretFile: files.of('secret'),
+    hs256SecretPreviousFile: files.of('previous'),
+    jwks: files.of('keys.json'),
+    enrolmentsFile: files.of('enrolments.json'),
+  };
+  const feed = {
+    secretFile: files.of('feed-secret'),
+    secretPreviousFile: files.of('feed-previous'),
+    revocationsFile: files.of('revoked.json'),
+  };
+  const service = await startService(
+    {
+      ...auth,
+      source: new MemorySource(EVENTS),
+      identifiers: 'any',
+      port: 0,
+      workers: 3,
+      adminPort: 0,
+      adminTokenFile: files.of('admin-token'),
+      rooms: files.of('rooms.json'),
+      feedSecretFile: feed.secretFile,
+      feedSecretPreviousFile: feed.secretPreviousFile,
+      feedRevocationsFile: feed.revocationsFile,
+    },
+    { log },
+  );
+  t.teardown(() => service.close());
+  await service.ready;
+  // The same timetable inside of another server.
+  const embedding = createServer(service.timetable.handler({ auth, feed, log }));
+  embedding.listen(0, '127.0.0.1');
+  await once(embedding, 'listening');
+  t.teardown(() => embedding.close());
+  const embedded = `http://127.0.0.1:${(embedding.address() as AddressInfo).port}/api/v1`;
+  return { bases: [service.baseUrl, embedded], admin: service.adminAddress?.origin ?? '', lines };
+}
+
+const statusOf = async (url: string, token?: string): Promise<number> =>
+  (await get(url, token === undefined ? {} : { authorization: `Bearer ${token}` })).status;
+
+async function feedOf(base: string, token: string): Promise<string> {
+  const { body } = await get(`${base}/schedule/feed?studyGroup=A`, { authorization: `Bearer ${token}` });
+  return (JSON.parse(body.toString()) as { url: string }).url;
+}
+
+async function refresh(admin: string, token: string): Promise<number> {
+  const reply = await fetch(`${admin}/refresh`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}` },
+  });
+  await reply.body?.cancel();
+  return reply.status;
+}
+
+function median(all: readonly number[]): number {
+  return all.toSorted((a, b) => a - b)[Math.floor(all.length / 2)] ?? Number.NaN;
+}
+
+test(`${ROUNDS} changes of everything under load, on three threads and in a handler`, async (t) => {
+  const files = new Files();
+  t.teardown(() => rmSync(files.folder, { recursive: true }));
+  const generations = Array.from({ length: ROUNDS + 3 }, (_, n) => new Generation(n));
+  const at = (n: number): Generation => generations[n] as Generation;
+  /** Good before and after a change; `present - 2` and older ones are bad. */
+  let present = 2;
+  files.take(at(present), at(present - 1));
+  const { bases, admin, lines } = await start(t, files);
+  /** By base and generation. */
+  const feeds = new Map<string, string>();
+  const keyOf = (base: string, n: number): string => `${base} ${n}`;
+  const addFeeds = async (): Promise<void> => {
+    for (const base of bases)
+      feeds.set(keyOf(base, present), await feedOf(base, at(present).tokens()[0] as string));
+  };
+  await addFeeds();
+
+  let isOver = false;
+  const failed: string[] = [];
+  const accepted: string[] = [];
+  let requests = 0;
+  /** The generation that each client asks with. */
+  const asking: number[] = [];
+  const client = async (base: string, n: number): Promise<void> => {
+    while (!isOver) {
+      const generation = present;
+      asking[n] = generation;
+      const [good, bad] = [at(generation), at(generation - 2)];
+      for (const token of good.tokens()) {
+        const status = await statusOf(`${base}/schedule?limit=1`, token);
+        if (status !== 200) failed.push(`token of ${generation}: ${status}`);
+      }
+      for (const token of bad.tokens()) {
+        const status = await statusOf(`${base}/schedule?limit=1`, token);
+        if (status !== 401) accepted.push(`token of ${bad.number}: ${status}`);
+      }
+      const feed = await statusOf(feeds.get(keyOf(base, generation)) as string);
+      if (feed !== 200) failed.push(`feed of ${generation}: ${feed}`);
+      const old = feeds.get(keyOf(base, bad.number));
+      if (old !== undefined && (await statusOf(old)) !== 404) accepted.push(`feed of ${bad.number}`);
+      requests += 5;
+    }
+  };
+  const clients = Promise.all(bases.flatMap((base, b) => [0, 1].map((n) => client(base, 2 * b + n))));
+
+  /** Whether every thread has taken up everything. */
+  const isTaken = async (now: Generation, gone: Generation): Promise<boolean> => {
+    for (const base of bases) {
+      const groups = now.number % 2 === 0 ? 1 : 2;
+      const one = async (): Promise<boolean> => {
+        for (const token of gone.tokens())
+          if ((await statusOf(`${base}/schedule`, token)) !== 401) return false;
+        for (const token of now.tokens()) {
+          const { status, body } = await get(`${base}/schedule/personal`, {
+            authorization: `Bearer ${token}`,
+          });
+          if (status !== 200 || JSON.parse(body.toString()).length !== groups) return false;
+        }
+        const [token = ''] = now.tokens(`user ${now.number}`);
+        if ((await statusOf(await feedOf(base, token))) !== 404) return false;
+        const { body } = await get(`${base}${FREE}`, { authorization: `Bearer ${token}` });
+        return JSON.stringify(JSON.parse(body.toString())).includes(`"room ${now.number}"`);
+      };
+      const all = await Promise.all(Array.from({ length: NEW_CONNECTIONS }, one));
+      const old = feeds.get(keyOf(base, gone.number));
+      if (all.includes(false) || (old !== undefined && (await statusOf(old)) !== 404)) return false;
+    }
+    return (await refresh(admin, at(now.number - 1).adminToken)) === 401;
+  };
+
+  const tookMs: number[] = [];
+  const checkMs: number[] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    const next = present + 1;
+    const beforeMs = performance.now();
+    t.ok(await isTaken(at(present), at(present - 2)), 'what is there');
+    checkMs.push(performance.now() - beforeMs);
+    const beganMs = performance.now();
+    files.take(at(next), at(present));
+    while (!(await isTaken(at(next), at(present - 1)))) await delay(10);
+    tookMs.push(performance.now() - beganMs);
+    t.equal(await refresh(admin, at(next).adminToken), 200, 'the new admin token');
+    present = next;
+    await addFeeds();
+    // A request with the generation before could meet the next change but one.
+    while (asking.some((generation) => generation !== present)) await delay(10);
+    files.spoil();
+    const refused = async () => total(await scrape(admin), 'lectern_files_refused');
+    // The handler has files of its own, but neither rooms nor an admin token.
+    while ((await refused()) < KINDS + KINDS - 2) await delay(50);
+    t.ok(await isTaken(at(present), at(present - 2)), 'what is bad changes nothing');
+  }
+  isOver = true;
+  await clients;
+  t.strictSame(failed, [], `good ones of ${requests}`);
+  t.strictSame(accepted, [], `bad ones of ${requests}`);
+  const shown = (all: readonly number[]): string => all.map((ms) => Math.round(ms)).join(', ');
+  t.comment(`${requests} requests; taken up after ${shown(tookMs)} ms; a check takes ${shown(checkMs)} ms`);
+  const limitMs = TAKEN_UP_MS_MAX + CHECKS * median(checkMs);
+  if (HARD) t.ok(median(tookMs) <= limitMs, `taken up within ${Math.round(limitMs)} ms`);
+  const metrics = await scrape(admin);
+  t.ok(total(metrics, 'lectern_file_reloads_total', 'result="refused"') >= ROUNDS * (KINDS + KINDS - 2));
+  const text = JSON.stringify(lines);
+  for (const { secret, feedSecret, adminToken } of generations) {
+    for (const hidden of [secret, feedSecret, adminToken])
+      t.notOk(text.includes(hidden), 'no secret in the log');
+  }
+  t.notMatch(text, /alice|user \d/, 'no subject in the log');
+  for (const name of [
+    'secret',
+    'keys.json',
+    'feed-secret',
+    'admin-token',
+    'rooms.json',
+    'revoked.json',
+    'enrolments.json',
+  ])
+    t.ok(text.includes(files.of(name)), `the log names ${name}`);
+});

@@ -1,0 +1,60 @@
+/** A source that stays away is seen: in /health, in the metric, and by a bound that follows the interval. */
+import { test } from 'tap';
+import { sourceParts } from '../../src/refresh/parts.js';
+import { describeHealth, overdueSources } from '../../src/view/describe-health.js';
+import { loadingSource } from '../../src/view/present.js';
+import type { SourceState, ViewSource } from '../../src/view/view-source.js';
+
+const nowMs = Date.now();
+const SUMMARY = {} as ViewSource['summary'];
+const failing = (overdueAtMs: number): SourceState => ({
+  ...loadingSource('a'),
+  state: 'failed',
+  lastError: 'it is away',
+  failingSinceMs: nowMs - 60_000,
+  overdueAtMs,
+});
+
+test('a single source is overdue after its time, or at once where nothing was ever read', (t) => {
+  t.equal(overdueSources({ source: loadingSource('a'), summary: SUMMARY }), 0);
+  t.equal(overdueSources({ source: failing(nowMs + 60_000), summary: SUMMARY }), 0);
+  t.equal(overdueSources({ source: failing(nowMs), summary: SUMMARY }), 1);
+  t.equal(overdueSources({ source: failing(nowMs + 60_000), summary: null }), 1);
+  t.end();
+});
+
+test('parts are counted, and each says whether it is overdue', (t) => {
+  const failure = { code: 'source-unreadable', message: 'it is away', retryAtMs: 0 } as const;
+  const copy = { records: 1 } as never;
+  const part = (id: string, sinceMs: number | null, hasCopy = true) => ({
+    id,
+    name: id,
+    copy: hasCopy ? copy : null,
+    confirmedMs: nowMs,
+    failure: sinceMs === null ? null : { ...failure, sinceMs },
+  });
+  const report = [
+    part('good', null),
+    part('young', nowMs - 9000),
+    part('old', nowMs - 11_000),
+    part('missing', nowMs, false),
+  ];
+  const parts = sourceParts({ parts: report, skipped: 0 }, 1);
+  const source = { ...loadingSource('a'), parts };
+  t.equal(overdueSources({ source, summary: SUMMARY }), 2);
+  const views = { source, summary: null, status: 'degraded', publication: null, view: null } as const;
+  t.match(describeHealth(views, '1'), {
+    source: {
+      overdue: 2,
+      parts: {
+        listed: [
+          { name: 'good', overdue: false },
+          { name: 'young', overdue: false },
+          { name: 'old', overdue: true },
+          { name: 'missing', overdue: true },
+        ],
+      },
+    },
+  });
+  t.end();
+});
