@@ -314,17 +314,16 @@ export class Keeper {
         return 'unchanged';
       case 'loaded': {
         const { image, delta, history, sourceVersion, changedIds } = done;
-        const isPatch = changedIds !== undefined;
-        if (isPatch) this.#pace.pauseAfter(performance.now() - beganMs);
-        if (isPatch && isOutdated) return 'failed';
+        const patch = (changedIds && served && { base: served.summary.id, changedIds }) ?? null;
+        if (patch !== null) this.#pace.pauseAfter(performance.now() - beganMs);
+        if (patch !== null && isOutdated) return 'failed';
         this.#seenVersion = sourceVersion;
         this.#refusal = gate && judge(image.summary, this.#served?.summary ?? null, gate);
         if (this.#refusal !== null) return this.#refuse(this.#refusal, image.summary);
         this.#servedVersion = sourceVersion;
-        const patch = isPatch && served !== null ? { base: served.summary.id, changedIds } : null;
         this.#publish({ image, origin: 'source', delta, history, patch });
         this.#succeed();
-        this.#file?.write({ image, sourceVersion, parts: this.#parts.parts }, isPatch);
+        this.#file?.write({ image, sourceVersion, parts: this.#parts.parts }, patch !== null);
         return 'published';
       }
     }

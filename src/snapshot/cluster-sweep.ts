@@ -10,7 +10,7 @@ import type { SlotsImage } from './image.js';
  *
  * @param fields codes or NO_CODE by row, in the order of LESSON_FIELDS
  */
-export function lessonNumbers(slotOf: Uint32Array, fields: readonly Uint32Array[]): Uint32Array {
+export function lessonsOfRows(slotOf: Uint32Array, fields: readonly Uint32Array[]): Uint32Array {
   const count = slotOf.length;
   const required = fields[0]!;
   const order = scratch.uint32(count);

@@ -1,6 +1,6 @@
 import { createHash, hash as hashOnce } from 'node:crypto';
 import type { IdentifierMode } from '../model/event.js';
-import { INDEXED_FIELDS, UNINDEXED_FIELDS } from '../model/fields.js';
+import { INDEXED_FIELDS, NAMED_FIELDS } from '../model/fields.js';
 import { shared } from '../structures/slabs.js';
 import type { RowsImage, SlotsImage, SnapshotImage } from './image.js';
 
@@ -12,7 +12,6 @@ export const WEEK_DIGEST_BYTES: number = VERSION_BYTES;
 /** Weeks of the Unix epoch, which begin on a Thursday. */
 const WEEK_MS = 7 * 24 * 3_600_000;
 const HIDDEN_FIELDS = INDEXED_FIELDS.filter((field) => !field.output);
-const HIDDEN_COLUMNS = UNINDEXED_FIELDS.filter((field) => !field.output);
 
 export function weekOf(startMs: number): number {
   return Math.floor(startMs / WEEK_MS);
@@ -20,18 +19,18 @@ export function weekOf(startMs: number): number {
 
 /**
  * Equal data has equal versions, in replicas, after restarts and after patches. Hashes the digests of the weeks, and the
- * columns of fields that no row shows.
+ * filters and names that no row shows.
  */
 export function contentVersionOf(
   identifiers: IdentifierMode,
-  { rows, weekDigests, fields, columns }: Omit<SnapshotImage, 'summary' | 'hashSeed'>,
+  { rows, weekDigests, fields, names }: Omit<SnapshotImage, 'summary' | 'hashSeed'>,
 ): string {
   const hash = createHash('sha256');
   hash.update(`${SCHEME}\n${identifiers}\n${rows.start.length - 1}\n${weekDigests.length}\n`);
   hash.update(weekDigests);
   const hidden = [
     ...HIDDEN_FIELDS.map(({ name }) => [name, fields[name]] as const),
-    ...HIDDEN_COLUMNS.map(({ name }) => [name, columns[name]] as const),
+    ...NAMED_FIELDS.map(({ name }) => [`names of ${name}`, names[name]] as const),
   ];
   for (const [name, { dictionary, codes }] of hidden) {
     hash.update(`\n${name}\n${dictionary.bytes.length}\n${codes.length}\n`);

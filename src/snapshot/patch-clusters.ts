@@ -5,7 +5,7 @@ import { buildIntervalIndex } from '../structures/interval-index.js';
 import { scratch, shared } from '../structures/slabs.js';
 import { Splice } from '../structures/splice.js';
 import { spliceDictionary } from '../structures/splice-dictionary.js';
-import { ClusterSweep, type FoundClusters, lessonNumbers } from './cluster-sweep.js';
+import { ClusterSweep, type FoundClusters, lessonsOfRows } from './cluster-sweep.js';
 import { clustersOfEvents, entryByteLengths, sortedClusters } from './clusters.js';
 import type { ClustersImage, FieldImage, SnapshotImage } from './image.js';
 import type { Edit } from './patch-edit.js';
@@ -153,7 +153,7 @@ function sweepKeys(
     }
     return codesOfRows;
   });
-  const rows = { ordinals, slots: slotsOfRows, lessons: lessonNumbers(slotsOfRows, codes) };
+  const rows = { ordinals, slots: slotsOfRows, lessons: lessonsOfRows(slotsOfRows, codes) };
   const sweep = new ClusterSweep(slots, count);
   let from = 0;
   for (const [n, { by, text }] of touched.entries()) {

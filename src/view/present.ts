@@ -46,6 +46,12 @@ export function publicationOf(origin: Origin, { builtAtMs }: SnapshotSummary): P
   return { origin, publishedAtMs: Date.now(), builtMonotonicMs: monotonicMsAt(builtAtMs) };
 }
 
+/** The ids of events that may differ from what was served before; null if it is not known. */
+function changedIdsOf(id: string, patch: Patch | null, before: string | undefined): readonly string[] | null {
+  if (id === before) return [];
+  return patch !== null && patch.base === before ? patch.changedIds : null;
+}
+
 /** The snapshot that one thread serves now. */
 export class Present implements ViewSource {
   readonly #options: PresentOptions;
@@ -87,10 +93,11 @@ export class Present implements ViewSource {
     const { cacheBytesMax, threads = 1 } = this.#options;
     const { image, differences, state, rooms = null, patch = null } = published;
     const rowCacheBytes = Math.max(0, cacheBytesMax - byteLengthOf(differences) / threads);
-    const before = patch !== null && this.summary?.id === patch.base ? this.#view : null;
-    const snapshot = new Snapshot(image, before?.snapshot);
+    const before = this.#view;
+    const changedIds = changedIdsOf(image.summary.id, patch, before?.summary.id);
+    const snapshot = new Snapshot(image, changedIds === null ? null : before?.snapshot);
     const view = new SnapshotView(snapshot, differences, rowCacheBytes, rooms);
-    if (before !== null && patch !== null) view.takeOver(before, patch.changedIds);
+    if (before !== null && changedIds !== null) view.takeOver(before, changedIds);
     this.#view?.rowCache.clear();
     this.#view = view;
     this.published = published;
