@@ -325,6 +325,17 @@ export const UPSTREAM_STREAM_RETRY_MS_MAX = 60_000;
 export const RETRY_AFTER_MS_MAX: number = 24 * 3600 * 1000;
 /** A field map has one short line a field. */
 export const MAP_FILE_BYTES_MAX: number = 64 * KIB;
+/** A password file of libpq: a line a database. */
+export const PASSWORD_FILE_BYTES_MAX: number = 64 * KIB;
+/** Rows that a followed table may have changed before it is read whole again: 100,000 × 0.3 KB = 30 MB. */
+export const FOLLOWED_CHANGES_MAX = 100_000;
+/** Changed rows that one statement reads: 1,000 × 0.4 KB are parsed in 5 ms. */
+export const FOLLOWED_ROWS_AT_ONCE = 1000;
+/** Silence after which a stream of changes counts as broken. The server is asked for a sign in between. */
+export const FOLLOWED_SILENT_MS_MAX = 30_000;
+/** Least and longest pause before the next attempt to listen or follow. It doubles in between. */
+export const DATABASE_RETRY_MS_MIN = 500;
+export const DATABASE_RETRY_MS_MAX = 30_000;
 /** A map of lecturer names to identifiers: 100,000 × 80 bytes = 8 MB. */
 export const LECTURER_IDS_BYTES_MAX: number = 16 * MIB;
 /** Heap to parse it: 21 bytes for each byte of `{},{},…`. */

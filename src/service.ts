@@ -5,6 +5,7 @@ import type { Logger } from './http/logger.js';
 import type { ListenAddress } from './http/server/listen-address.js';
 import { SOURCE_SILENT_MS } from './limits.js';
 import type { Resolved, ResolvedSettings, ServiceOptions } from './options/option-types.js';
+import { databaseOptionsOf } from './options/reading-settings.js';
 import { optionsOf, resolveSettings } from './options/resolve.js';
 import { percentRejected } from './refresh/gate.js';
 import { isPipe } from './refresh/patience.js';
@@ -128,6 +129,7 @@ function sourceOf(settings: ResolvedSettings): Resolved<'openTimetable'>['source
   }
   return parseSourceArgument(texts as readonly string[], {
     environment: process.env,
+    postgres: databaseOptionsOf(settings),
     ...(sourceHeaders === undefined ? {} : { headers: sourceHeaders }),
     ...(clientCredentials === undefined ? {} : { clientCredentials }),
     ...(lecturerIdsFile === undefined ? {} : { lecturerIds: lecturerIdsFile }),

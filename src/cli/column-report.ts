@@ -1,13 +1,7 @@
 import type { ReadRules } from '../model/read-rules.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import type { ColumnLook } from './column-look.js';
-import {
-  type MapProposal,
-  proposeCalendarMap,
-  proposedOptions,
-  proposeMap,
-  shellQuoted,
-} from './propose-map.js';
+import { type MapProposal, proposeCalendarMap, proposedOptions, proposeMap } from './propose-map.js';
 import { formatCount, formatCountOf } from './wording.js';
 
 const COLUMNS_LISTED_MAX = 60;
@@ -23,12 +17,12 @@ export interface CommandProposal extends MapProposal {
 /**
  * A field map for a source that would otherwise be served badly or not at all. Null if no map improves it.
  *
- * @param source as it was given on the command line
+ * @param args that name the source on the command line
  * @param summary null: it cannot be loaded
  */
 export function proposalFor(
   look: ColumnLook,
-  source: readonly string[],
+  args: readonly string[],
   { encoding }: ReadRules,
   summary: SnapshotSummary | null,
 ): CommandProposal | null {
@@ -41,9 +35,7 @@ export function proposalFor(
   const isWorse = summary === null || summary.events === 0 || Object.keys(proposal.map).some(isEmpty);
   if (!isWorse) return null;
   const given = encoding === undefined ? [] : [`--encoding ${encoding}`];
-  const command = ['lectern serve', ...source.map(shellQuoted), ...given, ...proposedOptions(proposal)].join(
-    ' ',
-  );
+  const command = ['lectern serve', ...args, ...given, ...proposedOptions(proposal)].join(' ');
   return { ...proposal, command: proposal.isComplete ? command : null };
 }
 

@@ -6,6 +6,7 @@ import { invalidParameters } from '../query/object-form.js';
 import { readFieldMap } from '../source/map-file.js';
 import { openTimetable } from '../timetable/timetable.js';
 import type { ExplainedEndpoint } from '../view/view.js';
+import { namedSource } from './named-source.js';
 import { readScheduleRequest } from './schedule-request.js';
 import { createProgressLine, formatBytes, formatCount, formatCountOf, formatMs } from './wording.js';
 
@@ -20,9 +21,10 @@ export async function explain(source: string, request: string, reading: ReadingS
   const options = { unknownParameters: 'reject', timeZone: reading.timeZone } as const;
   const { identifiers } = reading;
   const { endpoint, pairs } = readScheduleRequest(request, options, identifiers, 'explained', EXPLAINED);
-  const progress = createProgressLine(source);
+  const { spec, name } = namedSource(source, reading);
+  const progress = createProgressLine(name);
   const timetable = openTimetable({
-    source,
+    source: spec,
     ...readRulesOf({ ...reading, fieldMap: await readFieldMap(reading) }),
     watch: false,
     gate: false,

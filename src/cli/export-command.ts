@@ -11,6 +11,7 @@ import { openTimetable } from '../timetable/timetable.js';
 import type { Timetable } from '../timetable/timetable-interface.js';
 import type { Answer } from '../view/answer.js';
 import { EXIT_FAILURE, isWriteFailure, writeError } from './faults.js';
+import { namedSource } from './named-source.js';
 import { OutputFile } from './output-file.js';
 import { readScheduleRequest } from './schedule-request.js';
 import { COMMAND_SIGNALS, endBySignal, listenForSignals, type SignalListener } from './signals.js';
@@ -53,6 +54,7 @@ export async function exportEvents(
     throw new LecternError('option-invalid', 'the query names a format; give it as --format');
   }
   const rules = readRulesOf({ ...reading, fieldMap: await readFieldMap(reading) });
+  const { spec, name } = namedSource(source, reading);
   // Before the file is made: otherwise a signal could leave it behind.
   const signals = listenForSignals(COMMAND_SIGNALS);
   const file = output === undefined ? null : await openOutput(output);
@@ -60,9 +62,9 @@ export async function exportEvents(
     signals.stop();
     return file;
   }
-  const progress = createProgressLine(source);
+  const progress = createProgressLine(name);
   const timetable = openTimetable({
-    source,
+    source: spec,
     ...rules,
     watch: false,
     gate: false,

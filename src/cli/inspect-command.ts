@@ -7,11 +7,12 @@ import { type Inspection, inspectImage } from '../snapshot/image.js';
 import { emptyFilters } from '../snapshot/summary.js';
 import { readFieldMap } from '../source/map-file.js';
 import type { PartsReport, SourceFormat } from '../source/source.js';
-import { parseSourceArgument, sourceOfSpec } from '../source/spec.js';
+import { sourceOfSpec } from '../source/spec.js';
 import { loadImage } from '../thread/load-image.js';
 import { ColumnLook } from './column-look.js';
 import { describeColumns, formatTable, proposalFor, showName } from './column-report.js';
 import { EXIT_FAILURE } from './faults.js';
+import { namedSource } from './named-source.js';
 import {
   createProgressLine,
   describeRejections,
@@ -32,7 +33,8 @@ export async function inspect(
   asJson: boolean,
 ): Promise<number> {
   const rules = readRulesOf({ ...reading, fieldMap: await readFieldMap(reading) });
-  const opened = sourceOfSpec(parseSourceArgument(source));
+  const { spec, args } = namedSource(source, reading);
+  const opened = sourceOfSpec(spec);
   const progress = createProgressLine(opened.name);
   const look = new ColumnLook();
   // As `serve` does with watched files.
@@ -45,7 +47,7 @@ export async function inspect(
     const loaded = await loadImage(opened, rules, { ...options, onParts });
     const inspection = inspectImage(loaded.image);
     progress.clear();
-    const proposal = proposalFor(look, source, rules, inspection.summary);
+    const proposal = proposalFor(look, args, rules, inspection.summary);
     const { format, gzipped, bytesRead, expanded } = loaded.source;
     const rejectionGroups = groupRejections(inspection.summary);
     const facts = {
@@ -64,7 +66,7 @@ export async function inspect(
   } catch (error) {
     progress.clear();
     // After a wrong column in the map, the report shows the existing columns.
-    const columns = asJson ? [] : describeColumns(look, proposalFor(look, source, rules, null));
+    const columns = asJson ? [] : describeColumns(look, proposalFor(look, args, rules, null));
     if (columns.length > 0) process.stdout.write(`${columns.join('\n\n')}\n`);
     throw error;
   } finally {

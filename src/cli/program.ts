@@ -5,7 +5,7 @@ import { GENERATED_EVENTS_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
 import { FORMATS } from '../model/format.js';
 import type { ReadingSettings, ServiceOptions } from '../options/option-types.js';
-import { READING_SETTINGS } from '../options/reading-settings.js';
+import { DATABASE_SETTINGS, READING_SETTINGS } from '../options/reading-settings.js';
 import { checkSettings, checkValue, resolveReading } from '../options/resolve.js';
 import { type Setting, shownDefault, variableOf } from '../options/setting.js';
 import { SETTINGS } from '../options/table.js';
@@ -55,7 +55,7 @@ export function createProgram(exit: (code: number) => void): Command {
     .description('Loads a timetable into memory and serves it over HTTP.')
     .argument(
       '[source...]',
-      `${SOURCE}; or an http(s) address; several are merged by id, and the later wins`,
+      `${SOURCE}; or an http(s) or postgres address; several are merged by id, and the later wins`,
     );
   for (const setting of SETTINGS.filter(hasFlag)) serve.addOption(toOption(setting));
   serve
@@ -72,7 +72,10 @@ export function createProgram(exit: (code: number) => void): Command {
     .description(
       'Loads a source and prints counts, time span, columns, rejected records, conflicts and memory. Proposes a field map if one would help. Exits with 1 if no event is left.',
     )
-    .argument('<source...>', `${SOURCE}; or an http(s) address; several are merged by id, the later winning`)
+    .argument(
+      '<source...>',
+      `${SOURCE}; or an http(s) or postgres address; several are merged by id, the later winning`,
+    )
     .option('--json', 'print JSON, for programs')
     .addHelpText('after', example('lectern inspect timetable.ndjson.gz'))
     .action(async (source: readonly string[], parsed: Record<string, unknown>) => {
@@ -87,7 +90,7 @@ export function createProgram(exit: (code: number) => void): Command {
       'Loads a source, plans one query of GET /schedule or of a directory such as GET /schedule/rooms, and prints the plan, ' +
         'with counts and timings.',
     )
-    .argument('<source>', SOURCE)
+    .argument('<source>', `${SOURCE}; or a postgres:// address`)
     .argument('<query>', 'query string of GET /schedule, or a path with one, quoted')
     .addHelpText('after', example("lectern explain timetable.ndjson 'studyGroup=INF-1A&type=LEC'"))
     .action(async (source: string, query: string, parsed: Record<string, unknown>) => {
@@ -101,7 +104,7 @@ export function createProgram(exit: (code: number) => void): Command {
     .description(
       'Loads a source and writes what GET /schedule answers, by default every event. The file is replaced once everything is written.',
     )
-    .argument('<source>', SOURCE)
+    .argument('<source>', `${SOURCE}; or a postgres:// address`)
     .argument('[query]', 'query string of GET /schedule, or its path with one, quoted', '')
     .addOption(
       new Option('-f, --format <name>', 'default: by the ending of --output').choices(
@@ -168,7 +171,8 @@ Examples:
   lectern serve timetable.ndjson --jwks keys.json --issuer https://login.example.org/ --claim studyGroup=groups
   lectern serve timetable.ndjson --jwks https://login.example.org/jwks --audience timetable
   lectern serve https://example.org/api/v1/schedule/all --header 'Authorization: Bearer env:UPSTREAM_TOKEN' \\
-    --refresh-seconds 60 --snapshot-file /var/lib/lectern/snapshot`;
+    --refresh-seconds 60 --snapshot-file /var/lib/lectern/snapshot
+  lectern serve postgres://lectern@db.example.org/school --table events --follow --jwks keys.json`;
 
 function example(line: string): string {
   return `\nExample:\n  ${line}`;
@@ -179,28 +183,31 @@ function hasFlag({ flag, isEnvironmentOnly }: Setting): boolean {
 }
 
 function toOption(setting: Setting): Option {
-  const { short, flag, help, group, kind, default: usual } = setting;
-  const option = new Option(`${short === undefined ? '' : `${short}, `}${flag} <${kind.unit}>`, help)
+  const { short, flag, help, group, kind, preset, default: usual } = setting;
+  const value = preset === undefined ? `<${kind.unit}>` : `[${kind.unit}]`;
+  const option = new Option(`${short === undefined ? '' : `${short}, `}${flag} ${value}`, help)
     .env(variableOf(setting) as string)
     .helpGroup(`${group}:`)
     // All values are checked together, later.
     .argParser((text: string, previous: unknown) => kind.parse?.(text, previous) ?? text);
   if (kind.choices !== undefined) option.argChoices = [...kind.choices];
+  if (preset !== undefined) option.preset(preset);
   if (usual !== undefined) option.default(usual, shownDefault(setting));
   return option;
 }
 
 /** Adds the settings of reading a source. */
 function withReading(command: Command): Command {
-  for (const setting of READING_SETTINGS) command.addOption(toOption(setting));
+  for (const setting of READ_BY_ALL) command.addOption(toOption(setting));
   return command;
 }
 
+const READ_BY_ALL: readonly Setting[] = [...READING_SETTINGS, ...DATABASE_SETTINGS];
 const IDENTIFIERS = SETTINGS.find(({ name }) => name === 'identifiers') as Setting;
 const BASE_PATH = SETTINGS.find(({ name }) => name === 'basePath') as Setting;
 
 function readingOf(parsed: Record<string, unknown>): ReadingSettings {
-  return resolveReading(valuesOf(READING_SETTINGS, parsed));
+  return resolveReading(valuesOf(READ_BY_ALL, parsed));
 }
 
 /** Checks that only the command line needs. `command.error` throws. */

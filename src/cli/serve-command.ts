@@ -4,6 +4,7 @@ import { LecternError } from '../errors.js';
 import type { ResolvedSettings } from '../options/option-types.js';
 import { type Service, startService } from '../service.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
+import { hidePassword } from '../source/postgres/postgres-address.js';
 import { carryOnWithoutOutput, EXIT_FAILURE, endOnFaults, exitCodeOf, writeError } from './faults.js';
 import { openStandardError, prettyDestination } from './log-output.js';
 import { formatReady, tellReloads, unknownVariables } from './serve-messages.js';
@@ -55,7 +56,12 @@ async function serveUntilSignal(
   signals: SignalListener,
   log: Logger,
 ): Promise<number> {
-  const progress = createProgressLine([settings.source].flat().join(', '));
+  const progress = createProgressLine(
+    [settings.source]
+      .flat()
+      .map((each) => hidePassword(String(each)))
+      .join(', '),
+  );
   let service: Service | null = null;
   let isReady = false;
   // First of all: an early SIGHUP must not end the process.

@@ -209,6 +209,12 @@ export type ServiceOptions = Omit<TimetableOptions, 'source' | 'gate' | 'buildOn
     readonly upstreamTokenOrigin?: string | undefined;
     readonly lecturerIdsFile?: string | undefined;
     readonly mapFile?: string | undefined;
+    readonly table?: string | undefined;
+    readonly query?: string | undefined;
+    readonly postgresPasswordFile?: string | undefined;
+    readonly versionQuery?: string | undefined;
+    readonly listen?: string | undefined;
+    readonly follow?: boolean | undefined;
     readonly feedSecret?: string | undefined;
     readonly feedSecretFile?: string | undefined;
     readonly feedSecretPrevious?: string | undefined;
@@ -225,7 +231,10 @@ export type ServiceOptions = Omit<TimetableOptions, 'source' | 'gate' | 'buildOn
   };
 
 /** The settings of reading a source. */
-export type ReadingSettings = Pick<ResolvedSettings, keyof ReadRules | 'mapFile'>;
+export type ReadingSettings = Pick<
+  ResolvedSettings,
+  keyof ReadRules | 'mapFile' | 'table' | 'query' | 'postgresPasswordFile'
+>;
 
 interface OptionsByPlace {
   readonly openTimetable: TimetableOptions;
@@ -266,6 +275,7 @@ export type DefaultedName =
   | 'adminHost'
   | 'feedDays'
   | 'days'
+  | 'follow'
   | 'accessLog';
 
 type Filled<T> = Omit<T, DefaultedName> & {

@@ -4,9 +4,10 @@ import { DATE_ORDERS, type FieldMap, type ReadRules } from '../model/read-rules.
 import { parseInstant } from '../model/time.js';
 import { Zone } from '../model/zone.js';
 import { fieldMapFault } from '../source/field-map.js';
+import type { PostgresOptions } from '../source/spec.js';
 import { suggest } from '../structures/suggest.js';
 import type { Resolved } from './option-types.js';
-import { inGroup, isObject, type Kind, oneOf, PATH, type Setting } from './setting.js';
+import { either, inGroup, isObject, type Kind, oneOf, PATH, type Setting, text } from './setting.js';
 
 /** Adds `field=column` to the earlier entries. A variable may have several entries, one a line. */
 const FIELD_MAP: Kind = {
@@ -121,9 +122,63 @@ export const READING_SETTINGS: readonly Setting[] = inGroup('Reading', 'openTime
   },
 });
 
+/** What to read of a PostgreSQL database. Every command that reads a source has them. In a program they stand in the source. */
+export const DATABASE_SETTINGS: readonly Setting[] = inGroup('Databases', 'openTimetable', {
+  table: {
+    places: [],
+    kind: { ...text('name'), range: 'a table or view, such as events or school.events' },
+    help: 'table or view of the PostgreSQL sources, of which every row is an event',
+  },
+  query: {
+    places: [],
+    kind: { ...text('select'), range: 'a SELECT' },
+    help: 'SELECT in place of a table',
+  },
+  postgresPasswordFile: {
+    places: [],
+    kind: PATH,
+    help: 'file with the password of the PostgreSQL sources, read at each connection; without it, the address, PGPASSWORD, PGPASSFILE or ~/.pgpass',
+  },
+});
+
+/** When to read a PostgreSQL database again. */
+export const DATABASE_REFRESHING_SETTINGS: readonly Setting[] = inGroup('Databases', 'openTimetable', {
+  versionQuery: {
+    places: [],
+    kind: { ...text('select'), range: 'a SELECT' },
+    help: 'cheap SELECT: while it gives the same rows, the PostgreSQL sources are not read again',
+  },
+  listen: {
+    places: [],
+    kind: { ...text('channel'), range: 'a channel of NOTIFY' },
+    help: 'load again at each NOTIFY on this channel of the PostgreSQL sources',
+  },
+  follow: {
+    places: [],
+    kind: either('how', 'on', 'off'),
+    default: false,
+    preset: 'on',
+    help: 'follow the table by logical replication: a committed change is read at once',
+  },
+});
+
 export function readRulesOf(
   options: Pick<Resolved<'openTimetable'>, Exclude<keyof ReadRules, 'identifiers'> | 'identifiers'>,
 ): ReadRules {
   const { identifiers, fieldMap, dateOrder, timeZone, encoding, from, to } = options;
   return { identifiers, fieldMap, dateOrder, timeZone, encoding, from, to };
+}
+
+/** The settings of databases, as sources have them. */
+export function databaseOptionsOf({
+  table,
+  query,
+  postgresPasswordFile,
+  versionQuery,
+  listen,
+  follow,
+}: Partial<Omit<PostgresOptions, 'passwordFile'>> & {
+  readonly postgresPasswordFile?: string | undefined;
+}): PostgresOptions {
+  return { table, query, passwordFile: postgresPasswordFile, versionQuery, listen, follow };
 }

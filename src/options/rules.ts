@@ -59,6 +59,12 @@ export const COMMAND_RULES: Rules = {
       'sourceHeaders',
       'upstreamTokenUrl',
       'lecturerIdsFile',
+      'table',
+      'query',
+      'postgresPasswordFile',
+      'versionQuery',
+      'listen',
+      'follow',
       'fieldMap',
       'mapFile',
       'dateOrder',
@@ -80,6 +86,14 @@ export const COMMAND_RULES: Rules = {
   ),
   '{sourceHeaders} has no effect, as no source is an http(s) address': ({ sourceHeaders, source }) =>
     sourceHeaders !== undefined && !textsOf(source).some((text) => /^https?:\/\//i.test(text)),
+  '{follow} has no effect with {watch} off': ({ follow, watch }) => follow === true && watch === false,
+  '{listen} has no effect with {watch} off': ({ listen, watch }) => listen !== undefined && watch === false,
+  '{versionQuery} has no effect with {follow}, which knows what changed': ({ versionQuery, follow }) =>
+    follow === true && versionQuery !== undefined,
+  '{listen} has no effect with {follow}, which hears of every change': ({ listen, follow }) =>
+    follow === true && listen !== undefined,
+  '{follow} does not work with {lecturerIdsFile}': ({ follow, lecturerIdsFile }) =>
+    follow === true && lecturerIdsFile !== undefined,
   'standard input (-) is given twice as a source, and can be read once only': ({ source }) =>
     textsOf(source).filter((text) => text === '-').length > 1,
   '{refreshSeconds} cannot load standard input (-) again: it can be read once only': (values) =>

@@ -7,6 +7,7 @@ export type Group =
   | 'Listening'
   | 'Data'
   | 'Reading'
+  | 'Databases'
   | 'Refreshing'
   | 'Tokens'
   | 'Users'
@@ -24,6 +25,8 @@ export interface Setting {
   /** Null for settings of programs only. The environment variable is named after it. */
   readonly flag: `--${string}` | null;
   readonly short?: `-${string}`;
+  /** The value of a flag without one. */
+  readonly preset?: string;
   /** Not a flag: the list of processes would show the secret. */
   readonly isEnvironmentOnly?: boolean;
   /** Messages never repeat the value. */

@@ -8,10 +8,12 @@ import type { ImageSource } from '../snapshot/image-file.js';
 import { filesOf, watchSource } from '../source/file-watch.js';
 import { type LecternUpstream, lecternUpstreamsOf } from '../source/http/lectern-upstream.js';
 import { MemorySource } from '../source/memory-source.js';
+import { PostgresFollower } from '../source/postgres/follower.js';
+import { listenTo } from '../source/postgres/listen.js';
 import type { RecordDelta, RecordSource, Records } from '../source/records.js';
 import { parseSourceArgument, type SourceSpec, sourceDigest, sourceOfSpec } from '../source/spec.js';
 import { KeptThread } from '../thread/kept-thread.js';
-import { recordChunks } from '../thread/record-chunks.js';
+import { lineChunks, recordChunks } from '../thread/record-chunks.js';
 import { spawnTask } from '../thread/spawn-task.js';
 import { runTaskHere } from '../thread/task.js';
 import type { DoneOf, Feed, LoadDone, LoadTask, Task, TaskListeners } from '../thread/task-messages.js';
@@ -67,6 +69,8 @@ export class Loader {
   readonly #rulesPrefix: string;
   /** Other services of this kind, which tell what changed. */
   readonly #upstreams: readonly LecternUpstream[];
+  /** Of a table that is followed. */
+  readonly #follower: PostgresFollower | null;
   readonly #patches = new KeptThread();
   /** The time since which a terminated thread has been stuck; null if none is. */
   #stuckSinceMs: number | null = null;
@@ -80,6 +84,8 @@ export class Loader {
     this.#upstreams =
       'load' in source ? [] : lecternUpstreamsOf(this.#source as SourceSpec, this.#credentials?.ask);
     this.rules = rules;
+    const isFollowed = 'kind' in source && source.kind === 'postgres' && source.follow === true;
+    this.#follower = isFollowed ? new PostgresFollower(source, rules) : null;
     this.#rulesPrefix = rulesPrefixOf(rules);
     this.#place = place;
     this.name = 'load' in source ? source.name : sourceOfSpec(source).name;
@@ -131,7 +137,7 @@ export class Loader {
       if ('notModified' in given) return { kind: 'not-modified' };
       const { version } = given;
       if (version !== null) onVersion?.(version);
-      if ('upserts' in given) return this.#patch(given, bounds, request);
+      if ('upserts' in given) return this.#patch(given, recordChunks(given.upserts), bounds, request);
       const { records } = given;
       const stream = { kind: 'stream', content: 'records', name, version } as const;
       return this.run({ ...task, source: stream }, request, recordChunks(records));
@@ -149,7 +155,11 @@ export class Loader {
       return loading;
     }
     const changed = await this.#askUpstream(request);
-    if (changed !== null) return 'kind' in changed ? changed : this.#patch(changed, bounds, request);
+    if (changed !== null)
+      return 'kind' in changed
+        ? changed
+        : this.#patch(changed, recordChunks(changed.upserts), bounds, request);
+    if (this.#follower !== null) return this.#loadFollowed(this.#follower, task, request);
     const limited = timeLimits === null ? source : withTimeLimits(source, timeLimits);
     const askSecretHeaders = this.#credentials?.askUntil(listeners.signal);
     return this.run(
@@ -159,7 +169,8 @@ export class Loader {
   }
 
   #patch(
-    { upserts, removals, version }: RecordDelta,
+    { removals, version }: Pick<RecordDelta, 'removals' | 'version'>,
+    upserts: Feed,
     bounds: LoadRequest['bounds'],
     request: LoadRequest,
   ): Promise<LoadDone> {
@@ -167,7 +178,7 @@ export class Loader {
     if (served === null) throw new Error('there is a delta, and nothing that it could change');
     const { name, rules } = this;
     const patch = { task: 'patch', name, rules, served, deltas, bounds, version } as const;
-    return this.run({ ...patch, removals: [...removals] }, request, recordChunks(upserts));
+    return this.run({ ...patch, removals: [...removals] }, request, upserts);
   }
 
   /** What changed at another Lectern; null if everything is to be loaded. */
@@ -185,6 +196,29 @@ export class Loader {
     if (wasRefused && changed.version === previousVersion) return { kind: 'not-modified' };
     listeners.onVersion?.(changed.version);
     return changed;
+  }
+
+  async #loadFollowed(
+    follower: PostgresFollower,
+    task: Omit<LoadTask, 'source'>,
+    request: LoadRequest,
+  ): Promise<LoadDone> {
+    const { previousVersion, servedVersion, served, listeners } = request;
+    const { signal, onVersion } = listeners;
+    const asked = { previous: previousVersion, served: served === null ? null : servedVersion, signal };
+    const given = await abortable(follower.next(asked), signal);
+    if ('notModified' in given) return { kind: 'not-modified' };
+    const { version } = given;
+    if (version !== null) onVersion?.(version);
+    if (!('whole' in given)) return this.#patch(given, lineChunks(given.lines), task.bounds, request);
+    let isGood = false;
+    try {
+      const done = await this.run({ ...task, source: given.whole }, request);
+      isGood = true;
+      return done.kind === 'loaded' || done.kind === 'unchanged' ? { ...done, sourceVersion: version } : done;
+    } finally {
+      given.end(isGood);
+    }
   }
 
   /** Runs any task where the loader runs. `feed`: the chunks of a stream. */
@@ -214,10 +248,11 @@ export class Loader {
     if ('load' in source) return checkWatch(source.watch?.(onChange), this.name);
     const files = watchSource(source, onChange);
     const streams = this.#upstreams.map((upstream) => upstream.watch(onChange));
+    const databases = [this.#follower?.watch(onChange), ...listenTo(source, onChange)];
     return {
       ready: files.ready,
       close() {
-        for (const each of [files, ...streams]) each.close();
+        for (const each of [files, ...streams, ...databases]) each?.close();
       },
     };
   }

@@ -65,7 +65,7 @@ export function withTimeLimits(spec: SourceSpec, limits: TimeLimits): SourceSpec
   const { headersMsMax, ...ofFiles } = limits;
   return mapParts(spec, (part) => {
     const own = Object.fromEntries(Object.entries(part).filter(([, value]) => value !== undefined));
-    return part.kind === 'http'
+    return part.kind === 'http' || part.kind === 'postgres'
       ? { ...limits, ...(own as unknown as HttpSpec) }
       : { ...ofFiles, ...(own as unknown as FileSpec) };
   });

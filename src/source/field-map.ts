@@ -21,7 +21,7 @@ export const MAPPED_FIELDS: readonly string[] = FIELDS.map(({ name }) => name);
 const FORMATS_OF_MAPS: Readonly<Record<string, readonly string[]>> = {
   csv: ['csv'],
   icalendar: ['icalendar'],
-  json: ['ndjson', 'json-array', 'memory'],
+  json: ['ndjson', 'json-array', 'memory', 'postgresql'],
   messagepack: ['messagepack'],
 };
 
@@ -134,7 +134,7 @@ function isRecord(value: unknown): value is ColumnRecord {
 }
 
 /** The checked entries for one format. Entries of the format win. */
-function mapOf(map: FieldMap, format: string): Map<string, MapTemplate> {
+export function mapOf(map: FieldMap, format: string): Map<string, MapTemplate> {
   const entries = new Map<string, MapTemplate>();
   const add = (field: string, text: string): void => {
     const template = parseTemplate(text);

@@ -110,7 +110,15 @@ export interface PartsReport {
 }
 
 /** `mixed`: several sources of different formats. */
-export type SourceFormat = 'ndjson' | 'json-array' | 'messagepack' | 'csv' | 'icalendar' | 'memory' | 'mixed';
+export type SourceFormat =
+  | 'ndjson'
+  | 'json-array'
+  | 'messagepack'
+  | 'csv'
+  | 'icalendar'
+  | 'postgresql'
+  | 'memory'
+  | 'mixed';
 
 export interface ReadSummary {
   readonly format: SourceFormat;

@@ -14,11 +14,14 @@ import { type HttpSpec, httpSource } from './http.js';
 import { type LecturerIds, withLecturerIds } from './lecturer-ids.js';
 import { mergedSource } from './merged.js';
 import type { FileLimits } from './open-file.js';
+import { postgresSource } from './postgres/postgres.js';
+import { isPostgresAddress } from './postgres/postgres-address.js';
+import { checkPostgresSpec, type PostgresSpec, postgresId } from './postgres/postgres-spec.js';
 import type { RecordSource } from './records.js';
 import type { Source } from './source.js';
 
 /** A source as plain data, which can cross threads. Header values may be secrets. */
-export type SourceSpec = (FileSpec | FolderSpec | GlobSpec | HttpSpec | MergedSpec) & {
+export type SourceSpec = (FileSpec | FolderSpec | GlobSpec | HttpSpec | PostgresSpec | MergedSpec) & {
   /** Fills `lecturerId` from `lecturer`: a map from name to identifier, or the path of one. Default none. */
   readonly lecturerIds?: LecturerIds | undefined;
 };
@@ -66,11 +69,15 @@ export function sourceOfSpec({ lecturerIds, ...spec }: SourceSpec, ask?: AskSecr
       return foundFiles(spec);
     case 'http':
       return httpSource(spec, askOf(spec, ask));
+    case 'postgres':
+      return postgresSource(spec);
     case 'merged':
       return mergedSource(spec.specs.map((each) => sourceOfSpec(each, ask)));
     default: {
       const kind = JSON.stringify((spec as { readonly kind: unknown }).kind);
-      throw invalid(`a source of the kind ${kind} is not known; expected file, folder, glob, http or merged`);
+      throw invalid(
+        `a source of the kind ${kind} is not known; expected file, folder, glob, http, postgres or merged`,
+      );
     }
   }
 }
@@ -105,14 +112,24 @@ function partsOf(spec: SourceSpec): readonly string[] {
       return [`glob ${resolve(spec.pattern)}`];
     case 'http':
       return [`address ${addressDigest(parseAddress(spec.url))}`];
+    case 'postgres':
+      return [postgresId(checkPostgresSpec(spec), spec)];
     case 'merged':
       return spec.specs.flatMap(partsOf);
   }
 }
 
+/** What the settings say of databases; see {@link PostgresSpec}. */
+export type PostgresOptions = Pick<
+  PostgresSpec,
+  'table' | 'query' | 'versionQuery' | 'listen' | 'follow' | 'passwordFile'
+>;
+
 export interface SourceArgumentOptions
   extends Omit<Partial<HttpSpec>, 'kind' | 'url' | 'headers' | 'clientCredentials'>,
     Pick<SourceSpec, 'lecturerIds'> {
+  /** For sources that are databases. */
+  readonly postgres?: PostgresOptions | undefined;
   /** Values by name, or by origin and name: `https://host Authorization`. A value may be `Bearer file:PATH`. Default none. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Tokens for the addresses, or for those of one origin. Default none. */
@@ -122,8 +139,8 @@ export interface SourceArgumentOptions
 }
 
 /**
- * Reads sources as a command line names them: `http://…`, `https://…`, the path of a file or folder, a glob, a `file:` URL, or
- * `-`. Several become one merged source. Header fields may be secrets, so each goes to one origin only.
+ * Reads sources as a command line names them: `http://…`, `https://…`, `postgres://…`, the path of a file or
+ * folder, a glob, a `file:` URL, or `-`. Several become one merged source. Header fields may be secrets, so each goes to one origin only.
  *
  * @throws LecternError `option-invalid`
  */
@@ -131,8 +148,8 @@ export function parseSourceArgument(
   text: string | readonly string[],
   options: SourceArgumentOptions = {},
 ): SourceSpec {
-  const { environment, lecturerIds, headers = {}, clientCredentials, ...http } = options;
-  const bare = [text].flat().map((each) => parseOne(each, http));
+  const { environment, lecturerIds, postgres = {}, headers = {}, clientCredentials, ...http } = options;
+  const bare = [text].flat().map((each) => parseOne(each, http, postgres));
   const originOf = ({ url }: HttpSpec): string => parseAddress(url).origin;
   const origins = [...new Set(bare.flatMap((each) => (each.kind === 'http' ? [originOf(each)] : [])))];
   const fieldsOf = headersByOrigin(headers, origins, environment);
@@ -144,11 +161,23 @@ export function parseSourceArgument(
     return { ...each, ...(fields && { headers: fields }), ...(tokens && { clientCredentials: tokens }) };
   });
   const [first, ...others] = specs;
+  if (!specs.some(({ kind }) => kind === 'postgres')) checkNoDatabase(postgres);
   if (first === undefined) throw invalid('no source is given; expected at least one');
+  if (others.length > 0 && postgres.follow === true)
+    throw invalid(
+      'a table can be followed only where it is the only source; give --listen or --refresh-seconds',
+    );
   const spec: SourceSpec = others.length === 0 ? first : { kind: 'merged', specs };
   // Reports wrong addresses and header fields at once.
   sourceOfSpec(spec);
   return lecturerIds === undefined ? spec : { ...spec, lecturerIds };
+}
+
+/** A setting without effect is refused. */
+function checkNoDatabase(postgres: PostgresOptions): void {
+  const given = Object.entries(postgres).find(([, value]) => value !== undefined && value !== false);
+  if (given === undefined) return;
+  throw invalid(`${given[0]} is given, and no source is a PostgreSQL address; expected postgres://…`);
 }
 
 /** Tokens are for the only origin, or for the one that is named. */
@@ -170,8 +199,13 @@ function tokensByOrigin(
   return (origin) => (target === undefined || origin === target ? tokens : undefined);
 }
 
-function parseOne(text: string, http: Omit<Partial<HttpSpec>, 'kind' | 'url'>): SourceSpec {
+function parseOne(
+  text: string,
+  http: Omit<Partial<HttpSpec>, 'kind' | 'url'>,
+  postgres: PostgresOptions,
+): SourceSpec {
   if (text === '') throw invalid('the source is empty; expected a path or an address');
+  if (isPostgresAddress(text)) return { ...postgres, kind: 'postgres', url: text };
   const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):\/\//.exec(text)?.[1]?.toLowerCase();
   switch (scheme) {
     case undefined:
@@ -187,7 +221,7 @@ function parseOne(text: string, http: Omit<Partial<HttpSpec>, 'kind' | 'url'>): 
       }
     default:
       throw invalid(
-        `a source of the scheme ${scheme} cannot be read; expected a path, http://… or https://…`,
+        `a source of the scheme ${scheme} cannot be read; expected a path, http://…, https://… or postgres://…`,
       );
   }
 }

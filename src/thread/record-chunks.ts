@@ -3,6 +3,8 @@ import type { Feed } from './task-messages.js';
 
 /** One turn of turning an embedding program's records into text. */
 const STREAM_CHUNK_MS_MAX = 4;
+/** Lines of one chunk that are text already. */
+const LINES_AT_ONCE = 4096;
 
 /**
  * Turns records into chunks of NDJSON. A chunk ends after a few milliseconds, so this thread is never busy for long. A
@@ -28,6 +30,14 @@ export async function* recordChunks(records: Records): Feed {
     for await (const record of records) if (isDueWith(record)) yield take();
   }
   if (lines.length > 0) yield take();
+}
+
+/** Lines of JSON as chunks of NDJSON. */
+export async function* lineChunks(lines: readonly string[]): Feed {
+  for (let at = 0; at < lines.length; at += LINES_AT_ONCE) {
+    const text = `${lines.slice(at, at + LINES_AT_ONCE).join('\n')}\n`;
+    yield new TextEncoder().encode(text) as Uint8Array<ArrayBuffer>;
+  }
 }
 
 function lineOf(record: unknown): string {

@@ -122,6 +122,7 @@ const DEFAULTED: Readonly<Record<DefaultedName, true>> = {
   buildOn: true,
   refreshSeconds: true,
   watch: true,
+  follow: true,
   shrinkPercentMax: true,
   rejectPercentMax: true,
   growthPercentMax: true,

@@ -135,7 +135,8 @@ async function begin(
   return reader;
 }
 
-function lookingSink(sink: RecordSink, onRecord: NonNullable<LoadOptions['onRecord']>): RecordSink {
+/** Calls back with each record as it comes, before it goes to the sink. All records are decoded then. */
+export function lookingSink(sink: RecordSink, onRecord: NonNullable<LoadOptions['onRecord']>): RecordSink {
   let isLooking = true;
   return {
     record(value, position) {

@@ -1,0 +1,303 @@
+import { randomBytes } from 'node:crypto';
+import { type EventEmitter, once } from 'node:events';
+import type {
+  Message,
+  MessageRelation,
+} from 'pg-logical-replication/dist/output-plugins/pgoutput/pgoutput.types.js';
+import { LecternError } from '../../errors.js';
+import { FOLLOWED_SILENT_MS_MAX } from '../../limits.js';
+import { Database, type DatabaseOptions } from './database.js';
+import { failureOf, Hang } from './database-failure.js';
+import type { PostgresAddress } from './postgres-address.js';
+
+/** What a stream follows. */
+export interface FollowedTables {
+  readonly publication: string;
+  /** Of pg_class: the table and its partitions. */
+  readonly oids: ReadonlySet<number>;
+  /** Their values, in this order, are the key of a row. */
+  readonly keyColumns: readonly string[];
+}
+
+export interface ChangeListener {
+  /** A row came, changed or went. The values of its key, as PostgreSQL writes them. */
+  row(key: readonly string[], xid: number): void;
+  /** More changed than is known by row. */
+  all(xid: number): void;
+  /** A transaction with such changes is committed. */
+  committed(): void;
+  /** The publication has another table. It may be a new partition. */
+  unknown(oid: number): void;
+  /** The stream has ended. */
+  broken(error: LecternError): void;
+}
+
+/** The inside of a client, which has no method for replication. */
+type ReplicationConnection = EventEmitter & { sendCopyFromChunk(chunk: Buffer): void };
+
+const X_LOG_DATA = 0x77;
+const KEEPALIVE = 0x6b;
+/** Milliseconds since 2000-01-01. */
+const EPOCH_MS = 946_684_800_000;
+/** Between two questions how far the server is. */
+const ASK_PAUSE_MS = 2;
+
+/** `16/B374D848` as one number. */
+export function parseLsn(text: string): bigint {
+  const [high = '', low = ''] = text.split('/');
+  return (BigInt(`0x${high}`) << 32n) | BigInt(`0x${low}`);
+}
+
+/**
+ * The changes of a publication since the stream began, by logical replication. The slot is temporary: it goes with the
+ * connection, so none stays behind. What was received is acknowledged, since after a break the table is read whole.
+ */
+export class ChangeStream {
+  readonly #database: Database;
+  readonly #connection: ReplicationConnection;
+  readonly #tables: FollowedTables;
+  readonly #listener: ChangeListener;
+  readonly #name: string;
+  readonly #shapes = new Map<number, string>();
+  readonly #ignored = new Set<number>();
+  readonly #told = (): void => this.#lookAlive();
+  #parse: (data: Buffer) => Message = () => {
+    throw new Error('the stream has not begun');
+  };
+  /** Everything before it was received. */
+  #position = 0n;
+  #received = 0;
+  #xid = 0;
+  #hasChanges = false;
+  #heardMs: number = performance.now();
+  #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
+  #onKeepalive: (() => void) | null = null;
+
+  private constructor(database: Database, tables: FollowedTables, listener: ChangeListener, name: string) {
+    this.#database = database;
+    this.#connection = (
+      database.client as unknown as { readonly connection: ReplicationConnection }
+    ).connection;
+    this.#tables = tables;
+    this.#listener = listener;
+    this.#name = name;
+  }
+
+  /** @throws LecternError `source-unreadable` if the server gives no slot */
+  static async open(
+    address: PostgresAddress,
+    options: DatabaseOptions,
+    tables: FollowedTables,
+    listener: ChangeListener,
+  ): Promise<ChangeStream> {
+    const database = await Database.open(address, { ...options, replicates: true });
+    const stream = new ChangeStream(database, tables, listener, options.name);
+    try {
+      await stream.#begin();
+      return stream;
+    } catch (error) {
+      stream.close();
+      throw error;
+    }
+  }
+
+  async #begin(): Promise<void> {
+    // The parser alone: the whole package would bring decoders of other plug-ins.
+    const { PgoutputParser } = await import(
+      'pg-logical-replication/dist/output-plugins/pgoutput/pgoutput-parser.js'
+    );
+    const parser = new PgoutputParser();
+    this.#parse = (data) => parser.parse(data);
+    const slot = `lectern_${process.pid}_${randomBytes(6).toString('hex')}`;
+    await this.#createSlot(slot);
+    const publication = this.#tables.publication.replaceAll('"', '""').replaceAll("'", "''");
+    const client = this.#database.client;
+    this.#connection.on('copyData', ({ chunk }: { readonly chunk: Buffer }) => this.#take(chunk));
+    const streaming = client.query(
+      `START_REPLICATION SLOT "${slot}" LOGICAL 0/0 (proto_version '1', publication_names '"${publication}"')`,
+    );
+    const ended = streaming.then(
+      () =>
+        new LecternError(
+          'source-unreadable',
+          `cannot read ${this.#name}: the server ended the stream of changes`,
+        ),
+      (error: unknown) => failureOf(error, this.#name),
+    );
+    const started = once(this.#connection, 'replicationStart').then(() => null);
+    const failure = await this.#database.within(Promise.race([started, ended]), START_MS_MAX);
+    if (failure !== null) throw failure;
+    void ended.then((error) => this.#break(error));
+    this.#timer = setInterval(this.#told, FOLLOWED_SILENT_MS_MAX / 3).unref();
+    this.#database.unref();
+  }
+
+  /** The server waits until the transactions that write have ended. */
+  async #createSlot(slot: string): Promise<void> {
+    try {
+      await this.#database.query(
+        `CREATE_REPLICATION_SLOT "${slot}" TEMPORARY LOGICAL pgoutput NOEXPORT_SNAPSHOT`,
+      );
+    } catch (error) {
+      if (!(error instanceof LecternError && error.cause instanceof Hang)) throw error;
+      const problem = `no replication slot came: the server waits for transactions that write and stay open; see pg_stat_activity`;
+      throw new LecternError('source-unreadable', `cannot read ${this.#name}: ${problem}`, { cause: error });
+    }
+  }
+
+  /** Tables of the publication that are not followed. */
+  ignore(oid: number): void {
+    this.#ignored.add(oid);
+  }
+
+  /**
+   * Resolves once every transaction was received that was on disk before `lsn`. The server is asked where it is. It may not
+   * get as far as `lsn` while a transaction is open, so twice the same answer with nothing in between is enough.
+   */
+  async reached(lsn: bigint): Promise<void> {
+    let answered = -1n;
+    let received = -1;
+    while (this.#position < lsn && !(answered === this.#position && received === this.#received)) {
+      answered = this.#position;
+      received = this.#received;
+      const kept = new Promise<void>((resolve) => {
+        this.#onKeepalive = resolve;
+      });
+      this.#acknowledge(true);
+      await this.#database.within(kept, FOLLOWED_SILENT_MS_MAX);
+      if (this.#position < lsn) await new Promise((resolve) => setTimeout(resolve, ASK_PAUSE_MS));
+      if (this.#isClosed)
+        throw new LecternError(
+          'source-unreadable',
+          `cannot read ${this.#name}: the stream of changes was lost`,
+        );
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearInterval(this.#timer);
+    this.#onKeepalive?.();
+    this.#database.close();
+  }
+
+  #break(error: LecternError): void {
+    if (this.#isClosed) return;
+    this.close();
+    this.#listener.broken(error);
+  }
+
+  #lookAlive(): void {
+    const silentMs = performance.now() - this.#heardMs;
+    if (silentMs < FOLLOWED_SILENT_MS_MAX) this.#acknowledge(true);
+    else this.#break(failureOf(new Hang(silentMs), this.#name));
+  }
+
+  #take(chunk: Buffer): void {
+    if (this.#isClosed) return;
+    this.#heardMs = performance.now();
+    try {
+      if (chunk[0] === X_LOG_DATA) {
+        this.#received++;
+        this.#change(this.#parse(chunk.subarray(25)));
+      } else if (chunk[0] === KEEPALIVE) {
+        this.#advance(chunk.readBigUInt64BE(1));
+        if (chunk[17] === 1) this.#acknowledge(false);
+        this.#onKeepalive?.();
+      }
+    } catch (error) {
+      this.#break(failureOf(error, this.#name));
+    }
+  }
+
+  #advance(position: bigint): void {
+    if (position > this.#position) this.#position = position;
+  }
+
+  #change(message: Message): void {
+    switch (message.tag) {
+      case 'begin':
+        this.#xid = message.xid >>> 0;
+        this.#hasChanges = false;
+        return;
+      case 'relation':
+        this.#relation(message);
+        return;
+      case 'insert':
+        this.#row(message.relation, message.new);
+        return;
+      case 'update':
+        // Old values come where the key changed, or where the identity is the whole row.
+        if (message.key !== null || message.old !== null)
+          this.#row(message.relation, message.key ?? message.old);
+        this.#row(message.relation, message.new);
+        return;
+      case 'delete':
+        this.#row(message.relation, message.key ?? message.old);
+        return;
+      case 'truncate':
+        if (message.relations.some((relation) => this.#isFollowed(relation))) this.#all();
+        return;
+      case 'commit':
+        if (message.commitEndLsn !== null) this.#advance(parseLsn(message.commitEndLsn));
+        if (this.#hasChanges) this.#listener.committed();
+        this.#hasChanges = false;
+    }
+  }
+
+  #isFollowed(relation: MessageRelation | undefined): relation is MessageRelation {
+    return relation !== undefined && this.#tables.oids.has(relation.relationOid);
+  }
+
+  /** Comes before the first change of a table, and again after it was altered. */
+  #relation(relation: MessageRelation): void {
+    const { relationOid, columns } = relation;
+    const { keyColumns } = this.#tables;
+    // Keys are texts, as the server writes them. Other values are of no use.
+    for (const column of columns) {
+      column.parser = keyColumns.includes(column.name) ? (text: unknown) => text : () => undefined;
+    }
+    if (!this.#isFollowed(relation)) {
+      if (!this.#ignored.has(relationOid)) this.#listener.unknown(relationOid);
+      return;
+    }
+    const shape = JSON.stringify(
+      columns.map(({ name, typeOid, typeMod, flags }) => [name, typeOid, typeMod, flags]),
+    );
+    const known = this.#shapes.get(relationOid);
+    this.#shapes.set(relationOid, shape);
+    if (known !== undefined && known !== shape) this.#all();
+  }
+
+  #row(relation: MessageRelation, values: Readonly<Record<string, unknown>> | null): void {
+    if (!this.#isFollowed(relation)) return;
+    const key = this.#tables.keyColumns.map((column) => values?.[column]);
+    // A row without a key is no event.
+    if (key.some((value) => value === null)) return;
+    if (key.some((value) => typeof value !== 'string')) {
+      this.#all();
+      return;
+    }
+    this.#hasChanges = true;
+    this.#listener.row(key as string[], this.#xid);
+  }
+
+  #all(): void {
+    this.#hasChanges = true;
+    this.#listener.all(this.#xid);
+  }
+
+  /** Standby status update: written, flushed and applied are one position. */
+  #acknowledge(asksForAnswer: boolean): void {
+    if (this.#isClosed) return;
+    const update = Buffer.alloc(34);
+    update[0] = 0x72;
+    for (const at of [1, 9, 17]) update.writeBigUInt64BE(this.#position, at);
+    update.writeBigInt64BE(BigInt(Date.now() - EPOCH_MS) * 1000n, 25);
+    update[33] = asksForAnswer ? 1 : 0;
+    this.#connection.sendCopyFromChunk(update);
+  }
+}
+
+const START_MS_MAX = 30_000;

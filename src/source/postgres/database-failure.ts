@@ -1,0 +1,98 @@
+import { LecternError } from '../../errors.js';
+import { type PostgresAddress, type PostgresHost, showHost } from './postgres-address.js';
+
+/** Nothing came in time. */
+export class Hang extends Error {
+  constructor(msMax: number) {
+    super(`nothing came for ${Math.round(msMax) / 1000} s`);
+  }
+}
+
+/** Of the server, by SQLSTATE: what its message leaves open. */
+const STATES: Readonly<Record<string, string>> = {
+  '08P01':
+    'the other end does not understand the request: a pooler such as PgBouncer may stand there; give the address of PostgreSQL itself',
+  '25006': 'the statement writes; a source may only read',
+  '42501': 'a privilege is missing',
+  '53300': 'the server has no connection left (max_connections, max_wal_senders)',
+  '53400': 'the server has no replication slot left (max_replication_slots)',
+  '55000': 'the server is not set up for it',
+  '57014':
+    'the server cancelled the statement: statement_timeout is shorter than it takes, or an operator ended it',
+  '57P01': 'the server was shut down, or an operator ended the connection',
+  '57P02': 'the server crashed',
+  '57P03': 'the server is starting or stopping',
+};
+
+/** Of the system, by code. */
+const SYSTEM: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing listens there',
+  ECONNRESET: 'the connection was reset',
+  EHOSTUNREACH: 'the host cannot be reached',
+  ENETUNREACH: 'the network cannot be reached',
+  ENOENT: 'there is no such socket',
+  EPIPE: 'the connection was closed',
+  ETIMEDOUT: 'the host does not answer',
+};
+
+interface ServerError extends Error {
+  readonly code?: string;
+  readonly severity?: string;
+  readonly hint?: string;
+}
+
+/** The error of a connection attempt, in one sentence. */
+export function describeConnection(
+  error: unknown,
+  name: string,
+  { user, database, password }: PostgresAddress,
+  place: PostgresHost,
+): LecternError {
+  const { code = '', message } = error as ServerError;
+  const where = showHost(place);
+  const problem = ((): string => {
+    if (error instanceof Hang) return `${where} was not ready in time: ${message}`;
+    if (/client password must be a string/.test(message))
+      return `the server asks for a password for ${quote(user)}; give it as PGPASSWORD, in a file (--postgres-password-file) or in .pgpass`;
+    if (code === '28P01') return `the server refuses the password of ${quote(user)}`;
+    if (code.startsWith('28')) return `the server refuses ${quote(user)}: ${message}`;
+    if (code === '3D000') return `there is no database ${quote(database)} on ${where}`;
+    if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `the host ${quote(place.host)} is not known`;
+    if (/does not support SSL/.test(message)) return `${where} does not speak TLS, which sslmode asks for`;
+    if (/establishing an SSL connection/.test(message)) return `${where} does not speak PostgreSQL`;
+    if (/terminated unexpectedly/.test(message)) return `${where} closed the connection at once`;
+    if (Object.hasOwn(SYSTEM, code)) return `${SYSTEM[code]}: ${where}`;
+    return describeState(error as ServerError);
+  })();
+  return unreadable(name, withoutPassword(problem, password), error);
+}
+
+/** The error of a statement, in one sentence. */
+export function failureOf(error: unknown, name: string): LecternError {
+  if (error instanceof LecternError) return error;
+  return unreadable(name, describeState(error as ServerError), error);
+}
+
+function describeState({ code = '', message, severity, hint }: ServerError): string {
+  if (/^Connection terminated|terminated unexpectedly/.test(message))
+    return 'the connection was lost: the server ended it, or the network did';
+  if (severity === undefined) return SYSTEM[code] ?? message;
+  const told = hint === undefined ? message : `${message} (${hint})`;
+  const more = STATES[code];
+  return more === undefined ? `the server says: ${told}` : `${more}; the server says: ${told}`;
+}
+
+/** A server may repeat what it was sent. */
+function withoutPassword(text: string, password: string | null): string {
+  return password === null || password.length < 4 ? text : text.replaceAll(password, '…');
+}
+
+function unreadable(name: string, problem: string, cause: unknown): LecternError {
+  if (cause instanceof LecternError && cause.message.startsWith('cannot read')) return cause;
+  const text = problem.replace(/\s*\n\s*/g, ' ');
+  return new LecternError('source-unreadable', `cannot read ${name}: ${text}`, { cause });
+}
+
+export function quote(name: string): string {
+  return JSON.stringify(name);
+}

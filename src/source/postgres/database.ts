@@ -1,0 +1,233 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import type { Socket } from 'node:net';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import type { ConnectionOptions } from 'node:tls';
+import type { Client, ClientConfig, QueryResult } from 'pg';
+import { LecternError } from '../../errors.js';
+import { describeConnection, failureOf, Hang } from './database-failure.js';
+import type { PostgresAddress, PostgresHost } from './postgres-address.js';
+import { passwordFor } from './postgres-password.js';
+
+export interface DatabaseOptions {
+  /** For messages. */
+  readonly name: string;
+  readonly passwordFile?: string | undefined;
+  /** Until a connection is ready, or a statement has an answer. */
+  readonly answerMsMax: number;
+  readonly signal?: AbortSignal | undefined;
+  /** Speaks the replication protocol. Default false. */
+  readonly replicates?: boolean | undefined;
+}
+
+/** One connection to a database. Every wait has a limit. Failures are LecternErrors of one sentence. */
+export class Database {
+  readonly client: Client;
+  readonly #options: DatabaseOptions;
+
+  private constructor(client: Client, options: DatabaseOptions) {
+    this.client = client;
+    this.#options = options;
+  }
+
+  static async open(address: PostgresAddress, options: DatabaseOptions): Promise<Database> {
+    const database = new Database(await connect(address, options), options);
+    const close = (): void => database.close();
+    options.signal?.addEventListener('abort', close, { once: true });
+    database.client.once('end', () => options.signal?.removeEventListener('abort', close));
+    return database;
+  }
+
+  /** Rows as objects, values as `pg` reads them. */
+  async query<Row extends object>(text: string, values: readonly unknown[] = []): Promise<readonly Row[]> {
+    return (await this.result<Row>(text, values)).rows;
+  }
+
+  async result<Row extends object>(text: string, values: readonly unknown[] = []): Promise<QueryResult<Row>> {
+    return this.within(this.client.query<Row>(text, [...values]), this.#options.answerMsMax);
+  }
+
+  /** Settles as the promise does. After the limit the connection is closed. */
+  async within<Value>(promise: Promise<Value>, msMax: number): Promise<Value> {
+    try {
+      return await withLimit(promise, msMax);
+    } catch (error) {
+      this.#options.signal?.throwIfAborted();
+      if (error instanceof Hang) this.close();
+      throw failureOf(error, this.#options.name);
+    }
+  }
+
+  /** Lets the process end although the connection is open. */
+  unref(): this {
+    socketOf(this.client).unref();
+    return this;
+  }
+
+  /** At once, whatever is under way. */
+  close(): void {
+    socketOf(this.client).destroy();
+  }
+
+  /** After a goodbye, so that the server does not log a lost connection. */
+  async end(): Promise<void> {
+    const ending = this.client.end().catch(() => {});
+    await withLimit(ending, END_MS_MAX).catch(() => this.close());
+  }
+}
+
+const END_MS_MAX = 1000;
+
+export function socketOf(client: Client): Socket {
+  return (client as unknown as { readonly connection: { readonly stream: Socket } }).connection.stream;
+}
+
+export async function withLimit<Value>(promise: Promise<Value>, msMax: number): Promise<Value> {
+  let timer: NodeJS.Timeout | undefined;
+  const tooLong = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Hang(msMax)), msMax);
+  });
+  try {
+    return await Promise.race([promise, tooLong]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Connects to the first host that fits, with or without TLS as `sslmode` says. */
+async function connect(address: PostgresAddress, options: DatabaseOptions): Promise<Client> {
+  const { default: pg } = await import('pg');
+  const ways = await tlsWays(address);
+  const beganMs = performance.now();
+  let failure: unknown;
+  for (const place of placesOf(address)) {
+    for (const ssl of place.host.startsWith('/') ? [false as const] : ways) {
+      options.signal?.throwIfAborted();
+      const leftMs = options.answerMsMax - (performance.now() - beganMs);
+      if (leftMs <= 0) break;
+      const config: ClientConfig & { readonly replication?: 'database' } = {
+        host: place.host,
+        port: place.port,
+        user: address.user,
+        database: address.database,
+        // The types want a text; without one the server is asked for none.
+        password: () => passwordFor(address, place, options.passwordFile) as Promise<string>,
+        ssl,
+        application_name: address.applicationName,
+        client_encoding: 'UTF8',
+        keepAlive: true,
+        ...(address.options === null ? {} : { options: address.options }),
+        ...(options.replicates === true ? { replication: 'database' } : {}),
+      };
+      const client = new pg.Client(config);
+      try {
+        await connectOne(client, Math.min(leftMs, address.connectMsMax ?? leftMs), options.signal);
+        if (await fits(client, place.sessions)) return client;
+        failure = new LecternError(
+          'source-unreadable',
+          `it is no ${place.sessions} server, as target_session_attrs asks`,
+        );
+        socketOf(client).destroy();
+      } catch (error) {
+        socketOf(client).destroy();
+        options.signal?.throwIfAborted();
+        failure = error;
+        // Another host has the same users.
+        if (isRefused(error) && ssl === ways.at(-1))
+          throw describeConnection(error, options.name, address, place);
+        if (!isRefused(error) && !isTlsProblem(error)) break;
+      }
+    }
+  }
+  const [place] = address.hosts;
+  throw describeConnection(failure, options.name, address, place as PostgresHost);
+}
+
+async function connectOne(client: Client, msMax: number, signal: AbortSignal | undefined): Promise<void> {
+  // After the connection, failures come through the statements under way.
+  client.on('error', () => {});
+  const abort = (): void => void socketOf(client).destroy();
+  signal?.addEventListener('abort', abort, { once: true });
+  try {
+    await withLimit(client.connect() as unknown as Promise<void>, Math.ceil(msMax));
+  } finally {
+    signal?.removeEventListener('abort', abort);
+  }
+}
+
+type Sessions = PostgresAddress['sessions'];
+
+/** `prefer-standby`: a second round takes any server. */
+function placesOf({
+  hosts,
+  sessions,
+}: PostgresAddress): readonly (PostgresHost & { readonly sessions: Sessions })[] {
+  const rounds: readonly Sessions[] = sessions === 'prefer-standby' ? ['standby', 'any'] : [sessions];
+  return rounds.flatMap((round) => hosts.map((place) => ({ ...place, sessions: round })));
+}
+
+async function fits(client: Client, sessions: Sessions): Promise<boolean> {
+  if (sessions === 'any') return true;
+  const { rows } = await client.query<{ readonly standby: boolean; readonly reads: boolean }>(
+    "SELECT pg_is_in_recovery() AS standby, current_setting('transaction_read_only') = 'on' AS reads",
+  );
+  const { standby = false, reads = false } = rows[0] ?? {};
+  if (sessions === 'read-only') return standby || reads;
+  if (sessions === 'read-write') return !standby && !reads;
+  return sessions === 'standby' ? standby : !standby;
+}
+
+function isRefused(error: unknown): boolean {
+  return /^28/.test(String((error as { readonly code?: unknown }).code));
+}
+
+function isTlsProblem(error: unknown): boolean {
+  return error instanceof Error && /SSL connection/.test(error.message);
+}
+
+/** What `sslmode` allows, in the order of libpq. */
+async function tlsWays(address: PostgresAddress): Promise<readonly (false | ConnectionOptions)[]> {
+  const { sslmode, sslrootcert } = address;
+  if (sslmode === 'disable') return [false];
+  const own = await ownCertificate(address);
+  if (sslmode === 'allow' || sslmode === 'prefer') {
+    const unchecked = { ...own, rejectUnauthorized: false };
+    return sslmode === 'allow' ? [false, unchecked] : [unchecked, false];
+  }
+  const usual = join(homedir(), '.postgresql', 'root.crt');
+  const path = sslrootcert ?? (existsSync(usual) ? usual : null);
+  // As libpq: a root certificate makes `require` check.
+  if (sslmode === 'require' && path === null) return [{ ...own, rejectUnauthorized: false }];
+  const ca = path === null || path === 'system' ? {} : { ca: await readCertificate(path) };
+  // The names in the certificate do not count.
+  const anyName = { checkServerIdentity: () => undefined };
+  return [
+    {
+      ...own,
+      ...ca,
+      rejectUnauthorized: true,
+      ...(sslmode === 'verify-full' || path === 'system' ? {} : anyName),
+    },
+  ];
+}
+
+async function ownCertificate({ sslcert, sslkey }: PostgresAddress): Promise<ConnectionOptions> {
+  const folder = join(homedir(), '.postgresql');
+  const cert = sslcert ?? join(folder, 'postgresql.crt');
+  const key = sslkey ?? join(folder, 'postgresql.key');
+  if (sslcert === null && sslkey === null && !(existsSync(cert) && existsSync(key))) return {};
+  return { cert: await readCertificate(cert), key: await readCertificate(key) };
+}
+
+async function readCertificate(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    const reason = code === 'ENOENT' ? 'there is no such file' : (code ?? 'it cannot be opened');
+    throw new LecternError('source-unreadable', `the certificate file ${path} cannot be read: ${reason}`, {
+      cause,
+    });
+  }
+}

@@ -1,0 +1,155 @@
+import { LecternError } from '../../errors.js';
+import { FIELDS } from '../../model/fields.js';
+import type { ReadRules } from '../../model/read-rules.js';
+import { suggest } from '../../structures/suggest.js';
+import { checkColumns } from '../column-watch.js';
+import { MAPPED_FIELDS, mapOf } from '../field-map.js';
+import { columnsOf } from '../map-template.js';
+import type { Database } from './database.js';
+import { quote } from './database-failure.js';
+import type { RowsSpec } from './postgres-spec.js';
+
+export interface TableFacts {
+  /** Of pg_class. */
+  readonly oid: number;
+  /** Of pg_class: `r` a table, `p` a partitioned one, `v` a view, … */
+  readonly kind: string;
+  /** With schema, quoted. */
+  readonly name: string;
+}
+
+export interface DescribedRows {
+  /** Null for a statement. */
+  readonly table: TableFacts | null;
+  /** A SELECT without an end. */
+  readonly select: string;
+  readonly columns: readonly string[];
+  /** The SQL of a row's JSON, on one line, for rows called `t`. */
+  readonly json: string;
+}
+
+const TABLES_LISTED_MAX = 20;
+
+/** Types whose JSON may have line breaks: json, json[], and those of users, which may hold one. */
+const JSON_TYPES: ReadonlySet<number> = new Set([114, 199]);
+const USER_TYPES_MIN = 16_384;
+
+/** COPY as CSV with delimiter and quote that JSON never holds: the rows come out as NDJSON. */
+export function copyOf({ select, json }: DescribedRows): string {
+  return `COPY (SELECT ${json} FROM (${select}\n) t) TO STDOUT (FORMAT csv, QUOTE e'\\x01', DELIMITER e'\\x02')`;
+}
+
+/** @throws LecternError `source-unreadable` with the tables that are there; failures of the statement */
+export async function describeRows(database: Database, spec: RowsSpec, name: string): Promise<DescribedRows> {
+  const table = spec.table === undefined ? null : await findTable(database, spec.table, name);
+  const select = table === null ? selectOf(spec.query ?? '') : `SELECT * FROM ${table.name}`;
+  const { fields } = await database.result(`SELECT * FROM (${select}\n) t LIMIT 0`);
+  const mayBreak = fields.some(
+    ({ dataTypeID }) => JSON_TYPES.has(dataTypeID) || dataTypeID >= USER_TYPES_MIN,
+  );
+  return {
+    table,
+    select,
+    columns: fields.map((field) => field.name),
+    // Between the values of a json column there may be line breaks; within texts they are escaped.
+    json: mayBreak ? "translate(row_to_json(t.*)::text, e'\\n\\r', '  ')" : 'row_to_json(t.*)::text',
+  };
+}
+
+function selectOf(query: string): string {
+  return query.trim().replace(/;$/, '');
+}
+
+async function findTable(database: Database, table: string, name: string): Promise<TableFacts> {
+  const [found] = await database.query<TableFacts>(
+    `SELECT c.oid::int8::float8 AS oid, c.relkind AS kind, format('%I.%I', n.nspname, c.relname) AS name
+     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass($1)`,
+    [table],
+  );
+  if (found !== undefined) return found;
+  const known = await database.query<{ readonly shown: string }>(
+    `SELECT CASE WHEN pg_table_is_visible(oid) THEN format('%I', relname) ELSE format('%I.%I', relnamespace::regnamespace::text, relname) END AS shown
+     FROM pg_class WHERE relkind IN ('r', 'p', 'v', 'm', 'f') AND relnamespace::regnamespace::text !~ '^(pg_|information_schema$)'
+       AND NOT relispartition AND has_schema_privilege(relnamespace, 'USAGE') AND has_table_privilege(oid, 'SELECT') ORDER BY 1 LIMIT 200`,
+  );
+  const names = known.map(({ shown }) => shown);
+  const near = suggest(table, names);
+  const listed = names.slice(0, TABLES_LISTED_MAX);
+  if (names.length > listed.length) listed.push('…');
+  const hint = near === null ? '' : `; did you mean ${quote(near)}?`;
+  const there =
+    names.length === 0
+      ? 'there is none that this user may read'
+      : `those that this user may read are ${listed.join(', ')}`;
+  throw new LecternError(
+    'source-unreadable',
+    `cannot read ${name}: there is no table ${quote(table)}${hint} (${there})`,
+  );
+}
+
+/**
+ * The rows with columns under the names of their fields, if the map does nothing but rename. Then the reader of NDJSON need not
+ * decode them. Null: the map is empty, or does more.
+ */
+export function renamedRows(
+  rows: DescribedRows,
+  { fieldMap = {}, identifiers }: ReadRules,
+): DescribedRows | null {
+  const { columns, select } = rows;
+  const sources = new Map<string, string>();
+  for (const [field, [part, ...others]] of mapOf(fieldMap, 'postgresql')) {
+    if (typeof part !== 'object' || others.length > 0 || !columns.includes(part.column)) return null;
+    sources.set(field, part.column);
+  }
+  // Derived identifiers need records. Of two columns with one name it is open which is meant.
+  if (sources.size === 0 || identifiers === 'derived' || new Set(columns).size < columns.length) return null;
+  const used = new Set(sources.values());
+  for (const column of columns)
+    if (!sources.has(column) && (MAPPED_FIELDS.includes(column) || !used.has(column)))
+      sources.set(column, column);
+  const list = [...sources].map(
+    ([field, column]) => `t.${quoteIdentifier(column)} AS ${quoteIdentifier(field)}`,
+  );
+  return { ...rows, select: `SELECT ${list.join(', ')} FROM (${select}\n) t`, columns: [...sources.keys()] };
+}
+
+export function quoteIdentifier(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/**
+ * Checks before any row is read that the columns of the field map are there, and a column for each field that an event needs.
+ *
+ * @throws LecternError `source-malformed` with the columns that are there
+ */
+export function checkMappedColumns(
+  columns: readonly string[],
+  rules: ReadRules,
+  name: string,
+  isWhole: boolean,
+): void {
+  const templates = mapOf(rules.fieldMap ?? {}, 'postgresql');
+  const isThere = (column: string): boolean =>
+    columns.includes(column) || columns.includes(column.split('.')[0] as string);
+  const missing = [...templates].flatMap(([field, template]) =>
+    columnsOf(template).flatMap((column) => (isThere(column) ? [] : [{ field, column }])),
+  );
+  checkColumns({ sourceName: name, records: 1, missing, present: columns });
+  if (!isWhole) return;
+  const lost = FIELDS.filter(
+    (field) =>
+      field.required &&
+      !templates.has(field.name) &&
+      !columns.includes(field.name) &&
+      !(field.name === 'id' && rules.identifiers === 'derived'),
+  );
+  if (lost.length === 0) return;
+  const maps = lost
+    .map((field) => `--map ${field.name}=${suggest(field.name, columns) ?? 'COLUMN'}`)
+    .join(' ');
+  throw new LecternError(
+    'source-malformed',
+    `${name} has no column ${lost.map((field) => quote(field.name)).join(' and ')}: say which it is, as ${maps}. ` +
+      `The columns are ${columns.map(quote).join(', ')}`,
+  );
+}

@@ -1,0 +1,183 @@
+import { LecternError } from '../../errors.js';
+import type { ReadRules } from '../../model/read-rules.js';
+import { mapOf } from '../field-map.js';
+import type { MapTemplate } from '../map-template.js';
+import { columnsOf } from '../map-template.js';
+import type { FollowedTables } from './change-stream.js';
+import type { Database } from './database.js';
+import { quote } from './database-failure.js';
+import { type DescribedRows, quoteIdentifier, type TableFacts } from './described-rows.js';
+
+/** How a table is followed. */
+export interface FollowPlan extends FollowedTables {
+  readonly table: TableFacts;
+  /** The id of an event, of its key columns. */
+  readonly id: MapTemplate;
+  /** Reads `[key, line]` by arrays of keys: the JSON of the key, and that of the row or null. */
+  readonly readByKeys: string;
+  /** Of everything that a change of structure would change. */
+  readonly fingerprint: string;
+}
+
+interface Structure {
+  readonly walLevel: string;
+  readonly user: string;
+  /** The table and its partitions. */
+  readonly tables: readonly {
+    readonly oid: number;
+    readonly name: string;
+    readonly kind: string;
+    readonly identity: 'd' | 'n' | 'f' | 'i';
+    /** Columns of the replica identity; null for the whole row. */
+    readonly identityColumns: readonly string[] | null;
+    readonly publications: readonly string[] | null;
+  }[];
+  readonly columns: readonly { readonly name: string; readonly type: string }[];
+  /** Columns of each unique index. */
+  readonly unique: readonly (readonly string[])[] | null;
+  readonly publications:
+    | readonly { readonly name: string; readonly isWhole: boolean; readonly isFiltered: boolean }[]
+    | null;
+}
+
+/** One row of JSON for the table whose oid is $1. */
+const STRUCTURE = `
+WITH RECURSIVE tree(oid) AS (
+  SELECT $1::oid UNION SELECT i.inhrelid FROM pg_inherits i JOIN tree ON i.inhparent = tree.oid
+), named AS (
+  SELECT c.oid, c.relkind, c.relreplident, n.nspname, c.relname FROM tree JOIN pg_class c USING (oid) JOIN pg_namespace n ON n.oid = c.relnamespace
+), published AS (
+  SELECT p.pubname, named.oid, to_jsonb(p)->>'rowfilter' AS rowfilter FROM pg_publication_tables p
+  JOIN named ON p.schemaname = named.nspname AND p.tablename = named.relname
+)
+SELECT json_build_object(
+  'walLevel', current_setting('wal_level'),
+  'user', current_user,
+  'tables', (SELECT json_agg(json_build_object(
+      'oid', oid::int8, 'name', format('%I.%I', nspname, relname), 'kind', relkind, 'identity', relreplident,
+      'identityColumns', CASE WHEN relreplident IN ('d', 'i') THEN (
+        SELECT coalesce(json_agg(a.attname), '[]') FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
+        WHERE i.indrelid = named.oid AND CASE relreplident WHEN 'd' THEN i.indisprimary ELSE i.indisreplident END) END,
+      'publications', (SELECT json_agg(pubname ORDER BY pubname) FROM published WHERE published.oid = named.oid)
+    ) ORDER BY oid) FROM named),
+  'columns', (SELECT json_agg(json_build_object('name', attname, 'type', format_type(atttypid, atttypmod)) ORDER BY attnum)
+    FROM pg_attribute WHERE attrelid = $1 AND attnum > 0 AND NOT attisdropped),
+  'unique', (SELECT json_agg((SELECT json_agg(a.attname) FROM pg_attribute a WHERE a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)))
+    FROM pg_index i WHERE i.indrelid = $1 AND i.indisunique AND i.indimmediate AND i.indisvalid AND i.indpred IS NULL AND i.indexprs IS NULL),
+  'publications', (SELECT json_agg(json_build_object('name', p.pubname, 'isWhole', p.pubinsert AND p.pubupdate AND p.pubdelete AND p.pubtruncate,
+      'isFiltered', EXISTS (SELECT FROM published f WHERE f.pubname = p.pubname AND f.rowfilter IS NOT NULL)) ORDER BY p.pubname)
+    FROM pg_publication p WHERE p.pubname IN (SELECT pubname FROM published))
+)::text AS structure`;
+
+/** The structure of a table as text: equal until something is altered. Undefined: the table is gone. */
+export async function structureOf(database: Database, { oid }: TableFacts): Promise<string | undefined> {
+  const [row] = await database.query<{ readonly structure: string }>(STRUCTURE, [oid]);
+  return row?.structure;
+}
+
+/**
+ * Checks that a table can be followed, before anything is begun.
+ *
+ * @throws LecternError `source-unreadable` with the statement to run where something is missing
+ */
+export async function planFollowing(
+  database: Database,
+  rows: DescribedRows,
+  rules: ReadRules,
+  name: string,
+): Promise<FollowPlan> {
+  const fault = (problem: string): LecternError =>
+    new LecternError('source-unreadable', `cannot follow ${name}: ${problem}`);
+  const { table } = rows;
+  if (table === null || !['r', 'p'].includes(table.kind)) {
+    throw fault(
+      'only a table can be followed, and this is a view or a foreign table; name its table, or use --listen or --refresh-seconds',
+    );
+  }
+  const fingerprint = (await structureOf(database, table)) ?? '{}';
+  const structure = JSON.parse(fingerprint) as Structure;
+  if (structure.walLevel !== 'logical') {
+    throw fault(
+      `wal_level is ${structure.walLevel}, and following needs logical; run: ALTER SYSTEM SET wal_level = 'logical'; and restart the server`,
+    );
+  }
+  const id = mapOf(rules.fieldMap ?? {}, 'postgresql').get('id') ?? [{ column: 'id' }];
+  const keyColumns = [...new Set(columnsOf(id))];
+  const types = keyColumns.map((column) => structure.columns.find((each) => each.name === column)?.type);
+  const lost = keyColumns.filter((_, n) => types[n] === undefined);
+  if (lost.length > 0) {
+    throw fault(
+      `the id of an event must come from columns of the table, and ${lost.map(quote).join(', ')} is none; see --map id=COLUMN`,
+    );
+  }
+  checkKey(structure, keyColumns, table, fault);
+  const publication = choosePublication(structure, table, fault);
+  return {
+    table,
+    id,
+    keyColumns,
+    publication,
+    oids: new Set(structure.tables.map(({ oid }) => oid)),
+    readByKeys: readByKeys(rows, keyColumns, types as string[]),
+    fingerprint,
+  };
+}
+
+type Fault = (problem: string) => LecternError;
+
+function checkKey(
+  { tables, unique }: Structure,
+  keyColumns: readonly string[],
+  table: TableFacts,
+  fault: Fault,
+): void {
+  const listed = keyColumns.map(quoteIdentifier).join(', ');
+  const isUnique = (unique ?? []).some((columns) => columns.every((column) => keyColumns.includes(column)));
+  if (!isUnique) {
+    throw fault(
+      `the column of the id (${listed}) is not unique; run: ALTER TABLE ${table.name} ADD UNIQUE (${listed});`,
+    );
+  }
+  for (const { name, kind, identity, identityColumns } of tables.filter((each) => each.kind === 'r')) {
+    const isKnown = identity === 'f' || keyColumns.every((column) => identityColumns?.includes(column));
+    if (kind === 'r' && isKnown) continue;
+    const has =
+      identity === 'n' || identityColumns?.length === 0 ? 'none' : `(${identityColumns?.join(', ')})`;
+    throw fault(
+      `a deleted row of ${name} would not tell its id (${listed}): its replica identity is ${has}; run: ALTER TABLE ${name} REPLICA IDENTITY FULL;` +
+        ' or, with a unique index of NOT NULL columns, REPLICA IDENTITY USING INDEX',
+    );
+  }
+}
+
+/** The first publication that tells every change of every row. */
+function choosePublication({ tables, publications }: Structure, table: TableFacts, fault: Fault): string {
+  const [root] = tables.filter(({ oid }) => oid === table.oid);
+  const leaves = tables.filter(({ kind }) => kind === 'r');
+  const covers = (name: string): boolean =>
+    (root?.publications?.includes(name) && root.kind === 'p') ||
+    leaves.every((leaf) => leaf.publications?.includes(name));
+  const covering = (publications ?? []).filter(({ name }) => covers(name));
+  const good = covering.find(({ isWhole, isFiltered }) => isWhole && !isFiltered);
+  if (good !== undefined) return good.name;
+  const statement = `run as its owner: CREATE PUBLICATION lectern FOR TABLE ${table.name};`;
+  const [partial] = covering;
+  if (partial === undefined) throw fault(`no publication has the table ${table.name}; ${statement}`);
+  const reason = partial.isFiltered ? 'leaves out rows' : 'leaves out kinds of changes';
+  throw fault(`the publication ${quote(partial.name)} ${reason}; ${statement}`);
+}
+
+/** One array of texts for each key column. */
+function readByKeys(
+  { select, json }: DescribedRows,
+  keyColumns: readonly string[],
+  types: readonly string[],
+): string {
+  const names = keyColumns.map(quoteIdentifier);
+  const arrays = types.map((type, n) => `$${n + 1}::text[]::${type}[]`);
+  const equal = names.map((column) => `t.${column} = k.${column}`).join(' AND ');
+  return (
+    `SELECT row_to_json(k.*)::text AS key, r.line FROM (SELECT * FROM unnest(${arrays.join(', ')}) AS u(${names.join(', ')})) k ` +
+    `LEFT JOIN LATERAL (SELECT ${json} AS line FROM (${select}) t WHERE ${equal}) r ON true`
+  );
+}

@@ -1,0 +1,261 @@
+import { randomUUID } from 'node:crypto';
+import {
+  DATABASE_RETRY_MS_MAX,
+  DATABASE_RETRY_MS_MIN,
+  FOLLOWED_CHANGES_MAX,
+  FOLLOWED_ROWS_AT_ONCE,
+  UPSTREAM_HEADERS_MS_MAX,
+} from '../../limits.js';
+import type { ReadRules } from '../../model/read-rules.js';
+import type { RecordLoadOptions, RecordWatch } from '../records.js';
+import { ChangeStream, parseLsn } from './change-stream.js';
+import { Database } from './database.js';
+import { checkMappedColumns, describeRows } from './described-rows.js';
+import { type FollowPlan, planFollowing, structureOf } from './follow-plan.js';
+import { PendingChanges, parseSnapshot, type SeenTransactions } from './pending-changes.js';
+import type { PostgresAddress } from './postgres-address.js';
+import { checkPostgresSpec, type PostgresSpec, postgresName } from './postgres-spec.js';
+
+/** A load of a followed table. */
+export type FollowedLoad =
+  | { readonly notModified: true }
+  /** What changed since the served version: rows as NDJSON, and ids of rows that are gone. */
+  | {
+      readonly lines: readonly string[];
+      readonly removals: readonly (string | number)[];
+      readonly version: string;
+    }
+  /** All rows, to be read in an exported snapshot, which stays until `end` is called. */
+  | { readonly whole: PostgresSpec; readonly version: string | null; end(isGood: boolean): void };
+
+/** Between two looks at the structure of the table. */
+const LOOK_MS = 10_000;
+/** Until a transaction that the stream told is visible. */
+const UNSEEN_MS = 20;
+
+type Versions = Pick<RecordLoadOptions, 'previous' | 'served'>;
+
+interface SnapshotFacts {
+  readonly seen: string;
+  readonly lsn: string;
+  /** Exported; null: not asked for. */
+  readonly snapshot: string | null;
+}
+
+/** One stay with the database: from its slot to the first failure or change of structure. */
+interface Stay {
+  /** In the versions of its loads. */
+  readonly origin: string;
+  readonly reader: Database;
+  readonly plan: FollowPlan;
+  readonly stream: ChangeStream;
+  readonly pending: PendingChanges;
+  /** Loads so far. */
+  version: number;
+}
+
+/**
+ * Follows one table by logical replication. The stream tells which rows changed, by key. They are read again by key, with the
+ * statement that reads them all, so they are equal by construction. Each load is one snapshot of the database: the stream is
+ * awaited until it has told everything that the snapshot sees. After a break or a change of structure everything begins anew.
+ */
+export class PostgresFollower {
+  readonly #spec: PostgresSpec;
+  readonly #rules: ReadRules;
+  readonly #address: PostgresAddress;
+  readonly #name: string;
+  #stay: Stay | null = null;
+  #onChange: (() => void) | null = null;
+  #timer: NodeJS.Timeout | undefined;
+  #lookTimer: NodeJS.Timeout | undefined;
+  #failures = 0;
+
+  /** @throws LecternError `option-invalid` */
+  constructor(spec: PostgresSpec, rules: ReadRules) {
+    this.#spec = spec;
+    this.#rules = rules;
+    this.#address = checkPostgresSpec(spec);
+    this.#name = postgresName(this.#address, spec);
+  }
+
+  /** Calls back after each commit that changed the table, and when it should be tried again. */
+  watch(onChange: () => void): RecordWatch {
+    this.#onChange = onChange;
+    return {
+      close: () => {
+        this.#onChange = null;
+        this.#leave();
+      },
+    };
+  }
+
+  /** One load at a time. A failure is tried again later, by way of the watch. */
+  async next(options: RecordLoadOptions): Promise<FollowedLoad> {
+    if (this.#onChange === null) return { whole: { ...this.#spec, follow: false }, version: null, end() {} };
+    try {
+      const stay = this.#stay ?? (await this.#begin(options.signal));
+      const load = (await this.#load(stay, options)) ?? (await this.#loadAnew(options));
+      if (!('whole' in load)) this.#failures = 0;
+      return load;
+    } catch (error) {
+      this.#retry();
+      throw error;
+    }
+  }
+
+  async #loadAnew(options: RecordLoadOptions): Promise<FollowedLoad> {
+    this.#leave();
+    const load = await this.#load(await this.#begin(options.signal), options);
+    // Altered again meanwhile: the next load sees it.
+    if (load === null) throw new Error('the table is being altered');
+    return load;
+  }
+
+  async #begin(signal: AbortSignal): Promise<Stay> {
+    const { passwordFile, headersMsMax: answerMsMax = UPSTREAM_HEADERS_MS_MAX } = this.#spec;
+    const options = { name: this.#name, passwordFile, answerMsMax, signal };
+    const reader = (await Database.open(this.#address, options)).unref();
+    try {
+      const rows = await describeRows(reader, this.#spec, this.#name);
+      checkMappedColumns(rows.columns, this.#rules, this.#name, true);
+      const plan = await planFollowing(reader, rows, this.#rules, this.#name);
+      const pending = new PendingChanges(FOLLOWED_CHANGES_MAX);
+      const stream = await ChangeStream.open(this.#address, options, plan, {
+        row: (key, xid) => pending.addRow(JSON.stringify(key), xid),
+        all: (xid) => pending.addAll(xid),
+        committed: () => this.#onChange?.(),
+        unknown: (oid) => void this.#look(oid),
+        broken: () => this.#broken(),
+      });
+      const stay = { origin: randomUUID(), reader, plan, stream, pending, version: 0 };
+      this.#stay = stay;
+      // Also finds out that the connection is lost.
+      reader.client.once('end', () => {
+        if (this.#stay === stay) this.#broken();
+      });
+      this.#lookTimer = setInterval(() => void this.#look(null), LOOK_MS).unref();
+      return stay;
+    } catch (error) {
+      reader.close();
+      throw error;
+    }
+  }
+
+  /** Null: the structure was altered. */
+  async #load(stay: Stay, { previous, served }: Versions): Promise<FollowedLoad | null> {
+    const { origin, reader, plan, stream, pending } = stay;
+    const own = (version: string | null): number | null =>
+      version?.startsWith(`${origin} `) === true ? Number(version.slice(origin.length + 1)) : null;
+    const [previousOwn, servedOwn] = [own(previous), own(served)];
+    if (servedOwn !== null) pending.confirm(servedOwn);
+    const isWhole = previous === null || servedOwn === null || pending.isWhole;
+    await reader.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+    const [facts] = await reader.query<SnapshotFacts>(
+      // The position is asked for after the snapshot was taken: it covers all that the snapshot sees.
+      `SELECT txid_current_snapshot()::text AS seen,
+         (CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_flush_lsn() END)::text AS lsn,
+         ${isWhole ? 'pg_export_snapshot()' : 'null'} AS snapshot`,
+    );
+    if (facts === undefined || (await structureOf(reader, plan.table)) !== plan.fingerprint) return null;
+    const seen = parseSnapshot(facts.seen);
+    if (isWhole) return this.#readWhole(stay, seen, String(facts.snapshot));
+    await stream.reached(parseLsn(facts.lsn));
+    // What came meanwhile may be more than rows by key.
+    if (pending.isWhole) {
+      await reader.query('ROLLBACK');
+      return this.#load(stay, { previous: null, served });
+    }
+    const hasChanges = pending.hasSince(previousOwn ?? servedOwn);
+    if (hasChanges) pending.take(++stay.version, seen);
+    const read = await this.#readKeys(reader, plan, hasChanges ? pending.keys : []);
+    await reader.query('COMMIT');
+    this.#tellUnseen(pending);
+    return hasChanges ? { ...read, version: `${origin} ${stay.version}` } : { notModified: true };
+  }
+
+  async #readWhole(stay: Stay, seen: SeenTransactions, snapshot: string): Promise<FollowedLoad> {
+    const { origin, reader, pending } = stay;
+    await reader.query('SET LOCAL idle_in_transaction_session_timeout = 0');
+    pending.take(++stay.version, seen);
+    const { versionQuery: _, ...spec } = this.#spec;
+    return {
+      whole: { ...spec, follow: false, snapshot },
+      version: `${origin} ${stay.version}`,
+      end: (isGood) => {
+        // A failure of the connection is told by its end.
+        reader.query('COMMIT').catch(() => {});
+        if (isGood) this.#failures = 0;
+        else this.#retry();
+        this.#tellUnseen(pending);
+      },
+    };
+  }
+
+  async #readKeys(
+    reader: Database,
+    { id, keyColumns, readByKeys }: FollowPlan,
+    keys: readonly string[],
+  ): Promise<{ readonly lines: string[]; readonly removals: (string | number)[] }> {
+    const lines: string[] = [];
+    const removals: (string | number)[] = [];
+    for (let at = 0; at < keys.length; at += FOLLOWED_ROWS_AT_ONCE) {
+      const some = keys.slice(at, at + FOLLOWED_ROWS_AT_ONCE).map((key) => JSON.parse(key) as string[]);
+      const arrays = keyColumns.map((_, n) => some.map((key) => key[n]));
+      for (const { key, line } of await reader.query<{ readonly key: string; readonly line: string | null }>(
+        readByKeys,
+        arrays,
+      )) {
+        if (line === null) removals.push(idOf(JSON.parse(key), id));
+        else lines.push(line);
+      }
+    }
+    return { lines, removals };
+  }
+
+  /** The stream told of changes that the snapshot does not see yet. */
+  #tellUnseen(pending: PendingChanges): void {
+    if (pending.hasUnseen) this.#tellIn(UNSEEN_MS);
+  }
+
+  /** Looks whether the table was altered, or has a partition that is not followed. */
+  async #look(oid: number | null): Promise<void> {
+    const stay = this.#stay;
+    if (stay === null) return;
+    const structure = await structureOf(stay.reader, stay.plan.table).catch(() => undefined);
+    if (this.#stay !== stay) return;
+    if (structure !== stay.plan.fingerprint) this.#onChange?.();
+    else if (oid !== null) stay.stream.ignore(oid);
+  }
+
+  /** The load that follows says what is wrong. */
+  #broken(): void {
+    this.#leave();
+    this.#tellIn(0);
+  }
+
+  #leave(): void {
+    clearTimeout(this.#timer);
+    clearInterval(this.#lookTimer);
+    const stay = this.#stay;
+    this.#stay = null;
+    stay?.stream.close();
+    stay?.reader.close();
+  }
+
+  #retry(): void {
+    this.#leave();
+    this.#tellIn(Math.min(DATABASE_RETRY_MS_MIN * 2 ** this.#failures++, DATABASE_RETRY_MS_MAX));
+  }
+
+  #tellIn(ms: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#onChange?.(), ms).unref();
+  }
+}
+
+/** As the field map makes it of a row. */
+function idOf(key: Readonly<Record<string, string | number>>, id: FollowPlan['id']): string | number {
+  const [only, ...others] = id;
+  if (typeof only === 'object' && others.length === 0) return key[only.column] ?? '';
+  return id.map((part) => (typeof part === 'string' ? part : String(key[part.column]))).join('');
+}

@@ -1,0 +1,95 @@
+/** Which transactions a snapshot of the database sees. */
+export interface SeenTransactions {
+  sees(xid: number): boolean;
+}
+
+/**
+ * Reads what `txid_current_snapshot()` gives: `xmin:xmax:xid,xid`. Its numbers have 64 bits, those of the stream the lower 32.
+ */
+export function parseSnapshot(text: string): SeenTransactions {
+  const [, end = '', running = ''] = text.split(':');
+  const endXid = BigInt(end);
+  const low = Number(endXid & 0xffff_ffffn);
+  const active = new Set(
+    running.split(',').flatMap((xid) => (xid === '' ? [] : [Number(BigInt(xid) & 0xffff_ffffn)])),
+  );
+  return {
+    // As an int32: how far the transaction lies before the end, numbers being reused after 2^32.
+    sees: (xid) => ((low - xid) | 0) > 0 && !active.has(xid),
+  };
+}
+
+interface Mark {
+  readonly xid: number;
+  /** Of the load that saw the transaction; null: none has. */
+  version: number | null;
+}
+
+/**
+ * Rows that changed, by key, until a load that saw the change is served. The stream may tell a change before others can see
+ * it, so a change stays until its transaction is visible.
+ */
+export class PendingChanges {
+  readonly #keysMax: number;
+  readonly #rows = new Map<string, Mark>();
+  /** Transactions that changed more than is known by row, such as TRUNCATE. */
+  readonly #whole = new Map<number, Mark>();
+
+  /** @param keysMax beyond it the table counts as changed as a whole */
+  constructor(keysMax: number) {
+    this.#keysMax = keysMax;
+  }
+
+  addRow(key: string, xid: number): void {
+    if (this.#whole.has(xid) && this.#whole.get(xid)?.version === null) return;
+    this.#rows.set(key, { xid, version: null });
+    if (this.#rows.size <= this.#keysMax) return;
+    for (const mark of this.#rows.values()) this.addAll(mark.xid);
+    this.#rows.clear();
+  }
+
+  addAll(xid: number): void {
+    this.#whole.set(xid, { xid, version: null });
+  }
+
+  /** The load `version` is served: what it saw is done with. */
+  confirm(version: number): void {
+    for (const marks of [this.#rows, this.#whole] as Map<unknown, Mark>[]) {
+      for (const [key, mark] of marks)
+        if (mark.version !== null && mark.version <= version) marks.delete(key);
+    }
+  }
+
+  /** The load `version` reads in this snapshot. */
+  take(version: number, snapshot: SeenTransactions): void {
+    for (const mark of this.#marks())
+      if (mark.version === null && snapshot.sees(mark.xid)) mark.version = version;
+  }
+
+  /** Of all that is not confirmed. */
+  get keys(): string[] {
+    return [...this.#rows.keys()];
+  }
+
+  /** Whether the table has to be read whole. */
+  get isWhole(): boolean {
+    return this.#whole.size > 0;
+  }
+
+  /** Whether there are changes that the load `version` did not see. */
+  hasSince(version: number): boolean {
+    for (const mark of this.#marks()) if (mark.version === null || mark.version > version) return true;
+    return false;
+  }
+
+  /** Whether there are changes that no load has seen. */
+  get hasUnseen(): boolean {
+    for (const mark of this.#marks()) if (mark.version === null) return true;
+    return false;
+  }
+
+  *#marks(): Generator<Mark> {
+    yield* this.#rows.values();
+    yield* this.#whole.values();
+  }
+}

@@ -1,0 +1,196 @@
+import { createHash } from 'node:crypto';
+import { userInfo } from 'node:os';
+import { LecternError } from '../../errors.js';
+import { suggest } from '../../structures/suggest.js';
+
+const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'] as const;
+const SESSIONS = ['any', 'read-write', 'read-only', 'primary', 'standby', 'prefer-standby'] as const;
+
+/** Parameters of libpq that are understood, and the variables that stand in for them. */
+const PARAMETERS = {
+  host: 'PGHOST',
+  port: 'PGPORT',
+  dbname: 'PGDATABASE',
+  user: 'PGUSER',
+  password: 'PGPASSWORD',
+  passfile: 'PGPASSFILE',
+  sslmode: 'PGSSLMODE',
+  sslrootcert: 'PGSSLROOTCERT',
+  sslcert: 'PGSSLCERT',
+  sslkey: 'PGSSLKEY',
+  connect_timeout: 'PGCONNECT_TIMEOUT',
+  application_name: 'PGAPPNAME',
+  options: 'PGOPTIONS',
+  target_session_attrs: 'PGTARGETSESSIONATTRS',
+} as const;
+
+type ParameterName = keyof typeof PARAMETERS;
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface PostgresHost {
+  /** A name, an IP address, or the folder of a Unix socket. */
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Where a database is and how to log in, of a URI and the environment. */
+export interface PostgresAddress {
+  /** Tried in order. */
+  readonly hosts: readonly PostgresHost[];
+  readonly database: string;
+  readonly user: string;
+  /** Of the URI or PGPASSWORD; null: a password file may have one. */
+  readonly password: string | null;
+  readonly passfile: string | null;
+  readonly sslmode: (typeof SSL_MODES)[number];
+  readonly sslrootcert: string | null;
+  readonly sslcert: string | null;
+  readonly sslkey: string | null;
+  /** Milliseconds for one host; null: no limit of its own. */
+  readonly connectMsMax: number | null;
+  readonly applicationName: string;
+  readonly options: string | null;
+  readonly sessions: (typeof SESSIONS)[number];
+  /** For messages: without password and parameters. */
+  readonly shown: string;
+  /** 22 base64url characters, equal for equal servers and databases. */
+  readonly digest: string;
+}
+
+const URI = /^postgres(?:ql)?:\/\/(?:([^@/?#]*)@)?([^@/?#]*)(?:\/([^/?#]*))?(?:\?([^#]*))?$/i;
+const PORT_DEFAULT = 5432;
+
+export function isPostgresAddress(text: string): boolean {
+  return /^postgres(?:ql)?:\/\//i.test(text);
+}
+
+/** The text of a source without its password; other texts as they are. */
+export function hidePassword(text: string): string {
+  if (!isPostgresAddress(text)) return text;
+  return text
+    .replace(/^(postgres(?:ql)?:\/\/[^:@/?#]*):[^/?#]*@/i, '$1@')
+    .replace(/([?&])password=[^&]*&?/i, '$1')
+    .replace(/[?&]$/, '');
+}
+
+/**
+ * Reads `postgres://user@host:port/database?parameters` as libpq does. What is left out comes from the environment.
+ *
+ * @throws LecternError `option-invalid`; the message shows no value that may be a password
+ */
+export function parsePostgresAddress(text: string, environment: Environment = process.env): PostgresAddress {
+  const [whole, login = '', authority = '', path = '', query = ''] = URI.exec(text) ?? [];
+  if (whole === undefined) {
+    throw invalid(
+      'it cannot be parsed; expected postgres://user@host:5432/database, with @ : / ? # in names as %40 and so on',
+    );
+  }
+  const given = parametersOf(query);
+  const colon = login.indexOf(':');
+  put(given, 'user', decode(colon === -1 ? login : login.slice(0, colon)));
+  if (colon !== -1) put(given, 'password', decode(login.slice(colon + 1)));
+  put(given, 'dbname', decode(path));
+  const places = authority === '' ? [] : authority.split(',').map(placeOf);
+  put(given, 'host', places.map(({ host }) => host).join());
+  if (places.some(({ port }) => port !== '')) put(given, 'port', places.map(({ port }) => port).join());
+
+  const parameter = (name: ParameterName): string | null =>
+    given.get(name) || environment[PARAMETERS[name]] || null;
+  const oneOf = <Choice extends string>(
+    name: ParameterName,
+    choices: readonly Choice[],
+    usual: Choice,
+  ): Choice => {
+    const value = parameter(name) ?? usual;
+    if ((choices as readonly string[]).includes(value)) return value as Choice;
+    throw invalid(`${name} is ${JSON.stringify(value)}; expected one of ${choices.join(', ')}`);
+  };
+  const user = parameter('user') ?? userInfo().username;
+  const database = parameter('dbname') ?? user;
+  const hosts = hostsOf(parameter('host') ?? 'localhost', parameter('port') ?? '');
+  const where = `${hosts.map(showHost).join()}/${database}`;
+  const timeout = parameter('connect_timeout') ?? '0';
+  if (!/^\d{1,6}$/.test(timeout)) throw invalid('connect_timeout must be a whole number of seconds');
+  return {
+    hosts,
+    database,
+    user,
+    password: parameter('password'),
+    passfile: parameter('passfile'),
+    sslmode: oneOf('sslmode', SSL_MODES, 'prefer'),
+    sslrootcert: parameter('sslrootcert'),
+    sslcert: parameter('sslcert'),
+    sslkey: parameter('sslkey'),
+    connectMsMax: Number(timeout) === 0 ? null : Number(timeout) * 1000,
+    applicationName: parameter('application_name') ?? 'lectern',
+    options: parameter('options'),
+    sessions: oneOf('target_session_attrs', SESSIONS, 'any'),
+    shown: `postgres://${user}@${where}`,
+    digest: createHash('sha256').update(where).digest().subarray(0, 16).toString('base64url'),
+  };
+}
+
+function parametersOf(query: string): Map<ParameterName, string> {
+  const names = Object.keys(PARAMETERS);
+  const given = new Map<ParameterName, string>();
+  for (const part of query.split('&').filter((each) => each !== '')) {
+    const equals = part.indexOf('=');
+    const name = decode(equals === -1 ? part : part.slice(0, equals));
+    if (!Object.hasOwn(PARAMETERS, name)) {
+      const near = suggest(name, names);
+      const hint = near === null ? `they are ${names.join(', ')}` : `did you mean ${near}?`;
+      // A name that is far from all may be a piece of a password.
+      throw invalid(
+        `${near === null ? 'one of its parameters' : JSON.stringify(name)} is not known: ${hint}`,
+      );
+    }
+    given.set(name as ParameterName, equals === -1 ? '' : decode(part.slice(equals + 1)));
+  }
+  return given;
+}
+
+/** Parameters win over the parts before them, as with libpq. */
+function put(given: Map<ParameterName, string>, name: ParameterName, value: string): void {
+  if (value !== '' && !given.has(name)) given.set(name, value);
+}
+
+function placeOf(text: string): { readonly host: string; readonly port: string } {
+  const [whole, six, host = '', port = ''] = /^(?:\[([^\]]*)\]|([^:[\]]*))(?::(\d*))?$/.exec(text) ?? [];
+  if (whole === undefined) {
+    throw invalid('its host cannot be parsed; expected a name or an IP address, IPv6 in brackets');
+  }
+  return { host: six ?? decode(host), port };
+}
+
+function hostsOf(hosts: string, ports: string): readonly PostgresHost[] {
+  const names = hosts.split(',');
+  const numbers = ports.split(',');
+  if (numbers.length > 1 && numbers.length !== names.length) {
+    throw invalid(
+      `it has ${names.length} hosts and ${numbers.length} ports; expected one port, or one for each host`,
+    );
+  }
+  return names.map((host, n) => {
+    const text = numbers[numbers.length === 1 ? 0 : n] || String(PORT_DEFAULT);
+    const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+    if (port < 1 || port > 65_535) throw invalid('its port must be a whole number from 1 to 65535');
+    return { host: host || 'localhost', port };
+  });
+}
+
+export function showHost({ host, port }: PostgresHost): string {
+  if (host.startsWith('/')) return `${host}:${port}`;
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw invalid('its percent-encoding is broken');
+  }
+}
+
+function invalid(problem: string): LecternError {
+  return new LecternError('option-invalid', `the PostgreSQL address of the source is not valid: ${problem}`);
+}

@@ -1,0 +1,81 @@
+import { existsSync } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { LecternError } from '../../errors.js';
+import { PASSWORD_FILE_BYTES_MAX } from '../../limits.js';
+import type { PostgresAddress, PostgresHost } from './postgres-address.js';
+
+/** Groups and others must not read it. */
+const OPEN_TO_OTHERS = 0o077;
+
+/**
+ * The password for one host: of a file that holds it alone, of the address, or of a password file of libpq. Files are read at
+ * each connection, so a new password needs no restart. Undefined: there is none.
+ *
+ * @throws LecternError `source-unreadable` if a file that was named cannot be read
+ */
+export async function passwordFor(
+  address: PostgresAddress,
+  place: PostgresHost,
+  passwordFile: string | undefined,
+): Promise<string | undefined> {
+  if (passwordFile !== undefined) {
+    const [line = ''] = (await readSecretFile(passwordFile, false)).split(/\r?\n/);
+    if (line === '') throw unreadable(passwordFile, 'its first line is empty; expected the password');
+    return line;
+  }
+  const { password, passfile } = address;
+  if (password?.startsWith('file:')) return passwordFor(address, place, password.slice('file:'.length));
+  if (password !== null) return password;
+  const path = passfile ?? join(homedir(), '.pgpass');
+  if (passfile === null && !existsSync(path)) return undefined;
+  return passwordIn(await readSecretFile(path, true), address, place);
+}
+
+/** @param isOfUser whether it is a file of libpq, which only its owner may read */
+async function readSecretFile(path: string, isOfUser: boolean): Promise<string> {
+  try {
+    const { mode, size } = await stat(path);
+    if (size > PASSWORD_FILE_BYTES_MAX) throw new Error(`it has more than ${PASSWORD_FILE_BYTES_MAX} bytes`);
+    const text = await readFile(path, 'utf8');
+    if (isOfUser && process.platform !== 'win32' && (mode & OPEN_TO_OTHERS) !== 0)
+      throw new Error('others may read it; chmod 600 lets it be used');
+    return text;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const reasons: Readonly<Record<string, string>> = {
+      ENOENT: 'there is no such file',
+      EACCES: 'permission denied',
+      EISDIR: 'it is a directory',
+    };
+    throw unreadable(path, reasons[code ?? ''] ?? message);
+  }
+}
+
+function unreadable(path: string, problem: string): LecternError {
+  return new LecternError('source-unreadable', `the password file ${path} cannot be used: ${problem}`);
+}
+
+/** The first line `host:port:database:user:password` that matches. `*` matches everything, `\` escapes `:` and itself. */
+export function passwordIn(
+  text: string,
+  { database, user }: Pick<PostgresAddress, 'database' | 'user'>,
+  { host, port }: PostgresHost,
+): string | undefined {
+  // libpq asks for sockets in any folder under this name, too.
+  const hosts = host.startsWith('/') ? [host, 'localhost'] : [host];
+  for (const line of text.split(/\r?\n/)) {
+    if (line.startsWith('#')) continue;
+    const cells = [...line.matchAll(/((?:[^:\\]|\\.)*)(?::|$)/g)].map(([, cell = '']) =>
+      cell.replace(/\\(.)/g, '$1'),
+    );
+    const [ofHost = '', ofPort, ofDatabase, ofUser, password] = cells;
+    if (password === undefined || password === '') continue;
+    const isHost = ofHost === '*' || hosts.includes(ofHost);
+    const isIt = (cell: string | undefined, value: string): boolean => cell === '*' || cell === value;
+    if (isHost && isIt(ofPort, String(port)) && isIt(ofDatabase, database) && isIt(ofUser, user))
+      return password;
+  }
+  return undefined;
+}

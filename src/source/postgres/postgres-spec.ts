@@ -1,0 +1,73 @@
+import { LecternError } from '../../errors.js';
+import { type PostgresAddress, parsePostgresAddress } from './postgres-address.js';
+
+/** What is read: a table or view, or a statement. */
+export interface RowsSpec {
+  /** A table or view, as SQL names it: `events`, `school.events`, `"Events"`. */
+  readonly table?: string | undefined;
+  /** A SELECT in place of a table. */
+  readonly query?: string | undefined;
+}
+
+/** A PostgreSQL database as a source: a table or view, or a SELECT. */
+export interface PostgresSpec extends RowsSpec {
+  /** Says that this is a database. */
+  readonly kind: 'postgres';
+  /** `postgres://user@host:5432/database`, with parameters of libpq. What is left out comes from the PG* variables. */
+  readonly url: string;
+  /** A file with the password, read at each connection. Default: the address, PGPASSWORD, PGPASSFILE or ~/.pgpass. */
+  readonly passwordFile?: string | undefined;
+  /** A cheap SELECT. While it gives the same rows, the data counts as unchanged. Default: each load reads all. */
+  readonly versionQuery?: string | undefined;
+  /** A channel: each NOTIFY on it leads to a load. Default none. */
+  readonly listen?: string | undefined;
+  /** Follow the table by logical replication. Default false. */
+  readonly follow?: boolean | undefined;
+  /** A snapshot that another connection exported, to read in. Default: one of its own. */
+  readonly snapshot?: string | undefined;
+  /** Until a statement has an answer, connecting included. Default UPSTREAM_HEADERS_MS_MAX. */
+  readonly headersMsMax?: number | undefined;
+  /** Between two pieces of an answer. Default UPSTREAM_IDLE_MS_MAX. */
+  readonly idleMsMax?: number | undefined;
+  /** The whole load. Default UPSTREAM_TOTAL_MS_MAX. */
+  readonly totalMsMax?: number | undefined;
+}
+
+/** Checks all that can be checked without the database. Throws LecternError `option-invalid`. */
+export function checkPostgresSpec(spec: PostgresSpec): PostgresAddress {
+  const address = parsePostgresAddress(spec.url);
+  const { table, query } = spec;
+  if ((table === undefined) === (query === undefined)) {
+    const found =
+      table === undefined ? 'neither a table nor a query is given' : 'a table and a query are given';
+    throw invalid(`${found}; expected --table or --query`);
+  }
+  for (const [name, text] of Object.entries({
+    table,
+    query,
+    'version query': spec.versionQuery,
+    channel: spec.listen,
+  })) {
+    if (text !== undefined && (typeof text !== 'string' || text.trim() === ''))
+      throw invalid(`the ${name} is empty`);
+  }
+  if (spec.follow === true && query !== undefined)
+    throw invalid(
+      '--follow needs --table: the changes of a --query are not known; try --listen or --refresh-seconds',
+    );
+  return address;
+}
+
+function invalid(problem: string): LecternError {
+  return new LecternError('option-invalid', `the PostgreSQL source is not valid: ${problem}`);
+}
+
+/** For messages. */
+export function postgresName({ shown }: PostgresAddress, { table }: RowsSpec): string {
+  return `${shown} (${table ?? 'query'})`;
+}
+
+/** Equal for equal sources. */
+export function postgresId({ digest }: PostgresAddress, { table, query }: RowsSpec): string {
+  return `postgres ${digest} ${table === undefined ? `query ${query}` : `table ${table}`}`;
+}

@@ -1,0 +1,144 @@
+import { createHash } from 'node:crypto';
+import { LecternError } from '../../errors.js';
+import {
+  READ_CHUNK_BYTES,
+  UPSTREAM_BYTES_MAX,
+  UPSTREAM_HEADERS_MS_MAX,
+  UPSTREAM_IDLE_MS_MAX,
+  UPSTREAM_TOTAL_MS_MAX,
+} from '../../limits.js';
+import { mappedSink } from '../field-map.js';
+import { NdjsonReader } from '../formats/ndjson.js';
+import { lookingSink } from '../formats/read-records.js';
+import type { LoadOptions, LoadSummary, RecordSink, Source } from '../source.js';
+import { Database, withLimit } from './database.js';
+import { failureOf, Hang } from './database-failure.js';
+import { checkMappedColumns, copyOf, describeRows, renamedRows } from './described-rows.js';
+import { checkPostgresSpec, type PostgresSpec, postgresId, postgresName } from './postgres-spec.js';
+
+/** The rows of one statement, within one snapshot of the database. */
+export function postgresSource(spec: PostgresSpec): Source {
+  const address = checkPostgresSpec(spec);
+  const name = postgresName(address, spec);
+  return {
+    name,
+    id: postgresId(address, spec),
+    mayBeMissing: true,
+    async load(sink, options = {}) {
+      options.signal?.throwIfAborted();
+      const answerMsMax = spec.headersMsMax ?? UPSTREAM_HEADERS_MS_MAX;
+      const { passwordFile } = spec;
+      const database = await Database.open(address, {
+        name,
+        passwordFile,
+        answerMsMax,
+        signal: options.signal,
+      });
+      try {
+        return await loadRows(database, spec, name, sink, options);
+      } catch (error) {
+        options.signal?.throwIfAborted();
+        throw error;
+      } finally {
+        database.close();
+      }
+    },
+  };
+}
+
+async function loadRows(
+  database: Database,
+  spec: PostgresSpec,
+  name: string,
+  sink: RecordSink,
+  { rules = { identifiers: 'uuid' }, previous = null, onVersion, onProgress, onRecord, signal }: LoadOptions,
+): Promise<LoadSummary | 'not-modified'> {
+  await database.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+  if (spec.snapshot !== undefined)
+    await database.query(`SET TRANSACTION SNAPSHOT '${spec.snapshot.replaceAll("'", '')}'`);
+  const version = await versionOf(database, spec.versionQuery);
+  if (version !== null && version === previous) return 'not-modified';
+  if (version !== null) onVersion?.(version);
+  const rows = await describeRows(database, spec, name);
+  // `inspect` looks at the records to propose a map.
+  checkMappedColumns(rows.columns, rules, name, onRecord === undefined);
+  const renamed = onRecord === undefined ? renamedRows(rows, rules) : null;
+  const ownRules = renamed === null ? rules : { ...rules, fieldMap: undefined };
+  const mapped = mappedSink(sink, 'postgresql', ownRules, name);
+  const looked = onRecord === undefined ? mapped : lookingSink(mapped, onRecord);
+  // Rows have numbers and no lines.
+  const reader = new NdjsonReader(name, {
+    record: (value, { record }) => looked.record(value, { record }),
+    reject: (rejection) => looked.reject({ ...rejection, position: { record: rejection.position.record } }),
+    ...(looked.undecoded === undefined ? {} : { undecoded: looked.undecoded }),
+  });
+  let bytesRead = 0;
+  for await (const chunk of copyPieces(database, copyOf(renamed ?? rows), name, spec)) {
+    signal?.throwIfAborted();
+    bytesRead += chunk.length;
+    reader.push(chunk);
+    onProgress?.({ bytesRead, bytesTotal: null, records: reader.records });
+  }
+  signal?.throwIfAborted();
+  if (bytesRead > 0) reader.finish();
+  await database.query('COMMIT');
+  return { format: 'postgresql', gzipped: false, bytesRead, version };
+}
+
+/** 22 base64url characters. Of the same snapshot as the rows. */
+async function versionOf(database: Database, versionQuery: string | undefined): Promise<string | null> {
+  if (versionQuery === undefined) return null;
+  const rows = await database.query(versionQuery);
+  const text = JSON.stringify([versionQuery, rows]);
+  return createHash('sha256').update(text).digest().subarray(0, 16).toString('base64url');
+}
+
+async function* copyPieces(
+  database: Database,
+  statement: string,
+  name: string,
+  spec: PostgresSpec,
+): AsyncGenerator<Buffer> {
+  const answerMsMax = spec.headersMsMax ?? UPSTREAM_HEADERS_MS_MAX;
+  const idleMsMax = spec.idleMsMax ?? UPSTREAM_IDLE_MS_MAX;
+  const totalMsMax = spec.totalMsMax ?? UPSTREAM_TOTAL_MS_MAX;
+  const { to } = await import('pg-copy-streams');
+  const beganMs = performance.now();
+  const stream = database.client.query(to(statement));
+  // The loop below throws it.
+  stream.on('error', () => {});
+  const pieces = stream[Symbol.asyncIterator]();
+  let bytes = 0;
+  /** The server sends 10 KB at a time. Together they take fewer turns. */
+  let held: Buffer[] = [];
+  let heldBytes = 0;
+  /** The time of the whole load ends before that of this stage. */
+  let isLast = false;
+  try {
+    for (;;) {
+      const leftMs = totalMsMax - (performance.now() - beganMs);
+      const stageMs = bytes === 0 ? answerMsMax : idleMsMax;
+      isLast = leftMs <= stageMs;
+      const msMax = Math.min(stageMs, leftMs);
+      const { done, value } = await withLimit(pieces.next(), Math.max(0, msMax));
+      if (done) break;
+      bytes += value.length;
+      if (bytes > UPSTREAM_BYTES_MAX)
+        throw new LecternError(
+          'source-too-large',
+          `cannot read ${name}: it has more than ${UPSTREAM_BYTES_MAX} bytes`,
+        );
+      held.push(value as Buffer);
+      heldBytes += value.length;
+      if (heldBytes < READ_CHUNK_BYTES) continue;
+      yield Buffer.concat(held, heldBytes);
+      held = [];
+      heldBytes = 0;
+    }
+    if (heldBytes > 0) yield Buffer.concat(held, heldBytes);
+  } catch (error) {
+    if (!(error instanceof Hang)) throw failureOf(error, name);
+    const problem = isLast ? `it was not read whole within ${totalMsMax / 1000} s` : error.message;
+    throw new LecternError('source-unreadable', `cannot read ${name}: ${problem}, after ${bytes} bytes`);
+  }
+}

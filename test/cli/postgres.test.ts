@@ -1,0 +1,120 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'tap';
+import { eventsTable, skip, startServer } from '../source/postgres/server.js';
+import { start } from './lectern.js';
+import { runHere } from './run-here.js';
+
+const PASSWORD = 'a-word-that-no-message-shows';
+
+test('the command line with a database', { skip }, async (t) => {
+  const server = await startServer((end) => t.teardown(end), { auth: 'scram-sha-256' });
+  await server.sql(`${eventsTable('events', 60)} CREATE TABLE lessons AS SELECT id AS lesson, "time" AS begins, "endTime" AS ends, title AS subject FROM events;
+    ALTER ROLE postgres PASSWORD '${PASSWORD}'; CREATE PUBLICATION lectern FOR TABLE events;`);
+  const folder = mkdtempSync(join(tmpdir(), 'lectern-cli-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  const passwordFile = join(folder, 'password');
+  writeFileSync(passwordFile, PASSWORD);
+  const bare = server.url();
+  const full = bare.replace('@', `:${PASSWORD}@`);
+
+  await t.test('inspect counts a table, and proposes a map where it needs one', async (t) => {
+    const good = await runHere(t, ['inspect', full, '--table', 'events', '--json']);
+    t.equal(good.code, 0);
+    t.match(JSON.parse(good.stdout), {
+      source: { format: 'postgresql' },
+      summary: { events: 60, rejected: 0 },
+    });
+    const odd = await runHere(t, ['inspect', full, '--table', 'lessons']);
+    t.equal(odd.code, 1);
+    t.match(odd.stdout, `lectern serve ${bare} --table lessons --map`);
+    t.notMatch(good.stdout + odd.stdout + odd.stderr, PASSWORD);
+    const mapped = await runHere(t, [
+      'inspect',
+      full,
+      '--table',
+      'lessons',
+      '--map',
+      'id=lesson',
+      '--map',
+      'time=begins',
+      '--map',
+      'endTime=ends',
+    ]);
+    t.match(mapped.stdout, /events +60/);
+  });
+
+  await t.test('export writes a query of it', async (t) => {
+    const output = join(folder, 'out.csv');
+    const argv = [
+      'export',
+      bare,
+      '--query',
+      `SELECT * FROM events WHERE "studyGroup" = 'G-1'`,
+      '--output',
+      output,
+    ];
+    const { code, stderr } = await runHere(t, [...argv, '--postgres-password-file', passwordFile]);
+    t.equal(code, 0, stderr);
+    t.equal(readFileSync(output, 'utf8').trim().split('\r\n').length, 2);
+    const refused = await runHere(t, argv);
+    t.equal(refused.code, 1);
+    t.match(refused.stderr, /asks for a password for "postgres"; give it as PGPASSWORD/);
+    // In a process of its own: threads have the variables that it began with.
+    const allowed = await start(argv, { PGPASSWORD: PASSWORD }).ended;
+    t.equal(allowed.code, 0, allowed.stderr);
+  });
+
+  await t.test('serve follows a table, beside its snapshot file, and shows no password', async (t) => {
+    const service = start(
+      [
+        'serve',
+        full,
+        '--table',
+        'events',
+        '--follow',
+        '--mode',
+        'production',
+        '--port',
+        '0',
+        '--snapshot-file',
+        join(folder, 'image'),
+      ],
+      { LECTERN_HS256_SECRET: 'x'.repeat(32) },
+    );
+    const { events } = await service.ready();
+    t.equal(events, 60);
+    await server.sql('DELETE FROM events WHERE title = $1', ['Lesson 1']);
+    for (let tries = 0; tries < 600; tries++) {
+      const found = await runHere(t, ['inspect', full, '--table', 'events', '--json']);
+      if (found.stdout.includes('"events": 59')) break;
+    }
+    service.child.kill('SIGTERM');
+    const { code, stderr } = await service.ended;
+    t.equal(code, 0);
+    t.notMatch(stderr, PASSWORD);
+    t.match(stderr, `"source":"${bare} (events)"`);
+    t.strictSame(await server.sql('SELECT FROM pg_replication_slots'), []);
+  });
+});
+
+test('settings of databases that have no effect, or contradict', async (t) => {
+  const url = `postgres://u:${PASSWORD}@127.0.0.1:1/x`;
+  for (const [argv, message] of [
+    [[url], /neither a table nor a query is given; expected --table or --query/],
+    [[url, '--table', 'a', '--query', 'SELECT 1'], /a table and a query are given/],
+    [[url, '--query', 'SELECT 1', '--follow'], /--follow needs --table/],
+    [['events.csv', '--table', 'a'], /table is given, and no source is a PostgreSQL address/],
+    [[url, 'events.csv', '--table', 'a', '--follow'], /can be followed only where it is the only source/],
+    [[url, '--table', 'a', '--follow', '--listen', 'b'], /--listen has no effect with --follow/],
+    [[url, '--table', 'a', '--follow', '--watch', 'off'], /--follow has no effect with --watch off/],
+    [[url, '--table', ''], /--table .* must not be empty/],
+    [[`${url}?sslmod=x`, '--table', 'a'], /did you mean sslmode\?/],
+  ] as const) {
+    const { code, stderr, stdout } = await runHere(t, ['serve', '--dev', ...argv]);
+    t.equal(code, 2, stderr);
+    t.match(stderr, message);
+    t.notMatch(stderr + stdout, PASSWORD);
+  }
+});

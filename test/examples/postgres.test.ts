@@ -1,0 +1,29 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { test } from 'tap';
+import type { TimetableEvent } from '../../src/index.js';
+import { eventsTable, skip, startServer } from '../source/postgres/server.js';
+import { runExample } from './run-example.js';
+
+test('postgres-express.mjs: a committed change is served', { skip }, async (t) => {
+  const server = await startServer((end) => t.teardown(end));
+  await server.sql(`${eventsTable('events', 50)} CREATE PUBLICATION lectern FOR TABLE events`);
+  const { schedule, end } = await runExample('postgres-express.mjs', { DATABASE_URL: server.url() });
+  try {
+    t.match(schedule, /^http:\/\/127\.0\.0\.1:\d+\/timetable\/schedule$/, 'its address is one line');
+    t.equal((await fetch(schedule)).headers.get('x-total-count'), '50');
+    await server.sql(`UPDATE events SET "studyGroup" = 'moved' WHERE id = md5('event1')::uuid`);
+    let found: TimetableEvent[] = [];
+    for (let tries = 0; tries < 600 && found.length === 0; tries++) {
+      await delay(50);
+      found = (await (await fetch(`${schedule}?studyGroup=moved`)).json()) as TimetableEvent[];
+    }
+    t.match(found, [{ title: 'Lesson 1', studyGroup: 'moved' }]);
+  } finally {
+    t.strictSame(await end(), { code: 0, stderr: '' }, 'ends by itself when it is asked to');
+  }
+  t.strictSame(await server.sql('SELECT FROM pg_replication_slots'), []);
+});
+
+test('postgres-express.mjs: says what is missing without an address', async (t) => {
+  await t.rejects(runExample('postgres-express.mjs'), { message: /DATABASE_URL is not set/ });
+});

@@ -1,0 +1,283 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Test, test } from 'tap';
+import { openTimetable, type Timetable } from '../../../src/index.js';
+import type { IdentifierMode } from '../../../src/model/event.js';
+import type { FieldMap } from '../../../src/model/read-rules.js';
+import { postgresSource } from '../../../src/source/postgres/postgres.js';
+import type { PostgresSpec } from '../../../src/source/postgres/postgres-spec.js';
+import { loadImage } from '../../../src/thread/load-image.js';
+import { eventsTable, skip, startServer, type TestServer } from './server.js';
+
+const WAIT_MS_MAX = 60_000;
+
+interface Rules {
+  readonly identifiers: IdentifierMode;
+  readonly fieldMap?: FieldMap;
+}
+
+interface Followed {
+  readonly timetable: Timetable;
+  readonly told: string[];
+  /** Waits until the timetable is what a load of the whole table gives. */
+  rests(): Promise<void>;
+}
+
+function follow(
+  t: Test,
+  server: TestServer,
+  spec: Partial<PostgresSpec>,
+  rules: Rules = { identifiers: 'uuid' },
+): Followed {
+  const source = { kind: 'postgres', url: server.url(), table: 'events', ...spec } as const;
+  const timetable = openTimetable({
+    source: { ...source, follow: true },
+    ...rules,
+    buildOn: 'here',
+    gate: false,
+  });
+  const told: string[] = [];
+  timetable.on('error', ({ message }) => told.push(message));
+  timetable.on('published', ({ changes }) =>
+    told.push(changes === null ? 'first' : JSON.stringify(Object.values(changes))),
+  );
+  t.teardown(() => timetable.close());
+  timetable.ready.catch(() => {});
+  return {
+    timetable,
+    told,
+    async rests() {
+      const beganMs = performance.now();
+      for (;;) {
+        const { image } = await loadImage(postgresSource(source), rules);
+        for (let tries = 0; tries < 20; tries++) {
+          if (timetable.summary?.id === image.summary.id && timetable.source.state === 'loaded') return;
+          await delay(20);
+        }
+        if (performance.now() - beganMs > WAIT_MS_MAX)
+          throw new Error(`not equal after ${WAIT_MS_MAX / 1000} s: ${told.slice(-3)}`);
+      }
+    },
+  };
+}
+
+const slotsOf = async (server: TestServer): Promise<number> =>
+  (await server.sql('SELECT FROM pg_replication_slots')).length;
+
+async function untilNoSlot(server: TestServer): Promise<number> {
+  for (let tries = 0; tries < 100 && (await slotsOf(server)) > 0; tries++) await delay(50);
+  return slotsOf(server);
+}
+
+test('a table that is followed', { skip }, async (t) => {
+  const server = await startServer((end) => t.teardown(end));
+  const prepare = (): Promise<unknown> =>
+    server.sql(
+      `DROP TABLE IF EXISTS events; DROP PUBLICATION IF EXISTS lectern; ${eventsTable('events', 300)} CREATE PUBLICATION lectern FOR TABLE events;`,
+    );
+  const event = (n: number): string => `id = md5('event${n}')::uuid`;
+
+  await t.test('each kind of change', async (t) => {
+    await prepare();
+    const { timetable, told, rests } = follow(t, server, {});
+    await timetable.ready;
+    t.equal(await slotsOf(server), 1);
+    t.strictSame(await server.sql('SELECT temporary FROM pg_replication_slots'), [{ temporary: true }]);
+    const after = async (statement: string, expected: string): Promise<void> => {
+      const before = told.length;
+      await server.sql(statement);
+      await rests();
+      t.strictSame(told.slice(before), [expected], statement);
+    };
+    await after(`UPDATE events SET title = 'changed' WHERE ${event(1)}`, '[0,1,0]');
+    await after(`DELETE FROM events WHERE ${event(2)}`, '[0,0,1]');
+    await after(
+      `INSERT INTO events SELECT md5('added')::uuid, "time", "endTime" FROM events WHERE ${event(3)}`,
+      '[1,0,0]',
+    );
+    await after(`UPDATE events SET id = md5('other')::uuid WHERE ${event(4)}`, '[1,0,1]');
+    await after(`UPDATE events SET id = md5('x' || id)::uuid WHERE ${event(5)} OR ${event(6)}`, '[2,0,2]');
+    await after(
+      `BEGIN; UPDATE events SET title = 'a' WHERE ${event(7)}; UPDATE events SET title = 'b' WHERE ${event(8)}; COMMIT`,
+      '[0,2,0]',
+    );
+    await after(
+      `BEGIN; SAVEPOINT s; UPDATE events SET title = 'kept' WHERE ${event(9)}; RELEASE s; COMMIT`,
+      '[0,1,0]',
+    );
+    // A large value that is not changed does not come with the stream.
+    await server.sql(
+      `UPDATE events SET title = (SELECT string_agg(md5(n::text), '') FROM generate_series(1, 30) n) WHERE ${event(10)}`,
+    );
+    await rests();
+    await after(`UPDATE events SET type = 'LAB' WHERE ${event(10)}`, '[0,1,0]');
+    await after('TRUNCATE events', '[0,0,300]');
+    await after(`INSERT INTO events VALUES (md5('only')::uuid, now(), now())`, '[1,0,0]');
+    await server.sql(`BEGIN; UPDATE events SET title = 'never'; ROLLBACK`);
+    await delay(100);
+    t.equal(timetable.find().events[0]?.title, null);
+    await timetable.close();
+    t.equal(await untilNoSlot(server), 0, 'no slot stays behind');
+  });
+
+  await t.test('a table that is altered is read anew', async (t) => {
+    await prepare();
+    const { timetable, told, rests } = follow(t, server, {});
+    await timetable.ready;
+    await server.sql(
+      `ALTER TABLE events ADD COLUMN "courseName" text; UPDATE events SET "courseName" = 'Algebra' WHERE ${event(1)}`,
+    );
+    await rests();
+    await server.sql(
+      `ALTER TABLE events ALTER COLUMN title TYPE varchar(40); DELETE FROM events WHERE ${event(2)}`,
+    );
+    await rests();
+    t.equal(await slotsOf(server), 1);
+    await server.sql(`ALTER TABLE events DROP COLUMN "endTime"; UPDATE events SET title = 'x'`);
+    while (!/no column "endTime"/.test(told.at(-1) ?? '')) await delay(20);
+    t.equal(timetable.summary?.events, 299, 'the last good timetable stays');
+    await server.sql(`ALTER TABLE events ADD COLUMN "endTime" timestamptz DEFAULT '2026-12-01T00:00:00Z'`);
+    await rests();
+    await timetable.close();
+    t.equal(await untilNoSlot(server), 0);
+  });
+
+  await t.test(
+    'partitions, one of them added later, with and without the root as the one that is published',
+    async (t) => {
+      for (const viaRoot of [false, true]) {
+        await server.sql(`DROP TABLE IF EXISTS parts; DROP PUBLICATION IF EXISTS parts;
+        CREATE TABLE parts (id uuid PRIMARY KEY, "time" timestamptz, "endTime" timestamptz, title text) PARTITION BY HASH (id);
+        CREATE TABLE parts0 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+        CREATE TABLE parts1 PARTITION OF parts FOR VALUES WITH (MODULUS 4, REMAINDER 1);
+        CREATE PUBLICATION parts FOR TABLE parts WITH (publish_via_partition_root = ${viaRoot});
+        INSERT INTO parts SELECT md5(n::text)::uuid, now(), now(), 'p' || n FROM generate_series(1, 50) n
+          WHERE satisfies_hash_partition('parts'::regclass, 2, 0, md5(n::text)::uuid) OR satisfies_hash_partition('parts'::regclass, 4, 1, md5(n::text)::uuid);`);
+        const { timetable, rests } = follow(t, server, { table: 'parts' });
+        await timetable.ready;
+        await server.sql("UPDATE parts SET title = 'changed ' || title");
+        await rests();
+        await server.sql(`CREATE TABLE parts3 PARTITION OF parts FOR VALUES WITH (MODULUS 4, REMAINDER 3);
+        INSERT INTO parts SELECT md5(n::text)::uuid, now(), now(), 'q' || n FROM generate_series(51, 99) n ON CONFLICT DO NOTHING;`);
+        await rests();
+        await server.sql('DELETE FROM parts WHERE title LIKE $1', ['q%']);
+        await rests();
+        await timetable.close();
+      }
+      t.equal(await untilNoSlot(server), 0);
+    },
+  );
+
+  await t.test('ids of several columns, of other names, of numbers, and derived ones', async (t) => {
+    await server.sql(`CREATE TABLE lessons (term text, "No." int, starts timestamptz, ends timestamptz, j json, PRIMARY KEY (term, "No."));
+      INSERT INTO lessons SELECT 't' || n % 3, n, now(), now(), '{"a": 1}' FROM generate_series(1, 40) n; CREATE PUBLICATION lessons FOR TABLE lessons;
+      CREATE TABLE numbers AS SELECT "No."::bigint AS id, starts AS "time", ends AS "endTime" FROM lessons; ALTER TABLE numbers ADD PRIMARY KEY (id);
+      ALTER TABLE numbers REPLICA IDENTITY FULL; CREATE PUBLICATION numbers FOR TABLE numbers;`);
+    const fieldMap = { id: '{term}-{No.}', time: 'starts', endTime: 'ends', title: 'term' };
+    for (const identifiers of ['any', 'derived'] as const) {
+      const two = follow(t, server, { table: 'lessons' }, { identifiers, fieldMap });
+      const one = follow(t, server, { table: 'numbers' }, { identifiers });
+      await Promise.all([two.timetable.ready, one.timetable.ready]);
+      await server.sql(`UPDATE lessons SET term = 'new "x" \\ ' || "No." WHERE "No." < 5; DELETE FROM lessons WHERE "No." = (SELECT max("No.") FROM lessons);
+        UPDATE numbers SET id = id + 100 WHERE id % 7 = 0; DELETE FROM numbers WHERE id = (SELECT min(id) FROM numbers);`);
+      await Promise.all([two.rests(), one.rests()]);
+      await Promise.all([two.timetable.close(), one.timetable.close()]);
+    }
+    t.equal(await untilNoSlot(server), 0);
+  });
+
+  await t.test('a change that others see later than the stream tells it', async (t) => {
+    await prepare();
+    const { timetable, rests } = follow(t, server, {});
+    await timetable.ready;
+    // The commit waits for a standby that is not there, and stays invisible meanwhile.
+    await server.sql("ALTER SYSTEM SET synchronous_standby_names = 'none'");
+    await server.sql('SELECT pg_reload_conf()');
+    await delay(200);
+    const client = await server.connect();
+    const committing = client.query(`UPDATE events SET title = 'late' WHERE ${event(1)}`);
+    await delay(500);
+    t.equal(
+      timetable.find().events.find(({ title }) => title === 'late'),
+      undefined,
+      'nobody sees it yet',
+    );
+    await server.sql('ALTER SYSTEM RESET synchronous_standby_names');
+    await server.sql('SELECT pg_reload_conf()');
+    await committing;
+    await rests();
+    t.ok(timetable.find().events.some(({ title }) => title === 'late'));
+    await timetable.close();
+  });
+
+  await t.test('connections that are killed, a server that stops or crashes', async (t) => {
+    await prepare();
+    const { timetable, told, rests } = follow(t, server, {});
+    await timetable.ready;
+    for (const kill of [
+      () => server.sql('SELECT pg_terminate_backend(pid) FROM pg_stat_replication'),
+      () =>
+        server.sql(
+          "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'lectern'",
+        ),
+      () => server.stop('fast').then(() => server.start()),
+      () => server.stop('immediate').then(() => server.start()),
+    ]) {
+      await kill();
+      await server.sql(`UPDATE events SET title = title || '!' WHERE ${event(1)}`);
+      await rests();
+    }
+    const errors = told.filter((line) => line.startsWith('cannot'));
+    t.ok(
+      errors.every((line) =>
+        /nothing listens there|the connection was|was shut down|starting or stopping/.test(line),
+      ),
+      errors.join('\n'),
+    );
+    t.equal(await slotsOf(server), 1);
+    await timetable.close();
+    t.equal(await untilNoSlot(server), 0);
+  });
+
+  await t.test('what is missing is said with the statement that mends it', async (t) => {
+    await server.sql(`${eventsTable('bare', 5)} ALTER TABLE bare DROP CONSTRAINT bare_pkey; CREATE VIEW seen AS SELECT * FROM bare;
+      CREATE ROLE poor LOGIN; GRANT SELECT ON bare TO poor;`);
+    const says = async (expected: RegExp, spec: Partial<PostgresSpec> = {}): Promise<void> => {
+      const { timetable } = follow(t, server, { table: 'bare', ...spec });
+      await t.rejects(timetable.ready, { message: expected });
+      await timetable.close();
+    };
+    await says(/only a table can be followed/, { table: 'seen' });
+    await says(
+      /the column of the id \("id"\) is not unique; run: ALTER TABLE public\.bare ADD UNIQUE \("id"\);/,
+    );
+    await server.sql('ALTER TABLE bare ADD UNIQUE ("id")');
+    await says(/its replica identity is none; run: ALTER TABLE public\.bare REPLICA IDENTITY FULL;/);
+    await server.sql('ALTER TABLE bare REPLICA IDENTITY USING INDEX bare_id_key').catch(() => {});
+    await server.sql(
+      'ALTER TABLE bare ALTER id SET NOT NULL; ALTER TABLE bare REPLICA IDENTITY USING INDEX bare_id_key',
+    );
+    await says(
+      /no publication has the table public\.bare; run as its owner: CREATE PUBLICATION lectern FOR TABLE public\.bare;/,
+    );
+    await server.sql("CREATE PUBLICATION half FOR TABLE bare WITH (publish = 'insert')");
+    await says(/the publication "half" leaves out kinds of changes/);
+    await server.sql('CREATE PUBLICATION rows FOR TABLE bare WHERE (id IS NOT NULL); DROP PUBLICATION half');
+    await says(/the publication "rows" leaves out rows/);
+    await server.sql(`CREATE PUBLICATION "It's ""all""" FOR TABLE bare`);
+    await says(/cannot follow|must be superuser or replication role|permission denied/, {
+      url: server.url('postgres', 'poor'),
+    });
+    await server.sql('ALTER ROLE poor REPLICATION');
+    const { timetable, rests } = follow(t, server, { table: 'bare', url: server.url('postgres', 'poor') });
+    await timetable.ready;
+    await server.sql("UPDATE bare SET title = 'seen'");
+    await rests();
+    await timetable.close();
+    server.set("wal_level = 'replica'");
+    await server.stop('fast');
+    await server.start();
+    await says(
+      /wal_level is replica, and following needs logical; run: ALTER SYSTEM SET wal_level = 'logical'; and restart/,
+    );
+  });
+});

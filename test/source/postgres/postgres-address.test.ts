@@ -1,0 +1,119 @@
+import { test } from 'tap';
+import { hidePassword, parsePostgresAddress } from '../../../src/source/postgres/postgres-address.js';
+import { passwordIn } from '../../../src/source/postgres/postgres-password.js';
+
+const parse = (text: string, environment: Record<string, string> = {}) =>
+  parsePostgresAddress(text, environment);
+
+test('an address with everything', (t) => {
+  const found = parse(
+    'postgresql://us%40er:p%3Ass@db.example.org:6432/school?sslmode=verify-ca&sslrootcert=/ca.pem&connect_timeout=3&application_name=a%20b',
+  );
+  t.match(found, {
+    hosts: [{ host: 'db.example.org', port: 6432 }],
+    user: 'us@er',
+    password: 'p:ss',
+    database: 'school',
+    sslmode: 'verify-ca',
+    sslrootcert: '/ca.pem',
+    connectMsMax: 3000,
+    applicationName: 'a b',
+    shown: 'postgres://us@er@db.example.org:6432/school',
+  });
+  t.notMatch(found.shown, 'p:ss');
+  t.end();
+});
+
+test('what the address leaves out comes from the environment', (t) => {
+  const environment = {
+    PGHOST: '/var/run/postgresql',
+    PGPORT: '5433',
+    PGUSER: 'reader',
+    PGPASSWORD: 'secret',
+    PGDATABASE: 'school',
+    PGSSLMODE: 'disable',
+    PGPASSFILE: '/pgpass',
+  };
+  t.match(parse('postgres://', environment), {
+    hosts: [{ host: '/var/run/postgresql', port: 5433 }],
+    user: 'reader',
+    password: 'secret',
+    database: 'school',
+    sslmode: 'disable',
+    passfile: '/pgpass',
+  });
+  t.match(parse('postgres://anna:hers@db/other', environment), {
+    user: 'anna',
+    password: 'hers',
+    database: 'other',
+  });
+  t.match(parse('postgres://db'), { hosts: [{ host: 'db', port: 5432 }], sslmode: 'prefer', password: null });
+  t.equal(parse('postgres://u@db').database, 'u', 'the database of the name of the user, as with libpq');
+  t.end();
+});
+
+test('several hosts, IPv6, sockets', (t) => {
+  t.match(parse('postgres://a,b:5433/x?target_session_attrs=read-write'), {
+    hosts: [
+      { host: 'a', port: 5432 },
+      { host: 'b', port: 5433 },
+    ],
+    sessions: 'read-write',
+  });
+  t.match(parse('postgres://[::1]:5433/x').hosts, [{ host: '::1', port: 5433 }]);
+  t.match(parse('postgres:///x?host=/run/pg&port=1').hosts, [{ host: '/run/pg', port: 1 }]);
+  t.match(parse('postgres://%2Frun%2Fpg/x').hosts, [{ host: '/run/pg', port: 5432 }]);
+  t.match(parse('postgres://a,b/x?port=7').hosts, [
+    { host: 'a', port: 7 },
+    { host: 'b', port: 7 },
+  ]);
+  t.end();
+});
+
+test('what is wrong is said without the password', (t) => {
+  for (const [text, problem] of [
+    ['postgres://u:top/secret@db/x', 'cannot be parsed'],
+    ['postgres://u:top@secret@db/x', 'cannot be parsed'],
+    ['postgres://u:topsecret@db:99999/x', 'its port must be'],
+    ['postgres://u:topsecret@db/x?sslmod=require', 'did you mean sslmode?'],
+    ['postgres://u:topsecret@db/x?topsecret', 'one of its parameters is not known'],
+    ['postgres://u:topsecret@db/x?sslmode=maybe', 'expected one of disable, allow'],
+    ['postgres://u:topsecret%@db/x', 'percent-encoding'],
+    ['postgres://u:topsecret@a,b/x?port=1,2,3', '2 hosts and 3 ports'],
+    ['postgres://u:topsecret@db/x?connect_timeout=soon', 'a whole number of seconds'],
+  ] as const) {
+    try {
+      parse(text);
+      t.fail(text);
+    } catch (error) {
+      const { code, message } = error as { code: string; message: string };
+      t.equal(code, 'option-invalid');
+      t.ok(message.includes(problem), message);
+      t.notMatch(message, /top|secret/);
+    }
+  }
+  t.end();
+});
+
+test('a text without its password', (t) => {
+  t.equal(hidePassword('postgres://u:secret@db/x?sslmode=require'), 'postgres://u@db/x?sslmode=require');
+  t.equal(hidePassword('postgres://u@db/x?password=secret'), 'postgres://u@db/x');
+  t.equal(hidePassword('postgres://db/x?password=secret&user=u'), 'postgres://db/x?user=u');
+  t.equal(hidePassword('events.csv'), 'events.csv');
+  t.end();
+});
+
+test('a line of a password file', (t) => {
+  const lines = ['# comment', 'other:5432:*:u:no', 'db:*:school:u:a\\:b\\\\c', '*:*:*:*:last'].join('\n');
+  const ask = (host: string, database: string, user: string, port = 5432) =>
+    passwordIn(lines, { database, user }, { host, port });
+  t.equal(ask('db', 'school', 'u'), 'a:b\\c');
+  t.equal(ask('db', 'other', 'u'), 'last');
+  t.equal(ask('other', 'x', 'u', 5433), 'last');
+  t.equal(
+    passwordIn('localhost:5432:x:u:socket', { database: 'x', user: 'u' }, { host: '/run', port: 5432 }),
+    'socket',
+  );
+  t.equal(passwordIn('db:5432:x:u:p', { database: 'x', user: 'v' }, { host: 'db', port: 5432 }), undefined);
+  t.end();
+});
