@@ -120,7 +120,7 @@ export const EVENTS_MAX = 0xfffffffe;
 export const OCCURRENCES_MAX = 10_000;
 /** Days, periods and occurrences visited for the rules of one event: 1,000,000 × 30 ns = 30 ms. */
 export const EVENT_STEPS_MAX = 1_000_000;
-/** The same for all events of a source: 30 s. 50,000 weekly events of ten years take 200,000,000. */
+/** Steps for the rules of all events of a source: 30 s. 50,000 weekly events of ten years take 200,000,000. */
 export const CALENDAR_STEPS_MAX = 1_000_000_000;
 /** Recurring events and their changed occurrences, which are kept until the end of a source: 150,000 × 0.9 KB. */
 export const CALENDAR_KEPT_BYTES_MAX: number = 128 * MIB;
@@ -288,7 +288,7 @@ export const LECTURER_IDS_HEAP_BYTES: number = 24 * LECTURER_IDS_BYTES_MAX;
 export const SNAPSHOTS_KEPT_MAX = 16;
 /** Entries of all differences between these snapshots: 200,000 × 0.2 KB = 40 MB. */
 export const SNAPSHOT_HISTORY_ENTRIES_MAX = 200_000;
-/** Such an entry while it is made: 300 bytes for the comparison and as much for the history. */
+/** Memory of a history entry while it is made: 300 bytes for the comparison and as much for the history. */
 export const DIFFERENCE_BYTES_PER_ENTRY = 640;
 /** A snapshot's weight for V8: more than the 64 MiB that start a collection, and two less than half of the heap. */
 export const SNAPSHOT_WEIGHT_BYTES_MAX: number = 96 * MIB;

@@ -36,7 +36,7 @@ export interface HandlerPlan {
 export interface ServerLimits {
   readonly connectionsMax: number | undefined;
   readonly overloadMs: number | undefined;
-  /** Of all caches of the thread. */
+  /** Largest size of all caches of the thread together. */
   readonly cacheBytesMax: number;
 }
 

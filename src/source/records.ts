@@ -31,7 +31,7 @@ export interface RecordLoadOptions {
 
 /** A watch of a {@link RecordSource}. */
 export interface RecordWatch {
-  /** Ends it. */
+  /** Ends the watch. */
   close(): void;
 }
 
@@ -63,7 +63,7 @@ export class MemorySource implements RecordSource {
   #records: Records;
   /** Whether `#records` is a stream that was read. */
   #isSpent = false;
-  /** Replaces `#records` once a change was applied. */
+  /** The records by id; used in place of `#records` once a change was applied. */
   #byId: Map<string, unknown> | null = null;
   /** Records outside `#byId`. They will be rejected, because they have no id or the id of an earlier record. */
   #strays: readonly { readonly id: string | null; readonly record: unknown }[] = [];

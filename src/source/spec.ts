@@ -23,7 +23,7 @@ export type SourceSpec = (FileSpec | FolderSpec | GlobSpec | HttpSpec | MergedSp
   readonly lecturerIds?: LecturerIds | undefined;
 };
 
-/** In place of credentials that may change: threads that load ask for those of this number. */
+/** Replaces credentials that may change: loading threads ask for the credentials with this number. */
 export interface NumberedCredentials {
   readonly credentials?: number | undefined;
 }

@@ -93,7 +93,7 @@ export interface Timetable extends ViewSource, AsyncDisposable {
   refresh(options?: RefreshOptions): Promise<LoadOutcome>;
   /**
    * Reads the files of the configuration now: rooms, secrets, keys, enrolments and the like. Without it, changes are noticed
-   * within a second. What is bad is logged, or becomes an `error`, and what was read before stays.
+   * within a second. Bad content is logged or becomes an `error`, and the earlier content stays.
    */
   reload(): Promise<void>;
   /**
@@ -209,7 +209,7 @@ class KeptTimetable implements Timetable {
         await this.#servers.settled();
         return summary;
       });
-    // Also seen in `status`, in 'error' and in reads.
+    // The error also appears in `status`, in 'error' and in reads.
     this.ready.catch(() => {});
   }
 
@@ -380,7 +380,7 @@ class KeptTimetable implements Timetable {
     });
   }
 
-  /** The same snapshot with other rooms. */
+  /** Publishes the present snapshot with new rooms. */
   #publishRooms(): void {
     const { published } = this.#present;
     if (published !== null && !this.#closed) this.#show({ ...published, rooms: this.#rooms.table });

@@ -247,7 +247,7 @@ test('a logger that throws stops neither fetching nor the process; plain http to
   }
 });
 
-test('of too many keys in a set the first are used', async (t) => {
+test('if a set has too many keys, the first ones are used', async (t) => {
   const { issuer, start } = setUp(
     {},
     Array.from({ length: 130 }, (_, n) => `k${n}`),

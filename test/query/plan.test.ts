@@ -119,7 +119,7 @@ test("the plan names the leading index, the window's events, and the checks per 
   await opened.close();
 });
 
-test('slots that do not touch stay runs of their own', async (t) => {
+test('slots that do not touch stay separate runs', async (t) => {
   const opened = openTimetable({
     identifiers: 'any',
     buildOn: 'here',

@@ -237,7 +237,7 @@ test('an image from disk with damaged rows is withdrawn, and the source is loade
 });
 
 for (const version of ['7', '8']) {
-  test(`a load that was compared with a withdrawn image does not count: version ${version}`, async (t) => {
+  test(`a load compared with a withdrawn image is discarded: version ${version}`, async (t) => {
     const { loader, keeper, told } = keepStored(t, { image: full, version });
     const checked = latch();
     const loaded = latch();

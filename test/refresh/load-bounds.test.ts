@@ -82,7 +82,7 @@ test('an endless upstream is given up early, and the served snapshot stays', asy
   );
 });
 
-test('force allows growth, and no other bound', async (t) => {
+test('force lifts the limit on growth, and no other limit', async (t) => {
   const upstream = await startEndless(t, 'ndjson');
   const timetable = openTimetable({ source: upstream.url, eventsMax: 5000 });
   t.teardown(() => timetable.close());
@@ -135,7 +135,7 @@ test('a first load is bounded by memory alone', async (t) => {
   }
 });
 
-test('endless records of a program are given up, on a thread and here', async (t) => {
+test('endless records of a program are given up, on a thread and on the main thread', async (t) => {
   for (const buildOn of ['thread', 'here'] as const) {
     let isEndless = false;
     let ended = false;

@@ -211,7 +211,7 @@ test('a response is made once, for its own request, and never after an answer', 
   t.strictSame(seen, ['lone', 'made', 'lone']);
 });
 
-test('a client that closes its half after a request gets its answer; garbage after a request gets its refusal', async (t) => {
+test('a client that closes its half of the connection after a request gets an answer; garbage after a request is refused', async (t) => {
   const { handler } = setUp();
   const { port, raw } = await serve(t, handler);
   const authorised = get('/api/v1/schedule?type=Lab', `Authorization: Bearer ${token()}\r\n`);
@@ -280,7 +280,7 @@ function isRefusedAtOnce(method: string, fields: readonly string[]): boolean {
   return refuseDirectly(request as unknown as LoneRequest, new OriginFields([])) && isSent;
 }
 
-test('only requests that certainly have no body are refused directly', (t) => {
+test('requests are refused directly only if they cannot have a body', (t) => {
   const browser = [
     'Host',
     'a',
