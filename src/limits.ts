@@ -77,7 +77,7 @@ export const FEED_DAYS_MAX = 3660;
 export const FEED_CACHE_BYTES_MAX: number = 32 * MIB;
 /** The revocations of feeds. 100,000 subjects are 6 MB. */
 export const FEED_REVOCATIONS_BYTES_MAX: number = 16 * MIB;
-/** Time between two checks of small files of the configuration, and their time without change: effective within a second. */
+/** Small files of the configuration are checked at this interval, and read when unchanged for this time: changes take effect within a second. */
 export const KEPT_FILE_POLL_MS = 250;
 export const KEPT_FILE_SETTLE_MS = 100;
 

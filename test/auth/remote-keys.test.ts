@@ -124,7 +124,7 @@ test('old keys are used for a bounded time, then the answer is 503 until there a
   t.match(lines[1]?.fields, { reason: 'away', usableSeconds: 315 });
 });
 
-test('a service that starts while the issuer is away answers 503, and recovers by itself', async (t) => {
+test('a service that starts while the issuer is unreachable answers 503, and recovers without a restart', async (t) => {
   const { clock, issuer, start } = setUp();
   issuer.failure = new LecternError('source-unreadable', 'the connection was refused');
   const { ask, authenticator } = start();

@@ -111,7 +111,7 @@ test('simultaneous equal tokens are verified once, and not confused with others'
     ['alice', 'bob', 'invalid'].flatMap((name) => Array<string>(20).fill(name)),
   );
   t.equal((await authenticator.verify(bad)).outcome, 'invalid');
-  t.equal(seen.length, 4, 'once it is over, a bad one is verified anew');
+  t.equal(seen.length, 4, 'after the verification a bad token is verified again');
 });
 
 test('a verification that began before the keys changed is not shared with later requests', async (t) => {

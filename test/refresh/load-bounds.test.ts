@@ -71,7 +71,7 @@ test('an endless upstream is given up early, and the served snapshot stays', asy
     lines.filter(({ message }) => message === 'timetable refused'),
     [{ level: 'warn', fields: { reason: /more than 2200 records/ } }],
   );
-  // What is on its way when it is given up is some megabytes of the buffers of the system.
+  // When the load is given up, the buffers of the system still hold some megabytes.
   t.ok(upstream.bytes < 20e6, `${upstream.bytes} bytes`);
   upstream.isGood = true;
   t.equal((await timetable.refresh()).result, 'unchanged');

@@ -330,7 +330,7 @@ test('a new token needs no response object of Node', async (t) => {
   }
   t.equal((await ask(`Bearer ${token({ sub: 'somebody' })}`, 'HEAD')).status, 200);
   t.equal(responses, 0);
-  // So that the count is known to count.
+  // Shows that the counter works.
   const last = await ask(`Bearer ${token({ sub: 'somebody else' })}`, 'GET', { Connection: 'close' });
   t.equal(last.status, 200);
   t.equal(responses, 1);

@@ -57,7 +57,7 @@ async function ask(port: number, ...texts: string[]): Promise<string[]> {
   for (const text of texts) {
     requests += text.match(/\r\n\r\n/g)?.length ?? 0;
     socket.write(text, 'latin1');
-    // What is sent in pieces arrives in pieces.
+    // Bytes sent in pieces arrive in pieces.
     await new Promise((resolve) => setTimeout(resolve, 20));
     while (bodies().length < requests) {
       await new Promise<void>((resolve) => {

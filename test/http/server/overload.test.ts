@@ -302,7 +302,7 @@ test('an overload is detected within one turn, and lasts while most requests are
   const fittingMs = performance.now() + 4 * OVERLOAD_RECOVERY_MS;
   while (performance.now() < fittingMs && overload.counts.isOverloaded) {
     crowdedTurn(overload, 2);
-    // Those that are refused for another reason do not prolong it.
+    // Requests refused for another reason do not prolong the overload.
     for (let n = 0; n < 5; n++) overload.count();
     await delay(2);
   }

@@ -31,7 +31,7 @@ test('data with the same entity tag is not read again', async (t) => {
     const next = (await collect(source, { previous: version })).summary.version;
     t.not(next, version);
     t.ok(await isUnchanged(source, next));
-    t.notOk(await isUnchanged(source, null), 'and it is read where nobody asks');
+    t.notOk(await isUnchanged(source, null), 'and it is read if no version is given');
   }
 });
 
