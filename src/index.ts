@@ -41,14 +41,14 @@ export type { LoadOutcome, LoadResult } from './refresh/keeper.js';
 export type { RefreshOptions } from './refresh/refresher.js';
 export type { ServingCondition } from './serving/serving.js';
 export type { Origin, SnapshotSummary } from './snapshot/summary.js';
-export {
-  MemorySource,
-  type RecordChange,
-  type RecordLoad,
-  type RecordLoadOptions,
-  type RecordSource,
-  type Records,
-  type RecordWatch,
+export { MemorySource, type RecordChange } from './source/memory-source.js';
+export type {
+  RecordDelta,
+  RecordLoad,
+  RecordLoadOptions,
+  RecordSource,
+  Records,
+  RecordWatch,
 } from './source/records.js';
 export type { LoadProgress } from './source/source.js';
 export type { SourceSpec } from './source/spec.js';
