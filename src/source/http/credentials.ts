@@ -25,7 +25,12 @@ export interface ClientCredentials {
   /** The client's id at the issuer. */
   readonly clientId: string;
   /** Its secret, or a file with it, which is read again when it changes. Sent as HTTP Basic credentials. */
-  readonly clientSecret: string | { readonly file: string };
+  readonly clientSecret:
+    | string
+    | {
+        /** Path of the file with the secret. */
+        readonly file: string;
+      };
   /** Scope of the tokens. Default: the issuer's. */
   readonly scope?: string | undefined;
 }
