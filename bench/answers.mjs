@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 
-/** Header fields that node:http adds by itself. */
+/** Header fields that node:http adds. */
 const ADDED = new Set(['date', 'connection', 'keep-alive', 'transfer-encoding']);
 /** Requests of a workload that determine the mean length of its answers. */
 const SAMPLES = 200;

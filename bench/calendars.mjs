@@ -1,5 +1,5 @@
 /**
- * What the load of a calendar costs, against ical.js that only parses it, in turn in one process. And how long rules of recurrence
+ * Measures the load of a calendar against ical.js, which only parses it, in alternation in one process. And how long rules of recurrence
  * take. Needs a build.
  *
  *     node bench/calendars.mjs [events] [rounds]

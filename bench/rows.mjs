@@ -6,7 +6,7 @@ import { WORKLOADS } from './workloads.mjs';
 /** The workload that every set is measured with. */
 export const SECOND_ROW = 'filter + window';
 export const PEER_WORKLOADS = [SECOND_ROW, 'two filters + window', 'window of a day'];
-/** How many times Lectern's processor time a peer takes at least. */
+/** The least ratio of a peer's processor time to Lectern's. */
 export const PEER_TARGETS = new Map([
   ['Fastify + better-sqlite3', 10],
   ['Fastify + PostgreSQL', 20],

@@ -55,7 +55,7 @@ async function measureAll(session, peers) {
   if (sets.includes('large')) await measureColdLoads(session);
 }
 
-/** How it is measured, in words. */
+/** A description of the measurement. */
 function introduction(
   { node, machine },
   { launches, rounds, roundSeconds, connections, warmUp, warmUpOfSizes, events },

@@ -38,7 +38,7 @@ const HELP = `npm run bench -- [options]
                     that are not installed
   --sets <names>    with commas, of ${SETS.join(', ')}; all by default
   --only <text>     only what has this in its name
-  --launches <n>    start the processes anew so often, ${FULL.launches} times by default; peers once
+  --launches <n>    number of process starts, ${FULL.launches} by default; peers start once
   --rounds <n>      rounds of each measurement with the same processes, ${FULL.rounds} by default
   --seconds <s>     length of a round for each server, ${FULL.roundSeconds} by default
   --no-peers        without the servers that Lectern is compared with
@@ -47,8 +47,7 @@ const HELP = `npm run bench -- [options]
   --json <file>     where the results go. By default a whole run writes bench/results/node<major>.json, others nothing
 `;
 
-/**
- * What the command line asks for.
+/** The settings from the command line.
  *
  * @param {string[]} argv
  * @returns the settings; `isWhole` if nothing was left out or shortened; null where the help was printed instead

@@ -80,7 +80,7 @@ class Questions {
     const [name, list] = from[Math.floor(random() * from.length)];
     const first = Math.floor(random() * (list.length - size));
     const startMs = Date.parse(list[first].time) + Math.floor(random() * 1000);
-    // Where all of them begin at once, a window must not end before it begins.
+    // If all of them begin at once, the window must not end before it begins.
     const endMs =
       Math.max(startMs, Date.parse(list[first + size - 1].time) + Math.floor(random() * 60_000)) + 1;
     return { name, event: list[first], window: `startTime=${instant(startMs)}&endTime=${instant(endMs)}` };

@@ -79,7 +79,7 @@ export function affectedBy(changed, files) {
   const known = new Map();
   const closures = files
     .map((file) => ({ file, closure: closureOf(file, known) }))
-    // Those of few modules are nearest to the change.
+    // Tests with few modules are nearest to the change.
     .sort((a, b) => a.closure.size - b.closure.size);
   const isSource = changed.some((file) => file.startsWith('src/'));
   const left = isSource

@@ -77,7 +77,7 @@ export const FEED_DAYS_MAX = 3660;
 export const FEED_CACHE_BYTES_MAX: number = 32 * MIB;
 /** The revocations of feeds. 100,000 subjects are 6 MB. */
 export const FEED_REVOCATIONS_BYTES_MAX: number = 16 * MIB;
-/** Time between two checks of small files of the configuration, and their time without change: effective within a second. */
+/** Small files of the configuration are checked at this interval, and read when unchanged for this time: changes take effect within a second. */
 export const KEPT_FILE_POLL_MS = 250;
 export const KEPT_FILE_SETTLE_MS = 100;
 
@@ -89,7 +89,7 @@ export const CSV_COLUMNS_MAX = 1000;
 export const CSV_HEAD_BYTES: number = 64 * KIB;
 /** Bytes of CSV read again after unclosed quotes, as a multiple of the source: a crafted source takes five times as long. */
 export const CSV_REREAD_TIMES_MAX = 4;
-/** Settled changes of records in memory before they are put into the list of all: 1,024 × 0.1 KB. */
+/** Settled changes of records in memory before they are merged into the list of all records: 1,024 × 0.1 KB. */
 export const MEMORY_OVERLAY_ENTRIES_MIN = 1024;
 /** Rejections kept with position and reason, 1,000 × 0.3 KB. All are counted. */
 export const REJECTIONS_KEPT_MAX = 1000;
@@ -119,16 +119,16 @@ export const VALUE_MEMO_UNITS_MAX = 256;
 export const ROW_BYTES_MAX: number = 4 * 1024 * MIB - 64 * KIB;
 /** Ordinals have 32 bits, and 0xFFFFFFFF means "none". */
 export const EVENTS_MAX = 0xfffffffe;
-/** Events that go and come, as a share of all: more are built anew, which then costs less than a patch. */
+/** Removed and added events, as a share of all events. Beyond it, a build from scratch costs less than a patch. */
 export const PATCH_SHARE_MAX = 0.1;
-/** So many are always patched: that takes milliseconds. */
+/** This many changed events are always patched, which takes milliseconds. */
 export const PATCH_EVENTS_MIN = 1000;
 
 /** Occurrences of one event of a calendar within the window: a lesson on each day of 27 years. */
 export const OCCURRENCES_MAX = 10_000;
 /** Days, periods and occurrences visited for the rules of one event: 1,000,000 × 30 ns = 30 ms. */
 export const EVENT_STEPS_MAX = 1_000_000;
-/** The same for all events of a source: 30 s. 50,000 weekly events of ten years take 200,000,000. */
+/** Steps for the rules of all events of a source: 30 s. 50,000 weekly events of ten years take 200,000,000. */
 export const CALENDAR_STEPS_MAX = 1_000_000_000;
 /** Recurring events and their changed occurrences, which are kept until the end of a source: 150,000 × 0.9 KB. */
 export const CALENDAR_KEPT_BYTES_MAX: number = 128 * MIB;
@@ -143,9 +143,9 @@ export const LOAD_MEMORY_SHARE: number = 3 / 4;
 export const LOAD_MEMORY_MB_MIN = 64;
 /** A load before its first record: thread 12 MiB, 7 × READ_CHUNK_BYTES, one record as bytes, text and value. */
 export const LOAD_BASE_BYTES: number = 24 * MIB;
-/** A patch: the image it makes, and beside it a fifth. */
+/** Memory of a patch as a multiple of the image that it makes. */
 export const PATCH_IMAGE_SHARE = 1.2;
-/** A patch holds records of 250 bytes as events of 1.5 KB. */
+/** Memory of a patch for each byte of its records: 250 bytes become an event of 1.5 KB. */
 export const PATCH_BYTES_PER_BYTE = 6;
 /** After a patch the next one waits three times as long, at most 2 s: patches take at most a quarter of a processor. */
 export const PATCH_PAUSE_FACTOR = 3;
@@ -344,7 +344,7 @@ export const LECTURER_IDS_HEAP_BYTES: number = 24 * LECTURER_IDS_BYTES_MAX;
 export const SNAPSHOTS_KEPT_MAX = 16;
 /** Entries of all differences between these snapshots: 200,000 × 0.2 KB = 40 MB. */
 export const SNAPSHOT_HISTORY_ENTRIES_MAX = 200_000;
-/** Such an entry while it is made: 300 bytes for the comparison and as much for the history. */
+/** Memory of a history entry while it is made: 300 bytes for the comparison and as much for the history. */
 export const DIFFERENCE_BYTES_PER_ENTRY = 640;
 /** A snapshot's weight for V8: more than the 64 MiB that start a collection, and two less than half of the heap. */
 export const SNAPSHOT_WEIGHT_BYTES_MAX: number = 96 * MIB;

@@ -142,7 +142,7 @@ function addRows(session, { set }, { workload, floor, lectern, before, peers, de
   for (const peer of peers) session.add(peerRow(peer, workload, set));
 }
 
-/** How many times the processor time of the other checkout Lectern takes. */
+/** The ratio of Lectern's processor time to that of the other checkout. */
 function beforeRow({ name }, set, lectern, before) {
   const times = lectern.map((each, n) => each.cpuMicros / before[n].cpuMicros);
   return rowOf({ group: 'against before', name, set, unit: 'times', target: null }, times, {
@@ -150,7 +150,7 @@ function beforeRow({ name }, set, lectern, before) {
   });
 }
 
-/** How many times Lectern's processor time a peer takes for the same answers. */
+/** The ratio of a peer's processor time to Lectern's, for the same answers. */
 function peerRow({ name, rounds, lectern }, workload, set) {
   const target = workload.name === PEER_WORKLOADS[0] ? (PEER_TARGETS.get(name) ?? null) : null;
   const times = rounds.map((each, n) => each.cpuMicros / lectern[n].cpuMicros);

@@ -1,4 +1,4 @@
-/** What Linux says of this process. Elsewhere there is nothing to read, and the figures are null. */
+/** Figures of this process from /proc; null on systems other than Linux. */
 import { readFileSync, writeFileSync } from 'node:fs';
 
 function read(path) {

@@ -132,7 +132,7 @@ async function measureStalls() {
         results.map((r) => r.ownLongestMs),
         'ms',
       ),
-      // What is left of a stall is the machine's: a virtual one may be stopped as a whole.
+      // The rest of a stall comes from the machine: a virtual machine may be stopped as a whole.
       inColumns(
         '  most that the thread itself ran in one turn',
         results.map((r) => r.ranLongestMs),

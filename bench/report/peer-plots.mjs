@@ -30,7 +30,7 @@ const WORKLOAD_MARKS = [
   { shape: 'triangle', lift: 11 },
 ];
 
-/** What is compared, for the same answers to the same requests. */
+/** The measures that are compared, for equal answers to equal requests. */
 export const COST = {
   field: 'cpuMicros',
   unit: 'µs',

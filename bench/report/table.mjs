@@ -15,7 +15,7 @@ export function measured(row, found = row) {
 
 export const middle = ({ q1, q3 }) => `${figure(q1)} to ${figure(q3)}`;
 
-/** The rounds of a launch follow each other. */
+/** Rounds are listed launch by launch. */
 function mediansOfLaunches({ values }, { launches, rounds }) {
   return Array.from({ length: launches }, (_, launch) =>
     median(values.slice(launch * rounds, (launch + 1) * rounds)),
@@ -45,7 +45,7 @@ function otherColumns(others, row) {
 
 const otherHeads = (others) => others.map((results) => `Node ${majorOf(results)}`);
 
-/** What a workload's row is called; on the usual set by the workload alone. */
+/** The name of a workload's row; on the usual data set, the name of the workload alone. */
 export function labelOf({ name, set, detail }) {
   if (set === 'medium') return name;
   const events = `${count(detail.setEvents)} events`;

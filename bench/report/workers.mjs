@@ -1,4 +1,4 @@
-/** What several serving threads cost, as Markdown. */
+/** The cost of several serving threads, as Markdown. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { figure } from '../rows.mjs';

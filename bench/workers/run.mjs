@@ -27,7 +27,7 @@ const HELP = `npm run bench:workers -- [options]
   --quick         see whether everything works: a small set, one round
   --events <n>    events of the generated set, 1,000,000 by default
   --source <file> a set of your own instead
-  --launches <n>  start the processes anew so often, 3 times by default
+  --launches <n>  number of process starts, 3 by default
   --rounds <n>    rounds of each measurement with the same processes, 5 by default
   --amount <n>    requests of one round of one server, 40,000 by default
   --json <file>   where the results go; by default, without any other option, bench/results/workers.json

@@ -5,11 +5,11 @@ import type { KeptFile, Take } from '../files/kept-files.js';
 import { keptTexts } from '../files/kept-texts.js';
 import { ADMIN_TOKEN_CHARACTERS_MIN, ADMIN_TOKEN_FILE_BYTES_MAX } from '../limits.js';
 
-/** The token that is good at present. Keeps only its digest. */
+/** The token that is valid now. Keeps only its digest. */
 export class AdminToken {
   #digest: Buffer | null = null;
 
-  /** Checks a token; the result takes it up. Throws LecternError `key-invalid`, which never shows the token. */
+  /** Checks a token and returns a function that puts it into use. Throws LecternError `key-invalid`, which never shows the token. */
   check(token: string, name: string): Take {
     if (token.length < ADMIN_TOKEN_CHARACTERS_MIN) {
       const expected = `expected at least ${ADMIN_TOKEN_CHARACTERS_MIN}`;

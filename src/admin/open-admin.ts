@@ -36,7 +36,7 @@ export interface AdminOptions extends Observed {
 
 export interface Admin {
   readonly address: ListenAddress;
-  /** Call it last: until then /ready answers. */
+  /** Call it last, because /ready answers until then. */
   close(): Promise<void>;
 }
 
@@ -160,7 +160,7 @@ function createAdminHandler(options: AdminOptions, exposition: Exposition): Requ
 
   function dispatch(exchange: Exchange): void | Promise<void> {
     const { req, target, path, headers } = exchange;
-    // Bodies are not read, so the start of a next request is unknown.
+    // Bodies are not read, so the start of the next request is unknown.
     if (headers.hasContent) exchange.closeAfterAnswer();
     const fault = messageFault(req, path, headers);
     if (fault !== null) {

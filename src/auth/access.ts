@@ -1,7 +1,7 @@
 import { NO_REVOCATIONS, type Revocations } from './feed-revocations.js';
 import type { Enrolments } from './identity.js';
 
-/** A secret, and the one from before a rotation: what it signed stays good, and nothing new is signed with it. */
+/** A secret, and the previous one during a rotation, which only verifies. */
 export interface SecretPair {
   readonly signing: Uint8Array;
   readonly previous: Uint8Array | null;
@@ -9,7 +9,7 @@ export interface SecretPair {
 
 /** What verifies tokens, apart from keys that are fetched. */
 export interface TokenKeys {
-  /** Of HS256. */
+  /** The secrets for HS256. */
   readonly secrets: SecretPair | null;
   /** A JSON Web Key Set of public keys, checked. */
   readonly jwks: object | null;

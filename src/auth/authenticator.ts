@@ -39,7 +39,7 @@ export class Authenticator {
   #verifier: Verifier;
   readonly #cache: TokenCache<AuthenticatedUser>;
   #enrolments: Enrolments | null;
-  /** By token key. A verification that began before clear() used old keys: it is not shared, and made again. */
+  /** By token key. A verification that began before clear() used old keys: it is not shared, and is repeated. */
   #underWay = new Map<string, Promise<Authentication>>();
   /** The last token that was not found, with its hash for the next step. */
   #missed: { readonly token: string; readonly key: string } | null = null;

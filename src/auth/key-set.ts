@@ -83,7 +83,7 @@ export function createPublicKeySet(json: unknown, name: string): KeySet {
   };
 }
 
-/** Keys with the token's `kid` first: at most KEYS_TRIED_MAX, DEAR_KEYS_TRIED_MAX of them dear. */
+/** Keys with the token's `kid` first: at most KEYS_TRIED_MAX, of which at most DEAR_KEYS_TRIED_MAX are expensive. */
 export function candidatesOf(keys: readonly PublicKey[], { alg, kid }: TokenHeader): readonly KeyObject[] {
   let dear = 0;
   return (

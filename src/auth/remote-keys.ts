@@ -235,7 +235,7 @@ export class RemoteKeys implements KeyFeed {
   }
 }
 
-/** The same in any order of the keys. */
+/** A text that is equal for equal keys in any order. */
 function contentOf(keys: readonly JsonKey[]): string {
   return keys
     .map((key) => JSON.stringify(key))

@@ -37,7 +37,7 @@ export async function inspect(
   const opened = sourceOfSpec(spec);
   const progress = createProgressLine(opened.name);
   const look = new ColumnLook();
-  // As `serve` does with watched files.
+  // A missing source is allowed, as `serve` allows it with watched files.
   const options = { onProgress: progress.update, onRecord: look.record, allowMissing: true };
   let found: PartsReport | null = null as PartsReport | null;
   const onParts = (report: PartsReport): void => {
@@ -74,7 +74,7 @@ export async function inspect(
   }
 }
 
-/** Of several sources, a folder or a glob. */
+/** Counts for several sources, a folder or a glob. */
 function countsOf(found: PartsReport | null): object {
   if (found === null) return {};
   const failed = found.parts.flatMap(({ name, failure }) =>

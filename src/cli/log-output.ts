@@ -21,12 +21,12 @@ export interface LogDestination extends DestinationStream {
  */
 export class LogOutput implements LogDestination {
   readonly #fd: number;
-  /** The first may be part of a line. */
+  /** Lines to write; the first may be a part of a line. */
   readonly #waiting: Buffer[] = [];
   #waitingBytes = 0;
   /** Lines that were never written. */
   dropped = 0;
-  /** Those that `onResumed` has reported. */
+  /** Dropped lines that `onResumed` has reported. */
   #droppedTold = 0;
   #timer: NodeJS.Timeout | null = null;
   /** Code of the last failure. `EAGAIN`: the reader may take more in a moment. */

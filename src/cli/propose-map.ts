@@ -71,7 +71,7 @@ export function proposeMap(columns: readonly Column[]): MapProposal {
   };
 }
 
-/** Of calendars: properties of their own for fields that no event has. The other fields have a property by default. */
+/** For calendars: maps their non-standard properties to fields that no event has. The other fields have a property by default. */
 export function proposeCalendarMap(
   columns: readonly Column[],
   isEmpty: (field: FieldName) => boolean,

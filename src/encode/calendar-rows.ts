@@ -214,7 +214,7 @@ const SECOND_CHARACTERS = 'YYYY-MM-DDTHH:mm:ss'.length;
 const LETTER_T = 0x54;
 const LETTER_Z = 0x5a;
 
-/** As `20240902T080000Z`: iCalendar has no fractions of a second. */
+/** Writes `20240902T080000Z`: iCalendar has no fractions of a second. */
 function writeInstant(bytes: Buffer, name: Buffer, place: number, target: Buffer, offset: number): number {
   const from = spans.from[place]!;
   let to = put(name, target, offset);

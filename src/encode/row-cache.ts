@@ -124,7 +124,7 @@ export class RowCache {
       const codeAfter = change.codeAfter(code);
       if (codeAfter === NO_CODE) continue;
       if (!change.hasSameList(code)) {
-        // It was worth it before, so the next request that needs it makes it anew.
+        // The list was worth caching, so the next request that needs it makes it again.
         present.gathered[codeAfter] = change.after.postingCount(codeAfter);
         continue;
       }

@@ -1,4 +1,4 @@
-/** Room files/. Small files of the configuration, read at the start and again when they change. It knows no content. */
+/** Room files/. Small files of the configuration, read at the start and again when they change. It does not know what the content means. */
 import { statSync } from 'node:fs';
 import { LecternError } from '../errors.js';
 import { KEPT_FILE_POLL_MS, KEPT_FILE_SETTLE_MS } from '../limits.js';
@@ -19,7 +19,7 @@ export const FILE_KINDS = {
 
 export type FileKind = keyof typeof FILE_KINDS;
 
-/** Takes up what was read. */
+/** Puts the checked content into use. */
 export type Take = () => void;
 
 /** One file, or several that are read together. */
@@ -30,32 +30,32 @@ export interface KeptFile {
   readonly isWatched?: boolean;
   /** Reads and checks; null if nothing is new. Rejects with a LecternError that names the file and shows no secret. */
   read(signal: AbortSignal): Promise<Take | null>;
-  /** The same at once. */
+  /** `read` with blocking calls. */
   readNow?(): Take | null;
 }
 
-/** How a later reading went. */
+/** The result of a read after the start. */
 export interface FileReport {
   readonly kind: FileKind;
   readonly paths: readonly string[];
-  /** Why the content was refused; null if it was taken up. */
+  /** Why the content was refused; null if it is in use. */
   readonly error: Error | null;
 }
 
 export interface FileCounts {
-  /** How often changed content was taken up. */
+  /** How often changed content was put into use. */
   taken: number;
-  /** How often it was refused. */
+  /** How often changed content was refused. */
   refused: number;
 }
 
 /** All files of one timetable, its servers and its handlers. */
 export class KeptFiles {
-  /** Of all that were ever kept. */
+  /** Counts for all kinds of files that were ever kept. */
   readonly counts: Map<FileKind, FileCounts> = new Map();
   readonly #groups = new Set<FileGroup>();
 
-  /** @param tell is told of each later reading that took something up or refused it */
+  /** @param tell called after each later read that accepted or refused a change */
   keep(files: readonly KeptFile[], tell: (report: FileReport) => void): FileGroup {
     for (const { kind } of files) {
       if (!this.counts.has(kind)) this.counts.set(kind, { taken: 0, refused: 0 });
@@ -70,12 +70,12 @@ export class KeptFiles {
     return group;
   }
 
-  /** Of the files whose present content is refused. */
+  /** The kinds of files with refused content. */
   get refused(): readonly FileKind[] {
     return [...this.#groups].flatMap((group) => group.refused);
   }
 
-  /** Reads every file now. What is bad is told, and changes nothing. */
+  /** Reads every file now. Bad content is reported and changes nothing. */
   async reload(): Promise<void> {
     await Promise.all([...this.#groups].map((group) => group.reload()));
   }
@@ -85,7 +85,7 @@ export class KeptFiles {
   }
 }
 
-/** Files that begin and end together. */
+/** Files that are opened and closed together. */
 export class FileGroup {
   readonly #readings: readonly Reading[];
   readonly #abort = new AbortController();
@@ -115,12 +115,12 @@ export class FileGroup {
     }
   }
 
-  /** Opens before `next`, which is called at once without any files. */
+  /** Opens the files, then calls `next`; without files, at once. */
   openBefore<T>(next: () => Promise<T>): Promise<T> {
     return this.#readings.length === 0 ? next() : this.open().then(next);
   }
 
-  /** As `open`, at once, for files with `readNow`. */
+  /** `open` with blocking calls; every file needs `readNow`. */
   openNow(): void {
     try {
       for (const reading of this.#readings) reading.openNow();
@@ -147,7 +147,7 @@ class Reading {
   readonly #signal: AbortSignal;
   readonly #tell: (report: FileReport) => void;
   #watches: readonly { close(): void }[] = [];
-  /** One after the other, so that the last content wins. */
+  /** Reads run one after the other, so the newest content wins. */
   #last: Promise<void> = Promise.resolve();
 
   constructor(file: KeptFile, signal: AbortSignal, tell: (report: FileReport) => void) {
@@ -180,7 +180,7 @@ class Reading {
     for (const watch of this.#watches) watch.close();
   }
 
-  /** Before the first reading: a change in between is not missed. */
+  /** Watching begins before the first read, so no change is missed. */
   #watch(): void {
     const { paths, isWatched = true } = this.file;
     const options = { pollMs: KEPT_FILE_POLL_MS, settleMs: KEPT_FILE_SETTLE_MS };
@@ -208,7 +208,7 @@ class Reading {
   }
 }
 
-/** A pipe can be read once only. */
+/** A pipe can be read only once. */
 function isNoPipe(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() !== false;
 }

@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import type { FileKind, KeptFile, Take } from './kept-files.js';
 import { readTextFile, readTextFileNow, type TextFileOptions } from './text-file.js';
 
-/** A text file, as messages name it, with its bound and the code of its faults. */
+/** A text file: its path, its name in messages, its largest size, and the code of its faults. */
 export interface KeptText extends TextFileOptions {
   readonly path: string;
 }
@@ -14,7 +14,7 @@ export function keptTexts(
   files: readonly KeptText[],
   check: (texts: readonly string[]) => Take,
 ): KeptFile {
-  /** Of pipes, which can be read once only. */
+  /** Texts of pipes, which can be read only once. */
   const pipes = new Map<string, string>();
   let taken: string | null = null;
 

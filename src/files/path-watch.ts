@@ -2,16 +2,16 @@ import { statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { FILE_POLL_MS, FILE_SETTLE_MS } from '../limits.js';
 
-/** The pause after a look at many files is at least so many times as long. */
+/** The pause after a check of many files is at least this many times as long as the check. */
 const LOOK_PAUSE_FACTOR = 20;
 
 export interface WatchOptions {
   readonly pollMs?: number;
-  /** How long a file must stay unchanged before the call. Default FILE_SETTLE_MS. */
+  /** How long a file must stay unchanged before a change is reported. Default FILE_SETTLE_MS. */
   readonly settleMs?: number;
 }
 
-/** Polls: notices of the system follow inodes, not paths, and network file systems send none. */
+/** Polls, because system notifications follow inodes instead of paths, and network file systems send none. */
 export class PathWatch {
   readonly ready: Promise<unknown>;
   readonly #look: () => Promise<string>;
@@ -23,7 +23,7 @@ export class PathWatch {
   #isClosed = false;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param state at present; null to look for it first */
+  /** @param state the present state; null to read it first */
   constructor(
     look: () => Promise<string>,
     state: string | null,

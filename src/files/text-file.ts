@@ -7,9 +7,9 @@ import { LecternError, type LecternErrorCode } from '../errors.js';
 import { TEXT_FILE_MS_MAX } from '../limits.js';
 
 export interface TextFileOptions {
-  /** For messages: `key set /etc/keys.json`. */
+  /** The name in messages, such as `key set /etc/keys.json`. */
   readonly name: string;
-  /** At most one byte beyond it is read. */
+  /** Longest content. At most one byte more is read. */
   readonly bytesMax: number;
   readonly code: LecternErrorCode;
   /** Default TEXT_FILE_MS_MAX. */
@@ -41,11 +41,11 @@ export async function readTextFile(path: string, options: TextFileOptions): Prom
   }
 }
 
-/** The same at once, for regular files only. */
+/** `readTextFile` with blocking calls, for regular files only. */
 export function readTextFileNow(path: string, { name, code, bytesMax }: TextFileOptions): string {
   try {
     const status = statSync(path);
-    if (!status.isFile()) throw new LecternError(code, `${name} is no regular file, which is needed here`);
+    if (!status.isFile()) throw new LecternError(code, `${name} is not a regular file; expected one`);
     if (status.size > bytesMax) {
       throw new LecternError(code, `${name} has ${status.size} bytes; at most ${bytesMax} are read`);
     }
@@ -78,7 +78,7 @@ async function readBytes(path: string, options: TextFileOptions, signal: AbortSi
 
 /**
  * A blocking open or read of a pipe could wait for a writer forever. With O_NONBLOCK a pipe without a writer
- * reads as ended; any other is polled and can be given up.
+ * reads as ended. A pipe with a writer is polled, so reading can be given up.
  */
 async function readPipe(path: string, options: TextFileOptions, signal: AbortSignal): Promise<Buffer> {
   const fd = openSync(path, WITHOUT_WAITING);

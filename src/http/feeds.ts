@@ -32,7 +32,7 @@ export interface FeedOptions {
   readonly now?: () => number;
 }
 
-/** The same answer for all bad addresses. */
+/** The only answer to bad addresses. */
 const NO_FEED: Problem = {
   code: 'not-found',
   detail: 'There is no feed at this address. It may have expired; ask for a new one where you got it.',
@@ -61,9 +61,9 @@ interface Feed {
   readonly pairs: ParameterPairs;
   /** Null if it is not personal. */
   readonly identities: readonly FieldFilter[] | null;
-  /** With which its identities were found. */
+  /** The enrolments from which its identities were found. */
   readonly enrolments: Enrolments | null;
-  /** Of its last answer; null before. */
+  /** The entity tag of its last answer; null before the first. */
   tag: { readonly snapshotId: string; readonly format: FormatName; readonly text: string } | null;
 }
 

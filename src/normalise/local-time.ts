@@ -4,7 +4,7 @@ import { daysFromCivil, daysInMonth } from '../model/time.js';
 
 /** A date and a time of day. Without an offset they need a time zone. */
 export interface LocalTime {
-  /** As if it were UTC. */
+  /** Epoch milliseconds of the local time as if it were UTC. */
   readonly localMs: number;
   readonly offsetMs: number | null;
 }

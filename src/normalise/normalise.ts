@@ -125,7 +125,7 @@ export function createNormaliser(mode: IdentifierMode, parts: NormaliserParts = 
     FIELDS.map(({ name, kind }) => [name, kind === 'instant' ? 0 : null]),
   );
 
-  /** Of the current record. */
+  /** The faults of the current record. */
   let faults: readonly Fault[] = NO_FAULTS;
   const refuse = (code: RejectionCode, field: FieldName, detail: string): void => {
     faults = [...faults, { code, field, detail }];

@@ -253,9 +253,9 @@ const DIRECTORY_TEXTS: Readonly<Record<DirectoryName, string>> = {
   courses: 'The id is courseId, the name courseName.',
   groups:
     'The id is groupId; the name is groupName or, if no event of the group has one, studyGroup. ' +
-    'Events without a groupId count for an entry of their studyGroup, whose id is null.',
+    'Events without a groupId are counted in an entry for their studyGroup, with the id null.',
   lecturers:
-    'The id is lecturerId, the name lecturer. Events without a lecturerId count for an entry of their lecturer, whose id is null.',
+    'The id is lecturerId, the name lecturer. Events without a lecturerId are counted in an entry for their lecturer, with the id null.',
 };
 
 function directoryOperation(name: DirectoryName): JsonSchema {

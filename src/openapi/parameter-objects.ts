@@ -137,7 +137,7 @@ export function listParameters(identifiers: IdentifierMode): Record<string, Para
     single('q', 'A part of the id or the name. Case and diacritics are ignored.', TEXT),
     single(
       'format',
-      `The representation; overrides Accept. Only lists of events have ${ofEvents.join(', ')}.`,
+      `The representation; overrides Accept. ${ofEvents.join(', ')} are available only for lists of events.`,
       {
         type: 'string',
         enum: FORMATS.map((format) => format.name),

@@ -51,7 +51,7 @@ const TIME_ZONE: Kind = {
   },
 };
 
-/** Also finds a zone by its city alone. */
+/** The zone that was probably meant; a city alone is enough. */
 function nearestZone(typed: string): string | null {
   const zones = Intl.supportedValuesOf('timeZone');
   const cityOf = (zone: string): string => zone.slice(zone.lastIndexOf('/') + 1);

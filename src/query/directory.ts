@@ -118,7 +118,7 @@ export class Directory {
     return found.subarray(0, count);
   }
 
-  /** Few entries are sorted by their places; for many, all are gone through. */
+  /** Few entries are sorted by their positions; for many, the whole order is read. */
   #inOrder({ counts, entries }: CountedEntries): Uint32Array {
     const sorted = this.#sorted;
     if (entries === null) return sorted;

@@ -9,7 +9,7 @@ export interface Explanation {
   readonly plan: string;
   /** Matching events, or entries of a directory. */
   readonly total: number;
-  /** Those on the page. */
+  /** Events or entries on the page. */
   readonly count: number;
   /** Bytes of the page as JSON. */
   readonly bodyBytes: number;

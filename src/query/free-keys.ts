@@ -41,7 +41,7 @@ export class FreeKeys {
 
   /**
    * @param directory of these rooms, lecturers or groups
-   * @param looksMax of gaps, for tests
+   * @param looksMax reads per gap before slots are listed, for tests
    */
   constructor(
     snapshot: Snapshot,
@@ -71,7 +71,7 @@ export class FreeKeys {
     this.order = this.#inOrder(used);
   }
 
-  /** Keys are less than it. */
+  /** Every key is below this number. */
   get size(): number {
     return this.#usableSize + this.#unusedRooms.length;
   }
@@ -148,7 +148,7 @@ export class FreeKeys {
     return first.dictionary.size + textCode;
   }
 
-  /** Only for a key without events in the window. */
+  /** The gap around the window. The key must have no events in the window. */
   gapOf(key: number, window: Window): Gap {
     const ofFirst = this.#first.dictionary.size;
     if (key < ofFirst) return this.#gapsOfFirst.around(key, window);
@@ -156,7 +156,6 @@ export class FreeKeys {
     return this.#gapsOfSecond.around(key - ofFirst, window);
   }
 
-  /** Texts are keys only of events without an identifier. These are few or all, so one pass over the codes finds them. */
   /** The order of the directory, unless the table of rooms adds rooms and names. */
   #inOrder(used: Uint32Array): Uint32Array {
     if (this.#rooms.size === 0) return used;

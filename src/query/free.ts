@@ -18,7 +18,7 @@ export interface FreeQuery {
   readonly by: ConflictBy;
   /** The window, then the windows of the following weeks. At least one. */
   readonly windows: readonly Window[];
-  /** Null for all. */
+  /** Only these keys; null for all. */
   readonly among: Among | null;
   /** Only rooms in one of these buildings; null for all. */
   readonly buildings: readonly string[] | null;
@@ -63,7 +63,7 @@ export function unite(windows: readonly Window[]): Window[] {
   return united;
 }
 
-/** The same days in `weeks` consecutive weeks. Days that a zone skipped are left out. */
+/** The same days in `weeks` consecutive weeks. Days that the zone's calendar skipped are left out. */
 export function weeksOfDays(given: DaysInZone, weeks: number): Window[] {
   return Array.from({ length: weeks }, (_, week) =>
     windowOfDays({ ...given, dateMs: given.dateMs + week * WEEK_MS }),

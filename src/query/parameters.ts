@@ -74,7 +74,7 @@ export type ParametersResult =
 
 export interface DataSetFacts {
   readonly identifiers: IdentifierMode;
-  /** Whether any event has exactly this value, which is then canonical. */
+  /** Whether any event has exactly this value. If so, the value is canonical. */
   hasValue(name: FieldFilter['field'], value: string): boolean;
 }
 

@@ -10,7 +10,7 @@ export interface KeeperState {
   readonly failingSinceMs: number | null;
   /** When that will have been for ten refresh intervals. */
   readonly overdueAtMs: number | null;
-  /** Of several sources; null for a single one. */
+  /** The parts of several sources; null for a single source. */
   readonly parts: SourceParts | null;
   /** The published snapshot is damaged and must not be served until the next publication. */
   readonly isWithdrawn?: boolean;

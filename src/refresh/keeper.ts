@@ -280,7 +280,7 @@ export class Keeper {
     const hasFailures = this.#parts.parts.some(({ failure }) => failure !== null);
     if (hasFailures) this.#patience.failed();
     else this.#patience.succeeded(isWhole ? performance.now() - beganMs : null);
-    // The served image was withdrawn meanwhile, so it must not be compared with. The queued load builds a new one.
+    // The served image was withdrawn meanwhile, so the outcome of a comparison with it is worthless. The queued load builds a new image.
     const isOutdated = served !== null && this.#served === null;
     switch (done.kind) {
       case 'refused': {

@@ -39,7 +39,7 @@ export class SnapshotFile {
   readonly #onError: (error: Error) => void;
   #writing: Promise<void> | null = null;
   #waiting: SnapshotToKeep | null = null;
-  /** It is of a patch. */
+  /** The waiting image was made by a patch. */
   #mayWait = false;
   /** When the next patched image may be written. */
   #readyMs = 0;
@@ -87,7 +87,7 @@ export class SnapshotFile {
     this.#schedule();
   }
 
-  /** What waits is written. */
+  /** The waiting image is being written. */
   async close(): Promise<void> {
     this.#mayWait = false;
     this.#schedule();

@@ -37,7 +37,7 @@ export interface ServerLimits {
   readonly connectionsMax: number | undefined;
   readonly overloadMs: number | undefined;
   readonly streamsMax: number;
-  /** Of all caches of the thread. */
+  /** Largest size of all caches of the thread together. */
   readonly cacheBytesMax: number;
 }
 

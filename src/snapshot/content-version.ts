@@ -56,7 +56,7 @@ export function weeksOf({
   return weeks;
 }
 
-/** @param known digests of weeks whose rows are as before */
+/** @param known digests of weeks with unchanged rows */
 export function digestWeeks(
   slots: Pick<SlotsImage, 'startMs' | 'first'>,
   { bytes, start }: RowsImage,

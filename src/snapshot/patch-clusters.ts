@@ -18,7 +18,7 @@ interface TouchedKey {
   readonly text: string;
 }
 
-/** Only keys of events that went or came can have other clusters: those are found anew, all others are copied. */
+/** Clusters change only for keys of removed or added events: these clusters are computed again, all others are copied. */
 export function patchClusters(base: SnapshotImage, edit: Edit, next: Next): SnapshotImage['clusters'] {
   const before = new KeyReader(base.fields);
   const after = new KeyReader(next.fields);
@@ -100,7 +100,7 @@ class KeyReader {
 class KeyField {
   readonly #field: FieldImage;
   readonly #dictionary: Dictionary;
-  /** Smaller codes are no keys. */
+  /** Smaller codes are not keys. */
   readonly #firstKey: number;
 
   constructor(field: FieldImage) {
@@ -167,7 +167,7 @@ function sweepKeys(
 interface KeyPatch {
   readonly keys: ClustersImage['keys'];
   readonly splice: Splice;
-  /** By code of before: a bit per dimension. */
+  /** A bit per dimension, for each code of the earlier image. */
   readonly isTouched: Uint8Array;
 }
 
@@ -234,7 +234,7 @@ function moved(ordinals: Uint32Array, events: Splice): Uint32Array {
   return next;
 }
 
-/** Clusters of touched keys go, those that were found come, in order of (start, end, by, key). */
+/** Replaces the clusters of touched keys by the computed ones, in order of (start, end, by, key). */
 function spliceOf(
   before: ClustersImage,
   fresh: Pick<ClustersImage, 'startMs' | 'endMs' | 'by' | 'key'>,

@@ -11,10 +11,10 @@ import type { ColumnImage, FieldImage, NamesImage, SlotsImage, SnapshotImage } f
 type Values = readonly (string | null)[];
 
 export interface PatchedColumn<Image extends ColumnImage = ColumnImage> {
-  /** The column of before if nothing changed. */
+  /** The earlier column if nothing changed. */
   readonly image: Image;
   readonly codes: Splice;
-  /** Codes of values that items had which went, or have which came; ascending. */
+  /** Codes of the values of removed and added items, ascending. */
   readonly touched: readonly number[];
 }
 
@@ -74,7 +74,7 @@ export function patchColumn(
 
 function hasSameCodes(codes: CodeColumn, size: number, items: Splice, come: readonly number[]): boolean {
   if (items.isShifted || items.after !== items.before) return false;
-  // All others keep their places, so what comes has the places of what went.
+  // All others keep their positions, so added items take the positions of removed ones.
   return come.every((code, n) => {
     const before = codes[items.come[n]!]!;
     return before === code || (before >= size && code === NO_CODE);

@@ -24,7 +24,7 @@ export interface EventChanges {
 /** Changes as places. An upsert that changes nothing is none. A changed event goes and comes, also if its place stays. */
 export interface Edit {
   readonly splice: Splice;
-  /** What comes, in order; one per `splice.come`. */
+  /** The added items, in order; one for each entry of `splice.come`. */
   readonly events: readonly NormalisedEvent[];
   /** Their rows, each with a comma. */
   readonly rows: readonly Buffer[];

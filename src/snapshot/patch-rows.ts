@@ -56,7 +56,7 @@ function packedLength(event: NormalisedEvent): number {
   return length;
 }
 
-/** Hashes only the weeks in which an event went or came. */
+/** Hashes only the weeks with removed or added events. */
 export function patchDigests(
   before: { readonly slots: SlotsImage; readonly weekDigests: Uint8Array },
   { splice, events }: Edit,

@@ -15,7 +15,7 @@ import type { FieldUse, SnapshotSummary } from './summary.js';
 
 export type { EventChanges } from './patch-edit.js';
 
-/** What a summary says of records that are not events. */
+/** The part of a summary about records that are not events. */
 export type RecordCounts = Pick<
   SnapshotSummary,
   'rejected' | 'rejectedByCode' | 'rejections' | 'unserved' | 'ambiguousTimes'

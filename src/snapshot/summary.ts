@@ -27,7 +27,7 @@ export interface SnapshotSummary {
   readonly slots: number;
   /** Records left out, all of them. */
   readonly rejected: number;
-  /** The same by reason. */
+  /** Records left out, by reason. */
   readonly rejectedByCode: Readonly<Partial<Record<RejectionCode, number>>>;
   /** The first of them, with position and reason. */
   readonly rejections: readonly Rejection[];

@@ -8,7 +8,7 @@ import { suggest } from '../structures/suggest.js';
 export interface UnservedFields {
   /** Most frequent first. */
   readonly fields: readonly {
-    /** As records spell it. */
+    /** The name as spelled in the records. */
     readonly name: string;
     /** Records that have it, whether they are served or left out. */
     readonly records: number;

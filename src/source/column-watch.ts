@@ -79,7 +79,7 @@ export class ColumnWatch {
   }
 }
 
-/** Combined notes on the records of both. */
+/** Combines the notes on two sets of records. */
 export function joinReports(one: ColumnReport, other: ColumnReport): ColumnReport {
   if (one.records === 0) return other;
   if (other.records === 0) return one;

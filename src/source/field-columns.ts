@@ -2,10 +2,10 @@
 import { FIELDS, type FieldName } from '../model/fields.js';
 import type { MapTemplate } from './map-template.js';
 
-/** By column: the field that it has. Null: it has none, and is left out. Other columns are listed as not served. */
+/** The field of each column. Null: the column is left out. Columns not in the map are listed as not served. */
 export type FieldColumns = ReadonlyMap<string, FieldName | null>;
 
-/** Each field stands in the column of its name. */
+/** Each field is in the column of its name. */
 export const OWN_COLUMNS: FieldColumns = new Map(FIELDS.map(({ name }) => [name, name]));
 
 /**

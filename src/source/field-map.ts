@@ -17,7 +17,7 @@ type ReadColumn = (record: ColumnRecord) => unknown;
 
 export const MAPPED_FIELDS: readonly string[] = FIELDS.map(({ name }) => name);
 
-/** Formats as field maps name them, and what readers call them. */
+/** Names of formats in field maps, and the names that readers use. */
 const FORMATS_OF_MAPS: Readonly<Record<string, readonly string[]>> = {
   csv: ['csv'],
   icalendar: ['icalendar'],

@@ -102,7 +102,7 @@ async function loadOpened(
   return { ...read, version };
 }
 
-/** Clocks of file systems tick every few milliseconds, so a change within one tick would not show. */
+/** Clocks of file systems tick every few milliseconds, so a second change within one tick would not be seen. */
 async function settledStatus(handle: FileHandle, signal: AbortSignal | undefined): Promise<BigIntStats> {
   const status = await handle.stat({ bigint: true });
   const waitMs = restMs(status, FILE_AGE_MS_MIN);

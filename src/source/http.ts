@@ -62,7 +62,7 @@ const ACCEPT = 'application/x-ndjson, application/json;q=0.9, application/vnd.ms
 /**
  * Records from an address, in pages if answers have `Link: rel="next"`. A cut, failed or uncertain page fails the load.
  *
- * @param askSecretHeaders where they come from, if not from the spec
+ * @param askSecretHeaders gives the secret header fields, if the spec does not
  */
 export function httpSource(spec: HttpSpec, askSecretHeaders?: AskSecretHeaders): Source {
   const address = parseAddress(spec.url);
@@ -251,7 +251,7 @@ function versionOf(answer: Answer): string | null {
     return JSON.stringify({ url: addressDigest(url), etag, ...(lectern !== null && { lectern }) });
   }
   if (lastModified === undefined || date === undefined) return null;
-  // After this time the date is a strong validator (section 8.8.2.2). NaN compares as false.
+  // From this time on the date is a strong validator (section 8.8.2.2). NaN compares as false.
   const isSettled = Date.parse(date) - Date.parse(lastModified) >= DATE_RESOLUTION_MS;
   return isSettled ? JSON.stringify({ url: addressDigest(url), lastModified }) : null;
 }

@@ -1,7 +1,7 @@
 import type { AmbiguousTimes } from '../model/zone.js';
 import { type ColumnReport, type ColumnWatch, checkColumns, joinReports } from './column-watch.js';
 
-/** Plain data, to keep with a copy of records. */
+/** Notes as plain data, kept with a copy of records. */
 export interface NotesReport {
   readonly ambiguousTimes: Readonly<AmbiguousTimes>;
   /** By format. */
@@ -24,7 +24,7 @@ export class LoadNotes {
     return watch;
   }
 
-  /** Without the added notes. */
+  /** The notes, without the columns of added parts. */
   report(): NotesReport {
     const columns = new Map([...this.#watches].map(([format, watch]) => [format, watch.report()]));
     return { ambiguousTimes: { ...this.ambiguousTimes }, columns };

@@ -20,17 +20,17 @@ export interface RecordChange {
 }
 
 interface PendingChange {
-  /** Of the call of `apply` that made it. */
+  /** The number of the `apply` call that made it. */
   readonly number: number;
-  /** As it was given. */
+  /** The id as given. */
   readonly id: string | number;
-  /** Null for a removal. */
+  /** The new record; null for a removal. */
   readonly record: object | null;
 }
 
 /**
  * Records that the embedding program holds and changes. A timetable opened on it follows each change; changes close together
- * become one. Only what changed is kept here and given to the timetable, never a copy of all records.
+ * become one. The source keeps changes only, gives them to the timetable, and never copies all records.
  */
 export class MemorySource implements RecordSource {
   /** For messages. */
@@ -40,7 +40,7 @@ export class MemorySource implements RecordSource {
   #isSpent = false;
   /** Changes that some timetable may not serve yet, by comparable id, oldest first. */
   readonly #pending = new Map<string, PendingChange>();
-  /** Those before, for loads of all records. None of a stream that was read: such a load is impossible. */
+  /** Earlier changes, for loads of all records. Empty after a stream was read, because all records cannot be loaded then. */
   readonly #settled: Overlay = new Map();
   /** Different in each process, since versions are kept in snapshot files. */
   readonly #origin = randomUUID();

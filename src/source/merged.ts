@@ -16,12 +16,12 @@ import {
   type Source,
 } from './source.js';
 
-/** Names of several sources in one name. */
+/** Most names of sources in one name. */
 const NAMES_SHOWN = 3;
-/** Failures in one message. */
+/** Most failures in one message. */
 const FAILURES_SHOWN = 3;
 
-/** Several sources as one. The later source wins. Sources of several files are taken apart. */
+/** Several sources as one. The later source wins. A merged source, folder or glob among them is replaced by its parts. */
 export function mergedSource(sources: readonly Source[]): Source {
   if (sources.length === 0)
     throw new LecternError('option-invalid', 'no source is given; expected at least one');

@@ -109,9 +109,9 @@ export class FilePieces {
 export interface FileLimits {
   /** Whether the path may be a named pipe. Default: whether it is one when the timetable is opened. */
   readonly isPipe?: boolean | undefined;
-  /** Between two pieces of a file. Default FILE_IDLE_MS_MAX. Pipes have no such limit. */
+  /** Longest time between two pieces of a file. Default FILE_IDLE_MS_MAX. Pipes have no such limit. */
   readonly idleMsMax?: number | undefined;
-  /** The whole load. Default FILE_TOTAL_MS_MAX. */
+  /** Longest time of the whole load. Default FILE_TOTAL_MS_MAX. */
   readonly totalMsMax?: number | undefined;
 }
 
@@ -136,7 +136,7 @@ export class FilePatience {
   async use<Result>(use: (handle: FileHandle) => Promise<Result>): Promise<Result> {
     const opening = openRegularFile(this.#path);
     const handle = await this.wait(opening).catch((error: unknown) => {
-      // The system may still open it later.
+      // The system may still open the file later.
       opening.then((late) => late.close()).catch(() => {});
       throw error instanceof LecternError ? error : fileUnreadable(this.#name, error);
     });
@@ -147,7 +147,7 @@ export class FilePatience {
     }
   }
 
-  /** From now on the path has to lead to this file. */
+  /** From now on, reading fails if the path leads to another file. */
   opened(status: Pick<BigIntStats, 'dev' | 'ino'>): void {
     this.#opened = status;
   }

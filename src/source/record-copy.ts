@@ -34,7 +34,7 @@ const NO_LIST: readonly unknown[] = [];
 const NO_BYTES: Uint8Array = new Uint8Array(0);
 const NO_OBJECT: object = {};
 
-/** Keeps records in few bytes. Of fields that are not served, only the names are kept. */
+/** Keeps records in few bytes. Fields that are not served keep only their names. */
 export class CopyWriter implements RecordSink {
   readonly notes: LoadNotes = new LoadNotes();
   readonly #source: string;
@@ -49,7 +49,7 @@ export class CopyWriter implements RecordSink {
   #needsMessagePack = false;
   #records = 0;
 
-  /** @param budget bytes that are left for this and other copies */
+  /** @param budget bytes left for this copy and others */
   constructor(source: string, budget: { bytes: number }) {
     this.#source = source;
     this.#budget = budget;

@@ -1,10 +1,10 @@
 import { digitsOf } from '../model/identifier.js';
 import type { Records } from './records.js';
 
-/** By comparable id: the record that takes the place of all with that id; null for none. */
+/** For each comparable id, the record that replaces all records with that id; null removes them. */
 export type Overlay = Map<string, object | null>;
 
-/** The records with those of the overlay in place of all that have their ids. They come last. */
+/** The records without those that the overlay replaces, followed by the records of the overlay. */
 export function overlaid(records: Records, overlay: Overlay): Records {
   if (overlay.size === 0) return records;
   return Symbol.iterator in records ? overlaidHere(records, overlay) : overlaidInTime(records, overlay);
@@ -25,7 +25,7 @@ function isReplaced(record: unknown, overlay: Overlay): boolean {
   return id !== null && overlay.has(id);
 }
 
-/** In comparable form; null for none. */
+/** The id of a record in comparable form; null if it has none. */
 export function idOf(record: unknown): string | null {
   if (typeof record !== 'object' || record === null || !('id' in record)) return null;
   return comparable(record.id);
@@ -33,7 +33,7 @@ export function idOf(record: unknown): string | null {
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** The same for all spellings of a UUID, and for a number and its digits; null for what is no id. */
+/** Equal for all spellings of a UUID, and for a number and its digits; null for a value that is not an id. */
 export function comparable(id: unknown): string | null {
   if (typeof id !== 'string') return digitsOf(id);
   return UUID.test(id) ? id.toLowerCase() : id;

@@ -18,13 +18,13 @@ export type RecordLoad =
     }
   | RecordDelta;
 
-/** What changed since the version `previous`: a load without the rest of the records. Only where `previous` is not null. */
+/** The changes since the version `previous`, in place of all records. Allowed only if `previous` is not null. */
 export interface RecordDelta {
-  /** Records to add; they replace those with the same id. Of several with one id the last counts. */
+  /** Records to add; they replace those with the same id. If several have one id, the last counts. */
   readonly upserts: Records;
   /** Ids to remove; unknown ones are skipped. An id that is also among the upserts is not removed. */
   readonly removals: Iterable<string | number>;
-  /** As of a load of all records. Null: unknown; the next load is then asked for all records. */
+  /** The version after the changes, as for a load of all records. Null: unknown; the next load is then asked for all records. */
   readonly version: string | null;
 }
 
@@ -32,7 +32,7 @@ export interface RecordDelta {
 export interface RecordLoadOptions {
   /**
    * The version of the last load: the served one, or one that was refused. Null: load in any case. A source that still has it
-   * may answer `{ notModified: true }`. One that knows what changed since then may give a {@link RecordDelta}.
+   * may answer `{ notModified: true }`. A source that knows the changes since then may give a {@link RecordDelta}.
    */
   readonly previous: string | null;
   /**
@@ -46,7 +46,7 @@ export interface RecordLoadOptions {
 
 /** A watch of a {@link RecordSource}. */
 export interface RecordWatch {
-  /** Ends it. */
+  /** Ends the watch. */
   close(): void;
 }
 

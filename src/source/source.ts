@@ -8,7 +8,7 @@ import type { ReadRules } from '../model/read-rules.js';
 import type { FieldColumns } from './field-columns.js';
 import type { LoadNotes, NotesReport } from './load-notes.js';
 
-/** Places of the names in a line that are not event fields: beginning and end in turn. */
+/** Positions of the names in a line that are not event fields: start and end alternate. */
 export interface NameSpans {
   readonly places: Int32Array;
   readonly count: number;
@@ -33,7 +33,7 @@ export interface RecordSink {
   readonly undecoded?:
     | ((bytes: Uint8Array, view: DataView, spans: Int32Array, names: NameSpans) => boolean)
     | undefined;
-  /** The columns whose values `undecoded` takes. Default: each field stands in the column of its name. */
+  /** The columns whose values `undecoded` takes. Default: each field is in the column of its name. */
   readonly columns?: FieldColumns | undefined;
   /** The notes of the whole load. A sink around another sink passes them on. */
   readonly notes?: LoadNotes | undefined;
@@ -76,7 +76,7 @@ export interface RecordCopy extends LoadSummary {
   readonly records: number;
   /** Version of the load that delivered the records. */
   readonly notes: NotesReport;
-  /** Over shared memory. */
+  /** The copy, in shared memory. */
   readonly bytes: Uint8Array;
 }
 
@@ -97,7 +97,7 @@ export interface PartReport {
 export interface PartFailure {
   readonly code: LecternErrorCode;
   readonly message: string;
-  /** When it began to fail. */
+  /** The time since which it has failed. */
   readonly sinceMs: number;
   /** Until this time the source asked not to be read (Retry-After). */
   readonly retryAtMs: number;
@@ -124,7 +124,7 @@ export interface ReadSummary {
   readonly format: SourceFormat;
   readonly gzipped: boolean;
   readonly bytesRead: number;
-  /** Only of calendars with recurring events. */
+  /** Present only for calendars with recurring events. */
   readonly expanded?: ExpansionWindow;
   /** The last record looks cut, although the bytes have ended. */
   readonly endsCut?: true;
@@ -154,9 +154,9 @@ export interface Source {
   readonly id?: string;
   /** The source can be read only once. */
   readonly readOnce?: true;
-  /** As one of several sources, it may be missing at the first load: an address, or a file that was found instead of named. */
+  /** Among several sources, this one may be missing at the first load: it is an address, or a file found in a folder or by a glob. */
   readonly mayBeMissing?: true;
-  /** For several sources: finds them again. */
+  /** For several sources: finds the sources again. */
   readonly find?: (signal: AbortSignal | undefined) => Promise<FoundParts>;
   /**
    * Pushes every record into the sink. Errors of the sink pass through.

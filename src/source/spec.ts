@@ -26,7 +26,7 @@ export type SourceSpec = (FileSpec | FolderSpec | GlobSpec | HttpSpec | Postgres
   readonly lecturerIds?: LecturerIds | undefined;
 };
 
-/** In place of credentials that may change: threads that load ask for those of this number. */
+/** Replaces credentials that may change: loading threads ask for the credentials with this number. */
 export interface NumberedCredentials {
   readonly credentials?: number | undefined;
 }

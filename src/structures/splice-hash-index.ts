@@ -3,7 +3,7 @@ import { shared } from './slabs.js';
 import type { Splice } from './splice.js';
 
 /**
- * The index after some ordinals went or came: what buildHashTable makes of the hashes.
+ * The index after ordinals were removed or added. It equals the one that buildHashTable makes.
  *
  * Its layout is the one in which only smaller ordinals lie between an ordinal and the slot of its hash. So ordinals may
  * be inserted in any order, if each takes the place of the first larger one, which is then inserted from there on.

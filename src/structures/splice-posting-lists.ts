@@ -4,7 +4,7 @@ import { shared } from './slabs.js';
 import type { Splice } from './splice.js';
 
 /**
- * The lists after some ordinals and codes went or came.
+ * The lists after ordinals and codes were removed or added.
  *
  * @param come by new code: what came with it, ascending; at least one ordinal for a new code
  * @param total the length of all new lists together

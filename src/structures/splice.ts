@@ -70,7 +70,7 @@ export class Splice {
     return this.gone.length === 0 && this.come.length === 0;
   }
 
-  /** Whether an item that stays gets another place. */
+  /** Whether a remaining item gets another position. */
   get isShifted(): boolean {
     return this.#runs.some(({ from, at }) => from !== at);
   }
@@ -97,7 +97,7 @@ export class Splice {
     }
   }
 
-  /** By old place: the new place, or NO_CODE. */
+  /** For each old position, the new position, or NO_CODE. */
   get newPlaces(): Uint32Array {
     if (this.#newPlaces !== null) return this.#newPlaces;
     const places = new Uint32Array(this.before).fill(NO_CODE);
@@ -108,7 +108,7 @@ export class Splice {
     return places;
   }
 
-  /** Item n of a sequence has pieces [start[n], start[n + 1]). `lengths` are those of what comes. */
+  /** Item n of a sequence has pieces [start[n], start[n + 1]). `lengths` are those of added items. */
   starts(start: Uint32Array, lengths: ArrayLike<number>): Uint32Array {
     const next = shared.uint32(this.after + 1);
     next[0] = start[0]!;

@@ -34,7 +34,7 @@ export class KeptThread {
       stopListening.abort();
       worker.unref();
       const returned = feed?.return(undefined);
-      // It waits for the record that was asked for last, which an abort does not.
+      // The task waits for the last requested record; an abort does not.
       if (signal?.aborted) returned?.catch(() => {});
       else await returned;
     }

@@ -55,12 +55,12 @@ interface GivenChanges {
   readonly rejections: readonly Rejection[];
 }
 
-/** Of several records with one id the last counts. A record that is rejected takes the earlier event of its id with it. */
+/** If several records have one id, the last counts. A rejected record also removes the earlier event with its id. */
 async function readChanges(task: PatchTask, chunks: AsyncIterable<Uint8Array>): Promise<GivenChanges> {
   const { name, rules, served, bounds } = task;
   const upserts = new Map<string, NormalisedEvent>();
   const removals = new Set<string>(task.removals.flatMap((id) => canonicalId(id, rules) ?? []));
-  /** By id; those without one by number. */
+  /** Records by id; records without an id by number. */
   const rejections = new Map<string | number, Rejection>();
   const notes = new LoadNotes();
   const readInstant = createInstantReader(rules, notes.ambiguousTimes);

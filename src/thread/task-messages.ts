@@ -42,7 +42,7 @@ export interface LoadTask {
 /** Applies changes to what is served. The records to add come as chunks, as those of a stream do. */
 export interface PatchTask extends Pick<LoadTask, 'rules' | 'deltas' | 'bounds'> {
   readonly task: 'patch';
-  /** Of the source, for messages. */
+  /** The name of the source, for messages. */
   readonly name: string;
   readonly served: SnapshotImage;
   readonly removals: readonly (string | number)[];
@@ -76,13 +76,13 @@ export interface Loaded {
   readonly image: SnapshotImage;
   readonly sourceVersion: string | null;
   readonly source?: ImageSource | null;
-  /** Only of an image from disk. */
+  /** Present only for an image from disk. */
   readonly beside?: Beside | null;
   /** Null at the first load, and for an image from disk. */
   readonly delta: Delta | null;
   /** Null at the first load, and for an image from disk whose file keeps none. */
   readonly history: History | null;
-  /** Of an image that was made of the served one: the ids of all events that may differ. */
+  /** The ids of all events that may differ, if the image was made from the served one. */
   readonly changedIds?: readonly string[];
   /** Of the publication that an image from disk had; null if its file does not say. */
   readonly sequence?: number | null;

@@ -72,7 +72,7 @@ export interface Timetable extends ViewSource, AsyncDisposable {
   refresh(options?: RefreshOptions): Promise<LoadOutcome>;
   /**
    * Reads the files of the configuration now: rooms, secrets, keys, enrolments and the like. Without it, changes are noticed
-   * within a second. What is bad is logged, or becomes an `error`, and what was read before stays.
+   * within a second. Bad content is logged or becomes an `error`, and the earlier content stays.
    */
   reload(): Promise<void>;
   /**

@@ -145,7 +145,7 @@ class KeptTimetable implements Timetable {
         await this.#servers.settled();
         return summary;
       });
-    // Also seen in `status`, in 'error' and in reads.
+    // The error also appears in `status`, in 'error' and in reads.
     this.ready.catch(() => {});
   }
 
@@ -313,7 +313,7 @@ class KeptTimetable implements Timetable {
     this.#listeners.tell('published', { summary: image.summary, origin, changes });
   }
 
-  /** The same snapshot with other rooms. */
+  /** Publishes the present snapshot with new rooms. */
   #publishRooms(): void {
     const { published } = this.#present;
     if (published !== null && !this.#closed) this.#show({ ...published, rooms: this.#rooms.table });

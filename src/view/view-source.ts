@@ -46,7 +46,7 @@ export interface SourceState {
   readonly state: 'loading' | 'loaded' | 'failed' | 'refused';
   /** When the source last delivered or confirmed the served timetable. */
   readonly lastSuccessMs: number | null;
-  /** The same by `monotonicMs`, from which staleness is counted. */
+  /** `lastSuccessMs` by the clock of `monotonicMs`, from which staleness is counted. */
   readonly lastSuccessMonotonicMs: number | null;
   /** One line on why the last load failed or was refused; null if it succeeded. */
   readonly lastError: string | null;

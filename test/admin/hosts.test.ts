@@ -175,7 +175,7 @@ test('probes and scrapes are answered beside clients that stay connected', {
   if (HARD) recordFigure('admin-crowds', `slowest of ${PROBES} probes and scrapes each: ${told.join(', ')}`);
 });
 
-test('a probe that keeps its connection keeps it while there is room', async (t) => {
+test('a probe keeps its open connection while there is room', async (t) => {
   const port = await start(t);
   const [probe] = (await crowd(t, port, 1, '')) as [Socket];
   await crowd(t, port, ADMIN_CONNECTIONS_MAX - 1, '');

@@ -34,7 +34,7 @@ const OPTIONS = { port: 0, adminPort: 0, hs256Secret: SECRET } as const;
 const nowSeconds = Math.floor(Date.now() / 1000);
 const exp = nowSeconds + 3600;
 
-/** What would be scraped of one meter. */
+/** The metrics of one meter, as a scrape gives them. */
 async function expose(meter: Meter): Promise<ReadonlyMap<string, number>> {
   return parseMetrics(await expositionOf(meter).text());
 }

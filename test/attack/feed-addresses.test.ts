@@ -1,4 +1,4 @@
-/** 100,000 addresses that must not be accepted: none is, and none makes the service fail. */
+/** The service refuses each of 100,000 bad addresses, and none makes it fail. */
 import { Agent, request } from 'node:http';
 import { test } from 'tap';
 import { PresentAccess } from '../../src/auth/access.js';

@@ -102,7 +102,7 @@ test('a hostile set of 1 MiB costs little to read', async (t) => {
   if (HARD) recordFigure('key-sets-read', `of processor: ${told.join(', ')}`);
 });
 
-test('a token is tried with a bounded number of keys of any set', async (t) => {
+test('any key set: a bounded number of keys is tried for a token', async (t) => {
   const kinds: [jwk: JsonWebKey, alg: string, most: number][] = [
     [good, 'RS256', KEYS_TRIED_MAX],
     [rsaJwk(4096), 'PS512', KEYS_TRIED_MAX],
@@ -152,7 +152,7 @@ test('a token is tried with a bounded number of keys of any set', async (t) => {
   );
 });
 
-test('of keys with one kid each is tried until one fits', async (t) => {
+test('keys with the same kid are tried until one fits', async (t) => {
   const others = times(KEYS_TRIED_MAX - 1, (n) => ({ ...rsaJwk(2048, 'AQAB', n), kid: 'same' }));
   const token = signed(goodClaims(), rsa.privateKey, { alg: 'RS256', kid: 'same' });
   const outcome = async (keys: readonly object[]): Promise<string> => {

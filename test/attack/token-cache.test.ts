@@ -88,7 +88,7 @@ test(`${VERIFIED} tokens that are verified one after the other leave the cache's
   t.equal(authenticator.lookup(hs256(goodClaims({ n: 0 }))), undefined, 'the first is not');
 });
 
-test('a good token has one spelling that is looked up, and the others are refused', async (t) => {
+test('only one spelling of a good token is looked up; others are refused', async (t) => {
   const authenticator = authenticatorOf(() => NOW_MS);
   const token = hs256(goodClaims());
   t.equal((await authenticator.verify(token)).outcome, 'ok');
@@ -115,7 +115,7 @@ function nextCharacter(character: string, n: number): string {
   return alphabet.charAt((alphabet.indexOf(character) + n) % 64);
 }
 
-test('the same claims, signed anew, are another token', async (t) => {
+test('equal claims with a new signature are a different token', async (t) => {
   const authenticator = authenticatorOf(() => NOW_MS);
   const input = `${base64url({ alg: 'HS256', a: 1 })}.${base64url(goodClaims())}`;
   const again = `${input}.${createHmac('sha256', SECRET).update(input).digest('base64url')}`;

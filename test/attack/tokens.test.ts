@@ -35,7 +35,7 @@ async function setUp(t: Test): Promise<(token: string) => Promise<number>> {
     });
 }
 
-test('every attack of the matrix is refused', async (t) => {
+test('every attack in the table is refused', async (t) => {
   const ask = await setUp(t);
   for (const token of goodTokens()) t.equal(await ask(token), 200, 'good tokens are let in');
   const matrix = attackMatrix();

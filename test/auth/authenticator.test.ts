@@ -66,7 +66,7 @@ test('a remembered token is verified again after a minute, and after clear', asy
   t.equal(authenticator.lookup(token), undefined);
 });
 
-test('a verification that began before clear is made again', async (t) => {
+test('a verification that began before clear is repeated', async (t) => {
   const { clock, authenticator } = setUp();
   const token = hs256(goodClaims());
   const pending = authenticator.verify(token);
@@ -76,7 +76,7 @@ test('a verification that began before clear is made again', async (t) => {
   t.ok(authenticator.lookup(token));
 });
 
-test('with other keys, tokens of the old ones end at once, also those that are being verified', async (t) => {
+test('when keys change, tokens of old keys end at once, also those being verified', async (t) => {
   const { authenticator } = setUp();
   const known = hs256(goodClaims());
   const late = hs256(goodClaims({ sub: 'bob' }));

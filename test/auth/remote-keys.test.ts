@@ -124,7 +124,7 @@ test('old keys are used for a bounded time, then the answer is 503 until there a
   t.match(lines[1]?.fields, { reason: 'away', usableSeconds: 315 });
 });
 
-test('a service that starts while the issuer is away answers 503, and recovers by itself', async (t) => {
+test('a service that starts while the issuer is unreachable answers 503, and recovers without a restart', async (t) => {
   const { clock, issuer, start } = setUp();
   issuer.failure = new LecternError('source-unreadable', 'the connection was refused');
   const { ask, authenticator } = start();
@@ -247,7 +247,7 @@ test('a logger that throws stops neither fetching nor the process; plain http to
   }
 });
 
-test('of too many keys in a set the first are used', async (t) => {
+test('if a set has too many keys, the first ones are used', async (t) => {
   const { issuer, start } = setUp(
     {},
     Array.from({ length: 130 }, (_, n) => `k${n}`),

@@ -64,7 +64,7 @@ test('a bounded number of keys is tried at a time; further tokens are refused at
   t.equal((await verifier.verify(good(23))).outcome, 'ok');
 });
 
-test('a token that needs one key finds room when tokens that need many do not', async (t) => {
+test('a token that needs one key is verified when tokens that need many are refused', async (t) => {
   const verifier = createVerifier({ keySets: [keySet], now, triesMax: 2 * KEYS + 1 });
   const flood = Array.from({ length: 5 }, (_, n) => verifier.verify(forged(n)));
   const named = verifier.verify(good(1));
@@ -72,7 +72,7 @@ test('a token that needs one key finds room when tokens that need many do not', 
   t.equal((await named).outcome, 'ok');
 });
 
-test('the bounds leave room for tokens that name no key, and let all verify that waited for keys', (t) => {
+test('the bounds leave room for tokens that name no key; all tokens that waited for keys are verified', (t) => {
   t.ok(KEY_TRIES_UNDER_WAY_MAX >= 32 * KEYS_TRIED_MAX);
   t.ok(KEY_WAITS_MAX <= KEY_TRIES_UNDER_WAY_MAX);
   t.end();
@@ -111,7 +111,7 @@ test('simultaneous equal tokens are verified once, and not confused with others'
     ['alice', 'bob', 'invalid'].flatMap((name) => Array<string>(20).fill(name)),
   );
   t.equal((await authenticator.verify(bad)).outcome, 'invalid');
-  t.equal(seen.length, 4, 'once it is over, a bad one is verified anew');
+  t.equal(seen.length, 4, 'after the verification a bad token is verified again');
 });
 
 test('a verification that began before the keys changed is not shared with later requests', async (t) => {
@@ -129,7 +129,7 @@ test('a verification that began before the keys changed is not shared with later
   t.ok(authenticator.lookup(token));
 });
 
-test('tokens that wait for keys take no room from tokens with a known key, and are bounded themselves', async (t) => {
+test('tokens that wait for keys are bounded, and do not delay tokens with a known key', async (t) => {
   const { clock, issuer, start } = setUpIssuer({}, ['a']);
   const { ask } = start();
   t.equal(await ask(issuer.token('a')), 'ok');

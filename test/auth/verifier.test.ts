@@ -49,7 +49,7 @@ test('good tokens of every kind of key are accepted', async (t) => {
   }
 });
 
-test('leniencies of JSON parsers are refused or accepted on purpose, in header and payload', async (t) => {
+test('JSON that parsers read differently is accepted or refused as documented, in header and payload', async (t) => {
   const verifier = verifierOf([secretSet]);
   const exp = NOW_SECONDS + 3600;
   const claims = `{"sub":"alice","exp":${exp}}`;
@@ -129,7 +129,7 @@ test('leniencies of JSON parsers are refused or accepted on purpose, in header a
   t.match(await verifier.verify(forged), { reason: 'signature' }, 'of what is not signed nothing is told');
 });
 
-test('of repeated claims the last counts', async (t) => {
+test('of repeated claims, the last one counts', async (t) => {
   const verifier = verifierOf([secretSet]);
   const exp = NOW_SECONDS + 3600;
   const cases: [claims: string, outcome: string | null][] = [
@@ -349,7 +349,7 @@ test('a refusal describes itself and repeats nothing of the token', async (t) =>
   }
 });
 
-test('of several keys without an identifier each is tried, up to a bound', async (t) => {
+test('several keys without an identifier are all tried, up to a bound', async (t) => {
   const { kid: _, ...mine } = rsaJwk;
   const strangers = Array.from({ length: 8 }, () => otherRsa.publicKey.export({ format: 'jwk' }));
   const token = signed(goodClaims(), rsa.privateKey, { alg: 'RS256' });

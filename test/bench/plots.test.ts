@@ -29,7 +29,7 @@ const CHARACTER_WIDTH = 0.56;
 const FONT_SIZE = 13;
 const TITLE_SIZE = 15;
 
-/** The attributes of every element of a name, and what stands in it. */
+/** The attributes and the content of every element with a name. */
 function elements(svg: string, name: string): { attributes: Map<string, string>; content: string }[] {
   return [...svg.matchAll(new RegExp(`<${name} ([^>]*?)(?:/>|>(.*?)</${name}>)`, 'g'))].map(
     ([, list, content]) => ({
@@ -68,7 +68,7 @@ function labelBoxes(svg: string): Box[] {
   });
 }
 
-/** Whatever stands for a figure or a target; the grid and the axes may be crossed. */
+/** Marks of figures and targets. Lines of the grid and axes do not count: they may be crossed. */
 function markBoxes(svg: string): Box[] {
   const isMark = (attributes: Map<string, string>) =>
     /\b(?:f-|s-|mark|hollow)/.test(attributes.get('class') ?? '');

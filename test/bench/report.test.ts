@@ -145,7 +145,7 @@ test('broken results are refused, with the reason', async (t) => {
     JSON.stringify({ ...good, rows: rows.filter(({ group }) => !group.startsWith('peer')) }),
     /lack rows: peer/,
   );
-  // Those of another version may be fewer, but not none.
+  // Another version may have fewer results, but must have some.
   const other = (some: Results['rows']): void =>
     writeFileSync(join(folder, 'node24.json'), JSON.stringify({ ...good, node: 'v24.0.0', rows: some }));
   cpSync(join(RESULTS, source), join(folder, 'node20.json'));

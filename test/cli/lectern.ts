@@ -11,7 +11,7 @@ export interface Outcome {
   readonly stderr: string;
 }
 
-/** What `lectern serve` logs in production once it can be used. */
+/** The log line of `lectern serve` in production when it is ready. */
 export interface ReadyRecord {
   readonly url: string;
   readonly admin?: string;
@@ -29,7 +29,7 @@ export interface Running {
   ready(): Promise<ReadyRecord>;
 }
 
-/** Tests that are compiled, as in `npm test`, try the build; one that is run by itself from test/ needs none. */
+/** Compiled tests, as in `npm test`, use the build; a single test run from its source needs no build. */
 export const CLI: readonly string[] = import.meta.url.endsWith('.js')
   ? ['dist/cli.js']
   : ['--import', 'tsx', 'src/cli.ts'];

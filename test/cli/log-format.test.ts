@@ -15,7 +15,7 @@ const ESCAPE = String.fromCharCode(0x1b);
 /** Also those of one character that some terminals take for an escape and a bracket. */
 const CONTROL = /(?!\n)\p{Cc}/u;
 
-/** What a logger writes as pretty lines. */
+/** The pretty lines that a logger writes. */
 async function pretty(isColoured: boolean, log: (logger: pino.Logger) => void): Promise<string> {
   let text = '';
   const output = {
@@ -106,7 +106,7 @@ test('a JSON log does not load the pretty formatter', (t) => {
   t.end();
 });
 
-/** What a terminal shows of a service in development until Ctrl-C. */
+/** The output on a terminal of a service in development, until Ctrl-C. */
 async function shown(argv: string, env: Readonly<Record<string, string>> = {}): Promise<string> {
   const serve = [process.execPath, ...CLI, 'serve', DEMO, '--dev --port 0 --log-level info', argv].join(' ');
   const terminal = spawn('script', ['-qec', `timeout --foreground -s KILL 60 ${serve}`, '/dev/null'], {

@@ -61,7 +61,7 @@ test('unread lines wait, up to a bound; later lines are dropped, counted and rep
   const beganMs = performance.now();
   output.flushSync();
   const flushedMs = performance.now() - beganMs;
-  t.ok(flushedMs > 300 && flushedMs < 2000, `a flush that nobody takes is given up after ${flushedMs} ms`);
+  t.ok(flushedMs > 300 && flushedMs < 2000, `a flush that is not read is given up after ${flushedMs} ms`);
   t.strictSame(told, []);
   let text = '';
   while (!text.includes('dropped')) {

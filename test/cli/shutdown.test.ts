@@ -136,8 +136,8 @@ test('a second signal ends the service at once, even while it waits', async (t) 
 });
 
 for (const [name, fault, origin] of [
-  ['an error that nobody catches', "throw new Error('out of order')", 'uncaughtException'],
-  ['a rejection that nobody handles', "Promise.reject(new Error('out of order'))", 'unhandledRejection'],
+  ['an uncaught error', "throw new Error('out of order')", 'uncaughtException'],
+  ['an unhandled rejection', "Promise.reject(new Error('out of order'))", 'unhandledRejection'],
 ] as const) {
   test(`${name} is logged and ends the service`, async (t) => {
     const script = `

@@ -66,7 +66,7 @@ async function shownMetrics(t: Test): Promise<ReadonlyMap<string, ReadonlySet<st
   return metrics;
 }
 
-test('rules and dashboard ask for what is there', async (t) => {
+test('rules and dashboard use existing metrics', async (t) => {
   const metrics = await shownMetrics(t);
   const expressions: readonly (readonly [where: string, expr: string])[] = [
     ...RULES.map(({ alert, expr }) => [alert, expr] as const),
@@ -89,7 +89,7 @@ test('rules and dashboard ask for what is there', async (t) => {
   }
 });
 
-test('what an operator has to act on has an alert', (t) => {
+test('every condition that an operator must act on has an alert', (t) => {
   const expressions = RULES.map(({ expr }) => expr).join('\n');
   for (const name of ['lectern_sources_overdue', 'lectern_files_refused', 'lectern_ready']) {
     t.match(expressions, name);
@@ -98,7 +98,7 @@ test('what an operator has to act on has an alert', (t) => {
   t.end();
 });
 
-test('the panels of the dashboard have places and ids of their own', (t) => {
+test('panels of the dashboard do not overlap, and have distinct ids', (t) => {
   const taken = new Set<string>();
   for (const { title, gridPos } of PANELS) {
     const { x, y, w, h } = gridPos;

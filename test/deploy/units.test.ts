@@ -17,7 +17,7 @@ const UNIT = at('deploy/lectern.service');
 const skip =
   spawnSync('systemd-analyze', ['--version']).error !== undefined && 'systemd-analyze is not installed';
 
-test('the systemd unit is one, and hardened', { skip }, (t) => {
+test('the systemd unit is valid and hardened', { skip }, (t) => {
   const verdict = execFileSync('systemd-analyze', ['verify', UNIT], {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -32,7 +32,7 @@ test('the systemd unit is one, and hardened', { skip }, (t) => {
   t.end();
 });
 
-test('the systemd unit knows its options', (t) => {
+test('the options in the systemd unit exist', (t) => {
   const text = readFileSync(UNIT, 'utf8');
   assertOptions(t, [/ExecStart=[\s\S]*?[^\\]\n/.exec(text)?.[0] ?? 'none']);
   t.notMatch(text, /npm install[^\n]* lectern$/m, 'nothing is fetched by a name that anybody could take');

@@ -44,7 +44,7 @@ test('a handler and a server verify tokens with keys from an address', async (t)
     });
     t.equal(refused.status, 401);
   }
-  t.equal(asked(), 2, 'one for the server, whatever its threads, and one for the handler');
+  t.equal(asked(), 2, 'one for the server with any number of threads, and one for the handler');
   mounted.closeAllConnections();
   mounted.close();
 });

@@ -31,7 +31,7 @@ async function run(
 const EVERYTHING =
   "{ source: 'events.ndjson.gz', refreshSeconds: 3600, watch: true, snapshotFile: 'snapshot.image', staleSecondsMax: 7200 }";
 
-test('a program ends by itself soon after close()', async (t) => {
+test('a program ends soon after close(), without process.exit()', async (t) => {
   const outcome = await run(
     t,
     `const file = openTimetable(${EVERYTHING});
@@ -73,7 +73,11 @@ test('a background refresh does not keep the process alive, one that is awaited 
     t,
     `${slow} timetable.refresh().then(() => print('refreshed')); print('asked');`,
   );
-  t.match(background, { code: 0, stdout: 'asked\nrefreshed\n' }, 'somebody asked for it and may be waiting');
+  t.match(
+    background,
+    { code: 0, stdout: 'asked\nrefreshed\n' },
+    'the program asked for it and may be waiting',
+  );
   const awaited = await run(t, `${slow} await timetable.refresh(); print('refreshed ' + loads);`);
   t.match(awaited, { code: 0, stdout: 'refreshed 2\n' });
   const regular = await run(

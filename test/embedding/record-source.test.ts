@@ -108,7 +108,7 @@ test('a failing source keeps the served timetable, and its reason is reported', 
   t.equal(errors.length, failures.length);
   timetable.off('error', listener);
   await timetable.refresh();
-  t.equal(errors.length, failures.length, 'nobody listens any more, and nothing is thrown');
+  t.equal(errors.length, failures.length, 'no listener is left, and nothing is thrown');
 
   source.next = () => ({ notModified: true });
   await timetable.refresh();

@@ -130,7 +130,7 @@ test('a pinned file never becomes stale; damaged files and pipes are refused at 
   const { id } = await timetable.ready;
   await delay(200);
   await timetable.refresh({ force: true });
-  t.equal(timetable.find().total, 2, 'nobody asks a source, so it does not grow old');
+  t.equal(timetable.find().total, 2, 'no source is asked, so the file does not become stale');
   t.match([timetable.status, timetable.publication], ['ok', { origin: 'pin' }]);
   t.match(timetable.changes(id), { added: [], changed: [], removed: [] });
   t.equal(timetable.changes('another'), null, 'nothing is known of the past');

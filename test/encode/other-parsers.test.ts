@@ -21,7 +21,7 @@ import { nastyTexts } from './nasty-texts.js';
 /** Python's icalendar reads 1,000 events in a second. */
 const CALENDAR_EVENTS_MAX = 1000;
 
-/** What a calendar says of an event. */
+/** The properties of an event in a calendar. */
 interface CalendarEvent {
   readonly uid: string;
   readonly start: string;

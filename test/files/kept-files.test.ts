@@ -46,7 +46,7 @@ async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await delay(10);
 }
 
-test('a change is taken up, and what is bad or missing is told once and changes nothing', async (t) => {
+test('a change takes effect; a bad or missing file is reported once and changes nothing', async (t) => {
   const folder = newFolder(t);
   const path = folder.write('one', 'good 1');
   const { file, taken } = keptIn(path);
@@ -76,7 +76,7 @@ test('a change is taken up, and what is bad or missing is told once and changes 
   t.strictSame([...files.counts], [['enrolments', { taken: 2, refused: 2 }]]);
 });
 
-test('reload reads at once, and tells nothing where nothing is new', async (t) => {
+test('reload reads at once, and reports nothing if nothing is new', async (t) => {
   const folder = newFolder(t);
   const [one, two] = [folder.write('one', 'good 1'), folder.write('two', 'good 2')];
   const { file, taken } = keptIn(one, two);
@@ -102,14 +102,14 @@ test('reload reads at once, and tells nothing where nothing is new', async (t) =
   t.equal(taken.length, 2, 'closed');
 });
 
-test('a file that is bad at first rejects, at once or not', async (t) => {
+test('a file that is bad at the start rejects, with blocking calls and without', async (t) => {
   const folder = newFolder(t);
   const path = folder.write('one', 'bad');
   const files = new KeptFiles();
   await t.rejects(files.keep([keptIn(path).file], () => {}).open(), { message: `the file ${path} is bad` });
   t.throws(() => files.keep([keptIn(path).file], () => {}).openNow(), { message: `the file ${path} is bad` });
   t.throws(() => files.keep([keptIn(folder.path).file], () => {}).openNow(), {
-    message: /is no regular file/,
+    message: /is not a regular file/,
   });
   t.strictSame(files.refused, []);
   folder.write('one', 'good');

@@ -11,7 +11,7 @@ import { parseIdentifier } from '../../src/model/identifier.js';
 const EVENTS = 20_000;
 const sample = [...generateEvents({ events: EVENTS, seed: 7 })];
 
-test('the same seed gives the same events, another seed others', (t) => {
+test('the same seed gives the same events; another seed gives other events', (t) => {
   t.strictSame([...generateEvents({ events: EVENTS, seed: 7 })], sample);
   const other = new Set([...generateEvents({ events: 1000, seed: 8 })].map((event) => event.id));
   t.notOk(sample.some((event) => other.has(event.id)));
@@ -27,7 +27,7 @@ test('exactly the requested number of events', (t) => {
   t.end();
 });
 
-test('events come in the order of the service, also over several terms and with a slot each', (t) => {
+test('events are sorted as the service sorts them, also over several terms and with one slot per event', (t) => {
   for (const [events, distinctSlots] of [
     [121_000, false],
     [10_000, true],

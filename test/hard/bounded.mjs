@@ -86,7 +86,7 @@ process.stderr.write('serving\n');
 const beganMs = performance.now();
 let outcome;
 if (kind === 'stdin') {
-  // What was on disk is served, and standard input is being read already.
+  // The snapshot from disk is served, and standard input is already being read.
   outcome = await new Promise((resolve) => {
     timetable.on('loaded', ({ result }) => resolve({ result, reason: timetable.source.lastError }));
   });

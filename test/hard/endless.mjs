@@ -1,5 +1,5 @@
 /**
- * Data without end, as fast as a load can take it: pieces of whole records whose ids all differ. Only the ids are written anew for
+ * Data without end, as fast as a load can take it: pieces of whole records whose ids all differ. Only the ids are rewritten for
  * each piece, or also the texts of every field where `isVaried`.
  */
 import { createGzip } from 'node:zlib';

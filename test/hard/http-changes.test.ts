@@ -9,7 +9,7 @@ import { HARD, size } from './size.js';
 
 const EVENTS = 100_000;
 const TIMEOUT = { timeout: 300_000 };
-/** What one such request may use of the processor. */
+/** Most processor time of one such request. */
 const CPU_MS_MAX = 0.1;
 /** In the short form, which runs mostly on cold code. Making the whole body takes a thousand times as long. */
 const SHORT_CPU_MS_MAX = 0.3;
@@ -43,7 +43,7 @@ for (const workers of ['1', '2']) {
           304: [{ method: 'GET', path, headers: { 'If-None-Match': String(whole.headers.etag) } }, 304],
           406: [{ method: 'GET', path: path.replace(/&.*/, ''), headers: { Accept: 'image/png' } }, 406],
         } as const;
-        // Where other processes have the machine, every request costs more.
+        // If other processes use the machine, every request costs more.
         const floorMs = await cpuPerRequestMs(service, { method: 'GET', path: TYPES }, REQUESTS);
         const allowedMs = HARD ? CPU_MS_MAX : Math.max(SHORT_CPU_MS_MAX, 5 * floorMs);
         for (const [name, [asked, status]] of Object.entries(requests)) {

@@ -20,7 +20,7 @@ async function open(use) {
         const socket = connect(Number(port), '127.0.0.1', () => resolve(socket));
         socket.once('error', reject);
       }).then((socket) => {
-        // What the service cuts off is reset.
+        // The service resets connections that it cuts off.
         socket.on('error', () => {});
         return use(socket);
       }),

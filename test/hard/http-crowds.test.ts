@@ -60,7 +60,7 @@ test(`${IDLE} idle connections`, TIMEOUT, async (t) => {
   const each = ((service.rssMib() - before) * 1024) / IDLE;
   const beside = await latencyP99Ms(service, LOAD_MS);
   t.ok(service.sockets() > IDLE, 'all are open');
-  // What a short run shares among few connections is mostly the heap's own steps.
+  // In a short run with few connections, most of the growth is the heap's own step size.
   t.ok(each <= (HARD ? 12 : 40), `${each.toFixed(1)} KiB each`);
   t.ok(beside <= usual + 5, `p99 ${usual.toFixed(2)} ms, and beside them ${beside.toFixed(2)}`);
   t.comment(

@@ -47,7 +47,7 @@ type Serve = (req: IncomingMessage, res: ServerResponse, n: number) => void;
 interface Job {
   readonly kind: string;
   readonly options: object;
-  /** What takes the place of the file that is served. */
+  /** The source that replaces the served file. */
   readonly hostile?: () => Readable;
   readonly serve?: Serve;
   readonly outcome: { readonly result: string; readonly reason?: RegExp };

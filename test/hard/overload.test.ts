@@ -159,7 +159,7 @@ for (const { name, figure, path, goodputMin, refusedMsMax } of [
       const figures = await measure(load, witness);
       attempts.push(figures);
       t.comment(JSON.stringify(figures));
-      // Where the peak was taken in a slow moment, three times as much may be less than can be answered later: no overload.
+      // If the peak was measured in a slow moment, three times that load may be answerable later: no overload.
       if (figures.refused < WITNESSED_MIN) continue;
       if (best === null || shortfallOf(figures) < shortfallOf(best)) best = figures;
       const { goodput, refusedP99Ms, recoveredMs } = figures;

@@ -6,7 +6,7 @@ import { size } from './size.js';
 
 const SOAK = fileURLToPath(new URL('../soak/run.mjs', import.meta.url));
 
-test('everything at once: no good request fails, no bad one is let in, nothing is left behind', {
+test('everything at once: no good request fails, no bad one succeeds, no memory or handle leaks', {
   timeout: 1_800_000,
 }, (t) => {
   const argv = [SOAK, '--minutes', String(size(0.7, 20)), '--events', String(size(3000, 20_000))];

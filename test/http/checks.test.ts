@@ -287,7 +287,7 @@ test('repeated or odd credentials and hosts are refused from the raw header fiel
     ['a malformed Host in HTTP/1.0', `HTTP/1.0\r\nHost: a b\r\n${good}`, '400', 'invalid-request'],
   ];
   for (const [name, head, status, code] of cases) {
-    // Resolves because the server closes the connection by itself.
+    // Resolves because the server closes the connection.
     const reply = await raw(`GET /api/v1/schedule ${head}\r\n\r\n`);
     t.match(reply, new RegExp(`^HTTP/1.1 ${status} `), name);
     t.match(reply, /\r\nConnection: close\r\n/, name);
@@ -331,7 +331,7 @@ test('too many header fields are refused with 431', async (t) => {
     t.match(reply, /"detail":"[^"]* more than 100 header fields[^"]*","code":"headers-too-large"/);
   }
   const kept = await raw(`GET /nowhere HTTP/1.1\r\nHost: a\r\n${'a:\r\n'.repeat(100)}\r\n`);
-  t.match(kept, /^HTTP\/1.1 431 [\s\S]*\r\nConnection: close\r\n/, 'the server closes by itself');
+  t.match(kept, /^HTTP\/1.1 431 [\s\S]*\r\nConnection: close\r\n/, 'the server closes the connection');
 });
 
 test('a description with quotes stays one quoted string', async (t) => {

@@ -170,7 +170,7 @@ test('a reader that leaves in the middle of a list harms no other', async (t) =>
   t.ok((await send('/api/v1/schedule/all?format=ics', { headers: GOOD })).body.toString() === expected);
 });
 
-test('bytes of a list without a known length are counted', async (t) => {
+test('the metrics count the bytes of a list without a known length', async (t) => {
   const meter = new Meter();
   const { send } = await serve(t, setUp({ views: viewsOf(MANY), meter }).handler);
   const { body } = await send('/api/v1/schedule?limit=5000&format=csv', { headers: GOOD });

@@ -136,7 +136,7 @@ test('a feed in every format', async (t) => {
   t.notMatch(calendar.text, path.slice(20, 60), 'the address is not in it');
 });
 
-test('what /schedule/feed refuses', async (t) => {
+test('/schedule/feed refuses invalid requests', async (t) => {
   const { send, issue } = await start(t);
   const cases = [
     ['', 400, 'missing-parameter'],

@@ -57,7 +57,7 @@ test('free time over HTTP: what is refused', async (t) => {
   t.equal(text.status, 406);
 });
 
-test('pages of free time are linked, and survive another table of rooms', async (t) => {
+test('pages of free time are linked, and the links work after a change of the rooms', async (t) => {
   const ids = ['1', '2', '3', '4', '5'].map((n) => UNUSED.replace(/1$/, n));
   const views = viewsOf();
   const show = (some: readonly string[], digest: string): void => {
@@ -89,7 +89,7 @@ test('pages of free time are linked, and survive another table of rooms', async 
   t.same((other.json() as { id: string }[])[0]?.id, ids[1]);
 });
 
-test('an answer that is asked for again is compressed, and is another one with other rooms', async (t) => {
+test('a repeated answer is compressed, and changes when the rooms change', async (t) => {
   const views = viewsOf();
   const show = (count: number): void => {
     const rooms = Array.from({ length: count }, (_, n) => ({

@@ -22,7 +22,7 @@ function exchange(port: number, pieces: readonly Buffer[]): Promise<string> {
     socket.on('data', (chunk: Buffer) => {
       text += chunk.toString('latin1');
     });
-    // What the service does not read any more may reset the connection.
+    // Bytes that the service no longer reads may reset the connection.
     socket.on('error', () => {});
     socket.on('close', () => {
       clearTimeout(timer);

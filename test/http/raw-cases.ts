@@ -136,7 +136,7 @@ export function rawCases(authorization: string): readonly RawCase[] {
   malformed('NUL in the target', `GET /\0 HTTP/1.1\r\n${HOST}\r\n`);
   malformed('bytes above ASCII in the target', `GET /\xc3\x9c HTTP/1.1\r\n${HOST}\r\n`);
   malformed('DEL in the target', `GET /\x7f HTTP/1.1\r\n${HOST}\r\n`);
-  refused('a method that nobody knows', `FOO / HTTP/1.1\r\n${HOST}\r\n`, UNKNOWN, 'method-not-implemented');
+  refused('an unknown method', `FOO / HTTP/1.1\r\n${HOST}\r\n`, UNKNOWN, 'method-not-implemented');
   refused(
     'a method of 20 KB',
     `${'G'.repeat(20_000)} / HTTP/1.1\r\n${HOST}\r\n`,
@@ -348,7 +348,7 @@ export function sendRaw(port: number, { bytes, closes }: RawCase, timeoutMs = 50
       isProbed = true;
       socket.write(PROBE);
     });
-    // What the service does not read any more may reset the connection, after the answer.
+    // Bytes that the service no longer reads may reset the connection, after the answer.
     socket.on('error', () => {});
     socket.on('close', () => {
       clearTimeout(timer);

@@ -4,7 +4,7 @@ import { test } from 'tap';
 import { serve, setUp, token } from './harness.js';
 import { rawCases, sendRaw } from './raw-cases.js';
 
-test('every raw request gets exactly its answer, and the connection is closed or kept as it should', async (t) => {
+test('every raw request gets exactly the expected answer, and its connection is closed or kept as expected', async (t) => {
   const { port } = await serve(t, setUp().handler);
   const cases = rawCases(`Authorization: Bearer ${token()}\r\n`);
   t.ok(cases.length >= 80, `${cases.length} cases`);
@@ -31,7 +31,7 @@ test('a client that closes its half of the connection gets its answer', async (t
   t.equal(reply.split('HTTP/1.1 200 OK').length, 3, 'both of its answers');
 });
 
-test('the error of a later request does not get into the answer before it', async (t) => {
+test('the error of a later request is not written into an earlier answer', async (t) => {
   const { raw } = await serve(t, setUp().handler);
   const head = `GET /api/v1/schedule/types HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token({ jti: 'later' })}\r\n\r\n`;
   for (const [rest, status] of [

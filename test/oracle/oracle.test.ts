@@ -202,7 +202,7 @@ test('lessons that touch, zero-length lessons and null keys never conflict', (t)
   t.end();
 });
 
-test('rows of one lesson do not conflict with each other unless merging is off', (t) => {
+test('rows of one lesson conflict with each other only if merging is off', (t) => {
   const lesson = { courseId: 'c', roomId: 'r', type: 'LEC', lecturer: 'Doe' };
   const events = [
     eventOf('a', 0, 20, { ...lesson, groupId: 'g1' }),
@@ -230,7 +230,7 @@ test('time, endTime, courseId, roomId and type distinguish lessons', (t) => {
   t.end();
 });
 
-test('a null courseId never merges, a null roomId and a null type do', (t) => {
+test('rows without courseId never merge; rows without roomId or type can merge', (t) => {
   const nameless = { roomId: 'r' };
   t.equal(allConflicts([eventOf('a', 0, 20, nameless), eventOf('b', 0, 20, nameless)], true).length, 1);
   const roomless = { courseId: 'c', lecturer: 'Doe' };
@@ -238,7 +238,7 @@ test('a null courseId never merges, a null roomId and a null type do', (t) => {
   t.end();
 });
 
-test('groups fall back to studyGroup and lecturers to their name, each on its own row', (t) => {
+test('a row without groupId has its studyGroup as key, a row without lecturerId its lecturer', (t) => {
   const events = [
     eventOf('a', 0, 20, { groupId: 'g1', studyGroup: 'S1', lecturerId: 'l1', lecturer: 'Doe' }),
     eventOf('b', 0, 20, { studyGroup: 'S1', lecturer: 'Doe' }),
@@ -272,7 +272,7 @@ test('a lesson for several groups clashes for the group concerned, whose rows al
   t.end();
 });
 
-test('entries are ordered by startTime, endTime, by and key', (t) => {
+test('entries are sorted by the fields startTime, endTime, by, and key', (t) => {
   const pair = (prefix: string, from: number, to: number, fields: Partial<NormalisedEvent>) => [
     eventOf(`${prefix}1`, from, to, fields),
     eventOf(`${prefix}2`, from, to, fields),

@@ -34,7 +34,7 @@ process.setMaxListeners(100);
 const DEMO = 'fixtures/demo.ndjson.gz';
 const DOCUMENTED_ORIGIN = 'http://127.0.0.1:3000';
 const PROGRAM_MS_MAX = 60_000;
-/** What `lectern serve` says once it serves: for people in development, in the log in production. */
+/** Output of `lectern serve` when it is ready: a text in development, a log line in production. */
 const READY = /^Lectern serves \S+ at http:.*\n.*, loaded in |"msg":"ready"/m;
 /** Arguments of `env`: without the loader that tap puts into every process, and without settings. */
 const PLAIN = [

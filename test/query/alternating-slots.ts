@@ -43,7 +43,7 @@ export function groupOf(n: number): string {
   return `group ${n}`;
 }
 
-/** So many groups, evenly spread over all of them. */
+/** The asked number of groups, spread evenly over all groups. */
 export function someGroups(asked: number, groups: number): string[] {
   return Array.from({ length: asked }, (_, i) => groupOf(Math.floor((i * groups) / asked)));
 }

@@ -153,7 +153,7 @@ test('an entry has an id and a name, or null; nulls come last', async (t) => {
   t.strictSame(entriesOf(view, 'courses'), []);
 });
 
-test('a set with nothing but study groups has a directory of them', async (t) => {
+test('a data set with study groups only has a directory of them', async (t) => {
   const view = viewOfEvents(
     ['B', 'A', 'B'].map((studyGroup, n) => eventOf(n, { studyGroup })),
     'uuid',

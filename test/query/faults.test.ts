@@ -338,7 +338,7 @@ test('values just within the rules are accepted', (t) => {
   t.end();
 });
 
-test('the caller gets format, or null without one', (t) => {
+test('the caller gets the format, or null if none is given', (t) => {
   for (const endpoint of ENDPOINTS) {
     t.equal(readOf(ask(endpoint, [])).format, null);
     t.equal(readOf(ask(endpoint, [['format', 'msgpack']])).format, 'msgpack');

@@ -170,7 +170,7 @@ test('weeks move with the clock of the zone', (t) => {
   t.end();
 });
 
-test('equal queries have equal entity tags, and others differ', (t) => {
+test('equal queries have equal entity tags; different queries have different tags', (t) => {
   const tagOf = (query: string): string => readOf(view.free(pairsOf(query), STRICT)).entityTag('json');
   const day = tagOf(`${BY}&date=2026-10-20&timeZone=Europe/Berlin`);
   t.equal(tagOf(`${BY}&startTime=2026-10-20T00:00:00%2B02:00&endTime=2026-10-21T00:00:00%2B02:00`), day);

@@ -248,7 +248,7 @@ for (const dataSet of findDataSets()) {
 }
 if (findDataSets().length === 0) test('free time of real data', { skip: NO_DATA }, (t) => t.end());
 
-test('gaps are equal, whether found from the events next to the window or from the listed slots of a key', (t) => {
+test('gaps found from the events next to the window equal those found from the listed slots', (t) => {
   let gaps = 0;
   fc.assert(
     fc.property(

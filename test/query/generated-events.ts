@@ -52,7 +52,7 @@ const orNull = <T>(values: readonly T[], nulls: number): fc.Arbitrary<T | null> 
     { arbitrary: fc.constant(null), weight: nulls },
   );
 
-/** How the times of one set lie. Start and end as steps of the grid. */
+/** The distribution of the times of one set. Start and end are steps of the grid. */
 const onGrid = fc.tuple(fc.nat(STEPS), fc.constantFrom(0, 0, 1, 1, 2, 3, 5)).map(([from, steps]) => ({
   time: START_MS + from * STEP_MS,
   endTime: START_MS + (from + steps) * STEP_MS,

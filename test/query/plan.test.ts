@@ -37,7 +37,7 @@ test("the plan names the leading index, the window's events, and the checks per 
       10,
     ],
     [
-      'the rarest value leads, whatever field it is in',
+      'the rarest value of any field leads',
       { roomId: 'room-0', courseId: 'course-2', type: 'EXAM' },
       [
         'LEAD type of 1 value: 1 posting',
@@ -53,7 +53,7 @@ test("the plan names the leading index, the window's events, and the checks per 
       20,
     ],
     [
-      'a window alone: the run of those that start in it and the slot still running, joined',
+      'a window alone: the slots that start in it and the slot still running, as one run',
       { startTime: at(10), endTime: at(12) },
       [
         `WINDOW [${at(10)}, ${at(12)}): 1 run of ordinals, 3 events, 1 slot running at its start`,
@@ -119,7 +119,7 @@ test("the plan names the leading index, the window's events, and the checks per 
   await opened.close();
 });
 
-test('slots that do not touch stay runs of their own', async (t) => {
+test('slots that do not touch stay separate runs', async (t) => {
   const opened = openTimetable({
     identifiers: 'any',
     buildOn: 'here',

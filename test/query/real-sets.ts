@@ -10,7 +10,7 @@ import { gunzipSync } from 'node:zlib';
 const ENDING = '.ndjson.gz';
 const PROJECT_ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Where the data folder is looked for; the environment variable LECTERN_DATA names another place. */
+/** The default path of the data folder; the environment variable LECTERN_DATA replaces it. */
 export const DATA_FOLDER: string = process.env.LECTERN_DATA ?? join(PROJECT_ROOT, '..', 'shared', 'data');
 
 export interface DataSet {

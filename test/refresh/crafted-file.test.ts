@@ -221,7 +221,7 @@ for (const workers of [1, 2]) {
   }
 }
 
-test('a file of another timetable with the right id does not outlast a load', async (t) => {
+test('a file of another timetable with the right id is replaced by the next load', async (t) => {
   const folder = t.testdir();
   const { source, bytes, right } = await good(folder);
   const file = join(folder, 'image');

@@ -204,7 +204,7 @@ test('a damaged snapshot file is reported, and the source is loaded', async (t) 
   t.strictSame(loader.asked, [null]);
   t.match(keeper.state, { state: 'loaded', lastError: null });
   await keeper.close();
-  t.equal(loader.written.length, 1, 'and it is written anew');
+  t.equal(loader.written.length, 1, 'and it is written again');
 });
 
 test('an image from disk with damaged rows is withdrawn, and the source is loaded as at the first start', async (t) => {
@@ -233,11 +233,11 @@ test('an image from disk with damaged rows is withdrawn, and the source is loade
   const times = { lastSuccessMs, lastSuccessMonotonicMs, failingSinceMs: null, overdueAtMs: null };
   t.strictSame(keeper.state, { state: 'loaded', ...times, lastError: null, parts: null });
   await keeper.close();
-  t.equal(loader.written.length, 1, 'and the file is written anew');
+  t.equal(loader.written.length, 1, 'and the file is written again');
 });
 
 for (const version of ['7', '8']) {
-  test(`a load that was compared with a withdrawn image does not count: version ${version}`, async (t) => {
+  test(`a load compared with a withdrawn image is discarded: version ${version}`, async (t) => {
     const { loader, keeper, told } = keepStored(t, { image: full, version });
     const checked = latch();
     const loaded = latch();

@@ -20,7 +20,7 @@ test('listeners are called in order, as often as they were added, until they are
   listeners.remove('news', first);
   listeners.tell('news', 'b', 2);
   t.strictSame(told, ['first a 1', 'second a', 'first a 1', 'second b']);
-  listeners.tell('error', new Error('nobody listens, and nothing happens'));
+  listeners.tell('error', new Error('without a listener nothing happens'));
   t.end();
 });
 

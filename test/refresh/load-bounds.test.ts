@@ -71,7 +71,7 @@ test('an endless upstream is given up early, and the served snapshot stays', asy
     lines.filter(({ message }) => message === 'timetable refused'),
     [{ level: 'warn', fields: { reason: /more than 2200 records/ } }],
   );
-  // What is on its way when it is given up is some megabytes of the buffers of the system.
+  // When the load is given up, the buffers of the system still hold some megabytes.
   t.ok(upstream.bytes < 20e6, `${upstream.bytes} bytes`);
   upstream.isGood = true;
   t.equal((await timetable.refresh()).result, 'unchanged');
@@ -82,7 +82,7 @@ test('an endless upstream is given up early, and the served snapshot stays', asy
   );
 });
 
-test('force allows growth, and no other bound', async (t) => {
+test('force lifts the limit on growth, and no other limit', async (t) => {
   const upstream = await startEndless(t, 'ndjson');
   const timetable = openTimetable({ source: upstream.url, eventsMax: 5000 });
   t.teardown(() => timetable.close());
@@ -135,7 +135,7 @@ test('a first load is bounded by memory alone', async (t) => {
   }
 });
 
-test('endless records of a program are given up, on a thread and here', async (t) => {
+test('endless records of a program are given up, on a thread and on the main thread', async (t) => {
   for (const buildOn of ['thread', 'here'] as const) {
     let isEndless = false;
     let ended = false;

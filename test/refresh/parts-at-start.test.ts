@@ -106,6 +106,6 @@ test('a restart from the snapshot file knows the last good events of each source
   t.strictSame(
     upstream.asked(),
     ['0 200', '1 200', '2 200'],
-    'records that were read by other rules are read anew',
+    'records that were read by other rules are read again',
   );
 });

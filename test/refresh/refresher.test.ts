@@ -69,7 +69,7 @@ test('a request between two refreshes joins the waiting one', async (t) => {
   await refresher.close();
 });
 
-test('after an interval the next refresh comes by itself, after failures as well', async (t) => {
+test('the next refresh begins after the interval, also after failures', async (t) => {
   const begunMs: number[] = [];
   const outcomes = [DONE, FAILED, FAILED, DONE];
   const refresh = async (): Promise<RefreshOutcome> => {

@@ -89,7 +89,7 @@ test('recurring events are expanded anew after midnight, and within the hour aft
   t.end();
 });
 
-test('a load that is due comes without an interval, and not before the source wants it', async (t) => {
+test('a load that is due needs no interval, and waits for Retry-After of the source', async (t) => {
   for (const [retryAfterMs, expected] of [
     [null, 2],
     [60_000, 1],

@@ -23,7 +23,7 @@ const ROWS: readonly (readonly [number, number, number | null, number, number | 
   [60_000, 7, null, 0.5, 60_000],
   [60_000, 1000, null, 0.5, 60_000],
   [60_000, 5000, null, 1, 66_000],
-  // Where the interval is shorter than a second.
+  // The interval may be shorter than a second.
   [200, 1, null, 0.5, 200],
   [200, 9, null, 1, 220],
   // Retry-After is a minimum.

@@ -29,7 +29,7 @@ test(`${REPLACEMENTS} replacements under load: nothing fails, and every answer i
   const service = await startService({ source, port: 0, hs256Secret: SECRET });
   t.teardown(() => service.close());
   const { timetable, baseUrl } = service;
-  /** What was published, by the id of the snapshot. */
+  /** Published events, by the id of the snapshot. */
   const published = new Map<string, { readonly generation: number; readonly events: number }>();
   const note = (g: number): void => {
     const { id, events } = timetable.summary ?? { id: '', events: 0 };

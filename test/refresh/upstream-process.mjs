@@ -47,7 +47,7 @@ process.on('message', async (message) => {
     server.closeAllConnections();
     await closed;
   } else {
-    // What is under way belongs to the behaviour before.
+    // Answers under way keep the previous behaviour.
     server.closeAllConnections();
     if (!server.listening) await listen();
   }

@@ -36,10 +36,10 @@ test('simultaneous requests for newer keys are posted once, and wait for the rep
   t.same(settled, [1, 2, 3]);
   t.equal(told, 2);
   for (let n = 0; n < 1000; n++) await keys.want();
-  t.equal(asked, 1, 'within the cooldown nobody is asked');
+  t.equal(asked, 1, 'within the cooldown no request is posted');
   keys.receive(state({ number: 3 }), false);
   const again = keys.want();
-  t.equal(asked, 2, 'after it somebody is');
+  t.equal(asked, 2, 'after the cooldown a request is posted');
   keys.receive(keys.state, true);
   await again;
 });

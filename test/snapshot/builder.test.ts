@@ -108,7 +108,7 @@ test('ids of any characters are read back from the rows', (t) => {
   t.end();
 });
 
-test('a builder is used once, and no events are a snapshot too', (t) => {
+test('a builder can be used once; a snapshot may have no events', (t) => {
   const builder = new SnapshotBuilder({ identifiers: 'uuid' });
   const image = builder.finish();
   t.throws(() => builder.finish(), /once/);

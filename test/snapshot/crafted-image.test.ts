@@ -362,7 +362,7 @@ test('a file that other accounts may have written is refused', {
   t.equal(
     refusalOf(() => readCheckedImage(file, 'pin')),
     null,
-    'what is pinned was chosen by somebody',
+    'a pinned file is chosen by the operator',
   );
   chmodSync(file, 0o600);
   if (process.geteuid?.() !== 0) return;

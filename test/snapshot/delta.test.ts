@@ -109,7 +109,7 @@ function counts(of: {
   return [of.added, of.changed, of.removed].map((each) => (Array.isArray(each) ? each.length : each));
 }
 
-test('the comparison of two snapshots agrees with the slow way', async (t) => {
+test('the comparison of two snapshots agrees with the oracle', async (t) => {
   const check = (): void =>
     fc.assert(
       fc.property(contentArbitrary, contentArbitrary, (a, b) => {
@@ -186,7 +186,7 @@ function past(n: number, entries: number): PastRecords {
   return writePastRecords(Array.from({ length: entries }, (_, entry) => [`${n}-${entry}`, 'some digest.']));
 }
 
-test('past records come back as they were', async (t) => {
+test('past records are given back unchanged', async (t) => {
   const records: readonly PastRecord[] = [
     ['a', 'digest of a.'],
     ['ü\u{1F600}', null],

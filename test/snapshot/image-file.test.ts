@@ -211,7 +211,7 @@ test('an image that cannot be written leaves the present one, and nothing else',
     code: 'image-not-written',
     message: /below a file could not be written: a part of its path is not a directory$/,
   });
-  // Where the image before would go there is a folder: that shows when everything is written.
+  // A folder is at the path of the earlier image, so this step fails once everything is written.
   mkdirSync(`${path}.1`);
   t.throws(() => writeImageFile(path, imageOfCount(4), null, 1), { code: 'image-not-written' });
   t.strictSame(readdirSync(join(path, '..')).sort(), ['image', 'image.1'], 'no temporary file is left');

@@ -18,7 +18,7 @@ test('a snapshot counts with the garbage collector, and takes no memory for it',
   t.ok(resident() - before.resident < 40 * MIB, `${(resident() - before.resident) / MIB} MiB more`);
 });
 
-test('of a large snapshot only as much is counted as triggers a collection', async (t) => {
+test('a large snapshot counts only as much as is needed to trigger a collection', async (t) => {
   const weight = new Weight(0);
   weight.replace(100_000 * MIB);
   await delay(20);

@@ -13,7 +13,7 @@ function newShift() {
   return shift;
 }
 
-/** What good clients ask. Rooms, groups and so on are those of the timetable. */
+/** Requests of good clients, with rooms, groups and so on of the timetable. */
 export function questionsOf(events, random) {
   const days = [...new Set(events.map(({ time }) => time.slice(0, 10)))];
   return () => {
@@ -138,7 +138,7 @@ export class Clients {
     }
   }
 
-  /** Whoever looks at the service: metrics and readiness, each second. */
+  /** A monitor: requests metrics and readiness every second. */
   watch(origin) {
     const { hostname, port } = new URL(origin);
     const ask = (path) =>
@@ -187,7 +187,7 @@ export class Clients {
     return socket.closed ? undefined : new Promise((resolve) => socket.once('close', resolve));
   }
 
-  /** Those that do not read, do not write, write nonsense, write too much, or leave. */
+  /** Bad clients: they do not read, do not write, write nonsense, write too much, or leave. */
   rude(tokenOf) {
     const head = (path) =>
       `GET ${this.#url.pathname}${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${tokenOf()}\r\n\r\n`;

@@ -15,7 +15,7 @@ const content = Buffer.alloc(PIECES * READ_CHUNK_BYTES - 5, 'ABCDEFGHIJKLMNOPQRS
 
 test('pieces of a file', (t) => {
   t.teardown(() => rmSync(folder, { recursive: true }));
-  t.test('a file is read in pieces, whose memory is reused once it was returned', async (t) => {
+  t.test('a file is read in pieces, and returned memory is reused', async (t) => {
     writeFileSync(path, content);
     const handle = await open(path);
     t.teardown(() => handle.close());

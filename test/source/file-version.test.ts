@@ -39,7 +39,7 @@ test('a file that did not change is not read again', async (t) => {
   const { version } = (await collect(source)).summary;
   t.type(version, 'string');
   t.ok(await isUnchanged(source, version));
-  t.ok(await isUnchanged(fileSource(path), version), 'whoever asks');
+  t.ok(await isUnchanged(fileSource(path), version), 'also for another source object');
   t.notOk(await isUnchanged(source, null), 'but only if it is asked');
   t.notOk(await isUnchanged(source, 'of another kind of source'));
 });
@@ -114,9 +114,9 @@ test('a file is read once it is old enough that a further write would show', asy
 test('a file that changes while it is read is not taken', async (t) => {
   const cases: [how: string, contents: string, change: (path: string) => void][] = [
     ['more at the end', MANY, (path) => appendFileSync(path, LINE)],
-    ['written anew', MANY, (path) => writeFileSync(path, MANY.replaceAll('x', 'y'))],
+    ['written again', MANY, (path) => writeFileSync(path, MANY.replaceAll('x', 'y'))],
     [
-      'written anew, so that it ends in the middle',
+      'written again, so that it ends in the middle',
       `[${MANY.replaceAll('\n', ',')}{}]`,
       (path) => writeFileSync(path, '['),
     ],

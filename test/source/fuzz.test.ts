@@ -91,7 +91,7 @@ test('arbitrary bytes are loaded in part, or refused with a reason', {
         seen.events += count;
         seen.rejected += rejected;
         assert.ok(rejections.length <= rejected);
-        // What was loaded can be served: every row is JSON, and all of them are one array.
+        // The loaded events can be served: every row is JSON, and all rows are one array.
         const { rows } = new Snapshot(image);
         const all: unknown = JSON.parse(rows.bytes.toString('utf8'));
         assert.ok(Array.isArray(all) && all.length === count);

@@ -112,7 +112,7 @@ test('sources with equal names are distinguished, even if they are merged themse
   t.equal((await summaryOf(nested)).rejections[0]?.position.source, 'same (source 1)');
 });
 
-test('one source alone, a source given twice, and none', async (t) => {
+test('a single source, a source given twice, and no source', async (t) => {
   const one = memorySource([event('a', '1')], 'one');
   t.equal((await collect(mergedSource([one]))).records.length, 1);
   t.strictSame((await summaryOf(mergedSource([one, one]))).rejectedByCode, { overridden: 1 });
@@ -241,7 +241,7 @@ test('a source that fails when it is asked fails the load, too', async (t) => {
   });
 });
 
-test('an abort and what the sink throws come through', async (t) => {
+test('an abort reason and errors of the sink come through', async (t) => {
   const merged = mergedSource([memorySource([1], 'one'), memorySource([2], 'two')]);
   const reason = new Error('enough');
   t.equal(await failureOf(collect(merged, { signal: AbortSignal.abort(reason) })), reason);

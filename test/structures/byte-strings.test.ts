@@ -6,7 +6,7 @@ import { KeyedHash } from '../../src/structures/keyed-hash.js';
 
 const SEED = 7;
 
-test('texts are found again, and only they are', (t) => {
+test('every added text is found, and no other text', (t) => {
   fc.assert(
     fc.property(fc.array(fc.string({ unit: 'binary', maxLength: 40 }), { maxLength: 300 }), (texts) => {
       const strings = new ByteStrings();

@@ -121,7 +121,7 @@ test('the trees in memory stay within their bound, and answers stay right', (t) 
   t.end();
 });
 
-test('a tree is built once scans have cost as much, one per query, and again only after as many scans', (t) => {
+test('a tree is built once scans have cost as much as a build, one tree per query', (t) => {
   const intervals = Array.from({ length: 12 }, (_, i): Interval => [i, i + 100]);
   const index = indexOf(intervals, 4, 2, 3);
   const counts = Array.from({ length: 9 }, () => {

@@ -30,7 +30,7 @@ test('the hash gives the published answers', (t) => {
   t.end();
 });
 
-test('bytes anywhere in a view and texts have the hash of the slow way', (t) => {
+test('bytes at any offset and texts have the hash of the slow twin', (t) => {
   fc.assert(
     fc.property(seeds, fc.uint8Array({ maxLength: 300 }), fc.nat(5), (seed, bytes, offset) => {
       const hash = new KeyedHash(seed);

@@ -120,7 +120,7 @@ test('an error of the task keeps its code on the way', async (t) => {
   await t.rejects(failing, LecternError);
 });
 
-test('records that fail half-way fail the load', async (t) => {
+test('records that fail in the middle fail the load', async (t) => {
   async function* failing(): AsyncGenerator<object> {
     yield record(1);
     throw new Error('the cursor was closed');

@@ -165,7 +165,7 @@ test('a bad or missing file is refused, and the earlier content stays', async (t
   t.match(logged.join('\n'), '"message":"feed revocations read anew"');
 });
 
-test('a rotation by files', async (t) => {
+test('feed secrets are rotated by replacing files', async (t) => {
   const folder = newFolder(t);
   const first = newSecret();
   const feed = {

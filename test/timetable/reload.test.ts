@@ -31,7 +31,7 @@ const EVENTS = ['A', 'B'].map((studyGroup, n) => ({
 const FREE = '/schedule/free?by=room&startTime=2026-10-05T08:00:00Z&endTime=2026-10-05T09:00:00Z';
 const EXP = 4_000_000_000;
 
-/** What is good from one change to the next but one. */
+/** The secrets, tokens and texts that are valid from one change to the second change after it. */
 class Generation {
   readonly number: number;
   readonly secret: string = randomBytes(32).toString('hex');

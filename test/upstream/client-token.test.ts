@@ -31,7 +31,7 @@ test('a token is fetched once, and again when a third of its life is left', asyn
   t.equal(state.fetches, 2);
 });
 
-test('an issuer that names no life gets asked again only after a refusal', async (t) => {
+test('if the issuer gives no lifetime, a new token is fetched only after a refusal', async (t) => {
   const { state, token } = issuer(null);
   const first = await token.get(null);
   state.nowMs = 1e12;
@@ -50,7 +50,7 @@ test('one fetch at a time', async (t) => {
   t.equal(state.fetches, 1);
 });
 
-test('while the issuer fails, a token is used to its end, and fetches are ever less frequent', async (t) => {
+test('while the issuer fails, a token is used until it expires, and pauses between fetches grow', async (t) => {
   const { state, token } = issuer(60_000);
   await token.get(null);
   state.fails = true;
@@ -87,7 +87,7 @@ test('Retry-After of the issuer is honoured, and another secret ends the pause',
 
 const GRANT = { access_token: 'abc.def', token_type: 'bearer', expires_in: 60 };
 
-test('the request is that of RFC 6749, and its secret goes nowhere else', async (t) => {
+test('the request follows RFC 6749, and the client secret is sent only to the issuer', async (t) => {
   let answer: Answer = (_, response) => response.end(JSON.stringify(GRANT));
   let body = '';
   const upstream = await startUpstream(t, (request, response) => {

@@ -15,7 +15,7 @@ const failing = (overdueAtMs: number): SourceState => ({
   overdueAtMs,
 });
 
-test('a single source is overdue after its time, or at once where nothing was ever read', (t) => {
+test('a single source is overdue after ten intervals, or at once if it was never read', (t) => {
   t.equal(overdueSources({ source: loadingSource('a'), summary: SUMMARY }), 0);
   t.equal(overdueSources({ source: failing(nowMs + 60_000), summary: SUMMARY }), 0);
   t.equal(overdueSources({ source: failing(nowMs), summary: SUMMARY }), 1);

@@ -78,7 +78,7 @@ export class Cluster {
     }
   }
 
-  /** What a client needs to know. */
+  /** Settings for a client's connection. */
   get connection() {
     return {
       host: join(this.#folder, 'data'),

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 /** The last header fields of every answer: rules for browsers, and CORS (https://fetch.spec.whatwg.org/#http-cors-protocol). */
 export interface AnswerFields {
   readonly flat: readonly string[];
-  /** As lines of a head, each with its end. */
+  /** The fields as lines of a head, each with its line end. */
   readonly text: string;
   /** The key of these fields: answers are cached under key and target. Empty, or begins with a space, which no target does. */
   readonly keyPrefix: string;

@@ -4,7 +4,7 @@ import type { FlatHeaders } from '../exchange.js';
 import type { AnswerCache, KnownTarget } from './answer-cache.js';
 import { type Coding, compress, negotiateCoding, tagWithCoding } from './compression.js';
 
-/** An answer without a coding. */
+/** An uncompressed answer. */
 export interface PlainAnswer {
   readonly target: string;
   /** The format that the query names; null if Accept decides. */
@@ -17,7 +17,7 @@ export interface PlainAnswer {
   chunks(): Iterable<Uint8Array>;
 }
 
-/** Compresses repeatedly requested answers, one at a time. Until an answer is compressed, requests get it without a coding. */
+/** Compresses repeatedly requested answers, one at a time. Until an answer is compressed, requests get it uncompressed. */
 export class CompressedAnswers {
   readonly #cache: AnswerCache;
   readonly #isOn: boolean;
@@ -32,7 +32,7 @@ export class CompressedAnswers {
     return acceptEncoding === undefined || !this.#isOn ? null : negotiateCoding(acceptEncoding);
   }
 
-  /** An entry without a body means that the answer is sent without the coding. */
+  /** An entry without a body means that the answer is sent uncompressed. */
   find(target: string, coding: Coding): KnownTarget | undefined {
     return this.#cache.find(keyOf(target, coding));
   }

@@ -39,7 +39,7 @@ interface Negotiation {
 const MEMO_CHARACTERS_MAX = 256;
 const memo = new Map<string, Coding | null>();
 
-/** The coding that Accept-Encoding prefers; null for none. Null also if it refuses answers without a coding: these are sent anyway. */
+/** The coding that Accept-Encoding prefers; null for none. Null also if it refuses uncompressed answers: these are sent anyway. */
 export function negotiateCoding(acceptEncoding: string): Coding | null {
   const known = memo.get(acceptEncoding);
   if (known !== undefined) return known;

@@ -5,7 +5,7 @@ import type { Exchange, FlatHeaders } from '../exchange.js';
 import { usable } from './inner-parts.js';
 import { type Outgoing, writeOut } from './lone-request.js';
 
-/** As node:http writes it. */
+/** The header fields that node:http would write. */
 const CONNECTION = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(KEEP_ALIVE_TIMEOUT_MS / 1000)}\r\n`;
 
 let dateMs = 0;
@@ -14,7 +14,7 @@ let dateText = '';
 /** The value of Date (RFC 9110 section 6.6.1), the same string for a second. */
 export function httpDate(): string {
   const nowMs = Date.now();
-  // Also if the clock was set back.
+  // The second also changes if the clock was set back.
   if (nowMs - dateMs >= 1000 || nowMs < dateMs) {
     dateMs = nowMs - (nowMs % 1000);
     dateText = new Date(nowMs).toUTCString();

@@ -118,7 +118,7 @@ export class Overload {
     } else this.#probe();
   }
 
-  /** Such a request sees half of its turn on average. */
+  /** Measures the turn of one request, which sees half of the turn on average. */
   #probe(): void {
     const nowMs = performance.now();
     if (nowMs - (this.#probedMs ?? nowMs) > this.#delayMsMax / 4) this.#watch(nowMs);

@@ -65,7 +65,7 @@ export class EventLines {
 
   take({ bytes, start, end, lineNumber, isPlain, isCut }: FoundLine): void {
     const isTooLong = isCut || this.#bytes + end - start > RECORD_BYTES_MAX;
-    // It may hold a whole file, and is no text of a timetable.
+    // An attachment may hold a whole file, and no field of an event needs it.
     if (isTooLong && /^ATTACH[;:]/i.test(bytes.toString('latin1', start, Math.min(end, start + 7)))) return;
     this.#bytes += end - start;
     if (isCut || this.#bytes > RECORD_BYTES_MAX) this.fault ??= tooLarge();

@@ -19,8 +19,8 @@ const COLON = 0x3a;
 const NAME_UNITS_SHOWN = 40;
 
 /**
- * iCalendar (RFC 5545). Events go to the sink when they end; recurring ones by `rest`, since their changed occurrences may
- * stand anywhere.
+ * iCalendar (RFC 5545). Events go to the sink when they end; recurring ones by `rest`, since their changed occurrences may be
+ * anywhere in the source.
  */
 export class CalendarReader implements FormatReader {
   readonly format = 'icalendar';
@@ -235,7 +235,7 @@ function componentOf(
   return { isBegin, name: bytes.toString('latin1', nameStart, nameEnd).trim().toUpperCase() };
 }
 
-/** Foreign text for a message. */
+/** A text of the source, made safe for a message. */
 function show(text: string): string {
   return /^[A-Z0-9-]+$/.test(text) ? text : JSON.stringify(text.replace(/[^\x20-\x7e]/g, '?'));
 }

@@ -65,7 +65,7 @@ function isLetter(text: string, at: number, upperCase: number): boolean {
 }
 
 const DURATION = /^([+-])?P(?:(\d+)W|(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?)$/i;
-/** A century. */
+/** The longest duration: a century. */
 const DAYS_MAX = 36_525;
 
 export function parseDuration(text: string): Length | string {

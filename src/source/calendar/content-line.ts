@@ -14,7 +14,7 @@ const IS_NAME: Uint8Array = Uint8Array.from({ length: 256 }, (_, byte) =>
 export interface ContentLine {
   /** In upper case. */
   readonly name: string;
-  /** As it is written, with its semicolons: `TZID=Europe/Berlin;VALUE=DATE`. */
+  /** The parameters as written, with their semicolons: `TZID=Europe/Berlin;VALUE=DATE`. */
   readonly parameters: string;
   readonly value: string;
 }

@@ -11,7 +11,7 @@ export interface EventTimes {
   readonly kind: Moment['kind'];
 }
 
-/** Where recurring events lie that have nothing in the window. */
+/** The dates of recurring events that have nothing in the window. */
 export interface OutsideSpan {
   readonly events: number;
   readonly firstMs: number;
@@ -20,7 +20,7 @@ export interface OutsideSpan {
 
 /** Gives events and faults to a sink. */
 export class EventOutput {
-  /** Of recurring events, so far. */
+  /** Occurrences of recurring events so far. */
   occurrences = 0;
   outside: OutsideSpan = {
     events: 0,

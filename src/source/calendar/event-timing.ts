@@ -14,7 +14,7 @@ export class CalendarScope {
   readonly #given: CalendarZone | null;
   readonly #defined = new Map<string, CalendarZone | null>();
 
-  /** @param given `timeZone` of the rules */
+  /** @param given the setting `timeZone` */
   constructor(given: CalendarZone | null) {
     this.#given = given;
   }
@@ -50,7 +50,7 @@ export const UNKNOWN_ZONE: unique symbol = Symbol('unknown zone');
 export interface Timing {
   readonly start: Moment;
   readonly length: Length;
-  /** Of DTEND; null without it. */
+  /** The value of DTEND; null without one. */
   readonly end: Moment | null;
 }
 

@@ -20,7 +20,7 @@ import {
 import type { Steps } from './expand-rule.js';
 import { type Occurrence, type RecurrenceWindow, recurrenceSet } from './recurrence-set.js';
 
-/** In steps of rules. */
+/** Work between two pauses, in steps of rules. */
 const WORK_PER_TURN = 2000;
 const WORK_PER_GROUP = 20;
 /** An entry's buffer, its place in a list and its part of the index. */
@@ -68,7 +68,7 @@ export class KeptEvents {
     else group.push({ scope, bytes });
   }
 
-  /** Works once. Yields now and then. */
+  /** Can be called once. Yields from time to time, so other work can run. */
   *giveAll(window: RecurrenceWindow, output: EventOutput): Generator<void> {
     const steps = { left: CALENDAR_STEPS_MAX };
     let workLeft = WORK_PER_TURN;
@@ -96,7 +96,7 @@ function dayIn({ replaces, start }: CalendarEvent, scope: CalendarScope): Moment
   return { instantMs, localMs, isDate, zone, kind: 'exact' };
 }
 
-/** Everything that has one UID. */
+/** Recurring events and changed occurrences with one UID. */
 class EventGroup {
   readonly #uid: string;
   readonly #window: RecurrenceWindow;
@@ -106,7 +106,7 @@ class EventGroup {
   readonly #overrides = new Map<number, Override>();
   /** By the local day, for overrides that name a date only. */
   readonly #ofDays = new Map<number, Override>();
-  /** Overrides of all that follows, in order. */
+  /** Overrides of an occurrence and all later ones, in order. */
   #following: Override[] = [];
 
   constructor(uid: string, window: RecurrenceWindow, output: EventOutput, steps: Steps) {
@@ -158,7 +158,7 @@ class EventGroup {
     this.#output.reject(older, faultOf('duplicate-id', 'id', detail));
   }
 
-  /** Of several versions of an event, the one with the highest SEQUENCE. Events with different starts are different events. */
+  /** Keeps the version with the highest SEQUENCE of each event. Events with different starts are different events. */
   #newest(masters: readonly Recalled[]): Recalled[] {
     const byStart = new Map<string, Recalled>();
     for (const master of masters) {

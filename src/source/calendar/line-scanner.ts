@@ -27,9 +27,9 @@ export type TakeLine = (line: FoundLine) => void;
 export class LineScanner {
   readonly #take: TakeLine;
   readonly #found: { -readonly [Name in keyof FoundLine]: FoundLine[Name] };
-  /** Of the next line of the source. */
+  /** Number of the next line of the source. */
   #lineNumber = 1;
-  /** The bytes so far of a line that may continue. */
+  /** The bytes read so far of a line that may continue. */
   #carry: Buffer = Buffer.allocUnsafe(FIRST_BYTES);
   #length = 0;
   #carryLineNumber = 0;

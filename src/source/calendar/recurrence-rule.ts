@@ -19,12 +19,12 @@ export interface RuleDay {
   readonly weekday: number;
 }
 
-/** Lists ascend, and are empty if the rule lacks the part. */
+/** Lists are in ascending order; a list is empty if the rule lacks its part. */
 export interface RecurrenceRule {
   readonly frequency: Frequency;
   readonly interval: number;
   readonly count: number | null;
-  /** As it is written. */
+  /** UNTIL as written. */
   readonly until: string | null;
   readonly byMonth: readonly number[];
   readonly byWeekNo: readonly number[];

@@ -23,7 +23,7 @@ export interface RecurrenceWindow {
 
 export interface Occurrence {
   readonly instantMs: number;
-  /** By the clock of the event's zone. */
+  /** Local time in the event's zone, as if it were UTC. */
   readonly localMs: number;
   readonly kind: Moment['kind'];
   /** Length of a PERIOD in RDATE; null for the length of the event. */
@@ -31,7 +31,7 @@ export interface Occurrence {
 }
 
 export interface RecurrenceSet {
-  /** Within the window, in order. */
+  /** Occurrences within the window, in order. */
   readonly occurrences: readonly Occurrence[];
   /** Why the list is incomplete. */
   readonly fault: EventFault | null;
@@ -98,7 +98,7 @@ class SetExpansion {
   readonly #found: Map<number, Occurrence>;
   #firstMs: number;
   #lastMs: number;
-  /** The last before the window, by the local clock. */
+  /** The last occurrence before the window, in local time. */
   #lastBeforeMs: number;
 
   constructor(
@@ -118,7 +118,7 @@ class SetExpansion {
     this.#lastBeforeMs = start.localMs;
   }
 
-  /** All that was seen. */
+  /** The first and last occurrence seen so far. */
   get span(): RecurrenceWindow {
     const { zone } = this.#start;
     const lastBeforeMs = zone === null ? this.#lastBeforeMs : zone.instantOf(this.#lastBeforeMs).instantMs;

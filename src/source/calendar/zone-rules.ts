@@ -4,7 +4,7 @@ import { parseTime } from './calendar-time.js';
 import { expandRule, type Steps } from './expand-rule.js';
 import { parseRule } from './recurrence-rule.js';
 
-/** STANDARD or DAYLIGHT, as it is written. */
+/** The lines of a STANDARD or DAYLIGHT component, as written. */
 export interface Observance {
   readonly start: string;
   readonly offsetFrom: string;
@@ -14,9 +14,9 @@ export interface Observance {
 }
 
 export interface ZoneRules {
-  /** In ascending order. */
+  /** Changes in ascending order. */
   readonly changes: readonly { readonly instantMs: number; readonly offsetMs: number }[];
-  /** Before the first change. */
+  /** The offset before the first change. */
   readonly firstOffsetMs: number;
 }
 

@@ -34,7 +34,7 @@ function tableOf(...bytes: number[]): Uint8Array {
 export class RowScanner {
   /** Start, end and kind of each cell, without its quotes. Only the first CSV_COLUMNS_MAX cells. */
   readonly cells: Int32Array = new Int32Array(3 * CSV_COLUMNS_MAX);
-  /** All cells. */
+  /** Number of all cells. */
   count = 0;
   /** Line breaks inside quotes. */
   lineBreaks = 0;
@@ -42,7 +42,7 @@ export class RowScanner {
   restCell = 0;
   /** The position after the first line break inside the present cell's quotes. -1: none. */
   resumeAt = -1;
-  /** The same for the first cell with such a line break, and the number of this cell, from 0. */
+  /** `resumeAt` of the first cell with a line break inside quotes, and the number of this cell, from 0. */
   firstResumeAt = -1;
   firstCell = 0;
   /** Where OPEN_QUOTE was found. */

@@ -40,7 +40,7 @@ export class CsvReader implements FormatReader {
   /** The beginning of a row whose end has not come yet. */
   #held: Buffer = Buffer.alloc(0);
   #heldLength = 0;
-  /** Of the present row. */
+  /** Line number of the present row. */
   #line = 1;
   #afterCr = false;
   /** Bytes of a row that is too long to hold. */

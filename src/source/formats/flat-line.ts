@@ -39,7 +39,7 @@ export class FlatLines {
   readonly #columnLengths: Int32Array;
   /** By column: the number of its field, or LEFT_OUT. */
   readonly #fields: Int32Array;
-  /** The column that last followed each column. The last entry is for the beginning of a line. */
+  /** The column that last followed each column. The last entry is the first column of a line. */
   readonly #next: Int32Array;
 
   constructor(columns: FieldColumns) {

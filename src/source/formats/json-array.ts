@@ -214,9 +214,9 @@ export class JsonArrayReader implements FormatReader {
 /** Line and column in a text that comes in chunks. Columns count code points from 1. */
 class TextPlace {
   line = 1;
-  /** In this chunk; 0 if the line began earlier. */
+  /** Start of the line in this chunk; 0 if the line began earlier. */
   #lineStart = 0;
-  /** Of this line, in earlier chunks. */
+  /** Characters of this line in earlier chunks. */
   #charactersBefore = 0;
 
   newLine(start: number): void {

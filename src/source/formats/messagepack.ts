@@ -114,7 +114,7 @@ export class MessagePackReader implements FormatReader {
       return;
     }
     if (scan.hasCutText) {
-      // Again, with every text in one piece.
+      // Scans again, now with every text in one piece.
       scan.reset();
       scan.scan(bytes, 0, true);
     }

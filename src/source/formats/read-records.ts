@@ -12,7 +12,7 @@ import { foreignText, Transcoder } from './text-encoding.js';
 
 type ReaderClass = new (sourceName: string, sink: RecordSink, rules: ReadRules) => FormatReader;
 
-/** A further format needs a reader here, and a place in `sniff`. They are imported when they come. */
+/** A further format needs a reader here, and a place in `sniff`. Readers are imported when their format occurs. */
 const READERS: Readonly<Record<RecognisedFormat, () => Promise<ReaderClass>>> = {
   ndjson: async () => (await import('./ndjson.js')).NdjsonReader,
   'json-array': async () => (await import('./json-array.js')).JsonArrayReader,

@@ -23,7 +23,7 @@ export interface FormatReader {
   /** The caller may overwrite the bytes afterwards. */
   push(chunk: Buffer): void;
   finish(): void;
-  /** What is still to be given after `finish`, some milliseconds of work at a time. */
+  /** Gives the remaining records after `finish`, with some milliseconds of work at each step. */
   rest?(): Iterable<void>;
 }
 

@@ -29,7 +29,7 @@ const WINDOWS_1252_C1 =
  * record is rejected.
  */
 export class Transcoder {
-  /** Of the source. Undefined for UTF-8, and until the first bytes have come. */
+  /** Encoding of the source. Undefined for UTF-8, and until the first bytes have come. */
   encoding: string | undefined;
   readonly #sourceName: string;
   readonly #given: string | undefined;

@@ -11,21 +11,26 @@ import { checkHeaders } from './headers.js';
 export interface HeaderFile {
   /** Its path. White space around the content is cut off. */
   readonly file: string;
-  /** What stands before the content, such as `Bearer`. Default: nothing. */
+  /** Text before the content, such as `Bearer`. Default: none. */
   readonly scheme?: string | undefined;
 }
 
 /** Header fields by name: values, or files that hold them. */
 export type HeaderFields = Readonly<Record<string, string | HeaderFile>>;
 
-/** How tokens for an address are got: the client credentials grant of RFC 6749. */
+/** How to get tokens for an address: the client credentials grant of RFC 6749. */
 export interface ClientCredentials {
   /** The issuer's token endpoint, `https://…`; `http://` only on this machine. */
   readonly tokenUrl: string;
   /** The client's id at the issuer. */
   readonly clientId: string;
   /** Its secret, or a file with it, which is read again when it changes. Sent as HTTP Basic credentials. */
-  readonly clientSecret: string | { readonly file: string };
+  readonly clientSecret:
+    | string
+    | {
+        /** Path of the file with the secret. */
+        readonly file: string;
+      };
   /** Scope of the tokens. Default: the issuer's. */
   readonly scope?: string | undefined;
 }
@@ -44,12 +49,12 @@ export function mayChange({ headers = {}, clientCredentials }: CredentialOptions
 
 /** The header fields that authenticate requests to one origin. */
 export class Credentials {
-  /** What they are read from, for those who watch it. Otherwise they are read before the first request. */
+  /** The files to watch. Files that are not watched are read before the first request. */
   readonly files: readonly KeptFile[];
   readonly #url: URL;
   #fields: RequestHeaders;
   #fieldsVersion = 0;
-  /** What was given last. */
+  /** The fields that were given last. */
   #issued = { version: 0, of: '', tokenVersion: null as number | null };
   #secret = '';
   readonly #token: ClientToken | null;
@@ -62,7 +67,7 @@ export class Credentials {
     const inFiles = fields.flatMap(([name, value]) =>
       typeof value === 'object' ? [{ name, ...value }] : [],
     );
-    // Names of all are checked, and values that are known.
+    // Checks all names, and the values that are already known.
     this.#fields = checkHeaders(
       Object.fromEntries(fields.map(([name, value]) => [name, shownOf(value)])),
       url,
@@ -78,7 +83,7 @@ export class Credentials {
     this.#unread = new Set(this.files);
   }
 
-  /** See {@link AskSecretHeaders}. After a refusal, files are read at once and a token is fetched. */
+  /** See {@link AskSecretHeaders}. After a 401, files are read and a token is fetched at once. */
   ask: AskSecretHeaders = async (refused, signal) => {
     const refusedToken = refused === this.#issued.version ? this.#issued.tokenVersion : null;
     await this.#read(refused === null ? [...this.#unread] : this.files, refused !== null);
@@ -95,7 +100,7 @@ export class Credentials {
     } satisfies SecretHeaders;
   };
 
-  /** @param isAgain after a first good reading: a fault changes nothing then */
+  /** @param isAgain whether an earlier read succeeded: a fault then changes nothing */
   async #read(files: readonly KeptFile[], isAgain: boolean): Promise<void> {
     const signal = new AbortController().signal;
     for (const file of files) {
@@ -182,7 +187,7 @@ export class Credentials {
   }
 }
 
-/** In place of the content of a file, which is not known yet. */
+/** A placeholder for the content of a file that has not been read. */
 function shownOf(value: string | HeaderFile): string {
   return typeof value === 'string' ? value : 'in a file';
 }

@@ -1,4 +1,4 @@
-/** Header fields as a command line gives them: for the only origin, or each for the origin that it names. */
+/** Header fields from a command line. Each is for the origin that it names, or else for the only origin. */
 import { LecternError } from '../../errors.js';
 import type { HeaderFields, HeaderFile } from './credentials.js';
 import { isName } from './headers.js';
@@ -11,7 +11,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /**
  * @param given values by name, or by origin and name: `https://host Authorization`
  * @param origins of the sources
- * @param environment of `env:NAME`; undefined: such values and `file:PATH` stay as they are
+ * @param environment variables for `env:NAME`; undefined: `env:NAME` and `file:PATH` stay unchanged
  * @returns the fields for an origin; undefined without any
  * @throws LecternError `option-invalid`
  */
@@ -49,7 +49,7 @@ function splitKey(key: string): { readonly origin: string | null; readonly name:
   const isOrigin = url !== null && url.href === `${url.origin}/`;
   if (!isOrigin)
     throw invalid(
-      'the address in front of a header field is no origin; expected https://host or https://host:port',
+      'the address in front of a header field is not an origin; expected https://host or https://host:port',
     );
   return { origin: url.origin, name };
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 /** `<!-- figure: name -->text<!-- end -->` on one line, as a table's cell needs it. */
 const MARKED = /<!-- figure: ([a-z0-9-]+) -->(.*?)<!-- end -->/g;
-/** Those that have such tables. */
+/** The documents that have such tables. */
 export const DOCUMENTS = ['docs/reliability.md', 'docs/security.md'];
 const FIELDS = ['measured', 'date', 'commit', 'node'];
 

@@ -44,7 +44,7 @@ test('every answer forbids type guessing, scripts and framing', async (t) => {
   t.strictSame([status, headers['x-content-type-options']], [503, 'nosniff']);
 });
 
-test('the docs page has one policy, which is its own', async (t) => {
+test('the docs page has exactly one policy, its own', async (t) => {
   const { raw } = await serve(t, setUp({ mode: 'development' }).handler);
   for (const path of ['/api/v1/docs', '/api/v1/docs/initializer.js', '/api/v1/docs/openapi.json']) {
     const answer = await raw(`GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);

@@ -73,7 +73,7 @@ test('HEAD makes no body', async (t) => {
   t.equal(large.made, 0);
 });
 
-test('for a reader that stops, only what fits into the socket is made; for one that leaves, nothing', async (t) => {
+test('for a reader that stops, only slices that fit into the socket are made; for one that leaves, none', async (t) => {
   const large = largeAnswer();
   const { port } = await serve(t, setUp({ views: large.views }).handler);
   const req = get({ port, host: '127.0.0.1', path: '/api/v1/schedule', headers: bearer() });

@@ -69,7 +69,7 @@ test('login follows the configured claim names', async (t) => {
   t.match(claimsOf(await send(`/api/v1/login?lecturerId=${ROOM}&lecturerId=${ROOM}`)), { sub: ROOM });
 });
 
-test('login refuses what it does not understand, all faults at once', async (t) => {
+test('login refuses unknown input and lists all faults at once', async (t) => {
   const { send } = await serve(t, setUp({ mode: 'development' }).handler);
   const groups = Array.from({ length: 101 }, (_, i) => `studyGroup=${i}`).join('&');
   const reply = await send(

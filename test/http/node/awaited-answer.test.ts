@@ -158,7 +158,7 @@ test('later requests are answered after an awaited request', async (t) => {
   }
 });
 
-test('half of a following request changes nothing until the other half comes', async (t) => {
+test('half of the next request changes nothing until its other half arrives', async (t) => {
   const { waiting, connect: open } = await serve(t);
   const { socket, received } = open();
   const next = get('/now');
@@ -171,7 +171,7 @@ test('half of a following request changes nothing until the other half comes', a
   t.strictSame(bodiesOf(received()), ['lone', 'lone']);
 });
 
-test('a client that closes its half after an awaited request gets its answer', async (t) => {
+test('a client that closes its half of the connection gets its awaited answer', async (t) => {
   const { waiting, connect: open } = await serve(t);
   const { socket, received, closed } = open();
   socket.end(get());
@@ -258,7 +258,7 @@ test('a connection is not idle while an answer is awaited', async (t) => {
   }
 });
 
-test('a response requested in the turn of its request gets the end of its connection', async (t) => {
+test('a response requested in the turn of its request has Connection: close if the server drains', async (t) => {
   const { server, waiting, connect: open } = await serve(t);
   const { socket, received, closed } = open();
   socket.write(get('/asked'));
@@ -271,7 +271,7 @@ test('a response requested in the turn of its request gets the end of its connec
   t.match(received(), /\r\nConnection: close\r\n/);
 });
 
-test('if no response can be made any more, only the connection is closed', async (t) => {
+test('if a response can no longer be made, only the connection is closed', async (t) => {
   const { server, waiting, connect: open } = await serve(t);
   const { socket, received, closed } = open();
   socket.write(get());
@@ -330,7 +330,7 @@ test('a new token needs no response object of Node', async (t) => {
   }
   t.equal((await ask(`Bearer ${token({ sub: 'somebody' })}`, 'HEAD')).status, 200);
   t.equal(responses, 0);
-  // So that the count is known to count.
+  // Shows that the counter works.
   const last = await ask(`Bearer ${token({ sub: 'somebody else' })}`, 'GET', { Connection: 'close' });
   t.equal(last.status, 200);
   t.equal(responses, 1);

@@ -82,7 +82,7 @@ function withResponses(handler: RequestHandler): RequestHandler {
   return (req, res) => handler(req, res);
 }
 
-test('byte for byte like node:http, to pages of several origins in turn', async (t) => {
+test('byte for byte like node:http, for pages of several origins in turn', async (t) => {
   const corsOrigins = PAGES.slice(0, 2) as string[];
   const own = await serve(t, setUp({ corsOrigins }).handler);
   const plain = await serve(t, withResponses(setUp({ corsOrigins, ownsSocket: false }).handler));
@@ -278,7 +278,7 @@ async function leaveUnread(t: Test, isAlone: boolean): Promise<void> {
   fast.socket.destroy();
 }
 
-test('a head that is too long for its room is left to Node', (t) => {
+test('Node writes a head that is too long for the reserved bytes', (t) => {
   t.equal(directHead(200, ['A', 'x'.repeat(DIRECT_HEAD_BYTES_MAX)]), null);
   t.match(directHead(304, ['A', 'x']), /^HTTP\/1.1 304 Not Modified\r\nA: x\r\nDate: /);
   t.end();

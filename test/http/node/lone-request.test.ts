@@ -57,7 +57,7 @@ async function ask(port: number, ...texts: string[]): Promise<string[]> {
   for (const text of texts) {
     requests += text.match(/\r\n\r\n/g)?.length ?? 0;
     socket.write(text, 'latin1');
-    // What is sent in pieces arrives in pieces.
+    // Bytes sent in pieces arrive in pieces.
     await new Promise((resolve) => setTimeout(resolve, 20));
     while (bodies().length < requests) {
       await new Promise<void>((resolve) => {
@@ -211,7 +211,7 @@ test('a response is made once, for its own request, and never after an answer', 
   t.strictSame(seen, ['lone', 'made', 'lone']);
 });
 
-test('a client that closes its half after a request gets its answer; garbage after a request gets its refusal', async (t) => {
+test('a client that closes its half of the connection after a request gets an answer; garbage after a request is refused', async (t) => {
   const { handler } = setUp();
   const { port, raw } = await serve(t, handler);
   const authorised = get('/api/v1/schedule?type=Lab', `Authorization: Bearer ${token()}\r\n`);
@@ -280,7 +280,7 @@ function isRefusedAtOnce(method: string, fields: readonly string[]): boolean {
   return refuseDirectly(request as unknown as LoneRequest, new OriginFields([])) && isSent;
 }
 
-test('only requests that certainly have no body are refused directly', (t) => {
+test('requests are refused directly only if they cannot have a body', (t) => {
   const browser = [
     'Host',
     'a',

@@ -98,7 +98,7 @@ test('closing ends idle and never-used connections at once, and reads that never
   t.ok((idleEnd as number) - began < 500, 'idle');
 });
 
-test('connections that the system has accepted, and the server not taken yet, are answered before the port is closed', async (t) => {
+test('connections that the system accepted and the server has not yet taken are answered before the port is closed', async (t) => {
   const server = new HttpServer((_req, res) => res.end('here'));
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
   // Without a turn of the event loop in between.

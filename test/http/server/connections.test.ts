@@ -184,7 +184,7 @@ test('pipelined requests are handled a few at a time, in order; too many end the
   t.match(server.counts, { open: 0, flooded: 1 });
 });
 
-test('a client that sends after the last answer is read for a moment, then cut off', async (t) => {
+test('if a client sends after the last answer, the server reads for a moment, then cuts the connection', async (t) => {
   const { server, open } = await listen(t, (_req, res) => {
     res.shouldKeepAlive = false;
     res.end('the last');

@@ -206,7 +206,7 @@ test('an allowed page can read a refusal, and its preflights are answered', asyn
   t.match(await refusalOf(port, request('OPTIONS', 'https://other.example.org', asking)), /^HTTP\/1\.1 503 /);
 });
 
-test('with 0 nothing is ever refused', async (t) => {
+test('with the limit 0, no request is ever refused', async (t) => {
   const { server, port } = await listen(t, 1, 0);
   const clients = crowd(port, CROWD);
   t.teardown(() => clients.stop());
@@ -277,7 +277,7 @@ function crowdedTurn(overload: Overload, requests: number): number {
   return refused;
 }
 
-test('an overload is found within one turn, and is not over while most are refused', async (t) => {
+test('an overload is detected within one turn, and lasts while most requests are refused', async (t) => {
   const overload = new Overload(50);
   overload.start();
   t.teardown(() => overload.stop());
@@ -302,7 +302,7 @@ test('an overload is found within one turn, and is not over while most are refus
   const fittingMs = performance.now() + 4 * OVERLOAD_RECOVERY_MS;
   while (performance.now() < fittingMs && overload.counts.isOverloaded) {
     crowdedTurn(overload, 2);
-    // Those that are refused for another reason do not prolong it.
+    // Requests refused for another reason do not prolong the overload.
     for (let n = 0; n < 5; n++) overload.count();
     await delay(2);
   }
@@ -310,7 +310,7 @@ test('an overload is found within one turn, and is not over while most are refus
   t.equal(overload.counts.overloads, 1);
 });
 
-test('turns are timed only after a long one of many requests, and for a while', async (t) => {
+test('turns are timed only after a long turn with many requests, and for a limited time', async (t) => {
   const overload = new Overload(100);
   overload.start();
   t.teardown(() => overload.stop());

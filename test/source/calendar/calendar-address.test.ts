@@ -52,7 +52,7 @@ test('a calendar that is cut on the way, and several without a length, are refus
   });
 });
 
-test('an expansion tells its progress, and is given up when the load is', async (t) => {
+test('an expansion reports its progress, and ends when its load is aborted', async (t) => {
   const daily = Array.from({ length: 200 }, (_, n) => [
     ...['BEGIN:VEVENT', `UID:${n}`, 'DTSTART:20260914T060000Z', 'RRULE:FREQ=DAILY;COUNT=100', 'END:VEVENT'],
   ]);

@@ -10,7 +10,7 @@ export interface ReadCalendar {
   readonly reader: CalendarReader;
 }
 
-/** What a calendar gives, in columns. */
+/** The columns of the events of a calendar. */
 export function readCalendar(
   text: string | Uint8Array,
   rules: Partial<ReadRules> = {},

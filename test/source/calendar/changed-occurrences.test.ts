@@ -78,7 +78,7 @@ test('a date as RECURRENCE-ID is a day by the clock of the changed occurrence', 
   t.end();
 });
 
-test('THISANDFUTURE changes what follows, by as much as its own occurrence', (t) => {
+test('THISANDFUTURE moves all later occurrences by as much as its own', (t) => {
   const later = override(
     ';RANGE=THISANDFUTURE;TZID=Europe/Berlin:20261019T080000',
     'DTSTART;TZID=Europe/Berlin:20261020T100000',

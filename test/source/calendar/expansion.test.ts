@@ -55,7 +55,7 @@ const rule: fc.Arbitrary<OracleRule> = fc
   .map(({ freq, untilDays, days, ordinals, ...given }) => {
     const mayHaveOrdinals = (freq === 'MONTHLY' || freq === 'YEARLY') && given.byWeekNo === undefined;
     const until = Temporal.Instant.from('2025-01-01T12:00:00Z').add({ hours: 24 * (untilDays ?? 0) });
-    // What section 3.3.10 allows.
+    // Combinations that section 3.3.10 allows.
     return {
       ...given,
       freq: freq as OracleRule['freq'],

@@ -14,7 +14,7 @@ const skip = existsSync(FOLDER) ? false : `the real timetables are not at ${FOLD
 
 const text = (name: string): string => readFileSync(new URL(`ics/${name}.ics`, FOLDER), 'utf8');
 
-/** Starts and summaries of all occurrences, by ical.js. Each event by itself, so that it sees no others. */
+/** Starts and summaries of all occurrences, by ical.js. Each event is expanded alone, so ical.js sees no other event. */
 function byIcal(calendar: string, zone: string): string[] {
   const found: string[] = [];
   for (const component of new ICAL.Component(ICAL.parse(calendar)).getAllSubcomponents('vevent')) {

@@ -255,7 +255,7 @@ test('an open quote before many rows costs its row only', async (t) => {
   t.match(records.at(-1)?.position, { record: 150_001, line: 150_002 });
 });
 
-test('no quotes make the time quadratic, and lines that are given up are named', async (t) => {
+test('no pattern of quotes makes the time quadratic, and the rejection names the lines left out', async (t) => {
   // Each line ends inside quotes, whether it begins inside quotes or not.
   const crafted = `a,b\n1,"\n${'x",y"z,"\n'.repeat(400_000)}`;
   const begin = process.cpuUsage();
@@ -265,7 +265,7 @@ test('no quotes make the time quadratic, and lines that are given up are named',
   t.ok(rejections.some(({ detail }) => /; lines \d+ to \d+ are left out with it$/.test(detail)));
 });
 
-test('a last row that is cut may still be written', async (t) => {
+test('a last row that looks cut may be still being written', async (t) => {
   for (const [text, endsCut] of [
     ['a,b\n1,2\n3', true],
     ['a,b\n1,2\n3,"x', true],

@@ -345,7 +345,7 @@ test('lines of the ordinary form are not decoded', async (t) => {
       escaped(line.replace('Algebra', '\u00dcbung \u{1f600}')),
     ),
     'with CRLF': ORDINARY.map((line) => `${line}\r`),
-    'with a field that nobody knows': ORDINARY.map((line) => line.replace('{', '{"campus":"Nord",')),
+    'with an unknown field': ORDINARY.map((line) => line.replace('{', '{"campus":"Nord",')),
     'with fields that come and go': ORDINARY.map((line, n) =>
       n % 3 === 0 ? line.replace(',"type":"lecture"', '') : line,
     ),

@@ -31,7 +31,7 @@ test('data with the same entity tag is not read again', async (t) => {
     const next = (await collect(source, { previous: version })).summary.version;
     t.not(next, version);
     t.ok(await isUnchanged(source, next));
-    t.notOk(await isUnchanged(source, null), 'and it is read where nobody asks');
+    t.notOk(await isUnchanged(source, null), 'and it is read if no version is given');
   }
 });
 
@@ -142,7 +142,7 @@ test('a set in pages has no version', async (t) => {
   t.type((await collect(httpSource({ kind: 'http', url: upstream.origin }))).summary.version, 'string');
 });
 
-test('a first page that did not change but is no longer the only one is read with the others', async (t) => {
+test('an unchanged first page that now has further pages is read again with them', async (t) => {
   let pages = 1;
   const upstream = await startUpstream(t, (request, response) => {
     const isFirst = request.url === '/';

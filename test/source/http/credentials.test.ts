@@ -39,7 +39,7 @@ test('each origin gets the header fields that name it, and no other', async (t) 
   t.equal(three.requests[0]?.headers.authorization, undefined);
 });
 
-test('a header field without its origin, or for one that is not there, is refused', (t) => {
+test('a header field is refused if it names no origin, or an origin without a source', (t) => {
   const cases: [key: string, message: RegExp][] = [
     [
       'X-Key',
@@ -50,8 +50,8 @@ test('a header field without its origin, or for one that is not there, is refuse
       /^header X-Key is for http:\/\/three, and no source is there; expected one of http:\/\/one/,
     ],
     ['https://one X-Key', /is for https:\/\/one, and no source is there/],
-    ['http://one/path X-Key', /is no origin; expected https:\/\/host/],
-    ['http://user:secret@one X-Key', /is no origin/],
+    ['http://one/path X-Key', /is not an origin; expected https:\/\/host/],
+    ['http://user:secret@one X-Key', /is not an origin/],
   ];
   for (const [key, message] of cases) {
     const act = () => parseSourceArgument(['http://one/', 'http://two/'], { headers: { [key]: 'secret' } });
@@ -68,7 +68,7 @@ test('a header field without its origin, or for one that is not there, is refuse
   t.end();
 });
 
-test('tokens are asked for where they are safe, and once', (t) => {
+test('tokens are requested only from safe addresses, and once', (t) => {
   const url = new URL('https://host/');
   const tokens = { tokenUrl: 'https://issuer/', clientId: 'me', clientSecret: 'top-secret' };
   const cases: [options: ConstructorParameters<typeof Credentials>[0], message: RegExp][] = [
@@ -125,7 +125,7 @@ test('a file is read before the first request, and again after a 401', async (t)
   t.notMatch(shown(failure), 'two');
 });
 
-test('a redirect to elsewhere gets no token, nor does its 401 fetch another', async (t) => {
+test('a redirect to another origin gets no token, and its 401 fetches no new token', async (t) => {
   const issuer = await startUpstream(t, (_, response) =>
     response.end(JSON.stringify({ access_token: 'abc', token_type: 'Bearer', expires_in: 60 })),
   );

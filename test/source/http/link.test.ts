@@ -57,7 +57,7 @@ test('a long field takes time in proportion to its length', (t) => {
   t.end();
 });
 
-test('any link between pages makes an answer one of several', (t) => {
+test('any link between pages marks the answer as one of several pages', (t) => {
   t.ok(isPage(parseLinks('</>; rel="first"') ?? []));
   t.notOk(isPage(parseLinks('</style.css>; rel="stylesheet", </docs>; rel="help"') ?? []));
   t.notOk(isPage([]));

@@ -28,7 +28,7 @@ test('redirects on the same origin are followed with the header fields', async (
   }
 });
 
-test('another origin gets no header field of the configuration, nor does the first one after it', async (t) => {
+test('a redirect to another origin drops configured header fields, also after it leads back', async (t) => {
   const other = await startUpstream(t, { '/': (_, response) => to(`${upstream.origin}/back`)(_, response) });
   const upstream = await startUpstream(t, {
     '/': to(other.origin.replace('://', '://eve:password@')),
@@ -105,7 +105,7 @@ test('secrets in the address of a redirect are not shown', async (t) => {
   t.notMatch(shown(failure), 'top-secret');
 });
 
-test('https is spoken, with the authority that is named, and never given up for http', async (t) => {
+test('https works with the given certificate authority, and never falls back to http', async (t) => {
   const plain = await startUpstream(t, BODY);
   const secure = await startUpstream(t, { '/': BODY, '/down': to(plain.origin) }, { secure: true });
   const url = secure.origin;

@@ -81,7 +81,7 @@ export function shown(error: unknown): string {
   return inspect(error, { depth: 10, showHidden: true });
 }
 
-/** So many records of the simplest kind, `{"n":0}` and so on. */
+/** This many of the simplest records, `{"n":0}` and so on. */
 export function records(count: number, from = 0): { n: number }[] {
   return Array.from({ length: count }, (_, i) => ({ n: from + i }));
 }

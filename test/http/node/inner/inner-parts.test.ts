@@ -107,7 +107,7 @@ async function assertReaders(t: Test, format: string): Promise<void> {
 }
 
 for (const part of [null, ...INNER_PARTS]) {
-  test(`without ${part ?? 'nothing'}: every raw request has its answer`, async (t) => {
+  test(`${part ? `without ${part}` : 'with every inner part'}: every raw request gets its answer`, async (t) => {
     await takeAway(t, part, 'something else');
     if (part?.startsWith('handle.')) await takeAway(t, part, Number.NaN);
     await takeAway(t, part, undefined);
@@ -123,13 +123,13 @@ const READERS: readonly (readonly [InnerPart | null, string])[] = [
   ['handle.writeQueueSize', 'msgpack'],
 ];
 for (const [part, format] of READERS) {
-  test(`without ${part ?? 'nothing'}: a reader of ${format} is cut off if it does not read`, async (t) => {
+  test(`${part ? `without ${part}` : 'with every inner part'}: a client that does not read ${format} is cut off`, async (t) => {
     await takeAway(t, part, undefined);
     await assertReaders(t, format);
   });
 }
 
-test('before the check nothing is used, and answers are right', async (t) => {
+test('before the check no inner part is used, and answers are right', async (t) => {
   taken.part = null;
   useInnerParts(INNER_PARTS);
   const { send } = await serve(t, setUp().handler);
@@ -168,6 +168,6 @@ async function assertTold(t: Test, workers: number): Promise<void> {
   t.match(JSON.parse(lines[0] ?? '{}'), { parts: ['handle.writeQueueSize'] });
 }
 
-test('the service says once what is missing, in the log and the metrics', async (t) => {
+test('a missing part is reported once, in the log and in the metrics', async (t) => {
   await Promise.all([assertTold(t, 1), assertTold(t, 2)]);
 });
