@@ -133,7 +133,12 @@ export class ChangeLoops {
 
   /** Each loop over the result begins anew. */
   over(options: ChangesOptions): AsyncIterable<TimetableChange> {
-    const { since, signal } = options;
+    const { since, signal, ...others } = options;
+    const [unknown] = Object.keys(others);
+    if (unknown !== undefined) {
+      const problem = `changes() has no option ${JSON.stringify(unknown)}; expected since or signal`;
+      throw new LecternError('option-invalid', problem);
+    }
     if (since !== undefined) checkText('since', 'changes', 'the id of a snapshot', since);
     if (signal !== undefined && !(signal instanceof AbortSignal)) {
       throw new LecternError('option-invalid', 'signal of changes() must be an AbortSignal');

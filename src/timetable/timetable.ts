@@ -208,10 +208,12 @@ class KeptTimetable implements Timetable {
 
   changes(since: string): ChangeSet | null;
   changes(options?: ChangesOptions): AsyncIterable<TimetableChange>;
-  changes(given: string | ChangesOptions = {}): ChangeSet | null | AsyncIterable<TimetableChange> {
+  changes(...args: [given?: string | ChangesOptions]): ChangeSet | null | AsyncIterable<TimetableChange> {
     if (this.#closed) throw this.#unreadable();
-    const isLoop = typeof given === 'object' && given !== null;
-    return isLoop ? this.#loops.over(given) : changesSince(this.#open(), given, this.#reading);
+    // An id that is undefined by mistake must not begin a loop.
+    const given = args.length === 0 ? {} : args[0];
+    const isLoop = typeof given === 'object' && given !== null && !Array.isArray(given);
+    return isLoop ? this.#loops.over(given) : changesSince(this.#open(), given as string, this.#reading);
   }
 
   explain(query?: ScheduleQuery | DirectoryQuery | FreeTimeQuery, of?: DirectoryName | 'free'): Explanation {

@@ -172,10 +172,15 @@ test('an invalid query is refused, with each value of a wrong type, and never se
       refused(() => timetable.get(value as string), /^get\(\) takes the id of an event as text, not /, [
         'id malformed-text',
       ]);
-      refused(() => timetable.changes(value as string), /^changes\(\) takes the id of a snapshot as text/, [
-        'since malformed-text',
-      ]);
     }
+    for (const value of [undefined, null, 5, ['a']]) {
+      refused(
+        () => timetable.changes(value as unknown as string),
+        /^changes\(\) takes the id of a snapshot as text/,
+        ['since malformed-text'],
+      );
+    }
+    t.throws(() => timetable.changes({ sinse: 'x' } as object), { code: 'option-invalid' });
     const unknown = { room: { a: 1 } } as object;
     if (unknownParameters === 'ignore') t.equal(timetable.find(unknown).total, 1);
     else refused(() => timetable.find(unknown), /did you mean roomId/, ['room unknown-parameter']);
@@ -220,7 +225,7 @@ test('a handler with a mistyped option is refused instead of letting every reque
   const cases: [options: unknown, message: RegExp][] = [
     [
       null,
-      /^handler\(\) takes an object of options: basePath, compression, identify, auth, feed, publicUrl, log$/,
+      /^handler\(\) takes an object of options: streamsMax, basePath, compression, identify, auth, feed, publicUrl, log$/,
     ],
     [5, /^handler\(\) takes an object/],
     [{ atuh: { hs256Secret } }, /^handler\(\) has no option "atuh": did you mean auth\?/],

@@ -41,7 +41,7 @@ class Publications {
     if (view === null) throw new Error('the test views have a view');
     const { summary } = view;
     const all: View['all'] = () => ({ read });
-    this.views.view = { summary, contentId: summary.id, all } as unknown as View;
+    this.views.view = { summary, version: view.version, contentId: summary.id, all } as unknown as View;
   }
 
   async alive(): Promise<number> {
