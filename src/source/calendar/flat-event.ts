@@ -68,7 +68,7 @@ const USES: ReadonlyMap<string, number> = new Map(
 );
 
 /** The fields of the text properties in the default field map. Columns that it does not use are listed as not served. */
-const IS_LISTED: ReadonlySet<number> = new Set([OTHER, UID, STATUS, ORGANIZER, ATTENDEE]);
+const IS_LISTED: number = (1 << OTHER) | (1 << UID) | (1 << STATUS) | (1 << ORGANIZER) | (1 << ATTENDEE);
 
 const NAMES_REMEMBERED = 256;
 const NAME_BYTES_MAX = 64;
@@ -180,7 +180,7 @@ export class FlatEvents {
       if (next === -1 || next - start > RECORD_BYTES_MAX) return -1;
       let lineEnd = next - 1;
       while (lineEnd > colon + 1 && chunk[lineEnd - 1] === CR) lineEnd--;
-      if (IS_LISTED.has(use)) {
+      if ((IS_LISTED & (1 << use)) !== 0) {
         if (names.count === NAMES_MAX) return -1;
         names.places[2 * names.count] = nameStart;
         names.places[2 * names.count++ + 1] = at;

@@ -47,14 +47,17 @@ export class LineValues {
   /** Null: the line must be read with its event. */
   of(bytes: Buffer, view: DataView, from: number, to: number): LineValue | null {
     const length = to - from;
+    const known = this.#known;
     const place = quickHash(view, from, to) & (LINES_REMEMBERED - 1);
-    const known = this.#known[place];
-    if (known !== undefined && known.length === length && isSame(known.view, 0, view, from, length)) {
-      return known.value;
-    }
+    const first = known[place];
+    if (first !== undefined && isLine(first, view, from, length)) return first.value;
+    // A line has two places, so that few lines displace each other.
+    const second = known[place ^ 1];
+    if (second !== undefined && isLine(second, view, from, length)) return second.value;
     const value = this.#decode(bytes.subarray(from, to));
     if (value !== null && length <= LINE_BYTES_REMEMBERED_MAX) {
-      this.#known[place] = { view: viewOf(Uint8Array.from(bytes.subarray(from, to))), length, value };
+      const line = { view: viewOf(Uint8Array.from(bytes.subarray(from, to))), length, value };
+      known[first === undefined || second !== undefined ? place : place ^ 1] = line;
     }
     return value;
   }
@@ -72,6 +75,10 @@ export class LineValues {
     const identifier = isUuid(text) ? found : foundText(derivedIdentifier(this.#derived, text));
     return { text: found, identifier };
   }
+}
+
+function isLine(known: KnownLine, view: DataView, from: number, length: number): boolean {
+  return known.length === length && isSame(known.view, 0, view, from, length);
 }
 
 export function foundText(text: string): FoundText {
