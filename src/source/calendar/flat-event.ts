@@ -176,7 +176,7 @@ export class FlatEvents {
       if (use === UNUSUAL) return -1;
       const colon = chunk[at] === COLON ? at : chunk[at] === SEMICOLON ? colonAfter(chunk, at) : -1;
       if (colon === -1) return -1;
-      const next = this.#lineAfter(chunk, colon);
+      const next = this.#lineAfter(chunk, at);
       if (next === -1 || next - start > RECORD_BYTES_MAX) return -1;
       let lineEnd = next - 1;
       while (lineEnd > colon + 1 && chunk[lineEnd - 1] === CR) lineEnd--;
