@@ -4,20 +4,44 @@ import type { FieldName } from './fields.js';
 
 /** The root of all namespaces, drawn once. Another one would change every derived identifier. */
 const ROOT = '5c04556c-e5e7-4f0c-88fc-fc2724c8fa91';
-const NAMESPACE_BYTES = 16;
+export const NAMESPACE_BYTES = 16;
+/** Of the text of a UUID. */
+export const UUID_BYTES = 36;
 const UTF8_BYTES_PER_UNIT = 3;
+
+const HEX = '0123456789abcdef';
+const HYPHEN = 0x2d;
 
 const namespaces = new Map<FieldName, Buffer>();
 
 /** @param text is compared in Unicode NFC */
 export function derivedIdentifier(field: FieldName, text: string): string {
+  return nameBased(namespaceOf(field), text.normalize('NFC'));
+}
+
+/** What is hashed before a text of the field. */
+export function namespaceOf(field: FieldName): Buffer {
   let namespace = namespaces.get(field);
   if (namespace === undefined) {
     const root = Buffer.from(ROOT.replaceAll('-', ''), 'hex');
     namespace = Buffer.from(nameBased(root, field).replaceAll('-', ''), 'hex');
     namespaces.set(field, namespace);
   }
-  return nameBased(namespace, text.normalize('NFC'));
+  return namespace;
+}
+
+/** As derivedIdentifier, of the bytes before `to`: the namespace and then a text in NFC. Writes UUID_BYTES at `at`. */
+export function writeNameBased(bytes: Buffer, to: number, at: number): void {
+  const digest = hash('sha1', bytes.subarray(0, to), 'binary');
+  let place = at;
+  for (let n = 0; n < NAMESPACE_BYTES; n++) {
+    let byte = digest.charCodeAt(n);
+    if (n === 6) byte = (byte & 0x0f) | 0x50;
+    if (n === 8) byte = (byte & 0x3f) | 0x80;
+    if (n === 4 || n === 6 || n === 8 || n === 10) bytes[place++] = HYPHEN;
+    bytes[place++] = HEX.charCodeAt(byte >>> 4);
+    bytes[place++] = HEX.charCodeAt(byte & 0x0f);
+  }
 }
 
 function nameBased(namespace: Buffer, name: string): string {

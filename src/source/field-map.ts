@@ -125,6 +125,8 @@ export function mappedSink(
         undecoded: (bytes, view, spans, names) => watch.isDone && undecoded(bytes, view, spans, names),
         columns,
       }),
+    // The reader of calendars finds the fields of the default map itself.
+    ...(format === 'icalendar' && given.size === 0 && { undecoded }),
     notes: sink.notes,
   };
 }

@@ -172,7 +172,7 @@ function rangeOf({ parameters }: ContentLine): string | undefined {
 }
 
 /** The name, or else the address. */
-function personOf({ parameters, value }: ContentLine): string {
+export function personOf({ parameters, value }: ContentLine): string {
   const name = parameters === '' ? null : parameterOf(parameters, 'CN');
   return name === null || name.trim() === '' ? value.replace(/^mailto:/i, '') : name;
 }

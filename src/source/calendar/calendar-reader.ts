@@ -10,6 +10,7 @@ import { readContentLine, unescapeText } from './content-line.js';
 import { withOthers } from './event-faults.js';
 import { EventOutput } from './event-output.js';
 import { CalendarScope, isFault, timingOf, UNKNOWN_ZONE } from './event-timing.js';
+import { FlatEvents } from './flat-event.js';
 import { KeptEvents } from './kept-events.js';
 import { type FoundLine, LineScanner } from './line-scanner.js';
 import { describeWindow, windowOf } from './recurrence-window.js';
@@ -40,6 +41,7 @@ export class CalendarReader implements FormatReader {
   #scope: CalendarScope;
   #event: EventLines | null = null;
   #zone: ZoneLines | null = null;
+  #flat: FlatEvents | null = null;
 
   constructor(sourceName: string, sink: RecordSink, rules: ReadRules) {
     this.#sourceName = sourceName;
@@ -92,8 +94,10 @@ export class CalendarReader implements FormatReader {
     const { bytes, start, end, lineNumber } = line;
     const component = componentOf(bytes, start, end);
     if (component !== null) {
-      if (component.isBegin) this.#begin(component.name, lineNumber);
-      else this.#end(component.name, lineNumber);
+      if (component.isBegin) {
+        const isEvent = component.name === 'VEVENT' && this.#open.length === 1;
+        if (!isEvent || !this.#giveFlat(line)) this.#begin(component.name, lineNumber);
+      } else this.#end(component.name, lineNumber);
       return;
     }
     const depth = this.#open.length;
@@ -111,9 +115,23 @@ export class CalendarReader implements FormatReader {
     else if (depth === 1) this.#takeCalendarLine(line);
   }
 
+  /** Gives an ordinary event to the sink without decoding it. */
+  #giveFlat({ bytes, next, isPlain }: FoundLine): boolean {
+    const { undecoded } = this.#sink;
+    if (undecoded === undefined || next === -1) return false;
+    this.#flat ??= new FlatEvents(this.#rules.identifiers);
+    const flat = this.#flat;
+    const end = flat.read(bytes, next, isPlain, this.#scope);
+    if (end === -1 || !undecoded(flat.bytes, flat.view, flat.spans, flat.names)) return false;
+    this.#components++;
+    this.#scanner.skipTo(end, flat.lines);
+    return true;
+  }
+
   #takeCalendarLine({ bytes, start, end, isPlain }: FoundLine): void {
     const line = readContentLine(bytes, start, end, isPlain);
     if (typeof line === 'string') return;
+    this.#flat?.forgetZones();
     const text = unescapeText(line.value);
     const scope = this.#scope;
     if (line.name === 'X-WR-CALNAME') scope.name = text;
@@ -132,6 +150,7 @@ export class CalendarReader implements FormatReader {
       }
       this.#calendars++;
       this.#scope = new CalendarScope(this.#givenZone);
+      this.#flat?.forgetZones();
     } else if (name === 'VEVENT' || name === 'VCALENDAR') {
       // The previous component lacks its end.
       this.#unwind(name === 'VEVENT' ? 1 : 0);
@@ -169,7 +188,10 @@ export class CalendarReader implements FormatReader {
       return;
     }
     if (this.#event !== null) this.#endEvent(this.#event);
-    if (this.#zone !== null) this.#scope.define(this.#zone.tzid, this.#zone.observances);
+    if (this.#zone !== null) {
+      this.#scope.define(this.#zone.tzid, this.#zone.observances);
+      this.#flat?.forgetZones();
+    }
     this.#event = null;
     this.#zone = null;
   }

@@ -56,6 +56,8 @@ class Expansion {
   readonly #times: readonly number[];
   /** Days of the current period. */
   readonly #days: number[] = [];
+  /** The rule limits no part of a date or time. */
+  readonly #isOpen: boolean;
   #countLeft: number;
 
   constructor(rule: RecurrenceRule, startMs: number, steps: Steps, visit: (localMs: number) => boolean) {
@@ -82,6 +84,9 @@ class Expansion {
     this.#minutes = tableOf(rule.byMinute, 60);
     this.#seconds = tableOf(rule.bySecond, 60);
     this.#times = this.#timesOfPeriod();
+    const { byHour, byMinute, bySecond, bySetPos } = rule;
+    this.#isOpen =
+      [byMonth, byHour, byMinute, bySecond, bySetPos].every(({ length }) => length === 0) && isOpen;
   }
 
   run({ fromMs, toMs }: ExpandWindow): boolean {
@@ -100,7 +105,7 @@ class Expansion {
       case 'DAILY':
         return this.#byDays(fromDay, lastDay);
       default:
-        return this.#byUnits(UNIT_SECONDS[frequency], fromDay, lastDay);
+        return this.#byUnits(UNIT_SECONDS[frequency], fromMs, fromDay, lastDay);
     }
   }
 
@@ -158,12 +163,14 @@ class Expansion {
   }
 
   /** Periods of hours, minutes or seconds. Days, hours and minutes that cannot match are skipped in one step. */
-  #byUnits(unitSeconds: number, fromDay: number, lastDay: number): boolean {
+  #byUnits(unitSeconds: number, fromMs: number, fromDay: number, lastDay: number): boolean {
     const { interval } = this.#rule;
     const perDay = DAY_SECONDS / unitSeconds;
     const first = Math.floor(this.#startMs / 1000 / unitSeconds);
     const last = (lastDay + 1) * perDay - 1;
     let at = this.#advance(first, fromDay * perDay);
+    if (this.#isOpen)
+      at = this.#passOver(at, unitSeconds, Math.min(last, Math.floor(fromMs / 1000 / unitSeconds) - 1));
     let day = Number.NaN;
     let isDay = false;
     while (at <= last) {
@@ -189,6 +196,30 @@ class Expansion {
       at = next > at ? next : at + interval;
     }
     return true;
+  }
+
+  /**
+   * Counts the periods before the window in one step, and takes the steps of following them: two for each. Each period must have
+   * one occurrence.
+   *
+   * @returns the first period that must be followed
+   */
+  #passOver(first: number, unitSeconds: number, last: number): number {
+    const { interval } = this.#rule;
+    const offsetMs = (this.#times[0] as number) * 1000;
+    const msOf = (at: number): number => at * unitSeconds * 1000 + offsetMs;
+    const begin = msOf(first) <= this.#startMs ? first + interval : first;
+    const toFirst = begin === first ? 0 : 1;
+    const count = Math.min(
+      Math.floor((last - begin) / interval) + 1,
+      this.#countLeft,
+      Math.floor((this.#steps.left - toFirst - 1) / 2),
+    );
+    if (count <= 0) return first;
+    this.#steps.left -= toFirst + 2 * count;
+    this.#countLeft -= count;
+    this.#visit(msOf(begin + (count - 1) * interval));
+    return begin + count * interval;
   }
 
   /** The first period from `first`, in whole intervals, that is not before `wanted`. */

@@ -13,6 +13,8 @@ export interface FoundLine {
   readonly bytes: Buffer;
   readonly start: number;
   readonly end: number;
+  /** Where the next line begins in `bytes`; -1 if they are a copy of the line. */
+  readonly next: number;
   readonly lineNumber: number;
   /** Whether its bytes are known to be ASCII. */
   readonly isPlain: boolean;
@@ -39,10 +41,20 @@ export class LineScanner {
   #isEnded = false;
   /** The next byte is the white space that continues a line. */
   #isFold = false;
+  /** Where the taker of the present line has read to; -1: nowhere. */
+  #resumeAt = -1;
 
   constructor(take: TakeLine) {
     this.#take = take;
-    this.#found = { bytes: this.#carry, start: 0, end: 0, lineNumber: 0, isPlain: false, isCut: false };
+    this.#found = {
+      bytes: this.#carry,
+      start: 0,
+      end: 0,
+      next: -1,
+      lineNumber: 0,
+      isPlain: false,
+      isCut: false,
+    };
   }
 
   push(chunk: Buffer): void {
@@ -61,7 +73,13 @@ export class LineScanner {
       if (!this.#isCarrying && lf !== -1 && lf + 1 < chunk.length && !isFold(chunk[lf + 1])) {
         let lineEnd = end;
         while (lineEnd > start && chunk[lineEnd - 1] === CR) lineEnd--;
-        this.#give(chunk, start, lineEnd, this.#lineNumber, isPlain, false);
+        this.#resumeAt = -1;
+        this.#give(chunk, start, lineEnd, end + 1, this.#lineNumber, isPlain, false);
+        if (this.#resumeAt !== -1) {
+          this.#lineNumber++;
+          at = this.#resumeAt;
+          continue;
+        }
       } else {
         this.#append(chunk, start, end);
         if (lf !== -1) {
@@ -72,6 +90,12 @@ export class LineScanner {
       if (lf !== -1) this.#lineNumber++;
       at = end + 1;
     }
+  }
+
+  /** The taker of a line has also read the lines up to here. */
+  skipTo(place: number, lines: number): void {
+    this.#resumeAt = place;
+    this.#lineNumber += lines;
   }
 
   finish(): void {
@@ -103,13 +127,14 @@ export class LineScanner {
 
   #giveCarry(): void {
     this.#isCarrying = false;
-    this.#give(this.#carry, 0, this.#length, this.#carryLineNumber, false, this.#isCut);
+    this.#give(this.#carry, 0, this.#length, -1, this.#carryLineNumber, false, this.#isCut);
   }
 
   #give(
     bytes: Buffer,
     start: number,
     end: number,
+    next: number,
     lineNumber: number,
     isPlain: boolean,
     isCut: boolean,
@@ -120,6 +145,7 @@ export class LineScanner {
     found.start = start;
     found.isCut = isCut || end - start > RECORD_BYTES_MAX;
     found.end = Math.min(end, start + RECORD_BYTES_MAX);
+    found.next = next;
     found.lineNumber = lineNumber;
     found.isPlain = isPlain;
     this.#take(found);

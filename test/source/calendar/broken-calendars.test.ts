@@ -266,8 +266,7 @@ test('absurd rules end soon, with a bounded number of occurrences, and are repor
     t.equal(events.length, served, name);
     const codes = rejections.map((rejection) => rejection.code);
     t.strictSame(codes, code === null ? [] : [code], name);
-    // The least of three: other work may come between.
-    const spentMs = Math.min(expansionMs(text), expansionMs(text), expansionMs(text));
+    const [, spentMs = 0] = [expansionMs(text), expansionMs(text), expansionMs(text)].sort((a, b) => a - b);
     t.ok(spentMs <= 50, `${name}: ${spentMs.toFixed(1)} ms`);
   }
   t.end();
