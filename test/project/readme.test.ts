@@ -42,7 +42,7 @@ const PLAIN = [
   ...Object.keys(process.env).filter((name) => name.startsWith('LECTERN_')),
 ].flatMap((name) => ['-u', name]);
 
-const LANGUAGES = ['bash', 'console', 'js', 'json', 'sh', 'text'];
+const LANGUAGES = ['sql', 'bash', 'console', 'js', 'json', 'sh', 'text'];
 /** By path. The README comes first, since later pages use the file that it writes. */
 const PAGES: ReadonlyMap<string, string> = new Map(
   [
