@@ -9,7 +9,7 @@ import type { Origin, SnapshotSummary } from '../snapshot/summary.js';
 import type { LoadProgress, PartsReport } from '../source/source.js';
 import type { Loaded } from '../thread/task-messages.js';
 import { type Gate, growthBound, judge, type Refusal } from './gate.js';
-import type { Loader } from './loader.js';
+import type { AnyLoader } from './loader.js';
 import { changedParts, overdueMs, sourceParts } from './parts.js';
 import { Patience } from './patience.js';
 import { Refresher, type RefreshOutcome, TIMER_MS_MAX } from './refresher.js';
@@ -48,7 +48,7 @@ export interface KeeperEvents {
 }
 
 export interface KeeperOptions {
-  readonly loader: Loader;
+  readonly loader: AnyLoader;
   readonly gate: Gate | null;
   readonly bounds: Omit<IntakeBounds, 'growth'>;
   readonly refreshSeconds: number;
@@ -218,6 +218,7 @@ export class Keeper {
     this.#abort.abort(new LecternError('closed', 'the timetable was closed'));
     await this.#refresher.close();
     await this.#file?.close();
+    await this.#options.loader.close?.();
     this.#firstSnapshot();
     await unwatched;
   }
@@ -312,7 +313,8 @@ export class Keeper {
       case 'loaded': {
         const { image, delta, history, sourceVersion } = done;
         this.#seenVersion = sourceVersion;
-        this.#refusal = gate && judge(image.summary, this.#served?.summary ?? null, gate);
+        this.#refusal =
+          done.isChosen === true ? null : gate && judge(image.summary, this.#served?.summary ?? null, gate);
         if (this.#refusal !== null) return this.#refuse(this.#refusal, image.summary);
         this.#publish({ image, origin: 'source', delta, history });
         this.#succeed();
@@ -329,6 +331,7 @@ export class Keeper {
     this.#isPartial = this.#parts.parts.some(({ copy }) => copy === null);
     this.#weight.replace(image.summary.bytes);
     this.#options.events.publish(publication);
+    this.#options.loader.published?.(image.summary);
     this.#firstSnapshot();
   }
 
@@ -372,6 +375,7 @@ export class Keeper {
     const message = this.#messageOf(refusal);
     this.#lastError = new LecternError('snapshot-refused', message);
     this.#becomeBad('refused', message);
+    if (summary !== null) this.#options.loader.refused?.(refusal);
     this.#options.events.refused(refusal, summary);
     return 'refused';
   }

@@ -36,8 +36,26 @@ export interface LoadTask {
   readonly allowMissing: boolean;
 }
 
+/** Fetches an image from a store. */
+export interface FetchTask {
+  readonly task: 'fetch-image';
+  /** Address of the store. */
+  readonly store: string;
+  /** Name of the object, which is the SHA-256 of its bytes in hexadecimal. */
+  readonly hash: string;
+  readonly bytes: number;
+  /** Id of the image's content. */
+  readonly id: string;
+  /** Temporary file, which is replaced and removed. */
+  readonly path: string;
+  readonly served: SnapshotImage | null;
+  readonly deltas: readonly Delta[];
+  readonly memoryBytesMax: number;
+}
+
 export type Task =
   | LoadTask
+  | FetchTask
   | { readonly task: 'read-image'; readonly path: string; readonly use: ImageUse }
   /** Makes the checks that were skipped when an image was read for a restart. The path is for messages. */
   | { readonly task: 'check-rows'; readonly path: string; readonly image: SnapshotImage }
@@ -61,6 +79,8 @@ export interface Loaded {
   readonly image: SnapshotImage;
   readonly sourceVersion: string | null;
   readonly source?: ImageSource | null;
+  /** An operator chose this image, so the gate does not judge it. */
+  readonly isChosen?: boolean;
   /** Only of an image from disk. */
   readonly beside?: Beside | null;
   /** Both null at the first load, and for an image from disk. */
@@ -79,7 +99,7 @@ export type Done = LoadDone | { readonly kind: 'done' };
 
 export type DoneOf<T extends Task> = T extends LoadTask
   ? LoadDone
-  : T extends { readonly task: 'read-image' }
+  : T extends { readonly task: 'read-image' | 'fetch-image' }
     ? Loaded
     : Done;
 

@@ -12,7 +12,7 @@ if (port === null) throw new Error('this module is the entry of a worker thread'
 
 const task = workerData as Task;
 // Before a first load or an image is ready, no request can be answered, so these tasks keep their priority.
-if (task.task !== 'read-image' && (task.task !== 'load' || task.served !== null)) letOthersGoFirst();
+if (task.task !== 'read-image' && !('served' in task && task.served === null)) letOthersGoFirst();
 
 const tell = (message: FromTask): void => port.postMessage(message);
 

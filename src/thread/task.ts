@@ -20,6 +20,10 @@ export async function runTaskHere(
       const { readCheckedImage } = await import('../snapshot/check-image.js');
       return { kind: 'loaded', ...readCheckedImage(task.path, task.use), delta: null, history: null };
     }
+    case 'fetch-image': {
+      const { fetchImage } = await import('./fetch-image.js');
+      return fetchImage(task);
+    }
     case 'check-rows': {
       const { checkRowsOf } = await import('../snapshot/check-image.js');
       checkRowsOf(task.path, task.image);

@@ -80,7 +80,7 @@ export class FakeLoader {
         throw this.stored ?? new Error('no such file');
       return { kind: 'loaded', ...this.stored, delta: null, history: null };
     }
-    if (task.task === 'load') throw new Error('loads come by load()');
+    if (task.task === 'load' || task.task === 'fetch-image') throw new Error('loads come by load()');
     if (task.task === 'check-rows') {
       await this.checking;
       if (this.rowsFault !== null) throw this.rowsFault;
