@@ -39,6 +39,8 @@ export type { Explanation } from './query/explain.js';
 export type { GateOptions, Refusal, RefusalCode } from './refresh/gate.js';
 export type { LoadOutcome, LoadResult } from './refresh/keeper.js';
 export type { RefreshOptions } from './refresh/refresher.js';
+export { type Announcement, type Channel, type ChannelStatus, openChannel } from './replication/channel.js';
+export type { Floor, ReplicaReport } from './replication/records.js';
 export type { ServingCondition } from './serving/serving.js';
 export type { Origin, SnapshotSummary } from './snapshot/summary.js';
 export {
@@ -66,6 +68,12 @@ export type {
   PageQuery,
   ScheduleQuery,
 } from './timetable/queries.js';
+export {
+  type PublishedTimetable,
+  type Publishing,
+  type PublishingOptions,
+  publishTimetable,
+} from './timetable/publishing.js';
 export { openTimetable, type Timetable } from './timetable/timetable.js';
 export type {
   ChangeCounts,

@@ -4,6 +4,7 @@ import { LecternError } from '../errors.js';
 import type { ResolvedSettings } from '../options/option-types.js';
 import { type Service, startService } from '../service.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
+import { isStoreAddress } from '../store/store.js';
 import { carryOnWithoutOutput, EXIT_FAILURE, endOnFaults, exitCodeOf, writeError } from './faults.js';
 import { openStandardError, prettyDestination } from './log-output.js';
 import { formatReady, tellReloads, unknownVariables } from './serve-messages.js';
@@ -104,14 +105,15 @@ async function serveUntilSignal(
 async function announce(
   service: Service,
   summary: SnapshotSummary,
-  { adminTokenFile, refreshSeconds }: ResolvedSettings,
+  { adminTokenFile, refreshSeconds, source }: ResolvedSettings,
   log: Logger,
 ): Promise<void> {
   const { mode, timetable, workers } = service;
   if (mode === 'development') {
     const example = await service.example();
     process.stdout.write(formatReady(service, summary, example, adminTokenFile !== undefined));
-    tellReloads(timetable, refreshSeconds > 0, (line) => process.stdout.write(line));
+    const isRegular = refreshSeconds > 0 || [source].flat().some((each) => isStoreAddress(String(each)));
+    tellReloads(timetable, isRegular, (line) => process.stdout.write(line));
     return;
   }
   const reasons = describeRejections(summary);

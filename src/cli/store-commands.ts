@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { ServiceOptions } from '../options/option-types.js';
 import { checkSettings } from '../options/resolve.js';
+import type { Setting } from '../options/setting.js';
 import { SETTINGS } from '../options/table.js';
 import type { FeedAction, FeedOptions } from './feed-command.js';
 import type { PublishOptions } from './publish-command.js';
@@ -20,7 +21,8 @@ const NOT_PUBLISHING = [
 const PUBLISH_SETTINGS = SETTINGS.filter(
   ({ name, group }) =>
     name === 'logLevel' || (LOADING_GROUPS.includes(group) && !NOT_PUBLISHING.includes(name)),
-);
+  // Here --to is the store.
+).map((setting): Setting => (setting.name === 'to' ? { ...setting, flag: '--until' } : setting));
 
 const STORE = 'store: nats://host:4222/name, tls://host:4222/name, or a folder that all machines share';
 
@@ -34,7 +36,7 @@ export function addStoreCommands(program: Command, exit: (code: number) => void)
         'Of several publishers one announces; another takes over within 10 s.',
     )
     .argument('<source...>', 'like those of lectern serve')
-    .addOption(new Option('--to <store>', STORE).env('LECTERN_TO').makeOptionMandatory())
+    .addOption(new Option('--to <store>', STORE).env('LECTERN_PUBLISH_TO').makeOptionMandatory())
     .addOption(
       new Option('--feed-key <file>', 'private key that signs announcements: Ed25519 or P-256, as PEM or JWK')
         .env('LECTERN_FEED_KEY')

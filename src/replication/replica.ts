@@ -106,7 +106,7 @@ export class Replica implements AnyLoader {
   }
 
   watch(onChange: () => void): { close(): Promise<void> } {
-    const watching = this.#open().then((store) => store.watch(onChange));
+    const watching = this.#open().then((store) => store.watch([HEAD, CANDIDATE, PIN], onChange));
     watching.catch(() => {});
     return { close: async () => (await watching.catch(() => null))?.close() };
   }

@@ -131,10 +131,12 @@ class FolderStore implements Store {
     });
   }
 
-  watch(onChange: () => void): { close(): void } {
+  watch(keys: readonly string[], onChange: () => void): { close(): void } {
     let watcher: FSWatcher | null = null;
     try {
-      watcher = watch(this.#records, { recursive: true, persistent: false }, () => onChange());
+      watcher = watch(this.#records, { recursive: true, persistent: false }, (_, path) => {
+        if (path === null || keys.some((key) => path.startsWith(key))) onChange();
+      });
       watcher.on('error', () => {});
     } catch {
       // The folder does not exist yet, or cannot be watched.

@@ -126,12 +126,12 @@ class NatsStore implements Store {
   }
 
   /** Ends when its bucket is deleted: the caller looks regularly, too. */
-  watch(onChange: () => void): { close(): void } {
+  watch(keys: readonly string[], onChange: () => void): { close(): void } {
     let closed = false;
     let stop = (): void => {};
     void (async () => {
       const { records } = await this.#open();
-      const entries = await records.watch();
+      const entries = await records.watch({ key: [...keys] });
       stop = () => entries.stop();
       if (closed) stop();
       for await (const _ of entries) if (!closed) onChange();

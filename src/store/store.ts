@@ -40,8 +40,8 @@ export interface Store {
   swap(key: string, text: string, revision: number | null): Promise<number | null>;
   keys(): Promise<readonly string[]>;
   remove(key: string): Promise<void>;
-  /** Calls after changes of records, perhaps late or never: a hint. */
-  watch(onChange: () => void): { close(): void };
+  /** Calls after changes of these records, perhaps late or never: a hint. */
+  watch(keys: readonly string[], onChange: () => void): { close(): void };
   close(): Promise<void>;
 }
 
