@@ -55,6 +55,12 @@ export {
 export type { LoadProgress } from './source/source.js';
 export type { SourceSpec } from './source/spec.js';
 export type { CloseOptions, TimetableServer } from './timetable/open-servers.js';
+export {
+  type PublishedTimetable,
+  type Publishing,
+  type PublishingOptions,
+  publishTimetable,
+} from './timetable/publishing.js';
 export type {
   BytesQuery,
   ChangeSet,
@@ -68,12 +74,6 @@ export type {
   PageQuery,
   ScheduleQuery,
 } from './timetable/queries.js';
-export {
-  type PublishedTimetable,
-  type Publishing,
-  type PublishingOptions,
-  publishTimetable,
-} from './timetable/publishing.js';
 export { openTimetable, type Timetable } from './timetable/timetable.js';
 export type {
   ChangeCounts,

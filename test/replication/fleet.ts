@@ -11,7 +11,9 @@ import type { Publishing } from '../../src/timetable/publishing.js';
 import { NATS_MISSING, type NatsServer, startNats } from '../store/nats-server.js';
 
 const DIST = fileURLToPath(new URL('../../dist', import.meta.url));
-const library = (await import(pathToFileURL(join(DIST, 'index.js')).href)) as typeof import('../../src/index.js');
+const library = (await import(
+  pathToFileURL(join(DIST, 'index.js')).href
+)) as typeof import('../../src/index.js');
 
 export const openTimetable: typeof library.openTimetable = library.openTimetable;
 export const openChannel: typeof library.openChannel = library.openChannel;
@@ -33,7 +35,10 @@ export interface Fleet {
   replica(options?: Partial<TimetableOptions>): Timetable;
 }
 
-export function writeKeys(folder: string, name: string): { readonly keyFile: string; readonly publicKeyFile: string } {
+export function writeKeys(
+  folder: string,
+  name: string,
+): { readonly keyFile: string; readonly publicKeyFile: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
   const [keyFile, publicKeyFile] = [join(folder, `${name}.key`), join(folder, `${name}.pub`)];
   writeFileSync(keyFile, privateKey.export({ type: 'pkcs8', format: 'pem' }));
