@@ -43,14 +43,14 @@ export { type Announcement, type Channel, type ChannelStatus, openChannel } from
 export type { Floor, ReplicaReport } from './replication/records.js';
 export type { ServingCondition } from './serving/serving.js';
 export type { Origin, SnapshotSummary } from './snapshot/summary.js';
-export {
-  MemorySource,
-  type RecordChange,
-  type RecordLoad,
-  type RecordLoadOptions,
-  type RecordSource,
-  type Records,
-  type RecordWatch,
+export { MemorySource, type RecordChange } from './source/memory-source.js';
+export type {
+  RecordDelta,
+  RecordLoad,
+  RecordLoadOptions,
+  RecordSource,
+  Records,
+  RecordWatch,
 } from './source/records.js';
 export type { LoadProgress } from './source/source.js';
 export type { SourceSpec } from './source/spec.js';

@@ -89,8 +89,12 @@ export const CSV_COLUMNS_MAX = 1000;
 export const CSV_HEAD_BYTES: number = 64 * KIB;
 /** Bytes of CSV read again after unclosed quotes, as a multiple of the source: a crafted source takes five times as long. */
 export const CSV_REREAD_TIMES_MAX = 4;
+/** Settled changes of records in memory before they are put into the list of all: 1,024 × 0.1 KB. */
+export const MEMORY_OVERLAY_ENTRIES_MIN = 1024;
 /** Rejections kept with position and reason, 1,000 × 0.3 KB. All are counted. */
 export const REJECTIONS_KEPT_MAX = 1000;
+/** UTF-16 units of an id that is kept with a rejection. */
+export const REJECTED_ID_UNITS_MAX = 64;
 /** Records, and their columns, from which `inspect` takes samples: 100 MB of texts at most. */
 export const LOOK_RECORDS_MAX = 1000;
 export const LOOK_COLUMNS_MAX = 1000;
@@ -115,6 +119,10 @@ export const VALUE_MEMO_UNITS_MAX = 256;
 export const ROW_BYTES_MAX: number = 4 * 1024 * MIB - 64 * KIB;
 /** Ordinals have 32 bits, and 0xFFFFFFFF means "none". */
 export const EVENTS_MAX = 0xfffffffe;
+/** Events that go and come, as a share of all: more are built anew, which then costs less than a patch. */
+export const PATCH_SHARE_MAX = 0.1;
+/** So many are always patched: that takes milliseconds. */
+export const PATCH_EVENTS_MIN = 1000;
 
 /** Occurrences of one event of a calendar within the window: a lesson on each day of 27 years. */
 export const OCCURRENCES_MAX = 10_000;
@@ -135,6 +143,18 @@ export const LOAD_MEMORY_SHARE: number = 3 / 4;
 export const LOAD_MEMORY_MB_MIN = 64;
 /** A load before its first record: thread 12 MiB, 7 × READ_CHUNK_BYTES, one record as bytes, text and value. */
 export const LOAD_BASE_BYTES: number = 24 * MIB;
+/** A patch: the image it makes, and beside it a fifth. */
+export const PATCH_IMAGE_SHARE = 1.2;
+/** A patch holds records of 250 bytes as events of 1.5 KB. */
+export const PATCH_BYTES_PER_BYTE = 6;
+/** After a patch the next one waits three times as long, at most 2 s: patches take at most a quarter of a processor. */
+export const PATCH_PAUSE_FACTOR = 3;
+export const PATCH_PAUSE_MS_MAX = 2000;
+/** Between two writes of patched images: 45 MB take 0.1 s, 450 MB a second. */
+export const PATCH_WRITE_PAUSE_MS_MIN = 5000;
+export const PATCH_WRITE_PAUSE_FACTOR = 10;
+/** A thread for patches that has nothing to do ends after this time, and gives back its 15 MiB. */
+export const KEPT_THREAD_IDLE_MS = 10_000;
 /** Pieces, or decoded records, between two checks of memory: 4 MiB, read in 30 ms. A check takes 0.03 ms. */
 export const LOAD_LOOK_CHUNKS = 8;
 export const LOAD_LOOK_RECORDS = 256;
@@ -147,6 +167,8 @@ export const GROWTH_RECORDS_MIN = 1000;
 export const SERVING_THREADS_MAX = 128;
 /** Room kept for the head before a small body: usually 440 bytes, 620 for a page. */
 export const DIRECT_HEAD_BYTES_MAX = 1024;
+/** Changed events of a patch for which cached rows are taken over: 1,000 × 5 fields × 0.5 µs. */
+export const CARRIED_CHANGES_MAX = 1000;
 /** Bodies up to this size are made in one turn: 700 rows of MessagePack take 1.2 ms. */
 export const BODY_WHOLE_BYTES_MAX: number = 256 * KIB;
 /** Larger bodies are made a slice a turn, 0.5 ms of MessagePack. 500 clients that do not read keep 31 MiB. */

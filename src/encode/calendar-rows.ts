@@ -66,6 +66,7 @@ export function calendarForm(snapshot: Snapshot, marksClashes: boolean): RowList
     closing: CLOSING,
     layout: {
       number: marksClashes ? 5 : 4,
+      isOfSnapshot: true,
       sums: null,
       write(rows, ordinal, target, offset) {
         const isClash = marksClashes && merged.membershipCount(ordinal, ordinal + 1) > 0;

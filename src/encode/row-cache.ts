@@ -1,7 +1,9 @@
 import { KEY_ROWS_BYTES_MAX } from '../limits.js';
 import type { ListPicks, ListRef, Selection } from '../query/selection.js';
+import type { FieldChange } from '../snapshot/field-changes.js';
 import type { Rows } from '../snapshot/rows.js';
 import type { FieldIndex } from '../snapshot/snapshot.js';
+import { NO_CODE } from '../structures/dictionary.js';
 import { KeptRows } from './kept-rows.js';
 import { LAYOUTS_MAX, type ListLayout, NO_ROOM, type RowLayout, scratchForRows } from './row-layout.js';
 import type { LazyPiece } from './slices.js';
@@ -22,6 +24,7 @@ interface KeyRows {
 }
 
 interface Shelf {
+  readonly field: number;
   readonly layout: RowLayout;
   readonly entries: (Entry | undefined)[];
   /** Rows gathered from the arena so far, by code. */
@@ -112,10 +115,32 @@ export class RowCache {
     return isHit ? found : null;
   }
 
+  /** Takes over the lists of an earlier snapshot's cache that are the same in this one. That cache is empty then. */
+  takeOver(before: RowCache, changes: readonly FieldChange[]): void {
+    for (const { shelf, code, keyRows, bytes, used } of before.#clock) {
+      if (shelf.layout.isOfSnapshot || this.#bytes + bytes > this.#bytesMax) continue;
+      const change = changes[shelf.field]!;
+      const present = this.#shelfOf(change.after, shelf.layout);
+      const codeAfter = change.codeAfter(code);
+      if (codeAfter === NO_CODE) continue;
+      if (!change.hasSameList(code)) {
+        // It was worth it before, so the next request that needs it makes it anew.
+        present.gathered[codeAfter] = change.after.postingCount(codeAfter);
+        continue;
+      }
+      const entry = { shelf: present, code: codeAfter, keyRows, bytes, used };
+      present.entries[codeAfter] = entry;
+      this.#clock.push(entry);
+      this.#bytes += bytes;
+    }
+    before.clear();
+  }
+
   #shelfOf(field: FieldIndex, layout: RowLayout): Shelf {
     const place = LAYOUTS_MAX * field.number + layout.number;
     const { size } = field.dictionary;
     this.#shelves[place] ??= {
+      field: field.number,
       layout,
       entries: new Array(size).fill(undefined),
       gathered: new Uint32Array(size),

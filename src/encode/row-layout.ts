@@ -5,6 +5,8 @@ import type { Rows } from '../snapshot/rows.js';
 interface Layout {
   /** Its place among all layouts. */
   readonly number: number;
+  /** Rows depend on more of the snapshot than their event. */
+  readonly isOfSnapshot?: true;
   /** Returns the offset after the row. */
   write(rows: Rows, ordinal: number, target: Buffer, offset: number): number;
 }

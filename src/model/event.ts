@@ -154,6 +154,8 @@ export interface Fault {
 export interface Rejection extends Fault {
   /** The position of the record in its source. */
   readonly position: RecordPosition;
+  /** Its id, canonical if it is an identifier; absent if it has none. */
+  readonly id?: string;
   /** Its other faults, in the order of the fields. Absent if there is only one. */
   readonly more?: readonly Fault[];
 }

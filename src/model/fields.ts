@@ -98,6 +98,8 @@ export type IdentityFieldName = ParameterFieldName | Extract<Row, { claims: read
 export type IndexedFieldName = IdentityFieldName | (typeof CONFLICT_DIMENSIONS)[number]['keys'][number];
 /** A field that events never show and filters never match. */
 export type DisplayNameField = Exclude<FieldName, OutputFieldName | IndexedFieldName>;
+/** An optional field without an index. */
+export type UnindexedFieldName = Exclude<FieldName, RequiredFieldName | IndexedFieldName>;
 /** A field whose values have display names. */
 export type NamedFieldName = Extract<Row, { namedBy: readonly string[] }>['name'];
 
@@ -144,6 +146,9 @@ export const PARAMETER_FIELDS = FIELDS.filter((field) => field.parameter) as Nam
 /** Fields on which claims and enrolments can select. */
 export const IDENTITY_FIELDS = FIELDS.filter(isIdentity) as Named<IdentityFieldName>;
 export const INDEXED_FIELDS = FIELDS.filter((field) => field.indexed) as Named<IndexedFieldName>;
+export const UNINDEXED_FIELDS = FIELDS.filter(
+  (field) => !field.indexed && !field.required,
+) as Named<UnindexedFieldName>;
 /**
  * A value is named by the first field of `namedBy` that any of its events has. The most frequent name wins; of
  * equally frequent names, the first by code point. Empty texts are not names.

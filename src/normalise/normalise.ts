@@ -2,7 +2,7 @@
  * Room normalise/. Turns decoded records into events or rejections. It knows neither where records come from nor where
  * events go.
  */
-import { VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX } from '../limits.js';
+import { REJECTED_ID_UNITS_MAX, VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX } from '../limits.js';
 import type {
   Fault,
   IdentifierMode,
@@ -174,7 +174,7 @@ export function createNormaliser(mode: IdentifierMode, parts: NormaliserParts = 
       const detail = `endTime ${endTime} is before time ${time}; expected it to be equal or later`;
       refuse('end-before-start', 'endTime', detail);
     }
-    if (faults.length > 0) return rejection(position, faults);
+    if (faults.length > 0) return rejection(position, faults, normalised.id ?? givenId(record));
     if (isDerived && event.id === null) {
       event.id = contentIdentifiers.identifierOf(normalised, position);
     }
@@ -198,9 +198,27 @@ function hasTimeFault(faults: readonly Fault[]): boolean {
 }
 
 /** The record counts under its first fault. */
-function rejection(position: RecordPosition, [first, ...more]: readonly Fault[]): Rejection {
+function rejection(
+  position: RecordPosition,
+  [first, ...more]: readonly Fault[],
+  id: string | null = null,
+): Rejection {
   const { code, field, detail } = first as Fault;
-  return { position, code, field, detail, ...(more.length === 0 ? {} : { more }) };
+  return {
+    position,
+    ...(id === null ? {} : { id }),
+    code,
+    field,
+    detail,
+    ...(more.length === 0 ? {} : { more }),
+  };
+}
+
+/** An id that is no identifier names its record all the same. */
+function givenId(record: Readonly<Record<string, unknown>>): string | null {
+  const given = Object.hasOwn(record, 'id') ? record.id : undefined;
+  const id = typeof given === 'string' ? given : digitsOf(given);
+  return id === null || id === '' || id.length > REJECTED_ID_UNITS_MAX ? null : id;
 }
 
 const SHOWN_CHARACTERS_MAX = 40;

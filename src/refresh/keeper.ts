@@ -3,22 +3,26 @@ import { LecternError } from '../errors.js';
 import { monotonicMs } from '../model/clock.js';
 import type { SourcePart, SourceParts } from '../model/source-parts.js';
 import type { History } from '../snapshot/differences.js';
+import type { Patch } from '../snapshot/field-changes.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import { type IntakeBounds, OUT_OF_MEMORY } from '../snapshot/intake-bounds.js';
 import type { Origin, SnapshotSummary } from '../snapshot/summary.js';
+import { Weight } from '../snapshot/weight.js';
 import type { LoadProgress, PartsReport } from '../source/source.js';
 import type { Loaded } from '../thread/task-messages.js';
+import { ChangePace } from './change-pace.js';
 import { type Gate, growthBound, judge, type Refusal } from './gate.js';
 import type { AnyLoader } from './loader.js';
 import { changedParts, overdueMs, sourceParts } from './parts.js';
 import { Patience } from './patience.js';
-import { Refresher, type RefreshOutcome, TIMER_MS_MAX } from './refresher.js';
+import { keepingProcessAlive, Refresher, type RefreshOutcome } from './refresher.js';
 import { renewalMs } from './renewal.js';
 import { checkIdentifiers, SnapshotFile } from './snapshot-file.js';
-import { Weight } from './weight.js';
 
 export interface Publication extends Pick<Loaded, 'image' | 'delta' | 'history'> {
   readonly origin: Origin;
+  /** Null for a whole load. */
+  readonly patch: Patch | null;
 }
 
 /**
@@ -90,12 +94,13 @@ export class Keeper {
   readonly #weight = new Weight();
   readonly #patience: Patience;
   #watch: { close(): void } | null = null;
-  #changeNotice: NodeJS.Immediate | null = null;
+  readonly #pace = new ChangePace(() => void this.#refresher.request());
   #firstSnapshot = (): void => {};
   #served: SnapshotImage | null = null;
   #history: History | null = null;
   /** The source version that was last served or refused. It need not be loaded again. */
   #seenVersion: string | null = null;
+  #servedVersion: string | null = null;
   #refusal: Refusal | null = null;
   #parts: PartsReport = NO_PARTS;
   /** A part was missing, so the next timetable may be much larger. */
@@ -132,8 +137,9 @@ export class Keeper {
     this.#abort.signal.throwIfAborted();
     if (stored) {
       this.#seenVersion = stored.sourceVersion;
+      this.#servedVersion = stored.sourceVersion;
       this.#parts = { parts: stored.parts, skipped: 0 };
-      this.#publish({ image: stored.image, origin: 'disk', delta: null, history: null });
+      this.#publish({ image: stored.image, origin: 'disk', delta: null, history: null, patch: null });
       void this.#checkStored(stored.image);
       return;
     }
@@ -153,6 +159,7 @@ export class Keeper {
     if (fault !== null && this.#served === image) {
       this.#served = null;
       this.#seenVersion = null;
+      this.#servedVersion = null;
       this.#lastError = fault;
       this.#parts = NO_PARTS;
       const failingSinceMs = (this.#options.now ?? Date.now)();
@@ -171,7 +178,7 @@ export class Keeper {
       const { image } = await loader.run(task, { listeners: { signal }, keepsProcessAlive: true });
       signal.throwIfAborted();
       checkIdentifiers(path, image.summary, loader.rules.identifiers);
-      this.#publish({ image, origin: 'pin', delta: null, history: null });
+      this.#publish({ image, origin: 'pin', delta: null, history: null, patch: null });
       this.#succeed();
     } catch (error) {
       // A pinned file is loaded once, so `start` reports the error, and no `failed` event does.
@@ -183,7 +190,7 @@ export class Keeper {
   /** @throws the error of the embedding program's source: otherwise changes would never be noticed */
   #startWatch(): Promise<unknown> | null {
     try {
-      const watch = this.#options.loader.watch(() => this.#changed());
+      const watch = this.#options.loader.watch(() => this.#pace.changed());
       this.#watch = watch;
       return watch.ready ?? null;
     } catch (error) {
@@ -199,14 +206,6 @@ export class Keeper {
     return { result, reason };
   }
 
-  /** Changes reported in one turn of the event loop lead to one load. */
-  #changed(): void {
-    this.#changeNotice ??= setImmediate(() => {
-      this.#changeNotice = null;
-      void this.#refresher.request();
-    });
-  }
-
   /** A started write is finished. Errors from closing the program's watch are thrown after everything else is closed. */
   async close(): Promise<void> {
     const watch = this.#watch;
@@ -214,7 +213,7 @@ export class Keeper {
     // Awaited only after the rest is closed, because it may be slow or throw.
     const unwatched = (async () => watch?.close())();
     unwatched.catch(() => {});
-    if (this.#changeNotice !== null) clearImmediate(this.#changeNotice);
+    this.#pace.close();
     this.#abort.abort(new LecternError('closed', 'the timetable was closed'));
     await this.#refresher.close();
     await this.#file?.close();
@@ -228,6 +227,7 @@ export class Keeper {
     const partsBefore = this.state.parts;
     let result: LoadResult = 'failed';
     let retryAfterMs: number | null = null;
+    this.#pace.began();
     try {
       result = await this.#load(force, beganMs);
     } catch (error) {
@@ -242,6 +242,7 @@ export class Keeper {
     // Read before `ended` is emitted, because its listeners may begin the next load.
     const reason = this.state.lastError;
     this.#options.events.ended?.(result, performance.now() - beganMs);
+    this.#pace.ended();
     const failed = result === 'failed';
     const { loader, now = Date.now, random = Math.random } = this.#options;
     const dueMs = this.#served && renewalMs(this.#served.summary, loader.rules, failed, now, random);
@@ -266,6 +267,7 @@ export class Keeper {
       },
       keepsProcessAlive: served === null,
       previousVersion: force ? null : this.#seenVersion,
+      servedVersion: this.#servedVersion,
       served,
       deltas: this.#history?.deltas ?? [],
       parts: this.#askedParts(force),
@@ -302,6 +304,7 @@ export class Keeper {
         if (isOutdated) return 'failed';
         if (done.kind === 'unchanged') {
           this.#seenVersion = done.sourceVersion;
+          this.#servedVersion = done.sourceVersion;
           this.#refusal = null;
         }
         if (this.#refusal !== null) {
@@ -311,14 +314,18 @@ export class Keeper {
         this.#succeed();
         return 'unchanged';
       case 'loaded': {
-        const { image, delta, history, sourceVersion } = done;
+        const { image, delta, history, sourceVersion, changedIds } = done;
+        const patch = (changedIds && served && { base: served.summary.id, changedIds }) ?? null;
+        if (patch !== null) this.#pace.pauseAfter(performance.now() - beganMs);
+        if (patch !== null && isOutdated) return 'failed';
         this.#seenVersion = sourceVersion;
         this.#refusal =
           done.isChosen === true ? null : gate && judge(image.summary, this.#served?.summary ?? null, gate);
         if (this.#refusal !== null) return this.#refuse(this.#refusal, image.summary);
-        this.#publish({ image, origin: 'source', delta, history });
+        this.#servedVersion = sourceVersion;
+        this.#publish({ image, origin: 'source', delta, history, patch });
         this.#succeed();
-        this.#file?.write({ image, sourceVersion, parts: this.#parts.parts });
+        this.#file?.write({ image, sourceVersion, parts: this.#parts.parts }, patch !== null);
         return 'published';
       }
     }
@@ -382,15 +389,5 @@ export class Keeper {
 
   #messageOf(refusal: Refusal): string {
     return `the new snapshot of ${this.#options.loader.name} was refused: ${refusal.detail}`;
-  }
-}
-
-/** Promises, and the threads and timers of a refresh, do not keep a process alive: without this, it would end during an `await`. */
-async function keepingProcessAlive<T>(promise: Promise<T>): Promise<T> {
-  const timer = setInterval(() => {}, TIMER_MS_MAX);
-  try {
-    return await promise;
-  } finally {
-    clearInterval(timer);
   }
 }

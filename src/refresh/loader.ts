@@ -8,12 +8,15 @@ import type { ImageSource } from '../snapshot/image-file.js';
 import type { Refusal } from '../snapshot/intake-bounds.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import { filesOf, watchSource } from '../source/file-watch.js';
-import { MemorySource, type RecordLoad, type RecordSource, type Records } from '../source/records.js';
+import { MemorySource } from '../source/memory-source.js';
+import type { RecordSource, Records } from '../source/records.js';
 import { parseSourceArgument, type SourceSpec, sourceDigest, sourceOfSpec } from '../source/spec.js';
+import { KeptThread } from '../thread/kept-thread.js';
 import { recordChunks } from '../thread/record-chunks.js';
 import { spawnTask } from '../thread/spawn-task.js';
 import { runTaskHere } from '../thread/task.js';
 import type { DoneOf, Feed, LoadDone, LoadTask, Task, TaskListeners } from '../thread/task-messages.js';
+import { abortable, askSource, checkWatch } from './ask-source.js';
 import { memoryForLoad } from './memory-room.js';
 import { type TimeLimits, withPipes, withTimeLimits } from './patience.js';
 import { SourceCredentials } from './source-credentials.js';
@@ -49,6 +52,8 @@ export interface RunRequest {
 export interface LoadRequest
   extends RunRequest,
     Pick<LoadTask, 'previousVersion' | 'served' | 'deltas' | 'bounds' | 'parts' | 'allowMissing'> {
+  /** The source's version of `served`; null if it is not known. */
+  readonly servedVersion: string | null;
   readonly timeLimits: TimeLimits | null;
 }
 
@@ -74,6 +79,7 @@ export class Loader {
   readonly #credentials: SourceCredentials | null;
   readonly #place: BuildPlace;
   readonly #rulesPrefix: string;
+  readonly #patches = new KeptThread();
   /** The time since which a terminated thread has been stuck; null if none is. */
   #stuckSinceMs: number | null = null;
   /** Standard input can be read once. Later loads repeat the failure or refusal of the first load; otherwise nothing has changed. */
@@ -98,10 +104,11 @@ export class Loader {
 
   /** Versions include the rules, because with other rules the same bytes give another timetable. */
   async load(request: LoadRequest): Promise<LoadDone> {
-    const { listeners, previousVersion } = request;
+    const { listeners, previousVersion, servedVersion } = request;
     const done = await this.#load({
       ...request,
       previousVersion: sourceVersionOf(previousVersion, this.#rulesPrefix),
+      servedVersion: sourceVersionOf(servedVersion, this.#rulesPrefix),
       listeners: {
         ...listeners,
         onVersion: (version) => listeners.onVersion?.(version === null ? null : this.#rulesPrefix + version),
@@ -112,7 +119,8 @@ export class Loader {
   }
 
   async #load(request: LoadRequest): Promise<LoadDone> {
-    const { previousVersion, served, deltas, parts, allowMissing, timeLimits, listeners } = request;
+    const { previousVersion, servedVersion, served, deltas, parts, allowMissing, timeLimits, listeners } =
+      request;
     if (this.#stuckSinceMs !== null) {
       // A stuck load occupies one of libuv's few threads, which read files for the whole process.
       const seconds = Math.round((Date.now() - this.#stuckSinceMs) / 1000);
@@ -128,11 +136,18 @@ export class Loader {
     const source = this.#source;
     if ('load' in source) {
       const { signal, onVersion } = listeners;
-      const loading = Promise.resolve(source.load({ previous: previousVersion, signal }));
-      const given = checkRecordLoad(await abortable(loading, signal), name, previousVersion);
+      const versions = { previous: previousVersion, served: servedVersion };
+      const given = await askSource(source, versions, signal);
       if ('notModified' in given) return { kind: 'not-modified' };
-      const { records, version } = given;
+      const { version } = given;
       if (version !== null) onVersion?.(version);
+      if ('upserts' in given) {
+        const { upserts, removals } = given;
+        if (served === null) throw new Error('there is a delta, and nothing that it could change');
+        const patch = { task: 'patch', name, rules, served, deltas, bounds, version } as const;
+        return this.run({ ...patch, removals: [...removals] }, request, recordChunks(upserts));
+      }
+      const { records } = given;
       const stream = { kind: 'stream', content: 'records', name, version } as const;
       return this.run({ ...task, source: stream }, request, recordChunks(records));
     }
@@ -169,7 +184,9 @@ export class Loader {
           this.#stuckSinceMs = null;
         });
       };
-      return spawnTask(task, { ...listeners, keepsProcessAlive, onStuck, feed });
+      const options = { ...listeners, keepsProcessAlive, onStuck, feed };
+      if (task.task === 'patch') return this.#patches.run(task, options) as Promise<DoneOf<T>>;
+      return spawnTask(task, options);
     }
     const { signal } = listeners;
     const chunks = feed && inTurns(feed, this.name, signal);
@@ -202,48 +219,6 @@ function refusedWith(bytes: number): LoadDone {
   const [least, left] = [LOAD_BASE_BYTES, bytes].map((each) => `${Math.floor(each / 2 ** 20)} MiB`);
   const detail = `a load takes at least ${least} of memory, and machine and container have ${left} left for it`;
   return { kind: 'refused', refusal: { code: 'memory', detail } };
-}
-
-/** Rejects as soon as the signal is aborted, because code of the embedding program may ignore the signal. */
-function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(signal.reason);
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
-}
-
-/** @throws LecternError `source-malformed` if a watch was begun that cannot be ended */
-function checkWatch(given: unknown, name: string): { close(): void } {
-  if (given === undefined || given === null) return { close() {} };
-  if (typeof (given as { readonly close?: unknown }).close === 'function') return given as { close(): void };
-  // For example the promise of a watch, whose rejection would end the process.
-  if (given instanceof Promise) given.catch(() => {});
-  const message = `watch() of ${name} must return an object with a close() function, or nothing`;
-  throw new LecternError('source-malformed', message);
-}
-
-/** Checks the result of the embedding program's source: a malformed result must not pass for an empty timetable. */
-function checkRecordLoad(given: RecordLoad, name: string, previous: string | null): RecordLoad {
-  const fault = (problem: string): LecternError =>
-    new LecternError('source-malformed', `load() of ${name} ${problem}`);
-  if (typeof given !== 'object' || given === null) {
-    throw fault('returned no object; expected { records, version } or { notModified: true }');
-  }
-  if ('notModified' in given) {
-    if (previous !== null) return given;
-    throw fault('returned notModified although `previous` is null; expected records');
-  }
-  const { records, version = null } = given as { readonly records?: unknown; readonly version?: unknown };
-  const isObject = typeof records === 'object' && records !== null;
-  if (!isObject || !(Symbol.iterator in records || Symbol.asyncIterator in records)) {
-    throw fault('returned no iterable records');
-  }
-  if (version !== null && typeof version !== 'string') {
-    throw fault('returned a version that is not a string; expected a string or null');
-  }
-  return { records: records as Records, version };
 }
 
 /** Other work runs between two chunks. Failures are reported as for any source. */

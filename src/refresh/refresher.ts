@@ -107,3 +107,13 @@ export function pauseMs(
   const jittered = rest * (1 + JITTER_SHARE * (2 * random - 1));
   return Math.min(Math.round(Math.max(jittered, retryAfterMs ?? 0)), TIMER_MS_MAX);
 }
+
+/** Promises, and the threads and timers of a refresh, do not keep a process alive: without this, it would end during an `await`. */
+export async function keepingProcessAlive<T>(promise: Promise<T>): Promise<T> {
+  const timer = setInterval(() => {}, TIMER_MS_MAX);
+  try {
+    return await promise;
+  } finally {
+    clearInterval(timer);
+  }
+}

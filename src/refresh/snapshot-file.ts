@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { LecternError } from '../errors.js';
+import { PATCH_WRITE_PAUSE_FACTOR, PATCH_WRITE_PAUSE_MS_MIN } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import type { ImageSource } from '../snapshot/image-file.js';
@@ -20,7 +21,10 @@ interface FileOptions {
   readonly keep: number;
 }
 
-/** Read once at the start, written in the background after each publication. Of several waiting snapshots only the newest is written. */
+/**
+ * Read once at the start, written in the background: after each load at once, and after patches with pauses. Of several waiting
+ * snapshots only the newest is written.
+ */
 export class SnapshotFile {
   readonly #file: FileOptions;
   readonly #loader: AnyLoader;
@@ -29,6 +33,11 @@ export class SnapshotFile {
   readonly #onError: (error: Error) => void;
   #writing: Promise<void> | null = null;
   #waiting: StoredSnapshot | null = null;
+  /** It is of a patch. */
+  #mayWait = false;
+  /** When the next patched image may be written. */
+  #readyMs = 0;
+  #timer: NodeJS.Timeout | undefined;
 
   /** @throws LecternError `option-invalid` for a path that cannot be written to, or that is one of the source's files */
   constructor(file: FileOptions, loader: AnyLoader, signal: AbortSignal, onError: (error: Error) => void) {
@@ -65,35 +74,55 @@ export class SnapshotFile {
     return null;
   }
 
-  write(stored: StoredSnapshot): void {
+  /** @param isPatch it may wait: a restart asks the source for what the file lacks */
+  write(stored: StoredSnapshot, isPatch = false): void {
     this.#waiting = stored;
-    this.#writing ??= this.#writeWaiting().finally(() => {
-      this.#writing = null;
-    });
+    this.#mayWait = isPatch;
+    this.#schedule();
   }
 
+  /** What waits is written. */
   async close(): Promise<void> {
-    await this.#writing;
+    this.#mayWait = false;
+    this.#schedule();
+    // Terminates: nothing is published any more.
+    while (this.#writing !== null) await this.#writing;
+  }
+
+  #schedule(): void {
+    clearTimeout(this.#timer);
+    if (this.#writing !== null || this.#waiting === null) return;
+    const pauseMs = this.#mayWait ? this.#readyMs - performance.now() : 0;
+    if (pauseMs > 0) this.#timer = setTimeout(() => this.#begin(this.#waiting), pauseMs).unref();
+    else this.#begin(this.#waiting);
+  }
+
+  #begin(stored: StoredSnapshot | null): void {
+    if (stored === null) return;
+    this.#waiting = null;
+    const beganMs = performance.now();
+    this.#writing = this.#write(stored).finally(() => {
+      this.#writing = null;
+      const endedMs = performance.now();
+      const pauseMs = Math.max(PATCH_WRITE_PAUSE_MS_MIN, PATCH_WRITE_PAUSE_FACTOR * (endedMs - beganMs));
+      this.#readyMs = endedMs + pauseMs;
+      this.#schedule();
+    });
   }
 
   #request(keepsProcessAlive: boolean): RunRequest {
     return { listeners: { signal: this.#signal }, keepsProcessAlive };
   }
 
-  async #writeWaiting(): Promise<void> {
-    // Terminates: each round takes the waiting snapshot, and only another publication adds one.
-    while (this.#waiting !== null) {
-      const { image, sourceVersion, parts } = this.#waiting;
-      this.#waiting = null;
-      const beside = storedParts(parts, this.#loader.rules);
-      const task = { task: 'write-image', ...this.#file, image, sourceVersion, beside } as const;
-      const request = { listeners: { signal: new AbortController().signal }, keepsProcessAlive: true };
-      try {
-        await this.#loader.run({ ...task, source: this.#loader.imageSource }, request);
-      } catch (cause) {
-        const message = `the snapshot file ${this.#file.path} could not be written: ${reasonOf(cause)}`;
-        this.#tell('image-not-written', message, cause);
-      }
+  async #write({ image, sourceVersion, parts }: StoredSnapshot): Promise<void> {
+    const beside = storedParts(parts, this.#loader.rules);
+    const task = { task: 'write-image', ...this.#file, image, sourceVersion, beside } as const;
+    const request = { listeners: { signal: new AbortController().signal }, keepsProcessAlive: true };
+    try {
+      await this.#loader.run({ ...task, source: this.#loader.imageSource }, request);
+    } catch (cause) {
+      const message = `the snapshot file ${this.#file.path} could not be written: ${reasonOf(cause)}`;
+      this.#tell('image-not-written', message, cause);
     }
   }
 

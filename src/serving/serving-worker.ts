@@ -8,7 +8,7 @@ import type { HttpServer } from '../http/server/server.js';
 import { ANSWER_CACHE_SHARE } from '../limits.js';
 import { Meter } from '../metrics/meter.js';
 import { startSampling } from '../metrics/sampling.js';
-import { Weight } from '../refresh/weight.js';
+import { Weight } from '../snapshot/weight.js';
 import type { Handlers } from '../thread/task-messages.js';
 import { Present } from '../view/present.js';
 import { serverOfPlan } from './handler-plan.js';

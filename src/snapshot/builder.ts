@@ -13,7 +13,7 @@ import type {
   Rejection,
   RejectionCode,
 } from '../model/event.js';
-import { FIELDS, type FieldName, INDEXED_FIELDS } from '../model/fields.js';
+import { FIELDS, type FieldName, INDEXED_FIELDS, UNINDEXED_FIELDS } from '../model/fields.js';
 import { IDENTIFIER_CHARACTERS_MAX } from '../model/identifier.js';
 import { ByteStrings, viewOf } from '../structures/byte-strings.js';
 import { NO_CODE } from '../structures/dictionary.js';
@@ -24,10 +24,18 @@ import { type HashSeed, KeyedHash, randomHashSeed } from '../structures/keyed-ha
 import { buildPostingLists, sharedCodeColumn } from '../structures/posting-lists.js';
 import { inScratch, scratch, shared } from '../structures/slabs.js';
 import { buildClusters } from './clusters.js';
-import { CODED_FIELDS, Column, FULL_COLUMNS, longestOf, type OrderedEvents, orderEvents } from './columns.js';
-import { contentVersionOf } from './content-version.js';
+import {
+  CODED_FIELDS,
+  type CodedField,
+  Column,
+  FULL_COLUMNS,
+  longestOf,
+  type OrderedEvents,
+  orderEvents,
+} from './columns.js';
+import { contentVersionOf, digestWeeks } from './content-version.js';
 import { buildNames } from './display-names.js';
-import { byteLengthOf, type FieldImage, type SnapshotImage } from './image.js';
+import { byteLengthOf, type ColumnImage, type FieldImage, type SnapshotImage } from './image.js';
 import { ROW_FRAME_BYTES } from './rows.js';
 import { NO_AMBIGUOUS_TIMES, type ReadingNotes, type SnapshotSummary } from './summary.js';
 import { UnservedFieldCounter } from './unserved-fields.js';
@@ -160,7 +168,7 @@ export class SnapshotBuilder {
 
   #duplicate(id: string, known: number, position: RecordPosition): Rejection {
     const first = this.#sources.findLast(({ start }) => start <= known);
-    const about = { position, field: 'id' } as const;
+    const about = { position, field: 'id', id } as const;
     if (first?.name === position.source) {
       const detail = `id ${JSON.stringify(id)} was already used by an earlier record, which is kept`;
       return { ...about, code: 'duplicate-id', detail };
@@ -200,15 +208,27 @@ export class SnapshotBuilder {
     const fields = Object.fromEntries(
       INDEXED_FIELDS.map(({ name }) => [name, indexField(events, name, codes)]),
     ) as unknown as SnapshotImage['fields'];
-    const names = buildNames(events, fields, this.hash);
+    const columns = Object.fromEntries(
+      UNINDEXED_FIELDS.map(({ name }) => [name, columnOf(events, name, codes)]),
+    ) as unknown as SnapshotImage['columns'];
+    const names = buildNames(fields, columns, this.hash);
     const index = buildIntervalIndex(slots.startMs, slots.endMs, INTERVALS_PER_TREE_MAX);
-    const parts = { slots: { ...slots, index }, fields, names, rows, ids: this.#indexIds(order), clusters };
+    const parts = {
+      slots: { ...slots, index },
+      fields,
+      columns,
+      names,
+      rows,
+      weekDigests: digestWeeks(slots, rows),
+      ids: this.#indexIds(order),
+      clusters,
+    };
     const uses = this.columns.map((column) => column.countUse());
     return {
       ...parts,
       hashSeed: this.#hashSeed,
       summary: {
-        id: contentVersionOf(this.#identifiers, events, parts),
+        id: contentVersionOf(this.#identifiers, parts),
         events: order.length,
         slots: slots.startMs.length,
         rejected: this.#rejected,
@@ -249,20 +269,30 @@ export class SnapshotBuilder {
 }
 
 /** @param codes scratch for one code per event, so that the loops here see one type of array */
+function columnOf({ columns }: OrderedEvents, name: CodedField['name'], codes: Uint32Array): ColumnImage {
+  const column = columns[name];
+  const { image, recode } = column.dictionary.finish();
+  if (recode.length === 0) codes.fill(NO_CODE);
+  else {
+    for (let ordinal = 0; ordinal < codes.length; ordinal++) {
+      const code = column.codes[ordinal]!;
+      codes[ordinal] = code === NO_CODE ? NO_CODE : recode[code]!;
+    }
+  }
+  const isOmitted = recode.length === 0 && UNINDEXED_FIELDS.some((field) => field.name === name);
+  const narrow = sharedCodeColumn(isOmitted ? 0 : codes.length, recode.length);
+  if (!isOmitted) narrow.set(codes);
+  return { dictionary: image, codes: narrow };
+}
+
+/** @param codes scratch as for {@link columnOf} */
 function indexField(
-  { columns, slots }: OrderedEvents,
+  events: OrderedEvents,
   name: keyof SnapshotImage['fields'],
   codes: Uint32Array,
 ): FieldImage {
-  const column = columns[name];
-  const { image, recode } = column.dictionary.finish();
-  for (let ordinal = 0; ordinal < codes.length; ordinal++) {
-    const code = column.codes[ordinal]!;
-    codes[ordinal] = code === NO_CODE ? NO_CODE : recode[code]!;
-  }
-  const longestMs = longestOf(codes, recode.length, slots);
-  const postings = buildPostingLists(codes, recode.length);
-  const narrow = sharedCodeColumn(codes.length, recode.length);
-  narrow.set(codes);
-  return { dictionary: image, codes: narrow, postings, longestMs };
+  const column = columnOf(events, name, codes);
+  const size = column.dictionary.start.length - 1;
+  const longestMs = longestOf(codes, size, events.slots);
+  return { ...column, postings: buildPostingLists(codes, size), longestMs };
 }

@@ -2,17 +2,34 @@ import { isUtf8 } from 'node:buffer';
 import { ID_PROBES_MAX, INTERVALS_PER_TREE_MAX } from '../limits.js';
 import { IDENTIFIER_MODES, REJECTION_CODES } from '../model/event.js';
 import { isExpansionWindow } from '../model/expansion.js';
-import { CONFLICT_DIMENSIONS, FIELDS, INDEXED_FIELDS, NAMED_FIELDS, OUTPUT_FIELDS } from '../model/fields.js';
+import {
+  CONFLICT_DIMENSIONS,
+  FIELDS,
+  INDEXED_FIELDS,
+  NAMED_FIELDS,
+  OUTPUT_FIELDS,
+  UNINDEXED_FIELDS,
+} from '../model/fields.js';
 import { INSTANT_MS_MAX, INSTANT_MS_MIN } from '../model/time.js';
 import { viewOf } from '../structures/byte-strings.js';
 import type { DictionaryImage } from '../structures/dictionary.js';
 import type { HashIndexImage } from '../structures/hash-index.js';
 import { buildIntervalIndex } from '../structures/interval-index.js';
-import { isHashSeed, KeyedHash } from '../structures/keyed-hash.js';
+import { isHashSeed, KeyedHash, randomHashSeed } from '../structures/keyed-hash.js';
 import { buildPostingLists, type CodeColumn, isCodeColumn } from '../structures/posting-lists.js';
 import { clustersOfEvents, entryByteLengths } from './clusters.js';
 import { longestOf } from './columns.js';
-import type { ClustersImage, FieldImage, NamesImage, RowsImage, SlotsImage, SnapshotImage } from './image.js';
+import { contentVersionOf, digestWeeks, WEEK_DIGEST_BYTES, weeksOf } from './content-version.js';
+import { buildNames } from './display-names.js';
+import type {
+  ClustersImage,
+  ColumnImage,
+  FieldImage,
+  NamesImage,
+  RowsImage,
+  SlotsImage,
+  SnapshotImage,
+} from './image.js';
 import { readImageFile, type StoredImage, unusable } from './image-file.js';
 import { ID_OFFSET, PACKED_ROW_FRAME_BYTES, packedByteLength, packedTextLength, ROW_FRAME } from './rows.js';
 import type { SnapshotSummary } from './summary.js';
@@ -33,28 +50,36 @@ export function readCheckedImage(path: string, use: ImageUse): StoredImage {
 }
 
 /** Checks rows and the arrays derived from them. @throws LecternError `image-unusable` */
-export function checkRowsOf(path: string, { summary, hashSeed, rows, ids, clusters }: SnapshotImage): void {
+export function checkRowsOf(path: string, image: SnapshotImage): void {
+  const { summary, hashSeed, slots, rows, weekDigests, ids, clusters } = image;
   naming(path, () => {
     checkHashes(ids, checkRows(rows, summary.events, new KeyedHash(hashSeed)));
     for (const kind of ['merged', 'unmerged'] as const) {
       within(`clusters.${kind}`, () => expectDerived(clusters[kind], entryByteLengths(clusters[kind], rows)));
+    }
+    expectDerived({ weekDigests }, { weekDigests: digestWeeks(slots, rows) });
+    if (contentVersionOf(summary.identifiers, image) !== summary.id) {
+      throw new Error('its id is not that of its content');
     }
   });
 }
 
 /** Checks the lengths of arrays, the range of every number and the derived arrays: so every answer ends in bounded time. */
 function checkImage(image: SnapshotImage): void {
-  const { summary, hashSeed, slots, fields, names, rows, ids, clusters } = image;
+  const { summary, hashSeed, slots, fields, columns, names, rows, weekDigests, ids, clusters } = image;
   checkSummary(summary);
   if (!isHashSeed(hashSeed)) throw new Error('its seed is not two numbers of 32 bits');
   const count = summary.events;
   checkSlots(slots, summary);
   for (const { name } of INDEXED_FIELDS) within(name, () => checkField(fields[name], slots, count));
+  for (const { name } of UNINDEXED_FIELDS) within(name, () => checkColumn(columns[name], count));
+  // Not the file's seed: its writer could choose values that collide.
+  const expectedNames = buildNames(fields, columns, new KeyedHash(randomHashSeed()));
   for (const { name } of NAMED_FIELDS) {
-    const valueCount = fields[name].dictionary.start.length - 1;
-    within(`names.${name}`, () => checkNames(names[name], valueCount));
+    within(`names.${name}`, () => checkNames(names[name], expectedNames[name]));
   }
   checkRowPlaces(rows, count);
+  expectArray('weekDigests', weekDigests, Uint8Array, WEEK_DIGEST_BYTES * weeksOf(slots).length);
   checkHashIndex(ids, count);
   for (const kind of ['merged', 'unmerged'] as const) {
     within(`clusters.${kind}`, () => checkClusters(clusters[kind], count));
@@ -119,17 +144,25 @@ function checkSlots({ startMs, endMs, first, index }: SlotsImage, { slots, event
 function checkField(field: FieldImage, slots: SlotsImage, count: number): void {
   const { dictionary, codes, postings, longestMs } = field;
   const size = checkCodes(dictionary, codes, count);
+  expectAllUsed(codes, size);
   expectDerived(postings, buildPostingLists(codes, size), 'postings.');
   expectDerived({ longestMs }, { longestMs: longestOf(codes, size, slots) });
 }
 
-/** The rule of NAMED_FIELDS is not checked: the names of single events are not kept. */
-function checkNames({ dictionary, codes }: NamesImage, valueCount: number): void {
-  const size = checkCodes(dictionary, codes, valueCount);
+function checkColumn({ dictionary, codes }: ColumnImage, count: number): void {
+  const isOmitted = dictionary.start.length === 1;
+  expectAllUsed(codes, checkCodes(dictionary, codes, isOmitted ? 0 : count));
+}
+
+function checkNames({ dictionary, codes }: NamesImage, expected: NamesImage): void {
+  expectDerived(dictionary, expected.dictionary);
+  expectDerived({ codes }, { codes: expected.codes });
+}
+
+function expectAllUsed(codes: CodeColumn, size: number): void {
   const isUsed = new Uint8Array(size);
   for (const code of codes) if (code < size) isUsed[code] = 1;
-  if (isUsed.includes(0)) throw new Error('a name has no value');
-  if (size > 0 && dictionary.start[1] === 0) throw new Error('a name is empty');
+  if (isUsed.includes(0)) throw new Error('a value has no event');
 }
 
 /** Returns the size of the dictionary. */
@@ -253,7 +286,7 @@ function expectPartition(name: string, start: Uint32Array, length: number, piece
 
 const MISSING_ARRAY = 'an array is missing, or of another type';
 
-function expectArray<Numbers extends Uint8Array | Uint32Array | Float64Array>(
+function expectArray<Numbers extends CodeColumn | Float64Array>(
   name: string,
   array: Numbers | undefined,
   Type: new () => Numbers,
@@ -266,15 +299,14 @@ function expectArray<Numbers extends Uint8Array | Uint32Array | Float64Array>(
   return array;
 }
 
-function expectDerived<Part extends Record<keyof Part, Uint32Array | Float64Array>>(
+function expectDerived<Part extends Record<keyof Part, CodeColumn | Float64Array>>(
   is: Part,
   expected: Part,
   prefix = '',
 ): void {
   for (const name of Object.keys(expected) as (keyof Part & string)[]) {
     const [array, derived] = [is[name], expected[name]];
-    const type = derived instanceof Uint32Array ? Uint32Array : Float64Array;
-    expectArray(prefix + name, array, type, derived.length);
+    expectArray(prefix + name, array, derived.constructor as new () => typeof derived, derived.length);
     for (let n = 0; n < derived.length; n++) {
       if (array[n] !== derived[n])
         throw new Error(`${prefix}${name} does not match the data that it is derived from`);

@@ -24,10 +24,10 @@ export class Clusters {
   readonly index: IntervalIndex;
   readonly #keys: Dictionary;
 
-  constructor(image: ClustersImage) {
+  constructor(image: ClustersImage, before: Clusters | null = null) {
     this.image = image;
     this.#keys = new Dictionary(image.keys);
-    this.index = new IntervalIndex(image.startMs, image.endMs, image.index, TREE_BOUNDS);
+    this.index = new IntervalIndex(image.startMs, image.endMs, image.index, TREE_BOUNDS, before?.index);
   }
 
   get count(): number {

@@ -1,86 +1,74 @@
-import { createHash, type Hash } from 'node:crypto';
+import { createHash, hash as hashOnce } from 'node:crypto';
 import type { IdentifierMode } from '../model/event.js';
 import { INDEXED_FIELDS, NAMED_FIELDS } from '../model/fields.js';
-import { NO_CODE } from '../structures/dictionary.js';
-import { scratch } from '../structures/slabs.js';
-import { CODED_FIELDS, type OrderedColumn, type OrderedEvents } from './columns.js';
-import type { SnapshotImage } from './image.js';
+import { shared } from '../structures/slabs.js';
+import type { RowsImage, SlotsImage, SnapshotImage } from './image.js';
 
 /** Raise it when the hashed bytes change their meaning. */
-const SCHEME = 'lectern-content-4';
+const SCHEME = 'lectern-content-5';
 const VERSION_BYTES = 16;
-/** Ids, and approximate units of other texts, that are hashed at a time. */
-const IDS_PER_PIECE = 4096;
-const TEXT_UNITS_PER_PIECE = 65_536;
+/** The first bytes of a SHA-256: as many as the version has. */
+export const WEEK_DIGEST_BYTES: number = VERSION_BYTES;
+/** Weeks of the Unix epoch, which begin on a Thursday. */
+const WEEK_MS = 7 * 24 * 3_600_000;
+const HIDDEN_FIELDS = INDEXED_FIELDS.filter((field) => !field.output);
 
-/** Equal for replicas and restarts with equal data. Hashes columns, because rows are five times as long. */
+export function weekOf(startMs: number): number {
+  return Math.floor(startMs / WEEK_MS);
+}
+
+/**
+ * Equal data has equal versions, in replicas, after restarts and after patches. Hashes the digests of the weeks, and the
+ * filters and names that no row shows.
+ */
 export function contentVersionOf(
   identifiers: IdentifierMode,
-  events: OrderedEvents,
-  { fields, names }: Pick<SnapshotImage, 'fields' | 'names'>,
+  { rows, weekDigests, fields, names }: Omit<SnapshotImage, 'summary' | 'hashSeed'>,
 ): string {
-  const { order, slots, columns } = events;
   const hash = createHash('sha256');
-  hash.update(`${SCHEME}\n${identifiers}\n${order.length}\n${slots.startMs.length}\n`);
-  hashIds(hash, events);
-  hash.update(slots.startMs);
-  hash.update(slots.endMs);
-  hash.update(slots.first);
-  for (const { name } of INDEXED_FIELDS) {
-    const { dictionary, codes } = fields[name];
-    hash.update(`\n${name}\n`);
+  hash.update(`${SCHEME}\n${identifiers}\n${rows.start.length - 1}\n${weekDigests.length}\n`);
+  hash.update(weekDigests);
+  const hidden = [
+    ...HIDDEN_FIELDS.map(({ name }) => [name, fields[name]] as const),
+    ...NAMED_FIELDS.map(({ name }) => [`names of ${name}`, names[name]] as const),
+  ];
+  for (const [name, { dictionary, codes }] of hidden) {
+    hash.update(`\n${name}\n${dictionary.bytes.length}\n${codes.length}\n`);
     hash.update(dictionary.start);
     hash.update(dictionary.bytes);
     hash.update(codes);
-  }
-  const numbers = scratch.uint32(order.length);
-  for (const { name } of NAMED_FIELDS) {
-    const { dictionary, codes } = names[name];
-    hash.update(`\nnames of ${name}\n`);
-    hash.update(dictionary.start);
-    hash.update(dictionary.bytes);
-    hash.update(codes);
-  }
-  for (const { name } of CODED_FIELDS.filter((field) => field.output && !field.indexed)) {
-    hash.update(`\n${name}\n`);
-    hashColumn(hash, columns[name], numbers);
   }
   return hash.digest().subarray(0, VERSION_BYTES).toString('base64url');
 }
 
-/** By ordinal. Includes lengths, since different ids could be equal when joined. */
-function hashIds(hash: Hash, { order, ids }: OrderedEvents): void {
-  const lengths = scratch.uint32(order.length);
-  for (let from = 0; from < order.length; from += IDS_PER_PIECE) {
-    const end = Math.min(order.length, from + IDS_PER_PIECE);
-    let byteLength = 0;
-    for (let ordinal = from; ordinal < end; ordinal++) {
-      const arrival = order[ordinal]!;
-      lengths[ordinal] = ids.startOf(arrival + 1) - ids.startOf(arrival);
-      byteLength += lengths[ordinal]!;
-    }
-    hash.update(ids.copyOf(order.subarray(from, end), byteLength));
+/** Weeks in which events start, with their ordinals [first, end), in order. */
+export function weeksOf({
+  startMs,
+  first,
+}: Pick<SlotsImage, 'startMs' | 'first'>): { week: number; first: number; end: number }[] {
+  const weeks: { week: number; first: number; end: number }[] = [];
+  for (let slot = 0; slot < startMs.length; slot++) {
+    const week = weekOf(startMs[slot]!);
+    const last = weeks.at(-1);
+    if (last?.week === week) last.end = first[slot + 1]!;
+    else weeks.push({ week, first: first[slot]!, end: first[slot + 1]! });
   }
-  hash.update(lengths);
+  return weeks;
 }
 
-/** Renumbers values by ordinal, because codes depend on the order of arrival. */
-function hashColumn(hash: Hash, { dictionary, codes }: OrderedColumn, numbers: Uint32Array): void {
-  const numberOf = new Uint32Array(dictionary.size).fill(NO_CODE);
-  let count = 0;
-  let texts = '';
-  for (let ordinal = 0; ordinal < codes.length; ordinal++) {
-    const code = codes[ordinal]!;
-    if (code !== NO_CODE && numberOf[code] === NO_CODE) {
-      numberOf[code] = count++;
-      texts += JSON.stringify(dictionary.valueOf(code));
-      if (texts.length > TEXT_UNITS_PER_PIECE) {
-        hash.update(texts);
-        texts = '';
-      }
-    }
-    numbers[ordinal] = code === NO_CODE ? NO_CODE : numberOf[code]!;
+/** @param known digests of weeks whose rows are as before */
+export function digestWeeks(
+  slots: Pick<SlotsImage, 'startMs' | 'first'>,
+  { bytes, start }: RowsImage,
+  known: (week: number) => Uint8Array | undefined = () => undefined,
+): Uint8Array {
+  const weeks = weeksOf(slots);
+  const digests = shared.uint8(weeks.length * WEEK_DIGEST_BYTES);
+  for (const [n, { week, first, end }] of weeks.entries()) {
+    // Without the last separator, which depends on what follows.
+    const rows = bytes.subarray(start[first], start[end]! - 1);
+    const digest = known(week) ?? hashOnce('sha256', rows, 'buffer').subarray(0, WEEK_DIGEST_BYTES);
+    digests.set(digest, n * WEEK_DIGEST_BYTES);
   }
-  hash.update(texts);
-  hash.update(numbers);
+  return digests;
 }

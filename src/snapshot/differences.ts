@@ -4,7 +4,7 @@ import { SNAPSHOT_HISTORY_ENTRIES_MAX, SNAPSHOTS_KEPT_MAX } from '../limits.js';
 import { compareCodePoints } from '../model/text.js';
 import { shared } from '../structures/slabs.js';
 import { jsonByteLength } from './rows.js';
-import type { Snapshot } from './snapshot.js';
+import { compareKeys, type EventKey, type Snapshot } from './snapshot.js';
 
 /** The changes of one publication. */
 export interface Delta {
@@ -71,6 +71,38 @@ export function compareSnapshots(before: Snapshot, after: Snapshot, entriesMax: 
     removed,
     changed,
     before: added + removed + changed <= entriesMax ? writePastRecords(past) : null,
+  };
+}
+
+/** As {@link compareSnapshots}, if the two differ at most in the events of `ids`, which are distinct. */
+export function compareEvents(
+  before: Snapshot,
+  after: Snapshot,
+  ids: readonly string[],
+  entriesMax: number,
+): Delta {
+  const counts = { added: 0, removed: 0, changed: 0 };
+  const touched: { readonly key: EventKey; readonly past: PastRecord }[] = [];
+  for (const id of ids) {
+    const [b, a] = [before.ordinalOf(id), after.ordinalOf(id)];
+    if (b === -1 && a === -1) continue;
+    if (b === -1) {
+      counts.added++;
+      touched.push({ key: after.keyOf(a), past: [id, null] });
+      continue;
+    }
+    if (a !== -1 && before.rows.rowOf(b).equals(after.rows.rowOf(a))) continue;
+    if (a === -1) counts.removed++;
+    else counts.changed++;
+    touched.push({ key: before.keyOf(b), past: [id, rowDigest(before, b)] });
+  }
+  const isKept = touched.length <= entriesMax;
+  if (isKept) touched.sort((x, y) => compareKeys(x.key, y.key));
+  return {
+    from: before.summary.id,
+    to: after.summary.id,
+    ...counts,
+    before: isKept ? writePastRecords(touched.map(({ past }) => past)) : null,
   };
 }
 

@@ -1,37 +1,31 @@
 import { NAMED_FIELDS, type NamedFieldName } from '../model/fields.js';
-import { compareCodePoints } from '../model/text.js';
 import { Dictionary, DictionaryBuilder, NO_CODE } from '../structures/dictionary.js';
 import type { KeyedHash } from '../structures/keyed-hash.js';
 import { type CodeColumn, sharedCodeColumn } from '../structures/posting-lists.js';
-import type { OrderedColumn, OrderedEvents } from './columns.js';
-import type { FieldImage, NamesImage, SnapshotImage } from './image.js';
+import type { ColumnImage, FieldImage, NamesImage, SnapshotImage } from './image.js';
+
+type Columns = Pick<SnapshotImage, 'fields' | 'columns'>;
 
 /** Gives each value of a field its name by the rule of NAMED_FIELDS. The order of records does not matter. */
 export function buildNames(
-  { columns }: OrderedEvents,
   fields: SnapshotImage['fields'],
+  columns: SnapshotImage['columns'],
   hash: KeyedHash,
 ): SnapshotImage['names'] {
-  const names = NAMED_FIELDS.map(({ name, namedBy }) => {
-    const namedColumns = namedBy.map((by) => (columns as Readonly<Record<string, OrderedColumn>>)[by]!);
-    return [name, namesOf(fields[name], namedColumns, hash)];
-  });
+  const names = NAMED_FIELDS.map(({ name }) => [
+    name,
+    namesOf(fields[name], namerOf(name, { fields, columns }), hash),
+  ]);
   return Object.fromEntries(names) as Record<NamedFieldName, NamesImage>;
 }
 
-function namesOf(field: FieldImage, columns: readonly OrderedColumn[], hash: KeyedHash): NamesImage {
-  const { start } = field.postings;
+function namesOf({ postings }: FieldImage, namer: Namer, hash: KeyedHash): NamesImage {
+  const { start, ordinals } = postings;
   const count = start.length - 1;
   const builder = new DictionaryBuilder(hash);
-  const built = new Uint32Array(count).fill(NO_CODE);
-  for (const column of columns) {
-    if (column.codes.length === 0) continue;
-    const counts = new Uint32Array(column.dictionary.size);
-    for (let code = 0; code < count; code++) {
-      if (built[code] !== NO_CODE) continue;
-      const ordinals = field.postings.ordinals.subarray(start[code], start[code + 1]);
-      built[code] = builder.intern(mostFrequentName(ordinals, column, counts));
-    }
+  const built = new Uint32Array(count);
+  for (let code = 0; code < count; code++) {
+    built[code] = builder.intern(namer.nameOf(ordinals.subarray(start[code], start[code + 1])));
   }
   const { image, recode } = builder.finish();
   const codes = sharedCodeColumn(count, recode.length);
@@ -41,30 +35,66 @@ function namesOf(field: FieldImage, columns: readonly OrderedColumn[], hash: Key
   return { dictionary: image, codes };
 }
 
-/** @param counts zero for each code of the column, before and after */
-function mostFrequentName(
+export function namerOf(name: NamedFieldName, { fields, columns }: Columns): Namer {
+  const all: Readonly<Record<string, ColumnImage>> = { ...fields, ...columns };
+  const namedBy = NAMED_FIELDS.find((field) => field.name === name)?.namedBy ?? [];
+  return new Namer(namedBy.map((by) => all[by]!));
+}
+
+/** Chooses names by the rule of NAMED_FIELDS. */
+export class Namer {
+  readonly #columns: readonly {
+    readonly codes: CodeColumn;
+    readonly dictionary: Dictionary;
+    /** By code; zero before and after a choice. */
+    readonly counts: Uint32Array;
+  }[];
+
+  constructor(columns: readonly ColumnImage[]) {
+    this.#columns = columns.map(({ codes, dictionary }) => ({
+      codes,
+      dictionary: new Dictionary(dictionary),
+      counts: new Uint32Array(dictionary.start.length - 1),
+    }));
+  }
+
+  /** @param ordinals the events of a value; null when none of them has a name for it */
+  nameOf(ordinals: Uint32Array): string | null {
+    for (const { codes, dictionary, counts } of this.#columns) {
+      if (dictionary.size === 0) continue;
+      const best = mostFrequentCode(ordinals, codes, counts, dictionary.start[1] === 0 ? 1 : 0);
+      if (best !== NO_CODE) return dictionary.valueOf(best);
+    }
+    return null;
+  }
+}
+
+/**
+ * Codes are in order of code points.
+ *
+ * @param firstName smaller codes are no names
+ */
+function mostFrequentCode(
   ordinals: Uint32Array,
-  { codes, dictionary }: OrderedColumn,
+  codes: CodeColumn,
   counts: Uint32Array,
-): string | null {
+  firstName: number,
+): number {
   for (let n = 0; n < ordinals.length; n++) {
     const code = codes[ordinals[n]!]!;
-    if (code !== NO_CODE) counts[code]!++;
+    if (code < counts.length) counts[code]!++;
   }
-  let best: string | null = null;
+  let best = NO_CODE;
   let bestCount = 0;
   for (let n = 0; n < ordinals.length; n++) {
     const code = codes[ordinals[n]!]!;
-    // Zero: seen before, or less frequent.
-    if (code === NO_CODE || counts[code] === 0) continue;
-    const name = dictionary.valueOf(code)!;
-    const isBetter =
-      counts[code]! > bestCount || (counts[code] === bestCount && compareCodePoints(name, best!) < 0);
-    if (name !== '' && isBetter) {
-      best = name;
-      bestCount = counts[code]!;
-    }
+    // Zero: seen before.
+    if (code >= counts.length || counts[code] === 0) continue;
+    const count = counts[code]!;
     counts[code] = 0;
+    if (code < firstName || count < bestCount || (count === bestCount && code > best)) continue;
+    best = code;
+    bestCount = count;
   }
   return best;
 }

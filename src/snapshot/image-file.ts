@@ -42,7 +42,7 @@ import { NO_UNSERVED_FIELDS } from './unserved-fields.js';
 const MAGIC = Buffer.from('LECTERN\u001a', 'latin1');
 const PREFIX_BYTES = 16;
 /** Raise it with every change of the arrays or their meaning. */
-export const IMAGE_FORMAT_VERSION = 7;
+export const IMAGE_FORMAT_VERSION = 8;
 const ALIGNMENT_BYTES = 8;
 /** Node transfers at most 2 GiB at a time. */
 const PIECE_BYTES = 256 * 1024 * 1024;

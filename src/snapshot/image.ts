@@ -3,12 +3,14 @@ import {
   type ConflictBy,
   type IndexedFieldName,
   type NamedFieldName,
+  type UnindexedFieldName,
 } from '../model/fields.js';
 import type { DictionaryImage } from '../structures/dictionary.js';
 import type { HashIndexImage } from '../structures/hash-index.js';
 import type { IntervalIndexImage } from '../structures/interval-index.js';
 import type { HashSeed } from '../structures/keyed-hash.js';
 import type { CodeColumn, PostingListsImage } from '../structures/posting-lists.js';
+import { hasSameBytes } from '../structures/same-bytes.js';
 import type { SnapshotSummary } from './summary.js';
 
 /**
@@ -19,8 +21,12 @@ export interface SnapshotImage {
   readonly summary: SnapshotSummary;
   readonly slots: SlotsImage;
   readonly fields: Readonly<Record<IndexedFieldName, FieldImage>>;
+  /** Values that no query looks up. Patches need them; they are empty for a field that no event has. */
+  readonly columns: Readonly<Record<UnindexedFieldName, ColumnImage>>;
   readonly names: Readonly<Record<NamedFieldName, NamesImage>>;
   readonly rows: RowsImage;
+  /** WEEK_DIGEST_BYTES for each week in which events start: see content-version.ts. */
+  readonly weekDigests: Uint8Array;
   /** Random for each image, so that attackers cannot choose colliding ids. Not part of the summary, because the summary is shown. */
   readonly hashSeed: HashSeed;
   readonly ids: HashIndexImage;
@@ -36,10 +42,13 @@ export interface SlotsImage {
   readonly index: IntervalIndexImage;
 }
 
-export interface FieldImage {
+export interface ColumnImage {
   readonly dictionary: DictionaryImage;
   /** By ordinal: a code of the dictionary, or a larger number for null. */
   readonly codes: CodeColumn;
+}
+
+export interface FieldImage extends ColumnImage {
   readonly postings: PostingListsImage;
   /** By code: the length of its longest event in milliseconds, which bounds the search for running events. */
   readonly longestMs: Float64Array;
@@ -92,14 +101,10 @@ export function isSameImage(a: SnapshotImage, b: SnapshotImage): boolean {
 }
 
 function isSamePart(a: unknown, b: unknown): boolean {
-  if (ArrayBuffer.isView(a)) return ArrayBuffer.isView(b) && bytesOf(a).equals(bytesOf(b));
+  if (ArrayBuffer.isView(a)) return ArrayBuffer.isView(b) && hasSameBytes(a, b);
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return a === b;
   const ofB = b as Readonly<Record<string, unknown>>;
   return Object.entries(a).every(([name, part]) => isSamePart(part, ofB[name]));
-}
-
-function bytesOf({ buffer, byteOffset, byteLength }: ArrayBufferView): Buffer {
-  return Buffer.from(buffer, byteOffset, byteLength);
 }
 
 export interface Inspection {
@@ -112,13 +117,13 @@ export interface Inspection {
 }
 
 export function inspectImage(image: SnapshotImage): Inspection {
-  const { summary, rows, fields, names, slots, ids, clusters } = image;
+  const { summary, rows, weekDigests, fields, columns, names, slots, ids, clusters } = image;
   return {
     summary,
     conflicts: { merged: countByDimension(clusters.merged), unmerged: countByDimension(clusters.unmerged) },
     bytes: {
-      rows: byteLengthOf(rows),
-      fields: byteLengthOf(fields),
+      rows: byteLengthOf({ rows, weekDigests }),
+      fields: byteLengthOf({ fields, columns }),
       names: byteLengthOf(names),
       slots: byteLengthOf(slots),
       ids: byteLengthOf(ids),

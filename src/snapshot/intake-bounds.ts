@@ -46,12 +46,32 @@ interface Holder {
   readonly heldBytes: number;
 }
 
+/** Makes a check of how many events and faulty records there are. It throws RefusedLoad beyond the bounds. */
+export function countCheck({ eventsMax, growth }: IntakeBounds): (events: number, faulty: number) => void {
+  const recordsMax =
+    growth === null
+      ? Number.POSITIVE_INFINITY
+      : Math.max(GROWTH_RECORDS_MIN, Math.floor(growth.served * (1 + growth.percentMax / 100)));
+  return (events, faulty) => {
+    if (eventsMax !== null && events > eventsMax) {
+      throw new RefusedLoad('events', `it has more than ${eventsMax} events, the limit`);
+    }
+    if (events + faulty > recordsMax) {
+      throw new RefusedLoad(
+        'grown',
+        `it has more than ${recordsMax} records; the served timetable has ${growth?.served}, ` +
+          `and at most ${growth?.percentMax} % more are accepted`,
+      );
+    }
+  };
+}
+
 /** Throws RefusedLoad beyond the bounds. Memory is typed arrays, the estimated image and the heap of this thread. */
 export class IntakeWatch {
   readonly #builder: SnapshotBuilder;
   readonly #holders: readonly Holder[];
   readonly #bounds: IntakeBounds;
-  readonly #recordsMax: number;
+  readonly #checkCounts: (events: number, faulty: number) => void;
   readonly #heapBytesBefore: number = heapBytes();
   #records = 0;
   #chunks = 0;
@@ -62,28 +82,12 @@ export class IntakeWatch {
     this.#builder = builder;
     this.#holders = holders;
     this.#bounds = bounds;
-    const { growth } = bounds;
-    this.#recordsMax =
-      growth === null
-        ? Number.POSITIVE_INFINITY
-        : Math.max(GROWTH_RECORDS_MIN, Math.floor(growth.served * (1 + growth.percentMax / 100)));
+    this.#checkCounts = countCheck(bounds);
   }
 
   /** Call it after each record that was not decoded. */
   count(): void {
-    const events = this.#builder.eventCount;
-    const { eventsMax } = this.#bounds;
-    if (eventsMax !== null && events > eventsMax) {
-      throw new RefusedLoad('events', `it has more than ${eventsMax} events, the limit`);
-    }
-    if (events + this.#builder.faultyCount > this.#recordsMax) {
-      const { served, percentMax } = this.#bounds.growth!;
-      throw new RefusedLoad(
-        'grown',
-        `it has more than ${this.#recordsMax} records; the served timetable has ${served}, ` +
-          `and at most ${percentMax} % more are accepted`,
-      );
-    }
+    this.#checkCounts(this.#builder.eventCount, this.#builder.faultyCount);
   }
 
   /** Call it after each decoded or rejected record. */

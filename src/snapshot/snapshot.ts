@@ -22,9 +22,9 @@ export class FieldIndex {
   readonly start: Uint32Array;
   readonly longestMs: Float64Array;
 
-  constructor(image: FieldImage, number: number) {
+  constructor(image: FieldImage, number: number, before: FieldIndex | null) {
     this.number = number;
-    this.dictionary = new Dictionary(image.dictionary);
+    this.dictionary = new Dictionary(image.dictionary, before?.dictionary);
     this.codes = image.codes;
     this.postings = image.postings.ordinals;
     this.start = image.postings.start;
@@ -42,7 +42,12 @@ export interface EventKey {
   readonly id: string;
 }
 
-/** Reads an image, which threads may share. Each reader builds its own interval trees. */
+/** In order of ordinals. */
+export function compareKeys(a: EventKey, b: EventKey): number {
+  return a.timeMs - b.timeMs || a.endTimeMs - b.endTimeMs || compareCodePoints(a.id, b.id);
+}
+
+/** Reads an image, which threads may share. Each thread builds its own interval trees. */
 export class Snapshot {
   readonly summary: SnapshotSummary;
   readonly rows: Rows;
@@ -55,17 +60,29 @@ export class Snapshot {
   readonly #fields: ReadonlyMap<IndexedFieldName, FieldIndex>;
   readonly #names: ReadonlyMap<NamedFieldName, DisplayNames>;
 
-  constructor(image: SnapshotImage) {
+  /** @param before shares what it has learnt of the parts that are the same */
+  constructor(image: SnapshotImage, before: Snapshot | null = null) {
     const { summary, rows, slots, hashSeed, ids, clusters, fields, names } = image;
     this.summary = summary;
     this.rows = new Rows(rows);
     this.#slots = slots;
     this.#hash = new KeyedHash(hashSeed);
     this.#ids = ids;
-    this.slotIndex = new IntervalIndex(slots.startMs, slots.endMs, slots.index, TREE_BOUNDS);
-    this.merged = new Clusters(clusters.merged);
-    this.unmerged = new Clusters(clusters.unmerged);
-    this.#fields = new Map(INDEXED_FIELDS.map(({ name }, n) => [name, new FieldIndex(fields[name], n)]));
+    this.slotIndex = new IntervalIndex(
+      slots.startMs,
+      slots.endMs,
+      slots.index,
+      TREE_BOUNDS,
+      before?.slotIndex,
+    );
+    this.merged = new Clusters(clusters.merged, before?.merged);
+    this.unmerged = new Clusters(clusters.unmerged, before?.unmerged);
+    this.#fields = new Map(
+      INDEXED_FIELDS.map(({ name }, n) => [
+        name,
+        new FieldIndex(fields[name], n, before?.field(name) ?? null),
+      ]),
+    );
     this.#names = new Map(NAMED_FIELDS.map(({ name }) => [name, new DisplayNames(names[name])]));
   }
 
@@ -141,9 +158,7 @@ export class Snapshot {
   }
 
   compareEvents(ordinal: number, other: Snapshot, otherOrdinal: number): number {
-    const a = this.keyOf(ordinal);
-    const b = other.keyOf(otherOrdinal);
-    return a.timeMs - b.timeMs || a.endTimeMs - b.endTimeMs || compareCodePoints(a.id, b.id);
+    return compareKeys(this.keyOf(ordinal), other.keyOf(otherOrdinal));
   }
 
   /** The first ordinal after `key`. The event of `key` itself may no longer exist. */

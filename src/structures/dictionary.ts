@@ -1,5 +1,7 @@
 import { HashTable } from './hash-table.js';
 import type { KeyedHash } from './keyed-hash.js';
+import { hasSameBytes } from './same-bytes.js';
+import { firstWhere } from './search.js';
 import { shared } from './slabs.js';
 import type { TextMemo } from './text-memo.js';
 
@@ -97,23 +99,31 @@ export class Dictionary {
   /** UTF-8 of all values; value c is [start[c], start[c + 1]). */
   readonly bytes: Buffer;
   readonly start: Uint32Array;
-  readonly #codes = new Map<string, number>();
+  readonly #codes: Map<string, number>;
   /** Requests look up each value twice: to check it and to plan. */
   #lastValue: string | null = null;
   #lastCode = NO_CODE;
   readonly size: number;
 
-  constructor(image: DictionaryImage) {
+  /** @param before shares what it remembers if it has the same values */
+  constructor(image: DictionaryImage, before: Dictionary | null = null) {
     this.bytes = Buffer.from(image.bytes.buffer, image.bytes.byteOffset, image.bytes.byteLength);
     this.start = image.start;
     this.size = image.start.length - 1;
+    this.#codes = before !== null && this.hasSameValues(before) ? before.#codes : new Map();
+  }
+
+  hasSameValues({ bytes, start }: Dictionary): boolean {
+    return hasSameBytes(bytes, this.bytes) && hasSameBytes(start, this.start);
   }
 
   codeOf(value: string): number {
     if (value === this.#lastValue) return this.#lastCode;
     let code = this.#codes.get(value);
     if (code === undefined) {
-      code = this.#search(Buffer.from(value, 'utf8'));
+      const bytes = Buffer.from(value, 'utf8');
+      const place = this.placeOf(bytes);
+      code = place < this.size && this.#compareTo(bytes, place) === 0 ? place : NO_CODE;
       if (code !== NO_CODE) this.#codes.set(value, code);
     }
     this.#lastValue = value;
@@ -132,19 +142,13 @@ export class Dictionary {
     return this.bytes.compare(bytes, from, to, this.start[code], this.start[code + 1]);
   }
 
-  #search(value: Buffer): number {
-    let low = 0;
-    let high = this.size;
-    // Invariant: values before `low` are smaller, values from `high` on are larger.
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      const from = this.start[middle]!;
-      const to = this.start[middle + 1]!;
-      const order = this.bytes.compare(value, 0, value.length, from, to);
-      if (order === 0) return middle;
-      if (order < 0) low = middle + 1;
-      else high = middle;
-    }
-    return NO_CODE;
+  /** The first code whose value is not before this one in UTF-8, or the size. */
+  placeOf(value: Buffer): number {
+    return firstWhere(0, this.size, (code) => this.#compareTo(value, code) >= 0);
+  }
+
+  /** Positive when the value of `code` comes after. */
+  #compareTo(value: Buffer, code: number): number {
+    return this.bytes.compare(value, 0, value.length, this.start[code]!, this.start[code + 1]!);
   }
 }

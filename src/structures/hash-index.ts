@@ -10,9 +10,14 @@ export interface HashIndexImage {
 
 const SLOTS_PER_KEY = 2;
 
-export function buildHashTable(hashes: Uint32Array): Uint32Array {
+export function tableSize(keyCount: number): number {
   let size = 2;
-  while (size < hashes.length * SLOTS_PER_KEY) size *= 2;
+  while (size < keyCount * SLOTS_PER_KEY) size *= 2;
+  return size;
+}
+
+export function buildHashTable(hashes: Uint32Array): Uint32Array {
+  const size = tableSize(hashes.length);
   const table = shared.uint32(size);
   for (let ordinal = 0; ordinal < hashes.length; ordinal++) {
     let slot = hashes[ordinal]! & (size - 1);

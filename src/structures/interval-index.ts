@@ -1,5 +1,6 @@
 /** Room structures/. Data structures that could be published alone. They know nothing of timetables. */
 import createIntervalTree, { type IntervalTree } from 'interval-tree-1d';
+import { hasSameBytes } from './same-bytes.js';
 import { lowerBound } from './search.js';
 import { results, shared } from './slabs.js';
 
@@ -76,19 +77,30 @@ export class IntervalIndex {
   readonly #scans: Uint8Array;
   readonly #bucketTree: IntervalTree<Entry>;
   /** By bucket, oldest first. */
-  readonly #trees = new Map<number, IntervalTree<Entry>>();
+  readonly #trees: Map<number, IntervalTree<Entry>>;
 
-  /** @param bounds trees kept at a time; scans of a bucket before its tree is built, at most 255 */
+  /**
+   * @param bounds trees kept at a time; scans of a bucket before its tree is built, at most 255
+   * @param before shares its trees if it has the same intervals
+   */
   constructor(
     starts: Float64Array,
     ends: Float64Array,
     image: IntervalIndexImage,
     bounds: { readonly treesMax: number; readonly scansMax: number },
+    before: IntervalIndex | null = null,
   ) {
     this.#starts = starts;
     this.#ends = ends;
     this.#image = image;
     this.#bounds = bounds;
+    if (before !== null && hasSameBytes(before.#starts, starts) && hasSameBytes(before.#ends, ends)) {
+      this.#scans = before.#scans;
+      this.#trees = before.#trees;
+      this.#bucketTree = before.#bucketTree;
+      return;
+    }
+    this.#trees = new Map();
     this.#scans = new Uint8Array(image.bucketLast.length);
     const spans: Entry[] = [];
     for (let bucket = 0; bucket < image.bucketLast.length; bucket++) {

@@ -79,6 +79,45 @@ function aligned(byteLength: number): number {
 /** Zeroed memory of snapshots: it crosses threads without a copy. */
 export const shared: Slabs<SharedArrayBuffer> = new Slabs((byteLength) => new SharedArrayBuffer(byteLength));
 
+/**
+ * Copies the arrays that are pieces of longer buffers, which they would keep from being freed. All others stay the same,
+ * and so do objects of which nothing is copied.
+ */
+export function inOwnBuffers<Part>(part: Part, copies: Map<unknown, unknown> = new Map()): Part {
+  if (typeof part !== 'object' || part === null) return part;
+  const known = copies.get(part);
+  if (known !== undefined) return known as Part;
+  const copy = ArrayBuffer.isView(part) ? ownCopy(part) : copyOfObject(part, copies);
+  copies.set(part, copy);
+  return copy as Part;
+}
+
+function ownCopy(view: ArrayBufferView): ArrayBufferView {
+  const { buffer, byteOffset, byteLength } = view;
+  if (byteLength === buffer.byteLength) return view;
+  const own = new SharedArrayBuffer(byteLength);
+  new Uint8Array(own).set(new Uint8Array(buffer, byteOffset, byteLength));
+  return new (view.constructor as new (buffer: SharedArrayBuffer) => ArrayBufferView)(own);
+}
+
+function copyOfObject(part: object, copies: Map<unknown, unknown>): object {
+  const entries = Object.entries(part).map(([name, inner]) => [name, inOwnBuffers(inner, copies)] as const);
+  const isSame = entries.every(([name, inner]) => inner === (part as Record<string, unknown>)[name]);
+  return isSame ? part : Object.fromEntries(entries);
+}
+
+/**
+ * Makes V8 collect garbage as if this much had been taken. It does not count shared memory, so that images which nothing
+ * uses would stay for long. The buffer is never touched and takes no memory.
+ */
+export function countAsTaken(byteLength: number): void {
+  try {
+    new ArrayBuffer(byteLength);
+  } catch {
+    // The address space is limited: then V8 has collected, too.
+  }
+}
+
 /** Zeroed memory for the length of one build. */
 export const scratch: Slabs<ArrayBuffer> = new Slabs((byteLength) => new ArrayBuffer(byteLength));
 

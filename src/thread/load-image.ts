@@ -9,12 +9,11 @@ import { compareSnapshots, type Delta, extendHistory } from '../snapshot/differe
 import { isSameImage, type SnapshotImage } from '../snapshot/image.js';
 import { type IntakeBounds, IntakeWatch, OUT_OF_MEMORY, RefusedLoad } from '../snapshot/intake-bounds.js';
 import { Snapshot } from '../snapshot/snapshot.js';
-import { mappedSink } from '../source/field-map.js';
-import { NdjsonReader } from '../source/formats/ndjson.js';
 import { readRecords } from '../source/formats/read-records.js';
 import { LoadNotes } from '../source/load-notes.js';
 import type { LoadOptions, LoadSummary, RecordSink, Source } from '../source/source.js';
 import { sourceOfSpec } from '../source/spec.js';
+import { readRecordChunks } from './read-record-chunks.js';
 import type { LoadDone, Loaded, LoadTask, StreamSpec, TaskListeners } from './task-messages.js';
 
 export interface LoadedImage {
@@ -164,34 +163,9 @@ function streamSource({ name, content, version }: StreamSpec, chunks: AsyncItera
   return {
     name,
     async load(sink, options = {}) {
-      if (content === 'records') return { ...(await loadRecords(name, chunks, sink, options)), version };
+      if (content === 'records') return { ...(await readRecordChunks(name, chunks, sink, options)), version };
       const reading = { ...options, sourceName: name, bytesTotal: null };
       return { ...(await readRecords(chunks, sink, reading)), version };
     },
   };
-}
-
-/** NDJSON made from records, with whole lines in each chunk. No chunks mean no records. */
-async function loadRecords(
-  name: string,
-  chunks: AsyncIterable<Uint8Array>,
-  sink: RecordSink,
-  { onProgress, rules }: LoadOptions,
-): Promise<Omit<LoadSummary, 'version'>> {
-  const mapped = rules === undefined ? sink : mappedSink(sink, 'memory', rules, name);
-  // Records in memory have numbers and no lines.
-  const reader = new NdjsonReader(name, {
-    record: (value, { record }) => mapped.record(value, { record }),
-    reject: (rejection) => mapped.reject({ ...rejection, position: { record: rejection.position.record } }),
-    undecoded: mapped.undecoded,
-    columns: mapped.columns,
-  });
-  let bytesRead = 0;
-  for await (const chunk of chunks) {
-    bytesRead += chunk.length;
-    reader.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
-    onProgress?.({ bytesRead: 0, bytesTotal: null, records: reader.records });
-  }
-  if (bytesRead > 0) reader.finish();
-  return { format: 'memory', gzipped: false, bytesRead };
 }

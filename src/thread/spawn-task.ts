@@ -78,7 +78,12 @@ async function endOf(worker: Worker, { onStuck, signal }: SpawnOptions): Promise
   if (isStuck && !signal?.aborted) onStuck?.(end);
 }
 
-function resultOf(worker: Worker, options: SpawnOptions): Promise<DoneOf<Task>> {
+/**
+ * The result of the task that the thread is doing.
+ *
+ * @param stop aborted once the thread may do another
+ */
+export function resultOf(worker: Worker, options: SpawnOptions, stop?: AbortSignal): Promise<DoneOf<Task>> {
   const { signal, onProgress, onVersion, onParts, feed } = options;
   return new Promise((resolve, reject) => {
     const take = (message: FromTask): void => {
@@ -90,17 +95,20 @@ function resultOf(worker: Worker, options: SpawnOptions): Promise<DoneOf<Task>> 
       else if (message.kind === 'failed') throw errorOf(message);
       else resolve(message);
     };
-    worker.on('message', (message: FromTask) => {
+    const onMessage = (message: FromTask): void => {
       try {
         take(message);
       } catch (error) {
         // Uncaught, what the program's onProgress throws would end the process.
         reject(error);
       }
-    });
-    worker.on('error', reject);
-    worker.on('exit', () => {
+    };
+    const onExit = (): void => {
       reject(signal?.aborted ? signal.reason : new Error('the build thread ended without a result'));
+    };
+    worker.on('message', onMessage).on('error', reject).on('exit', onExit);
+    stop?.addEventListener('abort', () => {
+      worker.off('message', onMessage).off('error', reject).off('exit', onExit);
     });
   });
 }

@@ -9,7 +9,10 @@ import type { LoadOptions, LoadProgress, PartReport, PartsReport } from '../sour
 import type { AskSecretHeadersOf, SourceSpec } from '../source/spec.js';
 import type { SecretHeaders } from '../upstream/call.js';
 
-/** Tasks of worker threads, and their answers. A thread runs one task and ends, which frees its memory. */
+/**
+ * Tasks of worker threads, and their answers. A thread runs one task and ends, which frees its memory. A thread for patches runs
+ * several.
+ */
 
 export interface StreamSpec {
   readonly kind: 'stream';
@@ -53,9 +56,21 @@ export interface FetchTask {
   readonly memoryBytesMax: number;
 }
 
+/** Applies changes to what is served. The records to add come as chunks, as those of a stream do. */
+export interface PatchTask extends Pick<LoadTask, 'rules' | 'deltas' | 'bounds'> {
+  readonly task: 'patch';
+  /** Of the source, for messages. */
+  readonly name: string;
+  readonly served: SnapshotImage;
+  readonly removals: readonly (string | number)[];
+  /** The source's version once the changes are applied. */
+  readonly version: string | null;
+}
+
 export type Task =
   | LoadTask
   | FetchTask
+  | PatchTask
   | { readonly task: 'read-image'; readonly path: string; readonly use: ImageUse }
   /** Makes the checks that were skipped when an image was read for a restart. The path is for messages. */
   | { readonly task: 'check-rows'; readonly path: string; readonly image: SnapshotImage }
@@ -86,6 +101,8 @@ export interface Loaded {
   /** Both null at the first load, and for an image from disk. */
   readonly delta: Delta | null;
   readonly history: History | null;
+  /** Of an image that was made of the served one: the ids of all events that may differ. */
+  readonly changedIds?: readonly string[];
 }
 
 export type LoadDone =
@@ -97,7 +114,7 @@ export type LoadDone =
 
 export type Done = LoadDone | { readonly kind: 'done' };
 
-export type DoneOf<T extends Task> = T extends LoadTask
+export type DoneOf<T extends Task> = T extends LoadTask | PatchTask
   ? LoadDone
   : T extends { readonly task: 'read-image' | 'fetch-image' }
     ? Loaded

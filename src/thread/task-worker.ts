@@ -1,25 +1,23 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
+import { Weight } from '../snapshot/weight.js';
 import type { AskSecretHeadersOf } from '../source/spec.js';
 import { letOthersGoFirst } from './priority.js';
 import { runTaskHere } from './task.js';
 import { errorOf, failureOf } from './task-failure.js';
 import type { FromTask, SecretsAnswer, StreamChunk, Task, TaskListeners } from './task-messages.js';
 
-/** The entry of a worker thread: does its one task, posts the result and ends. */
+/** The entry of a worker thread: does its one task, posts the result and ends. Without one it does those that are posted to it. */
 const port = parentPort as MessagePort;
 if (port === null) throw new Error('this module is the entry of a worker thread');
 
-const task = workerData as Task;
-// Before a first load or an image is ready, no request can be answered, so these tasks keep their priority.
-if (task.task !== 'read-image' && !('served' in task && task.served === null)) letOthersGoFirst();
-
 const tell = (message: FromTask): void => port.postMessage(message);
+const nextMessage = <Message>(): Promise<Message> => new Promise((resolve) => port.once('message', resolve));
 
 /** One chunk is requested at a time, so neither side holds more. */
 async function* chunks(): AsyncGenerator<Uint8Array> {
   for (;;) {
-    const message = new Promise<StreamChunk>((resolve) => port.once('message', resolve));
+    const message = nextMessage<StreamChunk>();
     tell({ kind: 'more' });
     const chunk = await message;
     if ('problem' in chunk) throw new LecternError('source-unreadable', chunk.problem);
@@ -56,11 +54,26 @@ const listeners = {
   onParts: (report) => tell({ kind: 'parts', report }),
 } satisfies TaskListeners;
 
+/** Returns the bytes of the image that it made. */
+async function perform(task: Task): Promise<number> {
+  const result = await runTaskHere(task, listeners, chunks()).catch(
+    (error: unknown): FromTask => ({ kind: 'failed', ...failureOf(error) }),
+  );
+  tell(result);
+  return result.kind === 'loaded' ? result.image.summary.bytes : 0;
+}
+
+/** Ends with its thread. */
+async function performAll(): Promise<never> {
+  const weight = new Weight();
+  for (;;) weight.replace(await perform(await nextMessage<Task>()));
+}
+
+const only = workerData as Task | null;
+// Before a first load or an image is ready, no request can be answered, so these tasks keep their priority.
+const isFirst = only !== undefined && 'served' in only && only.served === null;
+if (only?.task !== 'read-image' && !isFirst) letOthersGoFirst();
 // No top-level await: as a text inside a bundle this module is a CommonJS script.
-void runTaskHere(task, listeners, chunks())
-  .catch((error: unknown): FromTask => ({ kind: 'failed', ...failureOf(error) }))
-  .then((result) => {
-    tell(result);
-    // A stream that failed half-way still listens, and would keep the thread alive.
-    port.close();
-  });
+if (only === null) void performAll();
+// A stream that failed half-way still listens, and would keep the thread alive.
+else void perform(only).then(() => port.close());

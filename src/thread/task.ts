@@ -16,6 +16,13 @@ export async function runTaskHere(
       const { refusalOf, runLoadTask } = await import('./load-image.js');
       return runLoadTask(task, listeners, chunks).catch(refusalOf);
     }
+    case 'patch': {
+      const [{ runPatchTask }, { refusalOf }] = await Promise.all([
+        import('./patch-image.js'),
+        import('./load-image.js'),
+      ]);
+      return runPatchTask(task, chunks).catch(refusalOf);
+    }
     case 'read-image': {
       const { readCheckedImage } = await import('../snapshot/check-image.js');
       return { kind: 'loaded', ...readCheckedImage(task.path, task.use), delta: null, history: null };

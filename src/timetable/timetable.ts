@@ -368,10 +368,10 @@ class KeptTimetable implements Timetable {
     return unreadable(this.#closed, this.#present.summary !== null, this.#keeper.state.lastError);
   }
 
-  #publish({ image, origin, delta, history }: Publication): void {
+  #publish({ image, origin, delta, history, patch }: Publication): void {
     const differences = history?.differences ?? NO_DIFFERENCES;
     const state = publicationOf(origin, image.summary);
-    this.#show({ image, differences, state, rooms: this.#rooms.table });
+    this.#show({ image, differences, state, rooms: this.#rooms.table, patch });
     this.#listeners.tell('published', {
       summary: image.summary,
       origin,

@@ -1,6 +1,7 @@
 import { monotonicMs, monotonicMsAt } from '../model/clock.js';
 import type { RoomTable } from '../model/room.js';
 import type { Differences } from '../snapshot/differences.js';
+import type { Patch } from '../snapshot/field-changes.js';
 import { byteLengthOf, type SnapshotImage } from '../snapshot/image.js';
 import { Snapshot } from '../snapshot/snapshot.js';
 import type { Origin, SnapshotSummary } from '../snapshot/summary.js';
@@ -12,6 +13,8 @@ export interface PublishedImage {
   readonly image: SnapshotImage;
   readonly differences: Differences;
   readonly state: PublicationState;
+  /** How it was made of what was served before; null or absent if all is new. */
+  readonly patch?: Patch | null;
   /** Rooms of the rooms file. */
   readonly rooms?: RoomTable | null;
 }
@@ -41,6 +44,12 @@ export function loadingSource(name: string): SourceState {
 
 export function publicationOf(origin: Origin, { builtAtMs }: SnapshotSummary): PublicationState {
   return { origin, publishedAtMs: Date.now(), builtMonotonicMs: monotonicMsAt(builtAtMs) };
+}
+
+/** The ids of events that may differ from what was served before; null if it is not known. */
+function changedIdsOf(id: string, patch: Patch | null, before: string | undefined): readonly string[] | null {
+  if (id === before) return [];
+  return patch !== null && patch.base === before ? patch.changedIds : null;
 }
 
 /** The snapshot that one thread serves now. */
@@ -82,10 +91,15 @@ export class Present implements ViewSource {
 
   publish(published: PublishedImage): void {
     const { cacheBytesMax, threads = 1 } = this.#options;
-    const { image, differences, state, rooms = null } = published;
+    const { image, differences, state, rooms = null, patch = null } = published;
     const rowCacheBytes = Math.max(0, cacheBytesMax - byteLengthOf(differences) / threads);
+    const before = this.#view;
+    const changedIds = changedIdsOf(image.summary.id, patch, before?.summary.id);
+    const snapshot = new Snapshot(image, changedIds === null ? null : before?.snapshot);
+    const view = new SnapshotView(snapshot, differences, rowCacheBytes, rooms);
+    if (before !== null && changedIds !== null) view.takeOver(before, changedIds);
     this.#view?.rowCache.clear();
-    this.#view = new SnapshotView(new Snapshot(image), differences, rowCacheBytes, rooms);
+    this.#view = view;
     this.published = published;
     this.publication = state;
   }

@@ -9,7 +9,7 @@ import { jsonConflicts, messagePackConflicts } from '../encode/conflict-entries.
 import { jsonRow } from '../encode/json.js';
 import { messagePackRow, packPlain } from '../encode/msgpack.js';
 import { RowCache } from '../encode/row-cache.js';
-import { CACHE_BYTES_DEFAULT } from '../limits.js';
+import { CACHE_BYTES_DEFAULT, CARRIED_CHANGES_MAX } from '../limits.js';
 import { type DirectoryName, isDirectory } from '../model/fields.js';
 import type { FormatName } from '../model/format.js';
 import { parseIdentifier } from '../model/identifier.js';
@@ -29,6 +29,7 @@ import {
 import { planQuery } from '../query/plan.js';
 import type { FieldFilter, Query } from '../query/query.js';
 import { type Differences, differenceSince, NO_DIFFERENCES } from '../snapshot/differences.js';
+import { fieldChanges } from '../snapshot/field-changes.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import { NO_CODE } from '../structures/dictionary.js';
@@ -96,7 +97,7 @@ export class SnapshotView implements View {
   readonly contentId: string;
   /** Cleared by the next publication, and usable after that. */
   readonly rowCache: RowCache;
-  readonly #snapshot: Snapshot;
+  readonly snapshot: Snapshot;
   readonly #differences: Differences;
   readonly #facts: DataSetFacts;
   readonly #tags: EntityTags;
@@ -118,7 +119,7 @@ export class SnapshotView implements View {
     this.summary = snapshot.summary;
     this.contentId = `${snapshot.summary.id}${rooms?.digest ?? ''}`;
     this.rowCache = new RowCache(snapshot.rows, cacheBytesMax);
-    this.#snapshot = snapshot;
+    this.snapshot = snapshot;
     this.#differences = differences;
     this.#facts = {
       identifiers: snapshot.summary.identifiers,
@@ -128,6 +129,12 @@ export class SnapshotView implements View {
     this.#events = new EventLists(snapshot, this.rowCache);
     this.#directories = new Directories(snapshot);
     this.#free = new FreeReader(snapshot, this.#directories, rooms, this.#tags);
+  }
+
+  /** Takes over cached rows of the view before, which differs at most in the events of `ids`. That one's are gone then. */
+  takeOver(before: SnapshotView, ids: readonly string[]): void {
+    if (ids.length > CARRIED_CHANGES_MAX) return;
+    this.rowCache.takeOver(before.rowCache, fieldChanges(before.snapshot, this.snapshot, ids));
   }
 
   schedule(pairs: ParameterPairs, options: ParseOptions): ReadResult {
@@ -165,7 +172,7 @@ export class SnapshotView implements View {
     const { parameters } = parsed;
     const ordinal = this.#ordinalOf(id);
     if (ordinal === -1) return { missing: 'No event of the timetable has this id.' };
-    const { rows } = this.#snapshot;
+    const { rows } = this.snapshot;
     const read: Read = {
       format: parameters.format,
       entityTag: (format) => this.#tags.ofEvent(ordinal, format),
@@ -196,7 +203,7 @@ export class SnapshotView implements View {
       entityTag: (format) => this.#tags.of('changes', parameters, null, format),
       execute: (format) => {
         const encode = format === 'json' ? jsonChanges : messagePackChanges;
-        return { total: count, count, nextCursor: null, body: encode(this.#snapshot, difference, goneIds) };
+        return { total: count, count, nextCursor: null, body: encode(this.snapshot, difference, goneIds) };
       },
     };
     return { read };
@@ -208,13 +215,13 @@ export class SnapshotView implements View {
 
   eventOf(id: string): Uint8Array | null {
     const ordinal = this.#ordinalOf(id);
-    return ordinal === -1 ? null : this.#snapshot.rows.rowOf(ordinal);
+    return ordinal === -1 ? null : this.snapshot.rows.rowOf(ordinal);
   }
 
   /** Returns -1 for an unknown id. */
   #ordinalOf(id: string): number {
     const canonical = parseIdentifier(id, this.summary.identifiers, 'id');
-    return canonical === null ? -1 : this.#snapshot.ordinalOf(canonical);
+    return canonical === null ? -1 : this.snapshot.ordinalOf(canonical);
   }
 
   explain(
@@ -227,7 +234,7 @@ export class SnapshotView implements View {
     if ('faults' in parsed) return parsed;
     const planning = performance.now();
     if (endpoint === 'free') return this.#free.explain(parsed.parameters, planning - began);
-    const plan = planQuery(this.#snapshot, queryOf(parsed.parameters, null));
+    const plan = planQuery(this.snapshot, queryOf(parsed.parameters, null));
     const executing = performance.now();
     const find =
       endpoint === 'schedule'
@@ -256,7 +263,7 @@ export class SnapshotView implements View {
   }
 
   sampleValue(field: FieldFilter['field']): string | null {
-    const { dictionary } = this.#snapshot.field(field);
+    const { dictionary } = this.snapshot.field(field);
     return dictionary.size === 0 ? null : dictionary.valueOf(0);
   }
 
@@ -276,7 +283,7 @@ export class SnapshotView implements View {
       execute: (format, feedName) => {
         if (endpoint === 'types') return this.#typesAnswer(format);
         if (endpoint === 'conflicts') return this.#conflictsAnswer(query, parameters, format);
-        const plan = planQuery(this.#snapshot, query);
+        const plan = planQuery(this.snapshot, query);
         const encode = isDirectory(endpoint)
           ? this.#directories.find(endpoint, plan, parameters)
           : this.#events.find(plan, parameters, feedName);
@@ -288,8 +295,8 @@ export class SnapshotView implements View {
 
   #conflictsAnswer(query: Query, parameters: Parameters, format: FormatName): Answer {
     const { conflictCursor, limit, merge } = parameters;
-    const clusters = merge ? this.#snapshot.merged : this.#snapshot.unmerged;
-    const found = findConflicts(this.#snapshot, query, parameters);
+    const clusters = merge ? this.snapshot.merged : this.snapshot.unmerged;
+    const found = findConflicts(this.snapshot, query, parameters);
     const from = conflictCursor === null ? 0 : lowerBound(found, clusterAfter(clusters, conflictCursor));
     const to = Math.min(found.length, from + limit);
     const page = found.subarray(from, to);
@@ -299,12 +306,12 @@ export class SnapshotView implements View {
       total: found.length,
       count: page.length,
       nextCursor: isLast ? null : encodeConflictCursor(clusters.keyOf(page.at(-1) ?? 0)),
-      body: encode(this.#snapshot.rows, clusters, page),
+      body: encode(this.snapshot.rows, clusters, page),
     };
   }
 
   #typesAnswer(format: FormatName): Answer {
-    const types = this.#snapshot.valuesOf('type');
+    const types = this.snapshot.valuesOf('type');
     const bytes = format === 'json' ? Buffer.from(JSON.stringify(types), 'utf8') : packPlain(types);
     const body = { byteLength: bytes.length, chunks: [bytes] };
     return { total: types.length, count: types.length, nextCursor: null, body };

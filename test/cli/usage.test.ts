@@ -182,32 +182,6 @@ const USAGE: readonly Case[] = [
     message: /given twice/,
   },
   {
-    name: 'previous secret alone',
-    argv: ['serve', DEMO, '--dev', '--hs256-secret-previous-file', 'f'],
-    code: 2,
-    message: /--hs256-secret-previous-file has no effect without LECTERN_HS256_SECRET or --hs256-secret-file/,
-  },
-  {
-    name: 'token endpoint without a client',
-    argv: ['serve', 'http://127.0.0.1:9/', '--dev', '--upstream-token-url', 'https://issuer.example/'],
-    code: 2,
-    message:
-      /--upstream-token-url needs --upstream-client-id, and one of LECTERN_UPSTREAM_CLIENT_SECRET and /,
-  },
-  {
-    name: 'client without a token endpoint',
-    argv: ['serve', 'http://127.0.0.1:9/', '--dev', '--upstream-client-id', 'me'],
-    code: 2,
-    message: /--upstream-client-id has no effect without --upstream-token-url/,
-  },
-  {
-    name: 'header for another origin',
-    argv: ['serve', 'http://127.0.0.1:9/', '--dev', '--header', `https://other.example X-Key: ${SECRET}`],
-    code: 2,
-    message:
-      /header X-Key is for https:\/\/other\.example, and no source is there; expected one of http:\/\/127/,
-  },
-  {
     name: 'enrolments of another form',
     argv: ['serve', DEMO, '--dev', '--enrolments', 'package.json'],
     code: 1,

@@ -107,15 +107,48 @@ test('an invalid apply() changes nothing', async (t) => {
   t.strictSame(idsOf(timetable), [idOf(1)]);
   t.equal(count, 0);
   await timetable.close();
+});
 
-  const stream = new MemorySource(
-    (function* () {
-      yield record(1);
-    })(),
-  );
-  t.throws(() => stream.apply({ remove: [idOf(1)] }), { code: 'option-invalid', message: /array or a Set/ });
-  stream.replace([record(2)]);
-  t.doesNotThrow(() => stream.apply({ remove: [idOf(2)] }), 'once they are an array');
+test('changes apply to any records, and no copy of them is kept', async (t) => {
+  const kinds: readonly [name: string, records: () => Iterable<object> | AsyncIterable<object>][] = [
+    ['array', () => [record(1), record(2)]],
+    ['Set', () => new Set([record(1), record(2)])],
+    ['generator', () => [record(1), record(2)][Symbol.iterator]()],
+    ['stream', () => Readable.from([record(1), record(2)])],
+  ];
+  for (const [name, records] of kinds) {
+    const memory = new MemorySource(records());
+    memory.apply({ upsert: [record(3)], remove: [idOf(1)] });
+    const timetable = openTimetable({ source: memory, gate: false });
+    await timetable.ready;
+    t.strictSame(idsOf(timetable), [idOf(2), idOf(3)], `${name}: applied before the first load`);
+    memory.apply({ upsert: [record(1, { title: 'back' })], remove: [idOf(3)] });
+    await timetable.refresh();
+    t.strictSame(idsOf(timetable), [idOf(1), idOf(2)], `${name}: applied after it`);
+    t.equal(timetable.get(idOf(1))?.title, 'back');
+    await timetable.close();
+  }
+});
+
+test('several timetables may read one memory source', async (t) => {
+  const memory = new MemorySource([record(1), record(2)]);
+  const first = openTimetable({ source: memory, watch: false, gate: false });
+  await first.ready;
+  memory.apply({ remove: [idOf(2)], upsert: [record(3)] });
+  await first.refresh();
+  const second = openTimetable({ source: memory, watch: false, gate: false });
+  await second.ready;
+  t.strictSame(idsOf(second), idsOf(first), 'one that is opened later has all changes');
+  memory.apply({ upsert: [record(4)] });
+  await first.refresh();
+  memory.apply({ remove: [idOf(1)] });
+  await second.refresh();
+  t.strictSame(idsOf(second), [idOf(3), idOf(4)], 'what the other has served already is not lost');
+  await first.close();
+  memory.apply({ upsert: [record(5)] });
+  await second.refresh();
+  t.strictSame(idsOf(second), [idOf(3), idOf(4), idOf(5)]);
+  await second.close();
 });
 
 for (const buildOn of ['thread', 'here'] as const) {

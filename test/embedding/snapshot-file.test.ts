@@ -103,7 +103,7 @@ test('a snapshot file of an earlier format is not served but replaced', async (t
   timetable.on('error', (error) => errors.push(error));
   t.equal((await timetable.ready).events, 2);
   t.equal(timetable.publication?.origin, 'source');
-  t.match(errors, [{ code: 'image-unusable', message: /its format version is 6; this is 7$/ }]);
+  t.match(errors, [{ code: 'image-unusable', message: /its format version is 7; this is 8$/ }]);
   await timetable.close();
   const again = openTimetable({ source, snapshotFile });
   await again.ready;

@@ -9,7 +9,7 @@ import type { Done, DoneOf, LoadDone, Task } from '../../src/thread/task-message
 
 /** The content of the source: data with a version, a load that is given up, or a failure. */
 export type FakeSource =
-  | { readonly image: SnapshotImage; readonly version: string | null }
+  | { readonly image: SnapshotImage; readonly version: string | null; readonly isPatch?: true }
   | (Refusal & { readonly version?: string })
   | Error;
 
@@ -67,7 +67,8 @@ export class FakeLoader {
     if (served === null) return { ...loaded, delta: null, history: null };
     const present = new Snapshot(image);
     const delta = compareSnapshots(new Snapshot(served), present, 100_000);
-    return { ...loaded, delta, history: extendHistory(deltas, delta, present) };
+    const history = extendHistory(deltas, delta, present);
+    return { ...loaded, delta, history, ...(source.isPatch ? { changedIds: [] } : {}) };
   }
 
   async run<T extends Task>(task: T): Promise<DoneOf<T>> {
@@ -80,7 +81,7 @@ export class FakeLoader {
         throw this.stored ?? new Error('no such file');
       return { kind: 'loaded', ...this.stored, delta: null, history: null };
     }
-    if (task.task === 'load' || task.task === 'fetch-image') throw new Error('loads come by load()');
+    if (task.task !== 'check-rows' && task.task !== 'write-image') throw new Error('loads come by load()');
     if (task.task === 'check-rows') {
       await this.checking;
       if (this.rowsFault !== null) throw this.rowsFault;

@@ -4,6 +4,7 @@ import { test } from 'tap';
 import { SNAPSHOT_HISTORY_ENTRIES_MAX, SNAPSHOTS_KEPT_MAX } from '../../src/limits.js';
 import type { NormalisedEvent } from '../../src/model/event.js';
 import {
+  compareEvents,
   compareSnapshots,
   type Delta,
   differenceSince,
@@ -54,6 +55,32 @@ function differences(before: Content, after: Content): Record<'added' | 'changed
     removed: [...before.keys()].filter((id) => !after.has(id)).sort(),
   };
 }
+
+test('a delta of known changes equals that of two whole snapshots', (t) => {
+  const some = fc.array(
+    fc.nat(13).map((n) => eventOf(n).id),
+    { maxLength: 4 },
+  );
+  fc.assert(
+    fc.property(
+      contentArbitrary,
+      contentArbitrary,
+      some,
+      fc.constantFrom(2, ENTRIES_MAX),
+      (a, b, more, max) => {
+        const [before, after] = [generationOf(a).snapshot, generationOf(b).snapshot];
+        const { added, changed, removed } = differences(a, b);
+        // Events that did not change, and ids that no event has, may be among them.
+        const ids = new Set([...more, ...removed, ...changed, ...added]);
+        const delta = compareEvents(before, after, [...ids], max);
+        assert.deepEqual(delta, compareSnapshots(before, after, max));
+      },
+    ),
+    { seed: 54, numRuns: 500 },
+  );
+  t.pass();
+  t.end();
+});
 
 /** The ids of a difference, each kind in order; null where it is not known. */
 function toldSince(

@@ -13,8 +13,8 @@ import { isSameImage, type SnapshotImage } from '../../src/snapshot/image.js';
 import { writeImageFile } from '../../src/snapshot/image-file.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
 import { fileSource } from '../../src/source/file.js';
+import { MemorySource } from '../../src/source/memory-source.js';
 import { mergedSource } from '../../src/source/merged.js';
-import { MemorySource } from '../../src/source/records.js';
 import { loadImage } from '../../src/thread/load-image.js';
 import { eventsInOrder } from '../oracle/events.js';
 import { nameOracle } from '../oracle/names.js';
@@ -174,7 +174,11 @@ test('of merged sources, only served records decide the names', async (t) => {
 test('a change of a record in memory changes the name', async (t) => {
   const memory = new MemorySource([recordOf(1, { roomId: ROOM, roomName: 'Old' }), recordOf(2, {})]);
   const nameNow = async (): Promise<string | null> => {
-    const { records } = memory.load({ previous: null, signal: new AbortController().signal }) as {
+    const { records } = memory.load({
+      previous: null,
+      served: null,
+      signal: new AbortController().signal,
+    }) as {
       records: Iterable<unknown>;
     };
     const { image } = await loadImage(memorySource(records), { identifiers });
@@ -207,12 +211,12 @@ const DAMAGES: readonly (readonly [string, Damage, RegExp])[] = [
   [
     'a code without a name',
     ({ roomId }) => ({ roomId: { ...roomId, codes: Uint8Array.of(0, 1, 2, 7) } }),
-    /a code has no value/,
+    /codes does not match/,
   ],
   [
     'a name of no room',
     ({ roomId }) => ({ roomId: { ...roomId, codes: Uint8Array.of(0, 1, 1, 255) } }),
-    /a name has no value/,
+    /codes does not match/,
   ],
   [
     'too few codes',
@@ -230,14 +234,14 @@ const DAMAGES: readonly (readonly [string, Damage, RegExp])[] = [
     ({ roomId }) => ({
       roomId: { ...roomId, dictionary: { ...roomId.dictionary, bytes: Buffer.from('Room 2Room 1Room 0') } },
     }),
-    /values are out of order/,
+    /bytes does not match/,
   ],
   [
     'an empty name',
     ({ roomId }) => ({
       roomId: { ...roomId, dictionary: { ...roomId.dictionary, start: Uint32Array.of(0, 0, 12, 18) } },
     }),
-    /a name is empty/,
+    /start does not match/,
   ],
 ];
 

@@ -82,7 +82,7 @@ test('tokens are asked for where they are safe, and once', (t) => {
       /^the token address of the source is not valid/,
     ],
     [{ clientCredentials: tokens, headers: { authorization: 'x' } }, /expected one of the two/],
-    [{ headers: { 'no name': { file: 'x' } } }, /its name is no field name/],
+    [{ headers: { 'no name': { file: 'x' } } }, /its name is not a/],
     [{ headers: { Host: { file: 'x' } } }, /the source sets this field itself/],
   ];
   for (const [options, message] of cases) {

@@ -1,7 +1,7 @@
 import { SNAPSHOT_WEIGHT_BYTES_MAX } from '../limits.js';
 
-/** After this time the building thread has ended, and nothing refers to the old snapshot. */
-const DELAY_MS = 1000;
+/** After this time nothing refers to the old snapshot, unless a reader is slow. */
+const DELAY_MS = 100;
 
 /**
  * Makes the garbage collector count the memory of snapshots. V8 does not count shared memory, so a
@@ -11,19 +11,22 @@ const DELAY_MS = 1000;
  */
 export class Weight {
   #held: ArrayBuffer | null = null;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: NodeJS.Timeout | null = null;
+  #next = 0;
   readonly #delayMs: number;
 
   constructor(delayMs: number = DELAY_MS) {
     this.#delayMs = delayMs;
   }
 
+  /** Snapshots that follow each other within the delay count as one. */
   replace(snapshotBytes: number): void {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => {
+    this.#next = Math.min(snapshotBytes, SNAPSHOT_WEIGHT_BYTES_MAX);
+    this.#timer ??= setTimeout(() => {
+      this.#timer = null;
       this.#held = null;
       try {
-        this.#held = new ArrayBuffer(Math.min(snapshotBytes, SNAPSHOT_WEIGHT_BYTES_MAX));
+        this.#held = new ArrayBuffer(this.#next);
       } catch {
         // The system does not even reserve this much. Then collections are left to V8.
       }

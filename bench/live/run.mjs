@@ -1,0 +1,175 @@
+/**
+ * What a change of a record costs, and how soon it is there.
+ *
+ *     npm run bench:live [-- --events 100000 --large 1000000 --runs 3 --only single,rate,requests,large,memory]
+ *
+ * Every run is a process of its own on the built package. Processor time is that of the whole process. Figures are medians,
+ * with the smallest and the largest in parentheses.
+ */
+import { spawn } from 'node:child_process';
+import { createWriteStream, mkdtempSync, rmSync } from 'node:fs';
+import { cpus, loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { fileURLToPath } from 'node:url';
+import { readOptions } from '../options.mjs';
+
+const HELP = `npm run bench:live -- [options]
+
+  --events <n>    events of the usual set, 100,000 by default
+  --large <n>     events of the large set, 1,000,000 by default
+  --runs <n>      processes for each measurement, 3 by default
+  --only <names>  with commas, of single, rate, requests, large, memory; all by default
+`;
+const settings = readOptions(HELP, {
+  events: { type: 'string', default: '100000' },
+  large: { type: 'string', default: '1000000' },
+  runs: { type: 'string', default: '3' },
+  only: { type: 'string', default: 'single,rate,requests,large,memory' },
+});
+const runs = Number(settings.runs);
+const only = new Set(settings.only.split(','));
+const folder = mkdtempSync(join(tmpdir(), 'lectern-live-'));
+const here = (name) => fileURLToPath(new URL(name, import.meta.url));
+
+async function generate(events) {
+  const file = join(folder, `${events}.ndjson`);
+  const child = spawn(process.execPath, [here('../../dist/cli.js'), 'generate', '-n', events, '-s', '7'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  await pipeline(child.stdout, createWriteStream(file));
+  return file;
+}
+
+async function measure(file, scenario) {
+  const child = spawn(process.execPath, [here('changes.mjs'), file, scenario], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    output += text;
+  });
+  const code = await new Promise((resolve) => child.on('close', resolve));
+  if (code !== 0) throw new Error(`${scenario} ended with ${code}`);
+  return JSON.parse(output);
+}
+
+async function times(file, scenario) {
+  const results = [];
+  for (let run = 0; run < runs; run++) results.push(await measure(file, scenario));
+  return results;
+}
+
+function row(label, values, unit, target) {
+  const ascending = [...values].sort((a, b) => a - b);
+  const text = (value) => value.toFixed(value >= 100 ? 0 : value >= 10 ? 1 : 2);
+  const figure = `${text(ascending[ascending.length >> 1])} ${unit}`.padStart(12);
+  const spread = `(${text(ascending[0])} to ${text(ascending.at(-1))})`;
+  process.stdout.write(`${label.padEnd(62)}${figure}  ${spread}  target ${target} ${unit}\n`);
+}
+
+function singleRows(name, results, [seen, cpu]) {
+  const first = results.map(({ changes }) => changes[0]);
+  const later = results.flatMap(({ changes }) => changes.slice(1));
+  row(
+    `${name}: apply to first answer, first change`,
+    first.map((c) => c.seenMs),
+    'ms',
+    seen,
+  );
+  row(
+    `${name}: processor time, first change`,
+    first.map((c) => c.cpuMs / 1000),
+    's',
+    cpu,
+  );
+  row(
+    `${name}: apply to first answer, later changes`,
+    later.map((c) => c.seenMs),
+    'ms',
+    seen,
+  );
+  row(
+    `${name}: processor time, later changes`,
+    later.map((c) => c.cpuMs / 1000),
+    's',
+    cpu,
+  );
+}
+
+function stallRows(name, results) {
+  row(
+    `${name}: longest stall of the serving thread`,
+    results.map((r) => r.longestMs),
+    'ms',
+    25,
+  );
+  row(
+    `${name}: the same without waits for a processor`,
+    results.map((r) => r.ownLongestMs),
+    'ms',
+    25,
+  );
+  row(
+    `${name}: failed reads`,
+    results.map((r) => r.failures),
+    '',
+    0,
+  );
+}
+
+try {
+  const load = loadavg()[0].toFixed(1);
+  process.stdout.write(`Node ${process.version}, ${cpus().length} cores, load ${load}, ${runs} runs\n`);
+  const usual = await generate(settings.events);
+  const name = `${settings.events} events`;
+  if (only.has('single')) singleRows(name, await times(usual, 'single'), [100, 0.12]);
+  if (only.has('rate')) {
+    const results = await times(usual, 'rate');
+    const about = `${name}, 50 changes a second`;
+    row(
+      `${about}: processor time of 10 s`,
+      results.map((r) => r.cpuMs / 1000),
+      's',
+      3,
+    );
+    row(
+      `${about}: lag, median`,
+      results.map((r) => r.p50),
+      'ms',
+      300,
+    );
+    row(
+      `${about}: lag, 99 %`,
+      results.map((r) => r.p99),
+      'ms',
+      800,
+    );
+    stallRows(about, results);
+  }
+  if (only.has('requests')) {
+    const ratios = (await times(usual, 'requests')).flatMap((r) => r.ratios.map(({ ratio }) => ratio));
+    row(`${name}: processor time of a read, after 10 changes to before`, ratios, '', 1.15);
+  }
+  const large = only.has('large') || only.has('memory') ? await generate(settings.large) : '';
+  const largeName = `${settings.large} events`;
+  if (only.has('large')) singleRows(largeName, await times(large, 'single'), [1000, 1]);
+  if (only.has('memory')) {
+    const results = await times(large, 'memory');
+    row(
+      `${largeName}: peak memory of patches`,
+      results.map((r) => r.peakBytes / r.steadyBytes),
+      'x',
+      2.2,
+    );
+    row(
+      `${largeName}: memory after them`,
+      results.map((r) => r.afterBytes / r.steadyBytes),
+      'x',
+      1.3,
+    );
+    stallRows(largeName, results);
+  }
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}

@@ -1,0 +1,147 @@
+import { NO_CODE } from '../structures/dictionary.js';
+import { Growable } from '../structures/growable.js';
+import { radixSort } from '../structures/radix-sort.js';
+import { scratch } from '../structures/slabs.js';
+import type { SlotsImage } from './image.js';
+
+/**
+ * Rows with equal slot and LESSON_FIELDS are one lesson, numbered by its first ordinal. Rows without a value in the
+ * first field are lessons of their own (NO_CODE). Sorting, unlike hashing, is fast for all values.
+ *
+ * @param fields codes or NO_CODE by row, in the order of LESSON_FIELDS
+ */
+export function lessonsOfRows(slotOf: Uint32Array, fields: readonly Uint32Array[]): Uint32Array {
+  const count = slotOf.length;
+  const required = fields[0]!;
+  const order = scratch.uint32(count);
+  for (let ordinal = 0; ordinal < count; ordinal++) order[ordinal] = ordinal;
+  const keys = scratch.float64(count);
+  // Stable sorts: by slot in the end, and in order within each lesson.
+  for (const column of [...fields, slotOf]) {
+    // NO_CODE becomes 0, which keeps the keys short.
+    for (let ordinal = 0; ordinal < count; ordinal++) keys[ordinal] = (column[ordinal]! + 1) >>> 0;
+    radixSort(order, keys);
+  }
+  const lessons = scratch.uint32(count);
+  let first = 0;
+  for (let n = 0; n < count; n++) {
+    const ordinal = order[n]!;
+    if (n === 0 || !isOneLesson(slotOf, fields, first, ordinal)) first = ordinal;
+    lessons[ordinal] = required[ordinal] === NO_CODE ? NO_CODE : first;
+  }
+  return lessons;
+}
+
+function isOneLesson(slotOf: Uint32Array, fields: readonly Uint32Array[], a: number, b: number): boolean {
+  if (slotOf[a] !== slotOf[b]) return false;
+  for (let n = 0; n < fields.length; n++) if (fields[n]![a] !== fields[n]![b]) return false;
+  return true;
+}
+
+export class FoundClusters {
+  readonly by: Growable<Uint32Array> = new Growable(Uint32Array);
+  readonly key: Growable<Uint32Array> = new Growable(Uint32Array);
+  readonly startMs: Growable<Float64Array> = new Growable(Float64Array);
+  readonly endMs: Growable<Float64Array> = new Growable(Float64Array);
+  readonly peak: Growable<Uint32Array> = new Growable(Uint32Array);
+  readonly first: Growable<Uint32Array> = new Growable(Uint32Array);
+  readonly events: Growable<Uint32Array> = new Growable(Uint32Array);
+
+  constructor() {
+    this.first.push(0);
+  }
+}
+
+/** Rows of positive length, in time order for each key. */
+export interface KeyedRows {
+  readonly ordinals: Uint32Array;
+  readonly slots: Uint32Array;
+  /** Equal for rows of one lesson; NO_CODE: a lesson of its own. */
+  readonly lessons: Uint32Array;
+}
+
+/**
+ * Goes through the rows of each key in time order. A row that starts before all earlier rows have ended joins their
+ * cluster. Rows of one lesson are simultaneous, so merging changes only the counts.
+ */
+export class ClusterSweep {
+  readonly merged: FoundClusters = new FoundClusters();
+  readonly unmerged: FoundClusters = new FoundClusters();
+  readonly #slots: Pick<SlotsImage, 'startMs' | 'endMs'>;
+  /** By lesson: the last run that it was seen in. */
+  readonly #seenIn: Uint32Array;
+  #runs = 0;
+  readonly #lessonSlots: Uint32Array;
+  readonly #ends: Float64Array;
+
+  /** @param rowCount a bound for the numbers of lessons and the rows of a key */
+  constructor(slots: Pick<SlotsImage, 'startMs' | 'endMs'>, rowCount: number) {
+    this.#slots = slots;
+    this.#seenIn = scratch.uint32(rowCount);
+    this.#lessonSlots = scratch.uint32(rowCount);
+    this.#ends = scratch.float64(rowCount);
+  }
+
+  /** The rows of a key of a dimension are [from, end). */
+  add(by: number, key: number, rows: KeyedRows, from: number, end: number): void {
+    const { startMs, endMs } = this.#slots;
+    const { slots } = rows;
+    // Terminates: `next` > `first`.
+    for (let first = from, next = from; first < end; first = next) {
+      let clusterEndMs = endMs[slots[first]!]!;
+      for (next = first + 1; next < end && startMs[slots[next]!]! < clusterEndMs; next++) {
+        clusterEndMs = Math.max(clusterEndMs, endMs[slots[next]!]!);
+      }
+      if (next - first > 1) this.#take(by, key, rows, first, next, clusterEndMs);
+    }
+  }
+
+  #take(by: number, key: number, rows: KeyedRows, first: number, end: number, endMs: number): void {
+    const add = (found: FoundClusters, peak: number): void => {
+      found.by.push(by);
+      found.key.push(key);
+      found.startMs.push(this.#slots.startMs[rows.slots[first]!]!);
+      found.endMs.push(endMs);
+      found.peak.push(peak);
+      for (let place = first; place < end; place++) found.events.push(rows.ordinals[place]!);
+      found.first.push(found.events.length);
+    };
+    add(this.unmerged, this.#peak(rows.slots.subarray(first, end)));
+    const lessonSlots = this.#slotsOfLessons(rows, first, end);
+    if (lessonSlots.length > 1) add(this.merged, this.#peak(lessonSlots));
+  }
+
+  #slotsOfLessons({ lessons, slots }: KeyedRows, first: number, end: number): Uint32Array {
+    const run = ++this.#runs;
+    let count = 0;
+    for (let place = first; place < end; place++) {
+      const lesson = lessons[place]!;
+      if (lesson !== NO_CODE) {
+        if (this.#seenIn[lesson] === run) continue;
+        this.#seenIn[lesson] = run;
+      }
+      this.#lessonSlots[count++] = slots[place]!;
+    }
+    return this.#lessonSlots.subarray(0, count);
+  }
+
+  /** The most lessons at one instant. Half-open intervals: ends come before starts. */
+  #peak(slots: Uint32Array): number {
+    const count = slots.length;
+    // Two connected lessons overlap, and so do all lessons of one slot.
+    if (count === 2 || slots[0] === slots[count - 1]) return count;
+    const { startMs, endMs } = this.#slots;
+    const ends = this.#ends.subarray(0, count);
+    for (let n = 0; n < count; n++) ends[n] = endMs[slots[n]!]!;
+    ends.sort();
+    let ended = 0;
+    let peak = 0;
+    for (let started = 0; started < count; started++) {
+      const start = startMs[slots[started]!]!;
+      // Terminates: `ended` grows up to `count`.
+      while (ended < count && ends[ended]! <= start) ended++;
+      peak = Math.max(peak, started + 1 - ended);
+    }
+    return peak;
+  }
+}

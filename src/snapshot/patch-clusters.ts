@@ -1,0 +1,261 @@
+import { INTERVALS_PER_TREE_MAX } from '../limits.js';
+import { CONFLICT_DIMENSIONS, type IndexedFieldName, LESSON_FIELDS } from '../model/fields.js';
+import { Dictionary, NO_CODE } from '../structures/dictionary.js';
+import { buildIntervalIndex } from '../structures/interval-index.js';
+import { scratch, shared } from '../structures/slabs.js';
+import { Splice } from '../structures/splice.js';
+import { spliceDictionary } from '../structures/splice-dictionary.js';
+import { ClusterSweep, type FoundClusters, lessonsOfRows } from './cluster-sweep.js';
+import { clustersOfEvents, entryByteLengths, sortedClusters } from './clusters.js';
+import type { ClustersImage, FieldImage, SnapshotImage } from './image.js';
+import type { Edit } from './patch-edit.js';
+
+/** The parts of the next image that clusters follow from. */
+type Next = Pick<SnapshotImage, 'fields' | 'rows' | 'slots'> & { readonly slotOf: Uint32Array };
+
+interface TouchedKey {
+  readonly by: number;
+  readonly text: string;
+}
+
+/** Only keys of events that went or came can have other clusters: those are found anew, all others are copied. */
+export function patchClusters(base: SnapshotImage, edit: Edit, next: Next): SnapshotImage['clusters'] {
+  const before = new KeyReader(base.fields);
+  const after = new KeyReader(next.fields);
+  const [was, is] = [new Set<string>(), new Set<string>()];
+  const touched = CONFLICT_DIMENSIONS.map((_, by) => {
+    const texts = new Set<string>();
+    const take = (text: string | null, all: Set<string>): void => {
+      if (text === null) return;
+      texts.add(text);
+      all.add(text);
+    };
+    for (const ordinal of edit.splice.gone) take(before.keyOf(by, ordinal), was);
+    for (const ordinal of edit.splice.come) take(after.keyOf(by, ordinal), is);
+    return texts;
+  });
+  const { keys } = base.clusters.merged;
+  const known = new Dictionary(keys);
+  const unused = [...was].filter((text) => !is.has(text) && !after.hasKey(text));
+  const spliced = spliceDictionary(
+    keys,
+    unused.map((text) => known.codeOf(text)).sort((a, b) => a - b),
+    [...is].filter((text) => known.codeOf(text) === NO_CODE),
+  );
+  const present = new Dictionary(spliced.image);
+  const all: TouchedKey[] = touched.flatMap((texts, by) =>
+    [...texts].filter((text) => present.codeOf(text) !== NO_CODE).map((text) => ({ by, text })),
+  );
+  // Clusters are found by dimension, then by key.
+  all.sort((a, b) => a.by - b.by || present.codeOf(a.text) - present.codeOf(b.text));
+  const sweep = sweepKeys(all, present, after, next);
+  const isTouched = new Uint8Array(known.size);
+  for (const [by, texts] of touched.entries()) {
+    for (const text of texts) {
+      const code = known.codeOf(text);
+      if (code !== NO_CODE) isTouched[code]! |= 1 << by;
+    }
+  }
+  const keyPatch = { keys: spliced.image, splice: spliced.splice, isTouched };
+  return {
+    merged: patchKind(base.clusters.merged, sweep.merged, keyPatch, edit, next),
+    unmerged: patchKind(base.clusters.unmerged, sweep.unmerged, keyPatch, edit, next),
+  };
+}
+
+/** Says which events have which key, from fields. An event's key is the first that is neither null nor empty. */
+class KeyReader {
+  readonly #dimensions: readonly (readonly KeyField[])[];
+
+  constructor(fields: SnapshotImage['fields']) {
+    this.#dimensions = CONFLICT_DIMENSIONS.map(({ keys }) =>
+      keys.map((name: IndexedFieldName) => new KeyField(fields[name])),
+    );
+  }
+
+  keyOf(by: number, ordinal: number): string | null {
+    const field = this.#dimensions[by]?.find((each) => each.hasKey(ordinal));
+    return field === undefined ? null : field.valueOf(ordinal);
+  }
+
+  hasKey(text: string): boolean {
+    return this.#dimensions.some((_, by) => this.eventsOf(by, text).length > 0);
+  }
+
+  /** Ascending. */
+  eventsOf(by: number, text: string): Uint32Array {
+    const fields = this.#dimensions[by] ?? [];
+    const lists = fields.map((field, n) => {
+      const earlier = fields.slice(0, n);
+      const ordinals = field.eventsOf(text);
+      if (earlier.length === 0) return ordinals;
+      return ordinals.filter((ordinal) => !earlier.some((each) => each.hasKey(ordinal)));
+    });
+    const found = lists.filter(({ length }) => length > 0);
+    if (found.length <= 1) return found[0] ?? new Uint32Array(0);
+    return Uint32Array.from(found.flatMap((list) => [...list])).sort();
+  }
+}
+
+class KeyField {
+  readonly #field: FieldImage;
+  readonly #dictionary: Dictionary;
+  /** Smaller codes are no keys. */
+  readonly #firstKey: number;
+
+  constructor(field: FieldImage) {
+    this.#field = field;
+    this.#dictionary = new Dictionary(field.dictionary);
+    this.#firstKey = field.dictionary.start[1] === 0 ? 1 : 0;
+  }
+
+  hasKey(ordinal: number): boolean {
+    const code = this.#field.codes[ordinal]!;
+    return code < this.#dictionary.size && code >= this.#firstKey;
+  }
+
+  valueOf(ordinal: number): string {
+    return this.#dictionary.valueOf(this.#field.codes[ordinal]!);
+  }
+
+  eventsOf(text: string): Uint32Array {
+    const code = this.#dictionary.codeOf(text);
+    const { start, ordinals } = this.#field.postings;
+    return code === NO_CODE ? new Uint32Array(0) : ordinals.subarray(start[code], start[code + 1]);
+  }
+}
+
+function sweepKeys(
+  touched: readonly TouchedKey[],
+  keys: Dictionary,
+  reader: KeyReader,
+  { fields, slots, slotOf }: Next,
+): ClusterSweep {
+  const { startMs, endMs } = slots;
+  const takesTime = (ordinal: number): boolean => startMs[slotOf[ordinal]!] !== endMs[slotOf[ordinal]!];
+  const lists = touched.map(({ by, text }) => reader.eventsOf(by, text).filter(takesTime));
+  const count = lists.reduce((sum, { length }) => sum + length, 0);
+  const ordinals = scratch.uint32(count);
+  let at = 0;
+  for (const list of lists) {
+    ordinals.set(list, at);
+    at += list.length;
+  }
+  const slotsOfRows = scratch.uint32(count);
+  for (let n = 0; n < count; n++) slotsOfRows[n] = slotOf[ordinals[n]!]!;
+  const codes = LESSON_FIELDS.map((name) => {
+    const field = fields[name];
+    const size = field.dictionary.start.length - 1;
+    const codesOfRows = scratch.uint32(count);
+    for (let n = 0; n < count; n++) {
+      const code = field.codes[ordinals[n]!]!;
+      codesOfRows[n] = code < size ? code : NO_CODE;
+    }
+    return codesOfRows;
+  });
+  const rows = { ordinals, slots: slotsOfRows, lessons: lessonsOfRows(slotsOfRows, codes) };
+  const sweep = new ClusterSweep(slots, count);
+  let from = 0;
+  for (const [n, { by, text }] of touched.entries()) {
+    const end = from + lists[n]!.length;
+    sweep.add(by, keys.codeOf(text), rows, from, end);
+    from = end;
+  }
+  return sweep;
+}
+
+interface KeyPatch {
+  readonly keys: ClustersImage['keys'];
+  readonly splice: Splice;
+  /** By code of before: a bit per dimension. */
+  readonly isTouched: Uint8Array;
+}
+
+function patchKind(
+  before: ClustersImage,
+  found: FoundClusters,
+  { keys, splice: keySplice, isTouched }: KeyPatch,
+  { splice: events }: Edit,
+  { rows }: Next,
+): ClustersImage {
+  const fresh = { ...sortedClusters(found), keys };
+  const lengths = entryByteLengths(fresh, rows);
+  const recode = keySplice.newPlaces;
+  const splice = spliceOf(before, fresh, recode, isTouched);
+  if (splice.isEmpty && keySplice.isEmpty && !events.isShifted && events.after === events.before) {
+    return before;
+  }
+  const join = <Items extends Uint8Array | Uint32Array | Float64Array>(
+    old: Items,
+    come: Items,
+    next: Items,
+  ): Items => {
+    splice.copy(old, next);
+    for (let n = 0; n < splice.come.length; n++) next[splice.come[n]!] = come[n]!;
+    return next;
+  };
+  const count = splice.after;
+  const times = {
+    startMs: splice.isEmpty ? before.startMs : join(before.startMs, fresh.startMs, shared.float64(count)),
+    endMs: splice.isEmpty ? before.endMs : join(before.endMs, fresh.endMs, shared.float64(count)),
+  };
+  const key = shared.uint32(count);
+  splice.copyMapped(before.key, key, recode);
+  for (let n = 0; n < splice.come.length; n++) key[splice.come[n]!] = fresh.key[n]!;
+  const sizes = Uint32Array.from(splice.come, (_, n) => fresh.first[n + 1]! - fresh.first[n]!);
+  const first = splice.isEmpty ? before.first : splice.starts(before.first, sizes);
+  const members = shared.uint32(first[count]!);
+  splice.copyPieces(before.first, moved(before.events, events), first, members);
+  for (let n = 0; n < splice.come.length; n++) {
+    members.set(fresh.events.subarray(fresh.first[n], fresh.first[n + 1]), first[splice.come[n]!]);
+  }
+  return {
+    ...times,
+    by: join(before.by, fresh.by, shared.uint8(count)),
+    key,
+    keys,
+    peak: join(before.peak, fresh.peak, shared.uint32(count)),
+    jsonBytes: join(before.jsonBytes, lengths.jsonBytes, shared.uint32(count)),
+    packedBytes: join(before.packedBytes, lengths.packedBytes, shared.uint32(count)),
+    first,
+    events: members,
+    clustersOf: clustersOfEvents(events.after, first, members),
+    index: splice.isEmpty
+      ? before.index
+      : buildIntervalIndex(times.startMs, times.endMs, INTERVALS_PER_TREE_MAX),
+  };
+}
+
+function moved(ordinals: Uint32Array, events: Splice): Uint32Array {
+  if (!events.isShifted) return ordinals;
+  const places = events.newPlaces;
+  const next = scratch.uint32(ordinals.length);
+  for (let n = 0; n < ordinals.length; n++) next[n] = places[ordinals[n]!]!;
+  return next;
+}
+
+/** Clusters of touched keys go, those that were found come, in order of (start, end, by, key). */
+function spliceOf(
+  before: ClustersImage,
+  fresh: Pick<ClustersImage, 'startMs' | 'endMs' | 'by' | 'key'>,
+  recode: Uint32Array,
+  isTouched: Uint8Array,
+): Splice {
+  const count = before.by.length;
+  const gone: number[] = [];
+  const places: number[] = [];
+  const isBefore = (f: number, c: number): boolean => {
+    const order =
+      fresh.startMs[f]! - before.startMs[c]! ||
+      fresh.endMs[f]! - before.endMs[c]! ||
+      fresh.by[f]! - before.by[c]! ||
+      fresh.key[f]! - recode[before.key[c]!]!;
+    return order < 0;
+  };
+  for (let c = 0; c < count; c++) {
+    if ((isTouched[before.key[c]!]! & (1 << before.by[c]!)) !== 0) gone.push(c);
+    else while (places.length < fresh.by.length && isBefore(places.length, c)) places.push(c);
+  }
+  while (places.length < fresh.by.length) places.push(count);
+  return new Splice(count, gone, places);
+}

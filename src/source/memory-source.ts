@@ -1,0 +1,214 @@
+import { randomUUID } from 'node:crypto';
+import { LecternError } from '../errors.js';
+import { MEMORY_OVERLAY_ENTRIES_MIN } from '../limits.js';
+import { comparable, idOf, type Overlay, overlaid } from './record-overlay.js';
+import type {
+  RecordDelta,
+  RecordLoad,
+  RecordLoadOptions,
+  RecordSource,
+  Records,
+  RecordWatch,
+} from './records.js';
+
+/** A small change of a {@link MemorySource}. */
+export interface RecordChange {
+  /** Records to add; they replace those with the same id. */
+  readonly upsert?: Iterable<object>;
+  /** Ids to remove; unknown ones are skipped. */
+  readonly remove?: Iterable<string | number>;
+}
+
+interface PendingChange {
+  /** Of the call of `apply` that made it. */
+  readonly number: number;
+  /** As it was given. */
+  readonly id: string | number;
+  /** Null for a removal. */
+  readonly record: object | null;
+}
+
+/**
+ * Records that the embedding program holds and changes. A timetable opened on it follows each change; changes close together
+ * become one. Only what changed is kept here and given to the timetable, never a copy of all records.
+ */
+export class MemorySource implements RecordSource {
+  /** For messages. */
+  readonly name: string;
+  #records: Records;
+  /** Whether `#records` is a stream that was read. */
+  #isSpent = false;
+  /** Changes that some timetable may not serve yet, by comparable id, oldest first. */
+  readonly #pending = new Map<string, PendingChange>();
+  /** Those before, for loads of all records. None of a stream that was read: such a load is impossible. */
+  readonly #settled: Overlay = new Map();
+  /** Different in each process, since versions are kept in snapshot files. */
+  readonly #origin = randomUUID();
+  #changes = 0;
+  /** Deltas since earlier changes are not known. */
+  #firstChange = 0;
+  /** The change up to which each timetable serves. It is known by the signal of its loads, which is aborted when it closes. */
+  readonly #readers = new Map<AbortSignal, number>();
+  readonly #watchers = new Set<() => void>();
+
+  /** @param name for messages. Throws LecternError `option-invalid` for records that are not iterable. */
+  constructor(records: Records = [], name = 'records in memory') {
+    this.#records = checkRecords(records, 'new MemorySource()');
+    this.name = name;
+  }
+
+  /** @throws LecternError `source-unreadable` if all records are asked for, and are a stream that was already read */
+  load({ previous, served, signal }: RecordLoadOptions): RecordLoad {
+    const version = `${this.#origin}-${this.#changes}`;
+    const since = this.#changeOf(served);
+    this.#settle(signal, since ?? this.#changes);
+    if (previous === version) return { notModified: true };
+    if (previous !== null && since !== null) return { ...this.#deltaSince(since), version };
+    if (!this.#isSpent) {
+      const records = overlaid(this.#records, this.#overlay());
+      this.#isSpent = isStream(this.#records);
+      if (this.#isSpent) this.#settled.clear();
+      return { records, version };
+    }
+    if (since !== null && since !== this.#changes) return { ...this.#deltaSince(since), version };
+    const problem = 'they are a stream, which was read already; expected replace() with others';
+    throw new LecternError('source-unreadable', `cannot read ${this.name}: ${problem}`);
+  }
+
+  /** Replaces all records. Throws LecternError `option-invalid` for records that are not iterable. */
+  replace(records: Records): void {
+    this.#records = checkRecords(records, 'replace()');
+    this.#isSpent = false;
+    this.#pending.clear();
+    this.#settled.clear();
+    this.#firstChange = this.#changes + 1;
+    this.#changed();
+  }
+
+  /**
+   * Adds, replaces and removes single records. The case of UUIDs does not count.
+   *
+   * @throws LecternError `option-invalid` for an upsert without an id, or an upsert or remove that is not a list. Nothing is
+   *   changed then.
+   */
+  apply(change: RecordChange): void {
+    const upserts = listOf(change, 'upsert').map((record) => {
+      const id = idOf(record);
+      if (id === null) throw invalid('a record to upsert needs an id that is a text or a whole number');
+      return [id, record as { readonly id: string | number }] as const;
+    });
+    const removed = listOf(change, 'remove') as (string | number)[];
+    const number = this.#changes + 1;
+    for (const id of removed) {
+      const key = comparable(id);
+      if (key !== null) this.#put(key, { number, id, record: null });
+    }
+    for (const [key, record] of upserts) this.#put(key, { number, id: record.id, record });
+    this.#changed();
+  }
+
+  /** Calls back after each change, until closed. */
+  watch(onChange: () => void): RecordWatch {
+    // A function may watch several times.
+    const watcher = (): void => onChange();
+    this.#watchers.add(watcher);
+    return { close: () => void this.#watchers.delete(watcher) };
+  }
+
+  #changed(): void {
+    this.#changes++;
+    for (const watcher of this.#watchers) watcher();
+  }
+
+  /** The latest change comes last. */
+  #put(key: string, change: PendingChange): void {
+    this.#pending.delete(key);
+    this.#pending.set(key, change);
+  }
+
+  /** Null for a version of another source, and for one whose successors are not all kept. */
+  #changeOf(version: string | null): number | null {
+    const prefix = `${this.#origin}-`;
+    if (version === null || !version.startsWith(prefix)) return null;
+    const change = Number(version.slice(prefix.length));
+    return change < this.#firstChange ? null : change;
+  }
+
+  #deltaSince(change: number): Omit<RecordDelta, 'version'> {
+    const changes = [...this.#pending.values()].filter(({ number }) => number > change);
+    return {
+      upserts: changes.flatMap(({ record }) => record ?? []),
+      removals: changes.flatMap(({ id, record }) => (record === null ? [id] : [])),
+    };
+  }
+
+  /** A timetable serves everything up to `change`. What all serve is no longer pending. */
+  #settle(reader: AbortSignal, change: number): void {
+    if (!this.#readers.has(reader)) {
+      reader.addEventListener('abort', () => this.#readers.delete(reader), { once: true });
+    }
+    this.#readers.set(reader, change);
+    const settled = Math.min(...this.#readers.values());
+    for (const [key, { number, record }] of this.#pending) {
+      if (number > settled) break;
+      this.#pending.delete(key);
+      if (!this.#isSpent) this.#settled.set(key, record);
+    }
+    this.#firstChange = Math.max(this.#firstChange, settled);
+    this.#fold();
+  }
+
+  /** Many settled changes are put into the list of records. */
+  #fold(): void {
+    const records = this.#records;
+    const size = Array.isArray(records) ? records.length : records instanceof Set ? records.size : null;
+    if (size === null || this.#settled.size <= Math.max(size, MEMORY_OVERLAY_ENTRIES_MIN)) return;
+    this.#records = [...(overlaid(records, this.#settled) as Iterable<unknown>)];
+    this.#settled.clear();
+  }
+
+  /** A copy: changes may come while all records are read. */
+  #overlay(): Overlay {
+    const overlay = new Map(this.#settled);
+    for (const [key, { record }] of this.#pending) {
+      // The latest record comes last.
+      overlay.delete(key);
+      overlay.set(key, record);
+    }
+    return overlay;
+  }
+}
+
+function invalid(problem: string): LecternError {
+  return new LecternError('option-invalid', problem);
+}
+
+/** A string is iterable, too, but its characters are not records. */
+function checkRecords(given: unknown, taker: string): Records {
+  const isIterable =
+    typeof given === 'object' &&
+    given !== null &&
+    (Symbol.iterator in given || Symbol.asyncIterator in given);
+  if (isIterable) return given as Records;
+  throw invalid(`${taker} takes an iterable of records, such as an array`);
+}
+
+/** Whether the records can be read only once: a generator, or a stream of Node or the web. */
+function isStream(records: Records): boolean {
+  return ['next', 'pipe', 'getReader'].some(
+    (name) => typeof (records as unknown as Readonly<Record<string, unknown>>)[name] === 'function',
+  );
+}
+
+function listOf(change: unknown, name: keyof RecordChange): unknown[] {
+  const fault = (problem: string): LecternError =>
+    invalid(`apply() takes { upsert: [records], remove: [ids] }: ${problem}`);
+  if (typeof change !== 'object' || change === null) throw fault('it got none');
+  const unknown = Object.keys(change).find((key) => key !== 'upsert' && key !== 'remove');
+  if (unknown !== undefined) throw fault(`there is no ${JSON.stringify(unknown)}`);
+  const list: unknown = (change as RecordChange)[name];
+  if (list === undefined) return [];
+  if (typeof list === 'object' && list !== null && Symbol.iterator in list)
+    return [...(list as Iterable<unknown>)];
+  throw fault(`${name} is no list`);
+}

@@ -1,0 +1,143 @@
+import { NO_CODE } from './dictionary.js';
+import type { CodeColumn } from './posting-lists.js';
+import { shared } from './slabs.js';
+
+type Numbers = Uint8Array | Uint16Array | Uint32Array | Float64Array;
+
+/** Items [from, to) of the old sequence are at [at, at + to - from) of the new one. */
+interface Run {
+  readonly from: number;
+  readonly to: number;
+  readonly at: number;
+}
+
+/** How a sequence becomes another: some items go, some come, the others stay in their order. */
+export class Splice {
+  /** Lengths of the old and the new sequence. */
+  readonly before: number;
+  readonly after: number;
+  /** Old places of what goes, ascending. */
+  readonly gone: Uint32Array;
+  /** New places of what comes, ascending. */
+  readonly come: Uint32Array;
+  readonly #runs: readonly Run[];
+  #newPlaces: Uint32Array | null = null;
+
+  /**
+   * @param gone old places, ascending
+   * @param comesBefore the old place that each new item comes before, ascending; `before` for the end
+   */
+  constructor(before: number, gone: ArrayLike<number>, comesBefore: ArrayLike<number>) {
+    const runs: Run[] = [];
+    this.before = before;
+    this.after = before - gone.length + comesBefore.length;
+    this.gone = Uint32Array.from(gone);
+    this.come = new Uint32Array(comesBefore.length);
+    let from = 0;
+    let at = 0;
+    let g = 0;
+    let c = 0;
+    // Terminates: each round takes one item of `gone` or `comesBefore`.
+    while (g < gone.length || c < comesBefore.length) {
+      const goes = gone[g] ?? before;
+      const comes = comesBefore[c] ?? Number.POSITIVE_INFINITY;
+      const to = Math.min(goes, comes);
+      if (to > from) {
+        runs.push({ from, to, at });
+        at += to - from;
+        from = to;
+      }
+      if (comes <= goes) this.come[c++] = at++;
+      else {
+        g++;
+        from = to + 1;
+      }
+    }
+    if (from < before) runs.push({ from, to: before, at });
+    this.#runs = runs;
+  }
+
+  /** Other items in the same places, which are ascending. */
+  static inPlace(length: number, places: readonly number[]): Splice {
+    return new Splice(
+      length,
+      places,
+      places.map((place) => place + 1),
+    );
+  }
+
+  get isEmpty(): boolean {
+    return this.gone.length === 0 && this.come.length === 0;
+  }
+
+  /** Whether an item that stays gets another place. */
+  get isShifted(): boolean {
+    return this.#runs.some(({ from, at }) => from !== at);
+  }
+
+  /** The new place of an item, or -1 if it goes or there is none. */
+  newPlaceOf(place: number): number {
+    const run = this.#runs.findLast(({ from, to }) => from <= place && place < to);
+    return run === undefined ? -1 : run.at + place - run.from;
+  }
+
+  /** Copies the items that stay, as bytes. Types and contents of what comes are the caller's. */
+  copy<Items extends Numbers>(old: Items, next: Items): Items {
+    for (const { from, to, at } of this.#runs) next.set(old.subarray(from, to), at);
+    return next;
+  }
+
+  /** Copies numbers of the items that stay, each as `map[number]`; numbers that have none become NO_CODE. */
+  copyMapped(old: CodeColumn, next: CodeColumn, map: Uint32Array): void {
+    for (const { from, to, at } of this.#runs) {
+      for (let place = from, m = at; place < to; place++, m++) {
+        const number = old[place]!;
+        next[m] = number < map.length ? map[number]! : NO_CODE;
+      }
+    }
+  }
+
+  /** By old place: the new place, or NO_CODE. */
+  get newPlaces(): Uint32Array {
+    if (this.#newPlaces !== null) return this.#newPlaces;
+    const places = new Uint32Array(this.before).fill(NO_CODE);
+    for (const { from, to, at } of this.#runs) {
+      for (let place = from, next = at; place < to; place++, next++) places[place] = next;
+    }
+    this.#newPlaces = places;
+    return places;
+  }
+
+  /** Item n of a sequence has pieces [start[n], start[n + 1]). `lengths` are those of what comes. */
+  starts(start: Uint32Array, lengths: ArrayLike<number>): Uint32Array {
+    const next = shared.uint32(this.after + 1);
+    next[0] = start[0]!;
+    let c = 0;
+    const takeUpTo = (place: number): void => {
+      for (; c < this.come.length && this.come[c]! < place; c++) {
+        next[this.come[c]! + 1] = next[this.come[c]!]! + lengths[c]!;
+      }
+    };
+    for (const { from, to, at } of this.#runs) {
+      takeUpTo(at);
+      const shift = next[at]! - start[from]!;
+      if (shift === 0) next.set(start.subarray(from + 1, to + 1), at + 1);
+      else for (let n = from + 1, m = at + 1; n <= to; n++, m++) next[m] = start[n]! + shift;
+    }
+    takeUpTo(this.after);
+    return next;
+  }
+
+  /** Copies the pieces of the items that stay. */
+  copyPieces<Items extends Numbers>(
+    start: Uint32Array,
+    old: Items,
+    nextStart: Uint32Array,
+    next: Items,
+  ): Items {
+    for (const { from, to, at } of this.#runs) {
+      next.set(old.subarray(start[from], start[to]), nextStart[at]);
+    }
+    return next;
+  }
+}

@@ -1,0 +1,140 @@
+import { isDeepStrictEqual } from 'node:util';
+import {
+  DIFFERENCE_BYTES_PER_ENTRY,
+  LOAD_BASE_BYTES,
+  PATCH_BYTES_PER_BYTE,
+  PATCH_IMAGE_SHARE,
+  SNAPSHOT_DELTA_ENTRIES_MAX,
+} from '../limits.js';
+import type { NormalisedEvent, Rejection } from '../model/event.js';
+import { digitsOf, parseIdentifier } from '../model/identifier.js';
+import type { ReadRules } from '../model/read-rules.js';
+import { ContentIdentifiers } from '../normalise/content-identifiers.js';
+import { createInstantReader } from '../normalise/instant-reader.js';
+import { createNormaliser, isRejection } from '../normalise/normalise.js';
+import { compareEvents, extendHistory } from '../snapshot/differences.js';
+import type { SnapshotImage } from '../snapshot/image.js';
+import { countCheck, RefusedLoad } from '../snapshot/intake-bounds.js';
+import { mendRejections } from '../snapshot/mended-rejections.js';
+import { type EventChanges, patchImage } from '../snapshot/patch.js';
+import { Snapshot } from '../snapshot/snapshot.js';
+import { faultyRecords } from '../snapshot/summary.js';
+import { LoadNotes } from '../source/load-notes.js';
+import type { RecordSink } from '../source/source.js';
+import { readRecordChunks } from './read-record-chunks.js';
+import type { LoadDone, PatchTask } from './task-messages.js';
+
+/** Applies changes to the served image. Throws LecternErrors, RefusedLoad. */
+export async function runPatchTask(task: PatchTask, chunks: AsyncIterable<Uint8Array>): Promise<LoadDone> {
+  const { served, deltas, bounds, version } = task;
+  const beganMs = performance.now();
+  const given = await readChanges(task, chunks);
+  const before = new Snapshot(served);
+  const { changes, summary } = checkChanges(given, before, task);
+  const isNothing = changes.upserts.length === 0 && changes.removals.length === 0;
+  const patched = isNothing ? served : patchImage(served, changes);
+  const builtAtMs = Date.now();
+  const buildMs = Math.round(performance.now() - beganMs);
+  const image = { ...patched, summary: { ...patched.summary, ...summary, builtAtMs, buildMs } };
+  const after = new Snapshot(image);
+  const ids = [...changes.upserts.map(({ id }) => id), ...changes.removals];
+  const entriesMax = Math.floor(
+    (bounds.memoryBytesMax ?? Number.POSITIVE_INFINITY) / DIFFERENCE_BYTES_PER_ENTRY,
+  );
+  const delta = compareEvents(before, after, ids, Math.min(entriesMax, SNAPSHOT_DELTA_ENTRIES_MAX));
+  const isSame = image.summary.id === served.summary.id && delta.added + delta.changed + delta.removed === 0;
+  if (isSame && isDeepStrictEqual(summary.rejections, served.summary.rejections))
+    return { kind: 'unchanged', sourceVersion: version };
+  const history = extendHistory(deltas, delta, after, entriesMax);
+  return { kind: 'loaded', image, sourceVersion: version, delta, history, changedIds: ids };
+}
+
+interface GivenChanges {
+  readonly upserts: ReadonlyMap<string, NormalisedEvent>;
+  readonly removals: ReadonlySet<string>;
+  readonly rejections: readonly Rejection[];
+}
+
+/** Of several records with one id the last counts. A record that is rejected takes the earlier event of its id with it. */
+async function readChanges(task: PatchTask, chunks: AsyncIterable<Uint8Array>): Promise<GivenChanges> {
+  const { name, rules, served, bounds } = task;
+  const upserts = new Map<string, NormalisedEvent>();
+  const removals = new Set<string>(task.removals.flatMap((id) => canonicalId(id, rules) ?? []));
+  /** By id; those without one by number. */
+  const rejections = new Map<string | number, Rejection>();
+  const notes = new LoadNotes();
+  const readInstant = createInstantReader(rules, notes.ambiguousTimes);
+  const contentIdentifiers = new ContentIdentifiers();
+  const normalise = createNormaliser(rules.identifiers, { readInstant, contentIdentifiers });
+  const reject = (rejection: Rejection): void => {
+    const { id } = rejection;
+    rejections.set(id ?? rejections.size, rejection);
+    if (id === undefined) return;
+    upserts.delete(id);
+    removals.add(id);
+  };
+  const sink: RecordSink = {
+    notes,
+    record(value, position) {
+      const event = normalise(value, position);
+      if (isRejection(event)) return reject(event);
+      rejections.delete(event.id);
+      removals.delete(event.id);
+      upserts.set(event.id, event);
+    },
+    reject,
+  };
+  const bytesMax = bounds.memoryBytesMax ?? Number.POSITIVE_INFINITY;
+  const imageBytes = LOAD_BASE_BYTES + Math.ceil(PATCH_IMAGE_SHARE * served.summary.bytes);
+  await readRecordChunks(name, watched(chunks, imageBytes, bytesMax), sink, { rules });
+  return { upserts, removals, rejections: [...rejections.values()] };
+}
+
+async function* watched(
+  chunks: AsyncIterable<Uint8Array>,
+  imageBytes: number,
+  bytesMax: number,
+): AsyncGenerator<Uint8Array> {
+  let bytes = imageBytes;
+  const check = (): void => {
+    if (bytes <= bytesMax) return;
+    const [needed, limit] = [bytes, bytesMax].map((each) => `${Math.ceil(each / 2 ** 20)} MiB`);
+    throw new RefusedLoad(
+      'memory',
+      `a patch takes ${needed} of memory, and the limit for a load is ${limit}`,
+    );
+  };
+  check();
+  for await (const chunk of chunks) {
+    bytes += PATCH_BYTES_PER_BYTE * chunk.length;
+    check();
+    yield chunk;
+  }
+}
+
+interface CheckedChanges {
+  readonly changes: EventChanges;
+  readonly summary: Pick<SnapshotImage['summary'], 'rejected' | 'rejectedByCode' | 'rejections'>;
+}
+
+/** @throws RefusedLoad for more events than the bounds allow */
+function checkChanges(given: GivenChanges, before: Snapshot, { bounds }: PatchTask): CheckedChanges {
+  const { upserts, rejections } = given;
+  const removals = [...given.removals].filter((id) => before.ordinalOf(id) !== -1);
+  const touched = new Set([...given.removals, ...upserts.keys()]);
+  const summary = { ...before.summary, ...mendRejections(before.summary, touched, rejections) };
+  let events = before.eventCount - removals.length;
+  for (const id of upserts.keys()) if (before.ordinalOf(id) === -1) events++;
+  countCheck(bounds)(events, faultyRecords(summary));
+  const { rejected, rejectedByCode, rejections: kept } = summary;
+  return {
+    changes: { upserts: [...upserts.values()], removals },
+    summary: { rejected, rejectedByCode, rejections: kept },
+  };
+}
+
+/** An id that is no identifier can name a rejected record. Null for what is no id. */
+function canonicalId(given: string | number, { identifiers }: ReadRules): string | null {
+  const text = typeof given === 'string' ? given : digitsOf(given);
+  return text === null ? null : (parseIdentifier(text, identifiers, 'id') ?? text);
+}

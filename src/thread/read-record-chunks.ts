@@ -1,0 +1,28 @@
+import { mappedSink } from '../source/field-map.js';
+import { NdjsonReader } from '../source/formats/ndjson.js';
+import type { LoadOptions, LoadSummary, RecordSink } from '../source/source.js';
+
+/** NDJSON made from records, with whole lines in each chunk. No chunks mean no records. */
+export async function readRecordChunks(
+  name: string,
+  chunks: AsyncIterable<Uint8Array>,
+  sink: RecordSink,
+  { onProgress, rules }: LoadOptions,
+): Promise<Omit<LoadSummary, 'version'>> {
+  const mapped = rules === undefined ? sink : mappedSink(sink, 'memory', rules, name);
+  // Records in memory have numbers and no lines.
+  const reader = new NdjsonReader(name, {
+    record: (value, { record }) => mapped.record(value, { record }),
+    reject: (rejection) => mapped.reject({ ...rejection, position: { record: rejection.position.record } }),
+    undecoded: mapped.undecoded,
+    columns: mapped.columns,
+  });
+  let bytesRead = 0;
+  for await (const chunk of chunks) {
+    bytesRead += chunk.length;
+    reader.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
+    onProgress?.({ bytesRead: 0, bytesTotal: null, records: reader.records });
+  }
+  if (bytesRead > 0) reader.finish();
+  return { format: 'memory', gzipped: false, bytesRead };
+}

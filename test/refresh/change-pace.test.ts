@@ -1,0 +1,63 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { test } from 'tap';
+import { PATCH_PAUSE_FACTOR, PATCH_PAUSE_MS_MAX } from '../../src/limits.js';
+import { ChangePace } from '../../src/refresh/change-pace.js';
+
+function paced(): { pace: ChangePace; loads: () => number } {
+  let loads = 0;
+  return { pace: new ChangePace(() => loads++), loads: () => loads };
+}
+
+/** Resolves once there were so many loads; the test times out if they never come. */
+async function until(loads: () => number, count: number): Promise<void> {
+  while (loads() < count) await new Promise((resolve) => setTimeout(resolve, 2));
+}
+
+test('changes of one turn become one load, and those during a load one more', async (t) => {
+  const { pace, loads } = paced();
+  pace.changed();
+  pace.changed();
+  t.equal(loads(), 0, 'not in the same turn');
+  await until(loads, 1);
+  pace.began();
+  for (let n = 0; n < 3; n++) pace.changed();
+  await turn();
+  t.equal(loads(), 1, 'not while it loads');
+  pace.ended();
+  await until(loads, 2);
+  pace.began();
+  pace.ended();
+  await turn();
+  t.equal(loads(), 2);
+});
+
+test('after a patch there is a pause in proportion, with a bound', async (t) => {
+  const { pace, loads } = paced();
+  pace.began();
+  pace.changed();
+  const beganMs = performance.now();
+  pace.pauseAfter(20);
+  pace.ended();
+  await until(loads, 1);
+  t.ok(performance.now() - beganMs >= 20 * PATCH_PAUSE_FACTOR - 2);
+  pace.began();
+  pace.changed();
+  pace.pauseAfter(3_600_000);
+  pace.ended();
+  await until(loads, 2);
+  t.ok(performance.now() - beganMs >= PATCH_PAUSE_MS_MAX, 'an hour would be too long');
+});
+
+test('a load that begins by itself takes the changes that wait', async (t) => {
+  const { pace, loads } = paced();
+  pace.pauseAfter(10);
+  pace.changed();
+  pace.began();
+  pace.ended();
+  await new Promise((resolve) => setTimeout(resolve, 10 * PATCH_PAUSE_FACTOR + 20));
+  t.equal(loads(), 0);
+  pace.changed();
+  pace.close();
+  await turn();
+  t.equal(loads(), 0, 'closed');
+});

@@ -1,0 +1,164 @@
+/** Splices against arrays that are filtered and joined, and what they make against builds. */
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { test } from 'tap';
+import { DictionaryBuilder, NO_CODE } from '../../src/structures/dictionary.js';
+import { buildHashTable } from '../../src/structures/hash-index.js';
+import { KeyedHash } from '../../src/structures/keyed-hash.js';
+import { buildPostingLists } from '../../src/structures/posting-lists.js';
+import { Splice } from '../../src/structures/splice.js';
+import { spliceDictionary } from '../../src/structures/splice-dictionary.js';
+import { spliceHashIndex } from '../../src/structures/splice-hash-index.js';
+import { splicePostingLists } from '../../src/structures/splice-posting-lists.js';
+
+interface Item<Value> {
+  readonly value: Value;
+  /** Old place, or null for an item that comes. */
+  readonly old: number | null;
+}
+
+interface Change<Value> {
+  readonly before: readonly Value[];
+  readonly splice: Splice;
+  readonly after: readonly Item<Value>[];
+}
+
+/** Any sequence, and what became of it the slow way: item by item. */
+function changesOf<Value>(value: fc.Arbitrary<Value>): fc.Arbitrary<Change<Value>> {
+  const part = fc.record({ value, goes: fc.boolean(), come: fc.array(value, { maxLength: 2 }) });
+  return fc
+    .record({ parts: fc.array(part, { maxLength: 20 }), atEnd: fc.array(value, { maxLength: 2 }) })
+    .map(({ parts, atEnd }) => {
+      const gone: number[] = [];
+      const comesBefore: number[] = [];
+      const after: Item<Value>[] = [];
+      for (const [place, { value, goes, come }] of parts.entries()) {
+        for (const each of come) {
+          comesBefore.push(place);
+          after.push({ value: each, old: null });
+        }
+        if (goes) gone.push(place);
+        else after.push({ value, old: place });
+      }
+      for (const each of atEnd) {
+        comesBefore.push(parts.length);
+        after.push({ value: each, old: null });
+      }
+      const before = parts.map((each) => each.value);
+      return { before, splice: new Splice(before.length, gone, comesBefore), after };
+    });
+}
+
+const options = { numRuns: 2000, seed: 53 };
+
+test('a splice says where everything is, and copies what stays', async () => {
+  fc.assert(
+    fc.property(changesOf(fc.nat({ max: 250 })), ({ before, splice, after }) => {
+      assert.equal(splice.after, after.length);
+      const come = [...after.keys()].filter((place) => after[place]?.old === null);
+      assert.deepEqual([...splice.come], come);
+      const stay = after.flatMap(({ old }, place) => (old === null ? [] : [[old, place] as const]));
+      const places = before.map((_, old) => stay.find(([from]) => from === old)?.[1] ?? NO_CODE);
+      assert.deepEqual([...splice.newPlaces], places);
+      for (const [old, place] of places.entries()) {
+        assert.equal(splice.newPlaceOf(old), place === NO_CODE ? -1 : place);
+      }
+      assert.equal(
+        splice.isShifted,
+        stay.some(([old, place]) => old !== place),
+      );
+      const copy = splice.copy(Uint16Array.from(before), new Uint16Array(after.length));
+      assert.deepEqual(
+        [...copy],
+        after.map(({ value, old }) => (old === null ? 0 : value)),
+      );
+    }),
+    options,
+  );
+});
+
+test('pieces of items are copied to their new starts', async () => {
+  fc.assert(
+    fc.property(changesOf(fc.string({ maxLength: 5 })), ({ before, splice, after }) => {
+      const startsOf = (texts: readonly string[]): number[] => {
+        const starts = [7];
+        for (const text of texts) starts.push((starts.at(-1) ?? 0) + text.length);
+        return starts;
+      };
+      const start = Uint32Array.from(startsOf(before));
+      const lengths = after.filter(({ old }) => old === null).map(({ value }) => value.length);
+      const next = splice.starts(start, lengths);
+      assert.deepEqual([...next], startsOf(after.map(({ value }) => value)));
+      const bytes = Buffer.from(`0123456${before.join('')}`, 'latin1');
+      const copied = splice.copyPieces(start, bytes, next, Buffer.alloc(next.at(-1) ?? 0));
+      for (const [place, { value, old }] of after.entries()) {
+        const text = copied.toString('latin1', next[place], next[place + 1]);
+        assert.equal(
+          text,
+          old === null ? '\0'.repeat(value.length) : Buffer.from(value, 'latin1').toString('latin1'),
+        );
+      }
+    }),
+    options,
+  );
+});
+
+test('a spliced dictionary is that of the values', async () => {
+  const word = fc.constantFrom('', 'a', 'b', 'ab', 'é', '\uFF5E', '\u{1F600}', 'z', 'aa', 'b\0');
+  const build = (values: Iterable<string>): { bytes: Uint8Array; start: Uint32Array } => {
+    const builder = new DictionaryBuilder(new KeyedHash([1, 2]));
+    for (const value of values) builder.intern(value);
+    return builder.finish().image;
+  };
+  fc.assert(
+    fc.property(fc.uniqueArray(word), fc.uniqueArray(word), fc.uniqueArray(word), (before, gone, come) => {
+      const sorted = [...before].sort((a, b) => Buffer.from(a).compare(Buffer.from(b)));
+      const codes = [...sorted.keys()].filter((code) => gone.includes(sorted[code] ?? ''));
+      const fresh = come.filter((value) => !before.includes(value));
+      const { image, splice, values } = spliceDictionary(build(before), codes, fresh);
+      const stay = before.filter((value) => !gone.includes(value));
+      assert.deepEqual(image, build([...stay, ...fresh]));
+      const start = image.start;
+      for (const [n, value] of values.entries()) {
+        const code = splice.come[n] ?? 0;
+        assert.equal(Buffer.from(image.bytes).toString('utf8', start[code], start[code + 1]), value);
+      }
+    }),
+    options,
+  );
+});
+
+test('a mended table of hashes is the built one, however many of them collide', async () => {
+  const hash = fc.constantFrom(0, 1, 2, 3, 14, 15, 30, 31, 0x80000000, 0xffffffff);
+  fc.assert(
+    fc.property(changesOf(hash), ({ before, splice, after }) => {
+      const hashes = Uint32Array.from(before);
+      const next = Uint32Array.from(after, ({ value }) => value);
+      const mended = spliceHashIndex({ hashes, table: buildHashTable(hashes) }, splice, next);
+      assert.deepEqual(mended, { hashes: next, table: buildHashTable(next) });
+    }),
+    { ...options, numRuns: 10_000 },
+  );
+});
+
+test('mended posting lists are the built ones', async () => {
+  const CODES = 5;
+  fc.assert(
+    fc.property(changesOf(fc.nat({ max: CODES })), ({ before, splice, after }) => {
+      // The largest is null.
+      const lists = buildPostingLists(Uint8Array.from(before), CODES);
+      const expected = buildPostingLists(
+        Uint8Array.from(after, ({ value }) => value),
+        CODES,
+      );
+      const come = new Map<number, number[]>();
+      for (const place of splice.come) {
+        const code = after[place]?.value ?? CODES;
+        if (code < CODES) come.set(code, [...(come.get(code) ?? []), place]);
+      }
+      const codes = new Splice(CODES, [], []);
+      assert.deepEqual(splicePostingLists(lists, splice, codes, come, expected.ordinals.length), expected);
+    }),
+    options,
+  );
+});

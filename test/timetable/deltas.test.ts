@@ -1,0 +1,183 @@
+/** Deltas of a source of the embedding program: checks, bounds, refusals. */
+import { test } from 'tap';
+import {
+  openTimetable,
+  type RecordLoad,
+  type RecordLoadOptions,
+  type RecordSource,
+  type Timetable,
+  type TimetableOptions,
+} from '../../src/index.js';
+
+const idOf = (n: number): string => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
+const record = (n: number, more: object = {}): object => ({
+  id: idOf(n),
+  time: '2024-09-02T08:00:00Z',
+  endTime: '2024-09-02T10:00:00Z',
+  ...more,
+});
+
+class Scripted implements RecordSource {
+  readonly name = 'the script';
+  readonly asked: (readonly [previous: string | null, served: string | null])[] = [];
+  next: (options: RecordLoadOptions) => unknown = () => ({
+    records: [1, 2, 3, 4, 5].map((n) => record(n)),
+    version: 'v1',
+  });
+
+  load(options: RecordLoadOptions): RecordLoad {
+    this.asked.push([options.previous, options.served]);
+    return this.next(options) as RecordLoad;
+  }
+}
+
+async function opened(
+  options: Partial<TimetableOptions> = {},
+): Promise<{ source: Scripted; timetable: Timetable }> {
+  const source = new Scripted();
+  const timetable = openTimetable({ source, buildOn: 'here', ...options });
+  await timetable.ready;
+  return { source, timetable };
+}
+
+test('a delta changes what is served, and its version is asked for next', async (t) => {
+  const { source, timetable } = await opened();
+  const { id } = (await timetable.ready) as { id: string };
+  source.next = () => ({
+    upserts: (async function* () {
+      yield record(2, { title: 'first' });
+      yield record(2, { title: 'last' });
+      yield record(6);
+    })(),
+    removals: new Set([idOf(1).toUpperCase(), idOf(2), idOf(77), 5, Number.NaN]),
+    version: 'v2',
+  });
+  t.match(await timetable.refresh(), { result: 'published' });
+  t.strictSame(
+    timetable.all().events.map((event) => event.id),
+    [2, 3, 4, 5, 6].map(idOf),
+  );
+  t.equal(timetable.get(idOf(2))?.title, 'last');
+  t.match(timetable.changes(id), {
+    added: [{ id: idOf(6) }],
+    changed: [{ id: idOf(2) }],
+    removed: [idOf(1)],
+  });
+
+  source.next = () => ({ upserts: [record(3)], removals: [idOf(88)], version: null });
+  const before = timetable.view;
+  t.match(await timetable.refresh(), { result: 'unchanged' });
+  t.equal(timetable.view, before);
+  source.next = () => ({ records: [record(3)], version: 'v4' });
+  await timetable.refresh();
+  t.strictSame(
+    source.asked,
+    [
+      [null, null],
+      ['v1', 'v1'],
+      ['v2', 'v2'],
+      [null, null],
+    ],
+    'null for an unknown version',
+  );
+  await timetable.close();
+});
+
+test('an answer that is no delta fails the load and changes nothing', async (t) => {
+  const { source, timetable } = await opened();
+  for (const [answer, message] of [
+    [{ upserts: 'abc', removals: [], version: 'v2' }, /a delta without iterable upserts/],
+    [{ upserts: [], removals: 'abc', version: 'v2' }, /a delta without iterable removals/],
+    [{ upserts: [], version: 'v2' }, /a delta without iterable removals/],
+    [{ removals: [], version: 'v2' }, /a delta without iterable upserts/],
+    [{ upserts: [], removals: [], records: [], version: 'v2' }, /records and a delta/],
+    [{ upserts: [], removals: [], version: 2 }, /a version that is not a string/],
+  ] as const) {
+    source.next = () => answer;
+    t.match(await timetable.refresh(), { result: 'failed', reason: message });
+    t.equal(timetable.all().total, 5);
+  }
+  await timetable.close();
+  const early = new Scripted();
+  early.next = () => ({ upserts: [record(1)], removals: [], version: 'v1' });
+  const unready = openTimetable({ source: early, buildOn: 'here' });
+  await t.rejects(unready.ready, {
+    code: 'source-malformed',
+    message: /a delta although `previous` is null/,
+  });
+  await unready.close();
+});
+
+test('a refused delta is asked for again since the served version, and force lets it through', async (t) => {
+  const { source, timetable } = await opened();
+  source.next = () => ({ upserts: [], removals: [1, 2, 3].map(idOf), version: 'v2' });
+  t.match(await timetable.refresh(), { result: 'refused', reason: /60\.0 % fewer/ });
+  source.next = ({ previous }) =>
+    previous === 'v2'
+      ? { upserts: [record(4, { title: 'since v2' })], removals: [], version: 'v3' }
+      : { upserts: [record(4, { title: 'since v1' })], removals: [1, 2, 3].map(idOf), version: 'v3' };
+  t.match(await timetable.refresh(), { result: 'refused' });
+  t.strictSame(source.asked.slice(1), [
+    ['v1', 'v1'],
+    ['v2', 'v1'],
+    ['v1', 'v1'],
+  ]);
+  t.equal(timetable.all().total, 5);
+  t.match(await timetable.refresh({ force: true }), { result: 'published' });
+  t.strictSame(
+    timetable.all().events.map(({ title }) => title),
+    ['since v1', null],
+  );
+  await timetable.close();
+});
+
+test('bounds hold for deltas', async (t) => {
+  const many = Array.from({ length: 1200 }, (_, n) => record(n + 1));
+  const tooMany = await opened({ eventsMax: 6 });
+  tooMany.source.next = () => ({ upserts: [record(6), record(7)], removals: [], version: 'v2' });
+  t.match(await tooMany.timetable.refresh(), { result: 'refused', reason: /more than 6 events/ });
+  tooMany.source.next = () => ({ upserts: [record(6), record(7)], removals: [idOf(1)], version: 'v3' });
+  t.match(await tooMany.timetable.refresh(), { result: 'published' });
+  await tooMany.timetable.close();
+
+  const grown = await opened();
+  grown.source.next = () => ({ upserts: many, removals: [], version: 'v2' });
+  t.match(await grown.timetable.refresh(), { result: 'refused', reason: /more than 1000 records/ });
+  grown.source.next = () => ({
+    upserts: [1, 2, 3].map((n) => record(n, { time: 'soon' })),
+    removals: [],
+    version: 'v3',
+  });
+  t.match(await grown.timetable.refresh(), { result: 'refused', reason: /3 of 5 records were rejected/ });
+  t.equal(grown.timetable.all().total, 5);
+  await grown.timetable.close();
+
+  const large = await opened({ memoryMbMax: 64 });
+  large.source.next = () => ({
+    upserts: [
+      record(6, { title: 'x'.repeat(900_000) }),
+      ...Array.from({ length: 9 }, () => record(6, { title: 'x'.repeat(900_000) })),
+    ],
+    removals: [],
+    version: 'v2',
+  });
+  t.match(await large.timetable.refresh(), { result: 'refused', reason: /a patch takes \d+ MiB/ });
+  await large.timetable.close();
+});
+
+test('a rejected upsert takes the earlier event with it, and leaves the counts once it is mended', async (t) => {
+  const { source, timetable } = await opened({ gate: false });
+  const counts = (): unknown => [timetable.summary?.events, timetable.summary?.rejected];
+  source.next = () => ({ upserts: [record(1, { endTime: 'late' })], removals: [], version: 'v2' });
+  await timetable.refresh();
+  t.strictSame(counts(), [4, 1]);
+  t.match(timetable.summary?.rejections, [{ code: 'malformed-time', id: idOf(1) }]);
+  source.next = () => ({ upserts: [record(2, { time: 7 }), record(1)], removals: [], version: 'v3' });
+  await timetable.refresh();
+  t.strictSame(counts(), [4, 1], 'one is mended, another is not');
+  source.next = () => ({ upserts: [], removals: [idOf(2)], version: 'v4' });
+  await timetable.refresh();
+  t.strictSame(counts(), [4, 0]);
+  t.strictSame(timetable.summary?.rejectedByCode, {});
+  await timetable.close();
+});
