@@ -40,7 +40,7 @@ export type { GateOptions, Refusal, RefusalCode } from './refresh/gate.js';
 export type { LoadOutcome, LoadResult } from './refresh/keeper.js';
 export type { RefreshOptions } from './refresh/refresher.js';
 export { type Announcement, type Channel, type ChannelStatus, openChannel } from './replication/channel.js';
-export type { Floor, ReplicaReport } from './replication/records.js';
+export type { Floor, ReplicaReport } from './replication/store-records.js';
 export type { ServingCondition } from './serving/serving.js';
 export type { Origin, SnapshotSummary } from './snapshot/summary.js';
 export { MemorySource, type RecordChange } from './source/memory-source.js';

@@ -4,7 +4,7 @@ import { LecternError } from '../errors.js';
 import type { ResolvedSettings } from '../options/option-types.js';
 import { type Service, startService } from '../service.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
-import { isStoreAddress } from '../store/store.js';
+import { isStoreAddress } from '../store/open-store.js';
 import { carryOnWithoutOutput, EXIT_FAILURE, endOnFaults, exitCodeOf, writeError } from './faults.js';
 import { openStandardError, prettyDestination } from './log-output.js';
 import { formatReady, tellReloads, unknownVariables } from './serve-messages.js';

@@ -1,6 +1,6 @@
 /** Rules between settings. A setting without effect is refused. */
 import { isAddress } from '../auth/remote-keys.js';
-import { isStoreAddress } from '../store/store.js';
+import { isStoreAddress } from '../store/open-store.js';
 
 /** Checked values with defaults, by the names of their settings. */
 export type Values = Readonly<Record<string, unknown>>;

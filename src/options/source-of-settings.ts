@@ -1,6 +1,6 @@
 import { readFieldMap } from '../source/map-file.js';
 import { parseSourceArgument, type SourceArgumentOptions } from '../source/spec.js';
-import { isStoreAddress } from '../store/store.js';
+import { isStoreAddress } from '../store/open-store.js';
 import type { Resolved, ResolvedSettings } from './option-types.js';
 
 /** Reads the file of the field map. */

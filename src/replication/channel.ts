@@ -1,5 +1,6 @@
 import { LecternError } from '../errors.js';
-import { openStore, type Store, storeAddress } from '../store/store.js';
+import { openStore, storeAddress } from '../store/open-store.js';
+import type { Store } from '../store/store.js';
 import { type Head, HeadReader } from './head.js';
 import {
   announcedKey,
@@ -14,7 +15,7 @@ import {
   readJson,
   readReports,
   replace,
-} from './records.js';
+} from './store-records.js';
 
 /** The announcement of an image. */
 export type Announcement = Head;

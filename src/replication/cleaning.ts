@@ -1,7 +1,15 @@
 import { IMAGES_KEPT } from '../limits.js';
 import type { Store } from '../store/store.js';
 import { type Head, headOf } from './head.js';
-import { announcedTexts, CANDIDATE, HEAD, PIN, type Pin, type ReplicaReport, readJson } from './records.js';
+import {
+  announcedTexts,
+  CANDIDATE,
+  HEAD,
+  PIN,
+  type Pin,
+  type ReplicaReport,
+  readJson,
+} from './store-records.js';
 
 /**
  * Deletes images that no replica needs: all but the newest IMAGES_KEPT, the head, the candidate, the pinned image, and

@@ -1,7 +1,7 @@
 import { LEASE_MS_MAX } from '../limits.js';
 import { monotonicMs } from '../model/clock.js';
 import type { Store } from '../store/store.js';
-import { LEADER, type Lease, readJson } from './records.js';
+import { LEADER, type Lease, readJson } from './store-records.js';
 
 /**
  * Which publisher leads. The record changes with every renewal; a standby takes over once it has seen no change for

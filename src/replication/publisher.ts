@@ -12,8 +12,8 @@ import type { Store } from '../store/store.js';
 import { cleanStore } from './cleaning.js';
 import type { Head, SigningKey } from './head.js';
 import { Leadership } from './lease.js';
-import { announcedKey, CANDIDATE, type Floor, HEAD, replace } from './records.js';
 import { SeenReports } from './seen-reports.js';
+import { announcedKey, CANDIDATE, type Floor, HEAD, replace } from './store-records.js';
 
 export interface PublisherEvents {
   /** @param isCandidate canaries serve it first, until it is promoted */

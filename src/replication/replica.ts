@@ -10,7 +10,8 @@ import type { AnyLoader, LoadRequest, RunRequest } from '../refresh/loader.js';
 import { memoryForLoad } from '../refresh/memory-room.js';
 import { IMAGE_FORMAT_VERSION, type ImageSource } from '../snapshot/image-file.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
-import { openStore, type Store } from '../store/store.js';
+import { openStore } from '../store/open-store.js';
+import type { Store } from '../store/store.js';
 import { spawnTask } from '../thread/spawn-task.js';
 import type { DoneOf, LoadDone, Task } from '../thread/task-messages.js';
 import { VERSION } from '../version.js';
@@ -25,7 +26,7 @@ import {
   type ReplicaReport,
   readJson,
   replicaKey,
-} from './records.js';
+} from './store-records.js';
 
 export interface ReplicaOptions {
   readonly address: string;

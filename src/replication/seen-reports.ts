@@ -1,7 +1,7 @@
 import { REPLICA_GONE_MS } from '../limits.js';
 import { monotonicMs } from '../model/clock.js';
 import type { Store } from '../store/store.js';
-import { type ReplicaReport, readReports, replicaKey } from './records.js';
+import { type ReplicaReport, readReports, replicaKey } from './store-records.js';
 
 interface Seen {
   readonly report: ReplicaReport;

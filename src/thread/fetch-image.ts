@@ -3,7 +3,7 @@ import { open, rm } from 'node:fs/promises';
 import { LecternError } from '../errors.js';
 import { readCheckedImage } from '../snapshot/check-image.js';
 import { unusable } from '../snapshot/image-file.js';
-import { openStore } from '../store/store.js';
+import { openStore } from '../store/open-store.js';
 import { differencesFrom } from './load-image.js';
 import type { FetchTask, Loaded } from './task-messages.js';
 

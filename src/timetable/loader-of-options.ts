@@ -3,7 +3,7 @@ import type { Resolved } from '../options/option-types.js';
 import { readRulesOf } from '../options/reading-settings.js';
 import { type AnyLoader, anySourceOf, Loader } from '../refresh/loader.js';
 import { Replica } from '../replication/replica.js';
-import { isStoreAddress } from '../store/store.js';
+import { isStoreAddress } from '../store/open-store.js';
 
 /** A loader of records, or of the images of a store, which is looked at regularly. */
 export function loaderOf(options: Resolved<'openTimetable'>): {

@@ -7,7 +7,7 @@ import { Keeper } from '../refresh/keeper.js';
 import { anySourceOf, Loader } from '../refresh/loader.js';
 import { SigningKey } from '../replication/head.js';
 import { Publisher } from '../replication/publisher.js';
-import { openStore, storeAddress } from '../store/store.js';
+import { openStore, storeAddress } from '../store/open-store.js';
 
 /** The options of a timetable that concern its loads. */
 export type PublishedTimetable = Omit<

@@ -2,7 +2,8 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Test, test } from 'tap';
-import { openStore, type Store, storeAddress } from '../../src/store/store.js';
+import { openStore, storeAddress } from '../../src/store/open-store.js';
+import type { Store } from '../../src/store/store.js';
 import { NATS_MISSING, startNats } from './nats-server.js';
 
 /** One suite for every kind of store. */
