@@ -4,7 +4,7 @@ import { LecternError } from '../errors.js';
 import type { ResolvedSettings } from '../options/option-types.js';
 import { type Service, startService } from '../service.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
-import { isStoreAddress } from '../store/open-store.js';
+import { isStoreAddress, shownAddress } from '../store/open-store.js';
 import { carryOnWithoutOutput, EXIT_FAILURE, endOnFaults, exitCodeOf, writeError } from './faults.js';
 import { openStandardError, prettyDestination } from './log-output.js';
 import { formatReady, tellReloads, unknownVariables } from './serve-messages.js';
@@ -56,7 +56,7 @@ async function serveUntilSignal(
   signals: SignalListener,
   log: Logger,
 ): Promise<number> {
-  const progress = createProgressLine([settings.source].flat().join(', '));
+  const progress = createProgressLine([settings.source].flat().map(String).map(shownAddress).join(', '));
   let service: Service | null = null;
   let isReady = false;
   // First of all: an early SIGHUP must not end the process.

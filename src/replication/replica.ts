@@ -10,7 +10,7 @@ import type { AnyLoader, LoadRequest, RunRequest } from '../refresh/loader.js';
 import { memoryForLoad } from '../refresh/memory-room.js';
 import { IMAGE_FORMAT_VERSION, type ImageSource } from '../snapshot/image-file.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
-import { openStore } from '../store/open-store.js';
+import { openStore, shownAddress } from '../store/open-store.js';
 import type { Store } from '../store/store.js';
 import { spawnTask } from '../thread/spawn-task.js';
 import type { DoneOf, LoadDone, Task } from '../thread/task-messages.js';
@@ -79,7 +79,7 @@ export class Replica implements AnyLoader {
     this.rules = options.rules;
     this.#reader =
       options.publicKeyFile === null ? new HeadReader(null) : HeadReader.ofFile(options.publicKeyFile);
-    this.name = nameOf(options.address);
+    this.name = shownAddress(options.address);
     const digest = createHash('sha256').update(this.name).digest('base64url');
     this.imageSource = { name: this.name, digest };
     const host = hostname()
@@ -304,12 +304,6 @@ export class Replica implements AnyLoader {
     const present = await store.read(this.#key);
     this.#revision = await store.swap(this.#key, text, present?.revision ?? null);
   }
-}
-
-/** The address without credentials. */
-function nameOf(address: string): string {
-  const { protocol, host, pathname } = new URL(address);
-  return `${protocol}//${host}${pathname}`;
 }
 
 function refused(message: string): LecternError {

@@ -8,6 +8,11 @@ export function isStoreAddress(text: string): boolean {
   return /^(?:nats|tls|folder):\/\//i.test(text);
 }
 
+/** Hides the credentials of a store's address; other texts stay as they are. */
+export function shownAddress(text: string): string {
+  return isStoreAddress(text) ? text.replace(/^(\w+:\/\/)[^/]*@/, '$1') : text;
+}
+
 /** The address of a store, which may also be given as the path or the `file:` address of a folder. */
 export function storeAddress(text: string): string {
   if (isStoreAddress(text)) return text;
