@@ -81,6 +81,8 @@ export type LecternErrorCode =
   | 'key-invalid'
   | 'address-unavailable'
   | 'parameters-invalid'
+  | 'store-unavailable'
+  | 'announcement-refused'
   | 'thread-lost'
   | 'not-ready'
   | 'stale'

@@ -39,6 +39,8 @@ export type { Explanation } from './query/explain.js';
 export type { GateOptions, Refusal, RefusalCode } from './refresh/gate.js';
 export type { LoadOutcome, LoadResult } from './refresh/keeper.js';
 export type { RefreshOptions } from './refresh/refresher.js';
+export { type Announcement, type Channel, type ChannelStatus, openChannel } from './replication/channel.js';
+export type { Floor, ReplicaReport } from './replication/store-records.js';
 export type { ServingCondition } from './serving/serving.js';
 export type { ChangeCounts } from './snapshot/differences.js';
 export type { Origin, SnapshotSummary } from './snapshot/summary.js';
@@ -55,6 +57,12 @@ export type { LoadProgress } from './source/source.js';
 export type { SourceSpec } from './source/spec.js';
 export type { ChangesOptions, MissedChanges, TimetableChange } from './timetable/change-loop.js';
 export type { CloseOptions, TimetableServer } from './timetable/open-servers.js';
+export {
+  type PublishedTimetable,
+  type Publishing,
+  type PublishingOptions,
+  publishTimetable,
+} from './timetable/publishing.js';
 export type {
   BytesQuery,
   ChangeSet,

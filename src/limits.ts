@@ -374,3 +374,26 @@ export const HEADER_FIELDS_MAX = 100;
 export const HEADERS_BYTES_MAX: number = 16 * KIB;
 /** Events of one generated timetable: 84 terms, or 42 years. Identifiers are distinct up to 2^32. */
 export const GENERATED_EVENTS_MAX = 10_000_000;
+
+/** A record of a store: a signed head has 1 KB, a replica's report 2 KB. NATS takes 1 MiB. */
+export const STORE_RECORD_BYTES_MAX: number = 64 * KIB;
+/** Longest silence of a store: after it, a call or a read fails. */
+export const STORE_SILENT_MS_MAX = 5000;
+/** Time between two looks of a replica at the store, if --refresh-seconds gives none; a change is told at once. */
+export const REPLICA_POLL_SECONDS = 2;
+/** Time between two rounds of a publisher. */
+export const PUBLISHER_ROUND_MS = 1000;
+/** A leader whose lease did not change for this long is replaced, one round later: within 10 s. */
+export const LEASE_MS_MAX = 7000;
+/** Rounds of a publisher until it looks again whether the store still has its image, and cleans. */
+export const ROUNDS_PER_INSPECTION = 4;
+/** Time between two reports of a replica. */
+export const REPORT_MS = 2000;
+/** A replica that did not report for this long is gone: its image and formats no longer count. */
+export const REPLICA_GONE_MS = 60_000;
+/** Images that a store keeps, besides those that are pinned, served or fetched. */
+export const IMAGES_KEPT = 5;
+/** Bytes of an image in memory while it is sent or received. */
+export const IMAGE_CHUNK_BYTES: number = 1 * MIB;
+/** Hashes of unusable images that a replica remembers. */
+export const QUARANTINED_MAX = 32;

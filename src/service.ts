@@ -5,15 +5,13 @@ import type { Logger } from './http/logger.js';
 import type { ListenAddress } from './http/server/listen-address.js';
 import { SOURCE_SILENT_MS } from './limits.js';
 import type { Resolved, ResolvedSettings, ServiceOptions } from './options/option-types.js';
-import { databaseOptionsOf } from './options/reading-settings.js';
 import { optionsOf, resolveSettings } from './options/resolve.js';
+import { sourceOf, withFieldMap } from './options/source-of-settings.js';
 import { percentRejected } from './refresh/gate.js';
 import { isPipe } from './refresh/patience.js';
 import { emptyFilters, type SnapshotSummary } from './snapshot/summary.js';
 import { filesOf } from './source/file-watch.js';
-import { readFieldMap } from './source/map-file.js';
 import type { LoadProgress } from './source/source.js';
-import { parseSourceArgument, type SourceArgumentOptions } from './source/spec.js';
 import type { TimetableServer } from './timetable/open-servers.js';
 import { openTimetable } from './timetable/timetable.js';
 import type { Timetable } from './timetable/timetable-interface.js';
@@ -112,37 +110,6 @@ function authOf(settings: ResolvedSettings): Resolved<'auth'> {
 
 function hasFeeds({ feedSecret, feedSecretFile }: ResolvedSettings): boolean {
   return feedSecret !== undefined || feedSecretFile !== undefined;
-}
-
-async function withFieldMap(settings: ResolvedSettings): Promise<ResolvedSettings> {
-  return { ...settings, fieldMap: await readFieldMap(settings) };
-}
-
-function sourceOf(settings: ResolvedSettings): Resolved<'openTimetable'>['source'] {
-  const { source, sourceHeaders, lecturerIdsFile, pin } = settings;
-  const clientCredentials = clientCredentialsOf(settings);
-  // A pinned snapshot asks no source.
-  if (pin !== undefined) return [];
-  const texts = [source].flat();
-  if (texts.length === 0 || !texts.every((each) => typeof each === 'string')) {
-    return source as Resolved<'openTimetable'>['source'];
-  }
-  return parseSourceArgument(texts as readonly string[], {
-    environment: process.env,
-    postgres: databaseOptionsOf(settings),
-    ...(sourceHeaders === undefined ? {} : { headers: sourceHeaders }),
-    ...(clientCredentials === undefined ? {} : { clientCredentials }),
-    ...(lecturerIdsFile === undefined ? {} : { lecturerIds: lecturerIdsFile }),
-  });
-}
-
-/** The rules of settings say what is needed. */
-function clientCredentialsOf(settings: ResolvedSettings): SourceArgumentOptions['clientCredentials'] {
-  const { upstreamTokenUrl: tokenUrl, upstreamClientId: clientId, upstreamScope: scope } = settings;
-  const { upstreamClientSecret, upstreamClientSecretFile: file, upstreamTokenOrigin: origin } = settings;
-  const clientSecret = file === undefined ? upstreamClientSecret : { file };
-  if (tokenUrl === undefined || clientId === undefined || clientSecret === undefined) return undefined;
-  return { tokenUrl, clientId, clientSecret, scope, origin };
 }
 
 /** Logs publications, refusals and faults. `ready` reports a failed first load. */

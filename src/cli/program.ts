@@ -7,12 +7,14 @@ import { FORMATS } from '../model/format.js';
 import type { ReadingSettings, ServiceOptions } from '../options/option-types.js';
 import { DATABASE_SETTINGS, READING_SETTINGS } from '../options/reading-settings.js';
 import { checkSettings, checkValue, resolveReading } from '../options/resolve.js';
-import { type Setting, shownDefault, variableOf } from '../options/setting.js';
+import type { Setting } from '../options/setting.js';
 import { SETTINGS } from '../options/table.js';
 import { suggest } from '../structures/suggest.js';
 import { VERSION } from '../version.js';
 import type { ExportOptions } from './export-command.js';
 import { EXIT_USAGE, isWriteFailure, reportFailure, writeError } from './faults.js';
+import { hasFlag, toOption, valuesOf } from './setting-options.js';
+import { addStoreCommands } from './store-commands.js';
 
 /**
  * Resolves to the exit code: 0, 1 for a failure, 2 for wrong usage. Each command is imported when it runs, so that
@@ -55,17 +57,24 @@ export function createProgram(exit: (code: number) => void): Command {
     .description('Loads a timetable into memory and serves it over HTTP.')
     .argument(
       '[source...]',
-      `${SOURCE}; or an http(s) or postgres address; several are merged by id, and the later wins`,
+      `${SOURCE}; or an http(s) or postgres address; several are merged by id, and the later wins; or one store, nats://host:4222/name or folder:///path`,
     );
   for (const setting of SETTINGS.filter(hasFlag)) serve.addOption(toOption(setting));
   serve
     .addOption(new Option('--dev', 'short for --mode development').helpGroup('Listening:'))
+    .addOption(
+      new Option('--canary', 'serve the candidates of a store before they are promoted').helpGroup(
+        'Refreshing:',
+      ),
+    )
     .addHelpText('after', SERVE_HELP)
     .action(async (source: readonly string[], parsed: Record<string, unknown>, command: Command) => {
       checkServe(source, parsed, command);
       const { serve: runServe } = await import('./serve-command.js');
       exit(await runServe(checkSettings(toSettings(source, parsed))));
     });
+
+  addStoreCommands(program, exit);
 
   withReading(program.command('inspect'))
     .summary('report the contents and the faults of a source')
@@ -178,24 +187,6 @@ function example(line: string): string {
   return `\nExample:\n  ${line}`;
 }
 
-function hasFlag({ flag, isEnvironmentOnly }: Setting): boolean {
-  return flag !== null && isEnvironmentOnly !== true;
-}
-
-function toOption(setting: Setting): Option {
-  const { short, flag, help, group, kind, preset, default: usual } = setting;
-  const value = preset === undefined ? `<${kind.unit}>` : `[${kind.unit}]`;
-  const option = new Option(`${short === undefined ? '' : `${short}, `}${flag} ${value}`, help)
-    .env(variableOf(setting) as string)
-    .helpGroup(`${group}:`)
-    // All values are checked together, later.
-    .argParser((text: string, previous: unknown) => kind.parse?.(text, previous) ?? text);
-  if (kind.choices !== undefined) option.argChoices = [...kind.choices];
-  if (preset !== undefined) option.preset(preset);
-  if (usual !== undefined) option.default(usual, shownDefault(setting));
-  return option;
-}
-
 /** Adds the settings of reading a source. */
 function withReading(command: Command): Command {
   for (const setting of READ_BY_ALL) command.addOption(toOption(setting));
@@ -234,20 +225,8 @@ function checkServe(
 function toSettings(source: readonly string[], parsed: Record<string, unknown>): ServiceOptions {
   const settings: Record<string, unknown> = { source, ...valuesOf(SETTINGS, parsed) };
   if (parsed.dev === true) settings.mode = 'development';
+  if (parsed.canary === true) settings.canary = true;
   return settings as unknown as ServiceOptions;
-}
-
-/** Commander names values after flags. Settings have their own names. */
-function valuesOf(settings: readonly Setting[], parsed: Record<string, unknown>): Record<string, unknown> {
-  const values: Record<string, unknown> = {};
-  for (const setting of settings) {
-    const { name, flag } = setting;
-    if (flag === null) continue;
-    values[name] = hasFlag(setting)
-      ? parsed[new Option(flag).attributeName()]
-      : process.env[variableOf(setting) as string];
-  }
-  return values;
 }
 
 async function generate(options: GenerateOptions): Promise<void> {

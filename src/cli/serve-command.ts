@@ -5,6 +5,7 @@ import type { ResolvedSettings } from '../options/option-types.js';
 import { type Service, startService } from '../service.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import { hidePassword } from '../source/postgres/postgres-address.js';
+import { isStoreAddress, shownAddress } from '../store/open-store.js';
 import { carryOnWithoutOutput, EXIT_FAILURE, endOnFaults, exitCodeOf, writeError } from './faults.js';
 import { openStandardError, prettyDestination } from './log-output.js';
 import { formatReady, tellReloads, unknownVariables } from './serve-messages.js';
@@ -56,12 +57,8 @@ async function serveUntilSignal(
   signals: SignalListener,
   log: Logger,
 ): Promise<number> {
-  const progress = createProgressLine(
-    [settings.source]
-      .flat()
-      .map((each) => hidePassword(String(each)))
-      .join(', '),
-  );
+  const shown = [settings.source].flat().map((each) => hidePassword(shownAddress(String(each))));
+  const progress = createProgressLine(shown.join(', '));
   let service: Service | null = null;
   let isReady = false;
   // First of all: an early SIGHUP must not end the process.
@@ -110,14 +107,15 @@ async function serveUntilSignal(
 async function announce(
   service: Service,
   summary: SnapshotSummary,
-  { adminTokenFile, refreshSeconds }: ResolvedSettings,
+  { adminTokenFile, refreshSeconds, source }: ResolvedSettings,
   log: Logger,
 ): Promise<void> {
   const { mode, timetable, workers } = service;
   if (mode === 'development') {
     const example = await service.example();
     process.stdout.write(formatReady(service, summary, example, adminTokenFile !== undefined));
-    tellReloads(timetable, refreshSeconds > 0, (line) => process.stdout.write(line));
+    const isRegular = refreshSeconds > 0 || [source].flat().some((each) => isStoreAddress(String(each)));
+    tellReloads(timetable, isRegular, (line) => process.stdout.write(line));
     return;
   }
   const reasons = describeRejections(summary);

@@ -182,6 +182,15 @@ export const REFRESHING_SETTINGS: readonly Setting[] = inGroup('Refreshing', 'op
     default: 0,
     help: 'earlier snapshot files to keep beside it, as <file>.1 and so on',
   },
+  feedPublicKey: {
+    kind: PATH,
+    help: 'file with the public key (PEM or JWK) of the publisher of a store; without it, signatures are not checked',
+  },
+  canary: {
+    flag: null,
+    kind: given('true or false', (value) => typeof value === 'boolean'),
+    help: 'serve the candidates of a store before they are promoted; on the command line, --canary',
+  },
   pin: {
     kind: PATH,
     help: 'serve exactly this snapshot file and ask no source',

@@ -17,7 +17,7 @@ import type { Place } from './setting.js';
 /** How a timetable is opened. Only the source has no default. */
 export interface TimetableOptions {
   /**
-   * A path (`-` for standard input), an http(s) address, a {@link SourceSpec}, records in memory, a {@link MemorySource}
+   * A path (`-` for standard input), an http(s) address, the address of a store that a publisher fills (`nats://…` or `folder://…`), a {@link SourceSpec}, records in memory, a {@link MemorySource}
    * or a {@link RecordSource}. Files and addresses give CSV, iCalendar, NDJSON, a JSON array or MessagePack, plain or gzipped.
    */
   readonly source: string | AnySource | Records;
@@ -53,6 +53,10 @@ export interface TimetableOptions {
   readonly snapshotFilesKept?: number | undefined;
   /** Serves exactly this snapshot file; the source is not asked. Default: none. */
   readonly pin?: string | undefined;
+  /** For a store: a file with the public key of its publisher. Without it, signatures are not checked. Default: none. */
+  readonly feedPublicKey?: string | undefined;
+  /** For a store: whether to serve candidates before they are promoted. Default false. */
+  readonly canary?: boolean | undefined;
   /** MiB of memory for caches besides the snapshot, 0 to 1,048,576; 0 for none. Default 256. */
   readonly cacheMb?: number | undefined;
   /** MiB of memory for one load, 64 to 1,048,576; larger loads are refused. Default: three quarters of the free memory. */

@@ -1,5 +1,6 @@
 /** Rules between settings. A setting without effect is refused. */
 import { isAddress } from '../auth/remote-keys.js';
+import { isStoreAddress } from '../store/open-store.js';
 
 /** Checked values with defaults, by the names of their settings. */
 export type Values = Readonly<Record<string, unknown>>;
@@ -47,6 +48,16 @@ export const RULES: Rules = {
   ),
 };
 
+const NOT_FOR_STORES = [
+  'mapFile',
+  'lecturerIdsFile',
+  'dateOrder',
+  'encoding',
+  'from',
+  'to',
+  'growthPercentMax',
+];
+
 /** For the command line only. */
 export const COMMAND_RULES: Rules = {
   ...rulesOf(
@@ -84,6 +95,18 @@ export const COMMAND_RULES: Rules = {
     (name) => `{${name}} has no effect with {pin}, which asks no source`,
     ({ pin }) => pin !== undefined,
   ),
+  ...rulesOf(
+    NOT_FOR_STORES,
+    (name) => `{${name}} has no effect with a store as the source: its publisher reads the records`,
+    ({ source }) => textsOf(source).some(isStoreAddress),
+  ),
+  ...rulesOf(
+    ['feedPublicKey', 'canary'],
+    (name) => `{${name}} has no effect, as the source is not a store (nats://… or folder://…)`,
+    ({ source }) => !textsOf(source).some(isStoreAddress),
+  ),
+  'a store cannot be merged with other sources; expected one store': ({ source }) =>
+    textsOf(source).length > 1 && textsOf(source).some(isStoreAddress),
   '{sourceHeaders} has no effect, as no source is an http(s) address': ({ sourceHeaders, source }) =>
     sourceHeaders !== undefined && !textsOf(source).some((text) => /^https?:\/\//i.test(text)),
   '{follow} has no effect with {watch} off': ({ follow, watch }) => follow === true && watch === false,

@@ -13,7 +13,7 @@ import type { Loaded } from '../thread/task-messages.js';
 import { ChangePace } from './change-pace.js';
 import { type Gate, growthBound, judge, type Refusal } from './gate.js';
 import type { KeeperState } from './keeper-state.js';
-import type { Loader } from './loader.js';
+import type { AnyLoader } from './loader.js';
 import { changedParts, overdueMs, sourceParts } from './parts.js';
 import { Patience } from './patience.js';
 import { keepingProcessAlive, Refresher, type RefreshOutcome } from './refresher.js';
@@ -57,7 +57,7 @@ export interface KeeperEvents {
 }
 
 export interface KeeperOptions {
-  readonly loader: Loader;
+  readonly loader: AnyLoader;
   readonly gate: Gate | null;
   readonly bounds: Omit<IntakeBounds, 'growth'>;
   readonly refreshSeconds: number;
@@ -214,6 +214,7 @@ export class Keeper {
     this.#abort.abort(new LecternError('closed', 'the timetable was closed'));
     await this.#refresher.close();
     await this.#file?.close();
+    await this.#options.loader.close?.();
     this.#firstSnapshot();
     await unwatched;
   }
@@ -315,7 +316,8 @@ export class Keeper {
         if (patch !== null) this.#pace.pauseAfter(performance.now() - beganMs);
         if (patch !== null && isOutdated) return 'failed';
         this.#seenVersion = sourceVersion;
-        this.#refusal = gate && judge(image.summary, this.#served?.summary ?? null, gate);
+        this.#refusal =
+          done.isChosen === true ? null : gate && judge(image.summary, this.#served?.summary ?? null, gate);
         if (this.#refusal !== null) return this.#refuse(this.#refusal, image.summary);
         this.#servedVersion = sourceVersion;
         this.#publish({ image, origin: 'source', delta, history, patch });
@@ -345,6 +347,7 @@ export class Keeper {
     this.#isPartial = this.#parts.parts.some(({ copy }) => copy === null);
     this.#weight.replace(image.summary.bytes);
     this.#options.events.publish({ image, delta, history, origin, patch, sequence });
+    this.#options.loader.published?.(image.summary);
     this.#firstSnapshot();
   }
 
@@ -388,6 +391,7 @@ export class Keeper {
     const message = this.#messageOf(refusal);
     this.#lastError = new LecternError('snapshot-refused', message);
     this.#becomeBad('refused', message);
+    if (summary !== null) this.#options.loader.refused?.(refusal);
     this.#options.events.refused(refusal, summary);
     return 'refused';
   }

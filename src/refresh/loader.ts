@@ -5,6 +5,8 @@ import type { KeptFile } from '../files/kept-files.js';
 import { LOAD_BASE_BYTES } from '../limits.js';
 import type { ReadRules } from '../model/read-rules.js';
 import type { ImageSource } from '../snapshot/image-file.js';
+import type { Refusal } from '../snapshot/intake-bounds.js';
+import type { SnapshotSummary } from '../snapshot/summary.js';
 import { filesOf, watchSource } from '../source/file-watch.js';
 import { type LecternUpstream, lecternUpstreamsOf } from '../source/http/lectern-upstream.js';
 import { MemorySource } from '../source/memory-source.js';
@@ -56,6 +58,19 @@ export interface LoadRequest
   /** The source's version of `served`; null if it is not known. */
   readonly servedVersion: string | null;
   readonly timeLimits: TimeLimits | null;
+}
+
+/** What a keeper loads with: a source, or the store of a publisher. */
+export interface AnyLoader
+  extends Pick<
+    Loader,
+    'name' | 'files' | 'imageSource' | 'rules' | 'credentialFiles' | 'load' | 'run' | 'watch'
+  > {
+  /** What was loaded last is served. */
+  published?(summary: SnapshotSummary): void;
+  /** The gate refused what was loaded last. */
+  refused?(refusal: Refusal): void;
+  close?(): Promise<void>;
 }
 
 export class Loader {

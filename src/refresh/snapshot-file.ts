@@ -8,7 +8,7 @@ import { type KeptPublications, withPublications } from '../snapshot/stored-hist
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import type { PartReport } from '../source/source.js';
 import type { Loaded } from '../thread/task-messages.js';
-import type { Loader, RunRequest } from './loader.js';
+import type { AnyLoader, RunRequest } from './loader.js';
 import { checkSnapshotPath } from './snapshot-path.js';
 import { partsOfStored, storedParts } from './stored-parts.js';
 
@@ -33,7 +33,7 @@ interface FileOptions {
  */
 export class SnapshotFile {
   readonly #file: FileOptions;
-  readonly #loader: Loader;
+  readonly #loader: AnyLoader;
   /** Aborts a read; writes are never aborted. */
   readonly #signal: AbortSignal;
   readonly #onError: (error: Error) => void;
@@ -46,7 +46,7 @@ export class SnapshotFile {
   #timer: NodeJS.Timeout | undefined;
 
   /** @throws LecternError `option-invalid` for a path that cannot be written to, or that is one of the source's files */
-  constructor(file: FileOptions, loader: Loader, signal: AbortSignal, onError: (error: Error) => void) {
+  constructor(file: FileOptions, loader: AnyLoader, signal: AbortSignal, onError: (error: Error) => void) {
     checkSnapshotPath(file.path, file.keep, loader.files);
     this.#file = file;
     this.#loader = loader;

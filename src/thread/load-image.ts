@@ -5,7 +5,7 @@ import { createInstantReader } from '../normalise/instant-reader.js';
 import { createNormaliser, createValueReader, isRejection } from '../normalise/normalise.js';
 import { SnapshotBuilder } from '../snapshot/builder.js';
 import { ByteIntake } from '../snapshot/byte-intake.js';
-import { compareSnapshots, extendHistory } from '../snapshot/differences.js';
+import { compareSnapshots, type Delta, extendHistory } from '../snapshot/differences.js';
 import { isSameImage, type SnapshotImage } from '../snapshot/image.js';
 import { type IntakeBounds, IntakeWatch, OUT_OF_MEMORY, RefusedLoad } from '../snapshot/intake-bounds.js';
 import { Snapshot } from '../snapshot/snapshot.js';
@@ -14,7 +14,7 @@ import { LoadNotes } from '../source/load-notes.js';
 import type { LoadOptions, LoadSummary, RecordSink, Source } from '../source/source.js';
 import { sourceOfSpec } from '../source/spec.js';
 import { readRecordChunks } from './read-record-chunks.js';
-import type { LoadDone, LoadTask, StreamSpec, TaskListeners } from './task-messages.js';
+import type { LoadDone, Loaded, LoadTask, StreamSpec, TaskListeners } from './task-messages.js';
 
 export interface LoadedImage {
   readonly image: SnapshotImage;
@@ -131,13 +131,22 @@ export async function runLoadTask(
     return { kind: 'unchanged', sourceVersion };
   }
   const done = { kind: 'loaded', image, sourceVersion } as const;
-  if (served === null) return { ...done, delta: null, history: null };
-  // Differences that do not fit into the load's memory are dropped; the timetable is more important.
+  return { ...done, ...differencesFrom(served, task.deltas, image, bytesLeft) };
+}
+
+/** Differences that do not fit into the memory are dropped; the timetable is more important. */
+export function differencesFrom(
+  served: SnapshotImage | null,
+  deltas: readonly Delta[],
+  image: SnapshotImage,
+  bytesLeft: number,
+): Pick<Loaded, 'delta' | 'history'> {
+  if (served === null) return { delta: null, history: null };
   const entriesMax = Math.floor(bytesLeft / DIFFERENCE_BYTES_PER_ENTRY);
   const deltaMax = Math.min(entriesMax, SNAPSHOT_DELTA_ENTRIES_MAX);
   const present = new Snapshot(image);
   const delta = compareSnapshots(new Snapshot(served), present, deltaMax);
-  return { ...done, delta, history: extendHistory(task.deltas, delta, present, entriesMax) };
+  return { delta, history: extendHistory(deltas, delta, present, entriesMax) };
 }
 
 export function refusalOf(error: unknown): LoadDone {

@@ -39,6 +39,23 @@ export interface LoadTask {
   readonly allowMissing: boolean;
 }
 
+/** Fetches an image from a store. */
+export interface FetchTask {
+  readonly task: 'fetch-image';
+  /** Address of the store. */
+  readonly store: string;
+  /** Name of the object, which is the SHA-256 of its bytes in hexadecimal. */
+  readonly hash: string;
+  readonly bytes: number;
+  /** Id of the image's content. */
+  readonly id: string;
+  /** Temporary file, which is replaced and removed. */
+  readonly path: string;
+  readonly served: SnapshotImage | null;
+  readonly deltas: readonly Delta[];
+  readonly memoryBytesMax: number;
+}
+
 /** Applies changes to what is served. The records to add come as chunks, as those of a stream do. */
 export interface PatchTask extends Pick<LoadTask, 'rules' | 'deltas' | 'bounds'> {
   readonly task: 'patch';
@@ -52,6 +69,7 @@ export interface PatchTask extends Pick<LoadTask, 'rules' | 'deltas' | 'bounds'>
 
 export type Task =
   | LoadTask
+  | FetchTask
   | PatchTask
   | { readonly task: 'read-image'; readonly path: string; readonly use: ImageUse }
   /** Makes the checks that were skipped when an image was read for a restart. The path is for messages. */
@@ -76,6 +94,8 @@ export interface Loaded {
   readonly image: SnapshotImage;
   readonly sourceVersion: string | null;
   readonly source?: ImageSource | null;
+  /** An operator chose this image, so the gate does not judge it. */
+  readonly isChosen?: boolean;
   /** Present only for an image from disk. */
   readonly beside?: Beside | null;
   /** Null at the first load, and for an image from disk. */
@@ -99,7 +119,7 @@ export type Done = LoadDone | { readonly kind: 'done' };
 
 export type DoneOf<T extends Task> = T extends LoadTask | PatchTask
   ? LoadDone
-  : T extends { readonly task: 'read-image' }
+  : T extends { readonly task: 'read-image' | 'fetch-image' }
     ? Loaded
     : Done;
 

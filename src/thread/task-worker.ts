@@ -71,7 +71,8 @@ async function performAll(): Promise<never> {
 
 const only = workerData as Task | null;
 // Before a first load or an image is ready, no request can be answered, so these tasks keep their priority.
-if (only?.task !== 'read-image' && (only?.task !== 'load' || only.served !== null)) letOthersGoFirst();
+const isFirst = only !== null && 'served' in only && only.served === null;
+if (only?.task !== 'read-image' && !isFirst) letOthersGoFirst();
 // No top-level await: as a text inside a bundle this module is a CommonJS script.
 if (only === null) void performAll();
 // A stream that failed half-way still listens, and would keep the thread alive.

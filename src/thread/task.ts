@@ -30,6 +30,10 @@ export async function runTaskHere(
       const { history = null, sequence = null } = publicationsOf(stored.beside, stored.image) ?? {};
       return { kind: 'loaded', ...stored, delta: null, history, sequence };
     }
+    case 'fetch-image': {
+      const { fetchImage } = await import('./fetch-image.js');
+      return fetchImage(task);
+    }
     case 'check-rows': {
       const { checkRowsOf } = await import('../snapshot/check-image.js');
       checkRowsOf(task.path, task.image);

@@ -13,14 +13,12 @@ import type {
   ServeOptions,
   TimetableOptions,
 } from '../options/option-types.js';
-import { readRulesOf } from '../options/reading-settings.js';
 import { resolveOptions } from '../options/resolve.js';
 import type { EndpointName } from '../query/endpoint-parameters.js';
 import type { Explanation } from '../query/explain.js';
 import { checkText, invalidParameters, readQueryObject } from '../query/object-form.js';
 import { Keeper, type LoadOutcome, type Publication } from '../refresh/keeper.js';
 import { Listeners } from '../refresh/listeners.js';
-import { anySourceOf, Loader } from '../refresh/loader.js';
 import type { RefreshOptions } from '../refresh/refresher.js';
 import { NO_DIFFERENCES } from '../snapshot/differences.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
@@ -31,6 +29,7 @@ import type { PublicationState, SourceState, TimetableStatus } from '../view/vie
 import { ChangeLoops, type ChangesOptions, type TimetableChange } from './change-loop.js';
 import { createEmbeddedHandler } from './embedded-handler.js';
 import { KeptRooms } from './kept-rooms.js';
+import { loaderOf } from './loader-of-options.js';
 import { OpenServers, type TimetableServer } from './open-servers.js';
 import type { Reading } from './plan-auth.js';
 import {
@@ -86,7 +85,7 @@ class KeptTimetable implements Timetable {
   #closed = false;
 
   constructor(options: Resolved<'openTimetable'>) {
-    const { refreshSeconds, watch, gate = {}, snapshotFile, snapshotFilesKept, pin, onProgress } = options;
+    const { watch, gate = {}, snapshotFile, snapshotFilesKept, pin, onProgress } = options;
     const { unknownParameters, identifiers, staleSecondsMax, memoryMbMax } = options;
     this.#reading = { unknownParameters, identifiers, timeZone: options.timeZone };
     this.#cacheBytesMax = options.cacheMb * 2 ** 20;
@@ -94,7 +93,7 @@ class KeptTimetable implements Timetable {
     const canBeStale = pin === undefined && staleSecondsMax !== undefined;
     const staleMsMax = canBeStale ? staleSecondsMax * 1000 : Number.POSITIVE_INFINITY;
     this.#rooms = new KeptRooms(options, () => this.#publishRooms());
-    const loader = new Loader(anySourceOf(options.source), readRulesOf(options), options.buildOn);
+    const { loader, refreshSeconds } = loaderOf(options);
     const kept = this.#files.keep([...this.#rooms.files, ...loader.credentialFiles], ({ error }) => {
       if (error !== null) this.#listeners.tell('error', error);
     });

@@ -20,6 +20,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   metrics: ['errors.ts', 'limits.ts'],
   upstream: ['errors.ts', 'limits.ts'],
   files: ['errors.ts', 'limits.ts'],
+  store: ['errors.ts', 'limits.ts'],
   source: ['structures', 'upstream', 'files', 'model', 'errors.ts', 'limits.ts'],
   normalise: ['structures', 'model', 'limits.ts'],
   snapshot: ['structures', 'model', 'errors.ts', 'limits.ts'],
@@ -28,8 +29,19 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   view: ['encode', 'query', 'snapshot', 'structures', 'model', 'errors.ts', 'limits.ts'],
   auth: ['structures', 'upstream', 'query', 'model', 'errors.ts', 'limits.ts'],
   openapi: ['query', 'model', 'errors.ts', 'limits.ts'],
-  thread: ['source', 'upstream', 'normalise', 'snapshot', 'model', 'errors.ts', 'limits.ts'],
+  thread: ['source', 'store', 'upstream', 'normalise', 'snapshot', 'model', 'errors.ts', 'limits.ts'],
   refresh: ['thread', 'snapshot', 'source', 'upstream', 'files', 'model', 'errors.ts', 'limits.ts'],
+  replication: [
+    'refresh',
+    'thread',
+    'store',
+    'snapshot',
+    'source',
+    'model',
+    'version.ts',
+    'errors.ts',
+    'limits.ts',
+  ],
   http: ['metrics', 'openapi', 'auth', 'view', 'query', 'structures', 'model', 'errors.ts', 'limits.ts'],
   serving: [
     'metrics',
@@ -58,6 +70,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'limits.ts',
   ],
   options: [
+    'store',
     'serving',
     'http',
     'auth',
@@ -71,6 +84,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   timetable: [
     'options',
+    'replication',
+    'store',
     'admin',
     'serving',
     'thread',
@@ -89,6 +104,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   'service.ts': [
     'timetable',
+    'store',
     'options',
     'admin',
     'serving',
@@ -106,6 +122,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   'index.ts': [
     'timetable',
+    'replication',
     'options',
     'refresh',
     'serving',
@@ -120,6 +137,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   cli: [
     'service.ts',
+    'replication',
+    'store',
     'openapi',
     'timetable',
     'options',

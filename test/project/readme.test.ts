@@ -252,6 +252,8 @@ const ERRORS: Readonly<Record<LecternErrorCode, true>> = {
   'parameters-invalid': true,
   'rooms-unusable': true,
   'thread-lost': true,
+  'store-unavailable': true,
+  'announcement-refused': true,
   'not-ready': true,
   stale: true,
   closed: true,

@@ -81,7 +81,7 @@ export class FakeLoader {
         throw this.stored ?? new Error('no such file');
       return { kind: 'loaded', ...this.stored, delta: null, history: null };
     }
-    if (task.task === 'load' || task.task === 'patch') throw new Error('loads come by load()');
+    if (task.task !== 'check-rows' && task.task !== 'write-image') throw new Error('loads come by load()');
     if (task.task === 'check-rows') {
       await this.checking;
       if (this.rowsFault !== null) throw this.rowsFault;

@@ -1,0 +1,40 @@
+import { readFieldMap } from '../source/map-file.js';
+import { parseSourceArgument, type SourceArgumentOptions } from '../source/spec.js';
+import { isStoreAddress } from '../store/open-store.js';
+import type { Resolved, ResolvedSettings } from './option-types.js';
+import { databaseOptionsOf } from './reading-settings.js';
+
+/** Reads the file of the field map. */
+export async function withFieldMap(settings: ResolvedSettings): Promise<ResolvedSettings> {
+  return { ...settings, fieldMap: await readFieldMap(settings) };
+}
+
+/** The source that the settings describe. @throws LecternError `option-invalid` */
+export function sourceOf(settings: ResolvedSettings): Resolved<'openTimetable'>['source'] {
+  const { source, sourceHeaders, lecturerIdsFile, pin } = settings;
+  const clientCredentials = clientCredentialsOf(settings);
+  // A pinned snapshot asks no source.
+  if (pin !== undefined) return [];
+  const texts = [source].flat();
+  const [first] = texts;
+  if (texts.length === 1 && typeof first === 'string' && isStoreAddress(first)) return first;
+  if (texts.length === 0 || !texts.every((each) => typeof each === 'string')) {
+    return source as Resolved<'openTimetable'>['source'];
+  }
+  return parseSourceArgument(texts as readonly string[], {
+    environment: process.env,
+    postgres: databaseOptionsOf(settings),
+    ...(sourceHeaders === undefined ? {} : { headers: sourceHeaders }),
+    ...(clientCredentials === undefined ? {} : { clientCredentials }),
+    ...(lecturerIdsFile === undefined ? {} : { lecturerIds: lecturerIdsFile }),
+  });
+}
+
+/** The rules of settings say what is needed. */
+function clientCredentialsOf(settings: ResolvedSettings): SourceArgumentOptions['clientCredentials'] {
+  const { upstreamTokenUrl: tokenUrl, upstreamClientId: clientId, upstreamScope: scope } = settings;
+  const { upstreamClientSecret, upstreamClientSecretFile: file, upstreamTokenOrigin: origin } = settings;
+  const clientSecret = file === undefined ? upstreamClientSecret : { file };
+  if (tokenUrl === undefined || clientId === undefined || clientSecret === undefined) return undefined;
+  return { tokenUrl, clientId, clientSecret, scope, origin };
+}

@@ -1,0 +1,171 @@
+import { LecternError } from '../errors.js';
+import { openStore, storeAddress } from '../store/open-store.js';
+import type { Store } from '../store/store.js';
+import { type Head, HeadReader } from './head.js';
+import {
+  announcedKey,
+  announcedTexts,
+  CANDIDATE,
+  HEAD,
+  LEADER,
+  type Lease,
+  PIN,
+  type Pin,
+  type ReplicaReport,
+  readJson,
+  readReports,
+  replace,
+} from './store-records.js';
+
+/** The announcement of an image. */
+export type Announcement = Head;
+
+/** What a store holds, and who uses it. */
+export interface ChannelStatus {
+  /** What replicas serve, unless an image is pinned. Null before the first announcement. */
+  readonly head: Announcement | null;
+  /** What canaries serve until it is promoted. */
+  readonly candidate: Announcement | null;
+  /** Id of the pinned image. */
+  readonly pinned: string | null;
+  /** The publisher that leads. */
+  readonly leader: string | null;
+  /** Images that can be pinned, the newest first. */
+  readonly images: readonly Announcement[];
+  /** Reports of replicas. One that ended without notice is listed for about a minute. */
+  readonly replicas: readonly ReplicaReport[];
+}
+
+/** What operators do to the replicas of a store. Every method throws `store-unavailable` if the store does not answer. */
+export interface Channel extends AsyncDisposable {
+  status(): Promise<ChannelStatus>;
+  /** Every replica serves this image until `unpin`. @throws LecternError `announcement-refused` if it is not in the store */
+  pin(id: string): Promise<void>;
+  /** Replicas serve the head again. */
+  unpin(): Promise<void>;
+  /**
+   * Makes the candidate the head.
+   *
+   * @throws LecternError `announcement-refused` if `id` is not the candidate, or no canary serves it
+   */
+  promote(id: string): Promise<void>;
+  /** Pins the image that was announced before the present one. Resolves to its id. Throws like {@link pin}. */
+  rollback(): Promise<string>;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the store of a publisher for operators.
+ *
+ * @param address `nats://…`, `tls://…`, `folder://…`, or the path of a folder
+ * @param options.publicKeyFile the publisher's public key; without it, signatures are not checked
+ * @throws LecternError `option-invalid`, `key-invalid`
+ */
+export async function openChannel(
+  address: string,
+  { publicKeyFile }: { readonly publicKeyFile?: string | undefined } = {},
+): Promise<Channel> {
+  const reader = publicKeyFile === undefined ? new HeadReader(null) : HeadReader.ofFile(publicKeyFile);
+  return new StoreChannel(await openStore(storeAddress(address)), reader);
+}
+
+class StoreChannel implements Channel {
+  readonly #store: Store;
+  readonly #reader: HeadReader;
+
+  constructor(store: Store, reader: HeadReader) {
+    this.#store = store;
+    this.#reader = reader;
+  }
+
+  async status(): Promise<ChannelStatus> {
+    const keys = await this.#store.keys();
+    const [head, candidate, pin, lease] = await Promise.all([
+      this.#head(HEAD),
+      this.#head(CANDIDATE),
+      readJson<Pin>(this.#store, PIN),
+      readJson<Lease>(this.#store, LEADER),
+    ]);
+    const images: Head[] = [];
+    for (const text of (await announcedTexts(this.#store, keys)).values()) {
+      const image = await this.#reader.read(text).catch(() => null);
+      if (image !== null) images.push(image);
+    }
+    images.sort((a, b) => b.sequence - a.sequence);
+    const reports = [...(await readReports(this.#store, keys)).values()];
+    const replicas = reports.map(({ revision: _, ...report }) => report);
+    const isWaiting = head === null || (candidate !== null && candidate.sequence > head.sequence);
+    return {
+      head,
+      candidate: isWaiting ? candidate : null,
+      pinned: pin?.id ?? null,
+      leader: lease?.owner ?? null,
+      images,
+      replicas,
+    };
+  }
+
+  async pin(id: string): Promise<void> {
+    const image = /^[\w-]{22}$/.test(id) ? await this.#head(announcedKey(id)) : null;
+    const objects = image === null ? [] : await this.#store.list();
+    if (!objects.some(({ name }) => name === image?.hash)) {
+      const { images } = await this.status();
+      const ids = images.map((each) => each.id).join(', ') || 'none';
+      throw refused(`the image ${JSON.stringify(id)} is not in the store; its images are: ${ids}`);
+    }
+    await replace(this.#store, PIN, JSON.stringify({ id } satisfies Pin));
+  }
+
+  async unpin(): Promise<void> {
+    await this.#store.remove(PIN);
+  }
+
+  async promote(id: string): Promise<void> {
+    const [record, head] = await Promise.all([this.#store.read(CANDIDATE), this.#store.read(HEAD)]);
+    const candidate = record === null ? null : await this.#reader.read(record.text);
+    if (record === null || candidate?.id !== id) {
+      throw refused(
+        `the image ${JSON.stringify(id)} is not the candidate; that is ${candidate?.id ?? 'none'}`,
+      );
+    }
+    const present = head === null ? null : await this.#reader.read(head.text).catch(() => null);
+    if (present?.epoch === candidate.epoch && present.sequence >= candidate.sequence) {
+      throw refused(`the candidate ${id} is older than the head ${present.id}`);
+    }
+    const { replicas } = await this.status();
+    if (!replicas.some(({ isCanary, serves }) => isCanary && serves?.hash === candidate.hash)) {
+      throw refused(`no canary serves the candidate ${id} yet`);
+    }
+    if ((await this.#store.swap(HEAD, record.text, head?.revision ?? null)) === null) {
+      throw refused('the head has changed meanwhile; look at the status and try again');
+    }
+  }
+
+  async rollback(): Promise<string> {
+    const { head, pinned, images } = await this.status();
+    const present = pinned === null ? head : images.find(({ id }) => id === pinned);
+    const earlier = images.find(
+      ({ id, sequence }) => id !== present?.id && sequence < (present?.sequence ?? 0),
+    );
+    if (earlier === undefined) throw refused('the store has no earlier image');
+    await this.pin(earlier.id);
+    return earlier.id;
+  }
+
+  async close(): Promise<void> {
+    await this.#store.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  async #head(key: string): Promise<Head | null> {
+    const record = await this.#store.read(key);
+    return record === null ? null : this.#reader.read(record.text);
+  }
+}
+
+function refused(message: string): LecternError {
+  return new LecternError('announcement-refused', message);
+}

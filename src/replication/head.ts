@@ -1,0 +1,147 @@
+/**
+ * Room replication/. Publishers announce images in a store, and replicas serve them. It answers no request and reads no
+ * record of a source.
+ */
+import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { CompactSign, compactVerify, decodeProtectedHeader } from 'jose';
+import { LecternError } from '../errors.js';
+
+/** The announcement of an image. Signed as a compact JWS (RFC 7515). */
+export interface Head {
+  /** Made with the first announcement in a store. Sequences of two epochs cannot be compared. */
+  readonly epoch: string;
+  /** Greater than that of every earlier announcement of its epoch. */
+  readonly sequence: number;
+  /** Id of the image announced before; null for the first. */
+  readonly previous: string | null;
+  /** Id of the image's content. */
+  readonly id: string;
+  /** Format version of the image file. */
+  readonly format: number;
+  /** SHA-256 of the image file in hexadecimal, and its object's name in the store. */
+  readonly hash: string;
+  /** Length of the image file. */
+  readonly bytes: number;
+  readonly events: number;
+  readonly rejected: number;
+  /** Epoch milliseconds by the publisher's clock. For people: nothing compares it. */
+  readonly announcedAtMs: number;
+}
+
+/** The type of the JWS, so that no other signature of the key passes for a head. */
+const KIND = 'lectern-head+jws';
+
+export class SigningKey {
+  readonly #key: KeyObject;
+  readonly #algorithm: string;
+  /** Checks the signatures of this key. */
+  readonly reader: HeadReader;
+
+  /** @param path of an Ed25519 or P-256 private key, as PEM (PKCS #8) or JWK. @throws LecternError `key-invalid` */
+  constructor(path: string) {
+    this.#key = readKey(path, 'private');
+    this.#algorithm = algorithmOf(this.#key, path);
+    this.reader = new HeadReader(createPublicKey(this.#key));
+  }
+
+  sign(head: Head): Promise<string> {
+    return new CompactSign(Buffer.from(JSON.stringify(head)))
+      .setProtectedHeader({ alg: this.#algorithm, typ: KIND })
+      .sign(this.#key);
+  }
+}
+
+/** Reads heads, and checks their signature if there is a key. */
+export class HeadReader {
+  readonly #key: KeyObject | null;
+  readonly #algorithm: string;
+
+  /** @param key null checks no signature */
+  constructor(key: KeyObject | null) {
+    this.#key = key;
+    this.#algorithm = key === null ? '' : algorithmOf(key, 'given');
+  }
+
+  /** @param path of a public key, as PEM (SPKI) or JWK. @throws LecternError `key-invalid` */
+  static ofFile(path: string): HeadReader {
+    const key = readKey(path, 'public');
+    algorithmOf(key, path);
+    return new HeadReader(key);
+  }
+
+  /** @throws LecternError `announcement-refused` */
+  async read(text: string): Promise<Head> {
+    let payload: Uint8Array;
+    try {
+      if (decodeProtectedHeader(text).typ !== KIND) throw new Error('it is of another type');
+      if (this.#key === null) payload = Buffer.from(text.split('.')[1] ?? '', 'base64url');
+      else ({ payload } = await compactVerify(text, this.#key, { algorithms: [this.#algorithm] }));
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      throw refused(`its signature is not good: ${reason}`, cause);
+    }
+    return checkHead(payload);
+  }
+}
+
+/** Without its signature. Null for a text that is no head. */
+export function headOf(text: string): Head | null {
+  try {
+    return checkHead(Buffer.from(text.split('.')[1] ?? '', 'base64url'));
+  } catch {
+    return null;
+  }
+}
+
+function checkHead(payload: Uint8Array): Head {
+  let head: Partial<Head> | null = null;
+  try {
+    head = JSON.parse(Buffer.from(payload).toString('utf8')) as Partial<Head> | null;
+  } catch {
+    // Refused below.
+  }
+  const { epoch, sequence, previous, id, format, hash, bytes, events, rejected, announcedAtMs } = head ?? {};
+  const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0;
+  const isId = (value: unknown): boolean => typeof value === 'string' && /^[\w-]{22}$/.test(value);
+  const isGood =
+    isId(epoch) &&
+    [sequence, format, bytes, events, rejected, announcedAtMs].every(isCount) &&
+    (previous === null || isId(previous)) &&
+    isId(id) &&
+    /^[0-9a-f]{64}$/.test(String(hash));
+  if (!isGood) throw refused('it is not the description of an image');
+  return head as Head;
+}
+
+function readKey(path: string, kind: 'private' | 'public'): KeyObject {
+  try {
+    const text = readFileSync(path, 'utf8');
+    const create = kind === 'private' ? createPrivateKey : createPublicKey;
+    if (!text.trimStart().startsWith('{')) {
+      // A public key can be derived from a private one, which does not belong on a replica.
+      if (kind === 'public' && text.includes('PRIVATE KEY')) throw new Error('it is a private key');
+      return create(text);
+    }
+    const jwk = JSON.parse(text) as { readonly d?: string };
+    if (kind === 'public' && jwk.d !== undefined) throw new Error('it is a private key');
+    return create({ key: jwk, format: 'jwk' });
+  } catch (cause) {
+    const isFile = cause instanceof Error && 'syscall' in cause;
+    const isPrivate = cause instanceof Error && cause.message === 'it is a private key';
+    // Messages of parsers may repeat the content.
+    const reason = isFile || isPrivate ? cause.message : `it is not a ${kind} key as PEM or JWK`;
+    throw new LecternError('key-invalid', `the key file ${path} cannot be used: ${reason}`, { cause });
+  }
+}
+
+function algorithmOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject, path: string): string {
+  if (asymmetricKeyType === 'ed25519') return 'EdDSA';
+  if (asymmetricKeyType === 'ec' && asymmetricKeyDetails?.namedCurve === 'prime256v1') return 'ES256';
+  const message = `the key file ${path} cannot be used: expected a key of Ed25519 or P-256`;
+  throw new LecternError('key-invalid', message);
+}
+
+function refused(reason: string, cause?: unknown): LecternError {
+  return new LecternError('announcement-refused', `the announcement was refused: ${reason}`, { cause });
+}

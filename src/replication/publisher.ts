@@ -1,0 +1,279 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { createReadStream, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { LecternError } from '../errors.js';
+import { IMAGE_CHUNK_BYTES, PUBLISHER_ROUND_MS, ROUNDS_PER_INSPECTION } from '../limits.js';
+import type { Loader } from '../refresh/loader.js';
+import type { SnapshotImage } from '../snapshot/image.js';
+import { IMAGE_FORMAT_VERSION } from '../snapshot/image-file.js';
+import type { Store } from '../store/store.js';
+import { cleanStore } from './cleaning.js';
+import type { Head, SigningKey } from './head.js';
+import { Leadership } from './lease.js';
+import { SeenReports } from './seen-reports.js';
+import { announcedKey, CANDIDATE, type Floor, HEAD, replace } from './store-records.js';
+
+export interface PublisherEvents {
+  /** @param isCandidate canaries serve it first, until it is promoted */
+  announced(head: Head, isCandidate: boolean): void;
+  led(isLeader: boolean): void;
+  failed(error: Error): void;
+}
+
+export interface PublisherOptions {
+  readonly key: SigningKey;
+  readonly loader: Pick<Loader, 'run'>;
+  readonly events: PublisherEvents;
+}
+
+interface ImageFile extends Pick<Head, 'id' | 'format' | 'hash' | 'bytes' | 'events' | 'rejected'> {
+  readonly path: string;
+}
+
+/** The announcements in a store, with the records' revisions. */
+interface Announced {
+  readonly head: Head | null;
+  readonly headRevision: number | null;
+  readonly candidate: Head | null;
+  readonly candidateRevision: number | null;
+}
+
+/**
+ * Keeps a store as it should be: each round compares its head with the last image that passed the gate, and announces the
+ * image if they differ. So a store that was emptied, damaged or restored from an older copy is right again within seconds.
+ */
+export class Publisher {
+  readonly #options: PublisherOptions;
+  readonly #abort = new AbortController();
+  readonly #store: Store;
+  readonly #leadership: Leadership;
+  readonly #reports: SeenReports;
+  readonly #running: Promise<unknown>;
+  #folder: string | null = null;
+  #next: SnapshotImage | null = null;
+  #file: ImageFile | null = null;
+  /** The last announcement of this process. */
+  #last: Floor | null = null;
+  #rounds = 0;
+  #isHeld = false;
+  readonly #wakes = new Set<() => void>();
+  #announcedOnce = (): void => {};
+  /** Resolves when the store announces an image of this publisher. */
+  readonly announced: Promise<void> = new Promise((resolve) => {
+    this.#announcedOnce = resolve;
+  });
+
+  /** Begins at once. `store` is closed with the publisher. */
+  constructor(store: Store, options: PublisherOptions) {
+    this.#options = options;
+    this.#store = store;
+    this.#reports = new SeenReports(store);
+    this.#leadership = new Leadership(
+      store,
+      `${hostname()}-${process.pid}-${randomBytes(4).toString('hex')}`,
+    );
+    this.#running = Promise.all([
+      this.#everyRound(() => this.#keepLease()),
+      this.#everyRound(() => this.#keepHead()),
+    ]);
+  }
+
+  /** The image has passed the gate. Of several the newest is announced. */
+  publish(image: SnapshotImage): void {
+    this.#next = image;
+    this.#wake();
+  }
+
+  async close(): Promise<void> {
+    this.#abort.abort();
+    await this.#running;
+    await this.#leadership.release().catch(() => {});
+    await this.#store.close();
+    if (this.#folder !== null) rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  #wake(): void {
+    for (const wake of this.#wakes) wake();
+  }
+
+  async #everyRound(work: () => Promise<void>): Promise<void> {
+    const { signal } = this.#abort;
+    let told = '';
+    while (!signal.aborted) {
+      let wake = (): void => {};
+      const woken = new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+      this.#wakes.add(wake);
+      try {
+        await work();
+        told = '';
+      } catch (error) {
+        const failure = error instanceof Error ? error : new Error(String(error));
+        if (failure.message !== told && !signal.aborted) this.#options.events.failed(failure);
+        told = failure.message;
+      }
+      await Promise.race([woken, delay(PUBLISHER_ROUND_MS, undefined, { signal }).catch(() => {})]);
+      this.#wakes.delete(wake);
+    }
+  }
+
+  /** Beside the announcements, because a large image takes longer to send than a lease lasts. */
+  async #keepLease(): Promise<void> {
+    const { isLeader } = this.#leadership;
+    try {
+      await this.#leadership.renew();
+    } finally {
+      if (this.#leadership.isLeader !== isLeader) {
+        this.#rounds = 0;
+        this.#options.events.led(!isLeader);
+        this.#wake();
+      }
+    }
+  }
+
+  async #keepHead(): Promise<void> {
+    if (!this.#leadership.isLeader) return;
+    const round = this.#rounds++;
+    if (round === 0) await this.#fence();
+    await this.#takeImage();
+    if (this.#file === null) return;
+    const isInspection = round % ROUNDS_PER_INSPECTION === 0;
+    if (isInspection) await this.#reports.read();
+    const isNew = await this.#announce(this.#file, isInspection);
+    if (isInspection || isNew) await cleanStore(this.#store, this.#reports.live);
+  }
+
+  /** Changes the revision of the head, so that the former leader's swap fails if it still runs. */
+  async #fence(): Promise<void> {
+    for (const key of [HEAD, CANDIDATE]) {
+      const record = await this.#store.read(key);
+      if (record !== null) await this.#store.swap(key, record.text, record.revision);
+    }
+  }
+
+  /** Writes the image's file, which is kept in case the store loses it. */
+  async #takeImage(): Promise<void> {
+    const image = this.#next;
+    if (image === null) return;
+    const { id, events, rejected } = image.summary;
+    if (this.#file?.id !== id) {
+      this.#folder ??= mkdtempSync(join(tmpdir(), 'lectern-'));
+      const path = join(this.#folder, id);
+      const plain = { sourceVersion: null, source: null, beside: null, keep: 0 };
+      const { signal } = this.#abort;
+      const request = { listeners: { signal }, keepsProcessAlive: true };
+      await this.#options.loader.run({ task: 'write-image', path, image, ...plain }, request);
+      const digest = createHash('sha256');
+      for await (const chunk of chunksOf(path)) digest.update(chunk);
+      const [hash, { size: bytes }] = [digest.digest('hex'), statSync(path)];
+      if (this.#file !== null) rmSync(this.#file.path, { force: true });
+      this.#file = { path, id, format: IMAGE_FORMAT_VERSION, hash, bytes, events, rejected };
+    }
+    if (this.#next === image) this.#next = null;
+  }
+
+  /** @returns whether there is a new announcement */
+  async #announce(file: ImageFile, isInspection: boolean): Promise<boolean> {
+    const found = await this.#readAnnounced();
+    const { head, candidate } = found;
+    const floors = [this.#last, ...this.#reports.live.map(({ floor }) => floor)];
+    const epoch = head?.epoch ?? floors.find((each) => each !== null)?.epoch ?? newEpoch();
+    const sequenceMin = highest(floors, epoch);
+    const isCurrent = head !== null && head.id === file.id && head.sequence >= sequenceMin;
+    const isWaiting = candidate?.id === file.id && candidate.epoch === epoch && this.#reports.hasCanary;
+    const present = isCurrent
+      ? head
+      : isWaiting && candidate.sequence > (head?.sequence ?? 0)
+        ? candidate
+        : null;
+    if (present !== null) {
+      this.#announcedOnce();
+      if (!isInspection || (await this.#isGood(present))) return false;
+      if (present.hash === file.hash) {
+        await this.#store.delete(file.hash);
+        await this.#store.put(file.hash, chunksOf(file.path));
+        return false;
+      }
+      // Another publisher's file of the same content was lost: this one is announced in its place.
+    }
+    await this.#reports.read();
+    if (this.#reports.live.some(({ formats }) => !formats.includes(file.format)))
+      return this.#hold(file.format);
+    this.#isHeld = false;
+    const sequence = 1 + highest([head, candidate, ...floors], epoch);
+    const { path, ...facts } = file;
+    const next = { epoch, sequence, previous: head?.id ?? null, ...facts, announcedAtMs: Date.now() };
+    await this.#store.put(file.hash, chunksOf(path));
+    await this.#swapIn(next, found, head !== null && head.id !== file.id && this.#reports.hasCanary);
+    return true;
+  }
+
+  async #swapIn(next: Head, found: Announced, isCandidate: boolean): Promise<void> {
+    const text = await this.#options.key.sign(next);
+    await replace(this.#store, announcedKey(next.id), text);
+    const [key, revision] = isCandidate ? [CANDIDATE, found.candidateRevision] : [HEAD, found.headRevision];
+    if (!this.#leadership.isLeader || (await this.#store.swap(key, text, revision)) === null) {
+      const message = 'the announcement was not made: another publisher leads, or was first';
+      throw new LecternError('store-unavailable', message);
+    }
+    this.#last = { epoch: next.epoch, sequence: isCandidate ? 0 : next.sequence };
+    this.#announcedOnce();
+    this.#options.events.announced(next, isCandidate);
+  }
+
+  /** Heads with a bad signature count as none, and are replaced. */
+  async #readAnnounced(): Promise<Announced> {
+    const { reader } = this.#options.key;
+    const records = await Promise.all([this.#store.read(HEAD), this.#store.read(CANDIDATE)]);
+    const [head, candidate] = await Promise.all(
+      records.map((record) => (record === null ? null : reader.read(record.text).catch(() => null))),
+    );
+    const [headRevision, candidateRevision] = records.map((record) => record?.revision ?? null);
+    return {
+      head: head ?? null,
+      candidate: candidate ?? null,
+      headRevision: headRevision ?? null,
+      candidateRevision: candidateRevision ?? null,
+    };
+  }
+
+  /** A replica of another version could not read the image: it would be left behind. */
+  #hold(format: number): false {
+    if (!this.#isHeld) {
+      const message = `images of format ${format} are not announced yet: a replica of another version cannot read them`;
+      this.#options.events.failed(new LecternError('announcement-refused', message));
+    }
+    this.#isHeld = true;
+    return false;
+  }
+
+  /** Reads the whole object only if a replica reported a fault of it. */
+  async #isGood({ hash, bytes }: Head): Promise<boolean> {
+    const object = (await this.#store.list()).find(({ name }) => name === hash);
+    if (object?.bytes !== bytes) return false;
+    if (!this.#reports.live.some(({ damaged }) => damaged === hash)) return true;
+    try {
+      const digest = createHash('sha256');
+      for await (const chunk of (await this.#store.get(hash)) ?? []) digest.update(chunk);
+      return digest.digest('hex') === hash;
+    } catch {
+      return false;
+    }
+  }
+}
+
+function newEpoch(): string {
+  return randomBytes(16).toString('base64url');
+}
+
+/** The highest sequence of an epoch; 0 for none. */
+function highest(all: readonly (Floor | null)[], epoch: string): number {
+  return Math.max(0, ...all.map((each) => (each?.epoch === epoch ? each.sequence : 0)));
+}
+
+function chunksOf(path: string): AsyncIterable<Uint8Array> {
+  return createReadStream(path, { highWaterMark: IMAGE_CHUNK_BYTES });
+}

@@ -1,0 +1,311 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { LecternError } from '../errors.js';
+import { QUARANTINED_MAX, REPORT_MS } from '../limits.js';
+import type { ReadRules } from '../model/read-rules.js';
+import type { Refusal } from '../refresh/gate.js';
+import type { AnyLoader, LoadRequest, RunRequest } from '../refresh/loader.js';
+import { memoryForLoad } from '../refresh/memory-room.js';
+import { IMAGE_FORMAT_VERSION, type ImageSource } from '../snapshot/image-file.js';
+import type { SnapshotSummary } from '../snapshot/summary.js';
+import { openStore, shownAddress } from '../store/open-store.js';
+import type { Store } from '../store/store.js';
+import { spawnTask } from '../thread/spawn-task.js';
+import type { DoneOf, LoadDone, Task } from '../thread/task-messages.js';
+import { VERSION } from '../version.js';
+import { type Head, HeadReader } from './head.js';
+import {
+  announcedKey,
+  CANDIDATE,
+  type Floor,
+  HEAD,
+  PIN,
+  type Pin,
+  type ReplicaReport,
+  readJson,
+  replicaKey,
+} from './store-records.js';
+
+export interface ReplicaOptions {
+  readonly address: string;
+  /** File with the publisher's public key; null accepts unsigned heads. */
+  readonly publicKeyFile: string | null;
+  readonly isCanary: boolean;
+  readonly rules: ReadRules;
+  /** The snapshot file, beside which images are received; null for a temporary folder. */
+  readonly snapshotFile: string | null;
+}
+
+type Served = NonNullable<ReplicaReport['serves']>;
+
+/** Why a replica serves an image. Only heads raise the floor. */
+type Reason = 'head' | 'candidate' | 'pin';
+
+interface Target {
+  readonly head: Head;
+  readonly reason: Reason;
+}
+
+/** Loads what a publisher announced: the pinned image, or the head. The keeper around it looks regularly, and judges. */
+export class Replica implements AnyLoader {
+  readonly name: string;
+  readonly files: readonly string[] = [];
+  readonly credentialFiles: AnyLoader['credentialFiles'] = [];
+  readonly imageSource: ImageSource;
+  readonly rules: ReadRules;
+  readonly #options: ReplicaOptions;
+  readonly #reader: HeadReader;
+  readonly #key: string;
+  readonly #quarantined = new Map<string, LecternError>();
+  #store: Promise<Store> | null = null;
+  #folder: string | null = null;
+  #lastLoaded: Target | null = null;
+  #serves: Served | null = null;
+  #floor: Floor | null = null;
+  #fetching: string | null = null;
+  #damaged: string | null = null;
+  #lastError: string | null = null;
+  #beat = 0;
+  #revision: number | null = null;
+  #reporting: Promise<void> | null = null;
+  #timer: NodeJS.Timeout | null = null;
+  #closed = false;
+
+  /** @throws LecternError `option-invalid` for a malformed address, `key-invalid` */
+  constructor(options: ReplicaOptions) {
+    this.#options = options;
+    this.rules = options.rules;
+    this.#reader =
+      options.publicKeyFile === null ? new HeadReader(null) : HeadReader.ofFile(options.publicKeyFile);
+    this.name = shownAddress(options.address);
+    const digest = createHash('sha256').update(this.name).digest('base64url');
+    this.imageSource = { name: this.name, digest };
+    const host = hostname()
+      .replace(/[^\w-]/g, '-')
+      .slice(0, 64);
+    this.#key = replicaKey(`${host}-${randomBytes(4).toString('hex')}`);
+  }
+
+  async load(request: LoadRequest): Promise<LoadDone> {
+    try {
+      const done = await this.#load(request);
+      this.#lastError = null;
+      return done;
+    } catch (error) {
+      this.#lastError = error instanceof Error ? error.message : String(error);
+      throw error;
+    } finally {
+      this.#fetching = null;
+      this.#startReports();
+    }
+  }
+
+  run<T extends Task>(task: T, { listeners, keepsProcessAlive }: RunRequest): Promise<DoneOf<T>> {
+    return spawnTask(task, { ...listeners, keepsProcessAlive });
+  }
+
+  watch(onChange: () => void): { close(): Promise<void> } {
+    const watching = this.#open().then((store) => store.watch([HEAD, CANDIDATE, PIN], onChange));
+    watching.catch(() => {});
+    return { close: async () => (await watching.catch(() => null))?.close() };
+  }
+
+  /** The image is served from now on. */
+  published({ id }: SnapshotSummary): void {
+    const loaded = this.#lastLoaded;
+    if (loaded?.head.id === id) this.#serve(loaded);
+  }
+
+  /** The gate refused the image that was loaded last. */
+  refused({ detail }: Refusal): void {
+    const head = this.#lastLoaded?.head;
+    if (head === undefined) return;
+    this.#lastError = detail;
+    this.#quarantine(
+      head.hash,
+      new LecternError('snapshot-refused', `the image ${head.id} was refused: ${detail}`),
+    );
+    void this.#report();
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    if (this.#timer !== null) clearInterval(this.#timer);
+    if (this.#folder !== null) rmSync(this.#folder, { recursive: true, force: true });
+    await this.#reporting;
+    const store = await this.#store?.catch(() => null);
+    // A closed replica fetches nothing any more, so nothing need be kept for it.
+    await store?.remove(this.#key).catch(() => {});
+    await store?.close();
+  }
+
+  async #load(request: LoadRequest): Promise<LoadDone> {
+    const { listeners, previousVersion, served, deltas, bounds } = request;
+    const store = await this.#open();
+    const target = await this.#target(store);
+    const { head, reason } = target;
+    const version = `${head.epoch} ${head.sequence} ${head.hash} ${reason}`;
+    if (this.#serves === null && served !== null) this.#resume(previousVersion, served.summary);
+    if (reason === 'head') this.#refuseOlder(head);
+    listeners.onVersion?.(version);
+    if (version === previousVersion) return { kind: 'not-modified' };
+    if (served?.summary.id === head.id) {
+      this.#serve(target);
+      return { kind: 'unchanged', sourceVersion: version };
+    }
+    const isForced = previousVersion === null && served !== null;
+    const fault = this.#quarantined.get(head.hash);
+    if (fault !== undefined && !isForced) throw fault;
+    if (head.format !== IMAGE_FORMAT_VERSION) {
+      const problem = `it has format ${head.format}, and this version reads ${IMAGE_FORMAT_VERSION}`;
+      throw new LecternError('announcement-refused', `the image ${head.id} cannot be read: ${problem}`);
+    }
+    const memoryBytesMax = bounds.memoryBytesMax ?? memoryForLoad();
+    if (head.bytes > memoryBytesMax) {
+      const [needs, has] = [head.bytes, memoryBytesMax].map((bytes) => `${Math.ceil(bytes / 2 ** 20)} MiB`);
+      return {
+        kind: 'refused',
+        refusal: { code: 'memory', detail: `it needs ${needs}, and ${has} are left` },
+      };
+    }
+    this.#fetching = head.hash;
+    await this.#report();
+    const { hash, bytes, id } = head;
+    const asked = { store: this.#options.address, hash, bytes, id, path: this.#receivingPath() };
+    try {
+      const task = { task: 'fetch-image', ...asked, served, deltas, memoryBytesMax } as const;
+      const done = await this.run(task, request);
+      this.#checkSummary(head, done.image.summary);
+      this.#lastLoaded = target;
+      this.#damaged = null;
+      return { ...done, sourceVersion: version, isChosen: reason === 'pin' };
+    } catch (error) {
+      const code = error instanceof LecternError ? error.code : null;
+      if (code === 'image-unusable') this.#quarantine(hash, error as LecternError);
+      // The publisher looks at the object.
+      if (code === 'store-unavailable') this.#damaged = hash;
+      throw error;
+    }
+  }
+
+  /** The pinned image, a canary's candidate, or the head. */
+  async #target(store: Store): Promise<Target> {
+    const pin = await readJson<Pin>(store, PIN);
+    if (pin !== null) {
+      const record = await store.read(announcedKey(pin.id));
+      if (record === null) throw refused(`the pinned image ${pin.id} is not in the store ${this.name}`);
+      const head = await this.#reader.read(record.text);
+      if (head.id !== pin.id)
+        throw refused(`the image ${head.id} stands in the place of the pinned ${pin.id}`);
+      return { head, reason: 'pin' };
+    }
+    const record = await store.read(HEAD);
+    const head = record === null ? null : await this.#reader.read(record.text);
+    if (this.#options.isCanary) {
+      const candidate = await store.read(CANDIDATE);
+      const next = candidate === null ? null : await this.#reader.read(candidate.text);
+      const isNewer = head === null || (next?.epoch === head.epoch && next.sequence > head.sequence);
+      if (next !== null && isNewer) return { head: next, reason: 'candidate' };
+    }
+    if (head === null) throw refused(`no publisher has announced an image in the store ${this.name} yet`);
+    return { head, reason: 'head' };
+  }
+
+  /** @throws LecternError `announcement-refused`, and `image-unusable` if the announcement was false */
+  #checkSummary({ id, events }: Head, { identifiers, events: found }: SnapshotSummary): void {
+    if (found !== events) {
+      const problem = `it has ${found} events, and ${events} were announced`;
+      throw new LecternError('image-unusable', `the image ${id} cannot be used: ${problem}`);
+    }
+    if (identifiers === this.rules.identifiers) return;
+    const problem = `it was built with --identifiers ${identifiers}; this replica has ${this.rules.identifiers}`;
+    throw refused(`the image ${id} cannot be served: ${problem}`);
+  }
+
+  /** A store that was restored from an older copy announces what was replaced long ago. */
+  #refuseOlder({ epoch, sequence }: Head): void {
+    const floor = this.#floor;
+    if (floor === null || floor.epoch !== epoch || sequence >= floor.sequence) return;
+    const problem = `the announcement has sequence ${sequence}, and ${floor.sequence} was served`;
+    throw refused(`${problem}: the store may have been restored from an older copy`);
+  }
+
+  #serve({ head: { epoch, sequence, id, hash }, reason }: Target): void {
+    this.#serves = { epoch, sequence, id, hash };
+    if (reason === 'head') this.#floor = { epoch, sequence };
+    void this.#report();
+  }
+
+  /** The image was read from disk. */
+  #resume(version: string | null, { id }: SnapshotSummary): void {
+    const [epoch, sequence, hash, reason] = (version ?? '').split(' ');
+    if (epoch === undefined || hash === undefined) return;
+    this.#serves = { epoch, sequence: Number(sequence), id, hash };
+    if (reason === 'head') this.#floor = { epoch, sequence: Number(sequence) };
+  }
+
+  #quarantine(hash: string, fault: LecternError): void {
+    this.#quarantined.set(hash, fault);
+    const [oldest] = this.#quarantined.keys();
+    if (this.#quarantined.size > QUARANTINED_MAX && oldest !== undefined) this.#quarantined.delete(oldest);
+  }
+
+  #open(): Promise<Store> {
+    this.#store ??= openStore(this.#options.address);
+    return this.#store;
+  }
+
+  #receivingPath(): string {
+    const { snapshotFile } = this.#options;
+    if (snapshotFile !== null) return `${snapshotFile}.incoming`;
+    this.#folder ??= mkdtempSync(join(tmpdir(), 'lectern-'));
+    return join(this.#folder, 'incoming');
+  }
+
+  #startReports(): void {
+    if (this.#closed || this.#timer !== null) return;
+    this.#timer = setInterval(() => void this.#report(), REPORT_MS).unref();
+    void this.#report();
+  }
+
+  /** Failures are seen by the next load. */
+  #report(): Promise<void> {
+    this.#reporting ??= this.#writeReport()
+      .catch(() => {})
+      .finally(() => {
+        this.#reporting = null;
+      });
+    return this.#reporting;
+  }
+
+  async #writeReport(): Promise<void> {
+    if (this.#closed) return;
+    const store = await this.#open();
+    const report: ReplicaReport = {
+      name: this.#key.slice(replicaKey('').length),
+      version: VERSION,
+      isCanary: this.#options.isCanary,
+      formats: [IMAGE_FORMAT_VERSION],
+      serves: this.#serves,
+      floor: this.#floor,
+      fetching: this.#fetching,
+      damaged: this.#damaged,
+      quarantined: [...this.#quarantined.keys()],
+      lastError: this.#lastError,
+      beat: ++this.#beat,
+    };
+    const text = JSON.stringify(report);
+    this.#revision = await store.swap(this.#key, text, this.#revision);
+    if (this.#revision !== null) return;
+    // The record was cleaned away, or the bucket is a new one.
+    const present = await store.read(this.#key);
+    this.#revision = await store.swap(this.#key, text, present?.revision ?? null);
+  }
+}
+
+function refused(message: string): LecternError {
+  return new LecternError('announcement-refused', message);
+}

@@ -1,0 +1,42 @@
+import { REPLICA_GONE_MS } from '../limits.js';
+import { monotonicMs } from '../model/clock.js';
+import type { Store } from '../store/store.js';
+import { type ReplicaReport, readReports, replicaKey } from './store-records.js';
+
+interface Seen {
+  readonly report: ReplicaReport;
+  readonly revision: number;
+  readonly atMs: number;
+}
+
+/** The replicas that report. One whose record stays the same for REPLICA_GONE_MS is gone, and its record is removed. */
+export class SeenReports {
+  readonly #store: Store;
+  #seen = new Map<string, Seen>();
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  async read(): Promise<void> {
+    const found = await readReports(this.#store, await this.#store.keys());
+    const nowMs = monotonicMs();
+    const next = new Map<string, Seen>();
+    for (const [key, report] of found) {
+      const { revision } = report;
+      const before = this.#seen.get(key);
+      const atMs = before?.revision === revision ? before.atMs : nowMs;
+      if (nowMs - atMs <= REPLICA_GONE_MS) next.set(key, { report, revision, atMs });
+      else await this.#store.remove(replicaKey(report.name));
+    }
+    this.#seen = next;
+  }
+
+  get live(): readonly ReplicaReport[] {
+    return [...this.#seen.values()].map(({ report }) => report);
+  }
+
+  get hasCanary(): boolean {
+    return this.live.some(({ isCanary }) => isCanary);
+  }
+}

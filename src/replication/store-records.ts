@@ -1,0 +1,103 @@
+import type { Store } from '../store/store.js';
+
+/** Records of a store: heads are signed, the others are JSON. */
+export const HEAD = 'head';
+/** A head that canaries serve first. */
+export const CANDIDATE = 'candidate';
+/** The id of the image that every replica serves instead of the head. */
+export const PIN = 'pin';
+/** The publisher that leads. */
+export const LEADER = 'leader';
+const ANNOUNCED = 'announced.';
+const REPLICA = 'replica.';
+
+export interface Pin {
+  readonly id: string;
+}
+
+export interface Lease {
+  readonly owner: string;
+  /** Counts renewals, so that each changes the record. */
+  readonly beat: number;
+}
+
+export interface Floor {
+  readonly epoch: string;
+  readonly sequence: number;
+}
+
+/** What a replica tells of itself every few seconds. */
+export interface ReplicaReport {
+  readonly name: string;
+  readonly version: string;
+  readonly isCanary: boolean;
+  /** Formats of image files that it reads. */
+  readonly formats: readonly number[];
+  readonly serves: (Floor & { readonly id: string; readonly hash: string }) | null;
+  /** The last head that it served. It refuses heads of the same epoch with a lower sequence. */
+  readonly floor: Floor | null;
+  /** Hash of an image that it fetches now. */
+  readonly fetching: string | null;
+  /** Hash of an image whose object is missing or has other bytes. */
+  readonly damaged: string | null;
+  /** Hashes of images that it will not serve. */
+  readonly quarantined: readonly string[];
+  readonly lastError: string | null;
+  readonly beat: number;
+}
+
+/** The latest head of an image, by the image's id. */
+export function announcedKey(id: string): string {
+  return ANNOUNCED + id;
+}
+
+export function replicaKey(name: string): string {
+  return REPLICA + name;
+}
+
+/** Null if there is none, or if it is malformed. */
+export async function readJson<T>(
+  store: Store,
+  key: string,
+): Promise<(T & { readonly revision: number }) | null> {
+  const record = await store.read(key);
+  if (record === null) return null;
+  try {
+    const value = JSON.parse(record.text) as T | null;
+    return typeof value === 'object' && value !== null ? { ...value, revision: record.revision } : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Replaces a record that has one writer at a time, or for which the last writer wins. */
+export async function replace(store: Store, key: string, text: string): Promise<void> {
+  // Terminates: each round means that another writer was first.
+  for (;;) {
+    const record = await store.read(key);
+    if (record?.text === text || (await store.swap(key, text, record?.revision ?? null)) !== null) return;
+  }
+}
+
+/** The texts of all announced heads, by key. */
+export async function announcedTexts(store: Store, keys: readonly string[]): Promise<Map<string, string>> {
+  const texts = new Map<string, string>();
+  for (const key of keys.filter((each) => each.startsWith(ANNOUNCED))) {
+    const record = await store.read(key);
+    if (record !== null) texts.set(key, record.text);
+  }
+  return texts;
+}
+
+/** The reports of replicas, by key. */
+export async function readReports(
+  store: Store,
+  keys: readonly string[],
+): Promise<Map<string, ReplicaReport & { readonly revision: number }>> {
+  const reports = new Map<string, ReplicaReport & { readonly revision: number }>();
+  for (const key of keys.filter((each) => each.startsWith(REPLICA))) {
+    const report = await readJson<ReplicaReport>(store, key);
+    if (report !== null && Array.isArray(report.formats)) reports.set(key, report);
+  }
+  return reports;
+}

@@ -1,0 +1,224 @@
+import { randomBytes } from 'node:crypto';
+import { createReadStream, type FSWatcher, watch } from 'node:fs';
+import { link, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { LecternError } from '../errors.js';
+import { STORE_RECORD_BYTES_MAX } from '../limits.js';
+import { stopSilent } from './silent-reads.js';
+import type { Store, StoredObject, StoredRecord } from './store.js';
+
+/** Digits of a revision in a file name. */
+const REVISION_DIGITS = 12;
+/** Older revisions of a record that stay, so that a reader between two steps still finds its file. */
+const REVISIONS_KEPT = 4;
+const TEMPORARY = /\.tmp$/;
+/** Temporary files of writers that died. */
+const TEMPORARY_MS_MAX = 3_600_000;
+
+/**
+ * A store in a folder that all machines mount. Revision n of a record is the file `records/<key>/<n>`, made by a hard link, which
+ * fails if the file exists: so of two writers one wins, without a lock and without comparing clocks.
+ *
+ * @throws LecternError `option-invalid`
+ */
+export function openFolderStore(address: string): Store {
+  try {
+    return new FolderStore(fileURLToPath(address.replace(/^folder:/i, 'file:')));
+  } catch (cause) {
+    const message = `${JSON.stringify(address)} is not the address of a folder; expected folder:///path`;
+    throw new LecternError('option-invalid', message, { cause });
+  }
+}
+
+class FolderStore implements Store {
+  readonly name: string;
+  readonly #images: string;
+  readonly #records: string;
+
+  constructor(folder: string) {
+    this.name = `folder://${folder}`;
+    this.#images = join(folder, 'images');
+    this.#records = join(folder, 'records');
+  }
+
+  put(name: string, chunks: AsyncIterable<Uint8Array>): Promise<void> {
+    return this.#attempt(async () => {
+      await mkdir(this.#images, { recursive: true });
+      const path = join(this.#images, name);
+      if (await exists(path)) return;
+      await this.#removeAbandoned();
+      const temporary = temporaryOf(path);
+      try {
+        const file = await open(temporary, 'wx');
+        try {
+          for await (const chunk of chunks) await file.writeFile(chunk);
+          await file.sync();
+        } finally {
+          await file.close();
+        }
+        await rename(temporary, path);
+      } catch (error) {
+        await rm(temporary, { force: true });
+        throw error;
+      }
+    });
+  }
+
+  get(name: string): Promise<AsyncIterable<Uint8Array> | null> {
+    return this.#attempt(async () => {
+      const path = join(this.#images, name);
+      if (!(await exists(path))) return null;
+      return stopSilent(createReadStream(path, { highWaterMark: 1024 * 1024 }), this.name);
+    });
+  }
+
+  list(): Promise<readonly StoredObject[]> {
+    return this.#attempt(async () => {
+      const objects: StoredObject[] = [];
+      for (const name of await filesIn(this.#images)) {
+        const status = TEMPORARY.test(name) ? null : await stat(join(this.#images, name)).catch(absent(null));
+        if (status !== null) objects.push({ name, bytes: status.size });
+      }
+      return objects;
+    });
+  }
+
+  delete(name: string): Promise<void> {
+    return this.#attempt(() => rm(join(this.#images, name), { force: true }));
+  }
+
+  read(key: string): Promise<StoredRecord | null> {
+    return this.#attempt(async () => {
+      // Terminates: a record changes a few times a second at most, and old revisions stay for a while.
+      for (;;) {
+        const revision = (await this.#revisions(key)).at(-1);
+        if (revision === undefined) return null;
+        const text = await readFile(this.#fileOf(key, revision), 'utf8').catch(absent(null));
+        // Empty: removed. The revision stays, so that a late writer of an old revision still loses.
+        if (text !== null) return text === '' ? null : { text, revision };
+      }
+    });
+  }
+
+  swap(key: string, text: string, revision: number | null): Promise<number | null> {
+    if (Buffer.byteLength(text) > STORE_RECORD_BYTES_MAX)
+      throw new RangeError(`the record ${key} is too long`);
+    return this.#attempt(async () => {
+      const present = (await this.#revisions(key)).at(-1);
+      if (revision === null ? (await this.read(key)) !== null : present !== revision) return null;
+      return this.#append(key, text, (present ?? 0) + 1);
+    });
+  }
+
+  keys(): Promise<readonly string[]> {
+    return this.#attempt(async () => {
+      const keys: string[] = [];
+      for (const key of await filesIn(this.#records)) {
+        if (!TEMPORARY.test(key) && (await this.read(key)) !== null) keys.push(key);
+      }
+      return keys;
+    });
+  }
+
+  remove(key: string): Promise<void> {
+    return this.#attempt(async () => {
+      // Terminates like read().
+      for (;;) {
+        const present = await this.read(key);
+        if (present === null || (await this.#append(key, '', present.revision + 1)) !== null) return;
+      }
+    });
+  }
+
+  watch(keys: readonly string[], onChange: () => void): { close(): void } {
+    let watcher: FSWatcher | null = null;
+    try {
+      watcher = watch(this.#records, { recursive: true, persistent: false }, (_, path) => {
+        if (path === null || keys.some((key) => path.startsWith(key))) onChange();
+      });
+      watcher.on('error', () => {});
+    } catch {
+      // The folder does not exist yet, or cannot be watched.
+    }
+    return { close: () => watcher?.close() };
+  }
+
+  async close(): Promise<void> {}
+
+  /** @returns null if the revision exists */
+  async #append(key: string, text: string, revision: number): Promise<number | null> {
+    const folder = join(this.#records, key);
+    await mkdir(folder, { recursive: true });
+    const temporary = temporaryOf(join(this.#records, key));
+    try {
+      await writeFile(temporary, text, { flag: 'wx', flush: true });
+      await link(temporary, this.#fileOf(key, revision));
+    } catch (error) {
+      if (codeOf(error) === 'EEXIST') return null;
+      throw error;
+    } finally {
+      await rm(temporary, { force: true });
+    }
+    const revisions = await this.#revisions(key);
+    // A writer that slept for long may have taken a revision whose file was cleaned away.
+    if (revisions.at(-1) !== revision) {
+      await rm(this.#fileOf(key, revision), { force: true });
+      return null;
+    }
+    for (const old of revisions.slice(0, -REVISIONS_KEPT)) await rm(this.#fileOf(key, old), { force: true });
+    return revision;
+  }
+
+  async #revisions(key: string): Promise<number[]> {
+    return (await filesIn(join(this.#records, key))).map(Number).sort((a, b) => a - b);
+  }
+
+  #fileOf(key: string, revision: number): string {
+    return join(this.#records, key, String(revision).padStart(REVISION_DIGITS, '0'));
+  }
+
+  async #removeAbandoned(): Promise<void> {
+    for (const folder of [this.#images, this.#records]) {
+      for (const name of (await filesIn(folder)).filter((each) => TEMPORARY.test(each))) {
+        const path = join(folder, name);
+        const modifiedMs = (await stat(path).catch(absent(null)))?.mtimeMs ?? Number.POSITIVE_INFINITY;
+        if (modifiedMs < Date.now() - TEMPORARY_MS_MAX) await rm(path, { force: true });
+      }
+    }
+  }
+
+  async #attempt<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (cause) {
+      if (cause instanceof LecternError) throw cause;
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      throw new LecternError('store-unavailable', `the store ${this.name} failed: ${reason}`, { cause });
+    }
+  }
+}
+
+function temporaryOf(path: string): string {
+  return `${path}.${randomBytes(8).toString('hex')}.tmp`;
+}
+
+async function exists(path: string): Promise<boolean> {
+  return (await stat(path).catch(absent(null))) !== null;
+}
+
+async function filesIn(folder: string): Promise<string[]> {
+  return readdir(folder).catch(absent([]));
+}
+
+/** For `catch`: `value` for a path that does not exist. */
+function absent<T>(value: T): (error: unknown) => T {
+  return (error) => {
+    if (codeOf(error) === 'ENOENT') return value;
+    throw error;
+  };
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : null;
+}

@@ -1,0 +1,54 @@
+import { LecternError } from '../errors.js';
+import { STORE_SILENT_MS_MAX } from '../limits.js';
+
+/**
+ * Passes chunks on, and throws if none comes for `silentMsMax`. A get of NATS never ends if chunks vanish meanwhile, and a
+ * read of a network file system may hang.
+ *
+ * @throws LecternError `store-unavailable`
+ */
+export async function* stopSilent(
+  chunks: AsyncIterable<Uint8Array>,
+  name: string,
+  silentMsMax: number = STORE_SILENT_MS_MAX,
+): AsyncGenerator<Uint8Array> {
+  const iterator = chunks[Symbol.asyncIterator]();
+  let ended = false;
+  try {
+    for (;;) {
+      const result = await withinTime(iterator.next(), name, silentMsMax);
+      if (result.done === true) {
+        ended = true;
+        return;
+      }
+      yield result.value;
+    }
+  } catch (cause) {
+    if (cause instanceof LecternError) throw cause;
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new LecternError('store-unavailable', `the store ${name} failed: ${reason}`, { cause });
+  } finally {
+    // Not awaited: it may hang like the read itself.
+    if (!ended) void iterator.return?.().catch(() => {});
+  }
+}
+
+/** Throws `store-unavailable` if the promise does not settle in time. */
+export async function withinTime<T>(
+  promise: Promise<T>,
+  name: string,
+  msMax: number = STORE_SILENT_MS_MAX,
+): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const silence = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      const message = `the store ${name} has not answered for ${msMax / 1000} s`;
+      reject(new LecternError('store-unavailable', message));
+    }, msMax);
+  });
+  try {
+    return await Promise.race([promise, silence]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,43 @@
+/**
+ * Room store/. The store that publishers and replicas share: a folder, or NATS JetStream. It knows neither timetables nor images.
+ */
+
+/** A value with its revision, which changes with every write. */
+export interface StoredRecord {
+  readonly text: string;
+  readonly revision: number;
+}
+
+export interface StoredObject {
+  readonly name: string;
+  readonly bytes: number;
+}
+
+/**
+ * A place that publishers and replicas share: objects of any size that are never replaced, and small records that are
+ * replaced by compare-and-swap. Names and keys consist of letters, digits, `-`, `_` and `.`.
+ *
+ * Every method throws a LecternError `store-unavailable` if the store does not answer.
+ */
+export interface Store {
+  /** The address without credentials. */
+  readonly name: string;
+  /** Does nothing if the object exists. An interrupted put leaves no object. */
+  put(name: string, chunks: AsyncIterable<Uint8Array>): Promise<void>;
+  /** The object's bytes, or null. A read without progress for STORE_SILENT_MS_MAX throws. */
+  get(name: string): Promise<AsyncIterable<Uint8Array> | null>;
+  list(): Promise<readonly StoredObject[]>;
+  delete(name: string): Promise<void>;
+  read(key: string): Promise<StoredRecord | null>;
+  /**
+   * Writes a record if it still has this revision; null: if there is none.
+   *
+   * @returns the new revision, or null if another writer was first
+   */
+  swap(key: string, text: string, revision: number | null): Promise<number | null>;
+  keys(): Promise<readonly string[]>;
+  remove(key: string): Promise<void>;
+  /** Calls after changes of these records, perhaps late or never: a hint. */
+  watch(keys: readonly string[], onChange: () => void): { close(): void };
+  close(): Promise<void>;
+}

@@ -1,0 +1,61 @@
+import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { test } from 'tap';
+import { events, writeKeys } from '../replication/fleet.js';
+
+const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
+
+function lectern(...argv: readonly string[]): { readonly status: number | null; readonly text: string } {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [CLI, ...argv], { encoding: 'utf8' });
+  return { status, text: stdout + stderr };
+}
+
+test('publish --once announces, and feed shows and chooses', { timeout: 120_000 }, async (t) => {
+  const folder = t.testdir();
+  const { keyFile, publicKeyFile } = writeKeys(folder, 'feed');
+  const [source, share] = [join(folder, 'events.ndjson'), join(folder, 'share')];
+  const publish = (title: string): string => {
+    writeFileSync(
+      source,
+      events(5, title)
+        .map((event) => JSON.stringify(event))
+        .join('\n'),
+    );
+    const { status, text } = lectern('publish', source, '--to', share, '--feed-key', keyFile, '--once');
+    t.equal(status, 0, text);
+    return /"snapshot":"([\w-]{22})","sequence"/.exec(text)?.[1] ?? '';
+  };
+  const [first, second] = [publish('first'), publish('second')];
+  t.not(first, second);
+  const status = lectern('feed', 'status', share, '--feed-public-key', publicKeyFile);
+  t.match(status.text, new RegExp(`^head +${second}, sequence 2, 5 events`, 'm'));
+  t.match(status.text, /^pinned +none$/m);
+  t.match(lectern('feed', 'rollback', share).text, `rolled back: ${first} is pinned`);
+  t.match(JSON.parse(lectern('feed', 'status', share, '--json').text), {
+    pinned: first,
+    head: { id: second },
+  });
+  t.match(lectern('feed', 'unpin', share).text, 'unpinned');
+  t.match(lectern('feed', 'pin', 'nothing', share), {
+    status: 1,
+    text: /is not in the store; its images are: /,
+  });
+  t.match(lectern('feed', 'promote', first, share), { status: 1, text: /is not the candidate/ });
+});
+
+test('publish: wrong usage', async (t) => {
+  const folder = t.testdir({ 'events.ndjson': '', 'bad.key': 'no key' });
+  const { publicKeyFile } = writeKeys(folder, 'feed');
+  const source = join(folder, 'events.ndjson');
+  t.match(lectern('publish', source), { status: 2, text: /--to <store>/ });
+  t.match(lectern('publish', source, '--to', folder), { status: 2, text: /--feed-key <file>/ });
+  for (const key of [join(folder, 'bad.key'), publicKeyFile, join(folder, 'none')]) {
+    const { status, text } = lectern('publish', source, '--to', folder, '--feed-key', key, '--once');
+    t.ok(status !== 0 && /key file .* cannot be used/.test(text), text);
+  }
+  const several = lectern('serve', source, 'nats://127.0.0.1:1/timetable', '--dev');
+  t.match(several, { status: 2, text: /cannot be merged/ });
+  t.match(lectern('serve', source, '--canary', '--dev'), { status: 2, text: /not a store/ });
+});

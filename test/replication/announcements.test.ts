@@ -1,0 +1,53 @@
+import { createHash } from 'node:crypto';
+import { test } from 'tap';
+import { type Head, headOf, SigningKey } from '../../src/replication/head.js';
+import { MemorySource } from '../refresh/built.js';
+import { events, KINDS, openFleet, titleOf, untilServed, writeKeys } from './fleet.js';
+
+for (const { kind, skip } of KINDS) {
+  test(`${kind}: announcements that are not good`, { skip, timeout: 120_000 }, async (t) => {
+    const fleet = await openFleet(t, kind);
+    const source = new MemorySource(events(10, 'good'));
+    const publishing = await fleet.publisher(source);
+    await publishing.announced;
+    const replica = fleet.replica();
+    await untilServed([replica], 'good');
+    await publishing.close();
+    const { store } = fleet;
+    const good = await store.read('head');
+    const head = headOf(good?.text ?? '') as Head;
+    let revision = good?.revision ?? null;
+    const announce = async (text: string): Promise<string> => {
+      revision = await store.swap('head', text, revision);
+      await replica.refresh();
+      t.equal(titleOf(replica), 'good', 'the good one is served on');
+      return replica.source.lastError ?? '';
+    };
+    const garbage = Buffer.alloc(1000, 7);
+    const hash = createHash('sha256').update(garbage).digest('hex');
+    await store.put(
+      hash,
+      (async function* () {
+        yield garbage;
+      })(),
+    );
+    const bad = { ...head, sequence: 7, id: 'A'.repeat(22), hash, bytes: garbage.length };
+    const key = new SigningKey(fleet.keyFile);
+    const stranger = new SigningKey(writeKeys(fleet.folder, 'stranger').keyFile);
+    t.match(await announce(await stranger.sign(bad)), /signature is not good/);
+    t.match(await announce('no JWS'), /signature is not good/);
+    const [protectedHeader, , signature] = (good?.text ?? '').split('.');
+    const forged = Buffer.from(JSON.stringify(bad)).toString('base64url');
+    t.match(await announce(`${protectedHeader}.${forged}.${signature}`), /signature is not good/);
+    t.match(await announce(await key.sign(bad)), /not a snapshot file/, 'garbage with the right hash');
+    t.match(await announce(await key.sign({ ...bad, bytes: 10 })), /not a snapshot file|longer/);
+    t.match(await announce(await key.sign({ ...bad, hash: 'f'.repeat(64) })), /is missing/);
+    t.match(await announce(await key.sign({ ...bad, hash: 'e'.repeat(64), format: 1 })), /format 1/);
+    t.match(await announce(await key.sign({ ...bad, hash: head.hash, bytes: head.bytes })), /its content is/);
+    t.match(await announce(await key.sign({ ...bad, sequence: 0 })), /older copy/);
+
+    const healing = await fleet.publisher(new MemorySource(events(11, 'healed')));
+    await healing.announced;
+    await untilServed([replica], 'healed');
+  });
+}

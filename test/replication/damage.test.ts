@@ -1,0 +1,38 @@
+import { test } from 'tap';
+import { headOf } from '../../src/replication/head.js';
+import { MemorySource } from '../refresh/built.js';
+import { events, KINDS, openFleet, titleOf, until, untilServed } from './fleet.js';
+
+for (const { kind, skip } of KINDS) {
+  test(`${kind}: a store that is damaged, restored or emptied`, { skip, timeout: 120_000 }, async (t) => {
+    const fleet = await openFleet(t, kind);
+    const { store } = fleet;
+    const source = new MemorySource(events(10, 'first'));
+    const publishing = await fleet.publisher(source);
+    await publishing.announced;
+    const replica = fleet.replica();
+    await untilServed([replica], 'first');
+    const old = await store.read('head');
+    source.replace(events(10, 'second'));
+    await untilServed([replica], 'second');
+
+    const present = await store.read('head');
+    await store.swap('head', old?.text ?? '', present?.revision ?? null);
+    await until(
+      async () => headOf((await store.read('head'))?.text ?? '')?.sequence === 3,
+      'the publisher announces again with a higher sequence',
+    );
+    t.equal(titleOf(replica), 'second', 'the older head was never served');
+
+    const hash = headOf((await store.read('head'))?.text ?? '')?.hash ?? '';
+    await store.delete(hash);
+    const late = fleet.replica();
+    await untilServed([late], 'second');
+
+    await Promise.all((await store.keys()).map((key) => store.remove(key)));
+    await Promise.all((await store.list()).map(({ name }) => store.delete(name)));
+    source.replace(events(10, 'third'));
+    await untilServed([replica, late], 'third');
+    t.ok((headOf((await store.read('head'))?.text ?? '')?.sequence ?? 0) > 3, 'sequences go on');
+  });
+}

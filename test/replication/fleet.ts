@@ -1,0 +1,105 @@
+/** Publishers, replicas and an operator of one store, from the build. */
+import { generateKeyPairSync } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import type { Test } from 'tap';
+import type { MemorySource, Timetable, TimetableOptions } from '../../src/index.js';
+import { openStore, storeAddress } from '../../src/store/open-store.js';
+import type { Store } from '../../src/store/store.js';
+import type { Publishing } from '../../src/timetable/publishing.js';
+import { NATS_MISSING, type NatsServer, startNats } from '../store/nats-server.js';
+
+const DIST = fileURLToPath(new URL('../../dist', import.meta.url));
+const library = (await import(
+  pathToFileURL(join(DIST, 'index.js')).href
+)) as typeof import('../../src/index.js');
+
+export const openTimetable: typeof library.openTimetable = library.openTimetable;
+export const openChannel: typeof library.openChannel = library.openChannel;
+
+/** The kinds of store, with the reason why one is skipped. */
+export const KINDS: readonly { readonly kind: 'folder' | 'nats'; readonly skip: string | false }[] = [
+  { kind: 'folder', skip: false },
+  { kind: 'nats', skip: NATS_MISSING },
+];
+
+export interface Fleet {
+  readonly address: string;
+  readonly folder: string;
+  readonly server: NatsServer | null;
+  readonly store: Store;
+  readonly keyFile: string;
+  readonly publicKeyFile: string;
+  publisher(source: MemorySource): Promise<Publishing>;
+  replica(options?: Partial<TimetableOptions>): Timetable;
+}
+
+export function writeKeys(
+  folder: string,
+  name: string,
+): { readonly keyFile: string; readonly publicKeyFile: string } {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+  const [keyFile, publicKeyFile] = [join(folder, `${name}.key`), join(folder, `${name}.pub`)];
+  writeFileSync(keyFile, privateKey.export({ type: 'pkcs8', format: 'pem' }));
+  writeFileSync(publicKeyFile, publicKey.export({ type: 'spki', format: 'pem' }));
+  return { keyFile, publicKeyFile };
+}
+
+export async function openFleet(t: Test, kind: 'folder' | 'nats'): Promise<Fleet> {
+  const folder = t.testdir();
+  const server = kind === 'nats' ? await startNats(join(folder, 'nats')) : null;
+  const address = server?.address() ?? storeAddress(join(folder, 'share'));
+  const store = await openStore(address);
+  const keys = writeKeys(folder, 'feed');
+  const closing: (() => Promise<void>)[] = [() => store.close()];
+  t.teardown(async () => {
+    await Promise.all(closing.map((close) => close()));
+    await server?.stop();
+  });
+  return {
+    ...{ address, folder, server, store },
+    ...keys,
+    async publisher(source) {
+      const publishing = await library.publishTimetable({ source }, { to: address, keyFile: keys.keyFile });
+      closing.push(() => publishing.close());
+      return publishing;
+    },
+    replica(options = {}) {
+      const replica = openTimetable({ source: address, feedPublicKey: keys.publicKeyFile, ...options });
+      closing.push(() => replica.close());
+      // Replicas of tests report failures by what they serve.
+      replica.on('error', () => {});
+      return replica;
+    },
+  };
+}
+
+/** `count` events that differ from those of another title. */
+export function events(count: number, title: string): object[] {
+  return Array.from({ length: count }, (_, n) => ({
+    id: `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`,
+    time: '2026-11-23T08:00:00Z',
+    endTime: '2026-11-23T09:30:00Z',
+    title,
+  }));
+}
+
+export function titleOf(timetable: Timetable): string {
+  return timetable.summary === null ? 'nothing' : String(timetable.find({ limit: 1 }).events[0]?.title);
+}
+
+/** Waits until it is so. Resolves to the milliseconds that took, and rejects after 20 s. */
+export async function until(isSo: () => boolean | Promise<boolean>, what: string): Promise<number> {
+  const beganMs = performance.now();
+  while (performance.now() - beganMs < 20_000) {
+    if (await isSo()) return performance.now() - beganMs;
+    await delay(50);
+  }
+  throw new Error(`after 20 s it was not so: ${what}`);
+}
+
+export async function untilServed(replicas: readonly Timetable[], title: string): Promise<number> {
+  return until(() => replicas.every((replica) => titleOf(replica) === title), `all serve ${title}`);
+}

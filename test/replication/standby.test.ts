@@ -1,0 +1,36 @@
+import { test } from 'tap';
+import { MemorySource } from '../refresh/built.js';
+import { events, KINDS, openChannel, openFleet, titleOf, until, untilServed } from './fleet.js';
+
+for (const { kind, skip } of KINDS) {
+  test(`${kind}: a standby takes over; images are cleaned away`, { skip, timeout: 120_000 }, async (t) => {
+    const fleet = await openFleet(t, kind);
+    const { store } = fleet;
+    // A leader that was killed: its lease stays, and is never renewed.
+    await store.swap('leader', JSON.stringify({ owner: 'killed', beat: 1 }), null);
+    const source = new MemorySource(events(10, 'n 0'));
+    const [one, two] = [await fleet.publisher(source), await fleet.publisher(source)];
+    const tookMs = await until(async () => (await store.read('head')) !== null, 'a standby leads');
+    t.ok(tookMs > 3000, 'a live leader is not replaced');
+    const replica = fleet.replica();
+    await untilServed([replica], 'n 0');
+    const channel = await openChannel(fleet.address);
+    t.teardown(() => channel.close());
+    await channel.pin(replica.summary?.id ?? '');
+    for (let n = 1; n <= 6; n++) {
+      source.replace(events(10, `n ${n}`));
+      await until(async () => (await channel.status()).head?.sequence === n + 1, `announcement ${n}`);
+    }
+    await until(async () => (await store.list()).length === 6, 'five images and the pinned one stay');
+    t.equal(titleOf(replica), 'n 0', 'a pinned image is served');
+    await channel.unpin();
+    await untilServed([replica], 'n 6');
+
+    const { leader } = await channel.status();
+    await Promise.all([one.close(), two.close()]);
+    const three = await fleet.publisher(new MemorySource(events(10, 'taken over')));
+    await three.announced;
+    await untilServed([replica], 'taken over');
+    t.not((await channel.status()).leader, leader);
+  });
+}

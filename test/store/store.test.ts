@@ -1,0 +1,124 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Test, test } from 'tap';
+import { openStore, storeAddress } from '../../src/store/open-store.js';
+import type { Store } from '../../src/store/store.js';
+import { NATS_MISSING, startNats } from './nats-server.js';
+
+/** One suite for every kind of store. */
+const KINDS: Record<string, { skip: string | false; address(t: Test): Promise<string> }> = {
+  'a folder': {
+    skip: false,
+    address: async (t) => storeAddress(join(t.testdir(), 'share')),
+  },
+  'NATS JetStream': {
+    skip: NATS_MISSING,
+    async address(t) {
+      const server = await startNats(join(t.testdir(), 'nats'));
+      t.teardown(() => server.stop());
+      return server.address();
+    },
+  },
+};
+
+async function* bytes(...parts: readonly string[]): AsyncGenerator<Uint8Array> {
+  for (const part of parts) yield Buffer.from(part);
+}
+
+async function textOf(store: Store, name: string): Promise<string | null> {
+  const chunks = await store.get(name);
+  if (chunks === null) return null;
+  const parts: Uint8Array[] = [];
+  for await (const chunk of chunks) parts.push(chunk);
+  return Buffer.concat(parts).toString();
+}
+
+for (const [kind, { skip, address }] of Object.entries(KINDS)) {
+  test(`${kind}: objects and records`, { skip }, async (t) => {
+    const where = await address(t);
+    const [store, other] = [await openStore(where), await openStore(where)];
+    t.teardown(() => Promise.all([store.close(), other.close()]));
+
+    t.equal(await store.read('head'), null, 'a new store has no record');
+    t.strictSame([await store.list(), await store.keys()], [[], []]);
+    t.equal(await store.get('a'), null);
+
+    await store.put('a', bytes('one ', 'image'));
+    t.equal(await textOf(other, 'a'), 'one image');
+    await other.put('a', bytes('another'));
+    t.equal(await textOf(store, 'a'), 'one image', 'an object is never replaced');
+    const failing = (async function* () {
+      yield Buffer.from('half');
+      throw new Error('the publisher died');
+    })();
+    await t.rejects(store.put('b', failing));
+    t.equal(await store.get('b'), null, 'an interrupted put leaves no object');
+    t.strictSame(await store.list(), [{ name: 'a', bytes: 9 }]);
+    await store.delete('a');
+    await store.delete('a');
+    t.strictSame(await store.list(), []);
+    await store.put('a', bytes('again'));
+    t.equal(await textOf(store, 'a'), 'again');
+
+    const first = await store.swap('head', 'first', null);
+    t.type(first, 'number');
+    t.equal(await other.swap('head', 'late', null), null, 'a record that exists is not made');
+    const second = await other.swap('head', 'second', first);
+    t.type(second, 'number');
+    t.equal(await store.swap('head', 'stale', first), null, 'a stale revision is refused');
+    t.strictSame(await store.read('head'), { text: 'second', revision: second });
+    await store.swap('replica.a', '{}', null);
+    t.strictSame([...(await other.keys())].sort(), ['head', 'replica.a']);
+    await store.remove('replica.a');
+    t.strictSame(await other.keys(), ['head']);
+    t.equal(await other.read('replica.a'), null);
+    t.equal(await store.swap('head', 'stale', first), null);
+    t.type(
+      await store.swap('replica.a', '{"again":1}', null),
+      'number',
+      'a removed record can be made again',
+    );
+
+    const racing = await store.read('head');
+    const stores = [store, other, store, other, store, other];
+    const won = await Promise.all(
+      stores.map((each, n) => each.swap('head', `racer ${n}`, racing?.revision ?? 0)),
+    );
+    t.equal(won.filter((revision) => revision !== null).length, 1, 'one of six writers wins');
+    const winner = won.findIndex((revision) => revision !== null);
+    t.equal((await store.read('head'))?.text, `racer ${winner}`);
+
+    let told = 0;
+    const watch = other.watch(['head'], () => told++);
+    await delay(300);
+    const before = told;
+    let revision = (await store.read('head'))?.revision ?? null;
+    for (let n = 0; n < 20; n++) revision = await store.swap('head', `told ${n}`, revision);
+    t.type(revision, 'number', 'twenty swaps in a row');
+    for (let n = 0; n < 50 && told === before; n++) await delay(50);
+    t.ok(told > before, 'a watch tells of changes');
+    watch.close();
+  });
+}
+
+test('addresses', async (t) => {
+  for (const address of [
+    'nats://host',
+    'nats://',
+    'nats://host/a b',
+    'folder://host/path',
+    'http://host/name',
+  ]) {
+    await t.rejects(openStore(address), { code: 'option-invalid' }, address);
+  }
+  const store = await openStore('nats://user:secret@127.0.0.1:1/timetable');
+  const error = await store.read('head').catch((reason: Error) => reason);
+  t.match(error, { code: 'store-unavailable' });
+  t.notMatch(String((error as Error).message), 'secret');
+  await store.close();
+  const folder = t.testdir({ file: '' });
+  mkdirSync(join(folder, 'dir'));
+  const broken = await openStore(storeAddress(join(folder, 'file')));
+  await t.rejects(broken.read('head'), { code: 'store-unavailable' });
+});
