@@ -322,16 +322,9 @@ export class Keeper {
         this.#servedVersion = sourceVersion;
         this.#publish({ image, origin: 'source', delta, history, patch });
         this.#succeed();
-        this.#file?.write(
-          {
-            image,
-            sourceVersion,
-            parts: this.#parts.parts,
-            sequence: this.#sequence,
-            deltas: history?.deltas ?? [],
-          },
-          patch !== null,
-        );
+        const { deltas = [] } = history ?? {};
+        const stored = { image, sourceVersion, parts: this.#parts.parts, sequence: this.#sequence, deltas };
+        this.#file?.write(stored, patch !== null);
         return 'published';
       }
     }
