@@ -15,23 +15,32 @@ const STAND_INS = {
   'msgpackr-extract': 'throw new Error("native modules cannot be bundled");',
 };
 
-const standIns = {
-  name: 'stand-ins',
-  setup(build) {
-    const names = new RegExp(`^(${Object.keys(STAND_INS).join('|')})$`);
-    build.onResolve({ filter: names }, ({ path }) => ({ path, namespace: 'stand-in' }));
-    build.onLoad({ filter: /.*/, namespace: 'stand-in' }, ({ path }) => ({ contents: STAND_INS[path] }));
-  },
-};
+/** Clients of databases and stores. Threads that use one get a text of their own: few services need it. */
+const CLIENTS = ['pg', 'pg-copy-streams', '@nats-io/transport-node', '@nats-io/kv', '@nats-io/obj'];
+const LEFT_OUT = 'throw new Error("this client was left out of this bundle");';
+
+function standIns(withClients) {
+  const contents = { ...STAND_INS };
+  if (!withClients) for (const name of CLIENTS) contents[name] = LEFT_OUT;
+  return {
+    name: 'stand-ins',
+    setup(build) {
+      const names = new RegExp(`^(${Object.keys(contents).join('|')})$`);
+      build.onResolve({ filter: names }, ({ path }) => ({ path, namespace: 'stand-in' }));
+      build.onLoad({ filter: /.*/, namespace: 'stand-in' }, ({ path }) => ({ contents: contents[path] }));
+    },
+  };
+}
 
 /**
  * Bundles the module of a thread, from the compiled `dist`, into one CommonJS script, as `new Worker(text, { eval:
  * true })` takes it.
  *
  * @param {string} entry path of the module that the thread begins with
+ * @param {{ withClients?: boolean }} options whether it connects to databases and stores
  * @returns {Promise<{ text: string, licences: string }>} the script; the licence texts of every package in it
  */
-export async function bundleWorker(entry) {
+export async function bundleWorker(entry, { withClients = false } = {}) {
   const { outputFiles, metafile } = await build({
     entryPoints: [entry],
     bundle: true,
@@ -42,7 +51,7 @@ export async function bundleWorker(entry) {
     format: 'cjs',
     minify: true,
     legalComments: 'none',
-    plugins: [standIns],
+    plugins: [standIns(withClients)],
     // msgpackr asks for the address of its module to look for its native part, which is not there anyway.
     logOverride: { 'empty-import-meta': 'silent' },
   });

@@ -28,8 +28,7 @@ export interface SpawnOptions extends TaskListeners {
 export async function spawnTask<T extends Task>(task: T, options: SpawnOptions): Promise<DoneOf<T>> {
   const { signal, feed } = options;
   signal?.throwIfAborted();
-  const text = async () => (await import('./worker-text.js')).WORKER_TEXT;
-  const start = await prepareThread('/thread/task-worker.ts', text);
+  const start = await prepareThread('/thread/task-worker.ts', () => textOf(task));
   signal?.throwIfAborted();
   const worker = start({
     workerData: task,
@@ -52,6 +51,17 @@ export async function spawnTask<T extends Task>(task: T, options: SpawnOptions):
     if (signal?.aborted) returned?.catch(() => {});
     else await returned;
   }
+}
+
+/** Clients are as large as everything else, so only tasks that need one get them. */
+async function textOf(task: Task): Promise<string> {
+  return task.task === 'fetch-image' || (task.task === 'load' && hasDatabase(task.source))
+    ? (await import('./client-worker-text.js')).CLIENT_WORKER_TEXT
+    : (await import('./worker-text.js')).WORKER_TEXT;
+}
+
+function hasDatabase(source: LoadTask['source']): boolean {
+  return source.kind === 'merged' ? source.specs.some(hasDatabase) : source.kind === 'postgres';
 }
 
 /**
