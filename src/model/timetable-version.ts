@@ -1,6 +1,8 @@
 /** A publication, as clients name it: `<sequence>.<snapshot id>`. */
 export interface TimetableVersion {
+  /** Grows with each publication. */
   readonly sequence: number;
+  /** Id of the snapshot's content. */
   readonly snapshotId: string;
 }
 

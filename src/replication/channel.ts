@@ -38,6 +38,7 @@ export interface ChannelStatus {
 
 /** What operators do to the replicas of a store. Every method throws `store-unavailable` if the store does not answer. */
 export interface Channel extends AsyncDisposable {
+  /** What the store holds now. */
   status(): Promise<ChannelStatus>;
   /** Every replica serves this image until `unpin`. @throws LecternError `announcement-refused` if it is not in the store */
   pin(id: string): Promise<void>;
@@ -51,6 +52,7 @@ export interface Channel extends AsyncDisposable {
   promote(id: string): Promise<void>;
   /** Pins the image that was announced before the present one. Resolves to its id. Throws like {@link pin}. */
   rollback(): Promise<string>;
+  /** Closes the connection to the store. */
   close(): Promise<void>;
 }
 
@@ -63,7 +65,12 @@ export interface Channel extends AsyncDisposable {
  */
 export async function openChannel(
   address: string,
-  { publicKeyFile }: { readonly publicKeyFile?: string | undefined } = {},
+  {
+    publicKeyFile,
+  }: {
+    /** Path of the publisher's public key. */
+    readonly publicKeyFile?: string | undefined;
+  } = {},
 ): Promise<Channel> {
   const reader = publicKeyFile === undefined ? new HeadReader(null) : HeadReader.ofFile(publicKeyFile);
   return new StoreChannel(await openStore(storeAddress(address)), reader);

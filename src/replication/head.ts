@@ -23,7 +23,9 @@ export interface Head {
   readonly hash: string;
   /** Length of the image file. */
   readonly bytes: number;
+  /** Number of events in the image. */
   readonly events: number;
+  /** Number of records that were rejected. */
   readonly rejected: number;
   /** Epoch milliseconds by the publisher's clock. For people: nothing compares it. */
   readonly announcedAtMs: number;

@@ -21,19 +21,33 @@ export interface Lease {
   readonly beat: number;
 }
 
+/** A place in the order of announcements. */
 export interface Floor {
+  /** Id of the store's beginning. Sequences of different epochs cannot be compared. */
   readonly epoch: string;
+  /** Grows with each announcement of the epoch. */
   readonly sequence: number;
 }
 
 /** What a replica tells of itself every few seconds. */
 export interface ReplicaReport {
+  /** Name of the replica. */
   readonly name: string;
+  /** Version of Lectern that it runs. */
   readonly version: string;
+  /** Whether it serves candidates. */
   readonly isCanary: boolean;
   /** Formats of image files that it reads. */
   readonly formats: readonly number[];
-  readonly serves: (Floor & { readonly id: string; readonly hash: string }) | null;
+  /** The served announcement; null if it serves none. */
+  readonly serves:
+    | (Floor & {
+        /** Id of the image's content. */
+        readonly id: string;
+        /** Name of the image in the store. */
+        readonly hash: string;
+      })
+    | null;
   /** The last head that it served. It refuses heads of the same epoch with a lower sequence. */
   readonly floor: Floor | null;
   /** Hash of an image that it fetches now. */
@@ -42,7 +56,9 @@ export interface ReplicaReport {
   readonly damaged: string | null;
   /** Hashes of images that it will not serve. */
   readonly quarantined: readonly string[];
+  /** Why the last attempt to serve the head failed; null if it did not. */
   readonly lastError: string | null;
+  /** Grows with each report. */
   readonly beat: number;
 }
 

@@ -67,11 +67,12 @@ for (const workers of ['1', '2']) {
     const spread = spreads[spreads.length >> 1] ?? 0;
     const figure = `${kib.toFixed(1)} KiB and ${cpuUs.toFixed(0)} µs a stream; all have a message within ${spread.toFixed(0)} ms; p99 of others ${withStreams.p99Ms.toFixed(1)} ms, without streams ${without.p99Ms.toFixed(1)} ms`;
     t.comment(told(figure));
-    if (HARD) t.ok(kib <= KIB_MAX, `${kib.toFixed(1)} KiB a stream`);
-    t.ok(
-      cpuUs / 1000 <= ANSWERS_MAX * answerMs,
-      `${cpuUs.toFixed(0)} µs a stream, ${(1000 * answerMs).toFixed(0)} µs an answer`,
-    );
+    // With few streams, the CPU of the load itself hides theirs.
+    if (HARD) {
+      t.ok(kib <= KIB_MAX, `${kib.toFixed(1)} KiB a stream`);
+      const share = `${cpuUs.toFixed(0)} µs a stream, ${(1000 * answerMs).toFixed(0)} µs an answer`;
+      t.ok(cpuUs / 1000 <= ANSWERS_MAX * answerMs, share);
+    }
     t.ok(withStreams.p99Ms <= P99_TIMES_MAX * without.p99Ms + P99_SLACK_MS, figure);
     await clients.end();
   });

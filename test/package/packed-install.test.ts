@@ -31,7 +31,7 @@ const PLAIN = ['NODE_OPTIONS', 'NODE_PATH', ...Object.keys(process.env)]
   .flatMap((name) => ['-u', name]);
 const COMMAND_MS_MAX = 60_000;
 /** Half of it is the docs page. A larger package needs a review. */
-const PACKED_BYTES_MAX = 3_000_000;
+const PACKED_BYTES_MAX = 3_500_000;
 /** Runs a command in a folder; rejects where it fails or hangs. */
 function run(cwd: string, ...command: string[]): Promise<{ readonly stdout: string }> {
   return promisify(execFile)('env', [...PLAIN, ...command], { cwd, timeout: COMMAND_MS_MAX });
@@ -53,13 +53,13 @@ interface Tarball {
 const ALLOWED: readonly RegExp[] = [
   /^(?:package\.json|README\.md|CHANGELOG\.md|CONTRIBUTING\.md|SECURITY\.md|LICENSE)$/,
   /^docs\/(?:[a-z]+\/)?[A-Za-z0-9-]+\.md$/,
-  /^(?:deploy\/[a-z]+\.(?:service|yaml|conf)|examples\/[a-z-]+\.mjs|bench\/results\/[a-z]+\.svg)$/,
+  /^(?:deploy\/[a-z]+\.(?:service|yaml|conf|json)|examples\/[a-z-]+\.mjs|bench\/results\/[a-z]+\.svg)$/,
   /^fixtures\/demo\.ndjson\.gz$/,
   /^src\/[a-z0-9/-]+(?:\.d)?\.ts$/,
   /^dist\/[a-z0-9/-]+\.(?:js|d\.ts)(?:\.map)?$/,
   /^dist\/http\/development\/swagger-ui\/(?:swagger-ui\.css|swagger-ui-bundle\.js|favicon-32x32\.png|LICENSE|NOTICE)$/,
   /^dist\/openapi\.json$/,
-  /^dist\/(?:thread\/worker|serving\/serving)-text-licences\.txt$/,
+  /^dist\/(?:thread\/(?:client-)?worker|serving\/serving)-text-licences\.txt$/,
 ];
 /** Files that users need. */
 const REQUIRED: readonly string[] = [
