@@ -143,7 +143,7 @@ test('a limit on file sizes does not end the process', notOnWindows, async (t) =
 });
 
 test(
-  'without its working folder a process cannot start a thread, reports this, and continues to serve',
+  'without its working folder a process starts no thread, reports this, and continues to serve',
   notOnWindows,
   async (t) => {
     const folder = t.testdir();
