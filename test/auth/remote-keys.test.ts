@@ -116,7 +116,7 @@ test('old keys are used for a bounded time; then tokens get 503 until a fetch su
     [
       'info: key set taken',
       'warn: cannot fetch the key set',
-      'warn: key set too old, tokens are not verified any more',
+      'warn: key set too old, tokens are no longer verified',
       'info: key set can be fetched again',
     ],
     'one line per streak, however long',

@@ -150,7 +150,7 @@ test('many identities in several fields are found on alternating slots', (t) => 
   t.end();
 });
 
-test("the window's runs, and then the window, lead from documented sizes on", (t) => {
+test('answers are right at the sizes where the leading index changes', (t) => {
   // One group; events before the window: as many as are asked one by one, one fewer, one more, and many.
   for (const before of [1, 31, 32, 33, 34, 64, 500]) {
     const events = alternatingEvents({ events: before + 20, groups: 1, longMinutes: 2 * before + 50 });

@@ -8,7 +8,7 @@ import { events, openFleet, titleOf, untilServed } from './fleet.js';
 
 const options = { skip: NATS_MISSING, timeout: 120_000 };
 
-test('an image whose chunks vanish during the download is refused', options, async (t) => {
+test('a download whose chunks vanish ends, whole or with an error', options, async (t) => {
   const fleet = await openFleet(t, 'nats');
   const big = Buffer.alloc(8 * 1024 * 1024, 1);
   await fleet.store.put(
