@@ -41,8 +41,8 @@ interface Announced {
 }
 
 /**
- * Keeps a store as it should be: each round compares its head with the last image that passed the gate, and announces the
- * image if they differ. So a store that was emptied, damaged or restored from an older copy is right again within seconds.
+ * Keeps a store correct: each round compares its head with the last image that passed the gate, and announces
+ * the image if they differ. So a store that was emptied, damaged or restored is correct again within seconds.
  */
 export class Publisher {
   readonly #options: PublisherOptions;
@@ -80,7 +80,7 @@ export class Publisher {
     ]);
   }
 
-  /** The image has passed the gate. Of several the newest is announced. */
+  /** The image has passed the gate. Of several images, the newest is announced. */
   publish(image: SnapshotImage): void {
     this.#next = image;
     this.#wake();
@@ -120,7 +120,7 @@ export class Publisher {
     }
   }
 
-  /** Beside the announcements, because a large image takes longer to send than a lease lasts. */
+  /** Runs beside the announcements, because sending a large image takes longer than a lease lasts. */
   async #keepLease(): Promise<void> {
     const { isLeader } = this.#leadership;
     try {
@@ -146,7 +146,7 @@ export class Publisher {
     if (isInspection || isNew) await cleanStore(this.#store, this.#reports.live);
   }
 
-  /** Changes the revision of the head, so that the former leader's swap fails if it still runs. */
+  /** Changes the revision of the head, so that the former leader's swap fails if it is still running. */
   async #fence(): Promise<void> {
     for (const key of [HEAD, CANDIDATE]) {
       const record = await this.#store.read(key);
@@ -154,7 +154,7 @@ export class Publisher {
     }
   }
 
-  /** Writes the image's file, which is kept in case the store loses it. */
+  /** Writes the image's file and keeps it in case the store loses it. */
   async #takeImage(): Promise<void> {
     const image = this.#next;
     if (image === null) return;
@@ -197,7 +197,7 @@ export class Publisher {
         await this.#store.put(file.hash, chunksOf(file.path));
         return false;
       }
-      // Another publisher's file of the same content was lost: this one is announced in its place.
+      // Another publisher's file of the same content was lost: this one replaces it.
     }
     await this.#reports.read();
     if (this.#reports.live.some(({ formats }) => !formats.includes(file.format)))
@@ -224,7 +224,7 @@ export class Publisher {
     this.#options.events.announced(next, isCandidate);
   }
 
-  /** Heads with a bad signature count as none, and are replaced. */
+  /** Heads with an invalid signature are ignored and replaced. */
   async #readAnnounced(): Promise<Announced> {
     const { reader } = this.#options.key;
     const records = await Promise.all([this.#store.read(HEAD), this.#store.read(CANDIDATE)]);
@@ -240,7 +240,7 @@ export class Publisher {
     };
   }
 
-  /** A replica of another version could not read the image: it would be left behind. */
+  /** A replica of another version could not read the image and would fall behind. */
   #hold(format: number): false {
     if (!this.#isHeld) {
       const message = `images of format ${format} are not announced yet: a replica of another version cannot read them`;

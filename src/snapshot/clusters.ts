@@ -14,8 +14,8 @@ import type { ClustersImage, RowsImage, SnapshotImage } from './image.js';
 import { jsonByteLength, packedArrayHeaderLength, packedByteLength, packedIntegerLength } from './rows.js';
 
 /**
- * Finds the maximal sets of at least two lessons connected by overlaps, per dimension and key. A cluster has only the
- * rows of its lessons that have the key. O(n log n) in any case.
+ * Finds the maximal sets of at least two lessons connected by overlaps, per dimension and key. A cluster has
+ * only the rows of its lessons that have the key. O(n log n) in all cases.
  */
 export function buildClusters(
   events: OrderedEvents,
@@ -38,8 +38,8 @@ export function buildClusters(
 }
 
 /**
- * Rows with equal slot and LESSON_FIELDS are one lesson, numbered by its first ordinal. Rows without a value in the
- * first field are lessons of their own (NO_CODE). Dividing, unlike hashing, is fast for all values.
+ * Rows with equal slot and LESSON_FIELDS are one lesson, numbered by its first ordinal. Rows without a value
+ * in the first field are separate lessons (NO_CODE). Dividing is fast for all values, while hashing is not.
  */
 function lessonNumbers({ slots, slotOf, columns }: OrderedEvents): Uint32Array {
   const count = slotOf.length;
@@ -71,7 +71,10 @@ function divide({ rows, first }: Groups, codes: Uint32Array, codeCount: number):
   const divided = scratch.uint32(rows.length);
   const firsts = scratch.uint32(rows.length + 1);
   let groups = 0;
-  /** By code, the last entry for null: how many rows of the group have it, then where the next of them goes. */
+  /**
+   * By code, with the last entry for null: first the number of rows of the group, then the place of the next
+   * row.
+   */
   const counts = scratch.uint32(codeCount + 1);
   const next = scratch.uint32(codeCount + 1);
   for (let group = 0; group + 1 < first.length; group++) {
@@ -94,8 +97,8 @@ function divide({ rows, first }: Groups, codes: Uint32Array, codeCount: number):
 }
 
 /**
- * The key of an event in a dimension: its first field that is not null, as text. Empty texts are not keys,
- * and events of zero length have none: they overlap nothing. `keyOf` has a code of `keys`, or NO_CODE, by
+ * The key of an event in a dimension: its first field that is not null, as text. Empty texts are not keys.
+ * Zero-length events have none, because they overlap nothing. `keyOf` has a code of `keys`, or NO_CODE, by
  * dimension and ordinal.
  */
 function conflictKeys(
@@ -211,7 +214,7 @@ export function clustersOfEvents(
 ): PostingListsImage {
   const start = shared.uint32(eventCount + 1);
   for (let e = 0; e < events.length; e++) start[events[e]!]!++;
-  // First the ends of the lists. Filling them from behind makes them starts.
+  // First the ends of the lists. Filling the lists from behind turns the ends into starts.
   for (let ordinal = 1; ordinal <= eventCount; ordinal++) start[ordinal]! += start[ordinal - 1]!;
   const clusters = shared.uint32(events.length);
   for (let cluster = first.length - 2; cluster >= 0; cluster--) {

@@ -46,7 +46,7 @@ function checkKind(status: StatsBase<number>): void {
   throw new Error(`it is a ${kind ?? device}; expected a regular file`);
 }
 
-/** Opens a named pipe so that it is polled and can be given up. Null if the path is not a pipe. */
+/** Opens a named pipe so that reading is polled and can be given up. Null if the path is not a pipe. */
 export async function openPipe(path: string): Promise<Socket | null> {
   try {
     if (!(await stat(path)).isFIFO()) return null;
