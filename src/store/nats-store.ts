@@ -16,7 +16,7 @@ interface Client {
   readonly connection: NatsConnection;
   readonly records: KV;
   readonly objects: ObjectStore;
-  /** Makes both buckets, if they do not exist. */
+  /** Creates both buckets if they do not exist. */
   create(): Promise<void>;
 }
 
@@ -125,7 +125,7 @@ class NatsStore implements Store {
     await this.#read(({ records }) => records.purge(key), undefined);
   }
 
-  /** Ends when its bucket is deleted: the caller looks regularly, too. */
+  /** Ends when its bucket is deleted; the caller also checks regularly. */
   watch(keys: readonly string[], onChange: () => void): { close(): void } {
     let closed = false;
     let stop = (): void => {};
@@ -220,7 +220,7 @@ class NatsStore implements Store {
   }
 }
 
-/** Credentials are those of the address or of the variables that NATS' own tools read. */
+/** Credentials come from the address, or from the variables of the NATS tools. */
 function connectionOptions({ protocol, host, username, password }: URL): NodeConnectionOptions {
   const { NATS_USER, NATS_PASSWORD, NATS_TOKEN, NATS_CA, NATS_CERT, NATS_KEY } = process.env;
   const user = decodeURIComponent(username) || NATS_USER;
@@ -258,7 +258,7 @@ function streamOf(chunks: AsyncIterable<Uint8Array>, onChunk: () => void): Reada
   });
 }
 
-/** The client tells a wrong digest, and a connection that was lost, beside the stream. */
+/** The client reports a wrong digest or a lost connection separately from the stream. */
 async function* checkedChunks(
   data: ReadableStream<Uint8Array>,
   error: Promise<Error | null | undefined>,
@@ -268,7 +268,7 @@ async function* checkedChunks(
   if (failure instanceof Error) throw failure;
 }
 
-/** No bucket: an error of the API, or no server that has its stream. */
+/** No bucket: an error of the API, or no server with its stream. */
 function isMissing(error: unknown): boolean {
   const name = error instanceof Error ? error.name : '';
   return codeOf(error) === STREAM_NOT_FOUND || name === 'NoRespondersError' || isNoResponders(error);

@@ -2,8 +2,8 @@ import { LecternError } from '../errors.js';
 import { STORE_SILENT_MS_MAX } from '../limits.js';
 
 /**
- * Passes chunks on, and throws if none comes for `silentMsMax`. A get of NATS never ends if chunks vanish meanwhile, and a
- * read of a network file system may hang.
+ * Passes chunks on, and throws if none arrives for `silentMsMax`. A get from NATS never ends if chunks vanish
+ * during it, and a read from a network file system may hang.
  *
  * @throws LecternError `store-unavailable`
  */

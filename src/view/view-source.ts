@@ -5,11 +5,13 @@ import type { View } from './view.js';
 
 /** The timetable as the HTTP layer sees it. */
 export interface ViewSource {
-  /** The present snapshot; null if there is none or it is stale. A request takes it once. */
+  /** The present snapshot; null if there is none or it is stale. A request reads it once. */
   readonly view: View | null;
-  /** Summary of the present snapshot, stale or not; null if there is none. */
+  /** Summary of the present snapshot, even a stale one; null if there is none. */
   readonly summary: SnapshotSummary | null;
-  /** `starting`: no snapshot yet. `degraded`: the last good one is served, but the source has a problem. */
+  /**
+   * `starting`: no snapshot yet. `degraded`: the last good snapshot is served, but the source has a problem.
+   */
   readonly status: TimetableStatus;
   /** The state of the source. */
   readonly source: SourceState;
@@ -19,7 +21,7 @@ export interface ViewSource {
 
 /** Also tells of publications. */
 export interface LiveViews extends ViewSource {
-  /** What the present publication changed; null for the first, and while there is none. */
+  /** The changes of the present publication; null for the first, and while there is none. */
   readonly changes: ChangeCounts | null;
   /** Calls back right after each publication. It must not throw. @returns what ends it */
   follow(onPublished: () => void): () => void;
@@ -34,7 +36,7 @@ export interface PublicationState {
   readonly origin: Origin;
   /** Epoch milliseconds. */
   readonly publishedAtMs: number;
-  /** When the snapshot was built, by `monotonicMs`: its age is counted from here. */
+  /** When the snapshot was built, on the clock of `monotonicMs`: its age counts from here. */
   readonly builtMonotonicMs: number;
 }
 
@@ -46,13 +48,13 @@ export interface SourceState {
   readonly state: 'loading' | 'loaded' | 'failed' | 'refused';
   /** When the source last delivered or confirmed the served timetable. */
   readonly lastSuccessMs: number | null;
-  /** `lastSuccessMs` by the clock of `monotonicMs`, from which staleness is counted. */
+  /** `lastSuccessMs` on the clock of `monotonicMs`, from which staleness counts. */
   readonly lastSuccessMonotonicMs: number | null;
   /** One line on why the last load failed or was refused; null if it succeeded. */
   readonly lastError: string | null;
   /** Since when loads have failed or were refused; null if the last load succeeded. */
   readonly failingSinceMs: number | null;
-  /** When that will have been for ten refresh intervals, or was; null if the last load went well. */
+  /** The time when this has lasted ten refresh intervals; null if the last load succeeded. */
   readonly overdueAtMs: number | null;
   /** Several sources, a folder or a glob; null for a single source. */
   readonly parts: SourceParts | null;

@@ -194,7 +194,7 @@ function faultOf(act: () => unknown): Error | null {
   }
 }
 
-/** Whether the key verifies what these bytes sign. */
+/** Whether the key verifies a signature of these bytes. */
 function isKeyOf(bytes: Uint8Array, key: webcrypto.CryptoKey): Promise<boolean> {
   const signature = createHmac('sha256', bytes).update('text').digest();
   return webcrypto.subtle.verify('HMAC', key, signature, Buffer.from('text'));

@@ -1,4 +1,4 @@
-/** Options of rotations and of credentials for sources that do not fit together. */
+/** Options for rotations and for credentials of sources that contradict each other. */
 import { test } from 'tap';
 import { runHere } from './run-here.js';
 

@@ -4,7 +4,7 @@ import { test } from 'tap';
 import type { PublishedEvent, Timetable } from '../../src/index.js';
 import { idOf, LecternError, MemorySource, openTimetable, record, temporaryFolder } from './built.js';
 
-/** Resolves when a snapshot with that many events has been published. */
+/** Resolves when a snapshot with that many events was published. */
 function published(timetable: Timetable, events: number): Promise<PublishedEvent> {
   return new Promise((resolve) => {
     timetable.on('published', (event) => {

@@ -6,7 +6,7 @@ import { down, keep } from './kept.js';
 
 const MIB = 2 ** 20;
 const meminfo = `MemTotal:       2048000 kB\nMemAvailable:   1024000 kB\n`;
-/** 20 MiB of cached files, half of them in use of late. */
+/** 20 MiB of cached files, half of them recently used. */
 const stat = [
   'cache 1',
   ...['', 'total_'].flatMap((of) => [`${of}inactive_file 10485760`, `${of}active_file 10485760`]),

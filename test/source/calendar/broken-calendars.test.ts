@@ -200,7 +200,7 @@ test('text that is not UTF-8, or an event that is too long, costs one event', (t
   t.end();
 });
 
-/** Rules that no timetable has, and how many occurrences are served. Fewer than all are reported. */
+/** Unrealistic rules, and how many occurrences are served. The report says that some are missing. */
 const ABSURD: readonly (readonly [rule: string, start: string, served: number, code: string | null])[] = [
   ['FREQ=SECONDLY', '20260101T000000Z', OCCURRENCES_MAX, 'too-many-occurrences'],
   ['FREQ=SECONDLY', '19700101T000000Z', OCCURRENCES_MAX, 'too-many-occurrences'],

@@ -77,7 +77,7 @@ test('all forms of event times are read', (t) => {
   t.end();
 });
 
-/** Faults of one event; a part of the detail. */
+/** Faults of one event, with a part of the detail. */
 const FAULTS: readonly (readonly [lines: readonly string[], code: string, detail: RegExp])[] = [
   [['SUMMARY:x'], 'missing-field', /DTSTART is missing/],
   [['DTSTART:20260931T060000Z'], 'malformed-time', /2026-09 has no day 31/],

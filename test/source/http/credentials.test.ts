@@ -1,4 +1,4 @@
-/** Header fields for addresses: which origin gets them, and what changes while the service runs. */
+/** Header fields for addresses: the origins that get them, and changes while the service runs. */
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';

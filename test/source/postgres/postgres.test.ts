@@ -133,7 +133,7 @@ test('a PostgreSQL database as a source', { skip }, async (t) => {
     t.equal(fast.image.summary.id, slow.image.summary.id);
     t.strictSame(fast.image.summary.unserved, slow.image.summary.unserved);
     t.ok(fast.source.bytesRead < slow.source.bytesRead + 1);
-    // One column for two fields, a field whose column is used for another, and a column that is no field.
+    // One column for two fields, a field whose column another field uses, and a column that is not a field.
     for (const map of [
       { ...fieldMap, courseId: 'extra' },
       { id: 'the id', time: 'start', lecturer: 'title' },
