@@ -124,7 +124,7 @@ test('a key set is read from a file; another file is refused without quoting it'
     [
       write('key.pem', '-----BEGIN PUBLIC KEY-----\nhidden\n'),
       1e6,
-      /^key set .*key\.pem is a PEM; expected a JSON Web Key Set \(\{"keys": \[…\]\}\), to which it has to be converted$/,
+      /^key set .*key\.pem is a PEM; expected a JSON Web Key Set \(\{"keys": \[…\]\}\); convert it$/,
     ],
     [
       write('key.json', JSON.stringify(publicJwk)),

@@ -211,7 +211,7 @@ test('explain covers free time', (t) => {
     'CHECK among: 1 identifier, 0 texts',
     'CHECK building of 1 value',
     'CHECK capacity of at least 2',
-    'GAP of those on the page, of 0 free',
+    'GAP of the entries on the page, of 0 free',
   ]);
   t.match(view.explain(pairsOf('by=room'), STRICT, 'free'), { faults: [{}, {}] });
   t.end();

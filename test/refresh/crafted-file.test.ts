@@ -206,7 +206,7 @@ for (const workers of [1, 2]) {
       const agent = new Agent({ keepAlive: true });
       t.teardown(() => agent.destroy());
       while (faults.length < 2) await delay(2);
-      t.match(faults[0], /^the snapshot file .* cannot be used: row 0 is no row$/);
+      t.match(faults[0], /^the snapshot file .* cannot be used: row 0 is not a row$/);
       const { port } = server.address;
       while ((await ask(port, '/schedule/all', agent)).status !== 503) await delay(2);
       for (const path of PATHS) t.equal((await ask(port, path, agent)).status, 503, path);

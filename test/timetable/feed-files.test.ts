@@ -154,9 +154,9 @@ test('a bad or missing file is refused, and the earlier content stays', async (t
   t.same(await answers(bob), ['404'], 'no file');
   t.same(await answers(alice), ['200,A,B']);
   const text = logged.join('\n');
-  t.match(text, /"reason":"enrolment map [^\n]+"message":"enrolments not read: the old ones stay"/);
-  t.match(text, /entry 1 is not a time: [^\n]+"message":"feed revocations not read: the old ones stay"/);
-  const short = /it has 5 bytes; a feed needs at least 32[^\n]+"feed secrets not read: the old ones stay"/;
+  t.match(text, /"reason":"enrolment map [^\n]+"message":"enrolments not read: the earlier ones stay"/);
+  t.match(text, /entry 1 is not a time: [^\n]+"message":"feed revocations not read: the earlier ones stay"/);
+  const short = /it has 5 bytes; a feed needs at least 32[^\n]+"feed secrets not read: the earlier ones stay"/;
   t.match(text, short);
   t.notMatch(text, 'bob', 'no subject of the revocations');
   t.notMatch(text, '"short', 'no secret');

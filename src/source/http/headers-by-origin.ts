@@ -27,7 +27,7 @@ export function headersByOrigin(
     const label = isName(name) ? `header ${name}` : `header field ${n + 1}`;
     if (origin !== null && !origins.includes(origin)) {
       const expected = origins.length === 0 ? 'an address among the sources' : `one of ${origins.join(', ')}`;
-      throw invalid(`${label} is for ${origin}, and no source is there; expected ${expected}`);
+      throw invalid(`${label} is for ${origin}, but no source has this origin; expected ${expected}`);
     }
     if (origin === null && origins.length > 1) {
       const several = `sources are on several origins: ${origins.join(', ')}`;
