@@ -118,9 +118,8 @@ class Questions {
 }
 
 /**
- * Every workload: its name, its target as a ratio to the floor, and its requests. `many` makes the requested
- * number of them. `expect304`: the expected answer is 304. `connections`: this number instead of the usual
- * one.
+ * Every workload: its name, its target as a ratio to the floor, and its requests. `many` makes the requested number of
+ * them. `expect304`: the expected answer is 304. `connections`: this number instead of the usual one.
  */
 export const WORKLOADS = [
   { name: 'hot URL', target: 1.1, requests: (questions, random) => [questions.hot(random)] },

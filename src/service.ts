@@ -33,10 +33,7 @@ export interface ExampleRequest {
   readonly token: string;
 }
 
-/**
- * Resolves when the port is bound, because a taken port must fail before a long load. Until `ready`, reads
- * get 503.
- */
+/** Resolves when the port is bound, because a taken port must fail before a long load. Until `ready`, reads get 503. */
 export async function startService(
   options: ServiceOptions,
   { log, onProgress }: { log?: Logger; onProgress?: (progress: LoadProgress) => void } = {},
@@ -180,10 +177,7 @@ function logEvents(
   });
 }
 
-/**
- * Logs once that the first load still waits for data; a pipe may take 15 minutes. Call the result when data
- * arrives.
- */
+/** Logs once that the first load still waits for data; a pipe may take 15 minutes. Call the result when data arrives. */
 function warnOfSilence(timetable: Timetable, source: Resolved<'openTimetable'>['source'], log: Logger) {
   const timer = setTimeout(() => {
     const files = typeof source === 'object' && 'kind' in source ? filesOf(source) : [];

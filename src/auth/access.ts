@@ -15,10 +15,7 @@ export interface TokenKeys {
   readonly jwks: object | null;
 }
 
-/**
- * Keys, secrets, revocations and enrolments. Plain data that crosses threads; it changes while the service
- * runs.
- */
+/** Keys, secrets, revocations and enrolments. Plain data that crosses threads; it changes while the service runs. */
 export interface Access {
   readonly tokenKeys: TokenKeys;
   readonly enrolments: Enrolments | null;

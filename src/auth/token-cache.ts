@@ -2,9 +2,7 @@
 import { hash } from 'node:crypto';
 import { TOKEN_CACHE_ENTRIES_MAX, TOKEN_CACHE_TTL_MS_MAX } from '../limits.js';
 
-/**
- * From `nbf` (inclusive, or -Infinity) to `exp` (exclusive), in epoch milliseconds, clock tolerance included.
- */
+/** From `nbf` (inclusive, or -Infinity) to `exp` (exclusive), in epoch milliseconds, clock tolerance included. */
 export interface Usable {
   readonly usableUntilMs: number;
   readonly usableFromMs: number;

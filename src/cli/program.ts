@@ -37,9 +37,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   }
 }
 
-/**
- * Turns `help nonsense` into `nonsense`, because commander would print its general help instead of an error.
- */
+/** Turns `help nonsense` into `nonsense`, because commander would print its general help instead of an error. */
 function withKnownHelp(argv: readonly string[], program: Command): readonly string[] {
   const [first, second] = argv;
   if (first !== 'help' || second === undefined || second.startsWith('-')) return argv;

@@ -198,10 +198,7 @@ export class RowCache {
     return true;
   }
 
-  /**
-   * The kept rows of all events, started by the first request; null if they may take more than half of the
-   * cache.
-   */
+  /** The kept rows of all events, started by the first request; null if they may take more than half of the cache. */
   keptRows(layout: ListLayout): KeptRows | null {
     const kept = this.#keptRows[layout.number];
     if (kept !== undefined) return kept;

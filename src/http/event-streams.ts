@@ -258,10 +258,7 @@ export class EventStreams {
     stream.res.end();
   }
 
-  /**
-   * A reset if the connection is Lectern's own: after a plain close the system would keep its bytes for the
-   * client.
-   */
+  /** A reset if the connection is Lectern's own: after a plain close the system would keep its bytes for the client. */
   #cutOff(stream: Stream): void {
     const { exchange, res } = stream;
     this.#drop(stream);

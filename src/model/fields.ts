@@ -28,9 +28,7 @@ export interface Field {
 
 const DEFAULTS = { required: false, output: true, parameter: false, claims: [], namedBy: [] };
 
-/**
- * The descriptor table: declares each field once, in the order of answers. All other code iterates over it.
- */
+/** The descriptor table: declares each field once, in the order of answers. All other code iterates over it. */
 export const ROWS = [
   { name: 'id', kind: 'identifier', required: true, description: 'Identifier of the event' },
   { name: 'time', kind: 'instant', required: true, description: 'Start of the event (UTC, inclusive)' },
@@ -118,10 +116,7 @@ export const CONFLICT_DIMENSIONS = [
 /** The kind of a conflict. */
 export type ConflictBy = (typeof CONFLICT_DIMENSIONS)[number]['by'];
 
-/**
- * The directories. The first field gives the id of an entry; events without it use the second field, which is
- * a name.
- */
+/** The directories. The first field gives the id of an entry; events without it use the second field, which is a name. */
 export const DIRECTORIES = [
   { name: 'rooms', keys: ['roomId'] },
   { name: 'courses', keys: ['courseId'] },

@@ -12,9 +12,7 @@ export interface LocalInstant {
   readonly kind: 'exact' | 'gap' | 'overlap';
 }
 
-/**
- * The number of local times in a load that clocks skipped or showed twice. They are read as RFC 5545 defines.
- */
+/** The number of local times in a load that clocks skipped or showed twice. They are read as RFC 5545 defines. */
 export interface AmbiguousTimes {
   /** Skipped when clocks went forward. */
   gaps: number;

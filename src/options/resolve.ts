@@ -61,10 +61,7 @@ export function resolveSettings(options: ServiceOptions): ResolvedSettings {
   return values;
 }
 
-/**
- * Checks the settings of commands that read a source, and the rules between them. Throws LecternError
- * `option-invalid`.
- */
+/** Checks the settings of commands that read a source, and the rules between them. Throws LecternError `option-invalid`. */
 export function resolveReading(given: Values): ReadingSettings {
   const settings = new Map(
     [...READING_SETTINGS, ...DATABASE_SETTINGS].map((setting) => [setting.name, setting]),

@@ -150,10 +150,7 @@ export class Directory {
     return totals;
   }
 
-  /**
-   * Dictionaries are sorted, so counting by name sorts the entries with ids. One merge adds the entries
-   * without an id.
-   */
+  /** Dictionaries are sorted, so counting by name sorts the entries with ids. One merge adds the entries without an id. */
   #sort(): Uint32Array {
     const { ids, names, texts, nameCodes } = this;
     const totals = this.#totals;

@@ -40,9 +40,8 @@ const LIST_COST = 16;
 const TREE_COST = 64;
 
 /**
- * The clause with the fewest postings leads, unless the window holds fewer events than narrowing its lists
- * would examine. Other clauses are checked in their columns, which never costs more than walking a longer
- * list.
+ * The clause with the fewest postings leads, unless the window holds fewer events than narrowing its lists would
+ * examine. Other clauses are checked in their columns, which never costs more than walking a longer list.
  */
 export function planQuery(snapshot: Snapshot, query: Query): Plan {
   const clauses = clausesOf(snapshot, query);
@@ -77,10 +76,7 @@ function listsOf(snapshot: Snapshot, { terms }: Clause): ListRef[] {
   return lists;
 }
 
-/**
- * Whether the window holds fewer events than the cost of walking the lists. Each running slot has at least
- * one event.
- */
+/** Whether the window holds fewer events than the cost of walking the lists. Each running slot has at least one event. */
 function isShort(window: WindowOrdinals, { terms, postings }: Clause): boolean {
   let lists = 0;
   for (const { codes } of terms) lists += codes.length;

@@ -108,10 +108,7 @@ export function pauseMs(
   return Math.min(Math.round(Math.max(jittered, retryAfterMs ?? 0)), TIMER_MS_MAX);
 }
 
-/**
- * Promises, threads and timers of a refresh do not keep a process alive: without this, it would end during an
- * `await`.
- */
+/** Promises, threads and timers of a refresh do not keep a process alive: without this, it would end during an `await`. */
 export async function keepingProcessAlive<T>(promise: Promise<T>): Promise<T> {
   const timer = setInterval(() => {}, TIMER_MS_MAX);
   try {

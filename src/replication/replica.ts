@@ -48,9 +48,7 @@ interface Target {
   readonly reason: Reason;
 }
 
-/**
- * Loads the announced image: the pinned image, or the head. The keeper checks regularly, and decides.
- */
+/** Loads the announced image: the pinned image, or the head. The keeper checks regularly, and decides. */
 export class Replica implements AnyLoader {
   readonly name: string;
   readonly files: readonly string[] = [];

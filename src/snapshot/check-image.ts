@@ -208,10 +208,7 @@ function checkHashIndex({ hashes, table }: HashIndexImage, count: number): void 
   }
 }
 
-/**
- * Every id must lead to its event. Building a table from foreign hashes would be unbounded, but look-ups are
- * bounded.
- */
+/** Every id must lead to its event. Building a table from foreign hashes would be unbounded, but look-ups are bounded. */
 function checkHashes({ hashes, table }: HashIndexImage, expected: Uint32Array): void {
   expectDerived({ hashes }, { hashes: expected }, 'ids.');
   for (let ordinal = 0; ordinal < hashes.length; ordinal++) {

@@ -71,10 +71,7 @@ function divide({ rows, first }: Groups, codes: Uint32Array, codeCount: number):
   const divided = scratch.uint32(rows.length);
   const firsts = scratch.uint32(rows.length + 1);
   let groups = 0;
-  /**
-   * By code, with the last entry for null: first the number of rows of the group, then the place of the next
-   * row.
-   */
+  /** By code, with the last entry for null: first the number of rows of the group, then the place of the next row. */
   const counts = scratch.uint32(codeCount + 1);
   const next = scratch.uint32(codeCount + 1);
   for (let group = 0; group + 1 < first.length; group++) {
@@ -97,9 +94,8 @@ function divide({ rows, first }: Groups, codes: Uint32Array, codeCount: number):
 }
 
 /**
- * The key of an event in a dimension: its first field that is not null, as text. Empty texts are not keys.
- * Zero-length events have none, because they overlap nothing. `keyOf` has a code of `keys`, or NO_CODE, by
- * dimension and ordinal.
+ * The key of an event in a dimension: its first field that is not null, as text. Empty texts are not keys. Zero-length
+ * events have none, because they overlap nothing. `keyOf` has a code of `keys`, or NO_CODE, by dimension and ordinal.
  */
 function conflictKeys(
   { columns, slotOf, slots }: OrderedEvents,

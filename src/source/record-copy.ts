@@ -19,10 +19,7 @@ interface Batch {
   readonly entries: readonly (RecordEntry | RejectionEntry)[];
 }
 
-/**
- * Number of the shape, position, then for each name the id itself or a value's number. Shape -1: one value,
- * no object.
- */
+/** Number of the shape, position, then for each name the id itself or a value's number. Shape -1: one value, no object. */
 type RecordEntry = readonly [shape: number, position: Position, ...values: (number | string)[]];
 type RejectionEntry = readonly [rejection: Rejection];
 type Position = number | RecordPosition;

@@ -56,10 +56,7 @@ export interface LoadOptions {
   readonly signal?: AbortSignal | undefined;
   /** The version of the served records, from an earlier load. Null or absent: load in any case. */
   readonly previous?: string | null;
-  /**
-   * Called before the first record, if the source already knows its version. Null withdraws an earlier
-   * version.
-   */
+  /** Called before the first record, if the source already knows its version. Null withdraws an earlier version. */
   readonly onVersion?: ((version: string | null) => void) | undefined;
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
   /** Called with each record before the field map, until it returns false. Until then all records are decoded. */

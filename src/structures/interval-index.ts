@@ -1,7 +1,4 @@
-/**
- * Room structures/. Data structures that could be published on their own. This room knows nothing of
- * timetables.
- */
+/** Room structures/. Data structures that could be published on their own. This room knows nothing of timetables. */
 import createIntervalTree, { type IntervalTree } from 'interval-tree-1d';
 import { hasSameBytes } from './same-bytes.js';
 import { lowerBound } from './search.js';

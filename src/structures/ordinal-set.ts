@@ -22,8 +22,7 @@ export function positionsWithinRuns(
   let written = 0;
   let at = low;
   let bound = 0;
-  // Invariant: boundaries before `bound` are at most list[at]. Terminates: each round advances `at` and
-  // `bound`.
+  // Invariant: boundaries before `bound` are at most list[at]. Terminates: each round advances `at` and `bound`.
   while (at < high) {
     bound = gallop(runs, list[at]! + 1, bound, runs.length);
     if (bound === runs.length) break;

@@ -38,9 +38,7 @@ export interface ReadFaults {
   readonly faults: readonly ParameterFault[];
 }
 
-/**
- * A read; or all faults of the parameters; or one sentence on why the requested snapshot or event is unknown.
- */
+/** A read; or all faults of the parameters; or one sentence on why the requested snapshot or event is unknown. */
 export type ReadResult =
   | {
       /** What can be answered. */

@@ -1,7 +1,4 @@
-/**
- * Tokens that must be refused: a catalogue of attacks by name, and any number of tokens generated from a
- * seed.
- */
+/** Tokens that must be refused: a catalogue of attacks by name, and any number of tokens generated from a seed. */
 import { createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import type { KeySet } from '../../src/auth/key-set.js';
 import { createPublicKeySet, createSecretKeySet } from '../../src/auth/key-set.js';

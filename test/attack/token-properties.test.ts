@@ -31,10 +31,7 @@ const authenticator = new Authenticator({
   mode: 'uuid',
 });
 
-/**
- * Whether a token is accepted. Requested twice, because the remembered answer must not differ; nothing may be
- * thrown.
- */
+/** Whether a token is accepted. Requested twice, because the remembered answer must not differ; nothing may be thrown. */
 async function isLetIn(token: string): Promise<boolean> {
   const { outcome } = await authenticator.verify(token);
   if (outcome !== 'ok' && outcome !== 'invalid') throw new Error(`"${outcome}"`);

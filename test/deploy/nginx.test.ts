@@ -28,9 +28,8 @@ function replaceOnce(text: string, from: string, to: string): string {
 }
 
 /**
- * Starts nginx with the example; only ports and rate limit differ. It keeps clients' connections longer than
- * any pause of the test. Otherwise it would close them (after 75 s) just when a client reuses one, which is
- * not under test.
+ * Starts nginx with the example; only ports and rate limit differ. It keeps clients' connections longer than any pause
+ * of the test. Otherwise it would close them (after 75 s) just when a client reuses one, which is not under test.
  */
 async function startNginx(
   teardown: Teardown,

@@ -119,10 +119,7 @@ const MODES = {
     tell({ open: Number(count) });
   },
 
-  /**
-   * Event streams. Reports when all are open, and how long after the first reader the last one has the next
-   * message.
-   */
+  /** Event streams. Reports when all are open, and how long after the first reader the last one has the next message. */
   async streams() {
     const had = [];
     let ended = 0;

@@ -10,10 +10,7 @@ import { rawCases } from './raw-cases.js';
 const RUNS = size(400, 20_000);
 const SEED = 20_240_902;
 
-/**
- * Sends the pieces, closes the sending side, and resolves with all bytes received until the service closes
- * the other.
- */
+/** Sends the pieces, closes the sending side, and resolves with all bytes received until the service closes the other. */
 function exchange(port: number, pieces: readonly Buffer[]): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1');

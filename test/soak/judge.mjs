@@ -36,9 +36,7 @@ export const LIMITS = {
   rss: { mbPerHourMax: 64, warmUpMb: 128 },
 };
 
-/**
- * Distance from the limit, in standard errors, at which a result counts: wrong by chance in 1 of 40 cases.
- */
+/** Distance from the limit, in standard errors, at which a result counts: wrong by chance in 1 of 40 cases. */
 const ERRORS = 2;
 
 /**

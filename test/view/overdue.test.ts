@@ -1,6 +1,4 @@
-/**
- * A source that stays away is noticed: in /health, in the metric, and by a bound that follows the interval.
- */
+/** A source that stays away is noticed: in /health, in the metric, and by a bound that follows the interval. */
 import { test } from 'tap';
 import { sourceParts } from '../../src/refresh/parts.js';
 import { describeHealth, overdueSources } from '../../src/view/describe-health.js';

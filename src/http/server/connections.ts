@@ -150,10 +150,7 @@ export class Connections {
     return connection;
   }
 
-  /**
-   * Closes all but `max` connections: idle ones first, then readers, then those with an answer in
-   * preparation.
-   */
+  /** Closes all but `max` connections: idle ones first, then readers, then those with an answer in preparation. */
   makeRoom(max: number): void {
     const open = [...this.open.values()].filter(({ socket }) => !socket.destroyed);
     if (open.length <= max) return;

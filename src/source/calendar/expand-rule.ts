@@ -162,9 +162,7 @@ class Expansion {
     return true;
   }
 
-  /**
-   * Periods of hours, minutes or seconds. Days, hours and minutes that cannot match are skipped in one step.
-   */
+  /** Periods of hours, minutes or seconds. Days, hours and minutes that cannot match are skipped in one step. */
   #byUnits(unitSeconds: number, fromMs: number, fromDay: number, lastDay: number): boolean {
     const { interval } = this.#rule;
     const perDay = DAY_SECONDS / unitSeconds;

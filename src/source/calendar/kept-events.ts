@@ -87,10 +87,7 @@ export class KeptEvents {
   }
 }
 
-/**
- * A date as RECURRENCE-ID, if dates have no given zone: a local day of the changed occurrence. Null
- * otherwise.
- */
+/** A date as RECURRENCE-ID, if dates have no given zone: a local day of the changed occurrence. Null otherwise. */
 function dayIn({ replaces, start }: CalendarEvent, scope: CalendarScope): Moment | null {
   const written = parseTime(replaces?.value ?? '');
   if (typeof written === 'string' || !written.isDate || scope.floatingZone !== null) return null;

@@ -109,9 +109,7 @@ function decoderOf(encoding: string): (bytes: Buffer, isLast: boolean) => string
   return (bytes, isLast) => decoder.decode(bytes, { stream: !isLast });
 }
 
-/**
- * Why the first bytes of a source without a known encoding are not UTF-8. Null if at least a part is UTF-8.
- */
+/** Why the first bytes of a source without a known encoding are not UTF-8. Null if at least a part is UTF-8. */
 export function foreignText(head: Buffer): string | null {
   const text = new TextDecoder(UTF_8).decode(head, { stream: true });
   const at = text.indexOf(REPLACEMENT);

@@ -1,7 +1,4 @@
-/**
- * Answers in a later turn than their request: direct if nothing happens in between, otherwise by Node's
- * response.
- */
+/** Answers in a later turn than their request: direct if nothing happens in between, otherwise by Node's response. */
 import { EventEmitter } from 'node:events';
 import { Server, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
@@ -31,10 +28,7 @@ interface Served {
   connect(): { readonly socket: Socket; readonly received: () => string; readonly closed: Promise<void> };
 }
 
-/**
- * Requests are awaited until a test answers them, except `/now` and `/made`. `/asked` requests a response at
- * once.
- */
+/** Requests are awaited until a test answers them, except `/now` and `/made`. `/asked` requests a response at once. */
 async function serve(t: Test, options: HttpServerOptions = {}): Promise<Served> {
   const waiting: Waiting[] = [];
   const handler: LoneRequestHandler = Object.assign(

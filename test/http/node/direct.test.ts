@@ -207,9 +207,7 @@ test('the date of repeated answers advances', async (t) => {
 });
 
 const DAY_MS = 86_400_000;
-/**
- * So many events, on two days, that a few answers of 55 KB fill the kernel's buffers of an unread connection.
- */
+/** So many events, on two days, that a few answers of 55 KB fill the kernel's buffers of an unread connection. */
 const MANY: NormalisedEvent[] = Array.from({ length: 300 }, (_, n) => ({
   ...(EVENTS[0] as NormalisedEvent),
   time: FIRST_MS + (n % 4 < 2 ? 0 : DAY_MS),
