@@ -287,7 +287,7 @@ test('if a response can no longer be made, only the connection is closed', async
   await closed;
   delete prototype.emit;
   waiting[0]?.send();
-  t.throws(() => waiting[0]?.lone.makeResponse(waiting[0].req), /not under way/);
+  t.throws(() => waiting[0]?.lone.makeResponse(waiting[0].req), /no longer in progress/);
   t.equal(received(), '');
   await until(() => server.counts.open === 0);
 });
@@ -298,11 +298,11 @@ test('an awaited request may ask for a response later, and is answered once', as
   socket.write(get());
   await until(() => waiting.length === 1);
   const [one] = waiting as [Waiting];
-  t.throws(() => one.lone.makeResponse({ ...one.req } as typeof one.req), /not under way/);
+  t.throws(() => one.lone.makeResponse({ ...one.req } as typeof one.req), /no longer in progress/);
   const res = one.lone.makeResponse(one.req);
   t.equal(one.res, res);
   t.equal(one.lone.endAwaiting(), null);
-  t.throws(() => one.lone.awaitAnswer(one), /not under way/);
+  t.throws(() => one.lone.awaitAnswer(one), /no longer in progress/);
   res.end('late');
   await until(() => received() !== '');
   socket.write(get('/now'));
