@@ -11,8 +11,8 @@ const FULL = {
   warmUp: { sliceSeconds: 1, slicesMin: 3, slicesMax: 12, requestsMin: 60_000, differenceMax: 0.05 },
   // The caches of a million events are full after 200,000 requests, which take a slow machine a minute.
   warmUpOfSizes: { sliceSeconds: 1, slicesMin: 3, slicesMax: 60, requestsMin: 250_000, differenceMax: 0.05 },
-  // Servers take turns: between two equal requests a server gets 100,000 others. Caches do not keep so many,
-  // except those of frequent queries.
+  // Servers take turns: between two equal requests a server gets 100,000 others. No cache keeps so many,
+  // except for frequent queries.
   requests: 400_000,
   coldLoads: 5,
   settleSeconds: 12,

@@ -86,7 +86,7 @@ class Questions {
     return { name, event: list[first], window: `startTime=${instant(startMs)}&endTime=${instant(endMs)}` };
   }
 
-  /** A window of the given number of days, anywhere in the set. */
+  /** A window with the given number of days, anywhere in the set. */
   window(random, days) {
     const startMs = this.spanStartMs + Math.floor(random() * this.spanMs);
     return `startTime=${instant(startMs)}&endTime=${instant(startMs + days * DAY_MS)}`;

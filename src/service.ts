@@ -146,7 +146,7 @@ function logEvents(
     warnOfFields('fields without values', emptyFilters(summary), {
       reason: 'no event has a value in these fields; filters on them find nothing',
     });
-    // The first timetable is published with any share of rejected records.
+    // The first timetable is published with any number of rejected records.
     if (changes !== null || origin !== 'source' || percentRejected(summary) <= rejectPercentMax) return;
     const reason = `${percentRejected(summary).toFixed(1)} % of the records were rejected; later loads are refused above ${rejectPercentMax} %`;
     log.warn({ source, events, rejected, reason }, 'first timetable has many bad records');

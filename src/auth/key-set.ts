@@ -32,7 +32,7 @@ export interface KeySet {
   candidates(header: TokenHeader): KeyLookup | Promise<KeyLookup>;
 }
 
-/** RFC 7518 section 3.2: at least as long as the hash's output. */
+/** RFC 7518 section 3.2: the secret must be at least as long as the hash. */
 export const SECRET_BYTES_MIN = 32;
 
 /** The use of a secret, in messages. */

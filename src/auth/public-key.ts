@@ -70,7 +70,7 @@ export function readPublicKey(value: unknown, where: string): PublicKey | null {
   return { kid, algorithms: alg === undefined ? kind.algorithms : [alg], key, isDear };
 }
 
-/** The members that verification needs. {@link readPublicKey} reads them back. */
+/** The members needed for verification. {@link readPublicKey} reads them back. */
 export function toJwk({ kid, algorithms, key }: PublicKey): JsonKey {
   return {
     ...key.export({ format: 'jwk' }),

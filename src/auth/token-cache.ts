@@ -28,7 +28,10 @@ export function tokenKeyOf(token: string): string {
   return hash('sha256', token, 'binary');
 }
 
-/** Two generations: a full young one replaces the old one. A hit moves its entry to the young generation. */
+/**
+ * There are two generations: when the young one is full, it replaces the old one. A hit moves its entry to
+ * the young generation.
+ */
 export class TokenCache<Value extends Usable> {
   readonly #generationEntriesMax: number;
   readonly #ttlMsMax: number;

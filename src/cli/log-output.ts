@@ -6,7 +6,7 @@ import { pauseSync } from '../thread/pause.js';
 
 /** Time between two tries to write waiting lines. At 64 KiB of a pipe per try, that is 3 MB a second. */
 const RETRY_MS = 20;
-/** Longest wait at the end for the reader to take the last lines. */
+/** Longest wait on exit until the reader takes the last lines. */
 const FLUSH_MS_MAX = 500;
 const FLUSH_POLL_MS = 5;
 

@@ -1,8 +1,8 @@
 import type { IdentifierMode } from './event.js';
 
 /**
- * By event field: a column, a dotted path, or a template of them, such as `{date}T{start}`. Under the name of
- * a format, such as `csv`: a map for that format only, whose entries win.
+ * For each event field: a column, a dotted path, or a template such as `{date}T{start}`. Under the name of a
+ * format, such as `csv`: a map for that format only, whose entries win.
  */
 export type FieldMap = Readonly<Record<string, string | Readonly<Record<string, string>>>>;
 

@@ -35,7 +35,7 @@ export interface TimetableOptions {
   readonly from?: string | undefined;
   /** Day before which the expansion ends. Default: two years after the load. */
   readonly to?: string | undefined;
-  /** Rooms besides those of events, for free-time queries: the path of a file, which is watched, or a list. Default: none. */
+  /** Further rooms for free-time queries: the path of a file, which is watched, or a list. Default: none. */
   readonly rooms?: string | readonly Room[] | undefined;
   /** Answer an unknown query parameter with a fault, or ignore it. Default `reject`. */
   readonly unknownParameters?: ParseOptions['unknownParameters'] | undefined;

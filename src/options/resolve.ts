@@ -82,7 +82,7 @@ export function checkValue(setting: Setting, value: unknown, label: string = lab
   );
 }
 
-/** Picks the options of one place from the settings, and adds others. */
+/** Collects the options of one place from the settings, and adds others. */
 export function optionsOf<P extends Place>(
   place: P,
   settings: ResolvedSettings,

@@ -11,7 +11,7 @@ export interface Term {
   readonly codes: readonly number[];
 }
 
-/** At least one term must match. A filter has one term; the identities of a user are one clause. */
+/** At least one term must match. A filter has one term; all identities of a user together are one clause. */
 export interface Clause {
   readonly label: string;
   /** Number of requested values, known or unknown. */
@@ -34,9 +34,9 @@ export interface Plan {
   readonly checks: readonly Clause[];
 }
 
-/** An estimate: walking a posting list within a window, in checks of candidates. */
+/** An estimated cost: walking a posting list within a window, in checks of candidates. */
 const LIST_COST = 16;
-/** An estimate: querying the interval trees for running events. */
+/** An estimated cost: querying the interval trees for running events. */
 const TREE_COST = 64;
 
 /**

@@ -93,7 +93,7 @@ export class Keeper {
   #history: History | null = null;
   /** Of the last publication. */
   #sequence = 0;
-  /** The source version that was last served or refused. It is not loaded again. */
+  /** The source version of the last publication or refusal. It is not loaded again. */
   #seenVersion: string | null = null;
   #servedVersion: string | null = null;
   #refusal: Refusal | null = null;

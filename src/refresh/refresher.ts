@@ -16,7 +16,7 @@ export interface RefreshOutcome {
 const JITTER_SHARE = 0.1;
 /** The first pause after a failure. It doubles, up to the interval. */
 const BACK_OFF_MS_MIN = 1000;
-/** The longest time of a timer, 24 days. A longer one would fire at once, again and again. */
+/** The longest time of a timer, 24 days. A longer timer would fire at once, again and again. */
 export const TIMER_MS_MAX: number = 2 ** 31 - 1;
 
 /**

@@ -34,7 +34,7 @@ export interface ReplicaOptions {
   readonly publicKeyFile: string | null;
   readonly isCanary: boolean;
   readonly rules: ReadRules;
-  /** The snapshot file, beside which images are received; null for a temporary folder. */
+  /** The snapshot file, whose folder receives images; null for a temporary folder. */
   readonly snapshotFile: string | null;
 }
 

@@ -271,7 +271,7 @@ export class SnapshotBuilder {
   }
 }
 
-/** @param codes scratch for one code per event, so that the loops here see one type of array */
+/** @param codes scratch memory for one code per event, so that the loops here see one type of array */
 function columnOf({ columns }: OrderedEvents, name: CodedField['name'], codes: Uint32Array): ColumnImage {
   const column = columns[name];
   const { image, recode } = column.dictionary.finish();

@@ -96,7 +96,7 @@ export class CopyWriter implements RecordSink {
     this.#batchBytes += 2 * names.length;
     for (const name of names) {
       const each = record[name];
-      // Ids are distinct, so a list of them would only be longer.
+      // Ids are distinct, so listing them separately would only take more room.
       if (name === 'id' && typeof each === 'string') {
         this.#batchBytes += each.length;
         entry.push(each);

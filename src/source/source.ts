@@ -23,7 +23,7 @@ export interface RecordSink {
   record(value: unknown, position: RecordPosition): void;
   reject(rejection: Rejection): void;
   /**
-   * A record as UTF-8, not decoded. It has no position, so only a single source calls this.
+   * A record as UTF-8, not decoded. The record has no position, so only a single source calls this.
    *
    * @param view the same bytes
    * @param spans for each field, in the order of the descriptor table: the start of its value (-1: no value),

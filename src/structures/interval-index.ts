@@ -17,7 +17,7 @@ export interface IntervalIndexImage {
   readonly members: Uint32Array;
   /** Bucket b is members [bucketStart[b], bucketStart[b + 1]). */
   readonly bucketStart: Uint32Array;
-  /** The last integer that an interval of the bucket contains. */
+  /** The largest integer in any interval of the bucket. */
   readonly bucketLast: Float64Array;
 }
 

@@ -34,8 +34,8 @@ export function positionsWithinRuns(
 }
 
 /**
- * Sorts list[0, count) in place without repeats and returns the new length. Ordinals are below `universe`; a
- * bitmap sorts lists longer than a 32nd of it.
+ * Sorts list[0, count) in place without repeats and returns the new length. Ordinals are below `universe`.
+ * Lists longer than a 32nd of it are sorted by a bitmap.
  */
 export function sortUnique(list: Uint32Array, count: number, universe: number): number {
   if (count > universe / 32) {

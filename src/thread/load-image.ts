@@ -122,7 +122,7 @@ export async function runLoadTask(
   if (loaded === 'not-modified') return { kind: 'not-modified' };
   const { image, bytesLeft } = loaded;
   const sourceVersion = loaded.source.version;
-  // Other bytes with equal content: nothing to publish. An image from disk may claim equality falsely.
+  // Other bytes with equal content: nothing to publish. An image from disk may falsely claim to be equal.
   if (
     served?.summary.id === image.summary.id &&
     image.summary.rejected === served.summary.rejected &&

@@ -28,7 +28,7 @@ export function redactAddress(url: URL): string {
   return `${url.origin}${path.join('/')}${names.length === 0 ? '' : '?'}${names.join('&')}`;
 }
 
-/** Identifies an address without showing it. 22 base64url characters. */
+/** Identifies an address without showing it; 22 base64url characters. */
 export function addressDigest(url: URL): string {
   const { href } = withoutCredentials(url);
   return createHash('sha256').update(href).digest().subarray(0, 16).toString('base64url');

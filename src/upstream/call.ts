@@ -43,7 +43,7 @@ export interface UpstreamCallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The head of an answer; the body is read with {@link UpstreamCall.body}. */
+/** The head of an answer; {@link UpstreamCall.body} reads the body. */
 export interface Answer {
   readonly status: number;
   /** After redirects. */

@@ -21,7 +21,7 @@ export type Encode = (format: FormatName) => Answer;
 
 /**
  * A request that was parsed against one snapshot, and is answered only from it. The entity tag is known
- * without executing anything.
+ * before the query is executed.
  */
 export interface Read {
   /** Null if Accept decides. */

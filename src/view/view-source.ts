@@ -56,6 +56,6 @@ export interface SourceState {
   readonly overdueAtMs: number | null;
   /** Several sources, a folder or a glob; null for a single source. */
   readonly parts: SourceParts | null;
-  /** The published snapshot is damaged, and nothing is served until the next publication. */
+  /** The published snapshot is damaged, so nothing is served until the next publication. */
   readonly isWithdrawn?: boolean;
 }

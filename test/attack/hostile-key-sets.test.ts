@@ -95,7 +95,7 @@ test('a hostile set of 1 MiB costs little to read', async (t) => {
     const keys = [good, ...hostile];
     const cpuMs = cpuMsOf(() => readUsableKeys({ keys }, 'a set'));
     told.push(`${name} ${cpuMs.toFixed(1)} ms`);
-    // Without a bound the first takes more than ten minutes.
+    // Without a bound, the first one takes more than ten minutes.
     t.ok(cpuMs < 1000, name);
   }
   t.comment(told.join(', '));

@@ -1,4 +1,4 @@
-/** Feeds on the command line: their outputs, and refused settings. */
+/** Feeds on the command line: output, and refused settings. */
 import { test } from 'tap';
 import { hs256, SECRET as TOKEN_SECRET } from '../auth/tokens.js';
 import { start } from './lectern.js';

@@ -163,7 +163,7 @@ test('behind nginx with keep-alive connections there is no 502', {
     };
     await Promise.all(Array.from({ length: 32 }, one));
   };
-  // Around the idle timeouts of nginx and of Lectern.
+  // Pauses around the idle timeouts of nginx and of Lectern.
   const pausesSeconds = size(0, 1) === 1 ? [59, 60, 61, 75] : [0.2, 0.5];
   for (const pause of pausesSeconds) {
     await burst(size(1500, 11_000));

@@ -14,7 +14,7 @@ const PER_ROUND = size(2, 10);
 const SCRIPT = fileURLToPath(new URL('./leak.mjs', import.meta.url));
 const MIB = 1024 * 1024;
 
-/** Slope of the straight line through the values, by least squares: growth from one to the next. */
+/** Slope of the straight line through the values, by least squares: the growth from one to the next. */
 function slopeOf(values: readonly number[]): number {
   const middle = (values.length - 1) / 2;
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;

@@ -85,7 +85,7 @@ test('arbitrary bytes and damaged requests never cause a 5xx or a hang', {
   const { handler, logged } = setUp();
   const { port, send } = await serve(t, handler);
   const cases = rawCases(`Authorization: Bearer ${token()}\r\n`)
-    // Answers to HEAD cannot be separated without the requests; long answers take long.
+    // Answers to HEAD cannot be told apart without the requests; long answers take long.
     .filter(({ bytes }) => !bytes.startsWith('HEAD') && bytes.length < 3000)
     .map(({ bytes }) => Buffer.from(bytes, 'latin1'));
   const request = fc.constantFrom(...cases);

@@ -76,7 +76,7 @@ export function contentTypeOf(format: FormatName): string {
   return CONTENT_TYPES[format];
 }
 
-/** Content-Disposition (RFC 6266): the name of a saved answer, or null. */
+/** Content-Disposition (RFC 6266): the file name for saving an answer, or null. */
 export function dispositionOf(format: FormatName): string | null {
   return DISPOSITIONS[format];
 }

@@ -1,4 +1,4 @@
-/** Facts about Node's connections that are not documented. Each function has a substitute for missing parts. */
+/** Facts about Node's connections that are not documented. Each function works in another way if a part is missing. */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { READER_BYTES_MIN } from '../../limits.js';

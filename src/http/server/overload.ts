@@ -5,8 +5,8 @@
  * turns of many requests without a pause are an overload: each turn then accepts requests for a few
  * milliseconds and refuses the rest.
  *
- * libuv may read for seconds in one turn. It is cut into *slices* by number of requests and by time. Turns
- * are timed only after a long one.
+ * libuv may read for seconds in one turn. Such a turn is cut into *slices* by number of requests and by time.
+ * Turns are timed only after a long one.
  */
 import { performance } from 'node:perf_hooks';
 import { OVERLOAD_TURN_MS_MAX } from '../../limits.js';
@@ -25,7 +25,7 @@ const OVERLOAD_BUSY_MIN = 0.8;
  * worth refusing.
  */
 export const OVERLOAD_REQUESTS_MIN = 32;
-/** libuv's EVENTS_SIZE: up to 48 such batches precede a timer, 48 × 1,024 × 60 µs = 3 s. */
+/** libuv's EVENTS_SIZE. Up to 48 such batches come before a timer: 48 × 1,024 × 60 µs = 3 s. */
 const OVERLOAD_SLICE_REQUESTS_MAX = 1024;
 /** Time between two measurements of the event loop's delay while turns are timed. Waking an idle thread takes 0.2 ms. */
 const OVERLOAD_LOOK_MS = 20;

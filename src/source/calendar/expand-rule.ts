@@ -7,7 +7,7 @@ const DAY_SECONDS = 86_400;
 /** 9999-12-31 */
 const DAYS_LAST = 2_932_896;
 
-/** Seconds of a period of the frequencies below DAILY. */
+/** Seconds in a period of each frequency below DAILY. */
 const UNIT_SECONDS = { HOURLY: 3600, MINUTELY: 60, SECONDLY: 1 } as const;
 
 /** Steps left: visited days, periods and occurrences. All rules of an event or a calendar share them. */

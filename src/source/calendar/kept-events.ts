@@ -71,7 +71,7 @@ export class KeptEvents {
     else group.push({ scope, bytes });
   }
 
-  /** Can be called once. Yields from time to time, so other work can run. */
+  /** Can be called once. Pauses regularly so that other work can run. */
   *giveAll(window: RecurrenceWindow, output: EventOutput): Generator<void> {
     const steps = { left: CALENDAR_STEPS_MAX };
     let workLeft = WORK_PER_TURN;

@@ -34,7 +34,7 @@ export class Transcoder {
   readonly #sourceName: string;
   readonly #given: string | undefined;
   #decode: ((bytes: Buffer, isLast: boolean) => string) | null = null;
-  /** The first bytes, while there are too few. */
+  /** The first bytes, until there are enough. */
   #head: Buffer | null = Buffer.alloc(0);
 
   /** @throws LecternError `option-invalid` for an unknown encoding */

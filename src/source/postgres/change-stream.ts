@@ -84,7 +84,7 @@ export class ChangeStream {
     this.#name = name;
   }
 
-  /** @throws LecternError `source-unreadable` if the server gives no slot */
+  /** @throws LecternError `source-unreadable` if the server provides no slot */
   static async open(
     address: PostgresAddress,
     options: DatabaseOptions,

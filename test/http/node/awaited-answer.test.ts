@@ -101,7 +101,7 @@ const bodiesOf = (text: string): string[] =>
     status === '200' ? String(body) : status,
   );
 
-test('nothing happens while an answer is awaited', async (t) => {
+test('while an answer is awaited, other events do no harm', async (t) => {
   const { waiting, connect: open } = await serve(t);
   const { socket, received } = open();
   for (let n = 1; n <= 3; n++) {
@@ -310,7 +310,7 @@ test('an awaited request may ask for a response later, and is answered once', as
   t.strictSame(bodiesOf(received()), ['late', 'lone']);
 });
 
-test('a new token needs no response object of Node', async (t) => {
+test("answers for new tokens do not need Node's response object", async (t) => {
   const { handler } = setUp();
   const { send } = await serveHandler(t, handler);
   let responses = 0;

@@ -1,4 +1,4 @@
-/** Answers sent in one piece, without Node's writing of heads, equal Node's own answers. */
+/** Answers sent in one piece, bypassing Node's writing of heads, equal Node's own answers. */
 import { connect, type Socket } from 'node:net';
 import { type Test, test } from 'tap';
 import type { LoneRequestHandler, RequestHandler } from '../../../src/http/handler.js';
