@@ -43,7 +43,7 @@ export function leakOf(value: unknown): string | null {
     return 'is symmetric ("kty": "oct"); a key set holds public keys only';
   }
   const isPrivate = Object.hasOwn(value, 'd') || Object.hasOwn(value, 'priv');
-  return isPrivate ? 'is a private key; put the public key there, without "d" and the primes' : null;
+  return isPrivate ? 'is a private key; use the public key, without "d" and the primes' : null;
 }
 
 /** Null for a key with another purpose. Throws LecternError `key-invalid`. */

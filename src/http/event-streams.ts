@@ -24,7 +24,7 @@ import { parseQueryString } from './request/query-string.js';
 
 const FULL: Problem = {
   code: 'streams-full',
-  detail: 'The service has as many event streams as it may have. Ask for changes without a stream.',
+  detail: 'The service has reached its limit of event streams. Ask for changes without a stream.',
   headers: ['Retry-After', '10'],
 };
 

@@ -14,7 +14,7 @@ export async function openServing(options: ServingOptions): Promise<Serving> {
   if (parts.length > 0) {
     log?.warn(
       { parts, node: process.version },
-      'parts inside Node are not as expected and are not used: answers are right, but slower',
+      'some parts of Node do not work as expected and are not used: answers are right, but slower',
     );
   }
   const keys = new ServingKeys(settings.plan, options.access, log);

@@ -59,7 +59,7 @@ export function checkRowsOf(path: string, image: SnapshotImage): void {
     }
     expectDerived({ weekDigests }, { weekDigests: digestWeeks(slots, rows) });
     if (contentVersionOf(summary.identifiers, image) !== summary.id) {
-      throw new Error('its id is not that of its content');
+      throw new Error('its id does not match its content');
     }
   });
 }

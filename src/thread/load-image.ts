@@ -91,9 +91,7 @@ export async function loadImage(
   const summary = await source.load(sink, { ...options, rules, copyBytesMax, onProgress, onParts });
   if (summary === 'not-modified') {
     if (typeof options.previous === 'string') return summary;
-    throw new Error(
-      `the source ${source.name} says that nothing changed, but was not asked whether anything did`,
-    );
+    throw new Error(`the source ${source.name} reports that nothing changed, but was not asked`);
   }
   notes.checkColumns();
   watch.look();

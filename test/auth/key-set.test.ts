@@ -36,7 +36,7 @@ test('a key set that must not be used is refused, with the reason', async (t) =>
     [
       'a private key beside a good one',
       { keys: [publicJwk, { kty: 'OKP', crv: 'Ed25519', d: 'x' }] },
-      /^keys\.json, key 2 is a private key; put the public key there/,
+      /^keys\.json, key 2 is a private key; use the public key/,
     ],
     [
       'a symmetric key beside a good one, and for encryption only',

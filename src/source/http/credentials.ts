@@ -179,7 +179,7 @@ export class Credentials {
     }
     if (Object.hasOwn(this.#fields, 'authorization')) {
       throw fault(
-        'tokens of an issuer are asked for, and the header Authorization of the source is given as well; expected one of the two',
+        'tokens of an issuer and the header Authorization of the source are both given; expected one of the two',
       );
     }
     if (typeof clientSecret === 'string') this.#secret = clientSecret;
