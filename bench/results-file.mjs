@@ -5,7 +5,7 @@ const DIGITS = 5;
 /** Paths whose changes could affect the measurement. */
 export const MEASURED = ['src', 'bench', 'package-lock.json', ':!bench/results', ':!bench/report'];
 
-/** As JSON; arrays of numbers are one line each. */
+/** The data as JSON; arrays of numbers are one line each. */
 export function textOf(results) {
   const { measurements, ...rest } = results;
   const columns = measurements.map(({ servers, ...about }) => ({

@@ -113,7 +113,7 @@ export const COLUMNS_MISSING_RECORDS = 1000;
 export const READ_CHUNK_BYTES: number = 512 * KIB;
 /** Values remembered per field by normaliser and builder: 8,192 × 0.1 KB × 8 fields = 7 MB each. */
 export const VALUE_MEMO_ENTRIES_MAX = 8192;
-/** UTF-16 units of a remembered value. At most 8,192 × 0.6 KB × 8 fields = 40 MB. */
+/** UTF-16 units of a remembered value. Memory at most 8,192 × 0.6 KB × 8 fields = 40 MB. */
 export const VALUE_MEMO_UNITS_MAX = 256;
 /** Bytes of all rows, about 10 million events. Offsets have 32 bits, and a Buffer of Node 20 has at most 4 GiB. */
 export const ROW_BYTES_MAX: number = 4 * 1024 * MIB - 64 * KIB;

@@ -201,7 +201,7 @@ function unservedFields({ unserved: { fields, others } }: SnapshotSummary): obje
   return { notServed: listed, ...(fields.length > listed.length && { notServedFields: fields.length }) };
 }
 
-/** Only if there are any. */
+/** Added only if there are any. */
 function ambiguousTimes({ ambiguousTimes: { gaps, overlaps } }: SnapshotSummary): object {
   return gaps + overlaps === 0 ? {} : { ambiguousTimes: { gaps, overlaps } };
 }

@@ -39,7 +39,7 @@ function malformed(detail: string): Credential {
 
 const PARTS = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)$/;
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
-/** By length modulo 4: the unused bits of the last character. A remainder of 1 cannot occur. */
+/** The unused bits of the last character, by the length modulo 4. A remainder of 1 cannot occur. */
 const SPARE_BITS = [0, null, 0b1111, 0b11] as const;
 
 /** RFC 4648 section 3.5. */

@@ -20,7 +20,7 @@ export interface ClaimRow {
   readonly claims: readonly string[];
 }
 
-/** In the order of the descriptor table. */
+/** Sorted in the order of the descriptor table. */
 export type ClaimTable = readonly ClaimRow[];
 
 /** Canonical values of one user by field. */
@@ -134,7 +134,7 @@ export function canonicalValues(
   return values.map((value) => canonicalValue(value, field, mode)).filter((value) => value !== null);
 }
 
-/** In the order of the descriptor table; values by code point, without repeats. */
+/** Sorted in the order of the descriptor table; values by code point, without repeats. */
 function toFilters(valuesOf: (field: ClaimRow['field']) => readonly string[]): readonly FieldFilter[] {
   const filters: FieldFilter[] = [];
   let room = IDENTITY_VALUES_MAX;

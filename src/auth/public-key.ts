@@ -80,7 +80,7 @@ export function toJwk({ kid, algorithms, key }: PublicKey): JsonKey {
 }
 
 function importPublicKey(jwk: JsonKey, where: string): KeyObject {
-  // Before the import: reading an exponent of a million bits takes minutes.
+  // Checked before the import, because reading an exponent of a million bits takes minutes.
   for (const [member, bitsMax] of Object.entries(MEMBER_BITS_MAX)) {
     const value = jwk[member];
     if (typeof value === 'string' && value.length > Math.ceil((bitsMax + 8) / 6)) {
@@ -102,7 +102,7 @@ function importPublicKey(jwk: JsonKey, where: string): KeyObject {
   if (bits !== undefined && bits > RSA_MODULUS_BITS_MAX) {
     throw keyInvalid(`${where} has ${bits} bits; RSA keys may have at most ${RSA_MODULUS_BITS_MAX}`);
   }
-  // With the exponent 1 every text is a valid signature of itself.
+  // With the exponent 1, every text would be its own valid signature.
   const isFit = (e: bigint): boolean => e >= 3n && e % 2n === 1n && e < 2n ** BigInt(RSA_EXPONENT_BITS_MAX);
   if (exponent !== undefined && !isFit(exponent)) {
     const expected = `an odd number of at least 3 and at most ${RSA_EXPONENT_BITS_MAX} bits`;

@@ -114,7 +114,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
         issuer: issuer as string,
         audience: audience as string,
       });
-      // After the signature, so that unsigned text is never read.
+      // Read after the signature was verified, so that unsigned text is never read.
       const textFault = describeTextFault(token.split('.', 2)[1] as string);
       if (textFault !== null) return invalid('malformed', `The payload of the token ${textFault}.`);
       return (isAccessToken ? accessTokenFault(payload) : null) ?? checkClaims(payload, now(), toleranceMs);

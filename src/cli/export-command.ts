@@ -55,7 +55,7 @@ export async function exportEvents(
   }
   const rules = readRulesOf({ ...reading, fieldMap: await readFieldMap(reading) });
   const { spec, name } = namedSource(source, reading);
-  // Before the file is created, because a signal could otherwise leave it behind.
+  // Registered before the file is created, because a signal could otherwise leave the file behind.
   const signals = listenForSignals(COMMAND_SIGNALS);
   const file = output === undefined ? null : await openOutput(output);
   if (typeof file === 'number') {

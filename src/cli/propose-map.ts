@@ -4,7 +4,7 @@ import { type ColumnRole, scoreOf } from './column-names.js';
 
 /** Proposes options for a source, and says what the source lacks. */
 export interface MapProposal {
-  /** By event field: a column or a template. */
+  /** A column or a template for each event field. */
   readonly map: Readonly<Record<string, string>>;
   readonly dateOrder: 'ymd' | 'dmy' | 'mdy' | null;
   readonly timeZone: string | null;

@@ -40,7 +40,7 @@ export interface RejectionGroup {
   readonly samples: readonly Rejection[];
 }
 
-/** By reason, the most common first. */
+/** Sorted by reason, the most common first. */
 export function groupRejections({ rejectedByCode, rejections }: SnapshotSummary): RejectionGroup[] {
   return Object.entries(rejectedByCode)
     .sort(([, a], [, b]) => b - a)

@@ -14,7 +14,7 @@ export class Random {
     for (let i = 0; i < 12; i++) this.fraction();
   }
 
-  /** From 0 to below 1. */
+  /** A number from 0 to below 1. */
   fraction(): number {
     const result = (this.#a + this.#b + this.#counter) | 0;
     this.#a = this.#b ^ (this.#b >>> 9);

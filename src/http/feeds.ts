@@ -158,7 +158,7 @@ export class Feeds {
   /** @returns the problem to send; null if an answer was sent */
   #answer(exchange: Exchange): Problem | null {
     if (this.#addresses === null) return NO_FEEDS;
-    // In its exact spelling, because another spelling is another address.
+    // The address in its exact spelling, because another spelling is another address.
     const { path } = exchange;
     const end = path.endsWith('/') ? path.length - 1 : path.length;
     let begin = 0;

@@ -68,7 +68,7 @@ export class Zone {
     const late = localMs - after;
     const isLate = this.offsetMsAt(late) === after;
     if (isEarly) return { instantMs: early, kind: isLate ? 'overlap' : 'exact' };
-    // In a gap: the time after the gap, counted from the old clock.
+    // In a gap, the result is the time after the gap, counted from the old clock.
     return isLate ? { instantMs: late, kind: 'exact' } : { instantMs: early, kind: 'gap' };
   }
 

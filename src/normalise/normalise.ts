@@ -229,7 +229,7 @@ const SHOWN_CHARACTERS_MAX = 40;
  */
 const UNSAFE = /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
-/** In JSON's quotes, cut to 40 characters, followed by an ellipsis. */
+/** Quoted as in JSON, cut to 40 characters, followed by an ellipsis. */
 export function quote(text: string): string {
   // JSON would show half of a surrogate pair as an escape, which the source does not have.
   const isPairCut = (text.codePointAt(SHOWN_CHARACTERS_MAX - 1) ?? 0) > 0xffff;

@@ -95,7 +95,10 @@ function listOperation(operation: ListOperation): JsonSchema {
   };
 }
 
-/** Servers are relative to {base}/docs/openapi.json, because proxies may change the prefix. In a file they are paths. */
+/**
+ * Servers are relative to {base}/docs/openapi.json, because proxies may change the prefix. In a file, servers
+ * are paths.
+ */
 export function createOpenApiDocument({
   basePath,
   identifiers,

@@ -33,7 +33,7 @@ const EXAMPLE_CALENDAR = [
   '',
 ].join('\r\n');
 
-/** By the name of a representation. */
+/** Examples by the name of a format. */
 export const EXAMPLE_TEXTS: Readonly<Record<string, string>> = {
   ndjson: `${JSON.stringify(EXAMPLE_EVENT)}\n`,
   csv: [Object.keys(EXAMPLE_EVENT), Object.values(EXAMPLE_EVENT)].map((row) => `${row.join()}\r\n`).join(''),

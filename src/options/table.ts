@@ -6,7 +6,7 @@ import { LISTENING_SETTINGS, OPERATING_SETTINGS } from './serving-settings.js';
 import type { Place, Setting } from './setting.js';
 import { TOKEN_SETTINGS } from './token-settings.js';
 
-/** In the order of `--help`. */
+/** Sorted in the order of `--help`. */
 export const SETTINGS: readonly Setting[] = [
   ...LISTENING_SETTINGS,
   ...DATA_SETTINGS,

@@ -178,7 +178,7 @@ export class Directory {
     return sorted.subarray(0, count);
   }
 
-  /** By entry: 1 for a match. */
+  /** 1 for each entry that matches. */
   #search(q: string): Uint8Array {
     const { ids, nameCodes } = this;
     this.#searched ??= {

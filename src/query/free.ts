@@ -18,7 +18,7 @@ export interface FreeQuery {
   readonly by: ConflictBy;
   /** The window, then the windows of the following weeks. At least one. */
   readonly windows: readonly Window[];
-  /** Only these keys; null for all. */
+  /** Considers only these keys; null for all. */
   readonly among: Among | null;
   /** Only rooms in one of these buildings; null for all. */
   readonly buildings: readonly string[] | null;

@@ -48,7 +48,7 @@ export class Gaps {
     this.#looksMax = looksMax;
   }
 
-  /** Only for a value without events in the window. */
+  /** Call it only for a value without events in the window. */
   around(code: number, { endMs }: Window): Gap {
     const snapshot = this.#snapshot;
     const { postings, start } = this.#field;

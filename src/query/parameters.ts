@@ -57,7 +57,7 @@ export interface Parameters {
   /** In its search form. */
   readonly q: string | null;
   readonly format: FormatName | null;
-  /** In sort order and distinct, at least one. */
+  /** In sort order and distinct; at least one value. */
   readonly by: readonly ConflictBy[];
   readonly merge: boolean;
   readonly since: string | null;

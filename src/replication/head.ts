@@ -27,7 +27,7 @@ export interface Head {
   readonly events: number;
   /** Number of records that were rejected. */
   readonly rejected: number;
-  /** Epoch milliseconds on the publisher's clock. Only shown to people, never compared. */
+  /** Epoch milliseconds on the publisher's clock. Shown to people, but never compared. */
   readonly announcedAtMs: number;
 }
 

@@ -103,7 +103,7 @@ class Spellings {
   readonly #hash: KeyedHash;
   readonly #read: ReadValue;
   readonly #strings = new ByteStrings();
-  /** By spelling: the canonical value. Null once refused or coded. */
+  /** The canonical value of each spelling. Null once refused or coded. */
   readonly #values: (string | null)[] = [];
   /** For each spelling: a code of the column, UNUSED, or NO_CODE if refused. */
   #codes: Uint32Array = new Uint32Array(64);

@@ -76,7 +76,7 @@ function checkImage(image: SnapshotImage): void {
   checkSlots(slots, summary);
   for (const { name } of INDEXED_FIELDS) within(name, () => checkField(fields[name], slots, count));
   for (const { name } of UNINDEXED_FIELDS) within(name, () => checkColumn(columns[name], count));
-  // Not with the file's seed, because its writer could choose colliding values.
+  // The file's seed is not used, because its writer could choose colliding values.
   const expectedNames = buildNames(fields, columns, new KeyedHash(randomHashSeed()));
   for (const { name } of NAMED_FIELDS) {
     within(`names.${name}`, () => checkNames(names[name], expectedNames[name]));

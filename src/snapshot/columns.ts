@@ -157,7 +157,7 @@ function isInTimeOrder(timeMs: Float64Array, endTimeMs: Float64Array): boolean {
   return true;
 }
 
-/** By code points, like UTF-8 bytes. */
+/** Sorted by code points, like UTF-8 bytes. */
 function sortById(part: Uint32Array, ids: ByteStrings): void {
   for (let i = 1; i < part.length; i++) {
     if (ids.compare(part[i - 1]!, part[i]!) > 0) {

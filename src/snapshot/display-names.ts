@@ -102,7 +102,7 @@ function mostFrequentCode(
 /** Reads the names of one field. Their codes are in order of code points. */
 export class DisplayNames {
   readonly dictionary: Dictionary;
-  /** By code of the field. */
+  /** Indexed by code of the field. */
   readonly codes: CodeColumn;
 
   constructor({ dictionary, codes }: NamesImage) {

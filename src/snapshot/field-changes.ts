@@ -19,7 +19,7 @@ export interface FieldChange {
 }
 
 /**
- * By number of the field.
+ * Indexed by number of the field.
  *
  * @param ids of all events that differ
  */

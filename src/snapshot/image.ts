@@ -28,8 +28,8 @@ export interface SnapshotImage {
   /** WEEK_DIGEST_BYTES for each week in which events start: see content-version.ts. */
   readonly weekDigests: Uint8Array;
   /**
-   * Random for each image, so that attackers cannot choose colliding ids. Not part of the summary, because
-   * clients see the summary.
+   * Random for each image, so that attackers cannot choose colliding ids. The seed is not part of the
+   * summary, because clients see the summary.
    */
   readonly hashSeed: HashSeed;
   readonly ids: HashIndexImage;
@@ -85,7 +85,7 @@ export interface ClustersImage {
   /** Cluster c has ordinals [first[c], first[c + 1]) of `events`. */
   readonly first: Uint32Array;
   readonly events: Uint32Array;
-  /** By ordinal: its clusters, ascending. */
+  /** For each ordinal, its clusters in ascending order. */
   readonly clustersOf: PostingListsImage;
   readonly index: IntervalIndexImage;
 }

@@ -65,7 +65,7 @@ export function patchColumn(
     return { image: column, codes: splice, touched };
   }
   const codes = sharedCodeColumn(items.after, splice.after);
-  // Only another dictionary can have codes of another width.
+  // Only a column with another dictionary can have codes of another width.
   if (splice.isEmpty) items.copy(column.codes, codes);
   else items.copyMapped(column.codes, codes, recode);
   for (const [n, place] of items.come.entries()) codes[place] = come[n]!;

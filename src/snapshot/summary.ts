@@ -33,7 +33,7 @@ export interface SnapshotSummary {
   readonly rejections: readonly Rejection[];
   /** Epoch milliseconds. */
   readonly builtAtMs: number;
-  /** From the first byte read until the snapshot is ready. */
+  /** Time from the first byte read until the snapshot is ready. */
   readonly buildMs: number;
   /** Bytes of the snapshot's typed arrays. */
   readonly bytes: number;

@@ -133,7 +133,7 @@ class HttpLoad {
     const reads: ReadSummary[] = [];
     let answer = first;
     for (let page = 1; ; page++) {
-      // Before the body, so that a broken link does not cost a download.
+      // Checked before the body, so that a broken link does not cost a download.
       const next = nextPage(answer, crossOriginNext);
       reads.push(await this.#readPage(answer, page, page === 1 && next === null));
       if (next === null) break;

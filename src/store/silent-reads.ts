@@ -28,7 +28,7 @@ export async function* stopSilent(
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new LecternError('store-unavailable', `the store ${name} failed: ${reason}`, { cause });
   } finally {
-    // Not awaited: it may hang like the read itself.
+    // The end is not awaited, because it may hang like the read itself.
     if (!ended) void iterator.return?.().catch(() => {});
   }
 }

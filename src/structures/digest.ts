@@ -6,7 +6,10 @@ const ALPHABET = Buffer.from('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 const float = new Float64Array(1);
 const words = new Uint32Array(float.buffer);
 
-/** Two multiplicative hashes, 64 bits together, of a sequence of texts and numbers. Not safe against deliberate collisions. */
+/**
+ * Two multiplicative hashes, 64 bits together, of a sequence of texts and numbers. It is not safe against
+ * deliberate collisions.
+ */
 export class Digest {
   #a = 0x2c1b3c6d;
   #b = 0x297a2d39;

@@ -2,7 +2,7 @@ import { shared } from './slabs.js';
 
 /** Finds ordinals by keys that are stored elsewhere: open addressing, probed linearly. */
 export interface HashIndexImage {
-  /** By ordinal: the keyed hash of its key in UTF-8. */
+  /** For each ordinal, the keyed hash of its key in UTF-8. */
   readonly hashes: Uint32Array;
   /** A power of two of slots, each 0 or an ordinal + 1. */
   readonly table: Uint32Array;

@@ -62,7 +62,7 @@ async function fetchFile({ store: address, hash, bytes, path }: FetchTask): Prom
   }
 }
 
-/** Not quarantined, because the publisher sends the object again. */
+/** A bad file is not kept, because the publisher sends the object again. */
 function damaged(store: string, hash: string, problem: string): LecternError {
   return new LecternError(
     'store-unavailable',

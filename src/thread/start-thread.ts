@@ -27,7 +27,7 @@ export async function prepareThread(
 
 function expectWorkingFolder(): void {
   try {
-    // Not process.cwd(), which returns a cached value.
+    // process.cwd() is not used, because it returns a cached value.
     realpathSync.native('.');
   } catch (cause) {
     if (!(cause instanceof Error && 'code' in cause && cause.code === 'ENOENT')) return;

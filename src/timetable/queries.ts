@@ -26,9 +26,9 @@ import type { ParseOptions, View } from '../view/view.js';
 export type ScheduleQuery = {
   readonly [Name in keyof Pick<TimetableRecord, ParameterFieldName>]?: string | readonly string[] | undefined;
 } & {
-  /** Only events that end after it. */
+  /** Selects only events that end after it. */
   readonly startTime?: string | Date | undefined;
-  /** Only events that start before it. */
+  /** Selects only events that start before it. */
   readonly endTime?: string | Date | undefined;
   /** Instead of startTime and endTime: the first local day of the window, such as `2026-10-25`. */
   readonly date?: string | undefined;
@@ -65,11 +65,11 @@ export type FreeTimeQuery = Pick<
   readonly by: ConflictBy;
   /** Number of consecutive weeks with the same window, in local time of `timeZone`, 1 to 60. Default 1. */
   readonly weeks?: number | undefined;
-  /** Only these entries: identifiers, or names of lecturers and groups without an identifier. */
+  /** Selects only these entries: identifiers, or names of lecturers and groups without an identifier. */
   readonly among?: string | readonly string[] | undefined;
-  /** Only rooms in these buildings. */
+  /** Selects only rooms in these buildings. */
   readonly building?: string | readonly string[] | undefined;
-  /** Only rooms for at least this number of people. */
+  /** Selects only rooms for at least this number of people. */
   readonly capacityMin?: number | undefined;
 };
 

@@ -39,7 +39,7 @@ export interface TimetableEvents {
   refused: [event: RefusedEvent];
   /** One of several sources began to fail, or works again. */
   part: [part: SourcePart];
-  /** After each load, following its `published`, `refused` or `error`. */
+  /** Emitted after each load, following its `published`, `refused` or `error`. */
   loaded: [event: LoadedEvent];
   /**
    * A load failed, the snapshot file could not be read or written, a lost serving thread (`thread-lost`) is

@@ -32,7 +32,7 @@ for (const workers of [1, 2]) {
     const admin = service.adminAddress?.origin ?? '';
     const ask = async (path: string, fields: Record<string, string> = {}): Promise<number> =>
       (await get(service.baseUrl + path, fields)).status;
-    // On separate connections, so that several threads get requests.
+    // Sent on separate connections, so that several threads get requests.
     for (let n = 0; n < 30; n++) t.equal(await ask('/schedule?studyGroup=A', headers), 200);
     for (let n = 0; n < 4; n++) t.equal(await ask('/schedule/personal', headers), 200);
     t.equal(await ask('/schedule?limit=0', headers), 400);
@@ -152,7 +152,7 @@ test('counts never fall during scrapes under load, even when a thread is lost', 
   let answered = 0;
   const clients = Array.from({ length: 8 }, async () => {
     while (!isOver) {
-      // From a lost thread: the client tries again.
+      // The request fails if its thread was lost: the client tries again.
       const answer = await get(`${service.baseUrl}/schedule?studyGroup=A`, headers, agent).catch(() => null);
       if (answer?.status === 200) answered++;
     }

@@ -316,7 +316,7 @@ test('a snapshot file may have any seed, and a wrong seed breaks nothing', (t) =
   t.end();
 });
 
-/** With another seed in its header, and a right checksum. */
+/** The file with another seed in its header, and a right checksum. */
 function withSeed(bytes: Buffer, hashSeed: unknown): Buffer {
   const end = 16 + bytes.readUInt32LE(8);
   const packed = new Packr({ useRecords: false }).pack({

@@ -62,7 +62,7 @@ function oddities(payload: string, mac: string): readonly string[] {
     `${payload.slice(0, 4)}${Buffer.from('null').toString('base64url')}.${mac}`,
     `${payload.slice(0, 4)}.${mac}`,
     `__proto__.${mac}`,
-    // As bytes of one character each, which without the upper bits would be the same letters.
+    // Other characters that become the same letters if their upper bits are dropped.
     [...`${payload}.${mac}`].map((c) => String.fromCharCode(c.charCodeAt(0) | 0x80)).join(''),
     [...`${payload}.${mac}`].map((c) => String.fromCharCode(c.charCodeAt(0) + 0x100)).join(''),
   ];
@@ -109,7 +109,7 @@ export function* hostileFeeds(
       const n = below(good.length);
       const one = good[n] as string;
       const other = good[(n + 1 + below(good.length - 1)) % good.length] as string;
-      // Between the subject and the mac, which both differ.
+      // Cuts between the subject and the mac; both differ in the two addresses.
       return one.slice(0, 40) + other.slice(40);
     },
     stranger: () => strangers.sign(grantFor(`user ${below(40)}`)),

@@ -77,7 +77,7 @@ export interface StartedKeys {
   readonly authenticator: Authenticator;
   /** How often the token cache was cleared. */
   readonly cleared: number;
-  /** As in the handler: looked up, otherwise verified. */
+  /** Looks a token up or verifies it, as the handler does. */
   ask(token: string): Promise<string>;
 }
 

@@ -27,7 +27,7 @@ function heapMib(): number {
   return process.memoryUsage().heapUsed / MIB;
 }
 
-/** From the rounds in which the cache was full. */
+/** Uses only rounds in which the cache was full. */
 function heapsOf(rounds: readonly number[]): string {
   return `heap ${Math.min(...rounds).toFixed(1)} to ${Math.max(...rounds).toFixed(1)} MiB once it was full`;
 }
@@ -59,7 +59,7 @@ test(`${TOKENS} different tokens stay within the bounds of entries and memory`, 
   t.ok(largest <= TOKEN_CACHE_ENTRIES_MAX, `${largest} entries`);
   t.ok(largest > TOKEN_CACHE_ENTRIES_MAX / 2, 'and it is made use of');
   const [first = 0, ...later] = rounds.slice(2);
-  // Between one generation full and two.
+  // The heap varies between one and two full generations.
   t.ok(Math.max(...later) - first < 8, `heap in MiB: ${rounds.map((mib) => mib.toFixed(1)).join(', ')}`);
   if (HARD) {
     recordFigure(

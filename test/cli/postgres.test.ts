@@ -61,7 +61,7 @@ test('a database is used from the command line', { skip }, async (t) => {
     const refused = await runHere(t, argv);
     t.equal(refused.code, 1);
     t.match(refused.stderr, /asks for a password for "postgres"; give it as PGPASSWORD/);
-    // In a separate process, because threads keep the variables from their start.
+    // Runs in a separate process, because threads keep the variables from their start.
     const allowed = await start(argv, { PGPASSWORD: PASSWORD }).ended;
     t.equal(allowed.code, 0, allowed.stderr);
   });

@@ -5,7 +5,7 @@ import { allocateBody, releaseBody } from '../../src/encode/body.js';
 import { BODY_WHOLE_BYTES_MAX, DIRECT_HEAD_BYTES_MAX } from '../../src/limits.js';
 
 const KIB = 1024;
-/** Around every length where the source of memory changes, and any other length. */
+/** Lengths around every limit where the source of memory changes, and any other length. */
 const LENGTHS = [15, 16, 32, 64, 128, 256].flatMap((kib) =>
   [-DIRECT_HEAD_BYTES_MAX, 0].flatMap((head) => [-1, 0, 1].map((more) => kib * KIB + head + more)),
 );

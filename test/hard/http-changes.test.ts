@@ -11,7 +11,10 @@ const EVENTS = 100_000;
 const TIMEOUT = { timeout: 300_000 };
 /** Most processor time of one such request. */
 const CPU_MS_MAX = 0.1;
-/** In the short form, which mostly runs cold code. Making the whole body takes a thousand times as long. */
+/**
+ * The bound in the short form, which mostly runs cold code. Making the whole body takes a thousand times as
+ * long.
+ */
 const SHORT_CPU_MS_MAX = 0.3;
 const REQUESTS = size(100, 1000);
 /** All titles, then every hundredth, then every second: changed events form one run, or are scattered. */

@@ -158,7 +158,7 @@ test('the number of streams is bounded, and the gauge counts them', async (t) =>
 
 test('a stream ends with its token, and after its longest time', async (t) => {
   const { open } = await streaming(t);
-  // With a clock tolerance of 5 s.
+  // Expired, but within the clock tolerance of 5 s.
   const exp = Math.floor(Date.now() / 1000) - 3;
   const short = open(PATH, { Authorization: `Bearer ${token({ exp })}` });
   const long = open();

@@ -145,7 +145,7 @@ test('an aborted run and a run without tests fail', async (t) => {
 });
 
 function script(name: string, ...argv: string[]): { status: number | null; stdout: string; stderr: string } {
-  // As from a shell: without tap's settings for its children.
+  // Runs as from a shell, without tap's settings for its children.
   const { NODE_OPTIONS: _options, ...env } = process.env;
   const path = join(ROOT, 'scripts', name);
   return spawnSync(process.execPath, [path, ...argv], { cwd: ROOT, env, encoding: 'utf8' });

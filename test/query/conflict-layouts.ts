@@ -57,7 +57,7 @@ const PLACES: Readonly<Record<LayoutName, Place>> = {
     group: 0,
     lecturer: 0,
   }),
-  // As many clusters as possible, all at the same time.
+  // There are as many clusters as possible, all at the same time.
   'pairs of everything': (n) => ({ ...at(0, 90), room: n >> 1, course: n, group: n >> 1, lecturer: n >> 1 }),
   'many groups in many lessons at once': (n, count) => {
     const lessons = Math.max(1, Math.round(Math.sqrt(count)));
@@ -101,7 +101,7 @@ export function ordinaryEvents(count: number): NormalisedEvent[] {
   }));
 }
 
-/** As they come from a source. */
+/** Events as a source gives them. */
 export function toNdjson(events: readonly NormalisedEvent[]): string {
   return events
     .map(({ time, endTime, ...rest }) => {

@@ -44,7 +44,7 @@ export interface Answer {
   readonly body: Buffer;
 }
 
-/** On a separate connection, or on one of the agent's. */
+/** The request uses a separate connection, or one of the agent's. */
 export function get(url: string, headers: Record<string, string> = {}, agent?: Agent): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const req = request(url, { headers, agent: agent ?? false }, (res) => {

@@ -116,7 +116,7 @@ test('a flip of any byte of an image is found', async (t) => {
 test('a cut of an image at any place is found', async (t) => {
   const { path, bytes } = written(t, imageOfCount(2));
   const undetected: number[] = [];
-  // From the end on, because files are only cut at the end.
+  // Cut from the end, because files lose only their end.
   for (let length = bytes.length - 1; length >= 0; length--) {
     truncateSync(path, length);
     if (reasonFor(path) === 'used') undetected.push(length);

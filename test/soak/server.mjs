@@ -8,7 +8,7 @@ import { getHeapCodeStatistics } from 'node:v8';
 import { pino } from 'pino';
 import { startService } from '../../dist/service.js';
 
-/** As on the command line; its output does not matter here. */
+/** The log of the command line; its output does not matter here. */
 const log = pino({ level: 'info', base: null }, pino.destination({ dest: 1, sync: true }));
 const service = await startService(JSON.parse(process.argv[2]), { log });
 await service.ready;

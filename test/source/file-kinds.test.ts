@@ -75,7 +75,7 @@ test('a growing file is read up to its length at the start', async (t) => {
   let records = 0;
   const sink = {
     record(): void {
-      // As fast as it is read, so its end would never come.
+      // The data comes as fast as it is read, so it never ends.
       if (records++ % 50_000 === 0) appendFileSync(path, more);
     },
     reject(): void {},

@@ -33,7 +33,7 @@ test('a file comes in pieces', (t) => {
     t.equal(memories.size, 2, 'one that is worked on, and one that is read meanwhile');
   });
 
-  t.test('memory that is foreign or not returned is never written', async (t) => {
+  t.test('only memory that was allocated here and returned is overwritten', async (t) => {
     writeFileSync(path, content);
     const handle = await open(path);
     t.teardown(() => handle.close());

@@ -11,7 +11,7 @@ import { ndjson } from './http/upstream.js';
 
 const line = (id: string, title = id): string => ndjson([{ id, title }]);
 
-test('a folder has the files directly in it whose names have a known ending, by code point', async (t) => {
+test('a folder means the files directly in it with known endings, sorted by code point', async (t) => {
   const folder = t.testdir({
     'b.ndjson': '',
     'a.ICS': '',

@@ -51,7 +51,7 @@ test('a window finds exactly the intervals that overlap it', (t) => {
       fc.integer({ min: 1, max: 95 }),
       (intervals, from, length) => {
         const expected = overlapping(intervals, from, from + length);
-        // By trees, by scans, and by repeated queries.
+        // Tests trees, scans and repeated queries.
         assert.deepEqual(ask(indexOf(intervals), from, from + length), expected);
         const index = indexOf(intervals, 4, 3, 1);
         for (let time = 0; time < 3; time++) assert.deepEqual(ask(index, from, from + length), expected);
@@ -65,7 +65,7 @@ test('a window finds exactly the intervals that overlap it', (t) => {
 
 test('a search with a limit gives all intervals, or null if there are more', (t) => {
   const intervals = Array.from({ length: 100 }, (_, i): Interval => [i, i + 10]);
-  // By trees at once, and by scans.
+  // Tests trees built at once, and scans.
   for (const scansMax of [0, 255]) {
     for (const max of [0, 1, 8, 9, 10, Number.POSITIVE_INFINITY]) {
       const found = indexOf(intervals, 4, 100, scansMax).runningUpTo(50, max);

@@ -24,7 +24,7 @@ class Folder {
     return join(this.path, name);
   }
 
-  /** In one step, as editors and Kubernetes do. */
+  /** Replaces the file in one step, as editors and Kubernetes do. */
   write(name: string, content: string): string {
     writeFileSync(this.of(`${name}.new`), content);
     renameSync(this.of(`${name}.new`), this.of(name));

@@ -64,7 +64,7 @@ class Files {
     return join(this.folder, name);
   }
 
-  /** In one step, as editors and Kubernetes do. */
+  /** Replaces the file in one step, as editors and Kubernetes do. */
   #write(name: string, content: string): void {
     writeFileSync(this.of(`${name}.new`), content);
     renameSync(this.of(`${name}.new`), this.of(name));

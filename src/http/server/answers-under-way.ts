@@ -4,7 +4,7 @@ import { SNAPSHOTS_SENT_MAX } from '../../limits.js';
 import type { Exchange } from '../exchange.js';
 
 export class AnswersUnderWay {
-  /** By snapshot, the oldest first. */
+  /** Answers by snapshot, the oldest snapshot first. */
   readonly #answers = new Map<object, Set<Exchange>>();
   /** Callbacks by connection, so that each connection needs only one listener. */
   readonly #ends = new WeakMap<object, Set<() => void>>();

@@ -12,7 +12,7 @@ const DAYS_KEPT_MAX = 16_384;
 /** A zone that remembers days without a clock change, so that most events cost one look-up. */
 export class CalendarZone {
   readonly #zone: Zone;
-  /** By local day: the offset around it. NaN if the offset changes on that day. */
+  /** For each local day, the offset around it. NaN if the offset changes on that day. */
   readonly #days = new Map<number, number>();
 
   constructor(zone: Zone) {

@@ -104,7 +104,7 @@ interface KnownName {
  * occurrence, no times that are dates, and no nested components. EventLines reads all other events.
  */
 export class FlatEvents {
-  /** In the form of `undecoded` of RecordSink. */
+  /** The values in the form of `undecoded` of RecordSink. */
   readonly bytes: Buffer = Buffer.alloc(VALUE_BYTES);
   readonly view: DataView = viewOf(this.bytes);
   readonly spans: Int32Array = new Int32Array(3 * FIELDS.length);
@@ -118,7 +118,7 @@ export class FlatEvents {
   readonly #knownNames: (KnownName | undefined)[] = new Array<KnownName | undefined>(NAMES_REMEMBERED).fill(
     undefined,
   );
-  /** By the use of the property. */
+  /** Indexed by the use of the property. */
   readonly #texts: readonly (TextProperty | undefined)[];
   readonly #times = new FlatTimes();
   #group: { readonly name: string; readonly text: FoundText } | null = null;

@@ -107,7 +107,7 @@ class EventGroup {
   readonly #steps: Steps;
   /** By the replaced instant. */
   readonly #overrides = new Map<number, Override>();
-  /** By local day, for overrides that name only a date. */
+  /** Indexed by local day, for overrides that name only a date. */
   readonly #ofDays = new Map<number, Override>();
   /** Overrides of an occurrence and all later ones, in order. */
   #following: Override[] = [];

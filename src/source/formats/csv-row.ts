@@ -32,7 +32,7 @@ function tableOf(...bytes: number[]): Uint8Array {
 
 /** All offsets count from the beginning of the row, which may lie in an earlier part. */
 export class RowScanner {
-  /** Start, end and kind of each cell, without its quotes. Only the first CSV_COLUMNS_MAX cells. */
+  /** Start, end and kind of each cell, without its quotes. Holds only the first CSV_COLUMNS_MAX cells. */
   readonly cells: Int32Array = new Int32Array(3 * CSV_COLUMNS_MAX);
   /** Number of all cells. */
   count = 0;

@@ -37,7 +37,7 @@ export class FlatLines {
   readonly #columns: readonly Buffer[];
   readonly #columnViews: readonly DataView[];
   readonly #columnLengths: Int32Array;
-  /** By column: the number of its field, or LEFT_OUT. */
+  /** For each column, the number of its field, or LEFT_OUT. */
   readonly #fields: Int32Array;
   /** The last column that followed each column. The last entry is the first column of a line. */
   readonly #next: Int32Array;
@@ -158,7 +158,7 @@ export class FlatLines {
   }
 }
 
-/** Not in `#columnAt`, where the closure would allocate on each call. */
+/** Not a local function of `#columnAt`, where the closure would allocate on each call. */
 function findColumn(columns: readonly Buffer[], bytes: Uint8Array, at: number): number {
   return columns.findIndex((each) => startsWith(bytes, at, each));
 }

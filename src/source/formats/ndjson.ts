@@ -149,7 +149,7 @@ export class NdjsonReader implements FormatReader {
   }
 }
 
-/** Only JSON's white space, with the CR of a CRLF. */
+/** Skips only JSON's white space, and the CR of a CRLF. */
 function isBlank(line: string): boolean {
   return line.length === 0 || (line.charCodeAt(0) <= 0x20 && /^[ \t\r]*$/.test(line));
 }

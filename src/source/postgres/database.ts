@@ -70,7 +70,7 @@ export class Database {
     socketOf(this.client).destroy();
   }
 
-  /** After a goodbye, so that the server does not log a lost connection. */
+  /** Closes after a goodbye, so that the server does not log a lost connection. */
   async end(): Promise<void> {
     const ending = this.client.end().catch(() => {});
     await withLimit(ending, END_MS_MAX).catch(() => this.close());

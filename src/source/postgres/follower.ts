@@ -254,7 +254,7 @@ export class PostgresFollower {
   }
 }
 
-/** In the form that the field map gives a row. */
+/** The id of a row, in the form that the field map gives it. */
 function idOf(key: Readonly<Record<string, string | number>>, id: FollowPlan['id']): string | number {
   const [only, ...others] = id;
   if (typeof only === 'object' && others.length === 0) return key[only.column] ?? '';

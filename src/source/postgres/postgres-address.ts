@@ -39,7 +39,7 @@ export interface PostgresAddress {
   readonly hosts: readonly PostgresHost[];
   readonly database: string;
   readonly user: string;
-  /** From the URI or PGPASSWORD; null: a password file may have one. */
+  /** The password from the URI or PGPASSWORD; null: a password file may have one. */
   readonly password: string | null;
   readonly passfile: string | null;
   readonly sslmode: (typeof SSL_MODES)[number];

@@ -85,7 +85,7 @@ async function loadRows(
   return { format: 'postgresql', gzipped: false, bytesRead, version };
 }
 
-/** 22 base64url characters. From the same snapshot as the rows. */
+/** 22 base64url characters. Taken from the same snapshot as the rows. */
 async function versionOf(database: Database, versionQuery: string | undefined): Promise<string | null> {
   if (versionQuery === undefined) return null;
   const rows = await database.query(versionQuery);

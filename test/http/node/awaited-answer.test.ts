@@ -193,7 +193,7 @@ test('a client that left gets nothing, and no other request fails', async (t) =>
   waiting[0]?.send();
   t.equal(received(), '');
 
-  // Before the loss is noticed.
+  // Now the answer comes before the loss is noticed.
   const { socket: other } = open();
   other.write(get());
   await until(() => waiting.length === 2);

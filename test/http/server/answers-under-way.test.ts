@@ -176,7 +176,7 @@ test('closing does not wait for answers to clients that left', async (t) => {
   const [req] = (await once(server, 'request')) as [IncomingMessage];
   client.destroy();
   await closed(req.socket);
-  // Like the answer to a pipelined request: its turn never comes.
+  // This answer stays queued, like the answer to a pipelined request.
   const res = new ServerResponse(req);
   res.end(Buffer.alloc(1000));
   t.ok(res.writableLength > 0, 'it would wait for good');

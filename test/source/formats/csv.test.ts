@@ -102,7 +102,7 @@ for (const [what, text, records] of READ) {
   });
 }
 
-/** Only through the reader, because recognising the format needs more bytes. */
+/** Tests only the reader, because recognising the format needs more bytes. */
 async function readRecordsOf(pieces: readonly Buffer[]): Promise<{ values: unknown[]; faults: string[] }> {
   async function* chunks(): AsyncGenerator<Uint8Array> {
     for (const piece of pieces) yield Uint8Array.from(piece);

@@ -128,7 +128,7 @@ function trickle(everyMs: number): Answer {
   };
 }
 
-test('a slow answer is read if it is fast enough, and given up below a rate or after a time', async (t) => {
+test('a slow answer is read unless it is too slow or takes too long', async (t) => {
   const upstream = await startUpstream(t, (_, response) => {
     const lines = LINES.slice(0, 40).match(/.*\n/g) ?? [];
     const timer = setInterval(() => {

@@ -44,7 +44,7 @@ export interface TestServer {
   readonly port: number;
   /** The folder of its data. */
   readonly folder: string;
-  /** As the superuser or another user. */
+  /** Connects as the superuser or another user. */
   url(database?: string, user?: string): string;
   /** Runs statements as the superuser. */
   sql<Row extends object = Record<string, unknown>>(

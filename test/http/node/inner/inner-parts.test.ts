@@ -1,6 +1,6 @@
 /**
- * Each Node internal is hidden in turn: answers stay right, and slow readers are still cut off. In a separate
- * folder, because it changes every server of its process.
+ * Each Node internal is hidden in turn: answers stay right, and slow readers are still cut off. This test has
+ * its own folder, because it changes every server of its process.
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
