@@ -162,7 +162,7 @@ function hasText(place: number): boolean {
   return spans.from[place] !== -1 && spans.to[place]! > spans.from[place]!;
 }
 
-/** Octets of a text in a line. Larger than any line if the text needs escapes. */
+/** Number of octets of a text in a line. Larger than any line if the text needs escapes. */
 function octetsOf(place: number): number {
   return spans.has[place]! & NEEDS_ESCAPES ? LINE_OCTETS_MAX + 1 : spans.to[place]! - spans.from[place]!;
 }

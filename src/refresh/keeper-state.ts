@@ -8,7 +8,7 @@ export interface KeeperState {
   readonly lastError: string | null;
   /** Since when loads have failed or were refused. */
   readonly failingSinceMs: number | null;
-  /** The time when this has lasted ten refresh intervals. */
+  /** The time at which failing has lasted ten refresh intervals. */
   readonly overdueAtMs: number | null;
   /** The parts of several sources; null for a single source. */
   readonly parts: SourceParts | null;

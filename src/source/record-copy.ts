@@ -19,7 +19,10 @@ interface Batch {
   readonly entries: readonly (RecordEntry | RejectionEntry)[];
 }
 
-/** Number of the shape, position, then for each name the id itself or a value's number. Shape -1: one value, no object. */
+/**
+ * A record: number of the shape, position, then for each name the id itself or a value's number. Shape -1:
+ * one value, no object.
+ */
 type RecordEntry = readonly [shape: number, position: Position, ...values: (number | string)[]];
 type RejectionEntry = readonly [rejection: Rejection];
 type Position = number | RecordPosition;

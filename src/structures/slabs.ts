@@ -80,8 +80,8 @@ function aligned(byteLength: number): number {
 export const shared: Slabs<SharedArrayBuffer> = new Slabs((byteLength) => new SharedArrayBuffer(byteLength));
 
 /**
- * Copies arrays that are pieces of longer buffers, so that these buffers can be freed. All other arrays stay,
- * and so do objects without a copied array.
+ * Copies arrays that are pieces of longer buffers, so that these buffers can be freed. Other arrays are kept
+ * as they are, and so are objects without a copied array.
  */
 export function inOwnBuffers<Part>(part: Part, copies: Map<unknown, unknown> = new Map()): Part {
   if (typeof part !== 'object' || part === null) return part;

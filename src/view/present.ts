@@ -110,7 +110,7 @@ export class Present implements LiveViews {
   }
 
   follow(onPublished: () => void): () => void {
-    // One function may follow several times.
+    // One function may be registered several times.
     const follower = (): void => onPublished();
     this.#followers.add(follower);
     return () => void this.#followers.delete(follower);

@@ -11,8 +11,8 @@ import { generateTargets, PATHS } from './query-strings.js';
 
 const QUERIES = size(6000, 100_000);
 /**
- * Requested first, because code is slow when it runs for the first time. These from another seed, and those
- * with the largest results; their duration is recorded, too.
+ * Requested first, because code is slow when it runs for the first time. Queries of another seed, and those
+ * with the largest results, come first; their duration is recorded, too.
  */
 const WARM_UP = 2000;
 const LARGEST = PATHS.flatMap((path) =>
