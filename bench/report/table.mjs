@@ -139,7 +139,7 @@ const roundsOf = ({ launches, rounds, roundSeconds }) =>
   `${launches * rounds} rounds of ${roundSeconds} s (${launches === 1 ? 'one launch' : `${launches} launches`} of all processes, of peers one)`;
 
 const aboutOther = ({ node, commit, date, settings }) =>
-  `Node ${node.slice(1)}: commit ${commit.slice(0, 10)}, ${date.slice(0, 10)}, medians of ${roundsOf(settings)}; what is empty was not measured.`;
+  `Node ${node.slice(1)}: commit ${commit.slice(0, 10)}, ${date.slice(0, 10)}, medians of ${roundsOf(settings)}; empty cells were not measured.`;
 
 /**
  * @param {object[]} all results by version of Node; the first is shown in full, the others by their medians

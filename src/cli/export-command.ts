@@ -129,7 +129,7 @@ function answerOf(
   if (view === null) throw new LecternError('not-ready', 'the timetable is not loaded');
   const result = view.schedule(pairs, options);
   if ('faults' in result) throw invalidParameters(result.faults);
-  if (!('read' in result)) throw new Error('a list of events is always there');
+  if (!('read' in result)) throw new Error('lists of events always exist');
   return result.read.execute(format);
 }
 

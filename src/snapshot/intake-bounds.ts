@@ -80,7 +80,7 @@ export class IntakeWatch {
   #chunks = 0;
   #copyBytes = 0;
 
-  /** @param holders hold memory beside the builder */
+  /** @param holders objects with memory besides the builder's */
   constructor(builder: SnapshotBuilder, holders: readonly Holder[], bounds: IntakeBounds) {
     this.#builder = builder;
     this.#holders = holders;

@@ -91,7 +91,7 @@ export async function startServiceProcess(
         try {
           if (readlinkSync(`/proc/${pid}/fd/${fd}`).startsWith('socket:')) count++;
         } catch {
-          // Closed since the folder was read.
+          // The file was closed after the folder was read.
         }
       }
       return count;

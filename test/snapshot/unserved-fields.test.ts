@@ -21,7 +21,7 @@ function counted(records: readonly unknown[]): UnservedFields {
 const unservedOf = async (records: readonly unknown[]): Promise<UnservedFields> =>
   (await loadImage(memorySource(records), { identifiers: 'uuid' })).image.summary.unserved;
 
-test('names are counted by record, the commonest first, with the probable field', async (t) => {
+test('names are counted by record, sorted by count, and have the probable field', async (t) => {
   const records = [
     { ...GOOD, lecturrer: 'x', colour: 'red' },
     { ...GOOD, colour: null },

@@ -253,7 +253,7 @@ class Expansion {
     }
   }
 
-  /** Week 1 is the first with four days in the year. */
+  /** Week 1 is the first week with four days in the year. */
   #firstWeek(year: number): number {
     const fourth = daysFromCivil(year, 1, 4);
     return fourth - ((weekdayOf(fourth) - this.#rule.weekStart + 7) % 7);

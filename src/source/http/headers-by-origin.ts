@@ -1,4 +1,7 @@
-/** Header fields from a command line. Each is for the origin that it names, or otherwise for the only origin. */
+/**
+ * Header fields from a command line. Each field goes to the origin that it names, or otherwise to the only
+ * origin.
+ */
 import { LecternError } from '../../errors.js';
 import type { HeaderFields, HeaderFile } from './credentials.js';
 import { isName } from './headers.js';
