@@ -102,7 +102,7 @@ function authOf(settings: ResolvedSettings): Resolved<'auth'> {
     throw new LecternError(
       'key-missing',
       'production needs a key that verifies tokens: set LECTERN_HS256_SECRET or give --hs256-secret-file or --jwks, ' +
-        'or try the service out with --dev',
+        'or try the service with --dev',
     );
   }
   return optionsOf('auth', settings);
@@ -160,13 +160,13 @@ function logEvents(
   let told = 0;
   timetable.on('part', ({ name, state, records, lastError }) => {
     if (++told > PARTS_LOGGED_MAX) return;
-    if (state === 'ok') log.info({ source: name, records }, 'source is good again');
+    if (state === 'ok') log.info({ source: name, records }, 'source works again');
     else
       log.error({ source: name, state, records, reason: lastError }, 'source failed; the others are served');
   });
   timetable.on('loaded', () => {
     const others = told - PARTS_LOGGED_MAX;
-    if (others > 0) log.warn({ source, others }, 'more sources failed, or are good again');
+    if (others > 0) log.warn({ source, others }, 'other sources fail, or work again');
     told = 0;
   });
   timetable.on('error', (error) => {
@@ -183,7 +183,7 @@ function warnOfSilence(timetable: Timetable, source: Resolved<'openTimetable'>['
     const files = typeof source === 'object' && 'kind' in source ? filesOf(source) : [];
     const pipes = files.filter(isPipe);
     const reason =
-      pipes.length === 0 ? 'nothing has come from it' : `no data in the named pipe ${pipes.join(' or ')}`;
+      pipes.length === 0 ? 'no data has arrived from it' : `no data in the named pipe ${pipes.join(' or ')}`;
     log.warn({ source: timetable.source.name, reason }, 'still waiting for the source');
   }, SOURCE_SILENT_MS).unref();
   const heard = (): void => clearTimeout(timer);

@@ -109,7 +109,7 @@ export function readHeader(token: string): ReadHeader | string {
   if (cty !== undefined && typeof cty !== 'string') return 'has a "cty" that is not a string';
   if (cty !== undefined && mediaTypeOf(cty) === 'jwt') return 'declares a nested token ("cty")';
   if (Object.hasOwn(header, 'crit')) return 'has "crit", but no extension is supported';
-  if (Object.hasOwn(header, 'b64')) return 'has "b64", which is not allowed in a JWT';
+  if (Object.hasOwn(header, 'b64')) return 'has "b64", which a JWT must not have';
   return { alg, kid, typ };
 }
 

@@ -38,7 +38,7 @@ export function createClaimTable(overrides: Readonly<Record<string, readonly str
       );
     }
     if (claims.length === 0 || claims.includes('')) {
-      throw new LecternError('option-invalid', `the claim that selects on ${name} has no name`);
+      throw new LecternError('option-invalid', `the claim for ${name} has no name`);
     }
   }
   const own = new Map(Object.entries(overrides));
@@ -166,7 +166,7 @@ export function parseEnrolments(
       const field = IDENTITY_FIELDS.find((f) => f.name === key);
       if (field === undefined) {
         const known = IDENTITY_FIELDS.map((f) => f.name).join(', ');
-        throw fault(`${where}: there is no field ${JSON.stringify(key)}; the fields are ${known}`);
+        throw fault(`${where}: the field ${JSON.stringify(key)} does not exist; the fields are ${known}`);
       }
       if (!Array.isArray(values)) throw fault(`${where}: ${key} is not an array of strings`);
       enrolment[field.name] = values.map((value: unknown, i) => {

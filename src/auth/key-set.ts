@@ -159,7 +159,7 @@ export function parsePublicKeys(
   } catch {
     // The parser's message quotes the text around the fault, which may be a key.
     const isPem = /^\s*-----BEGIN /.test(text);
-    const expected = 'expected a JSON Web Key Set ({"keys": […]}), to which it has to be converted';
+    const expected = 'expected a JSON Web Key Set ({"keys": […]}); convert it';
     throw keyInvalid(isPem ? `${name} is a PEM; ${expected}` : `${name} is not JSON`);
   }
   const { keys, leftOut } = readOwnKeys(json, name);

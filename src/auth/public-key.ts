@@ -58,7 +58,7 @@ export function readPublicKey(value: unknown, where: string): PublicKey | null {
   if (use !== undefined && use !== 'sig') return null;
   if (operations !== undefined && !(Array.isArray(operations) && operations.includes('verify'))) return null;
   const kind = KEY_KINDS.find((each) => each.kty === kty && (each.crv === null || each.crv === crv));
-  if (kind === undefined) throw keyInvalid(`${where} is of a kind that no accepted algorithm uses`);
+  if (kind === undefined) throw keyInvalid(`${where} is of a kind that none of the accepted algorithms uses`);
   if (alg !== undefined && (typeof alg !== 'string' || !kind.algorithms.includes(alg))) {
     throw keyInvalid(`${where} has an "alg" that is not accepted, or is for another kind of key`);
   }
@@ -105,7 +105,7 @@ function importPublicKey(jwk: JsonKey, where: string): KeyObject {
   // With the exponent 1 every text is a valid signature of itself.
   const isFit = (e: bigint): boolean => e >= 3n && e % 2n === 1n && e < 2n ** BigInt(RSA_EXPONENT_BITS_MAX);
   if (exponent !== undefined && !isFit(exponent)) {
-    const expected = `an odd number from 3 on, of at most ${RSA_EXPONENT_BITS_MAX} bits`;
+    const expected = `an odd number of at least 3 and at most ${RSA_EXPONENT_BITS_MAX} bits`;
     throw keyInvalid(`${where} has the RSA exponent ${exponent}; expected ${expected}`);
   }
   return key;

@@ -218,7 +218,7 @@ export class RemoteKeys implements KeyFeed {
       return;
     }
     const reason = this.#state.problem;
-    this.#say('warn', { reason }, 'key set too old, tokens are not verified any more');
+    this.#say('warn', { reason }, 'key set too old, tokens are no longer verified');
     this.#tell();
   }
 

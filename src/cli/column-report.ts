@@ -51,7 +51,7 @@ export function describeColumns(look: ColumnLook, proposal: CommandProposal | nu
   ]);
   const more = columns.length - listed.length;
   const table = [
-    `columns of the first ${formatCountOf(records, 'record')}, with how many have a value, and samples:`,
+    `columns of the first ${formatCountOf(records, 'record')}, with counts of values and samples:`,
     formatTable(rows, 'left'),
     ...(more > 0 ? [`  and ${formatCount(more)} more (--json lists them)`] : []),
   ].join('\n');

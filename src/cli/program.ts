@@ -152,7 +152,7 @@ export function createProgram(exit: (code: number) => void): Command {
     .description('Prints a realistic synthetic timetable as NDJSON. The same seed gives the same timetable.')
     .option(
       '-n, --events <number>',
-      `how many, up to ${GENERATED_EVENTS_MAX.toLocaleString('en')}`,
+      `number of events, up to ${GENERATED_EVENTS_MAX.toLocaleString('en')}`,
       wholeNumber(0, GENERATED_EVENTS_MAX),
     )
     .option('-s, --seed <number>', 'any whole number', wholeNumber(0, Number.MAX_SAFE_INTEGER), 1)
@@ -209,7 +209,7 @@ function checkServe(
 ): void {
   if (source.length === 0 && pin === undefined) command.error("error: missing required argument 'source'");
   if (source.length > 0 && pin !== undefined) {
-    command.error("error: '--pin' serves a snapshot file in place of any source: give one of them");
+    command.error("error: '--pin' serves a snapshot file instead of a source: give one of them");
   }
   if (dev !== true) return;
   const modeFrom = command.getOptionValueSource('mode');

@@ -31,7 +31,7 @@ export async function serve(settings: ResolvedSettings): Promise<number> {
   const destination = format === 'pretty' ? await prettyDestination(output, isColoured) : output;
   const log = Object.assign(pino({ level, base: null }, destination), { linesDropped: () => output.dropped });
   output.onResumed = (lines) =>
-    log.warn({ lines }, 'log lines were dropped: standard error did not take them in time');
+    log.warn({ lines }, 'log lines were dropped: standard error was not read in time');
   for (const reason of unknownVariables(process.env, settings)) {
     warn(settings, log, 'unknown variable', reason);
   }

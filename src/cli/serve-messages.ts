@@ -86,6 +86,6 @@ export function tellReloads(
     wasBad = result === 'failed' || result === 'refused';
     if (!isNews || timetable.summary === null) return;
     const events = formatCountOf(timetable.summary.events, 'event');
-    print(`loaded again: ${events}${result === 'unchanged' ? ', nothing has changed' : ''}\n`);
+    print(`loaded again: ${events}${result === 'unchanged' ? ', unchanged' : ''}\n`);
   });
 }

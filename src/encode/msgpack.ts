@@ -151,7 +151,7 @@ export function writeMessagePackRow(rows: Rows, ordinal: number, target: Buffer,
     let escaped = false;
     // Terminates: strings of a row are closed, or the row ends.
     for (from++; source[from] !== QUOTE; from++) {
-      if (from >= end) throw new Error(`row ${ordinal} does not end`);
+      if (from >= end) throw new Error(`row ${ordinal} has no end`);
       if (source[from] === BACKSLASH) {
         escaped = true;
         from++;

@@ -47,7 +47,7 @@ export class RowSpans {
       for (;;) {
         const found = CLASS_OF_BYTE[bytes[at]!]!;
         if (found === IS_QUOTE) break;
-        if (at >= end) throw new Error(`row ${ordinal} does not end`);
+        if (at >= end) throw new Error(`row ${ordinal} has no end`);
         has |= found;
         at += found === HAS_ESCAPE ? 2 : 1;
       }

@@ -166,7 +166,7 @@ class Reading {
   }
 
   openNow(): void {
-    if (this.file.readNow === undefined) throw new Error(`${this.file.kind} cannot be read at once`);
+    if (this.file.readNow === undefined) throw new Error(`${this.file.kind} cannot be read synchronously`);
     this.#watch();
     this.file.readNow()?.();
   }

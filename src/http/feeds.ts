@@ -42,7 +42,7 @@ const NO_FEEDS: Problem = { code: 'not-found', detail: 'This service has no feed
 
 const HOST_UNKNOWN: Problem = {
   code: 'host-not-allowed',
-  detail: 'The service does not know the address under which calendars reach it: it needs --public-url.',
+  detail: 'Calendars need an address that the service does not know: set --public-url.',
 };
 
 /** Addresses with any of them fit. */

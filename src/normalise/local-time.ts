@@ -45,7 +45,7 @@ export function parseLocalTime(given: string, order: DateOrder | undefined): Loc
   const [offset = '', utc, sign, hours, minutes = '00'] = OFFSET.exec(timeText) ?? [];
   const clock = timeText.slice(0, timeText.length - offset.length);
   if (sign === '-' && !HAS_SECONDS.test(clock)) {
-    return 'its time of day looks like a range or has an offset: expected one time, with seconds before an offset';
+    return 'its time of day looks like a range or has an offset: expected one time, with seconds if an offset follows';
   }
   const time = readTimeOfDay(clock, date.isIso);
   if (typeof time === 'string') return time;

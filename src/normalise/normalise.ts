@@ -253,7 +253,7 @@ export function describeValue(value: unknown): string {
       return `a boolean (${value})`;
     case 'object':
       // Only MessagePack and the in-process source can bring these.
-      if (value instanceof Date) return 'a timestamp, not a text';
+      if (value instanceof Date) return 'a timestamp instead of text';
       return value instanceof Uint8Array ? 'binary data' : 'an object';
     default:
       return value === undefined ? 'undefined' : `a ${typeof value}`;

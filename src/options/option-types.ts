@@ -27,7 +27,7 @@ export interface TimetableOptions {
   readonly fieldMap?: FieldMap | undefined;
   /** Order of day, month and year in dates that are not ISO 8601. Default: they are rejected. */
   readonly dateOrder?: DateOrder | undefined;
-  /** IANA time zone for times without an offset, which are rejected otherwise, and for local days in queries. */
+  /** IANA time zone of times without an offset, which are otherwise rejected, and of local days in queries. */
   readonly timeZone?: string | undefined;
   /** Encoding of text files, as TextDecoder names it. Default: UTF-8, or UTF-16 with a byte order mark. */
   readonly encoding?: string | undefined;

@@ -58,7 +58,7 @@ export function readLocalDays(given: GivenTexts, zoneDefault: string, tell: Tell
   const zone = readZone(given.get('timeZone')?.[0] ?? null, zoneDefault, tell);
   if (typeof dateMs !== 'number' || count === null || zone === null) return { days: null, zone };
   if (isTooLate(dateMs, count)) {
-    tell('days', 'malformed-number', `${count} days from ${date} on end after the year 9999`);
+    tell('days', 'malformed-number', `${count} days from ${date} extend beyond the year 9999`);
     return { days: null, zone };
   }
   return { days: { dateMs, days: count, zone }, zone };

@@ -34,7 +34,7 @@ export function anySourceOf(source: string | AnySource | Records): AnySource {
     if ('kind' in source) return source;
     if ('load' in source) {
       if (typeof source.load === 'function') return source;
-      throw new LecternError('option-invalid', 'source.load is no function');
+      throw new LecternError('option-invalid', 'source.load is not a function');
     }
     if (Symbol.iterator in source || Symbol.asyncIterator in source) return new MemorySource(source);
   }
@@ -190,7 +190,7 @@ export class Loader {
     request: LoadRequest,
   ): Promise<LoadDone> {
     const { served, deltas } = request;
-    if (served === null) throw new Error('there is a delta, and nothing that it could change');
+    if (served === null) throw new Error('there is a delta, but no records that it could change');
     const { name, rules } = this;
     const patch = { task: 'patch', name, rules, served, deltas, bounds, version } as const;
     return this.run({ ...patch, removals: [...removals] }, request, upserts);
@@ -291,7 +291,7 @@ function sourceVersionOf(version: string | null, prefix: string): string | null 
 
 function refusedWith(bytes: number): LoadDone {
   const [least, left] = [LOAD_BASE_BYTES, bytes].map((each) => `${Math.floor(each / 2 ** 20)} MiB`);
-  const detail = `a load takes at least ${least} of memory, and machine and container have ${left} left for it`;
+  const detail = `a load takes at least ${least} of memory, but machine and container have only ${left} left`;
   return { kind: 'refused', refusal: { code: 'memory', detail } };
 }
 

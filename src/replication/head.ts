@@ -81,7 +81,7 @@ export class HeadReader {
       else ({ payload } = await compactVerify(text, this.#key, { algorithms: [this.#algorithm] }));
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause);
-      throw refused(`its signature is not good: ${reason}`, cause);
+      throw refused(`its signature is not valid: ${reason}`, cause);
     }
     return checkHead(payload);
   }

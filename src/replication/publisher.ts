@@ -216,7 +216,7 @@ export class Publisher {
     await replace(this.#store, announcedKey(next.id), text);
     const [key, revision] = isCandidate ? [CANDIDATE, found.candidateRevision] : [HEAD, found.headRevision];
     if (!this.#leadership.isLeader || (await this.#store.swap(key, text, revision)) === null) {
-      const message = 'the announcement was not made: another publisher leads, or was first';
+      const message = 'nothing was announced: another publisher leads, or announced first';
       throw new LecternError('store-unavailable', message);
     }
     this.#last = { epoch: next.epoch, sequence: isCandidate ? 0 : next.sequence };

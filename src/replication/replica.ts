@@ -168,7 +168,7 @@ export class Replica implements AnyLoader {
       const [needs, has] = [head.bytes, memoryBytesMax].map((bytes) => `${Math.ceil(bytes / 2 ** 20)} MiB`);
       return {
         kind: 'refused',
-        refusal: { code: 'memory', detail: `it needs ${needs}, and ${has} are left` },
+        refusal: { code: 'memory', detail: `it needs ${needs} of memory, and only ${has} are left` },
       };
     }
     this.#fetching = head.hash;
@@ -198,8 +198,7 @@ export class Replica implements AnyLoader {
       const record = await store.read(announcedKey(pin.id));
       if (record === null) throw refused(`the pinned image ${pin.id} is not in the store ${this.name}`);
       const head = await this.#reader.read(record.text);
-      if (head.id !== pin.id)
-        throw refused(`the image ${head.id} stands in the place of the pinned ${pin.id}`);
+      if (head.id !== pin.id) throw refused(`the stored image ${head.id} is not the pinned ${pin.id}`);
       return { head, reason: 'pin' };
     }
     const record = await store.read(HEAD);
@@ -217,7 +216,7 @@ export class Replica implements AnyLoader {
   /** @throws LecternError `announcement-refused`, and `image-unusable` if the announcement was false */
   #checkSummary({ id, events }: Head, { identifiers, events: found }: SnapshotSummary): void {
     if (found !== events) {
-      const problem = `it has ${found} events, and ${events} were announced`;
+      const problem = `it has ${found} events, but ${events} were announced`;
       throw new LecternError('image-unusable', `the image ${id} cannot be used: ${problem}`);
     }
     if (identifiers === this.rules.identifiers) return;

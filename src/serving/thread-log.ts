@@ -38,7 +38,7 @@ export function createThreadLog(
     const lines = dropped;
     dropped = 0;
     if (lines > 0) {
-      const message = 'log lines of a thread were dropped: too many were waiting for the main thread';
+      const message = 'log lines of a thread were dropped: too many waited for the main thread';
       send('warn', { lines }, message);
     }
     send(level, fields, message);

@@ -162,7 +162,7 @@ function checkNames({ dictionary, codes }: NamesImage, expected: NamesImage): vo
 function expectAllUsed(codes: CodeColumn, size: number): void {
   const isUsed = new Uint8Array(size);
   for (const code of codes) if (code < size) isUsed[code] = 1;
-  if (isUsed.includes(0)) throw new Error('a value has no event');
+  if (isUsed.includes(0)) throw new Error('a value is used by no event');
 }
 
 /** Returns the size of the dictionary. */
@@ -194,7 +194,7 @@ function checkRowPlaces({ start, packedStart, bytes }: RowsImage, count: number)
 function checkHashIndex({ hashes, table }: HashIndexImage, count: number): void {
   expectArray('ids.hashes', hashes, Uint32Array, count);
   expectArray('ids.table', table, Uint32Array);
-  if (table.length < 2 || (table.length & (table.length - 1)) !== 0) throw new Error('ids is no table');
+  if (table.length < 2 || (table.length & (table.length - 1)) !== 0) throw new Error('ids is not a table');
   let run = 0;
   // Twice around, since runs wrap.
   for (let slot = 0; slot < 2 * table.length; slot++) {
@@ -211,7 +211,7 @@ function checkHashes({ hashes, table }: HashIndexImage, expected: Uint32Array): 
   for (let ordinal = 0; ordinal < hashes.length; ordinal++) {
     let slot = hashes[ordinal]! & (table.length - 1);
     while (table[slot] !== ordinal + 1) {
-      if (table[slot] === 0) throw new Error('ids does not match the data that it is derived from');
+      if (table[slot] === 0) throw new Error('ids does not match its data');
       slot = (slot + 1) & (table.length - 1);
     }
   }
@@ -240,7 +240,7 @@ function checkClusters(clusters: ClustersImage, eventCount: number): void {
     let last = -1;
     for (let e = first[cluster]!; e < first[cluster + 1]!; e++) {
       const ordinal = events[e]!;
-      if (ordinal <= last || ordinal >= eventCount) throw new Error('events are out of order, or none');
+      if (ordinal <= last || ordinal >= eventCount) throw new Error('events are missing or out of order');
       if ((dimensionsOf[ordinal]! & dimension) !== 0)
         throw new Error('an event is in two clusters of one dimension');
       dimensionsOf[ordinal]! |= dimension;
@@ -284,7 +284,7 @@ function expectPartition(name: string, start: Uint32Array, length: number, piece
   }
 }
 
-const MISSING_ARRAY = 'an array is missing, or of another type';
+const MISSING_ARRAY = 'an array is missing or has another type';
 
 function expectArray<Numbers extends CodeColumn | Float64Array>(
   name: string,
@@ -308,8 +308,7 @@ function expectDerived<Part extends Record<keyof Part, CodeColumn | Float64Array
     const [array, derived] = [is[name], expected[name]];
     expectArray(prefix + name, array, derived.constructor as new () => typeof derived, derived.length);
     for (let n = 0; n < derived.length; n++) {
-      if (array[n] !== derived[n])
-        throw new Error(`${prefix}${name} does not match the data that it is derived from`);
+      if (array[n] !== derived[n]) throw new Error(`${prefix}${name} does not match its data`);
     }
   }
 }
@@ -352,7 +351,7 @@ function checkRows({ bytes, start, packedStart }: RowsImage, count: number, hash
   for (let ordinal = 0; ordinal < count; ordinal++) {
     const end = start[ordinal + 1]! - 1;
     const row = ROW.exec(source.toString('latin1', start[ordinal]!, end));
-    if (row === null) throw new Error(`row ${ordinal} is no row`);
+    if (row === null) throw new Error(`row ${ordinal} is not a row`);
     const [, id = '', ...others] = row;
     const idStart = start[ordinal]! + ID_OFFSET;
     if (id.includes('\\')) {

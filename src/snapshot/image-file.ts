@@ -342,7 +342,7 @@ const FAILURES: Readonly<Record<string, string>> = {
   EROFS: 'the file system is read-only',
   ENOSPC: 'no space is left on the device',
   EDQUOT: 'the disk quota is used up',
-  EFBIG: 'it would become larger than files may be',
+  EFBIG: 'it would exceed the limit on file sizes',
   EIO: 'the device failed (input/output error)',
 };
 
@@ -380,5 +380,5 @@ function refuseTooLarge(path: string, fileBytes: number): void {
   const constrained = process.constrainedMemory();
   const memoryBytes = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
   if (fileBytes <= IMAGE_MEMORY_SHARE_MAX * memoryBytes) return;
-  throw unusable(path, `it has ${fileBytes} bytes, too many for the ${memoryBytes} bytes of memory here`);
+  throw unusable(path, `it has ${fileBytes} bytes; this machine has ${memoryBytes} bytes of memory`);
 }

@@ -214,7 +214,7 @@ function expectData({ status, url, message, trusted }: Answer): void {
   const denied = status === 401 || status === 403;
   const hint =
     denied && !trusted
-      ? '; it was asked without the configured headers, as a redirect led to another origin'
+      ? '; the configured headers were not sent, because a redirect led to another origin'
       : '';
   throw refused(url, status, message.headers, hint);
 }

@@ -71,7 +71,7 @@ export class MemorySource implements RecordSource {
       return { records, version };
     }
     if (since !== null && since !== this.#changes) return { ...this.#deltaSince(since), version };
-    const problem = 'they are a stream, which was read already; expected replace() with others';
+    const problem = 'they are a stream that was already read; expected replace() with other records';
     throw new LecternError('source-unreadable', `cannot read ${this.name}: ${problem}`);
   }
 
@@ -210,5 +210,5 @@ function listOf(change: unknown, name: keyof RecordChange): unknown[] {
   if (list === undefined) return [];
   if (typeof list === 'object' && list !== null && Symbol.iterator in list)
     return [...(list as Iterable<unknown>)];
-  throw fault(`${name} is no list`);
+  throw fault(`${name} is not a list`);
 }

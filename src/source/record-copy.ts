@@ -163,7 +163,7 @@ export class CopyWriter implements RecordSink {
     length.writeUInt32LE(packed.length);
     this.#budget.bytes -= packed.length;
     if (this.#budget.bytes < 0) {
-      const problem = `after ${this.#records} records no memory is left for the records of several sources`;
+      const problem = `no memory is left for the records of several sources, after ${this.#records} records`;
       throw new LecternError('source-too-large', `cannot read ${this.#source}: ${problem}`);
     }
     this.#batches.push(length, packed);

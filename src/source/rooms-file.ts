@@ -77,7 +77,7 @@ class RoomIntake implements RecordSink {
     const building = this.#textOf('building', given.building, position);
     const capacity = this.#capacityOf(given.capacity, position);
     if (id === null) return;
-    if (this.#rooms.has(id)) this.#fault(position, `an earlier record has the id ${JSON.stringify(id)}, too`);
+    if (this.#rooms.has(id)) this.#fault(position, `an earlier record has the same id ${JSON.stringify(id)}`);
     this.#rooms.set(id, { id, name, building, capacity });
     if (this.#rooms.size > ROOMS_MAX) throw new Error(`it has more than ${ROOMS_MAX} rooms`);
   }

@@ -165,7 +165,7 @@ export function parseSourceArgument(
   if (first === undefined) throw invalid('no source is given; expected at least one');
   if (others.length > 0 && postgres.follow === true)
     throw invalid(
-      'a table can be followed only where it is the only source; give --listen or --refresh-seconds',
+      'a table can be followed only if it is the only source; give --listen or --refresh-seconds',
     );
   const spec: SourceSpec = others.length === 0 ? first : { kind: 'merged', specs };
   // Reports wrong addresses and header fields at once.
@@ -177,7 +177,7 @@ export function parseSourceArgument(
 function checkNoDatabase(postgres: PostgresOptions): void {
   const given = Object.entries(postgres).find(([, value]) => value !== undefined && value !== false);
   if (given === undefined) return;
-  throw invalid(`${given[0]} is given, and no source is a PostgreSQL address; expected postgres://…`);
+  throw invalid(`${given[0]} is given, but no source is a PostgreSQL address; expected postgres://…`);
 }
 
 /** Tokens are for the only origin, or for the one that is named. */
@@ -189,11 +189,13 @@ function tokensByOrigin(
   const { origin: named, ...tokens } = given;
   const target = named === undefined ? undefined : parseAddress(named, 'the origin of tokens').origin;
   if (target !== undefined && !origins.includes(target)) {
-    throw invalid(`tokens are for ${target}, and no source is there; expected one of ${origins.join(', ')}`);
+    throw invalid(
+      `tokens are for ${target}, but no source has this origin; expected one of ${origins.join(', ')}`,
+    );
   }
   if (target === undefined && origins.length > 1) {
     throw invalid(
-      `tokens are for one origin, and sources are on several: ${origins.join(', ')}; name one of them`,
+      `sources are on several origins: ${origins.join(', ')}; name the one that the tokens are for`,
     );
   }
   return (origin) => (target === undefined || origin === target ? tokens : undefined);

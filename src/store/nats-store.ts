@@ -50,7 +50,7 @@ class NatsStore implements Store {
       if (info !== null && !info.deleted) return;
       let isSilent = (): void => {};
       const silence = new Promise<never>((_, reject) => {
-        isSilent = () => reject(this.#unavailable('it takes no more bytes'));
+        isSilent = () => reject(this.#unavailable('it accepts no more bytes'));
       });
       let timer: NodeJS.Timeout | undefined;
       const heard = (): void => {

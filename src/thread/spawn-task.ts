@@ -139,7 +139,7 @@ async function answerSecrets(
 ): Promise<void> {
   const post = (answer: SecretsAnswer): void => worker.postMessage(answer);
   try {
-    if (askSecretHeaders === undefined) throw new Error('nothing is known of these credentials');
+    if (askSecretHeaders === undefined) throw new Error('the build thread does not know these credentials');
     post({ number, secrets: await askSecretHeaders(credentials, refused) });
   } catch (error) {
     post({ number, failure: failureOf(error) });

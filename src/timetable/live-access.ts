@@ -40,7 +40,7 @@ export function logFiles(log: Logger | undefined): (report: FileReport) => void 
   return ({ kind, paths, error }) => {
     const file = paths.join(', ');
     if (error === null) log?.info({ file }, `${FILE_KINDS[kind]} read anew`);
-    else log?.warn({ file, reason: error.message }, `${FILE_KINDS[kind]} not read: the old ones stay`);
+    else log?.warn({ file, reason: error.message }, `${FILE_KINDS[kind]} not read: the earlier ones stay`);
   };
 }
 

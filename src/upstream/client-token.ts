@@ -181,7 +181,7 @@ function readToken(json: Readonly<Record<string, unknown>>, url: URL): GrantedTo
   const fault = (problem: string): LecternError =>
     new LecternError(
       'source-malformed',
-      `the answer of ${redactAddress(url)} is no bearer token: ${problem}`,
+      `the answer of ${redactAddress(url)} is not a bearer token: ${problem}`,
     );
   if (typeof token !== 'string' || !TOKEN.test(token)) throw fault('it has no access_token that can be sent');
   if (typeof type !== 'string' || type.toLowerCase() !== 'bearer')

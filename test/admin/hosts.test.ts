@@ -55,7 +55,7 @@ const REFUSED: readonly string[] = [
   ':9464',
 ];
 
-test('an IP address, localhost and known names are allowed, and nothing else', (t) => {
+test('a Host header may be an IP address, localhost or a known name, and nothing else', (t) => {
   const hosts = new AllowedHosts(['127.0.0.1', 'Lectern.Monitoring.svc']);
   for (const host of ALLOWED) t.ok(hosts.allow('/metrics', host), host);
   for (const host of REFUSED) {
@@ -108,7 +108,7 @@ async function start(t: Test, more: object = {}): Promise<number> {
 const get = (path: string, host: string): string =>
   `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
 
-test('a page that makes its name resolve to this machine reads nothing', async (t) => {
+test('a web page that rebinds its name to this machine reads nothing', async (t) => {
   const port = await start(t, { adminAllowedHosts: ['lectern.monitoring.svc'] });
   for (const host of ALLOWED)
     t.match((await exchange(port, get('/live', host))).text, /^HTTP\/1\.1 200 /, host);
@@ -143,7 +143,7 @@ async function crowd(t: Test, port: number, count: number, bytes: string): Promi
   return sockets;
 }
 
-test('probes and scrapes are answered beside clients that stay connected', {
+test('probes and scrapes get answers while many clients stay connected', {
   timeout: 120_000,
 }, async (t) => {
   const PROBES = size(10, 100);

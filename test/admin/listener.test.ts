@@ -48,7 +48,7 @@ function ask(url: string, method = 'GET', headers: Record<string, string> = {}):
 
 const bearer = { authorization: `Bearer ${TOKEN}` };
 
-test('ready follows the snapshot: none, present, stale, present again, draining', async (t) => {
+test('/ready is 503 without a snapshot, with a stale one and while draining, otherwise 200', async (t) => {
   let finish = (): void => {};
   const mayLoad = new Promise<void>((resolve) => {
     finish = resolve;
@@ -100,7 +100,7 @@ test('ready follows the snapshot: none, present, stale, present again, draining'
   await t.rejects(ask(`${admin}/live`), { code: 'ECONNREFUSED' }, 'the admin listener is closed last');
 });
 
-test('ready reports no-thread when no thread can answer', async (t) => {
+test('/ready reports no-thread when no thread can answer', async (t) => {
   const threads = watchThreads(t);
   const { log } = keptLog();
   const service = await startService({ ...OPTIONS, source: new MemorySource(RECORDS), workers: 2 }, { log });
@@ -119,7 +119,7 @@ test('ready reports no-thread when no thread can answer', async (t) => {
   t.strictSame([...seen], ['no-thread', 'ready again']);
 });
 
-test('ready reports no-keys until a key is usable', async (t) => {
+test('/ready reports no-keys until there is a usable key', async (t) => {
   let hasKeys = false;
   const { publicKey } = generateKeyPairSync('ed25519');
   const issuer = createServer((_req, res) => {
@@ -170,7 +170,7 @@ test('ready reports no-keys until a key is usable', async (t) => {
   t.ok(performance.now() - failingMs > 900, 'keys that cannot be fetched again serve for a while');
 });
 
-test('a repeated refusal is reported as refused again', async (t) => {
+test('a repeated refusal is reported again', async (t) => {
   const source = {
     name: 'shrunk',
     version: 1,
@@ -275,7 +275,7 @@ test('without the token nothing is loaded', async (t) => {
   );
 });
 
-test('a token that is short or odd is refused at the start, and not repeated', async (t) => {
+test('a short or malformed token is refused at the start and is not repeated', async (t) => {
   for (const text of ['Sh0rt!', `${'ü'.repeat(30)}`, `two words ${'x'.repeat(30)}`, '']) {
     const adminTokenFile = tokenFile(t, text);
     const failure = await startService({

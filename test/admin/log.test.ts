@@ -23,7 +23,7 @@ interface Line {
 }
 
 for (const workers of ['1', '2']) {
-  test(`a session of ${workers} serving threads`, async (t) => {
+  test(`${workers} serving threads write the access log`, async (t) => {
     const folder = t.testdir({
       'events.ndjson': `${JSON.stringify(EVENT)}\n`,
       token: ADMIN_TOKEN,

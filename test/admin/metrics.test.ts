@@ -140,7 +140,7 @@ test('reloads and refusals are counted by outcome', async (t) => {
   t.equal(total(metrics, 'lectern_snapshot_rejected_records'), 1);
 });
 
-test('counts only grow while scrapes come under load, and a thread is lost', async (t) => {
+test('counts never fall during scrapes under load, even when a thread is lost', async (t) => {
   const threads = watchThreads(t);
   const source = new MemorySource(RECORDS);
   const service = await startService({ ...OPTIONS, source, workers: 2 });
@@ -177,7 +177,7 @@ test('counts only grow while scrapes come under load, and a thread is lost', asy
   t.equal(metrics.get('lectern_threads_lost_total'), 1);
 });
 
-test('counts of overloads are those of all threads, and stay when one is lost', async (t) => {
+test('overload counts cover all threads and stay when a thread is lost', async (t) => {
   const threads = watchThreads(t);
   const service = await startService({ ...OPTIONS, source: new MemorySource(RECORDS), workers: 2 });
   t.teardown(() => service.close());

@@ -40,7 +40,7 @@ function load(t: Test, port: number): () => Promise<void> {
 }
 
 for (const workers of [1, 2]) {
-  test(`in an overload the service is alive and not ready: ${workers} serving threads`, {
+  test(`an overloaded service is alive but not ready: ${workers} serving threads`, {
     timeout: 60_000,
   }, async (t) => {
     const service = await startService({

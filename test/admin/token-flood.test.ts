@@ -45,7 +45,7 @@ function answerOf(socket: Socket): Promise<string> {
 }
 
 for (const workers of [1, 2]) {
-  test(`a flood of forged tokens: ${workers} serving threads`, { timeout: 60_000 }, async (t) => {
+  test(`a flood of forged tokens is counted: ${workers} serving threads`, { timeout: 60_000 }, async (t) => {
     const { log, lines } = keptLog();
     const jwks = join(t.testdir({ 'keys.json': KEYS }), 'keys.json');
     const source = new MemorySource(RECORDS);

@@ -59,7 +59,7 @@ function expositionOf(meter: Meter): Exposition {
   return new Exposition(observed, [], () => true);
 }
 
-test('token failures, each by its reason', async (t) => {
+test('token failures are counted by reason', async (t) => {
   const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const keys = { keys: [{ ...rsa.publicKey.export({ format: 'jwk' }), kid: 'known' }] };
   const service = await startService({
@@ -118,7 +118,7 @@ test('token failures, each by its reason', async (t) => {
   t.equal(total(others, 'lectern_token_failures_total'), 1);
 });
 
-test('open connections, and closed ones by reason', async (t) => {
+test('open connections are counted, and closed ones by reason', async (t) => {
   const patience: ConnectionPatience = {
     lookMs: 20,
     readerWindowMs: 300,
@@ -164,7 +164,7 @@ test('open connections, and closed ones by reason', async (t) => {
   t.strictSame(['slow-reader', 'silent', 'flooded', 'too-many'].map(cut), [1, 2, 3, 4]);
 });
 
-test('look-ups and bytes of the caches', async (t) => {
+test('look-ups and bytes of the caches are counted', async (t) => {
   const service = await startService({ ...OPTIONS, source: new MemorySource(RECORDS) });
   t.teardown(() => service.close());
   await service.ready;
@@ -203,7 +203,7 @@ test('look-ups and bytes of the caches', async (t) => {
   t.ok(Number(after.answerBytes) > 0 && after.answerBytes !== after.rowBytes);
 });
 
-test('the delays of the event loop, and the heap', async (t) => {
+test('event loop delays and heap sizes are reported', async (t) => {
   const meter = new Meter();
   const stop = startSampling(meter);
   t.teardown(stop);
@@ -257,7 +257,7 @@ test('the delays of the event loop, and the heap', async (t) => {
   t.ok(loop('active') > 1.3 && loop('idle') > 1, `${loop('active')} s active, ${loop('idle')} s idle`);
 });
 
-test('counts of overloads and of dropped log lines', async (t) => {
+test('overloads and dropped log lines are counted', async (t) => {
   const metrics = await expose(new Meter());
   t.equal(metrics.get('lectern_overloaded_threads'), 2);
   t.equal(metrics.get('lectern_overload_refusals_total'), 30);
@@ -265,7 +265,7 @@ test('counts of overloads and of dropped log lines', async (t) => {
   t.equal(metrics.get('lectern_log_lines_dropped_total'), 11);
 });
 
-test('the lag of the event loop at one moment', async (t) => {
+test('the current event loop lag is reported', async (t) => {
   const meter = new Meter();
   const stop = startSampling(meter);
   t.teardown(stop);
@@ -277,7 +277,7 @@ test('the lag of the event loop at one moment', async (t) => {
   t.ok(lag >= 0.12 && lag < 5, `${lag} s`);
 });
 
-test("metrics for Node dashboards agree with the process's own figures", async (t) => {
+test('metrics for Node dashboards agree with the figures of the process', async (t) => {
   const held = Buffer.alloc(32 * 2 ** 20, 1);
   const meter = new Meter();
   t.teardown(startSampling(meter));
@@ -311,7 +311,7 @@ test('open files are counted', { skip: process.platform !== 'linux' && 'Linux on
   t.ok(((await expose(new Meter())).get('process_max_fds') ?? 0) >= before);
 });
 
-test('simultaneous scrapes do not add up', async (t) => {
+test('simultaneous scrapes count nothing twice', async (t) => {
   const exposition = expositionOf(new Meter());
   const texts = await Promise.all(Array.from({ length: 5 }, () => exposition.text()));
   for (const text of texts) {
@@ -321,7 +321,7 @@ test('simultaneous scrapes do not add up', async (t) => {
   }
 });
 
-test('the age of the key set and the outcomes of its fetches', async (t) => {
+test('the age of the key set and the outcomes of its fetches are reported', async (t) => {
   const metrics = await expose(new Meter());
   t.equal(metrics.get('lectern_key_set_age_seconds'), 1.5);
   t.equal(metrics.get('lectern_key_set_fetches_total{result="changed"}'), 3);

@@ -155,7 +155,7 @@ async function comesTrue(holds: () => boolean | Promise<boolean>): Promise<boole
 }
 
 for (const workers of [1, 2]) {
-  test(`the clock is set under load, ${workers} serving threads`, {
+  test(`the service stays right when the clock is set under load, ${workers} serving threads`, {
     timeout: size(180_000, 600_000),
   }, async (t) => {
     const { state, url } = await startUpstream(t);
@@ -229,7 +229,7 @@ for (const workers of [1, 2]) {
 }
 
 for (const jump of [DAY_S, -DAY_S]) {
-  test(`a snapshot becomes stale by its age and not by the clock, ${jump} s`, {
+  test(`a snapshot becomes stale by its age, not by the clock: clock set by ${jump} s`, {
     timeout: 180_000,
   }, async (t) => {
     const { state, url } = await startUpstream(t);
@@ -259,7 +259,9 @@ for (const jump of [DAY_S, -DAY_S]) {
   });
 }
 
-test('development: /health, a token of /login and its end', { timeout: 180_000 }, async (t) => {
+test('in development /health and tokens of /login stay right when the clock is set', {
+  timeout: 180_000,
+}, async (t) => {
   const service = await startService(t, 'fixtures/demo.ndjson.gz', ['--mode', 'development']);
   const login = async (): Promise<string> =>
     (JSON.parse((await service.ask('/api/v1/login')).text) as { access_token: string }).access_token;

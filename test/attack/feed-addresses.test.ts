@@ -36,7 +36,7 @@ test('none of 100,000 bad addresses is accepted', TIMEOUT, async (t) => {
   );
 });
 
-test('over HTTP all get the same 404', TIMEOUT, async (t) => {
+test('over HTTP all bad addresses get the same 404', TIMEOUT, async (t) => {
   const revocations = new Map([[REVOKED, NOW_MS + 1]]);
   const access = new PresentAccess({ feedSecrets: SECRETS, feedRevocations: revocations });
   const { handler, logged } = setUp({ access, feeds: { now: () => NOW_MS }, accessLogShare: 1 });

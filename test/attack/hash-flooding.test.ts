@@ -86,14 +86,14 @@ async function load(bytes: Buffer): Promise<SnapshotImage> {
   return (await loadImage(sourceOf(bytes), { identifiers: 'uuid' })).image;
 }
 
-test('without a seed the ids collide', (t) => {
+test('the made-up ids collide in a hash without a seed', (t) => {
   t.equal(new Set(colliding).size, IDS);
   t.equal(quickHashesOf(colliding).size, 1);
   t.ok(quickHashesOf(ordinary).size > IDS - 5);
   t.end();
 });
 
-test('with random seeds, ids that collide without a seed are as near to their slots as other ids', (t) => {
+test('under random seeds these ids are spread like any other ids', (t) => {
   /** The average distance of an entry from its own slot. */
   const displacement = (ids: readonly string[], seed: HashSeed): number => {
     const hash = new KeyedHash(seed);
@@ -189,7 +189,7 @@ test('colliding values cost at most twice as much as ordinary ones', TIMEOUT, as
   }
 });
 
-test('lessons whose slots and codes collide without a seed cost no more than others', async (t) => {
+test('lessons made to collide without a seed cost no more than others', async (t) => {
   const count = size(4000, 16_000);
   const courses = 256;
   /** As lessons were hashed before: of the slot and of the codes of course, room and type. */
@@ -231,7 +231,7 @@ test('lessons whose slots and codes collide without a seed cost no more than oth
   t.ok(ratio <= RATIO_MAX, `${ratio.toFixed(2)} times`);
 });
 
-test('two builds with one seed are one image, with another seed only the index of ids differs', (t) => {
+test('builds with equal seeds are equal; another seed changes only the index of ids', (t) => {
   const events = Array.from({ length: 500 }, (_, n) => eventOf(n));
   const [one, again, other] = [
     imageOf(events, 0, [1, 2]),

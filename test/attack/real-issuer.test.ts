@@ -31,7 +31,7 @@ for (const [workers, figure] of [
   [1, 'real-issuer'],
   [3, 'real-issuer-threads'],
 ] as const) {
-  test(`an issuer that is rotated, stopped and started, with ${workers} serving threads`, {
+  test(`an issuer rotates its keys, stops and starts: ${workers} serving threads`, {
     timeout: 120_000 + ROUNDS * 30_000,
   }, async (t) => {
     const issuer = await createRealIssuer();

@@ -186,7 +186,7 @@ test('a good token with other headers is accepted only if they are ordinary', TI
   held++;
 });
 
-test('all properties held', async (t) => {
+test('all properties held in every process', async (t) => {
   t.equal(held, PROPERTIES);
   if (HARD)
     recordFigure('token-properties', `${held} of ${PROPERTIES} properties hold for ${RUNS} tokens each`);

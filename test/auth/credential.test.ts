@@ -37,13 +37,13 @@ test('the Authorization header is read as RFC 6750 says', async (t) => {
   }
 });
 
-test('no header, a header of another name, and any case of the name', async (t) => {
+test('the header name is read in any case; other headers are ignored', async (t) => {
   t.same(credentialOf([]), { kind: 'missing' });
   t.same(credentialOf(['X-Authorization', 'Bearer a', 'authorizatiom', 'Bearer a']), { kind: 'missing' });
   t.same(credentialOf(['aUTHORIZATION', 'Bearer a']), { kind: 'token', token: 'a' });
 });
 
-test('a repeated Authorization header is malformed, even if both are equal or one has another scheme', async (t) => {
+test('a repeated Authorization header is malformed, even if both values are equal or the schemes differ', async (t) => {
   for (const second of ['Bearer a', 'Basic YTpi', '']) {
     t.equal(credentialOf(['Authorization', 'Bearer a', 'authorization', second]).kind, 'malformed');
   }
@@ -70,7 +70,7 @@ test('a token has three non-empty parts of canonical base64url within the bound'
   for (const [name, token] of cases) t.type(describeTokenShapeFault(token), 'string', name);
 });
 
-test('only one spelling of a signature passes', async (t) => {
+test('only the canonical spelling of a signature passes', async (t) => {
   // 32 bytes are 43 characters, and the last one carries four bits: of 64 characters 16 are canonical.
   const good = hs256(goodClaims());
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
@@ -85,6 +85,6 @@ test('only one spelling of a signature passes', async (t) => {
   );
 });
 
-test('a description repeats nothing of the token', async (t) => {
+test('a description repeats no part of the token', async (t) => {
   t.notMatch(describeTokenShapeFault('secretpart.secretpart'), /secretpart/);
 });

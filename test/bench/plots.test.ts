@@ -159,7 +159,7 @@ test('no label overlaps another or a mark, and all are on the page', async (t) =
   }
 });
 
-test('labels that overlap would be noticed', async (t) => {
+test('the test would notice overlapping labels', async (t) => {
   const svg = plotOf('sizes.svg');
   const label = /<text x="[\d.]+" y="[\d.]+" text-anchor="middle">rpi-fall-2024<\/text>/;
   t.match(svg, label);
@@ -195,7 +195,7 @@ test('plots of ratios have a line at 1.0', async (t) => {
   for (const svg of [ratio, sizes]) t.match(svg, '>1.0: bare node:http</text>');
 });
 
-test('figures of targets are in a column or in the legend, never beside a mark', async (t) => {
+test('target figures stand in a column or in the legend, never beside a mark', async (t) => {
   const ratio = plotOf('ratio.svg');
   const figures = elements(ratio, 'text').filter(({ content }) => /^\d\.\d\d$/.test(content));
   const columns = new Set(figures.map(({ attributes }) => numberOf(attributes, 'x')));

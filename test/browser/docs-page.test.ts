@@ -41,9 +41,9 @@ interface OpenPage {
 }
 
 if (!existsSync(CHROMIUM)) {
-  test('the docs page', { skip: NO_BROWSER }, () => {});
+  test('the docs page works in a browser', { skip: NO_BROWSER }, () => {});
 } else {
-  test('the docs page', async (t) => {
+  test('the docs page works in a browser', async (t) => {
     const service = await startService({
       source: fileURLToPath(new URL('../../fixtures/demo.ndjson.gz', import.meta.url)),
       mode: 'development',
@@ -82,7 +82,7 @@ if (!existsSync(CHROMIUM)) {
       });
     }
 
-    await t.test("a fault of a parameter is shown in the service's words", async (t) => {
+    await t.test("a faulty parameter is explained in the service's words", async (t) => {
       const { page } = await openPage(browser, docs);
       const block = await unfold(page, 'listEvents');
       await block.locator('tr[data-param-name="cursor"] input').fill('nonsense');
@@ -92,14 +92,17 @@ if (!existsSync(CHROMIUM)) {
       await page.close();
     });
 
-    await t.test('the policy refuses content of other origins, and this test would notice it', async (t) => {
-      const { page, errors } = await openPage(browser, docs);
-      await page.evaluate("new Image().src = 'http://127.0.0.1:9/elsewhere.png'");
-      await page.waitForFunction('window.policyViolations.length > 0');
-      t.match(await page.evaluate('window.policyViolations'), [/^img-src http:\/\/127\.0\.0\.1:9\//]);
-      t.match(errors, [/content security policy/i]);
-      await page.close();
-    });
+    await t.test(
+      'the policy blocks content of other origins, and this test would notice a gap',
+      async (t) => {
+        const { page, errors } = await openPage(browser, docs);
+        await page.evaluate("new Image().src = 'http://127.0.0.1:9/elsewhere.png'");
+        await page.waitForFunction('window.policyViolations.length > 0');
+        t.match(await page.evaluate('window.policyViolations'), [/^img-src http:\/\/127\.0\.0\.1:9\//]);
+        t.match(errors, [/content security policy/i]);
+        await page.close();
+      },
+    );
   });
 }
 

@@ -67,7 +67,7 @@ test('settings that would let a timetable become stale cause a warning', async (
   );
 });
 
-test('the outcome of a changed file or a requested load is a plain line', async (t) => {
+test('a changed file or a requested load is reported in a plain line', async (t) => {
   const event = (n: number): string =>
     `{"id":"00000000-0000-4000-8000-00000000000${n}","time":"2026-09-14T08:00:00Z","endTime":"2026-09-14T09:00:00Z"}\n`;
   const source = join(t.testdir({ 'a.ndjson': event(1) }), 'a.ndjson');

@@ -181,7 +181,7 @@ for (const [workers, kind] of [
   ['1', 'socket'],
   ['2', 'pipe'],
 ] as const) {
-  test(`a ${kind} without a reader delays nothing, not even the end: ${workers} serving threads`, async (t) => {
+  test(`a ${kind} that is not read delays nothing, not even the exit: ${workers} serving threads`, async (t) => {
     const service = await startUnread(t, kind, ['--workers', workers]);
     t.ok((await fill(service)) > 0, 'lines were dropped');
     t.equal((await get(`${service.admin}/live`)).status, 200);
@@ -194,7 +194,7 @@ for (const [workers, kind] of [
   });
 }
 
-test('a fault ends the service even if nothing reads its log', async (t) => {
+test('a fault ends the service even if its log is not read', async (t) => {
   const inject = "data:text/javascript,process.on('SIGCONT',()=>{throw(new(Error)('out-of-order'))})";
   const service = await startUnread(t, 'pipe', [], ['--import', inject]);
   const beganMs = performance.now();

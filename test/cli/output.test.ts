@@ -38,7 +38,7 @@ const COMMANDS = [
   'generate --events 2000',
 ];
 
-test('a reader that goes away ends commands quietly', { skip: NO_BASH }, async (t) => {
+test('commands end quietly when their reader closes the pipe', { skip: NO_BASH }, async (t) => {
   await Promise.all(
     COMMANDS.map(async (command) => {
       t.same(await shell(`set -o pipefail; $L ${command} | true`), { code: 0, stderr: '' }, command);
@@ -46,7 +46,7 @@ test('a reader that goes away ends commands quietly', { skip: NO_BASH }, async (
   );
 });
 
-test('unwritable output gives one line and exit code 1', {
+test('output that cannot be written gives one line and exit code 1', {
   skip: NO_BASH || (!FULL && 'no /dev/full'),
 }, async (t) => {
   const stderr = 'error: cannot write to standard output: no space is left on the device\n';

@@ -33,7 +33,7 @@ async function healthWhen(origin: string, wanted: (health: Health) => boolean): 
   throw new Error(`not in time: ${JSON.stringify(health)}`);
 }
 
-test('serve follows its file, refuses broken data, obeys its operator, and starts from disk', async (t) => {
+test('serve follows its file, refuses broken data, loads on request, and starts from disk', async (t) => {
   const folder = t.testdir({ 'a.ndjson': lines(10, 'first') });
   const source = join(folder, 'a.ndjson');
   const snapshot = join(folder, 'snapshot');

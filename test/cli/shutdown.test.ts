@@ -85,7 +85,9 @@ function converse(port: number, load: Load, pauseMs: number): Promise<string | n
   });
 }
 
-test(`ended ${ROUNDS} times under load, no request fails`, { timeout: 900_000 }, async (t) => {
+test(`no request fails when the service is ended ${ROUNDS} times under load`, {
+  timeout: 900_000,
+}, async (t) => {
   let answered = 0;
   let announced = 0;
   for (let round = 0; round < ROUNDS; round++) {
@@ -119,7 +121,7 @@ test(`ended ${ROUNDS} times under load, no request fails`, { timeout: 900_000 },
     );
 });
 
-test('a second signal ends the service at once, even while it waits', async (t) => {
+test('a second signal ends the service at once, even while it drains', async (t) => {
   const service = await startService(['--drain-seconds', '600']);
   const socket = connect(service.port, '127.0.0.1');
   socket.on('error', () => {});
@@ -154,7 +156,7 @@ for (const [name, fault, origin] of [
   });
 }
 
-test('a fault in the service itself ends it, with the log off too', async (t) => {
+test('an internal fault ends the service, even with the log off', async (t) => {
   const inject = "data:text/javascript,process.on('SIGCONT',()=>{throw(new(Error)('out-of-order'))})";
   for (const level of ['info', 'silent']) {
     const port = await freePort();

@@ -24,7 +24,7 @@ const CASES: readonly (readonly [argv: readonly string[], message: RegExp])[] = 
   ],
 ];
 
-test('options of credentials that have no effect are refused', async (t) => {
+test('credential options without effect are refused', async (t) => {
   for (const [argv, message] of CASES) {
     const { code, stderr } = await runHere(t, [...argv]);
     t.equal(code, 2, message.source);

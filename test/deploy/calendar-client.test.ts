@@ -20,7 +20,7 @@ function lesson(n: number, title: string): Record<string, string> {
   };
 }
 
-test('a calendar program sees the events of a feed, and then a change', {
+test('a calendar program sees the events of a feed, and later a change', {
   timeout: 300_000,
   skip,
 }, async (t) => {

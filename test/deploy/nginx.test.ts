@@ -111,7 +111,7 @@ function ask(
 const skip =
   spawnSync('nginx', ['-v']).error !== undefined && 'nginx is not installed (apt-get install nginx-light)';
 
-test('behind nginx with connections that stay open there is no 502', {
+test('behind nginx with keep-alive connections there is no 502', {
   timeout: 600_000,
   skip,
 }, async (t) => {
@@ -187,7 +187,7 @@ test('behind nginx with connections that stay open there is no 502', {
     );
 });
 
-test('event streams pass through nginx as they come', { skip, timeout: 60_000 }, async (t) => {
+test('nginx passes event streams on without delay', { skip, timeout: 60_000 }, async (t) => {
   const source = await timetableFile((end) => t.teardown(end), 100);
   const service = await startServiceProcess((end) => t.teardown(end), source);
   const { port } = await startNginx((end) => t.teardown(end), service.port);

@@ -66,7 +66,7 @@ async function shownMetrics(t: Test): Promise<ReadonlyMap<string, ReadonlySet<st
   return metrics;
 }
 
-test('rules and dashboard use existing metrics', async (t) => {
+test('rules and dashboard name existing metrics', async (t) => {
   const metrics = await shownMetrics(t);
   const expressions: readonly (readonly [where: string, expr: string])[] = [
     ...RULES.map(({ alert, expr }) => [alert, expr] as const),
@@ -89,7 +89,7 @@ test('rules and dashboard use existing metrics', async (t) => {
   }
 });
 
-test('every condition that an operator must act on has an alert', (t) => {
+test('each condition that needs an operator has an alert', (t) => {
   const expressions = RULES.map(({ expr }) => expr).join('\n');
   for (const name of ['lectern_sources_overdue', 'lectern_files_refused', 'lectern_ready']) {
     t.match(expressions, name);

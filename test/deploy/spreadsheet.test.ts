@@ -62,7 +62,7 @@ function csvOf({ view }: Timetable): Uint8Array {
   return Buffer.concat([...result.read.execute('csv').body.chunks]);
 }
 
-test('CSV that a spreadsheet program opened and saved again is the same timetable', OPTIONS, async (t) => {
+test('CSV that a spreadsheet program opened and saved is the same timetable', OPTIONS, async (t) => {
   const generated = [...generateEvents({ events: 300, seed: 7 })] as TimetableRecord[];
   const records = generated.map((record, n) => ({ ...record, title: TEXTS[n % TEXTS.length] as string }));
   const before = await opened(t, { source: new MemorySource(records) });
@@ -76,7 +76,7 @@ test('CSV that a spreadsheet program opened and saved again is the same timetabl
 });
 
 test(
-  'a German table that an American spreadsheet program saved is read with a field map',
+  'a German table saved by an American spreadsheet program is read with a field map',
   OPTIONS,
   async (t) => {
     const rows = [

@@ -56,7 +56,7 @@ test('many readers share a body that is made once', async (t) => {
   t.equal(made.written, rows);
 });
 
-test('readers of different bodies at different positions, with reused memory, get the right bytes', async (t) => {
+test('readers of several bodies at different positions get the right bytes from reused memory', async (t) => {
   // Mulberry32.
   let state = 7;
   const random = (below: number): number => {
@@ -98,7 +98,7 @@ test('readers of different bodies at different positions, with reused memory, ge
   t.ok(whole > 100, `${whole} bodies read to the end`);
 });
 
-test('the kept slices are bounded', async (t) => {
+test('the number of kept slices is bounded', async (t) => {
   const { body } = bodyOf(4000);
   const shared = new SharedSlices();
   let slices = 0;

@@ -3,7 +3,7 @@ import { test } from 'tap';
 import type { TimetableEvent } from '../../src/index.js';
 import { runExample } from './run-example.js';
 
-test('queue.mjs: serves what its queue says', async (t) => {
+test('queue.mjs serves the messages of its queue', async (t) => {
   const { schedule, end } = await runExample('queue.mjs');
   try {
     const titles = async (): Promise<(string | null)[]> => {

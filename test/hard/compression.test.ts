@@ -60,7 +60,7 @@ test('compressed answers cost no more than plain ones, and all events are a nint
   t.comment(told(figures.join('; '), 'compression'));
 });
 
-test('others are served while everything is compressed', { timeout: 120_000 }, async (t) => {
+test('other clients are served while everything is compressed', { timeout: 120_000 }, async (t) => {
   const teardown = (end: () => unknown): unknown => t.teardown(end);
   const service = await startWarmService(teardown, await timetableFile(teardown, EVENTS));
   const before = await latencyP99Ms(service, size(1000, 3000));

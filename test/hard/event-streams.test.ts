@@ -18,7 +18,9 @@ const P99_TIMES_MAX = 4;
 const P99_SLACK_MS = size(100, 25);
 
 for (const workers of ['1', '2']) {
-  test(`${STREAMS} event streams, ${workers} serving threads`, { timeout: 300_000 }, async (t) => {
+  test(`${STREAMS} event streams are served by ${workers} serving threads`, {
+    timeout: 300_000,
+  }, async (t) => {
     const source = await timetableFile((end) => t.teardown(end), EVENTS);
     const service = await startWarmService((end) => t.teardown(end), source, [
       '--workers',

@@ -22,7 +22,7 @@ const changesPath = (since: string, format: string): string =>
   `/api/v1/schedule/changes?since=${since}&format=${format}`;
 
 for (const workers of ['1', '2']) {
-  test(`304, 406 and HEAD of /schedule/changes, ${workers} serving threads`, TIMEOUT, async (t) => {
+  test(`304, 406 and HEAD of /schedule/changes are cheap, ${workers} serving threads`, TIMEOUT, async (t) => {
     const { service, past } = await startChangedService((end) => t.teardown(end), EVENTS, CHANGES, [
       '--workers',
       workers,
@@ -95,7 +95,7 @@ const LOOPS = [
 ] as const;
 
 test(
-  'others wait at most twice as long beside a client that repeats /schedule/changes, or as long as beside a bare server',
+  'a client that repeats /schedule/changes delays others at most twofold, or no more than a bare server does',
   TIMEOUT,
   async (t) => {
     const teardown = (end: () => unknown): unknown => t.teardown(end);

@@ -21,7 +21,7 @@ const TIMEOUT = { timeout: 170_000 };
 const teardowns: (() => unknown)[] = [];
 const source = await timetableFile((end) => teardowns.push(end), EVENTS);
 
-test(`${SLOWLORIS} connections whose header fields never end`, TIMEOUT, async (t) => {
+test(`${SLOWLORIS} connections send header fields that never end`, TIMEOUT, async (t) => {
   for (const [figure, options] of [
     ['slowloris', []],
     ['slowloris-threads', ['--workers', '2']],
@@ -50,7 +50,7 @@ test(`${SLOWLORIS} connections whose header fields never end`, TIMEOUT, async (t
   }
 });
 
-test(`${IDLE} idle connections`, TIMEOUT, async (t) => {
+test(`${IDLE} connections stay idle`, TIMEOUT, async (t) => {
   const service = await startWarmService((end) => t.teardown(end), source);
   const usual = await latencyP99Ms(service, LOAD_MS);
   const before = service.rssMib();

@@ -72,7 +72,7 @@ const KINDS = [
 // Each takes half a minute.
 for (const [name, figure, path, options] of KINDS.slice(HARD ? 0 : 1)) {
   test(
-    `${STALLED} clients that do not read /schedule/all of ${EVENTS} events: ${name}`,
+    `${STALLED} clients request /schedule/all of ${EVENTS} events and do not read it: ${name}`,
     TIMEOUT,
     async (t) => {
       const service = await startWarmService((end) => t.teardown(end), source, options);
@@ -91,7 +91,7 @@ const CHANGED_KINDS = [
 ] as const;
 for (const [name, figure, format, since, options] of CHANGED_KINDS.slice(HARD ? 0 : 3)) {
   test(
-    `${STALLED} clients that do not read /schedule/changes of ${EVENTS} events: ${name}`,
+    `${STALLED} clients request /schedule/changes of ${EVENTS} events and do not read it: ${name}`,
     TIMEOUT,
     async (t) => {
       const { service, past } = await startChangedService((end) => t.teardown(end), EVENTS, CHANGES, options);
@@ -104,7 +104,7 @@ for (const [name, figure, path] of [
   ['JSON', 'pipelined-json', undefined],
   ['MessagePack', 'pipelined-msgpack', MSGPACK],
 ] as const) {
-  test(`1,000 pipelined requests for /schedule/all on one connection: ${name}`, TIMEOUT, async (t) => {
+  test(`one connection pipelines 1,000 requests for /schedule/all: ${name}`, TIMEOUT, async (t) => {
     const service = await startWarmService((end) => t.teardown(end), source);
     const before = service.rssMib();
     const rss = watchMax(service.rssMib, 20);

@@ -40,7 +40,7 @@ function versionOf(path: string): number {
   return Number(sourceVersion);
 }
 
-test(`killed ${KILLS} times while writing: a whole image each time`, {
+test(`a process killed ${KILLS} times while it writes always leaves a whole image`, {
   timeout: size(60_000, 900_000),
 }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'lectern-kill-'));

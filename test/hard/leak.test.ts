@@ -27,7 +27,7 @@ function slopeOf(values: readonly number[]): number {
   return covariance / variance;
 }
 
-test('the slope of a line', async (t) => {
+test('a slope is fitted to points', async (t) => {
   t.equal(slopeOf([1, 1, 1]), 0);
   t.equal(slopeOf([1, 3, 5, 7]), 2);
   t.equal(slopeOf([4, 0, 4, 0, 4]), 0);

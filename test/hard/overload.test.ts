@@ -141,7 +141,7 @@ for (const { name, figure, path, goodputMin, refusedMsMax } of [
     refusedMsMax: Number.POSITIVE_INFINITY,
   },
 ]) {
-  test(`three times the answerable load: ${name}`, TIMEOUT, async (t) => {
+  test(`the load is three times what the service can answer: ${name}`, TIMEOUT, async (t) => {
     /** How many times the limit the worse of the two is. */
     const shortfallOf = ({ goodput, refusedP99Ms }: Figures): number =>
       refusedMsMax === Number.POSITIVE_INFINITY

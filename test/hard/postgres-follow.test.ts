@@ -43,7 +43,7 @@ function startFollower(url: string) {
   };
 }
 
-test(`${WRITES_PER_SECOND} writes a second for ${MINUTES} minutes, with kills: equal at every rest`, {
+test(`${WRITES_PER_SECOND} writes a second for ${MINUTES} minutes, with kills: served events equal the table at every pause`, {
   skip,
   timeout: MINUTES * 60_000 * 3 + 300_000,
 }, async (t) => {

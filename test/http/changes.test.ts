@@ -55,7 +55,7 @@ const KINDS = [
 ] as const;
 for (const [name, count] of KINDS) {
   for (const format of ['json', 'msgpack']) {
-    test(`HEAD, 304 and 406 make no body of ${name} as ${format}`, async (t) => {
+    test(`HEAD, 304 and 406 of ${name} as ${format} make no body`, async (t) => {
       const changed = changedView(count);
       const { send } = await serve(t, setUp({ views: changed.views }).handler);
       const path = `/api/v1/schedule/changes?since=${changed.since}`;

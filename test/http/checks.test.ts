@@ -27,7 +27,7 @@ const NO_GROUP = bearer();
 const GOOD = bearer({ studyGroup: 'A' });
 const BAD = { Authorization: `Bearer ${hs256(goodClaims(), { secret: 'x'.repeat(32) })}` };
 
-test('the first check that fails decides: 414, 404, 405, 401, 403, 406, 400, 304, 200', async (t) => {
+test('the first failing check decides: 414, 404, 405, 401, 403, 406, 400, 304, 200', async (t) => {
   const { send } = await serve(t, setUp().handler);
   const accept = { Accept: 'text/html' };
   const base = '/api/v1';
@@ -197,7 +197,7 @@ test('every problem code that a request can cause is reached, with its header fi
   t.same([...reached].sort(), Object.keys(PROBLEMS).sort(), 'every code of the table');
 });
 
-test('callbacks of the embedding program that throw cause a 500 and nothing else', async (t) => {
+test('a callback of the embedding program that throws causes one 500', async (t) => {
   const fail = (): never => {
     throw new Error('a mistake with a secret in it');
   };
@@ -210,7 +210,7 @@ test('callbacks of the embedding program that throw cause a 500 and nothing else
   }
 });
 
-test('all faults of the parameters come at once, those of the encoding first', async (t) => {
+test('all parameter faults are listed together, broken encoding first', async (t) => {
   const { send } = await serve(t, setUp().handler);
   const query = [
     'type=%ff',
@@ -259,7 +259,7 @@ test('at most a hundred faults are listed', async (t) => {
   t.equal((reply.json() as { errors: unknown[] }).errors.length, 100);
 });
 
-test('unknown parameters are skipped if configured, but broken encoding is not', async (t) => {
+test('unknown parameters are skipped on request, but broken encoding is not', async (t) => {
   const { send } = await serve(t, setUp({ unknownParameters: 'ignore' }).handler);
   t.equal((await send('/api/v1/schedule?utm_source=x', { headers: GOOD })).status, 200);
   // An undecodable name or value could belong to a filter.
@@ -271,7 +271,7 @@ test('unknown parameters are skipped if configured, but broken encoding is not',
   }
 });
 
-test('repeated or odd credentials and hosts are refused from the raw header fields', async (t) => {
+test('repeated or malformed credentials and hosts are refused', async (t) => {
   const { raw } = await serve(t, setUp().handler);
   const good = `Authorization: Bearer ${token()}`;
   const cases: [name: string, head: string, status: string, code: string][] = [
@@ -354,7 +354,7 @@ test('an enrolment is enough for the personal timetable', async (t) => {
   t.equal(await personal(bearer({ sub: 'dave' })), 403);
 });
 
-test('the instance of a problem is a URI reference for any target', async (t) => {
+test('the instance of a problem is a valid URI reference for any target', async (t) => {
   const { raw } = await serve(t, setUp().handler);
   for (const target of ['/%FC', '/%', '/a"<>\\^`{|}', '/a#b?c', '//host/%41']) {
     const reply = await raw(`GET ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
@@ -364,7 +364,7 @@ test('the instance of a problem is a URI reference for any target', async (t) =>
   }
 });
 
-test('a base path may be the root, and end with a slash', async (t) => {
+test('a base path may be the root, and may end with a slash', async (t) => {
   for (const [basePath, path] of [
     ['/', '/schedule'],
     ['/a/b/', '/a/b/schedule'],

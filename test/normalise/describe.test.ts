@@ -15,7 +15,7 @@ const QUOTED: readonly [text: string, shown: string][] = [
   ['\ud83d', '"\\ud83d"'],
 ];
 
-test('texts are quoted, cut to 40 characters, and harmless on a terminal', async (t) => {
+test('quoted texts are cut to 40 characters, and harmless on a terminal', async (t) => {
   for (const [text, shown] of QUOTED) t.equal(quote(text), shown);
 });
 

@@ -29,7 +29,7 @@ function withMadeUp(run: () => void): void {
   }
 }
 
-test('a setting added to the table appears everywhere', async (t) => {
+test('a new setting in the table appears everywhere', async (t) => {
   withMadeUp(() => {
     const help =
       createProgram(() => {})
@@ -84,7 +84,7 @@ test('a made-up setting is read from the command line and from its variable', as
   t.equal(await seen(['serve', 'x']), 3);
 });
 
-test('docs/configuration.md agrees with the table; npm run docs writes it', async (t) => {
+test('docs/configuration.md agrees with the table; npm run docs updates it', async (t) => {
   const page = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8');
   t.equal(page, configurationPage());
 });
@@ -99,7 +99,7 @@ test('names, flags and variables are unique', async (t) => {
   }
 });
 
-test('every default is a good value', async (t) => {
+test('every default passes its own check', async (t) => {
   for (const { name, kind, default: usual } of SETTINGS)
     if (usual !== undefined) t.equal(kind.fault(usual), null, name);
 });
@@ -138,7 +138,7 @@ const DEFAULTED: Readonly<Record<DefaultedName, true>> = {
   accessLog: true,
 };
 
-test('the types know which options have a default', async (t) => {
+test('types say which options have a default', async (t) => {
   const inTable = SETTINGS.flatMap(({ name, option = name, default: usual }) =>
     usual === undefined ? [] : [name, option],
   );
@@ -165,7 +165,7 @@ function documented(file: string): Map<string, Map<string, string>> {
   return found;
 }
 
-test("comments of the option types give the table's ranges and defaults", async (t) => {
+test('option comments give the ranges and defaults of the table', async (t) => {
   const serve = documented('options/option-types.ts');
   const types: readonly (readonly [Place, Map<string, string> | undefined])[] = [
     ['openTimetable', documented('options/option-types.ts').get('TimetableOptions')],

@@ -105,7 +105,7 @@ function undocumented({ file, name, lines, isDocumented }: Declaration): string[
   return isDocumented ? members : [where, ...members];
 }
 
-test('everything that a program sees has a doc comment', (t) => {
+test('every export has a doc comment', (t) => {
   const declarations = reachable(join(DIST, 'index.d.ts'));
   const names = declarations.map(({ name }) => name);
   for (const name of [

@@ -137,7 +137,7 @@ test('the package', async (t) => {
   await install(project, join(folder, tarball.filename));
   const installed = join(project, 'node_modules/lectern');
 
-  await t.test('has exactly the needed files', async (t) => {
+  await t.test('the package has exactly the needed files', async (t) => {
     const paths = tarball.files.map((file) => file.path);
     t.same(
       paths.filter((path) => !ALLOWED.some((pattern) => pattern.test(path))),
@@ -167,7 +167,7 @@ test('the package', async (t) => {
     );
   });
 
-  await t.test('is imported by a plain program', async (t) => {
+  await t.test('a plain program imports the package', async (t) => {
     const program = `
       import { openTimetable } from 'lectern';
       const timetable = openTimetable({ source: ${RECORDS} });
@@ -182,22 +182,25 @@ test('the package', async (t) => {
     { module: 'nodenext', moduleResolution: 'nodenext' },
     { module: 'esnext', moduleResolution: 'bundler' },
   ]) {
-    await t.test(`compiles and runs with moduleResolution ${resolution.moduleResolution}`, async (t) => {
-      writeFileSync(join(project, 'program.ts'), TYPED_PROGRAM);
-      writeFileSync(join(project, 'tsconfig.json'), tsconfig(resolution));
-      const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
-      const compiled = await run(project, process.execPath, compiler, '-p', project).then(
-        ({ stdout }) => stdout,
-        (error: { readonly stdout: string; readonly stderr: string }) =>
-          `${error.stdout}${error.stderr}` || 'failed',
-      );
-      t.equal(compiled, '', 'no errors of types');
-      const output = await runProgram(project, `out-${resolution.moduleResolution}/program.js`);
-      t.same(JSON.parse(output), { titles: [null], faults: ['unknown-parameter'] });
-    });
+    await t.test(
+      `the package compiles and runs with moduleResolution ${resolution.moduleResolution}`,
+      async (t) => {
+        writeFileSync(join(project, 'program.ts'), TYPED_PROGRAM);
+        writeFileSync(join(project, 'tsconfig.json'), tsconfig(resolution));
+        const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
+        const compiled = await run(project, process.execPath, compiler, '-p', project).then(
+          ({ stdout }) => stdout,
+          (error: { readonly stdout: string; readonly stderr: string }) =>
+            `${error.stdout}${error.stderr}` || 'failed',
+        );
+        t.equal(compiled, '', 'no errors of types');
+        const output = await runProgram(project, `out-${resolution.moduleResolution}/program.js`);
+        t.same(JSON.parse(output), { titles: [null], faults: ['unknown-parameter'] });
+      },
+    );
   }
 
-  await t.test('has a command that runs, and serves the docs page from its own files', async (t) => {
+  await t.test('the command of the package runs, and serves the docs page from its own files', async (t) => {
     const cli = join(installed, 'dist/cli.js');
     t.equal((await runProgram(project, cli, '--version')).trim(), manifest.version);
     t.equal(

@@ -203,7 +203,7 @@ test('every folder of src imports only lower folders', (t) => {
   t.end();
 });
 
-test('the check of layers sees imports at all', (t) => {
+test('the check of layers finds imports', (t) => {
   t.ok(importsOf('src/thread/load-image.ts').includes('src/snapshot/builder.ts'));
   t.ok(importsOf('src/index.ts').includes('src/timetable/timetable.ts'));
   t.end();
@@ -247,7 +247,7 @@ test('files are short and well named', (t) => {
   t.end();
 });
 
-test('docs/design/architecture.md is short and has its parts', (t) => {
+test('docs/design/architecture.md is short and has its sections', (t) => {
   const text = readFileSync(join(ROOT, 'docs/design/architecture.md'), 'utf8');
   t.ok(Buffer.byteLength(text) <= 10 * 1024, `${Buffer.byteLength(text)} bytes`);
   const parts = ['Goals', 'Non-goals', 'The way of the data', 'Entry points', 'Invariants', 'Dependencies'];
@@ -300,7 +300,7 @@ test('package.json has exact versions, and docs/design/architecture.md justifies
   t.end();
 });
 
-test('the lock file has an entry for every platform, which npm ci needs', (t) => {
+test('the lock file has an entry for every platform, as npm ci needs', (t) => {
   const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, { optionalDependencies?: Record<string, string> }>;
   };

@@ -27,7 +27,7 @@ async function until(condition: () => boolean): Promise<boolean> {
   return condition();
 }
 
-test('a change restarts npm run dev, and Ctrl-C leaves nothing behind', {
+test('npm run dev restarts after a change, and Ctrl-C leaves nothing behind', {
   skip: process.platform === 'win32' && 'no process groups',
 }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'lectern-dev-'));

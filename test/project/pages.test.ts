@@ -140,7 +140,7 @@ test('every page of docs/ can be reached from the README', (t) => {
   t.end();
 });
 
-test('the list of decisions is complete; npm run docs writes it', async (t) => {
+test('the list of decisions is complete; npm run docs updates it', async (t) => {
   const module = new URL('../../scripts/decisions.mjs', import.meta.url).href;
   const { decisionsPage } = (await import(module)) as { decisionsPage: () => string };
   t.equal(read('docs/decisions/README.md'), decisionsPage());

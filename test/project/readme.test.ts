@@ -92,9 +92,9 @@ const MISSING = ['bash', 'curl', 'gzip', 'sed'].filter(
 const NO_SHELL = `no ${MISSING.join(', ')}`;
 
 if (MISSING.length > 0) {
-  test('the examples run as they stand', { skip: NO_SHELL }, () => {});
+  test('the examples run unchanged', { skip: NO_SHELL }, () => {});
 } else {
-  test('the examples run as they stand', async (t) => {
+  test('the examples run unchanged', async (t) => {
     t.ok(existsSync(join(ROOT, 'dist/cli.js')), 'the project is built: npm run build');
     const folder = checkout(t);
     const upstream = start(['serve', DEMO, '--dev', '--port', '0']);
@@ -106,7 +106,7 @@ if (MISSING.length > 0) {
     const origin = /at (http:\/\/[^/]+)/.exec(greeting)?.[1] ?? '';
     const local = (text: string) => text.replaceAll(DOCUMENTED_ORIGIN, origin);
 
-    await t.test('npm start prints the shown text', async (t) => {
+    await t.test('npm start prints the text of the README', async (t) => {
       t.match(manifest.scripts.start, `serve ${DEMO} --dev`);
       const lines = blocks('text').join('').trimEnd().split('\n').map(local);
       t.ok(lines.length > 3);
@@ -119,7 +119,7 @@ if (MISSING.length > 0) {
     for (const [path, page] of PAGES) {
       const session = blocks('bash', page);
       if (session.length === 0) continue;
-      await t.test(`commands that end by themselves: ${path}`, async (t) => {
+      await t.test(`commands that end by themselves work: ${path}`, async (t) => {
         const marked = session.map(
           (block, n) => `printf '\\n@@@ ${n}\\n'\n${local(block).replace(/ {2}# → .*$/gm, '')}`,
         );
@@ -136,7 +136,7 @@ if (MISSING.length > 0) {
       });
     }
 
-    await t.test('commands that run until they are stopped', async (t) => {
+    await t.test('commands that run until stopped work', async (t) => {
       const { publicKey } = generateKeyPairSync('ed25519');
       writeFileSync(
         join(folder, 'keys.json'),
@@ -163,7 +163,7 @@ if (MISSING.length > 0) {
       }
     });
 
-    await t.test('programs', async (t) => {
+    await t.test('the example programs work', async (t) => {
       const programs = blocks('js');
       t.ok(programs.length > 0);
       for (const program of programs) {
@@ -212,7 +212,7 @@ test('the commands of the pages exist', async (t) => {
   for (const block of blocks('json')) t.doesNotThrow(() => JSON.parse(block), block);
 });
 
-test('every endpoint is in the table', async (t) => {
+test('the table has every endpoint', async (t) => {
   const document = createOpenApiDocument({ basePath: '/api/v1', identifiers: 'uuid', version: '0' });
   for (const path of Object.keys(document.paths as object)) {
     const full = path === '/health' ? path : `/api/v1${path}`;
@@ -263,7 +263,7 @@ test('the README is short', async (t) => {
   t.ok(Buffer.byteLength(readme) <= 8192, `${Buffer.byteLength(readme)} bytes`);
 });
 
-test('every code is in the pages', async (t) => {
+test('the pages explain every code', async (t) => {
   for (const [code, { status, title }] of Object.entries(PROBLEMS)) {
     t.same(
       rows.find((cells) => cells[0] === `\`${code}\`` && cells[1] === String(status)),
@@ -280,7 +280,7 @@ test('every code is in the pages', async (t) => {
   for (const code of Object.keys(ERRORS)) t.ok(all.includes(`\`${code}\``), code);
 });
 
-test('the limits are those of the program', async (t) => {
+test("the pages give the program's limits", async (t) => {
   const KIB = 1024;
   const MIB = 1024 * KIB;
   const expected: readonly (readonly [what: string, most: string])[] = [

@@ -84,7 +84,7 @@ function assertChanges(view: View, from: Snapshot, to: Snapshot, before: Events,
   return [json, packed].map((answer) => bytesOf(answer).length) as [number, number];
 }
 
-test('the changes since each past snapshot equal the difference of the full sets, to the byte', async (t) => {
+test('changes since each past snapshot equal the difference of the full sets, to the byte', async (t) => {
   let compared = 0;
   const check = (): void =>
     fc.assert(
@@ -102,7 +102,7 @@ test('the changes since each past snapshot equal the difference of the full sets
   t.ok(compared > 800, `${compared} differences compared`);
 });
 
-test('the same for answers in slices, with runs and gaps, around the bound of whole answers', async (t) => {
+test('changes in slices equal whole answers, around the bound between them', async (t) => {
   const large = Array.from({ length: 2600 }, (_, n) => eventOf(n));
   const changed = (every: number, count = large.length): Events =>
     large.map((event, n) =>
@@ -141,7 +141,7 @@ test('the same for answers in slices, with runs and gaps, around the bound of wh
   }
 });
 
-test('both spellings of since, and unknown snapshots', async (t) => {
+test('both spellings of since are accepted, and unknown snapshots are refused', async (t) => {
   const sets = [[eventOf(1)], [eventOf(1), eventOf(2)]];
   const [first, second] = [...publish(sets)].map(({ view }) => view);
   if (first === undefined || second === undefined) throw new Error('there are two');

@@ -96,7 +96,7 @@ const FAULTS: readonly [query: string, ...told: string[]][] = [
   ],
 ];
 
-test('free time: every fault has its code and its parameter', (t) => {
+test('every fault of free time has its code and its parameter', (t) => {
   for (const [query, ...expected] of FAULTS) {
     const result = view.free(pairsOf(query), STRICT);
     const told =
@@ -145,7 +145,7 @@ const FREE: readonly [query: string, found: number, from?: string | null, until?
   [`${BY}&${WINDOW}&capacityMin=1`, 0],
 ];
 
-test('free time: values just within the rules, and the gap around the window', (t) => {
+test('values of free time are accepted up to their limits, and gaps lie around the window', (t) => {
   for (const [query, found, from, until] of FREE) {
     const entries = listOf(readOf(view.free(pairsOf(query), STRICT)).execute('json')) as {
       freeFrom: string | null;
@@ -160,7 +160,7 @@ test('free time: values just within the rules, and the gap around the window', (
   t.end();
 });
 
-test('weeks move with the clock of the zone', (t) => {
+test('weeks keep their local time when clocks change', (t) => {
   // Monday 12:00 to 16:00 in Berlin: 10:00 to 14:00 UTC before the change of the clock, 11:00 to 15:00 after it.
   const query = (zone: string) =>
     `${BY}&startTime=2026-10-12T10:00:00Z&endTime=2026-10-12T14:00:00Z&weeks=3&timeZone=${zone}`;
@@ -198,7 +198,7 @@ test('equal queries have equal entity tags; different queries have different tag
   t.end();
 });
 
-test('free time is explained', (t) => {
+test('explain covers free time', (t) => {
   const explained = view.explain(
     pairsOf(`${BY}&${WINDOW}&weeks=3&among=${ROOM}&building=A&capacityMin=2`),
     STRICT,

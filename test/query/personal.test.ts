@@ -43,7 +43,7 @@ function identitiesOf(asked: readonly IdentityRecipe[], events: readonly Normali
   });
 }
 
-test('personal answers the union of the identities, narrowed by the filters', (t) => {
+test('personal answers hold the union of the identities, narrowed by the filters', (t) => {
   let compared = 0;
   let answeredSome = 0;
   const sets = fc.tuple(

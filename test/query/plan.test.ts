@@ -26,7 +26,7 @@ async function timetable(): Promise<Timetable> {
   return opened;
 }
 
-test("the plan names the leading index, the window's events, and the checks per event", async (t) => {
+test('the plan names the leading index, the events of the window and the checks per event', async (t) => {
   const cases: [why: string, query: ScheduleQuery, plan: string[], total: number][] = [
     ['no parameters: everything', {}, ['LEAD all events: 100 candidates'], 100],
     ['one filter: its posting list', { roomId: 'room-1' }, ['LEAD roomId of 1 value: 50 postings'], 50],

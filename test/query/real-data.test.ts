@@ -264,15 +264,15 @@ function compareConflicts(t: Test, dataSet: DataSet, loaded: Loaded): void {
 const USUAL = new Set(['enseeiht-2019', 'rpi-fall-2024']);
 const dataSets = findDataSets().filter(({ name }) => process.env.LECTERN_HARD === '1' || USUAL.has(name));
 if (dataSets.length === 0) {
-  test('real timetables', { skip: NO_DATA }, () => {});
+  test('real timetables agree with the oracles', { skip: NO_DATA }, () => {});
 }
 for (const dataSet of dataSets) {
   test(`${dataSet.name} is served as in the oracles`, async (t) => {
     const loaded = load(dataSet);
-    await t.test('all, types and their MessagePack', async (t) => compareAll(t, loaded));
-    await t.test('generated requests', async (t) => compareSchedule(t, loaded));
-    await t.test('windows around boundaries', async (t) => compareBoundaries(t, loaded));
-    await t.test('personal', async (t) => comparePersonal(t, loaded));
-    await t.test('conflicts', async (t) => compareConflicts(t, dataSet, loaded));
+    await t.test('all, types and their MessagePack agree', async (t) => compareAll(t, loaded));
+    await t.test('generated requests agree', async (t) => compareSchedule(t, loaded));
+    await t.test('windows around boundaries agree', async (t) => compareBoundaries(t, loaded));
+    await t.test('personal timetables agree', async (t) => comparePersonal(t, loaded));
+    await t.test('conflicts agree', async (t) => compareConflicts(t, dataSet, loaded));
   });
 }

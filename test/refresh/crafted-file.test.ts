@@ -145,7 +145,7 @@ async function good(folder: string): Promise<{ source: string; bytes: Buffer; ri
   return { source, bytes: readFileSync(file), right };
 }
 
-test('a service that starts from a crafted file answers, and is right once the source has been loaded', {
+test('a service that starts from a crafted file is right once the source is loaded', {
   timeout: size(120_000, 1_200_000),
 }, async (t) => {
   const folder = t.testdir();
@@ -189,7 +189,7 @@ const WITHDRAWN: readonly (readonly [string, Change])[] = [
 
 for (const workers of [1, 2]) {
   for (const [name, change] of WITHDRAWN) {
-    test(`withdrawn until the source has been loaded, ${workers} serving: ${name}`, async (t) => {
+    test(`a crafted file is withdrawn until the source is loaded, ${workers} serving: ${name}`, async (t) => {
       const folder = t.testdir();
       const { source, bytes } = await good(folder);
       const file = join(folder, 'image');
@@ -221,7 +221,7 @@ for (const workers of [1, 2]) {
   }
 }
 
-test('a file of another timetable with the right id is found by its digests', async (t) => {
+test('digests reveal a file of another timetable with the right id', async (t) => {
   const folder = t.testdir();
   const { source, bytes, right } = await good(folder);
   const file = join(folder, 'image');

@@ -166,7 +166,7 @@ const FAULTS: readonly Fault[] = [
   },
 ];
 
-test('reads continue with any upstream, and /health is right', {
+test('reads continue with any faulty upstream, and /health is right', {
   timeout: 90_000,
 }, async (t) => {
   const { upstream, service, authorization, until } = await setUp(t);
@@ -224,7 +224,7 @@ test('an operator can publish a refused timetable', async (t) => {
   t.match(forced, { status: 'ok', source: { state: 'loaded', lastError: null } });
 });
 
-test('a stale timetable is not served, if configured, until a new one comes', async (t) => {
+test('on request, a stale timetable is not served until a new one arrives', async (t) => {
   const staleSecondsMax = 1.5;
   const { upstream, service, authorization, until } = await setUp(t, { staleSecondsMax });
   const url = `${service.baseUrl}/schedule`;
@@ -259,7 +259,7 @@ test('a stale timetable is not served, if configured, until a new one comes', as
   t.equal((await get(url, authorization)).status, 200);
 });
 
-test('a hang is noticed and ended in time without configured limits', async (t) => {
+test('a hang is noticed and ended, without configured limits', async (t) => {
   const { upstream, until } = await setUp(t, {}, {});
   await upstream.behave({ kind: 'hang' });
   const hung = await until('hangs', ({ source }) => source.state === 'failed');

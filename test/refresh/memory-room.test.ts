@@ -13,7 +13,7 @@ const stat = [
   '',
 ].join('\n');
 
-test('the memory left is the least of the machine and of every group around the process', async (t) => {
+test('free memory is the least of the machine and of every group around the process', async (t) => {
   const groups = {
     v2: {
       'memory.max': 'max\n',

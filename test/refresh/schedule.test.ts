@@ -40,7 +40,7 @@ test('the pause before the next load', async (t) => {
   }
 });
 
-test('the time of a failed load counts towards the pause, except for a second', (t) => {
+test('the duration of a failed load counts towards the pause', (t) => {
   const cases: [intervalMs: number, failures: number, spentMs: number, expected: number][] = [
     [60_000, 0, 50_000, 60_000],
     [60_000, 1, 50_000, 1000],

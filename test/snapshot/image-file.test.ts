@@ -76,7 +76,7 @@ const IMAGES: readonly (readonly [string, SnapshotImage])[] = [
 ];
 
 for (const [name, image] of IMAGES) {
-  test(`an image comes back as it was: ${name}`, async (t) => {
+  test(`an image is unchanged after writing and reading: ${name}`, async (t) => {
     const { path, bytes } = written(t, image);
     const { image: read, sourceVersion } = readImageFile(path);
     t.equal(sourceVersion, 'version 1');
@@ -89,13 +89,13 @@ for (const [name, image] of IMAGES) {
   });
 }
 
-test('a source without a version', async (t) => {
+test('a source without a version is stored', async (t) => {
   const path = join(folderFor(t), 'image');
   writeImageFile(path, imageOfCount(1), null);
   t.equal(readImageFile(path).sourceVersion, null);
 });
 
-test('every byte of an image flipped once is found', async (t) => {
+test('a flip of any byte of an image is found', async (t) => {
   const { path, bytes } = written(t, imageOfCount(2));
   const file = openSync(path, 'r+');
   const undetected: string[] = [];
@@ -113,7 +113,7 @@ test('every byte of an image flipped once is found', async (t) => {
   t.equal(reasonFor(path), 'used', 'as it was written it can be used');
 });
 
-test('an image cut anywhere is found', async (t) => {
+test('a cut of an image at any place is found', async (t) => {
   const { path, bytes } = written(t, imageOfCount(2));
   const undetected: number[] = [];
   // From the end on, as a file only ever gets shorter.
@@ -169,7 +169,7 @@ function withHeader(change: object): (bytes: Buffer) => Buffer {
 }
 
 for (const [name, make, reason] of FOREIGN) {
-  test(`a file that is not an image of Lectern is not used: ${name}`, async (t) => {
+  test(`a file that is not a Lectern image is not used: ${name}`, async (t) => {
     const { path, bytes } = written(t, imageOfCount(3));
     writeFileSync(path, make(bytes));
     t.match(reasonFor(path), reason);
@@ -177,7 +177,7 @@ for (const [name, make, reason] of FOREIGN) {
   });
 }
 
-test('a directory, and a missing file', async (t) => {
+test('a directory or a missing file is reported', async (t) => {
   const folder = folderFor(t);
   t.match(reasonFor(folder), /it is a directory$/);
   t.throws(() => readImageFile(join(folder, 'none')), {
@@ -201,7 +201,7 @@ test('the last few images are kept beside the newest', async (t) => {
   t.strictSame([eventsOf('image'), eventsOf('image.1')], [7, 5], 'without keep the others are left alone');
 });
 
-test('an image that cannot be written leaves the present one, and nothing else', async (t) => {
+test('an image that cannot be written leaves the present file and nothing else', async (t) => {
   const { path } = written(t, imageOfCount(3));
   const unwritable = { ...imageOfCount(4), ids: new Int8Array(3) } as unknown as SnapshotImage;
   t.throws(() => writeImageFile(path, unwritable, null), /ids is an array of an unknown type/);
@@ -218,7 +218,7 @@ test('an image that cannot be written leaves the present one, and nothing else',
   t.equal(readImageFile(path).image.summary.events, 3);
 });
 
-test('other files are never replaced; an empty file is', async (t) => {
+test('files of another kind are never replaced, except empty ones', async (t) => {
   const path = join(folderFor(t), 'notes.txt');
   for (const text of ['notes of mine, a whole page of them', 'LECTER']) {
     writeFileSync(path, text);
@@ -233,7 +233,7 @@ test('other files are never replaced; an empty file is', async (t) => {
   t.equal(readImageFile(path).image.summary.events, 1);
 });
 
-test('a pipe or device at the path is not replaced, and links that form a loop give a clear message', {
+test('a pipe or device at the path is not replaced, and a loop of links gives a clear message', {
   skip: process.platform === 'win32' && 'no named pipes',
 }, async (t) => {
   const folder = folderFor(t);

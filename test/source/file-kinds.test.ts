@@ -57,7 +57,7 @@ test('a pipe without a writer is given up, and a replaced pipe at once', {
   });
 });
 
-test('a pipe that is expected is read to its end, however slowly it comes', {
+test('an expected pipe is read to its end, however slow it is', {
   skip: process.platform === 'win32',
 }, async (t) => {
   const path = join(t.testdir(), 'pipe');
@@ -69,7 +69,7 @@ test('a pipe that is expected is read to its end, however slowly it comes', {
   t.equal(read.summary.version, null);
 });
 
-test('a growing file is read to its earlier end', async (t) => {
+test('a growing file is read up to its length at the start', async (t) => {
   const path = join(t.testdir({ data: LINE.repeat(3 * Math.ceil(READ_CHUNK_BYTES / LINE.length)) }), 'data');
   const more = LINE.repeat(100_000);
   let records = 0;
@@ -111,7 +111,7 @@ test('a file system that does not answer is given up, at each step', async (t) =
   t.equal(await new FilePatience(path, { idleMsMax: 100 }).wait(Promise.resolve(7)), 7);
 });
 
-test('a file that is removed while it is awaited is not given up', async (t) => {
+test('a file that is removed and awaited is not given up', async (t) => {
   const folder = t.testdir({ data: LINE });
   const patience = new FilePatience(join(folder, 'none'), { idleMsMax: 300 });
   patience.opened({ dev: 1n, ino: 1n });

@@ -25,7 +25,7 @@ const text = fc.oneof(
   }),
 );
 
-test('a dictionary gives back every value, in byte order, and finds no other', (t) => {
+test('a dictionary returns every value in byte order and finds no other', (t) => {
   fc.assert(
     fc.property(fc.array(text, { maxLength: 40 }), text, (values, other) => {
       const builder = new DictionaryBuilder(new KeyedHash([1, 2]));
@@ -61,7 +61,7 @@ test('null has no code, and the empty text has one', (t) => {
   t.end();
 });
 
-test('posting lists hold each ordinal under its code, ascending', (t) => {
+test('posting lists hold each ordinal under its code, in ascending order', (t) => {
   const { start, ordinals } = buildPostingLists(Uint32Array.from([1, NO_CODE, 0, 1, 3, 1]), 4);
   t.strictSame([...start], [0, 1, 4, 4, 5]);
   t.strictSame([...ordinals], [2, 0, 3, 5, 4]);

@@ -63,7 +63,7 @@ test('a window finds exactly the intervals that overlap it', (t) => {
   t.end();
 });
 
-test('a search with a limit gives all intervals, or null', (t) => {
+test('a search with a limit gives all intervals, or null if there are more', (t) => {
   const intervals = Array.from({ length: 100 }, (_, i): Interval => [i, i + 10]);
   // By trees at once, and by scans.
   for (const scansMax of [0, 255]) {
@@ -80,7 +80,7 @@ test('a search with a limit gives all intervals, or null', (t) => {
   t.end();
 });
 
-test('windows at every kind of boundary', (t) => {
+test('windows at every kind of boundary agree with a scan', (t) => {
   const intervals: Interval[] = [
     [10, 20],
     [15, 15],
@@ -105,7 +105,7 @@ test('windows at every kind of boundary', (t) => {
   t.end();
 });
 
-test('no intervals at all', (t) => {
+test('an index without intervals finds nothing', (t) => {
   const index = indexOf([]);
   t.strictSame(ask(index, 0, 10), []);
   t.end();
@@ -121,7 +121,7 @@ test('the trees in memory stay within their bound, and answers stay right', (t) 
   t.end();
 });
 
-test('a tree is built once scans have cost as much as a build, one tree per query', (t) => {
+test('a tree is built once scans have cost as much as its build, at most one per query', (t) => {
   const intervals = Array.from({ length: 12 }, (_, i): Interval => [i, i + 100]);
   const index = indexOf(intervals, 4, 2, 3);
   const counts = Array.from({ length: 9 }, () => {

@@ -110,7 +110,7 @@ async function runFor(
   return { loads, failed };
 }
 
-test(`tokens of an issuer for ${CHAIN_MS / 1000} s: no refresh fails`, async (t) => {
+test(`no refresh fails with tokens of an issuer for ${CHAIN_MS / 1000} s`, async (t) => {
   const issuer = new Issuer();
   const source = await startFirst(t, issuer);
   const issuing = await startIssuer(t, issuer);
@@ -136,7 +136,7 @@ test(`tokens of an issuer for ${CHAIN_MS / 1000} s: no refresh fails`, async (t)
   t.notOk(text.includes(CLIENT_SECRET), 'no secret in the log');
 });
 
-test(`the library, which loads on its own thread, for ${CHAIN_MS / 1000} s: no refresh fails`, async (t) => {
+test(`no refresh fails in the library with its own load thread for ${CHAIN_MS / 1000} s`, async (t) => {
   const issuer = new Issuer();
   const url = await startFirst(t, issuer);
   const tokenUrl = `${(await startIssuer(t, issuer)).origin}/token`;
@@ -153,7 +153,7 @@ test(`the library, which loads on its own thread, for ${CHAIN_MS / 1000} s: no r
   t.equal(loads.failed ?? 0, 0, JSON.stringify({ ...loads, tokens: issuer.issued }));
 });
 
-test(`a token in a file that is renewed, for ${CHAIN_MS / 1000} s: no refresh fails`, async (t) => {
+test(`no refresh fails with a renewed token file for ${CHAIN_MS / 1000} s`, async (t) => {
   const issuer = new Issuer();
   const folder = mkdtempSync(join(tmpdir(), 'lectern-chain-'));
   t.teardown(() => rmSync(folder, { recursive: true }));
@@ -175,7 +175,7 @@ test(`a token in a file that is renewed, for ${CHAIN_MS / 1000} s: no refresh fa
   t.equal(failed, 0, 'every read was answered');
 });
 
-test('without its token file the service does not start, and says which', async (t) => {
+test('without its token file the service does not start, and names the file', async (t) => {
   const source = 'http://127.0.0.1:1/all';
   const sourceHeaders = { Authorization: 'Bearer file:/no/such/token' };
   const service = await startService({

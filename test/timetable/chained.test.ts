@@ -78,7 +78,7 @@ async function counting(t: Test, target: () => number) {
   return { port: (proxy.address() as AddressInfo).port, counts };
 }
 
-test('changes come by the stream, and only they are read', async (t) => {
+test('changes arrive by the stream, and only they are read', async (t) => {
   const source = new MemorySource(Array.from({ length: 100 }, (_, n) => record(n, 'first')));
   const first = openTimetable({ ...ALLOW_ALL, source });
   t.teardown(() => first.close());
@@ -112,7 +112,7 @@ test('changes come by the stream, and only they are read', async (t) => {
   t.equal(counts.all, 2, 'everything was read');
 });
 
-test('an upstream that is no Lectern is read whole, and conditionally', async (t) => {
+test('an upstream other than Lectern is read whole, and conditionally', async (t) => {
   const asked: string[] = [];
   let title = 'first';
   const server = createServer((req, res) => {
@@ -137,7 +137,9 @@ test('an upstream that is no Lectern is read whole, and conditionally', async (t
   server.close();
 });
 
-test(`${PUBLICATIONS} publications, and restarts of either`, { timeout: 600_000 }, async (t) => {
+test(`a chain stays right over ${PUBLICATIONS} publications and restarts of either side`, {
+  timeout: 600_000,
+}, async (t) => {
   const folder = t.testdir();
   const records = new Map(Array.from({ length: 150 }, (_, n) => [n, record(n, 'first')]));
   let source = new MemorySource([...records.values()], 'the first');

@@ -93,7 +93,7 @@ async function wholeOf(records: Iterable<Given>): Promise<{ rows: string; id: st
 }
 
 for (const kind of ['array', 'Set', 'generator', 'async generator'] as const) {
-  test(`any changes of records given as ${kind} give what a load of all gives`, async (t) => {
+  test(`changes of records given as ${kind} give the same as a load of all`, async (t) => {
     let deltas = 0;
     let refusals = 0;
     const first = fc.uniqueArray(aRecord, { selector: ({ id }) => id, minLength: 4, maxLength: 12 });

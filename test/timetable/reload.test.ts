@@ -148,7 +148,7 @@ function median(all: readonly number[]): number {
   return all.toSorted((a, b) => a - b)[Math.floor(all.length / 2)] ?? Number.NaN;
 }
 
-test(`${ROUNDS} changes of everything under load, on three threads and in a handler`, async (t) => {
+test(`${ROUNDS} changes of every file under load, on three threads and in a handler`, async (t) => {
   const files = new Files();
   t.teardown(() => rmSync(files.folder, { recursive: true }));
   const generations = Array.from({ length: ROUNDS + 3 }, (_, n) => new Generation(n));

@@ -15,7 +15,7 @@ const failing = (overdueAtMs: number): SourceState => ({
   overdueAtMs,
 });
 
-test('a single source is overdue after ten intervals, or at once if it was never read', (t) => {
+test('a source is overdue after ten intervals, or at once if it was never read', (t) => {
   t.equal(overdueSources({ source: loadingSource('a'), summary: SUMMARY }), 0);
   t.equal(overdueSources({ source: failing(nowMs + 60_000), summary: SUMMARY }), 0);
   t.equal(overdueSources({ source: failing(nowMs), summary: SUMMARY }), 1);
@@ -23,7 +23,7 @@ test('a single source is overdue after ten intervals, or at once if it was never
   t.end();
 });
 
-test('parts are counted, and each says whether it is overdue', (t) => {
+test('each part says whether it is overdue, and overdue parts are counted', (t) => {
   const failure = { code: 'source-unreadable', message: 'it is away', retryAtMs: 0 } as const;
   const copy = { records: 1 } as never;
   const part = (id: string, sinceMs: number | null, hasCopy = true) => ({

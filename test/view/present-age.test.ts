@@ -51,7 +51,7 @@ const confirmed = (msAgo: number): Partial<SourceState> => ({
 });
 
 for (const jumpMs of JUMPS_MS) {
-  test(`with the clock off by ${jumpMs / MINUTE_MS} minutes`, async (t) => {
+  test(`ages are right with the clock off by ${jumpMs / MINUTE_MS} minutes`, async (t) => {
     const early = STALE_MS - MINUTE_MS;
     const late = STALE_MS + MINUTE_MS;
     const fresh = presentOf({}, early);
@@ -78,7 +78,7 @@ for (const jumpMs of JUMPS_MS) {
     t.end();
   });
 
-  test(`Retry-After with a date, with our clock off by ${jumpMs / MINUTE_MS} minutes`, (t) => {
+  test(`Retry-After with a date is right with the clock off by ${jumpMs / MINUTE_MS} minutes`, (t) => {
     setClock(t, jumpMs);
     const dated = (ms: number): string => new Date(ms).toUTCString();
     const headers = { date: dated(realNow()), 'retry-after': dated(realNow() + 2 * MINUTE_MS) };
@@ -90,7 +90,7 @@ for (const jumpMs of JUMPS_MS) {
   });
 }
 
-test('a wall-clock time on the monotonic clock', (t) => {
+test('a wall-clock time is converted to the monotonic clock', (t) => {
   const near = (a: number, b: number): boolean => Math.abs(a - b) < MINUTE_MS / 2;
   t.ok(near(monotonicMsAt(Date.now() - 10 * MINUTE_MS), monotonicMs() - 10 * MINUTE_MS), 'of the past');
   t.ok(near(monotonicMsAt(Date.now() + 10 * MINUTE_MS), monotonicMs()), 'of the future: now');

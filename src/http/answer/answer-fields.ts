@@ -97,5 +97,5 @@ export function originFault(origin: string): string | null {
     return 'it must be an origin, such as https://timetable.example.org';
   }
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'it must begin with https:// or http://';
-  return url.origin === origin ? null : `it must be an origin and nothing else; expected ${url.origin}`;
+  return url.origin === origin ? null : `it must be only an origin; expected ${url.origin}`;
 }

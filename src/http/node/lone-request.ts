@@ -32,7 +32,7 @@ export function writeOut(socket: Socket, what: Outgoing): boolean {
   return socket.writableLength === 0;
 }
 
-const NOT_UNDER_WAY = 'the request is not under way any more';
+const NOT_UNDER_WAY = 'the request is no longer in progress';
 const NO_RESPONSE = 'node:http made no response';
 
 /** Channels of tracing tools. Performance entries need responses, too, but are not checked. */

@@ -11,7 +11,10 @@ import { METHOD_NOT_ALLOWED, WRONG_VERSION } from '../message-fault.js';
 import { parserFaultOf } from '../node/connection-inside.js';
 import { ALLOW } from '../routes.js';
 
-const MALFORMED: Problem = { code: 'invalid-request', detail: 'What arrived is not an HTTP/1.1 request.' };
+const MALFORMED: Problem = {
+  code: 'invalid-request',
+  detail: 'The received bytes are not an HTTP/1.1 request.',
+};
 
 /** A proxy may parse a lone LF differently; RFC 9112 section 2.2 allows refusing it. */
 const LINE_END: Problem = {

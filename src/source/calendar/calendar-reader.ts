@@ -160,7 +160,7 @@ export class CalendarReader implements FormatReader {
       }
     }
     if (this.#open.length >= CALENDAR_DEPTH_MAX) {
-      const problem = `line ${lineNumber}: more than ${CALENDAR_DEPTH_MAX} components lie within each other`;
+      const problem = `line ${lineNumber}: more than ${CALENDAR_DEPTH_MAX} components are nested`;
       throw malformed(this.#sourceName, problem);
     }
     this.#open.push(name);

@@ -23,7 +23,7 @@ export interface Length {
   readonly ms: number;
 }
 
-const NO_TIME = 'it is not a date or date-time of iCalendar such as 20260914 or 20260914T080000';
+const NO_TIME = 'it is not an iCalendar date or date-time such as 20260914 or 20260914T080000';
 const LETTER_T = 0x54;
 const LETTER_Z = 0x5a;
 const LOWER_CASE = 0x20;
@@ -70,7 +70,7 @@ const DAYS_MAX = 36_525;
 
 export function parseDuration(text: string): Length | string {
   const match = DURATION.exec(text);
-  if (match === null || !/\d/.test(text)) return 'it is not a duration of iCalendar such as PT1H30M';
+  if (match === null || !/\d/.test(text)) return 'it is not an iCalendar duration such as PT1H30M';
   const [, sign, weeks = '0', days = '0', hours = '0', minutes = '0', seconds = '0'] = match;
   const direction = sign === '-' ? -1 : 1;
   const wholeDays = Number(weeks) * 7 + Number(days);

@@ -73,7 +73,7 @@ export function readContentLine(
     const line = bytes.subarray(start, end);
     if (!isAscii(line)) {
       if (!isUtf8(line))
-        return 'it holds bytes that are not UTF-8; set encoding (on the command line --encoding windows-1252) if that is meant';
+        return 'it holds bytes that are not UTF-8; if it has another encoding, set encoding (on the command line --encoding windows-1252)';
       encoding = 'utf8';
     }
   }

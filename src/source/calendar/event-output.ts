@@ -59,7 +59,7 @@ export class EventOutput {
     { startMs, endMs, kind }: EventTimes,
   ): void {
     if (startMs < INSTANT_MS_MIN || endMs > INSTANT_MS_MAX) {
-      const detail = 'the event does not lie within the years 0000 to 9999';
+      const detail = 'the event lies outside the years 0000 to 9999';
       this.reject(event, faultOf('malformed-time', 'endTime', detail));
       return;
     }

@@ -54,7 +54,7 @@ export interface Timing {
   readonly end: Moment | null;
 }
 
-const ZONE_HINT = 'set timeZone (on the command line --time-zone Europe/Berlin) to say what it means';
+const ZONE_HINT = 'set timeZone (on the command line --time-zone Europe/Berlin)';
 
 /** @param name of the property, for messages */
 export function momentOf(

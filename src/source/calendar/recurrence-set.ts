@@ -165,7 +165,7 @@ class SetExpansion {
     this.#lastBeforeMs = Math.max(this.#lastBeforeMs, lastBeforeMs);
     if (isWhole) return null;
     const shown = JSON.stringify(text.slice(0, 80));
-    const detail = `${name} ${shown} was followed for ${EVENT_STEPS_MAX} steps only; the later occurrences are left out`;
+    const detail = `${name} ${shown} was expanded for ${EVENT_STEPS_MAX} steps, the limit; later occurrences are left out`;
     return faultOf('too-many-occurrences', null, detail);
   }
 

@@ -135,11 +135,11 @@ export class MessagePackReader implements FormatReader {
   #describeFault(): string | null {
     const { hasRecordStructure, foreignExtension } = this.#scan;
     if (hasRecordStructure) {
-      return "the record holds a record structure of msgpackr's own; expected plain maps (write them with useRecords: false)";
+      return 'the record holds a record structure of msgpackr; expected plain maps (write them with useRecords: false)';
     }
     if (foreignExtension === null) return null;
     const type = foreignExtension < 0x80 ? foreignExtension : foreignExtension - 0x100;
-    return `the record holds a MessagePack extension of type ${type}; expected none but timestamps (-1)`;
+    return `the record holds a MessagePack extension of type ${type}; the only one allowed is the timestamp (-1)`;
   }
 
   #present(): string {

@@ -112,7 +112,7 @@ const MAGIC: readonly (readonly [bytes: string, what: string])[] = [
   ['\xfd7zXZ\0', 'xz data: unpack it, or compress it with gzip'],
   ['SQLite format 3\0', 'an SQLite database: export it as CSV or NDJSON'],
   ['PAR1', 'a Parquet file: export it as CSV or NDJSON'],
-  ['\xd4\x72', "record structures of msgpackr's own: write plain maps (useRecords: false)"],
+  ['\xd4\x72', 'record structures of msgpackr: write plain maps (useRecords: false)'],
   [
     'LECTERN\x1a',
     'a snapshot file of Lectern: `lectern serve --pin` serves it, --snapshot-file continues from it',
@@ -130,7 +130,7 @@ function describe(head: Buffer, text: string, start: number): string {
   if (head.toString('latin1', TAR_MARK_AT, TAR_MARK_AT + 5) === 'ustar') return 'a tar archive: unpack it';
   const line = text.slice(0, text.search(/[\r\n]|$/));
   if (/^[^\p{Cc}\ufffd]+$/u.test(line)) {
-    if (/[^|]\|[^|]+\|/.test(line)) return 'cells between |: begin the file with a line sep=|';
+    if (/[^|]\|[^|]+\|/.test(line)) return 'cells between |: make sep=| the first line';
     const cut = line.length > SHOWN_CHARACTERS_MAX ? '…' : '';
     return `the text ${JSON.stringify(line.slice(0, SHOWN_CHARACTERS_MAX).toWellFormed())}${cut}`;
   }

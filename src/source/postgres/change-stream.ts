@@ -141,7 +141,7 @@ export class ChangeStream {
       );
     } catch (error) {
       if (!(error instanceof LecternError && error.cause instanceof Hang)) throw error;
-      const problem = `no replication slot came: the server waits for transactions that write and stay open; see pg_stat_activity`;
+      const problem = `no replication slot became ready: the server waits for open transactions that write; see pg_stat_activity`;
       throw new LecternError('source-unreadable', `cannot read ${this.#name}: ${problem}`, { cause: error });
     }
   }

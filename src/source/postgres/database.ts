@@ -126,7 +126,7 @@ async function connect(address: PostgresAddress, options: DatabaseOptions): Prom
         if (await fits(client, place.sessions)) return client;
         failure = new LecternError(
           'source-unreadable',
-          `it is no ${place.sessions} server, as target_session_attrs asks`,
+          `it is not a ${place.sessions} server, as target_session_attrs requires`,
         );
         socketOf(client).destroy();
       } catch (error) {

@@ -78,9 +78,7 @@ async function findTable(database: Database, table: string, name: string): Promi
   if (names.length > listed.length) listed.push('…');
   const hint = near === null ? '' : `; did you mean ${quote(near)}?`;
   const there =
-    names.length === 0
-      ? 'there is none that this user may read'
-      : `those that this user may read are ${listed.join(', ')}`;
+    names.length === 0 ? 'this user can read no table' : `this user can read ${listed.join(', ')}`;
   throw new LecternError(
     'source-unreadable',
     `cannot read ${name}: there is no table ${quote(table)}${hint} (${there})`,
@@ -149,7 +147,7 @@ export function checkMappedColumns(
     .join(' ');
   throw new LecternError(
     'source-malformed',
-    `${name} has no column ${lost.map((field) => quote(field.name)).join(' and ')}: say which it is, as ${maps}. ` +
+    `${name} has no column ${lost.map((field) => quote(field.name)).join(' and ')}: name the column, as ${maps}.` +
       `The columns are ${columns.map(quote).join(', ')}`,
   );
 }

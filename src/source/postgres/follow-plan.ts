@@ -91,7 +91,7 @@ export async function planFollowing(
   const { table } = rows;
   if (table === null || !['r', 'p'].includes(table.kind)) {
     throw fault(
-      'only a table can be followed, and this is a view or a foreign table; name its table, or use --listen or --refresh-seconds',
+      'this is a view or a foreign table, and only a table can be followed; name its table, or use --listen or --refresh-seconds',
     );
   }
   const fingerprint = (await structureOf(database, table)) ?? '{}';
@@ -107,7 +107,7 @@ export async function planFollowing(
   const lost = keyColumns.filter((_, n) => types[n] === undefined);
   if (lost.length > 0) {
     throw fault(
-      `the id of an event must come from columns of the table, and ${lost.map(quote).join(', ')} is none; see --map id=COLUMN`,
+      `the id of an event must come from columns of the table; ${lost.map(quote).join(', ')} is not one; see --map id=COLUMN`,
     );
   }
   checkKey(structure, keyColumns, table, fault);
@@ -144,7 +144,7 @@ function checkKey(
     const has =
       identity === 'n' || identityColumns?.length === 0 ? 'none' : `(${identityColumns?.join(', ')})`;
     throw fault(
-      `a deleted row of ${name} would not tell its id (${listed}): its replica identity is ${has}; run: ALTER TABLE ${name} REPLICA IDENTITY FULL;` +
+      `a deleted row of ${name} would not show its id (${listed}): its replica identity is ${has}; run: ALTER TABLE ${name} REPLICA IDENTITY FULL;` +
         ' or, with a unique index of NOT NULL columns, REPLICA IDENTITY USING INDEX',
     );
   }

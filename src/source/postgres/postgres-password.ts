@@ -40,7 +40,7 @@ async function readSecretFile(path: string, isOfUser: boolean): Promise<string> 
     if (size > PASSWORD_FILE_BYTES_MAX) throw new Error(`it has more than ${PASSWORD_FILE_BYTES_MAX} bytes`);
     const text = await readFile(path, 'utf8');
     if (isOfUser && process.platform !== 'win32' && (mode & OPEN_TO_OTHERS) !== 0)
-      throw new Error('others may read it; chmod 600 lets it be used');
+      throw new Error('other users may read it; run chmod 600 on it');
     return text;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;

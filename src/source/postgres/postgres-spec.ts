@@ -5,7 +5,7 @@ import { type PostgresAddress, parsePostgresAddress } from './postgres-address.j
 export interface RowsSpec {
   /** A table or view, as SQL names it: `events`, `school.events`, `"Events"`. */
   readonly table?: string | undefined;
-  /** A SELECT in place of a table. */
+  /** A SELECT to use instead of a table. */
   readonly query?: string | undefined;
 }
 
@@ -53,7 +53,7 @@ export function checkPostgresSpec(spec: PostgresSpec): PostgresAddress {
   }
   if (spec.follow === true && query !== undefined)
     throw invalid(
-      '--follow needs --table: the changes of a --query are not known; try --listen or --refresh-seconds',
+      '--follow needs --table: changes of a --query cannot be followed; try --listen or --refresh-seconds',
     );
   return address;
 }

@@ -73,7 +73,7 @@ test('HEAD makes no body', async (t) => {
   t.equal(large.made, 0);
 });
 
-test('for a reader that stops, only slices that fit into the socket are made; for one that leaves, none', async (t) => {
+test('slices are made only for readers that take them', async (t) => {
   const large = largeAnswer();
   const { port } = await serve(t, setUp({ views: large.views }).handler);
   const req = get({ port, host: '127.0.0.1', path: '/api/v1/schedule', headers: bearer() });
@@ -91,7 +91,7 @@ test('for a reader that stops, only slices that fit into the socket are made; fo
   t.ok(large.made <= before + 1, 'nothing for a connection that is gone');
 });
 
-test('large answers to requests on one connection, all sent at once, follow one another whole', async (t) => {
+test('large answers to pipelined requests follow one another whole', async (t) => {
   const large = largeAnswer();
   const { port } = await serve(t, setUp({ views: large.views }).handler);
   const head = `GET /api/v1/schedule HTTP/1.1\r\nHost: a\r\nAuthorization: ${bearer().Authorization}\r\n`;

@@ -128,7 +128,7 @@ test('nothing happens while an answer is awaited', async (t) => {
   );
 });
 
-test('later requests are answered after an awaited request', async (t) => {
+test('later requests are answered after the awaited one', async (t) => {
   const cases: [name: string, behind: string, bodies: string[]][] = [
     ['a request', get('/now'), ['late', 'node']],
     ['two', get('/now') + get('/now'), ['late', 'node', 'node']],
@@ -158,7 +158,7 @@ test('later requests are answered after an awaited request', async (t) => {
   }
 });
 
-test('half of the next request changes nothing until its other half arrives', async (t) => {
+test('half of the next request changes nothing until the rest arrives', async (t) => {
   const { waiting, connect: open } = await serve(t);
   const { socket, received } = open();
   const next = get('/now');
@@ -171,7 +171,7 @@ test('half of the next request changes nothing until its other half arrives', as
   t.strictSame(bodiesOf(received()), ['lone', 'lone']);
 });
 
-test('a client that closes its half of the connection gets its awaited answer', async (t) => {
+test('a client that closes its sending side gets its awaited answer', async (t) => {
   const { waiting, connect: open } = await serve(t);
   const { socket, received, closed } = open();
   socket.end(get());
@@ -181,7 +181,7 @@ test('a client that closes its half of the connection gets its awaited answer', 
   t.strictSame(bodiesOf(received()), ['late']);
 });
 
-test('a client that has left gets nothing, and no other request fails', async (t) => {
+test('a client that left gets nothing, and no other request fails', async (t) => {
   const { server, waiting, connect: open } = await serve(t);
   const { socket, received, closed } = open();
   socket.write(get());
@@ -212,7 +212,7 @@ test('a client that has left gets nothing, and no other request fails', async (t
   waiting[2]?.send();
 });
 
-test('a server that drains or closes waits for awaited answers, which close their connections', async (t) => {
+test('draining and closing wait for awaited answers, and then close their connections', async (t) => {
   for (const way of ['drain', 'close'] as const) {
     const { server, waiting, connect: open } = await serve(t);
     const { socket, received, closed } = open();
@@ -258,7 +258,7 @@ test('a connection is not idle while an answer is awaited', async (t) => {
   }
 });
 
-test('a response requested in the turn of its request has Connection: close if the server drains', async (t) => {
+test('while the server drains, a response made at once has Connection: close', async (t) => {
   const { server, waiting, connect: open } = await serve(t);
   const { socket, received, closed } = open();
   socket.write(get('/asked'));
@@ -292,7 +292,7 @@ test('if a response can no longer be made, only the connection is closed', async
   await until(() => server.counts.open === 0);
 });
 
-test('an awaited request may still ask for a response, and no answer is sent twice', async (t) => {
+test('an awaited request may ask for a response later, and is answered once', async (t) => {
   const { waiting, connect: open } = await serve(t);
   const { socket, received } = open();
   socket.write(get());

@@ -82,7 +82,7 @@ function withResponses(handler: RequestHandler): RequestHandler {
   return (req, res) => handler(req, res);
 }
 
-test('byte for byte like node:http, for pages of several origins in turn', async (t) => {
+test('bytes equal those of node:http for pages of several origins in turn', async (t) => {
   const corsOrigins = PAGES.slice(0, 2) as string[];
   const own = await serve(t, setUp({ corsOrigins }).handler);
   const plain = await serve(t, withResponses(setUp({ corsOrigins, ownsSocket: false }).handler));
@@ -105,7 +105,7 @@ test('byte for byte like node:http, for pages of several origins in turn', async
   ordinary.socket.destroy();
 });
 
-test('byte for byte like node:http, for new, kept and unmodified answers', async (t) => {
+test('bytes equal those of node:http for new, kept and unmodified answers', async (t) => {
   const plain = await serve(t, withResponses(setUp({ ownsSocket: false }).handler));
   const own: [name: string, handler: RequestHandler][] = [
     ['alone', setUp().handler],
@@ -136,7 +136,7 @@ test('byte for byte like node:http, for new, kept and unmodified answers', async
   }
 });
 
-test('byte for byte like node:http, for faults', async (t) => {
+test('bytes equal those of node:http for faults', async (t) => {
   const plain = await serve(t, withResponses(setUp({ ownsSocket: false }).handler));
   const requests = [
     get('/api/v1/nowhere'),
@@ -164,7 +164,7 @@ test('byte for byte like node:http, for faults', async (t) => {
   }
 });
 
-test('requests that arrive at once are answered in their order', async (t) => {
+test('requests that arrive together are answered in order', async (t) => {
   const { port } = await serve(t, setUp().handler);
   const connection = new Connection(port);
   const targets = [
@@ -186,7 +186,7 @@ test('requests that arrive at once are answered in their order', async (t) => {
   connection.socket.destroy();
 });
 
-test('the date advances, in repeated answers too', async (t) => {
+test('the date of repeated answers advances', async (t) => {
   const { port } = await serve(t, setUp().handler);
   const connection = new Connection(port);
   const now = Date.now;
@@ -218,7 +218,7 @@ const MANY: NormalisedEvent[] = Array.from({ length: 300 }, (_, n) => ({
 }));
 
 for (const way of ['alone', 'in a response']) {
-  test(`a slow reader gets its whole answer, and no other client gets any of it: ${way}`, (t) =>
+  test(`a slow reader gets its whole answer, and no other client gets a part of it: ${way}`, (t) =>
     leaveUnread(t, way === 'alone'));
 }
 
@@ -278,7 +278,7 @@ async function leaveUnread(t: Test, isAlone: boolean): Promise<void> {
   fast.socket.destroy();
 }
 
-test('Node writes a head that is too long for the reserved bytes', (t) => {
+test('Node writes heads that are too long for the reserved bytes', (t) => {
   t.equal(directHead(200, ['A', 'x'.repeat(DIRECT_HEAD_BYTES_MAX)]), null);
   t.match(directHead(304, ['A', 'x']), /^HTTP\/1.1 304 Not Modified\r\nA: x\r\nDate: /);
   t.end();

@@ -98,7 +98,7 @@ function closed(socket: Socket): Promise<void> {
 }
 
 for (const how of KINDS) {
-  test(`slow readers of many snapshots keep few of them in memory: ${how}`, async (t) => {
+  test(`slow readers of many snapshots keep few snapshots in memory: ${how}`, async (t) => {
     const publications = new Publications();
     const meter = new Meter();
     const { port } = await serve(t, setUp({ views: publications.views, meter }).handler);
@@ -119,7 +119,7 @@ for (const how of KINDS) {
   });
 }
 
-test('clients that have read everything or have left do not affect others', async (t) => {
+test('clients that left or have read everything do not affect others', async (t) => {
   const publications = new Publications();
   const meter = new Meter();
   const { port, send } = await serve(t, setUp({ views: publications.views, meter }).handler);
@@ -166,7 +166,7 @@ test('a connection with many waiting answers has one listener for all', async (t
   await closed(socket);
 });
 
-test('answers to clients that have left are not waited for', async (t) => {
+test('closing does not wait for answers to clients that left', async (t) => {
   const underWay = new AnswersUnderWay(() => {});
   const server = createServer().listen(0, '127.0.0.1');
   t.teardown(() => server.close());

@@ -105,7 +105,7 @@ async function refusalOf(port: number, bytes: string, answers = 1): Promise<stri
   return 'never refused';
 }
 
-test('excess requests get the constant answer, in each of its forms, until there are fewer', async (t) => {
+test('excess requests get the constant refusal until the load falls', async (t) => {
   const changes: boolean[] = [];
   const { server, port } = await listen(t, 1, 10, (isOverloaded) => changes.push(isOverloaded));
   const clients = crowd(port, CROWD);
@@ -216,7 +216,7 @@ test('with the limit 0, no request is ever refused', async (t) => {
   t.match(server.load, { isOverloaded: false, refused: 0 });
 });
 
-test('long turns and their backlog are not an overload while there is little to do', async (t) => {
+test('long turns are no overload while few requests wait', async (t) => {
   const { server, port } = await listen(t, 0.05, 50);
   let answered = 0;
   let wrong = 0;
@@ -245,7 +245,7 @@ test('long turns and their backlog are not an overload while there is little to 
   t.match(server.load, { isOverloaded: false, refused: 0, overloads: 0 });
 });
 
-test('clients that wait no longer than the limit are not refused, even on a busy thread', async (t) => {
+test('requests that wait within the limit are not refused, even on a busy thread', async (t) => {
   const { server, port } = await listen(t, 1, 2000);
   const clients = crowd(port, 20);
   t.teardown(() => clients.stop());
@@ -255,7 +255,7 @@ test('clients that wait no longer than the limit are not refused, even on a busy
   t.equal(server.load.refused, 0);
 });
 
-test('a few clients are not refused, even if their answers are late', async (t) => {
+test('a few clients are never refused, even if their answers are late', async (t) => {
   const { server, port } = await listen(t, 20, 10);
   const clients = crowd(port, OVERLOAD_REQUESTS_MIN - 2);
   t.teardown(() => clients.stop());

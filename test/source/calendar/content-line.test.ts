@@ -28,7 +28,7 @@ const line = fc
     return { name: name.toUpperCase(), parameters, text: `${name}${written.join('')}:${escaped}` };
   });
 
-test('names, parameters and texts are those of ical.js', (t) => {
+test('names, parameters and texts agree with ical.js', (t) => {
   let withParameters = 0;
   fc.assert(
     fc.property(line, ({ name, parameters, text }) => {
@@ -57,7 +57,7 @@ test('names, parameters and texts are those of ical.js', (t) => {
   t.end();
 });
 
-test('folding anywhere gives the same text', (t) => {
+test('folding at any place gives the same text', (t) => {
   fc.assert(
     fc.property(
       plainText,

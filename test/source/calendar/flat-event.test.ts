@@ -156,7 +156,7 @@ const calendar = fc.record({
   isLatin1: fc.boolean(),
 });
 
-test('events as bytes make the snapshot of decoded events', async (t) => {
+test('events read as bytes make the same snapshot as decoded events', async (t) => {
   let undecoded = 0;
   await fc.assert(
     fc.asyncProperty(calendar, async ({ head, events, between, identifiers, pieceBytes, end, isLatin1 }) => {

@@ -213,7 +213,7 @@ const source = fc.record({
   damage: fc.option(fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 })), { freq: 3 }),
 });
 
-test('both ways build the same image and reject the same records, for any lines', async (t) => {
+test('both ways build the same image and rejections, for any lines', async (t) => {
   const total = { offered: 0, taken: 0 };
   await fc.assert(
     fc.asyncProperty(source, async ({ lines, ending, chunkBytes, mode, damage }) => {
@@ -356,7 +356,7 @@ test('lines of the ordinary form are not decoded', async (t) => {
   }
 });
 
-test('a look at the first records changes nothing, and only they are decoded for it', async (t) => {
+test('a look at the first records changes nothing and decodes only them', async (t) => {
   const named = ORDINARY.map((line, n) => (n % 3 === 0 ? line.replace('{', '{"x":"1",') : line));
   const lines = [...named, 'no JSON', ...named.map((line) => line.replace('-4000-', '-4001-')), ...named];
   const bytes = Buffer.from(`${lines.join('\n')}\n`);
@@ -372,14 +372,14 @@ test('a look at the first records changes nothing, and only they are decoded for
   t.ok(taken.taken > 20, `${taken.taken} of ${lines.length} lines were taken undecoded`);
 });
 
-test('after many lines that the sink cannot take, lines are no longer offered undecoded', async (t) => {
+test('after many lines that the sink refuses, lines are decoded first', async (t) => {
   const lines = ORDINARY.flatMap((line) => Array.from({ length: 30 }, () => line.replace('Z"', '\\u005a"')));
   const { fast, slow, taken } = await compare(Buffer.from(`${lines.join('\n')}\n`), 700, 'uuid');
   t.strictSame(fast, slow);
   t.ok(taken.offered < lines.length / 4, `${taken.offered} of ${lines.length} lines`);
 });
 
-test('each of the malformed files, alone and after good records', async (t) => {
+test('each malformed file is read the same way, alone and after good records', async (t) => {
   const folder = new URL('../../../fixtures/malformed/', import.meta.url);
   const names = readdirSync(folder).filter((name) => name.endsWith('.ndjson'));
   t.ok(names.length > 10);

@@ -10,7 +10,7 @@ import { type Answer, shown, startUpstream } from './upstream.js';
 
 const BODY: Answer = (_, response) => response.end('{"n":1}\n');
 
-test('each origin gets the header fields that name it, and no other', async (t) => {
+test('each origin gets only the header fields that name it', async (t) => {
   const [one, two, three] = [
     await startUpstream(t, BODY),
     await startUpstream(t, BODY),
@@ -39,7 +39,7 @@ test('each origin gets the header fields that name it, and no other', async (t) 
   t.equal(three.requests[0]?.headers.authorization, undefined);
 });
 
-test('a header field is refused if it names no origin, or an origin without a source', (t) => {
+test('header fields that name no origin, or an origin without a source, are refused', (t) => {
   const cases: [key: string, message: RegExp][] = [
     [
       'X-Key',
@@ -68,7 +68,7 @@ test('a header field is refused if it names no origin, or an origin without a so
   t.end();
 });
 
-test('tokens are requested only from safe addresses, and once', (t) => {
+test('tokens are requested once, and only from safe addresses', (t) => {
   const url = new URL('https://host/');
   const tokens = { tokenUrl: 'https://issuer/', clientId: 'me', clientSecret: 'top-secret' };
   const cases: [options: ConstructorParameters<typeof Credentials>[0], message: RegExp][] = [
@@ -91,7 +91,7 @@ test('tokens are requested only from safe addresses, and once', (t) => {
   t.end();
 });
 
-test('a file is read before the first request, and again after a 401', async (t) => {
+test('a token file is read before the first request, and again after a 401', async (t) => {
   const path = join(t.testdir({}), 'token');
   const write = (content: string): void => {
     writeFileSync(`${path}.new`, content);
@@ -125,7 +125,7 @@ test('a file is read before the first request, and again after a 401', async (t)
   t.notMatch(shown(failure), 'two');
 });
 
-test('a redirect to another origin gets no token, and its 401 fetches no new token', async (t) => {
+test('after a redirect to another origin no token is sent or fetched', async (t) => {
   const issuer = await startUpstream(t, (_, response) =>
     response.end(JSON.stringify({ access_token: 'abc', token_type: 'Bearer', expires_in: 60 })),
   );

@@ -29,7 +29,7 @@ function makeCertificate(folder: string, name: string): { readonly cert: string;
   return { cert, key };
 }
 
-test('TLS as sslmode says', { skip }, async (t) => {
+test('TLS follows sslmode', { skip }, async (t) => {
   const server = await startServer((end) => t.teardown(end));
   const { cert, key } = makeCertificate(server.folder, 'localhost');
   const { uid, gid } = statSync(server.folder);

@@ -129,7 +129,7 @@ for (const [part, format] of READERS) {
   });
 }
 
-test('before the check no inner part is used, and answers are right', async (t) => {
+test('before the check no Node internal is used, and answers are right', async (t) => {
   taken.part = null;
   useInnerParts(INNER_PARTS);
   const { send } = await serve(t, setUp().handler);
@@ -168,6 +168,6 @@ async function assertTold(t: Test, workers: number): Promise<void> {
   t.match(JSON.parse(lines[0] ?? '{}'), { parts: ['handle.writeQueueSize'] });
 }
 
-test('a missing part is reported once, in the log and in the metrics', async (t) => {
+test('a missing internal is reported once, in the log and in the metrics', async (t) => {
   await Promise.all([assertTold(t, 1), assertTold(t, 2)]);
 });
