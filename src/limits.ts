@@ -391,6 +391,8 @@ export const ROUNDS_PER_INSPECTION = 4;
 export const REPORT_MS = 2000;
 /** A replica that did not report for this long is gone: its image and formats no longer count. */
 export const REPLICA_GONE_MS = 60_000;
+/** Replicas that one message names. */
+export const REPLICAS_NAMED_MAX = 5;
 /** Images that a store keeps, besides those that are pinned, served or fetched. */
 export const IMAGES_KEPT = 5;
 /** Bytes of a message of NATS: the slowest link that counts as alive passes one in STORE_SILENT_MS_MAX, at 26 KB/s. */
