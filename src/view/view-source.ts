@@ -1,4 +1,4 @@
-import type { SourceParts } from '../model/source-parts.js';
+import type { SourceState } from '../model/source-state.js';
 import type { ChangeCounts } from '../snapshot/differences.js';
 import type { Origin, SnapshotSummary } from '../snapshot/summary.js';
 import type { View } from './view.js';
@@ -36,26 +36,4 @@ export interface PublicationState {
   readonly publishedAtMs: number;
   /** When the snapshot was built, by `monotonicMs`: its age is counted from here. */
   readonly builtMonotonicMs: number;
-}
-
-/** The state of the source. Times are epoch milliseconds. */
-export interface SourceState {
-  /** A path, an address without credentials, `standard input`, … */
-  readonly name: string;
-  /** `refused`: the last load worked, but the gate refused its snapshot. */
-  readonly state: 'loading' | 'loaded' | 'failed' | 'refused';
-  /** When the source last delivered or confirmed the served timetable. */
-  readonly lastSuccessMs: number | null;
-  /** `lastSuccessMs` by the clock of `monotonicMs`, from which staleness is counted. */
-  readonly lastSuccessMonotonicMs: number | null;
-  /** One line on why the last load failed or was refused; null if it succeeded. */
-  readonly lastError: string | null;
-  /** Since when loads have failed or were refused; null if the last load succeeded. */
-  readonly failingSinceMs: number | null;
-  /** When that will have been for ten refresh intervals, or was; null if the last load went well. */
-  readonly overdueAtMs: number | null;
-  /** Several sources, a folder or a glob; null for a single source. */
-  readonly parts: SourceParts | null;
-  /** The published snapshot is damaged, and nothing is served until the next publication. */
-  readonly isWithdrawn?: boolean;
 }
