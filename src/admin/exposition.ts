@@ -39,7 +39,7 @@ export class Exposition {
   readonly #threads: readonly ThreadMeter[];
   readonly #registry: Registry;
 
-  /** @param more threads that do not serve; only their event loop and heap are shown */
+  /** @param more further threads, which do not serve; only their event loop and heap are shown */
   constructor(observed: Observed, more: readonly ThreadMeter[], isReady: () => boolean) {
     this.#threads = [...observed.serving.meters, ...more];
     this.#registry = registryOf([

@@ -1,6 +1,6 @@
 /**
- * Metrics for dashboards of Node, with the names and types of prom-client's defaults. The defaults show the main thread only and cannot
- * be ended.
+ * Metrics for dashboards of Node, with the names and types of prom-client's defaults. prom-client's defaults
+ * cover only the main thread and cannot be stopped.
  */
 import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
@@ -62,7 +62,7 @@ export function cpuSeconds(): number {
 /** Asynchronous: with many connections a synchronous read would delay requests. Linux only. */
 async function openFiles(): Promise<number | null> {
   const names = await readdir('/proc/self/fd').catch(() => null);
-  // Reading the folder opened one of them.
+  // One of them was opened to read the folder.
   return names === null ? null : names.length - 1;
 }
 

@@ -2,14 +2,14 @@ import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { LecternError } from '../errors.js';
 import { RSA_EXPONENT_BITS_MAX, RSA_MODULUS_BITS_MAX } from '../limits.js';
 
-/** Declared here, because the name of this type in node:crypto depends on the version of the types. */
+/** Declared here, because its name in node:crypto depends on the version of the types. */
 export type JsonKey = Readonly<Record<string, unknown>>;
 
 /** RFC 7518 section 3.3. */
 const RSA_MODULUS_BITS_MIN = 2048;
 const RSA_CHEAP_BITS_MAX = 4096;
 
-/** Expensive keys: a verification costs several times as much as with others. */
+/** Expensive keys: verifying with them costs several times as much. */
 const KEY_KINDS: readonly { kty: string; crv: string | null; algorithms: string[]; isDear: boolean }[] = [
   {
     kty: 'RSA',
@@ -36,7 +36,7 @@ export interface PublicKey {
   readonly isDear: boolean;
 }
 
-/** Why a key is a secret, as the end of a sentence. */
+/** Why a key is secret, worded as the end of a sentence. */
 export function leakOf(value: unknown): string | null {
   if (typeof value !== 'object' || value === null) return null;
   if ((value as JsonKey).kty === 'oct') {

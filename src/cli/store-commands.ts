@@ -7,7 +7,7 @@ import type { FeedAction, FeedOptions } from './feed-command.js';
 import type { PublishOptions } from './publish-command.js';
 import { hasFlag, toOption, valuesOf } from './setting-options.js';
 
-/** The settings of loads, and those that a publisher has no use for. */
+/** The settings of loads, and the settings that a publisher does not need. */
 const LOADING_GROUPS: readonly string[] = ['Data', 'Reading', 'Refreshing'];
 const NOT_PUBLISHING = [
   'rooms',
@@ -21,7 +21,7 @@ const NOT_PUBLISHING = [
 const PUBLISH_SETTINGS = SETTINGS.filter(
   ({ name, group }) =>
     name === 'logLevel' || (LOADING_GROUPS.includes(group) && !NOT_PUBLISHING.includes(name)),
-  // Here --to is the store.
+  // Here --to means the store.
 ).map((setting): Setting => (setting.name === 'to' ? { ...setting, flag: '--until' } : setting));
 
 const STORE = 'store: nats://host:4222/name, tls://host:4222/name, or a folder that all machines share';

@@ -18,7 +18,7 @@ const SHORT_YEAR_MAX = 69;
 const NARROW_SPACE = /[\u00a0\u202f]/g;
 const ISO_DATE = /^(\d{4})-(\d\d)-(\d\d)(?!\d)/;
 const ORDERED_DATE = /^(\d{4}|\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d{1,2})(?!\d)/;
-/** Between the date and the time of day. */
+/** The separator between date and time of day. */
 const SEPARATOR = /^(?:[Tt]|,? +)/;
 const OFFSET = / ?(?:([Zz])|([+-])(\d\d)(?::?(\d\d))?)$/;
 const TIME_OF_DAY = /^(\d{1,2})(?:([:.])(\d\d)(?:\2(\d\d)(?:[.,](\d{1,9}))?)?)?(?: ?([AaPp])[Mm])?$/;

@@ -325,7 +325,7 @@ function developmentPaths(
   };
 }
 
-/** The tables are folded: operations should be near the top of the page. */
+/** The tables are folded, so that operations are near the top of the page. */
 function describeService(): string {
   return `A timetable for reading: filtered, personal, whole, and checked for conflicts.
 

@@ -2,7 +2,7 @@ import type { JsonSchema } from '../model/schemas.js';
 import { FEED_PARAMETERS } from '../query/endpoint-parameters.js';
 import { EVERYWHERE, FEED_NOT_MODIFIED, feedResponse, jsonResponse, problemReferences } from './responses.js';
 
-/** @param events what a feed lists, with examples of its representations */
+/** @param events the list of a feed, with examples of its formats */
 export function feedPaths(events: {
   readonly items: JsonSchema;
   readonly example: object;

@@ -127,7 +127,7 @@ export function listParameters(identifiers: IdentifierMode): Record<string, Para
       'limit',
       'The largest number of entries to return; without it, all entries.',
       { type: 'integer', minimum: 1, maximum: PAGE_LIMIT_MAX },
-      // The docs page fills it in.
+      // Filled in by the docs page.
       { example: 20 },
     ),
     single(

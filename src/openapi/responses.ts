@@ -46,7 +46,7 @@ export const HEADERS: Readonly<Record<string, JsonSchema>> = {
   Allow: header('The methods of the resource', 'GET, HEAD, OPTIONS'),
 };
 
-/** References to header fields. Two of them are in every answer. */
+/** References to header fields. Two of these fields are in every answer. */
 function headers(...names: string[]): JsonSchema {
   const all = [...names, 'X-Content-Type-Options', 'Content-Security-Policy'];
   return Object.fromEntries(all.map((name) => [name, { $ref: `#/components/headers/${name}` }]));

@@ -17,7 +17,10 @@ import {
 
 const MIB_PER_TIB = 1_048_576;
 
-/** Adds `Name: value` to the earlier fields, also with an origin in front. The source checks whether a field can be sent. */
+/**
+ * Adds `Name: value` to the earlier fields, also with an origin in front. The source checks whether a field
+ * is allowed.
+ */
 const HEADER: Kind = {
   unit: 'name:value',
   range: '"Name: value" or "https://host Name: value"',
@@ -26,7 +29,7 @@ const HEADER: Kind = {
     const colon = rest.indexOf(':');
     const name = rest.slice(0, Math.max(0, colon)).trim();
     const value = rest.slice(colon + 1).trim();
-    // Without a colon, the secret itself would be taken for the name.
+    // Without a colon, the secret itself would count as the name.
     if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) || value === '') return argument;
     const key = origin === '' ? name : `${origin.trim()} ${name}`;
     return { ...(previous as Record<string, string> | undefined), [key]: value };

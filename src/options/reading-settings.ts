@@ -51,7 +51,7 @@ const TIME_ZONE: Kind = {
   },
 };
 
-/** The zone that was probably meant; a city alone is enough. */
+/** The zone that was probably meant; the name of a city is enough. */
 function nearestZone(typed: string): string | null {
   const zones = Intl.supportedValuesOf('timeZone');
   const cityOf = (zone: string): string => zone.slice(zone.lastIndexOf('/') + 1);
@@ -122,7 +122,10 @@ export const READING_SETTINGS: readonly Setting[] = inGroup('Reading', 'openTime
   },
 });
 
-/** What to read of a PostgreSQL database. Every command that reads a source has them. In a program they stand in the source. */
+/**
+ * What to read of a PostgreSQL database. Every command that reads a source has them. In a program they are
+ * part of the source.
+ */
 export const DATABASE_SETTINGS: readonly Setting[] = inGroup('Databases', 'openTimetable', {
   table: {
     places: [],
@@ -169,7 +172,7 @@ export function readRulesOf(
   return { identifiers, fieldMap, dateOrder, timeZone, encoding, from, to };
 }
 
-/** The settings of databases, as sources have them. */
+/** The database settings of sources. */
 export function databaseOptionsOf({
   table,
   query,

@@ -124,7 +124,7 @@ const HOST_NAMES: Kind = {
   },
 };
 
-/** The values of an option that is repeated or has commas. */
+/** The values of an option that is repeated or separated by commas. */
 function list(argument: string, previous: unknown): readonly string[] {
   const given = argument.split(',').map((each) => each.trim());
   return isTextList(previous) ? [...previous, ...given] : given;

@@ -17,7 +17,7 @@ import {
   text,
 } from './setting.js';
 
-/** Kind of a secret: text or, in a program, bytes. */
+/** The value of a secret: text or, in a program, bytes. */
 export function secretKind(use: SecretUse): Kind {
   return {
     unit: 'secret',

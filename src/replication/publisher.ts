@@ -46,8 +46,8 @@ interface Announced {
 }
 
 /**
- * Keeps a store as it should be: each round compares its head with the last image that passed the gate, and announces the
- * image if they differ. So a store that was emptied, damaged or restored from an older copy is right again within seconds.
+ * Keeps a store correct: each round compares its head with the last image that passed the gate, and announces
+ * the image if they differ. So a store that was emptied, damaged or restored is correct again within seconds.
  */
 export class Publisher {
   readonly #options: PublisherOptions;
@@ -86,7 +86,7 @@ export class Publisher {
     ]);
   }
 
-  /** The image has passed the gate. Of several the newest is announced. */
+  /** The image has passed the gate. Of several images, the newest is announced. */
   publish(image: SnapshotImage): void {
     this.#next = image;
     this.#wake();
@@ -126,7 +126,7 @@ export class Publisher {
     }
   }
 
-  /** Beside the announcements, because a large image takes longer to send than a lease lasts. */
+  /** Runs beside the announcements, because sending a large image takes longer than a lease lasts. */
   async #keepLease(): Promise<void> {
     if (this.#unableToRead === null) return;
     const { isLeader } = this.#leadership;
@@ -179,7 +179,7 @@ export class Publisher {
     }
   }
 
-  /** Writes the image's file, which is kept in case the store loses it. */
+  /** Writes the image's file and keeps it in case the store loses it. */
   async #takeImage(): Promise<void> {
     const image = this.#next;
     if (image === null) return;
@@ -225,7 +225,7 @@ export class Publisher {
         await this.#store.put(file.hash, chunksOf(file.path));
         return false;
       }
-      // Another publisher's file of the same content was lost: this one is announced in its place.
+      // Another publisher's file of the same content was lost: this one replaces it.
     }
     await this.#readReports();
     if (this.#unableToRead?.length !== 0) return false;
@@ -250,7 +250,7 @@ export class Publisher {
     this.#options.events.announced(next, isCandidate);
   }
 
-  /** Heads with a bad signature count as none, and are replaced. */
+  /** Heads with an invalid signature are ignored and replaced. */
   async #readAnnounced(): Promise<Announced> {
     const { reader } = this.#options.key;
     const records = await Promise.all([this.#store.read(HEAD), this.#store.read(CANDIDATE)]);

@@ -49,7 +49,9 @@ interface Target {
   readonly reason: Reason;
 }
 
-/** Loads what a publisher announced: the pinned image, or the head. The keeper around it looks regularly, and judges. */
+/**
+ * Loads the announced image: the pinned image, or the head. The keeper checks regularly, and decides.
+ */
 export class Replica implements AnyLoader {
   readonly name: string;
   readonly files: readonly string[] = [];
@@ -119,7 +121,7 @@ export class Replica implements AnyLoader {
     if (loaded?.head.id === id) this.#serve(loaded);
   }
 
-  /** The gate refused the image that was loaded last. */
+  /** The gate refused the last image. */
   refused({ detail }: Refusal): void {
     const head = this.#lastLoaded?.head;
     if (head === undefined) return;
@@ -138,7 +140,7 @@ export class Replica implements AnyLoader {
     if (this.#folder !== null) rmSync(this.#folder, { recursive: true, force: true });
     await this.#reporting;
     const store = await this.#store?.catch(() => null);
-    // A closed replica fetches nothing any more, so nothing need be kept for it.
+    // A closed replica fetches nothing more, so no image need be kept for it.
     await store?.remove(this.#key).catch(() => {});
     await store?.close();
   }
@@ -214,7 +216,9 @@ export class Replica implements AnyLoader {
     return { head, reason: 'head' };
   }
 
-  /** @throws LecternError `announcement-refused`, and `image-unusable` if the announcement was false */
+  /**
+   * @throws LecternError `announcement-refused`; `image-unusable` if the image differs from its announcement
+   */
   #checkSummary({ id, events }: Head, { identifiers, events: found }: SnapshotSummary): void {
     if (found !== events) {
       const problem = `it has ${found} events, but ${events} were announced`;
@@ -225,7 +229,7 @@ export class Replica implements AnyLoader {
     throw refused(`the image ${id} cannot be served: ${problem}`);
   }
 
-  /** A store that was restored from an older copy announces what was replaced long ago. */
+  /** A store restored from an older copy announces an image that was replaced long ago. */
   #refuseOlder({ epoch, sequence }: Head): void {
     const floor = this.#floor;
     if (floor === null || floor.epoch !== epoch || sequence >= floor.sequence) return;
@@ -271,7 +275,7 @@ export class Replica implements AnyLoader {
     void this.#report();
   }
 
-  /** Failures are seen by the next load. */
+  /** The next load notices failures. */
   #report(): Promise<void> {
     this.#reporting ??= this.#writeReport()
       .catch(() => {})
@@ -300,7 +304,7 @@ export class Replica implements AnyLoader {
     const text = JSON.stringify(report);
     this.#revision = await store.swap(this.#key, text, this.#revision);
     if (this.#revision !== null) return;
-    // The record was cleaned away, or the bucket is a new one.
+    // The record was removed, or the bucket is new.
     const present = await store.read(this.#key);
     this.#revision = await store.swap(this.#key, text, present?.revision ?? null);
   }

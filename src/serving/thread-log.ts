@@ -23,7 +23,7 @@ export function createThreadLog(
     try {
       tell({ kind: 'log', level, fields, message });
     } catch {
-      // Some field cannot be cloned; an error among them matters most.
+      // A field cannot be cloned; an error matters most.
       const { err } = fields as { readonly err?: unknown };
       tell({ kind: 'log', level, fields: err instanceof Error ? { err: `${err.stack}` } : {}, message });
     }

@@ -40,7 +40,7 @@ export type ImageUse = 'restart' | 'pin';
 /**
  * Reads an image to serve. For `restart` the file must belong to this account, and checkRowsOf must follow.
  *
- * @throws LecternError like readImageFile; `image-unusable` also for content that is not an image
+ * @throws LecternError like readImageFile; `image-unusable` also for a file that is not an image
  */
 export function readCheckedImage(path: string, use: ImageUse): StoredImage {
   const stored = readImageFile(path, use === 'restart');
@@ -64,7 +64,10 @@ export function checkRowsOf(path: string, image: SnapshotImage): void {
   });
 }
 
-/** Checks the lengths of arrays, the range of every number and the derived arrays: so every answer ends in bounded time. */
+/**
+ * Checks the lengths of arrays, the range of every number and the derived arrays, so that every answer ends
+ * in bounded time.
+ */
 function checkImage(image: SnapshotImage): void {
   const { summary, hashSeed, slots, fields, columns, names, rows, weekDigests, ids, clusters } = image;
   checkSummary(summary);
@@ -73,7 +76,7 @@ function checkImage(image: SnapshotImage): void {
   checkSlots(slots, summary);
   for (const { name } of INDEXED_FIELDS) within(name, () => checkField(fields[name], slots, count));
   for (const { name } of UNINDEXED_FIELDS) within(name, () => checkColumn(columns[name], count));
-  // Not the file's seed: its writer could choose values that collide.
+  // Not with the file's seed, because its writer could choose colliding values.
   const expectedNames = buildNames(fields, columns, new KeyedHash(randomHashSeed()));
   for (const { name } of NAMED_FIELDS) {
     within(`names.${name}`, () => checkNames(names[name], expectedNames[name]));
@@ -205,7 +208,10 @@ function checkHashIndex({ hashes, table }: HashIndexImage, count: number): void 
   }
 }
 
-/** Every id must lead to its event. Building a table from foreign hashes would be unbounded; look-ups are bounded. */
+/**
+ * Every id must lead to its event. Building a table from foreign hashes would be unbounded, but look-ups are
+ * bounded.
+ */
 function checkHashes({ hashes, table }: HashIndexImage, expected: Uint32Array): void {
   expectDerived({ hashes }, { hashes: expected }, 'ids.');
   for (let ordinal = 0; ordinal < hashes.length; ordinal++) {
@@ -233,7 +239,7 @@ function checkClusters(clusters: ClustersImage, eventCount: number): void {
   for (const dimension of by)
     if (dimension >= CONFLICT_DIMENSIONS.length) throw new Error('by has an unknown conflict dimension');
   for (const code of key) if (code >= keyCount) throw new Error('a key has no value');
-  // Bounds answers: otherwise a small file could announce answers of any length.
+  // Bounds answers, because a small file could otherwise announce answers of any length.
   const dimensionsOf = new Uint8Array(eventCount);
   for (let cluster = 0; cluster < count; cluster++) {
     const dimension = 1 << by[cluster]!;

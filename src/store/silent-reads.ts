@@ -6,8 +6,8 @@ import { monotonicMs } from '../model/clock.js';
 const STALL_MS_MIN = 500;
 
 /**
- * Passes chunks on, and throws if none comes for `silentMsMax`. A get of NATS never ends if chunks vanish meanwhile, and a
- * read of a network file system may hang.
+ * Passes chunks on, and throws if none arrives for `silentMsMax`. A get from NATS never ends if chunks vanish
+ * during it, and a read from a network file system may hang.
  *
  * @throws LecternError `store-unavailable`
  */

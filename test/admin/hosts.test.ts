@@ -1,4 +1,7 @@
-/** Hosts that the admin listener accepts, so that no web page reads it under its own name; and probes beside idle clients. */
+/**
+ * Hosts that the admin listener accepts, so that no web page reads it under its own name; and probes beside
+ * idle clients.
+ */
 import { connect, type Socket } from 'node:net';
 import { type Test, test } from 'tap';
 import { AllowedHosts } from '../../src/admin/allowed-hosts.js';
@@ -83,7 +86,7 @@ test('a Host header may be an IP address, localhost or a known name, and nothing
   t.end();
 });
 
-/** The whole answer to raw bytes, with the time until it came. */
+/** The whole answer to raw bytes, and the time until it arrived. */
 function exchange(port: number, bytes: string): Promise<{ readonly text: string; readonly ms: number }> {
   return new Promise((resolve, reject) => {
     const beganMs = performance.now();
@@ -123,7 +126,7 @@ test('a web page that rebinds its name to this machine reads nothing', async (t)
   await t.rejects(start(t, { adminAllowedHosts: ['a:1'] }), { code: 'option-invalid' });
 });
 
-/** Connections that each send something, or nothing, and then are silent. */
+/** Connections that send some bytes, or none, and then are silent. */
 async function crowd(t: Test, port: number, count: number, bytes: string): Promise<Socket[]> {
   const sockets = await Promise.all(
     Array.from(

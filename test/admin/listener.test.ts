@@ -1,4 +1,4 @@
-/** The admin listener: its reports, who may start loads, and what it refuses. */
+/** The admin listener: its reports, its token, and its refusals. */
 import { generateKeyPairSync } from 'node:crypto';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -60,7 +60,7 @@ test('/ready is 503 without a snapshot, with a stale one and while draining, oth
   let fails = false;
   const source = {
     name: 'slow',
-    // The load ends only when the test lets it.
+    // The load ends when the test allows it.
     watch: () => ({ close: () => mayEnd }),
     async load() {
       await mayLoad;
@@ -231,7 +231,7 @@ test('requests for consecutive loads each get the outcome of their own load', as
   t.teardown(() => service.close());
   await service.ready;
   const url = `${service.adminAddress?.origin}/refresh`;
-  // The second waits for the first, and ends otherwise.
+  // The second load waits for the first, and has another outcome.
   const first = service.timetable.refresh();
   const second = ask(url, 'POST', bearer);
   t.match(await first, { result: 'refused', reason: /80\.0 % fewer/ });
@@ -340,13 +340,13 @@ test('other paths, other methods and malformed requests get problem documents', 
     t.match(reply, /^HTTP\/1.1 400 [\s\S]*\r\nConnection: close\r\n/, line);
     t.match(reply, /WWW-Authenticate: Bearer realm="lectern admin"[\s\S]*"code":"invalid-request"/, line);
   }
-  // A malformed request is always the last on its connection, even if it is too long as well.
+  // A malformed request is always the last on its connection, even if it is also too long.
   const long = `/${'x'.repeat(9000)}`;
   t.match(await raw(`GET ${long} HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n`), /^HTTP\/1.1 400 /);
   t.match(await raw(`TRACE ${long} HTTP/1.1\r\nHost: localhost\r\n\r\n`), /^HTTP\/1.1 405 /);
   const field = `Authorization: Bearer ${TOKEN}\r\n`;
   t.match(await raw(`POST /refresh HTTP/1.1\r\nHost: localhost\r\n${field}${field}\r\n`), /^HTTP\/1.1 400 /);
-  // A body is not read: the connection ends, and the body is not taken for a second request.
+  // A body is not read: the connection ends, so that the body does not count as a second request.
   const post = `POST /refresh HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${TOKEN}\r\n`;
   const answer = await raw(
     `${post}Content-Length: 40\r\n\r\nGET /live HTTP/1.1\r\nHost: localhost\r\n\r\n          `,

@@ -1,4 +1,7 @@
-/** Each metric agrees with its name: every kind of event happens a different number of times, so no two metrics can be confused. */
+/**
+ * Each metric agrees with its name: every kind of event happens a different number of times, so that no two
+ * metrics can be confused.
+ */
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { open } from 'node:fs/promises';
@@ -34,7 +37,7 @@ const OPTIONS = { port: 0, adminPort: 0, hs256Secret: SECRET } as const;
 const nowSeconds = Math.floor(Date.now() / 1000);
 const exp = nowSeconds + 3600;
 
-/** The metrics of one meter, as a scrape gives them. */
+/** The metrics of one meter, as in a scrape. */
 async function expose(meter: Meter): Promise<ReadonlyMap<string, number>> {
   return parseMetrics(await expositionOf(meter).text());
 }
@@ -152,7 +155,7 @@ test('open connections are counted, and closed ones by reason', async (t) => {
   for (let n = 0; n < 3; n++) {
     await never.open(request.repeat(REQUESTS_IN_FLIGHT_MAX + PIPELINED_WAITING_MAX + 1));
   }
-  // The last test: all open connections are its own.
+  // The last test, because it counts all open connections.
   const full = await listen((_req, res) => res.end('x'), {}, 5);
   for (let n = 0; n < 5; n++) await once(await full.open(request), 'data');
   for (let n = 0; n < 4; n++) (await full.open('')).resume();
@@ -184,7 +187,7 @@ test('look-ups and bytes of the caches are counted', async (t) => {
     };
   };
   const rows = () => service.timetable.view?.rowCache;
-  // Each asked for once: no answer is kept, but the rows of the group are, from some time on.
+  // Each is requested once: answers are not kept, but from some time on the rows of the group are.
   for (let n = 0; n < 12; n++) {
     const window = `startTime=2024-09-02T00:00:${String(n).padStart(2, '0')}Z`;
     await get(`${service.baseUrl}/schedule?studyGroup=A&${window}`, headers);
@@ -196,7 +199,7 @@ test('look-ups and bytes of the caches are counted', async (t) => {
   t.equal(before.rowBytes, rows()?.bytes);
   t.not(before.rowHits, before.rowMisses, `${before.rowHits} found, ${before.rowMisses} not`);
   t.ok(Number(before.rowBytes) > 1000);
-  // One asked for again and again: kept from the second time on, and no rows are looked for.
+  // One target is requested repeatedly: kept from the second time on, without looking up rows.
   for (let n = 0; n < 6; n++) await get(`${service.baseUrl}/schedule/types`, headers);
   const after = await caches();
   t.match(after, { ...before, answerHits: 4, answerMisses: 14, answerBytes: Number });

@@ -19,7 +19,7 @@ const [p256, p384, p521] = ecs.map(({ publicKey }) => publicKey.export({ format:
 const ed = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' });
 const good = rsa.publicKey.export({ format: 'jwk' });
 
-/** Odd, with the highest bit set, and the same in each run. */
+/** Odd, with the highest bit set, and equal in each run. */
 function number(bits: number, seed = 0): string {
   const bytes = Buffer.concat(
     Array.from({ length: Math.ceil(bits / 256) }, (_, n) =>
@@ -201,7 +201,7 @@ test('a bad token costs at most a few ordinary verifications', { timeout: 300_00
     );
 });
 
-/** Processor time of the process, its other threads included, for one token that none of the keys has signed. */
+/** Processor time of the whole process for one token that none of the keys has signed. */
 async function cpuMsOfToken(
   keys: readonly object[],
   alg: string,

@@ -1,4 +1,4 @@
-/** The token cache with more tokens and spellings than it holds; and tokens that it must not serve. */
+/** The token cache with more tokens and spellings than it holds, and with tokens that it must refuse. */
 import { createHmac } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -27,7 +27,7 @@ function heapMib(): number {
   return process.memoryUsage().heapUsed / MIB;
 }
 
-/** Of the rounds in which the cache was full. */
+/** From the rounds in which the cache was full. */
 function heapsOf(rounds: readonly number[]): string {
   return `heap ${Math.min(...rounds).toFixed(1)} to ${Math.max(...rounds).toFixed(1)} MiB once it was full`;
 }
@@ -134,7 +134,7 @@ test("the cache agrees with a new verification in every second of a token's life
   ]);
   let served = 0;
   let refused = 0;
-  // Forward, and then the clock is set back to before everything.
+  // Forward; then the clock is set back to a time before everything.
   const steps = [...Array.from({ length: 150 }, (_, n) => n * 1000 - 7), -3_600_000, -1000, 0, 500, 45_000];
   for (const stepMs of steps) {
     nowMs = NOW_MS + stepMs;

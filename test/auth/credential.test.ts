@@ -4,7 +4,7 @@ import { readHeaderFacts } from '../../src/http/request/header-facts.js';
 import { TOKEN_BYTES_MAX } from '../../src/limits.js';
 import { goodClaims, hs256 } from './tokens.js';
 
-/** Of raw header fields, as the handler reads them. */
+/** Reads raw header fields, as the handler does. */
 function credentialOf(rawHeaders: readonly string[]): Credential {
   const { authorization, authorizations } = readHeaderFacts(rawHeaders);
   return readCredential(authorization, authorizations);
@@ -71,7 +71,7 @@ test('a token has three non-empty parts of canonical base64url within the bound'
 });
 
 test('only the canonical spelling of a signature passes', async (t) => {
-  // 32 bytes are 43 characters, and the last one carries four bits: of 64 characters 16 are canonical.
+  // 32 bytes are 43 characters, and the last one carries four bits: 16 of 64 characters are canonical.
   const good = hs256(goodClaims());
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
   const bytes = Buffer.from(good.slice(good.lastIndexOf('.') + 1), 'base64url');

@@ -73,7 +73,7 @@ test('an answer that is not a key set, or never ends, is given up with a reason 
     ['nowhere', (_, res) => res.writeHead(302).end(), /does not say where/],
   ];
   await Promise.all(
-    // The time is short only in the tests of the time limit, because a busy machine is slow in the others.
+    // The time is short only where the limit is tested, because a busy machine is slow.
     cases.map(async ([name, listener, message, waitMsMax = 30_000]) => {
       const url = await serve(t, listener);
       await t.rejects(fetchKeySet(url, undefined, waitMsMax), { message }, name);
@@ -101,7 +101,7 @@ test('an answer that is too large is given up early', { timeout: 120_000 }, asyn
     const { user, system } = process.cpuUsage(before);
     const cpuMs = (user + system) / 1000;
     t.comment(`${name}: ${cpuMs.toFixed(1)} ms of processor`);
-    // Until its end after 5 s the first takes 1,200 ms and the second 1,600.
+    // Until the end after 5 s, the first takes 1,200 ms and the second 1,600.
     t.ok(cpuMs < 500, `${name}: ${cpuMs} ms`);
     issuer.kill();
   }

@@ -16,7 +16,7 @@ const RECORD = {
   endTime: '2026-09-14T09:00:00Z',
 };
 
-/** Starts a service, asks it once with a token, and gives the status and the warnings of keys. */
+/** Starts a service, sends one request with a token, and returns the status and the warnings about keys. */
 async function ask(
   t: Test,
   options:

@@ -124,7 +124,7 @@ test('a key set is read from a file; another file is refused without quoting it'
     [
       write('key.pem', '-----BEGIN PUBLIC KEY-----\nhidden\n'),
       1e6,
-      /^key set .*key\.pem is a PEM; expected a JSON Web Key Set \(\{"keys": \[…\]\}\), to which it has to be converted$/,
+      /^key set .*key\.pem is a PEM; expected a JSON Web Key Set \(\{"keys": \[…\]\}\); convert it$/,
     ],
     [
       write('key.json', JSON.stringify(publicJwk)),
@@ -194,7 +194,7 @@ function faultOf(act: () => unknown): Error | null {
   }
 }
 
-/** Whether the key verifies what these bytes sign. */
+/** Whether the key verifies a signature of these bytes. */
 function isKeyOf(bytes: Uint8Array, key: webcrypto.CryptoKey): Promise<boolean> {
   const signature = createHmac('sha256', bytes).update('text').digest();
   return webcrypto.subtle.verify('HMAC', key, signature, Buffer.from('text'));

@@ -19,7 +19,7 @@ const keySet = createPublicKeySet(
 );
 const now = () => NOW_MS;
 
-/** Tokens that no key has signed: tried with all keys, or with the one that they name. */
+/** Tokens that no key has signed: tried with all keys, or with the key that they name. */
 const forged = (n: number, kid?: string): string =>
   signed(goodClaims({ n }), stranger.privateKey, { alg: 'ES256', ...(kid === undefined ? {} : { kid }) });
 const good = (n: number, key = n % KEYS): string =>

@@ -71,7 +71,7 @@ test('a missing data set gives a line that says where to get it', (t) => {
   t.end();
 });
 
-/** A checkout in which no peer is installed. */
+/** A checkout without installed peers. */
 function withoutPeers(t: { teardown(end: () => void): void }): string {
   const folder = mkdtempSync(join(tmpdir(), 'lectern-bench-checkout-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));

@@ -1,4 +1,4 @@
-/** A soak's judgement of memory: it refuses leaks, and nothing that is chance. */
+/** A soak's verdict on memory: it finds leaks, and ignores chance. */
 import { test } from 'tap';
 import { judgeMemory, LIMITS, type Look, type MemoryName } from '../soak/judge.mjs';
 import { fitOf } from '../soak/slope.mjs';
@@ -17,7 +17,7 @@ function randomOf(seed: number): () => number {
   };
 }
 
-/** Looks every 30 s: a level, chance of so many MB (as a standard deviation), and a leak. */
+/** Measurements every 30 s: a level, noise in MB (as a standard deviation), and a leak. */
 function looksOf(
   minutes: number,
   seed: number,
@@ -107,7 +107,7 @@ test('noise alone rarely fails a run', async (t) => {
     for (let seed = 0; seed < 200; seed++) {
       if (judgeMemory(looksOf(minutes, seed, null), minutes).faults.length > 0) refused++;
     }
-    // Five kinds of memory, each once in forty at the most.
+    // Five kinds of memory, each wrong in at most one of forty runs.
     t.ok(refused <= 20, `${refused} of 200 runs of ${minutes} minutes`);
   }
 });

@@ -1,5 +1,5 @@
 /**
- * The docs page in a real browser, right after the start of the service: everything is present, already
+ * The docs page in a real browser, right after the start of the service: everything is present and already
  * authorised, and nothing comes from other origins.
  */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
@@ -34,9 +34,9 @@ const RECORD_VIOLATIONS = `
 
 interface OpenPage {
   readonly page: Page;
-  /** Everything that was asked for, in order. */
+  /** All requests of the page, in order. */
   readonly requested: string[];
-  /** Console errors, parts of the page that are missing, and exceptions that nothing caught. */
+  /** Console errors, missing parts of the page, and uncaught exceptions. */
   readonly errors: string[];
 }
 
@@ -138,7 +138,7 @@ async function openPage(browser: BrowserContext, address: string): Promise<OpenP
   return { page, requested, errors };
 }
 
-/** Opens an operation, which can then be tried out without another click. */
+/** Opens an operation, which can then be tried without another click. */
 async function unfold(page: Page, operation: string): Promise<Locator> {
   const block = page.locator(`[id$="-${operation}"]`);
   if ((await block.locator('.execute').count()) === 0) {
@@ -148,7 +148,7 @@ async function unfold(page: Page, operation: string): Promise<Locator> {
   return block;
 }
 
-/** Presses "Execute" and reads what the page shows of the answer. */
+/** Presses "Execute" and reads the answer shown on the page. */
 async function execute(
   page: Page,
   operation: string,

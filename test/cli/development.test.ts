@@ -76,9 +76,9 @@ test('a changed file or a requested load is reported in a plain line', async (t)
   writeFileSync(source, event(1) + event(2));
   await running.printed('\nloaded again: 2 events\n');
   running.child.kill('SIGHUP');
-  await running.printed('\nloaded again: 2 events, nothing has changed\n');
+  await running.printed('\nloaded again: 2 events, unchanged\n');
   running.child.kill('SIGTERM');
-  t.match((await running.ended).stdout, /nothing has changed\n$/);
+  t.match((await running.ended).stdout, /unchanged\n$/);
 
   const lines: string[] = [];
   let listener: (event: { readonly result: LoadResult }) => void = () => {};
@@ -92,5 +92,5 @@ test('a changed file or a requested load is reported in a plain line', async (t)
   for (const result of ['unchanged', 'failed', 'unchanged', 'unchanged', 'refused', 'published'] as const) {
     listener({ result });
   }
-  t.strictSame(lines, ['loaded again: 1 event, nothing has changed\n', 'loaded again: 1 event\n']);
+  t.strictSame(lines, ['loaded again: 1 event, unchanged\n', 'loaded again: 1 event\n']);
 });

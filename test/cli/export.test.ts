@@ -76,8 +76,8 @@ test('a query selects events; without --output they go to standard output', asyn
 test('wrong usage gives one line', async (t) => {
   const missing = join(t.testdir(), 'no/such.csv');
   const cases: [argv: string[], code: number, message: RegExp][] = [
-    [[DEMO], 2, /which format is meant\? Give --format json, msgpack, ndjson, csv or ics/],
-    [[DEMO, '-o', 'list.xlsx'], 2, /which format is meant/],
+    [[DEMO], 2, /the format is not known: give --format json, msgpack, ndjson, csv or ics/],
+    [[DEMO, '-o', 'list.xlsx'], 2, /the format is not known/],
     [
       [DEMO, '-f', 'xlsx'],
       2,

@@ -7,7 +7,7 @@ import { SECRET } from '../auth/tokens.js';
 import { until } from '../serving/threads.js';
 import { CLI, ROOT } from './lectern.js';
 
-// A user without rights needs a user namespace for it, which some systems do not give.
+// An ordinary user needs a user namespace for it, which some systems do not allow.
 const UNSHARE = ['-p', '-f', ...(process.getuid?.() === 0 ? [] : ['-r'])];
 const isPermitted = spawnSync('unshare', [...UNSHARE, 'true']).status === 0;
 const skip = isPermitted ? false : 'unshare -p is not permitted here';

@@ -18,7 +18,7 @@ function fileOf(t: Test, name: string, content: string | Uint8Array): string {
   return path;
 }
 
-/** The words of a proposed command, as a shell reads them, from its options on. */
+/** The words of a proposed command from its options on, split as in a shell. */
 function optionsOf(stdout: string): string[] {
   const [, options = ''] = /^ {2}lectern serve \S+ (.*)$/m.exec(stdout) ?? [];
   return [...options.matchAll(/(?:[^\s']|'[^']*')+/g)].map(([word]) => word.replaceAll("'", ''));

@@ -63,7 +63,7 @@ const BROKEN: readonly (readonly [name: string, open: () => number | null])[] = 
 ];
 
 for (const [i, [name, open]] of BROKEN.entries()) {
-  // Each of them on one of the two, since starting a service takes a second.
+  // Each fault on one of the two outputs, because starting a service takes a second.
   const broken = i + 1;
   test(`serve continues: ${name}, on ${broken === 1 ? 'standard output' : 'the log'}`, async (t) => {
     const file = open();
@@ -89,7 +89,7 @@ for (const [i, [name, open]] of BROKEN.entries()) {
   });
 }
 
-/** /health once there is a snapshot, slightly later, after the output about it. */
+/** /health once there is a snapshot, slightly after the output about it. */
 async function healthyWithin(origin: string): Promise<unknown> {
   for (let i = 0; i < 100; i++) {
     await delay(100);

@@ -61,7 +61,7 @@ test('a database is used from the command line', { skip }, async (t) => {
     const refused = await runHere(t, argv);
     t.equal(refused.code, 1);
     t.match(refused.stderr, /asks for a password for "postgres"; give it as PGPASSWORD/);
-    // In a process of its own: threads have the variables that it began with.
+    // In a separate process, because threads keep the variables from their start.
     const allowed = await start(argv, { PGPASSWORD: PASSWORD }).ended;
     t.equal(allowed.code, 0, allowed.stderr);
   });
@@ -105,8 +105,8 @@ test('database settings without effect, or in conflict, are refused', async (t) 
     [[url], /neither a table nor a query is given; expected --table or --query/],
     [[url, '--table', 'a', '--query', 'SELECT 1'], /a table and a query are given/],
     [[url, '--query', 'SELECT 1', '--follow'], /--follow needs --table/],
-    [['events.csv', '--table', 'a'], /table is given, and no source is a PostgreSQL address/],
-    [[url, 'events.csv', '--table', 'a', '--follow'], /can be followed only where it is the only source/],
+    [['events.csv', '--table', 'a'], /table is given, but no source is a PostgreSQL address/],
+    [[url, 'events.csv', '--table', 'a', '--follow'], /can be followed only if it is the only source/],
     [[url, '--table', 'a', '--follow', '--listen', 'b'], /--listen has no effect with --follow/],
     [[url, '--table', 'a', '--follow', '--watch', 'off'], /--follow has no effect with --watch off/],
     [[url, '--table', ''], /--table .* must not be empty/],

@@ -22,7 +22,7 @@ interface Health {
   readonly source: { readonly state: string; readonly lastError: string | null };
 }
 
-/** Asks /health until it is as wanted, for at most ten seconds. */
+/** Requests /health until it is as expected, for at most ten seconds. */
 async function healthWhen(origin: string, wanted: (health: Health) => boolean): Promise<Health> {
   let health: Health | null = null;
   for (let i = 0; i < 100; i++) {

@@ -1,4 +1,4 @@
-/** Options of rotations and of credentials for sources that do not fit together. */
+/** Options for rotations and for credentials of sources that contradict each other. */
 import { test } from 'tap';
 import { runHere } from './run-here.js';
 
@@ -20,7 +20,7 @@ const CASES: readonly (readonly [argv: readonly string[], message: RegExp])[] = 
   ],
   [
     [...ADDRESS, '--header', `https://other.example X-Key: ${HIDDEN}`],
-    /header X-Key is for https:\/\/other\.example, and no source is there; expected one of http:\/\/127/,
+    /header X-Key is for https:\/\/other\.example, but no source has this origin; expected one of http:\/\/127/,
   ],
 ];
 

@@ -1,4 +1,4 @@
-/** Files given in place of other kinds of files. */
+/** Files given by mistake for other kinds of files. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';

@@ -4,7 +4,10 @@ import { build } from 'esbuild';
 import { test } from 'tap';
 import { ROOT, runProgram, temporaryFolder } from './built.js';
 
-/** Uses every part that is found at run time: threads, files, streams, snapshot files, MessagePack, the handler, tokens. */
+/**
+ * Uses every part that is found at run time: threads, files, streams, snapshot files, MessagePack, the
+ * handler, tokens.
+ */
 const PROGRAM = `
 import { createServer } from 'node:http';
 import { once } from 'node:events';
@@ -54,8 +57,8 @@ main();
 `;
 
 /**
- * What esbuild needs in an ES module wherever a CommonJS dependency (find-my-way, here) asks for a module of Node. Under a
- * name of its own, since msgpackr imports `createRequire`, too.
+ * esbuild needs this in an ES module if a CommonJS dependency (here find-my-way) requires a module of Node.
+ * Has its own name, because msgpackr imports `createRequire`, too.
  *
  * https://github.com/evanw/esbuild/issues/1921
  */

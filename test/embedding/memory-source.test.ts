@@ -4,7 +4,7 @@ import { test } from 'tap';
 import type { PublishedEvent, Timetable } from '../../src/index.js';
 import { idOf, LecternError, MemorySource, openTimetable, record, temporaryFolder } from './built.js';
 
-/** Resolves when a snapshot with that many events has been published. */
+/** Resolves when a snapshot with that many events was published. */
 function published(timetable: Timetable, events: number): Promise<PublishedEvent> {
   return new Promise((resolve) => {
     timetable.on('published', (event) => {
@@ -260,11 +260,11 @@ test('invalid changes and records are refused at once, and change nothing', asyn
   await timetable.ready;
   const changes: [change: unknown, problem: RegExp][] = [
     [undefined, /^apply\(\) takes \{ upsert: \[records\], remove: \[ids\] \}: it got none$/],
-    [{ remove: idOf(1) }, /remove is no list$/],
-    [{ upsert: record(2) }, /upsert is no list$/],
-    [{ upsert: null }, /upsert is no list$/],
+    [{ remove: idOf(1) }, /remove is not a list$/],
+    [{ upsert: record(2) }, /upsert is not a list$/],
+    [{ upsert: null }, /upsert is not a list$/],
     [{ upserts: [record(2)] }, /there is no "upserts"$/],
-    [{ upsert: [record(2)], remove: idOf(1) }, /remove is no list$/],
+    [{ upsert: [record(2)], remove: idOf(1) }, /remove is not a list$/],
   ];
   for (const [change, message] of changes) {
     t.throws(() => memory.apply(change as object), { code: 'option-invalid', message });
@@ -299,7 +299,7 @@ test('a consumed stream does not count as an empty set, even by force', async (t
     const { events } = await timetable.ready;
     await timetable.refresh({ force: true });
     t.equal(timetable.all().total, events, name);
-    t.match(timetable.source, { state: 'failed', lastError: /are a stream, which was read already/ });
+    t.match(timetable.source, { state: 'failed', lastError: /are a stream that was already read/ });
     await timetable.refresh();
     t.match(timetable.source, { state: 'loaded', lastError: null }, 'nothing changed');
     memory.replace([record(1), record(2)]);

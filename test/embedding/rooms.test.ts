@@ -9,7 +9,7 @@ const HALL = 'aaaaaaaa-0000-4000-8000-000000000001';
 const LAB = 'bbbbbbbb-0000-4000-8000-000000000002';
 const EMPTY = 'cccccccc-0000-4000-8000-000000000003';
 
-/** The hall is taken from 8 to 10. */
+/** The hall is occupied from 8 to 10. */
 const RECORDS = [
   record(1, { roomId: HALL }),
   record(2, { roomId: LAB, time: '2024-09-02T10:00:00Z', endTime: '2024-09-02T11:00:00Z' }),

@@ -224,7 +224,7 @@ test('an impossible snapshot file is refused when the timetable is opened', asyn
     [pipe, /it is not a regular file; expected one$/],
     [join(folder, 'none', 'image'), /there is no folder /],
   ];
-  // Nothing is forbidden to the superuser.
+  // The superuser can write everywhere.
   if (process.getuid?.() !== 0) cases.push([join(readOnly, 'image'), /permission denied/]);
   for (const [snapshotFile, message] of cases) {
     const options = { source: [record(1)], snapshotFile };

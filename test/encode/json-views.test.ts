@@ -28,7 +28,7 @@ function slowly(runs: readonly number[]): string {
 }
 
 test('runs of any length form the same array, whether sent as views or gathered', (t) => {
-  /** Gaps and lengths in turn; a view takes about a hundred rows. */
+  /** Gaps and lengths alternate; a view takes about a hundred rows. */
   const steps = fc.array(
     fc.tuple(
       fc.integer({ min: 1, max: 9 }),

@@ -25,7 +25,7 @@ const CALENDAR_EVENTS_MAX = 1000;
 interface CalendarEvent {
   readonly uid: string;
   readonly start: string;
-  /** Null if the event takes no time. */
+  /** Null if the event has no length. */
   readonly end: string | null;
   readonly summary: string;
   readonly location: string;
@@ -55,7 +55,7 @@ csv.field_size_limit(10 ** 9)
 print(json.dumps(list(csv.reader(open(sys.argv[1], newline='', encoding='utf-8'), strict=True))))
 `;
 
-/** Debian has its packages in its own Python, which may not be the first. */
+/** Debian installs its packages for its own Python, which may not be the first. */
 const PYTHON = ['python3', '/usr/bin/python3'];
 const pythonWith = (module: string): string | undefined =>
   PYTHON.find((python) => spawnSync(python, ['-c', `import ${module}`]).status === 0);

@@ -39,7 +39,7 @@ test('answers are byte-identical with gathered rows and with kept lists', (t) =>
     limit: fc.option(fc.integer({ min: 1, max: 20 })),
     format: fc.constantFrom(...FORMATS.map(({ name }) => name)),
   });
-  // Chunks as they were handed out: later answers must not write over them.
+  // Chunks of earlier answers: later answers must not overwrite them.
   const kept: { readonly chunks: readonly Uint8Array[]; readonly bytes: Buffer }[] = [];
   fc.assert(
     fc.property(request, ({ event, second, filters, doubled, personal, fromHours, hours, limit, format }) => {

@@ -80,7 +80,7 @@ test('readers of several bodies at different positions get the right bytes from 
     const n = random(readers.length);
     const reader = readers[n] ?? begin();
     if (reader.held !== null) {
-      // It has waited while others went on.
+      // It has waited while others continued.
       const expected = reader.whole.subarray(reader.at, reader.at + reader.held.length);
       if (!expected.equals(reader.held)) wrong.push(step);
       reader.at += reader.held.length;
@@ -91,7 +91,7 @@ test('readers of several bodies at different positions get the right bytes from 
     if (!done) reader.held = value;
     if (done && reader.at !== reader.whole.length) wrong.push(step);
     if (done) whole++;
-    // Some leave before the end, and give nothing back.
+    // Some leave before the end, and release nothing.
     if (done || random(500) === 0) readers[n] = begin();
   }
   t.strictSame(wrong, []);

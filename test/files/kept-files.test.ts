@@ -14,7 +14,7 @@ class Folder {
     return join(this.path, name);
   }
 
-  /** At once, as editors and Kubernetes do it. */
+  /** In one step, as editors and Kubernetes do. */
   write(name: string, content: string): string {
     writeFileSync(this.of(`${name}.new`), content);
     renameSync(this.of(`${name}.new`), this.of(name));
@@ -28,7 +28,7 @@ function newFolder(t: Test): Folder {
   return folder;
 }
 
-/** A file that holds `good` and more, and the contents that were taken up. */
+/** A file that holds `good` and more, and its accepted contents. */
 function keptIn(...paths: string[]): { readonly file: KeptFile; readonly taken: string[][] } {
   const taken: string[][] = [];
   const texts = paths.map(

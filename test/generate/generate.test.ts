@@ -176,7 +176,7 @@ test('memory does not grow with the number of events', async (t) => {
   );
   const [made, maxRssKib] = stdout.trim().split(' ').map(Number);
   t.equal(made, 250_000);
-  // They are 100 MB as text alone, and with what Node takes twice that.
+  // The text alone is 100 MB, and Node needs twice that.
   t.ok(
     (maxRssKib ?? Number.POSITIVE_INFINITY) < 180 * 1024,
     `${Math.round((maxRssKib ?? 0) / 1024)} MiB at most`,
@@ -195,7 +195,7 @@ function between(value: number, least: number, most: number): boolean {
   return value >= least && value <= most;
 }
 
-/** Rows with another lesson of the same key at the same time. Quadratic per key and day, and plain to see. */
+/** Rows with another lesson of the same key at the same time. Quadratic per key and day, but obvious. */
 function rowsInConflict(
   events: readonly GeneratedEvent[],
   keyOf: (event: GeneratedEvent) => string | null,

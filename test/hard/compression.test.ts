@@ -12,7 +12,7 @@ import {
 import { HARD, size } from './size.js';
 
 const EVENTS = 100_000;
-/** Of the processor time of the same answer without a coding; the short form runs beside other tests. */
+/** As a share of the processor time without a coding; the short form runs beside other tests. */
 const RATIO_MAX = HARD ? 1.1 : 2;
 const ATTEMPTS = 5;
 

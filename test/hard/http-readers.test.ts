@@ -47,7 +47,7 @@ async function stall(
   const clients = startClients((end) => t.teardown(end), 'stalled', service, STALLED, path);
   await clients.next();
   const openedMs = performance.now() - beganMs;
-  // The system has accepted them; the service does so a moment later.
+  // The system has accepted them; the service accepts them a moment later.
   while (service.sockets() < sockets + STALLED) await delay(20);
   const p99 = await latencyP99Ms(service, 2000);
   await untilSockets(service, sockets, CLOSED_MS_MAX + 5000);
@@ -81,7 +81,7 @@ for (const [name, figure, path, options] of KINDS.slice(HARD ? 0 : 1)) {
   );
 }
 
-/** All titles, then every second: changed events are one run, or scattered. */
+/** All titles, then every second: changed events form one run, or are scattered. */
 const CHANGES = [1, 2];
 const CHANGED_KINDS = [
   ['JSON', 'readers-changes-json', 'json', 0, []],

@@ -1,4 +1,4 @@
-/** A short soak, which shows that the soak works and can fail; `npm run soak` runs for any time. */
+/** A short soak, which shows that the soak works and can fail. `npm run soak` runs for any time. */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { test } from 'tap';

@@ -178,7 +178,7 @@ test('an unencoded "+" of an offset, which arrives as a space, is read as a plus
 test('body chunks arrive in order and whole, gathered or not', async (t) => {
   for (const size of [1, 100, 3000, 100_000]) {
     const chunks = Array.from({ length: 40 }, (_, i) => {
-      // Shared memory, as a snapshot's: a view into the middle of it.
+      // Shared memory, like a snapshot's: a view into its middle.
       const memory = new Uint8Array(new SharedArrayBuffer(size + 2), 1, size);
       return memory.fill(65 + (i % 26));
     });

@@ -1,4 +1,4 @@
-/** Every check, its problem document and its header fields; and that they run in the documented order. */
+/** Every check, its problem document and header fields, and the documented order of checks. */
 import { type Test, test } from 'tap';
 import { parseEnrolments } from '../../src/auth/identity.js';
 import type { KeySet } from '../../src/auth/key-set.js';
@@ -185,7 +185,7 @@ test('every problem code that a request can cause is reached, with its header fi
     { level: 'error', fields: { path } },
   ]);
 
-  // Tested elsewhere: with the server, raw requests, the admin listener, feeds, versions and event streams.
+  // Covered by tests of the server, raw requests, the admin listener, feeds, versions and event streams.
   reached
     .add('request-timeout')
     .add('headers-too-large')
@@ -262,7 +262,7 @@ test('at most a hundred faults are listed', async (t) => {
 test('unknown parameters are skipped on request, but broken encoding is not', async (t) => {
   const { send } = await serve(t, setUp({ unknownParameters: 'ignore' }).handler);
   t.equal((await send('/api/v1/schedule?utm_source=x', { headers: GOOD })).status, 200);
-  // An undecodable name or value could belong to a filter.
+  // A name or value that cannot be decoded could belong to a filter.
   for (const query of ['utm_source=%', 'utm_source=%ff', '%=x', 'utm%ff=x', '%', 'st%udyGroup=A']) {
     t.match((await send(`/api/v1/schedule?${query}`, { headers: GOOD })).json(), {
       status: 400,
@@ -327,7 +327,7 @@ test('too many header fields are refused with 431', async (t) => {
     const reply = await send(fields);
     t.match(reply, /^HTTP\/1.1 431 [\s\S]*\r\nConnection: close\r\n/, `${fields} fields`);
     t.match(reply, /Content-Type: application\/problem\+json\r\n/);
-    // Of 2,000 and more it is node itself that refuses some, depending on its version.
+    // From 2,000 on, node itself refuses some, depending on its version.
     t.match(reply, /"detail":"[^"]* more than 100 header fields[^"]*","code":"headers-too-large"/);
   }
   const kept = await raw(`GET /nowhere HTTP/1.1\r\nHost: a\r\n${'a:\r\n'.repeat(100)}\r\n`);

@@ -100,7 +100,7 @@ test('a single event equals its entry in the list, in both formats, with HEAD an
   const list = (await send(SCHEDULE, { headers: GOOD })).json() as { id: string }[];
   for (const event of list) {
     for (const path of [`${SCHEDULE}/events/${event.id}`, `${SCHEDULE}/events/${event.id.toUpperCase()}/`]) {
-      // Three times: the third comes from the cache of answers.
+      // Three times: the third answer comes from the cache.
       for (let n = 0; n < 3; n++) {
         const reply = await send(path, { headers: GOOD });
         t.equal(reply.status, 200, path);

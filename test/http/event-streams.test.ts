@@ -50,7 +50,7 @@ test('each publication is one message with the content of the JSON form', async 
   t.ok(stream.retryMs >= 1000 && stream.retryMs <= 3000);
   for (const title of ['one', 'two', 'three']) {
     views.publishEvents(titled(title));
-    // Each publication has a turn of its own.
+    // Each publication has its own turn.
     await new Promise((resolve) => setImmediate(resolve));
   }
   const messages = await stream.count(3);
@@ -79,7 +79,7 @@ test('Last-Event-ID resumes the stream; an unknown id tells the reader to read e
   t.equal(message?.id, last);
   t.match(message?.data, { from: known.split('.')[1], to: last.split('.')[1], changed: [{ title: 'two' }] });
   for (const unknown of [`7.${'x'.repeat(22)}`, 'nonsense']) {
-    // It counts more than since.
+    // It contains more than was requested with since.
     const anew = open(`${PATH}?since=${known}`, { 'Last-Event-ID': unknown });
     const [told] = await anew.count(1);
     t.equal(told?.id, last);
@@ -158,7 +158,7 @@ test('the number of streams is bounded, and the gauge counts them', async (t) =>
 
 test('a stream ends with its token, and after its longest time', async (t) => {
   const { open } = await streaming(t);
-  // With the tolerance of the clock of 5 s.
+  // With a clock tolerance of 5 s.
   const exp = Math.floor(Date.now() / 1000) - 3;
   const short = open(PATH, { Authorization: `Bearer ${token({ exp })}` });
   const long = open();

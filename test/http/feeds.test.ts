@@ -30,7 +30,7 @@ async function start(t: Test, options: SetUpOptions = {}) {
   return { ...made, ...client, issue, pathOf };
 }
 
-/** All but the date, which is another thing at another time. */
+/** All fields except the date, which depends on the time. */
 function comparable({ status, headers: { date: _, ...headers }, text }: Reply): object {
   return { status, headers, text };
 }

@@ -109,7 +109,7 @@ test('a repeated answer is compressed, and changes when the rooms change', async
     show(count);
     let reply = await ask();
     const plain = reply.text;
-    // The first requests are answered while it is being compressed.
+    // The first requests are answered before compression is finished.
     for (let n = 0; n < 100 && reply.headers['content-encoding'] === undefined; n++) {
       t.equal(reply.text, plain);
       await delay(5);

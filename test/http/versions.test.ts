@@ -27,7 +27,7 @@ async function versioned(t: Test) {
 
 test('every list names its version: new, cached, as 304, as HEAD, and after each publication', async (t) => {
   const { views, send } = await versioned(t);
-  // The content of the third is that of the first, which the caches may still have.
+  // The third has the content of the first, which the caches may still hold.
   for (const events of [EVENTS, OTHERS, EVENTS]) {
     if (views.summary?.events !== events.length) views.publishEvents(events);
     const { version = '' } = views.view ?? {};

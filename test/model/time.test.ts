@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { test } from 'tap';
 import { INSTANT_MS_MAX, INSTANT_MS_MIN, parseInstant } from '../../src/model/time.js';
 
-/** The same instant in the form that is read by the regular expression. */
+/** The same instant in the form that the regular expression reads. */
 const written = (utc: string): string => utc.replace(/Z$/, '+00:00');
 
 test('the fast reader agrees with the general reader and with JavaScript', (t) => {
@@ -34,7 +34,7 @@ test('both readers refuse the same texts for the same reasons', (t) => {
     });
   fc.assert(
     fc.property(spoilt, (text) => {
-      // Only the last letter distinguishes the two forms; all other faults are in both.
+      // Only the last letter distinguishes the two forms; all other faults occur in both.
       if (!text.endsWith('Z')) return;
       assert.equal(parseInstant(text), parseInstant(written(text)));
     }),

@@ -24,7 +24,7 @@ const DESCRIBED: readonly [value: unknown, shown: string][] = [
   [undefined, 'undefined'],
   [[1], 'an array'],
   [{}, 'an object'],
-  [new Date(0), 'a timestamp, not a text'],
+  [new Date(0), 'a timestamp instead of text'],
   [new Uint8Array(2), 'binary data'],
   [true, 'a boolean (true)'],
   [-0.5, 'a number (-0.5)'],

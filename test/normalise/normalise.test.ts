@@ -172,7 +172,7 @@ const REJECTED: readonly [
     { ...MINIMAL, time: new Date(0) },
     'wrong-type',
     'time',
-    `time is a timestamp, not a text; expected ${TIME}`,
+    `time is a timestamp instead of text; expected ${TIME}`,
   ],
   [
     'roomId a number',

@@ -58,7 +58,7 @@ function escapePointer(part: string): string {
   return part.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
-/** The response object of a status, and its JSON pointer; references followed. */
+/** The response object of a status, with references followed, and its JSON pointer. */
 function responseOf(path: string, status: number): { response: ResponseObject; pointer: string } {
   const response = document.paths[path]?.get.responses[status];
   if (response === undefined) throw new Error(`${path} has no response ${status}`);

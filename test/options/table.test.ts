@@ -18,7 +18,7 @@ const MADE_UP: Setting = {
   help: 'how long the tea stands',
 };
 
-/** Puts a setting into the one table for as long as the test runs. */
+/** Adds a setting to the one table for the duration of the test. */
 function withMadeUp(run: () => void): void {
   const table = SETTINGS as Setting[];
   table.push(MADE_UP);
@@ -61,7 +61,7 @@ test('a new setting in the table appears everywhere', async (t) => {
       'row of the page',
     );
   });
-  t.notMatch(configurationPage(), 'tea');
+  t.notMatch(configurationPage(), 'tea-minutes');
 });
 
 test('a made-up setting is read from the command line and from its variable', async (t) => {
@@ -104,7 +104,7 @@ test('every default passes its own check', async (t) => {
     if (usual !== undefined) t.equal(kind.fault(usual), null, name);
 });
 
-/** Typed so that a name that is missing here does not compile. */
+/** Typed so that a missing name does not compile. */
 const DEFAULTED: Readonly<Record<DefaultedName, true>> = {
   port: true,
   host: true,
@@ -144,12 +144,12 @@ test('types say which options have a default', async (t) => {
   );
   t.same(Object.keys(DEFAULTED).sort(), [...new Set(inTable)].sort());
   for (const { option, default: usual } of SETTINGS) {
-    // `port` has a default in one place only; the type of the other requires it.
+    // `port` has a default in only one place; the type of the other requires a value.
     if (option !== undefined && option !== 'port') t.equal(option in DEFAULTED, usual !== undefined, option);
   }
 });
 
-/** The options of the library as their types document them: name → comment. */
+/** The options of the library as documented by their types: name → comment. */
 function documented(file: string): Map<string, Map<string, string>> {
   const text = readFileSync(new URL(`../../src/${file}`, import.meta.url), 'utf8');
   const found = new Map<string, Map<string, string>>();

@@ -3,11 +3,11 @@ import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test } from 'tap';
 
-/** Style rules that matter are tests. */
+/** Important style rules are tests. */
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
- * The folders that each folder of src/ may import besides itself, and its packages. The data flows in one
+ * For each folder of src/: the other folders that it may import, and its packages. Data flows in one
  * direction: a folder on the right may import those on the left.
  */
 const MAY_IMPORT: Record<string, readonly string[]> = {
@@ -159,7 +159,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'cli.ts': ['cli'],
 };
 
-/** Folders that must not see a typed array: they work with bodies and counts. */
+/** Folders that must not use typed arrays: they work with bodies and counts. */
 const NO_TYPED_ARRAYS = ['http', 'auth', 'openapi', 'cli'];
 const TYPED_ARRAY = /\b(Uint32Array|Float64Array|SharedArrayBuffer)\b/;
 
@@ -257,7 +257,7 @@ test('docs/design/architecture.md is short and has its sections', (t) => {
   t.end();
 });
 
-/** Folders that are a part of the room above them. */
+/** Folders that belong to the room above them. */
 const PARTS_OF_A_ROOM = [
   'src/source/formats',
   'src/source/http',

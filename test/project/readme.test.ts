@@ -1,10 +1,11 @@
 /**
- * The README and the pages of docs/ are right: their examples run against a real service, and their tables agree with the program.
+ * The README and the pages of docs/ are right: their examples run against a real service, and their tables
+ * agree with the program.
  *
- * - `bash` blocks of a page are one session, in order. A line that ends in `# → text` must print that text, and no other line
- *   may be answered with a problem.
- * - `sh` blocks run until they are stopped: each `lectern serve` is started and must become ready.
- * - `js` blocks are programs, `json` blocks are files, `text` blocks are what `npm start` prints. `console` blocks are not run.
+ * - `bash` blocks of a page are one session, in order. A line that ends in `# → text` must print that text,
+ * and every other line must not get a problem. - `sh` blocks run until they are stopped: each `lectern serve`
+ * is started and must become ready. - `js` blocks are programs, `json` blocks are files, `text` blocks are
+ * the output of `npm start`. `console` blocks are not run.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
@@ -36,14 +37,14 @@ const DOCUMENTED_ORIGIN = 'http://127.0.0.1:3000';
 const PROGRAM_MS_MAX = 60_000;
 /** Output of `lectern serve` when it is ready: a text in development, a log line in production. */
 const READY = /^Lectern serves \S+ at http:.*\n.*, loaded in |"msg":"ready"/m;
-/** Arguments of `env`: without the loader that tap puts into every process, and without settings. */
+/** Arguments of `env`: without the loader that tap adds to every process, and without settings. */
 const PLAIN = [
   'NODE_OPTIONS',
   ...Object.keys(process.env).filter((name) => name.startsWith('LECTERN_')),
 ].flatMap((name) => ['-u', name]);
 
 const LANGUAGES = ['sql', 'bash', 'console', 'js', 'json', 'sh', 'text'];
-/** By path. The README comes first, since later pages use the file that it writes. */
+/** By path. The README comes first, because later pages use the file that it writes. */
 const PAGES: ReadonlyMap<string, string> = new Map(
   [
     'README.md',
@@ -65,7 +66,7 @@ function blocks(language: string, text = all): string[] {
     .map(([, , text]) => text as string);
 }
 
-/** The rows of every table, cells without their padding. */
+/** The rows of every table, with trimmed cells. */
 const rows: readonly (readonly string[])[] = all
   .split('\n')
   .filter((line) => line.startsWith('| '))
@@ -76,7 +77,7 @@ const rows: readonly (readonly string[])[] = all
       .map((cell) => cell.trim()),
   );
 
-/** A folder like a fresh checkout that was built, with room for what the examples write. */
+/** A folder like a fresh, built checkout, where the examples can write. */
 function checkout(t: { teardown(end: () => void): void }): string {
   const folder = mkdtempSync(join(tmpdir(), 'lectern-readme-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
@@ -176,7 +177,10 @@ if (MISSING.length > 0) {
   });
 }
 
-/** Runs a program to its end, or until it prints a text, and then ends it. Output is standard output and error. */
+/**
+ * Runs a program to its end; or until it prints a text, and then ends it. Output is standard output and
+ * error.
+ */
 async function run(
   command: string,
   argv: readonly string[],
@@ -223,7 +227,7 @@ test('the table has every endpoint', async (t) => {
   }
 });
 
-/** Typed so that a code that is new, or gone, does not compile. */
+/** Typed so that a new or removed code does not compile. */
 const REJECTIONS: Readonly<Record<RejectionCode, true>> = {
   'malformed-record': true,
   'record-too-large': true,

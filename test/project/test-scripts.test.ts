@@ -1,4 +1,6 @@
-/** The scripts that run tests: the files that a name means, the tests that a change affects, and the report. */
+/**
+ * The scripts that run tests: the files that a name matches, the tests that a change affects, and the report.
+ */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -145,7 +147,7 @@ test('an aborted run and a run without tests fail', async (t) => {
 });
 
 function script(name: string, ...argv: string[]): { status: number | null; stdout: string; stderr: string } {
-  // As from a shell: without what tap gives to its own children.
+  // As from a shell: without tap's settings for its children.
   const { NODE_OPTIONS: _options, ...env } = process.env;
   const path = join(ROOT, 'scripts', name);
   return spawnSync(process.execPath, [path, ...argv], { cwd: ROOT, env, encoding: 'utf8' });

@@ -19,7 +19,7 @@ import { bytesOf, readOf, STRICT, snapshotOfEvents } from './reading.js';
 
 type Events = readonly NormalisedEvent[];
 
-/** Ids that encoders and sorting get wrong, and the longest there are. */
+/** Ids that are hard to encode or sort, and the longest possible ones. */
 const IDS = [
   'a',
   'b"quoted"',
@@ -47,7 +47,7 @@ const contents: fc.Arbitrary<Events> = fc
     }),
   );
 
-/** The views that one publication after the other makes, each with all sets that were published until then. */
+/** The views of consecutive publications, each with all sets published until then. */
 function* publish(sets: readonly Events[]): Generator<{ view: View; present: Snapshot; past: Snapshot[] }> {
   const past: Snapshot[] = [];
   let history: History | null = null;
@@ -63,7 +63,7 @@ function* publish(sets: readonly Events[]): Generator<{ view: View; present: Sna
   }
 }
 
-/** Asserts the whole answer in both representations; gives the length of each. */
+/** Checks the whole answer in both formats; returns the length of each. */
 function assertChanges(view: View, from: Snapshot, to: Snapshot, before: Events, after: Events): number[] {
   const expected = {
     from: from.summary.id,

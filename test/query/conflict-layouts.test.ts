@@ -16,7 +16,7 @@ const EVENTS = size(2500, 25_000);
 const TIMES = 4;
 /** Linear work takes 4 times as long, quadratic work 16 times; sorting and slower memory add to this. */
 const GROWTH_MAX = 9;
-/** Enough rounds that some have no garbage collection, which takes longer than a build of few events. */
+/** So many rounds that some have no garbage collection, which takes longer than a build of few events. */
 const ROUNDS = 8;
 const KEY_FIELDS = {
   group: ['groupId', 'studyGroup'],
@@ -42,7 +42,7 @@ function imageOf(events: readonly NormalisedEvent[]): SnapshotImage {
   return builder.finish();
 }
 
-/** Filters, windows and kinds, as of an event in the middle, and what selects next to all. */
+/** Filters, windows and kinds: those of an event in the middle, and those that select almost everything. */
 function requestsOf(events: readonly NormalisedEvent[]): Record<string, ParameterPairs> {
   const { roomId, studyGroup, lecturerId, time } = events[events.length >> 1] as NormalisedEvent;
   const room: ParameterPairs = roomId === null ? [] : [['roomId', roomId]];
@@ -100,7 +100,7 @@ for (const layout of LAYOUTS) {
     const largeRequests = requestsOf(many);
     for (const [name, pairs] of Object.entries(requestsOf(few))) {
       const more = largeRequests[name] ?? [];
-      // Many at a time, as one is too short to be measured.
+      // Many at a time, because one is too short to measure.
       const [least, most] = [
         cpuMs(() => {
           for (let n = 0; n < 10; n++) lengthOf(view, pairs);

@@ -41,7 +41,7 @@ function searchOf(
   const begin = from % characters.length;
   const part = characters.slice(begin, begin + length).join('');
   const spelled = [part, part.toUpperCase(), part.toLowerCase(), part.normalize('NFD')][way] ?? part;
-  // Only marks: nothing is left to search for, which is a fault.
+  // Only marks: no text is left to search for, which is a fault.
   return /^\p{M}*$/u.test(spelled.normalize('NFD')) ? null : spelled;
 }
 

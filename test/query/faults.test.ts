@@ -9,7 +9,7 @@ import { listOf, readOf, viewOfEvents } from './reading.js';
 const ROOM = '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417';
 const COURSE = 'febb45ec-2e65-568c-b6e6-55ca917a9ff3';
 
-/** Two events, two clashes; no event has a lecturerId. Only the ids differ between the modes. */
+/** Two events and two clashes; no event has a lecturerId. Only the ids differ between the modes. */
 function eventsOf(mode: IdentifierMode): NormalisedEvent[] {
   const base: Omit<NormalisedEvent, 'id'> = {
     time: Date.UTC(2024, 8, 2, 8),
@@ -43,7 +43,7 @@ function ask(
   return of.personal(pairs, { unknownParameters }, [{ field: 'studyGroup', values: ['G1'] }]);
 }
 
-/** Faults as `parameter code`, sorted; an empty list for a read. */
+/** Faults as `parameter code`, sorted; an empty list if the query is valid. */
 function toldBy(result: ReadResult): string[] {
   return 'faults' in result ? result.faults.map((fault) => `${fault.parameter} ${fault.code}`).sort() : [];
 }
@@ -57,7 +57,7 @@ const cursorOf = (endpoint: 'all' | 'conflicts'): string => {
 const values = (name: string, count: number): [string, string][] =>
   Array.from({ length: count }, (_, i) => [name, `value ${i}`]);
 
-/** endpoint, parameters as a list of names and values in turn, the parameter at fault, the code */
+/** endpoint, parameters as alternating names and values, the parameter at fault, the code */
 const FAULTS: readonly [Endpoint, readonly string[], string, ParameterFaultCode][] = [
   ['schedule', ['studygroup', 'G1'], 'studygroup', 'unknown-parameter'],
   ['schedule', ['groupId', ROOM], 'groupId', 'unknown-parameter'],

@@ -1,4 +1,4 @@
-/** Faults of GET /schedule/free, and values just within its rules. */
+/** Faults of GET /schedule/free, and values just within its limits. */
 import { test } from 'tap';
 import { PARAMETER_VALUES_MAX } from '../../src/limits.js';
 import type { NormalisedEvent } from '../../src/model/event.js';
@@ -124,7 +124,7 @@ const FREE: readonly [query: string, found: number, from?: string | null, until?
   [`${BY}&${WINDOW}`, 1, '10:00', '14:00'],
   [`${BY}&startTime=2026-10-19T09:59:59.999Z&endTime=2026-10-19T14:00:00Z`, 0],
   [`${BY}&startTime=2026-10-19T10:00:00Z&endTime=2026-10-19T14:00:00.001Z`, 0],
-  // The zero-length event occupies nothing, and ends no gap.
+  // The zero-length event occupies no time and ends no gap.
   [`${BY}&startTime=2026-10-19T12:00:00Z&endTime=2026-10-19T12:00:00.001Z`, 1, '10:00', '14:00'],
   [`${BY}&startTime=2026-10-19T12:30:00Z&endTime=2026-10-19T13:00:00Z`, 1, '10:00', '14:00'],
   [`${BY}&startTime=2026-10-19T07:00:00Z&endTime=2026-10-19T08:00:00Z`, 1, null, '08:00'],
@@ -161,7 +161,7 @@ test('values of free time are accepted up to their limits, and gaps lie around t
 });
 
 test('weeks keep their local time when clocks change', (t) => {
-  // Monday 12:00 to 16:00 in Berlin: 10:00 to 14:00 UTC before the change of the clock, 11:00 to 15:00 after it.
+  // Monday 12:00 to 16:00 in Berlin: 10:00 to 14:00 UTC before the clock change, 11:00 to 15:00 after it.
   const query = (zone: string) =>
     `${BY}&startTime=2026-10-12T10:00:00Z&endTime=2026-10-12T14:00:00Z&weeks=3&timeZone=${zone}`;
   const late = viewOfEvents([event(1, Date.UTC(2026, 9, 26, 14), Date.UTC(2026, 9, 26, 15))], 'uuid');
@@ -211,7 +211,7 @@ test('explain covers free time', (t) => {
     'CHECK among: 1 identifier, 0 texts',
     'CHECK building of 1 value',
     'CHECK capacity of at least 2',
-    'GAP of those on the page, of 0 free',
+    'GAP of the entries on the page, of 0 free',
   ]);
   t.match(view.explain(pairsOf('by=room'), STRICT, 'free'), { faults: [{}, {}] });
   t.end();

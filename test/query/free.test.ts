@@ -22,7 +22,7 @@ const HOUR_MS = 3_600_000;
 const STEP_MS = HOUR_MS / 4;
 const START_MS = Date.UTC(2024, 8, 2, 8);
 
-/** A query with the windows that Temporal gives. */
+/** A query, with its windows computed by Temporal. */
 interface Question {
   readonly pairs: ParameterPairs;
   readonly windows: OracleFreeQuery['windows'];

@@ -143,7 +143,7 @@ const FAULTS: readonly [Given, readonly RegExp[]][] = [
   [{ date: '2026-10-25', days: '367' }, [/^malformed-number days/]],
   [{ date: '2026-10-25', days: '1.5' }, [/^malformed-number days/]],
   [{ date: '2026-10-25', days: '-1' }, [/^malformed-number days/]],
-  [{ date: '9999-12-31', days: '2' }, [/^malformed-number days: 2 days from 9999-12-31 on end after/]],
+  [{ date: '9999-12-31', days: '2' }, [/^malformed-number days: 2 days from 9999-12-31 extend beyond/]],
   [
     { date: '2026-10-25', timeZone: 'Berlin' },
     [/^unknown-time-zone timeZone: .* did you mean Europe\/Berlin\?$/],

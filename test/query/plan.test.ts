@@ -2,10 +2,10 @@ import { test } from 'tap';
 import { openTimetable, type ScheduleQuery, type Timetable } from '../../src/index.js';
 
 /**
- * Plans are text, and the text is tested: which index was used, not only which rows came back.
+ * Plans are text, and tests check this text: not only the returned rows, but also the index used.
  *
- * 100 events, one an hour from 2024-09-02T00:00Z, each two hours long, so that every event overlaps the next. Two rooms
- * in turn, ten courses in turn, one event of type EXAM.
+ * 100 events, one an hour from 2024-09-02T00:00Z, each two hours long, so that every event overlaps the next.
+ * Two rooms alternate, ten courses alternate, and one event has the type EXAM.
  */
 const HOUR_MS = 3_600_000;
 const BEGIN_MS = Date.parse('2024-09-02T00:00:00Z');

@@ -28,7 +28,7 @@ function meaningOf(query: OracleQuery): string {
 
 const tagOf = (result: ReadResult): string => readOf(result).entityTag('json');
 
-/** One generated set with many events, in which every filter is available. */
+/** One generated set with many events, where every filter is available. */
 function richSet(): NormalisedEvent[] {
   const isRich = (events: NormalisedEvent[]): boolean =>
     events.length > 30 &&

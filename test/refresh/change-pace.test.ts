@@ -8,7 +8,7 @@ function paced(): { pace: ChangePace; loads: () => number } {
   return { pace: new ChangePace(() => loads++), loads: () => loads };
 }
 
-/** Resolves once there were so many loads; the test times out if they never come. */
+/** Resolves once there were this many loads; otherwise the test times out. */
 async function until(loads: () => number, count: number): Promise<void> {
   while (loads() < count) await new Promise((resolve) => setTimeout(resolve, 2));
 }

@@ -1,6 +1,7 @@
 /**
- * One upstream in its own process makes every possible mistake; a service reads from it several times
- * a second and is read all the while. It continues to serve the last good snapshot, and /health is right.
+ * An upstream in a separate process makes every possible mistake, while a service reads from it several times
+ * a second and clients read from the service. The service continues to serve the last good snapshot, and
+ * /health is right.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Test, test } from 'tap';
@@ -264,7 +265,7 @@ test('a hang is noticed and ended, without configured limits', async (t) => {
   await upstream.behave({ kind: 'hang' });
   const hung = await until('hangs', ({ source }) => source.state === 'failed');
   t.match(hung, { status: 'degraded', source: { lastError: /no answer came within 3\.6 s$/ } });
-  // The next request hangs already.
+  // The next request already hangs.
   await delay(2 * INTERVAL_SECONDS * 1000);
   await upstream.behave({ kind: 'serve', body: json(100, 'back') });
   const back = await until('is back', ({ snapshot }) => snapshot.id !== hung.snapshot.id);

@@ -20,7 +20,7 @@ function existingFile(t: { teardown(callback: () => void): unknown }): string {
 const STORED = { image: full, sourceVersion: '7' };
 const ROWS_FAULT = new LecternError('image-unusable', 'row 7 is no row');
 
-/** A keeper with a snapshot file, by default of version 7 of the source. */
+/** A keeper with a snapshot file, by default of the source's version 7. */
 function keepStored(
   t: { teardown(callback: () => void): unknown },
   source: FakeSource,

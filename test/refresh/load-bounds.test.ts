@@ -14,7 +14,7 @@ const GOOD = goodEvents()
   .join('');
 type Format = Parameters<typeof endless>[0];
 
-/** An upstream whose first answer is good, and each other one goes on until nothing reads it any more. */
+/** An upstream whose first answer is good, and whose later answers go on until the client stops reading. */
 async function startEndless(
   t: Test,
   format: Format,
@@ -71,7 +71,7 @@ test('an endless upstream is abandoned early, and the served snapshot stays', as
     lines.filter(({ message }) => message === 'timetable refused'),
     [{ level: 'warn', fields: { reason: /more than 2200 records/ } }],
   );
-  // When the load is given up, the buffers of the system still hold some megabytes.
+  // When the load is given up, the system's buffers still hold some megabytes.
   t.ok(upstream.bytes < 20e6, `${upstream.bytes} bytes`);
   upstream.isGood = true;
   t.equal((await timetable.refresh()).result, 'unchanged');
@@ -105,7 +105,7 @@ test('growth within the bound is published', async (t) => {
   const timetable = openTimetable({ source, gate: { growthPercentMax: 10 } });
   t.teardown(() => timetable.close());
   await timetable.ready;
-  // Few records are let through in any case.
+  // Small numbers of records are always accepted.
   for (const [next, result] of [
     [1000, 'published'],
     [1100, 'published'],

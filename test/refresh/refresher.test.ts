@@ -7,7 +7,7 @@ const FAILED: RefreshOutcome = { failed: true, retryAfterMs: null, dueMs: null }
 
 /** Refreshes that end on command. */
 class Manual {
-  /** Of each refresh that was begun: whether it was forced. */
+  /** For each started refresh: whether it was forced. */
   readonly begun: boolean[] = [];
   running = 0;
   runningMax = 0;

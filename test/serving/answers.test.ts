@@ -51,7 +51,7 @@ test(`${THREADS} threads answer like one`, async (t) => {
   const headers = { authorization: `Bearer ${token({ studyGroup: 'A' })}` };
   for (const path of PATHS) {
     const expected = await get(one.baseUrl + path, headers);
-    // Each on its own connection, so that more than one thread is asked.
+    // Each on its own connection, so that several threads get requests.
     const answers = await Promise.all(
       Array.from({ length: 3 * THREADS }, () => get(several.baseUrl + path, headers)),
     );

@@ -95,7 +95,7 @@ test('SIGTERM under load lets started requests finish, and the process exits wit
   const complete = (await get(`${base}/schedule/all`, headers)).body.length;
   const idle = await openConnections(20, Number(port), '/nothing');
   const asked = `GET /api/v1/schedule/all HTTP/1.1\r\nHost: a\r\nAuthorization: ${headers.authorization}\r\n\r\n`;
-  // More than the buffers of both kernels hold, and the client does not read yet.
+  // More than the buffers of both kernels hold; the client does not read yet.
   const slow = Array.from({ length: 6 }, () => {
     const socket = connect(Number(port), '127.0.0.1').pause();
     socket.write(asked.repeat(5));

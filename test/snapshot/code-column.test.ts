@@ -1,4 +1,6 @@
-/** Columns of codes are as narrow as their dictionaries allow: the largest and the next size for each width. */
+/**
+ * Columns of codes are as narrow as their dictionaries allow: the largest size for each width, and the next.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +18,7 @@ const path = join(mkdtempSync(join(tmpdir(), 'lectern-codes-')), 'image');
 
 const roomOf = (n: number): string => `Room ${String(n).padStart(6, '0')}`;
 
-/** Event n has the n-th of so many rooms; the one after the last has none. */
+/** Event n has room n; the event after the last room has none. */
 function imageOfRooms(count: number): SnapshotImage {
   return imageOf(
     Array.from({ length: count + 1 }, (_, n) =>

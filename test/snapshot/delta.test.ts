@@ -30,7 +30,7 @@ interface Generation {
   readonly snapshot: Snapshot;
 }
 
-/** Small sets of few events that take few forms: so that the same set, and the same event, come again. */
+/** Small sets of few different events, so that the same set and the same event reappear. */
 const contentArbitrary: fc.Arbitrary<Content> = fc
   .uniqueArray(fc.tuple(fc.nat(11), fc.nat(2), fc.nat(2)), { selector: ([n]) => n, maxLength: 12 })
   .map((events) => {
@@ -70,7 +70,7 @@ test('a delta of known changes equals the delta of two snapshots', (t) => {
       (a, b, more, max) => {
         const [before, after] = [generationOf(a).snapshot, generationOf(b).snapshot];
         const { added, changed, removed } = differences(a, b);
-        // Events that did not change, and ids that no event has, may be among them.
+        // Unchanged events, and unknown ids, may be among them.
         const ids = new Set([...more, ...removed, ...changed, ...added]);
         const delta = compareEvents(before, after, [...ids], max);
         assert.deepEqual(delta, compareSnapshots(before, after, max));
@@ -82,7 +82,7 @@ test('a delta of known changes equals the delta of two snapshots', (t) => {
   t.end();
 });
 
-/** The ids of a difference, each kind in order; null where it is not known. */
+/** The ids of a difference, each kind in order; null if unknown. */
 function toldSince(
   history: History | null,
   from: string,

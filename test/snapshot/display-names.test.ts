@@ -1,4 +1,4 @@
-/** Display names of rooms, courses, groups and lecturers: the kept names, and their sources. */
+/** Display names of rooms, courses, groups and lecturers: the kept names and their sources. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -141,7 +141,7 @@ const recordOf = (n: number, more: object): object => ({
 
 const identifiers = 'uuid';
 
-/** The first records have no names, as in sources where they were added late. */
+/** The first records have no names, as in sources that added them late. */
 const LATE = Array.from({ length: 40 }, (_, n) =>
   recordOf(n, { roomId: ROOM, ...(n < 25 ? {} : { roomName: n % 2 === 1 ? 'Cafe\u0301 "1"' : 'Z' }) }),
 );

@@ -102,7 +102,7 @@ test('a flip of any byte of an image is found', async (t) => {
   const undetected: string[] = [];
   const masks = HARD ? [1, 2, 4, 8, 16, 32, 64, 128, 255] : null;
   for (let at = 0; at < bytes.length; at++) {
-    // One bit, each time another.
+    // One bit, a different one each time.
     for (const mask of masks ?? [1 << (at % 8)]) {
       writeSync(file, Buffer.of((bytes[at] ?? 0) ^ mask), 0, 1, at);
       if (reasonFor(path) === 'used') undetected.push(`byte ${at}, mask ${mask}`);
@@ -117,7 +117,7 @@ test('a flip of any byte of an image is found', async (t) => {
 test('a cut of an image at any place is found', async (t) => {
   const { path, bytes } = written(t, imageOfCount(2));
   const undetected: number[] = [];
-  // From the end on, as a file only ever gets shorter.
+  // From the end on, because files are only cut at the end.
   for (let length = bytes.length - 1; length >= 0; length--) {
     truncateSync(path, length);
     if (reasonFor(path) === 'used') undetected.push(length);
@@ -133,7 +133,7 @@ test('a cut of an image at any place is found', async (t) => {
   t.strictSame(lengths, []);
 });
 
-/** Every kind of file that is no image of ours. */
+/** Every kind of file that is not a Lectern image. */
 const FOREIGN: readonly (readonly [string, (bytes: Buffer) => Buffer, RegExp])[] = [
   ['empty', () => Buffer.alloc(0), /it ends early/],
   ['text', () => Buffer.from('{"id":"2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417"}\n'), /it is not a snapshot file/],
@@ -156,7 +156,7 @@ const FOREIGN: readonly (readonly [string, (bytes: Buffer) => Buffer, RegExp])[]
   ['another byte order', withHeader({ byteOrder: endianness() === 'LE' ? 'BE' : 'LE' }), /its byte order is/],
 ];
 
-/** Changes the header and makes it good again. */
+/** Changes the header and corrects its checksum. */
 function withHeader(change: object): (bytes: Buffer) => Buffer {
   return (bytes) => {
     const end = 16 + bytes.readUInt32LE(8);
@@ -212,7 +212,7 @@ test('an image that cannot be written leaves the present file and nothing else',
     code: 'image-not-written',
     message: /below a file could not be written: a part of its path is not a directory$/,
   });
-  // A folder is at the path of the earlier image, so this step fails once everything is written.
+  // A folder is at the path of the earlier image, so this step fails after everything was written.
   mkdirSync(`${path}.1`);
   t.throws(() => writeImageFile(path, imageOfCount(4), null, 1), { code: 'image-not-written' });
   t.strictSame(readdirSync(join(path, '..')).sort(), ['image', 'image.1'], 'no temporary file is left');

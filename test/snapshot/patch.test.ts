@@ -160,7 +160,7 @@ test('naming an id twice in the changes is an error', async (t) => {
   t.throws(() => patchImage(base, upsert(eventOf(9), eventOf(9))), { message: /twice/ });
 });
 
-/** Changes as timetables have them: moved, renamed, called off, added. */
+/** Realistic changes: moved, renamed, cancelled and added events. */
 function changesOf(events: Timetable, random: (below: number) => number, n: number): EventChanges {
   const ids = [...events.keys()];
   const any = (): NormalisedEvent => events.get(ids[random(ids.length)] ?? '') as NormalisedEvent;

@@ -1,4 +1,4 @@
-/** Publications in a snapshot file: what was written is read back, and what is damaged is left out. */
+/** Publications in a snapshot file: written ones are read back, and damaged ones are left out. */
 import fc from 'fast-check';
 import { test } from 'tap';
 import { compareSnapshots, type Delta, extendHistory } from '../../src/snapshot/differences.js';
@@ -8,7 +8,7 @@ import { Snapshot } from '../../src/snapshot/snapshot.js';
 import { publicationsOf, withPublications } from '../../src/snapshot/stored-history.js';
 import { imageOfCount } from './images.js';
 
-/** Some publications one after the other. */
+/** Several publications in a row. */
 function published(count: number): { image: SnapshotImage; deltas: readonly Delta[] } {
   let image = imageOfCount(20, { title: 'first' });
   let deltas: readonly Delta[] = [];

@@ -32,7 +32,7 @@ test('replacing snapshots triggers collections', async (t) => {
     collected++;
   });
   for (let n = 0; n < 30; n++) {
-    // As a snapshot is: a small object, whose memory V8 does not count.
+    // Like a snapshot: a small object whose memory V8 does not count.
     registry.register({ snapshot: n }, n);
     weight.replace(200 * MIB);
     await delay(10);

@@ -21,7 +21,7 @@ const LINE = `${JSON.stringify({ filler: 'x'.repeat(200) })}\n`;
 /** More than the stream reads ahead. */
 const MANY = LINE.repeat(Math.ceil((8 * READ_CHUNK_BYTES) / LINE.length));
 
-/** Does something at the first record. */
+/** Calls a function at the first record. */
 function atFirst(action: () => void): RecordSink {
   let done = false;
   return {
@@ -83,7 +83,7 @@ test('every way to change a file changes its version', async (t) => {
 });
 
 test('a file is read once it is old enough to show a further write', async (t) => {
-  // File systems count time in ticks of several milliseconds: two writes within one tick look the same.
+  // File systems count time in ticks of several milliseconds, so two writes within one tick look the same.
   const path = join(t.testdir(), 'data');
   const source = fileSource(path);
   for (let i = 0; i < 10; i++) {

@@ -17,7 +17,7 @@ import type { WatchOptions } from '../../src/files/path-watch.js';
 import { watchSource } from '../../src/source/file-watch.js';
 import type { SourceSpec } from '../../src/source/spec.js';
 
-/** Quick enough for a test, and settling clearly longer than it takes to look. */
+/** Quick enough for a test, with a settling time clearly longer than a check takes. */
 const QUICK = { pollMs: 25, settleMs: 60 } as const;
 
 /** Counts the reports of a watch. */
@@ -59,7 +59,7 @@ function watching(t: Test, spec: SourceSpec, options: WatchOptions = QUICK) {
 
 const file = (path: string): SourceSpec => ({ kind: 'file', path });
 
-/** Puts a new link in the place of an old one, as `ln -sfn` with a rename does. */
+/** Replaces a link by a new one, as `ln -sfn` with a rename does. */
 function swapLink(target: string, path: string): void {
   symlinkSync(target, `${path}.new`);
   renameSync(`${path}.new`, path);
@@ -92,7 +92,7 @@ test('every kind of change of a file is reported once', async (t) => {
 });
 
 test('swapped links high up in the path are reported', async (t) => {
-  // As Kubernetes mounts a ConfigMap.
+  // A ConfigMap as mounted by Kubernetes.
   const folder = t.testdir({
     mount: {
       '..2024_09_02': { 'events.ndjson': 'a' },

@@ -15,7 +15,7 @@ const LINE = `${JSON.stringify({ title: 'Řízení', filler: 'x'.repeat(180) })}
 const LINES = Math.ceil((4 * READ_CHUNK_BYTES) / Buffer.byteLength(LINE));
 const BYTES = LINES * Buffer.byteLength(LINE);
 
-/** Counts records and does something at the first. */
+/** Counts records and calls a function at the first. */
 function counting(atFirst: () => void): RecordSink & { records: number } {
   return {
     records: 0,
@@ -88,7 +88,7 @@ test('a file without permission is unreadable', async (t) => {
   const folder = t.testdir({ file: LINE });
   const path = join(folder, 'file');
   chmodSync(path, 0);
-  // The superuser may read anything, so the test changes its user for a moment.
+  // The superuser can read everything, so the test changes its user for a moment.
   const superuser = process.geteuid?.() === 0;
   if (superuser) {
     chmodSync(folder, 0o755);

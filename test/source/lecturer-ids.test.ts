@@ -108,7 +108,7 @@ test('an invalid map is a failure', async (t) => {
     ['large', 'source-unreadable', /it has \d+ bytes; expected at most/],
     ['missing', 'source-unreadable', /there is no such file$/],
     ['folder', 'source-unreadable', /it is a directory; expected a file/],
-    // Opened, it would wait for its writer for ever.
+    // Opening it would wait for a writer forever.
     ['pipe', 'source-unreadable', /it is a named pipe; expected a regular file$/],
   ];
   mkdirSync(join(folder, 'folder'));

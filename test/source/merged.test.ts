@@ -18,7 +18,7 @@ const event = (id: string, title: string): object => ({
   endTime: '2024-09-02T10:00:00Z',
 });
 
-/** A source whose version the test sets, and that records its requests. */
+/** A source with a settable version, which records its requests. */
 function versioned(name: string, records: readonly unknown[], version: string | null) {
   const asked: (string | null)[] = [];
   const source = {

@@ -134,7 +134,7 @@ test('many records form several batches in shared memory, within the budget', as
   t.ok(copy.bytes.buffer instanceof SharedArrayBuffer);
   t.match(await failureOf((async () => copied(fill, copy.bytes.length / 2))()), {
     code: 'source-too-large',
-    message: /^cannot read test: after \d+ records no memory is left/,
+    message: /^cannot read test: no memory is left for the records of several sources, after \d+ records/,
   });
 });
 

@@ -85,7 +85,7 @@ const FAULTS: readonly [content: string, message: RegExp][] = [
   ['{"name": "A"}', /line 1: it has no id$/],
   ['[1]', /^the rooms file \S+ cannot be used: line 1: it is not an object/],
   [`[{"id": "${A}"},\n{"id": "A101"}]`, /line 2: the id "A101" is not a UUID such as/],
-  [`[{"id": "${A}"},\n{"id": "${A.toUpperCase()}"}]`, /line 2: an earlier record has the id "aaaaaaaa/],
+  [`[{"id": "${A}"},\n{"id": "${A.toUpperCase()}"}]`, /line 2: an earlier record has the same id "aaaaaaaa/],
   [`[{"id": "${A}", "name": 7}]`, /line 1: the name "7" is not a text of at most 256 characters/],
   [`[{"id": "${A}", "building": ["A"]}]`, /line 1: the building "an object" is not a text/],
   [`[{"id": "${A}", "name": "${'x'.repeat(257)}"}]`, /line 1: the name "x{40}" is not a text/],

@@ -69,7 +69,7 @@ test('copying UTF-8 as doubles changes no byte', (t) => {
     }),
     { seed: SEED, numRuns: 2000 },
   );
-  // Around each place of a window of eight: the bytes that come nearest to a NaN.
+  // Around each place of a window of eight: the bytes closest to a NaN.
   for (let n = 0; n < 16; n++) {
     for (const text of ['\u007f', '\u{10ffff}\u007f', '\u{100000}', '\uffff\u007f', '\u0000']) {
       const source = Buffer.from('x'.repeat(n) + text.repeat(6), 'utf8');

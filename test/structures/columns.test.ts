@@ -7,7 +7,7 @@ import { KeyedHash } from '../../src/structures/keyed-hash.js';
 import { buildPostingLists } from '../../src/structures/posting-lists.js';
 import { radixSort } from '../../src/structures/radix-sort.js';
 
-/** With texts whose order is another in UTF-16 than in UTF-8. */
+/** With texts whose order differs between UTF-16 and UTF-8. */
 const text = fc.oneof(
   fc.string({ unit: 'grapheme', maxLength: 6 }),
   fc.string({

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { test } from 'tap';
 import { radixSort } from '../../src/structures/radix-sort.js';
 
-/** Positions sorted by key, equal keys in the order in which they were. */
+/** Positions sorted by key; equal keys keep their order. */
 function expectedOrder(keys: readonly number[]): number[] {
   return keys.map((_, i) => i).sort((a, b) => (keys[a] as number) - (keys[b] as number) || a - b);
 }

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { test } from 'tap';
 import { inScratch, results, scratch, shared } from '../../src/structures/slabs.js';
 
-/** More than a slab holds, so that several are gone through. */
+/** More than a slab holds, so that several slabs are used. */
 const ARRAYS = 2000;
 
 test('kept arrays of any lengths never share memory', (t) => {

@@ -1,4 +1,4 @@
-/** Splices against arrays that are filtered and joined, and what they make against builds. */
+/** Compares splices with arrays that are filtered and joined, and their results with builds. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';
@@ -13,7 +13,7 @@ import { splicePostingLists } from '../../src/structures/splice-posting-lists.js
 
 interface Item<Value> {
   readonly value: Value;
-  /** Old place, or null for an item that comes. */
+  /** Old place, or null for an added item. */
   readonly old: number | null;
 }
 
@@ -23,7 +23,7 @@ interface Change<Value> {
   readonly after: readonly Item<Value>[];
 }
 
-/** Any sequence, and what became of it the slow way: item by item. */
+/** A sequence, and its result in the slow way: item by item. */
 function changesOf<Value>(value: fc.Arbitrary<Value>): fc.Arbitrary<Change<Value>> {
   const part = fc.record({ value, goes: fc.boolean(), come: fc.array(value, { maxLength: 2 }) });
   return fc

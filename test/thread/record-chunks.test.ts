@@ -2,7 +2,7 @@ import { test } from 'tap';
 import type { Records } from '../../src/source/records.js';
 import { recordChunks } from '../../src/thread/record-chunks.js';
 
-/** The chunks as texts. Each must be whole lines in a buffer of its own, which can be handed over. */
+/** The chunks as texts. Each must hold whole lines in its own buffer, which can be transferred. */
 async function chunksOf(records: Records): Promise<string[]> {
   const chunks: string[] = [];
   for await (const chunk of recordChunks(records)) {
@@ -37,7 +37,7 @@ test('a record that JSON cannot represent becomes a text that says so', async (t
       throw new Error('the getter failed');
     },
   };
-  // They may come in several chunks if making them takes long.
+  // They may arrive in several chunks if making them takes long.
   const chunks = await chunksOf([undefined, () => {}, circle, { id: 1n }, broken, { id: 'good' }]);
   const values = chunks
     .join('')

@@ -197,7 +197,7 @@ test('differences too large for the memory of a load are dropped, and the load c
 });
 
 test('if the thread of a load runs out of memory, only the load is refused', async (t) => {
-  // Fewer pieces than between two checks of memory, each with only new texts.
+  // Fewer pieces than between two memory checks, each with only new texts.
   async function* feed(): AsyncGenerator<Uint8Array<ArrayBuffer>> {
     for (let piece = 0; piece < LOAD_LOOK_CHUNKS - 1; piece++) {
       const lines = Array.from({ length: 900 }, (_, n) =>

@@ -28,7 +28,7 @@ function recordsOf(n: number) {
   }));
 }
 
-/** Tokens, and until when the gate lets each of them through. */
+/** Tokens, each with the time until which the gate accepts it. */
 class Issuer {
   readonly goodUntilMs = new Map<string, number>();
   #issued = 0;
@@ -55,7 +55,7 @@ function startIssuer(t: Test, issuer: Issuer): Promise<Upstream> {
   });
 }
 
-/** A timetable that changes all the time, behind a gate without any tolerance for tokens that are too old. */
+/** A timetable that changes constantly, behind a gate without any tolerance for expired tokens. */
 async function startFirst(t: Test, issuer: Issuer): Promise<string> {
   const source = new MemorySource(recordsOf(0));
   const first = await startService({ source, port: 0, hs256Secret: SECRET });
@@ -85,7 +85,10 @@ async function startFirst(t: Test, issuer: Issuer): Promise<string> {
   return `http://127.0.0.1:${(gate.address() as AddressInfo).port}/api/v1/schedule/all`;
 }
 
-/** Reads from the second one while it loads, until changes came with three tokens. Counts its loads by how they ended, and answers that are not 200. */
+/**
+ * Reads from the second service while it loads, until changes came with three tokens. Counts its loads by
+ * outcome, and answers other than 200.
+ */
 async function runFor(
   ms: number,
   second: Service,

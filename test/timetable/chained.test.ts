@@ -30,7 +30,7 @@ async function serve(timetable: Timetable, port: number): Promise<number> {
   return address.port;
 }
 
-/** Paths of the requests that the first service gets. */
+/** Paths of the requests that reach the first service. */
 function following(port: number, options: Partial<TimetableOptions> = {}): Timetable {
   const url = `http://127.0.0.1:${port}/api/v1/schedule/all`;
   const source = { kind: 'http', url, headers: { Authorization: AUTHORIZATION } } as const;
@@ -85,7 +85,7 @@ test('changes arrive by the stream, and only they are read', async (t) => {
   await first.ready;
   const port = await serve(first, 0);
   const { port: proxied, counts } = await counting(t, () => port);
-  // No regular refresh would see anything within this test.
+  // Regular refreshes would not run within this test.
   const second = following(proxied, { refreshSeconds: 3600 });
   t.teardown(() => second.close());
   await second.ready;
@@ -104,7 +104,7 @@ test('changes arrive by the stream, and only they are read', async (t) => {
   t.equal(counts.all, 1, 'everything was read once');
   t.ok(counts.changes >= 10);
   t.equal(second.status, 'ok');
-  // Too much to be read as changes.
+  // Too many to be read as changes.
   const many = Math.ceil(UPSTREAM_CHANGES_BYTES_MAX / 900);
   source.replace(Array.from({ length: many }, (_, n) => record(n, 'x'.repeat(700))));
   await first.refresh();
@@ -147,7 +147,7 @@ test(`a chain stays right over ${PUBLICATIONS} publications and restarts of eith
     source = new MemorySource([...records.values()], 'the first');
     const timetable = openTimetable({ ...ALLOW_ALL, source, snapshotFile: `${folder}/first` });
     await timetable.ready;
-    // What the file has may be older than the source.
+    // The file may be older than the source.
     await timetable.refresh();
     return [timetable, await serve(timetable, port)];
   };

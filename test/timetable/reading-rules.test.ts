@@ -1,4 +1,4 @@
-/** Field maps, dates, time zones and derived identifiers, as a program and a person at the command line meet them. */
+/** Field maps, dates, time zones and derived identifiers, for a program and on the command line. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

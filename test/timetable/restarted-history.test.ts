@@ -1,4 +1,4 @@
-/** Versions and histories through restarts, by the snapshot file. */
+/** Versions and histories across restarts, through the snapshot file. */
 import { test } from 'tap';
 import { MemorySource, openTimetable, type Timetable } from '../../src/index.js';
 

@@ -158,7 +158,7 @@ test('a query with a value of a wrong type is refused, and never selects everyth
     ];
     for (const [query, message, codes] of badValues) {
       for (const method of ['find', 'findBytes', 'conflicts', 'explain'] as const) {
-        // The cursors of conflicts are others, their faults are not.
+        // The cursors of conflicts differ, but their faults do not.
         refused(() => timetable[method](query), message, codes);
       }
     }

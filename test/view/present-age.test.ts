@@ -1,4 +1,7 @@
-/** The clock of the day is set while a snapshot is served: its age goes on as it did. The same in a process of its own: test/attack/clock-jumps.test.ts */
+/**
+ * The clock is set while a snapshot is served: its age continues unchanged. test/attack/clock-jumps.test.ts
+ * does the same in a separate process.
+ */
 import { type Test, test } from 'tap';
 import { monotonicMs, monotonicMsAt } from '../../src/model/clock.js';
 import type { SourceState } from '../../src/model/source-state.js';
@@ -15,7 +18,7 @@ const JUMPS_MS: readonly number[] = [0, 1, 60, 1440].flatMap((minutes) =>
 const STALE_MS = 20 * MINUTE_MS;
 const realNow = Date.now.bind(Date);
 
-/** Sets the clock of the day, in milliseconds from the true time, until the test is over. */
+/** Sets the clock, in milliseconds from the true time, until the test ends. */
 function setClock(t: Test, offsetMs: number): void {
   t.intercept(Date, 'now', { value: () => realNow() + offsetMs, configurable: true });
 }

@@ -1,4 +1,4 @@
-/** Dates, times and durations as RFC 5545 writes them. */
+/** Dates, times and durations in the forms of RFC 5545. */
 import { daysFromCivil, daysInMonth } from '../../model/time.js';
 
 export const DAY_MS = 86_400_000;
@@ -9,9 +9,9 @@ export interface GivenTime {
   readonly tzid: string | null;
 }
 
-/** A date or date-time as written, before its time zone is known. */
+/** A parsed date or date-time whose time zone is not known yet. */
 export interface WrittenTime {
-  /** Date and time as if they were UTC. */
+  /** Date and time, treated as UTC. */
   readonly localMs: number;
   readonly isDate: boolean;
   readonly isUtc: boolean;
@@ -85,7 +85,7 @@ export interface CivilDate {
   readonly day: number;
 }
 
-/** The date of a day, which counts from 1970-01-01. */
+/** The date of a day number, counted from 1970-01-01. */
 export function civilOf(days: number): CivilDate {
   // Years begin in March, so that the leap day is the last day; 146,097 days are 400 years.
   const shifted = days + 719_468;

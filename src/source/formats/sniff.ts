@@ -2,7 +2,7 @@ import { READ_CHUNK_BYTES } from '../../limits.js';
 import { placeOf } from '../../model/json-fault.js';
 import { recogniseDialect } from './csv-dialect.js';
 
-/** Few characters, because the text may be a secret that was given as a source by mistake. */
+/** Few characters, because the text may be a secret given as a source by mistake. */
 const SHOWN_CHARACTERS_MAX = 8;
 const DESCRIBED_BYTES = 512;
 
@@ -57,12 +57,12 @@ export function sniff(head: Buffer, ended: boolean): Sniffed | null {
   return { problem: `${where}: found ${describe(head, text.slice(start - skip), start)}; ${EXPECTED}` };
 }
 
-/** `\u00dcbung;\u2026` in windows-1252: as MessagePack, an array of thousands of numbers. */
+/** `\u00dcbung;\u2026` in windows-1252; as MessagePack it would be an array of thousands of numbers. */
 function isWesternWord(head: Buffer): boolean {
   return /^[ÜÝÞß][a-z][a-z]/.test(head.toString('latin1', 0, 3));
 }
 
-/** Text whose first row has a separator outside of quotes. */
+/** Text whose first row has a separator outside quotes. */
 function looksLikeCsv(head: Buffer): boolean {
   const text = head.toString('latin1', 0, DESCRIBED_BYTES).trimStart();
   const line = Buffer.from(text.slice(0, text.search(/[\r\n]|$/)), 'latin1');
@@ -92,14 +92,14 @@ function describeZip(archive: string): string {
   return ZIPPED.find(([content]) => content.test(names))?.[1] ?? ZIP;
 }
 
-/** ASCII at the beginning is enough: NUL is in no other text. */
+/** ASCII at the beginning is enough: no other text has NUL. */
 const UTF_16: readonly (readonly [pattern: RegExp, encoding: string])[] = [
   [/^(?:[\t\n\r -~]\0){2}/, 'utf-16le'],
   [/^(?:\0[\t\n\r -~]){2}/, 'utf-16be'],
 ];
 const TAR_MARK_AT = 257;
 
-/** Formats that people give by mistake, by their first bytes. */
+/** Formats that people give by mistake, recognised by their first bytes. */
 const MAGIC: readonly (readonly [bytes: string, what: string])[] = [
   ['\x1f\x8b', 'gzip data inside gzip data: unpack it once'],
   ['\x28\xb5\x2f\xfd', 'zstd data: unpack it, or compress it with gzip'],

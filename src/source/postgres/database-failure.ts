@@ -8,7 +8,7 @@ export class Hang extends Error {
   }
 }
 
-/** Of the server, by SQLSTATE: what its message leaves open. */
+/** Errors of the server by SQLSTATE, with the facts that its message omits. */
 const STATES: Readonly<Record<string, string>> = {
   '08P01':
     'the server does not understand the request: it may be a pooler such as PgBouncer; give the address of PostgreSQL itself',
@@ -23,7 +23,7 @@ const STATES: Readonly<Record<string, string>> = {
   '57P03': 'the server is starting or stopping',
 };
 
-/** Of the system, by code. */
+/** Errors of the system, by code. */
 const SYSTEM: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there',
   ECONNRESET: 'the connection was reset',
@@ -81,7 +81,7 @@ function describeState({ code = '', message, severity, hint }: ServerError): str
   return more === undefined ? `the server says: ${told}` : `${more}; the server says: ${told}`;
 }
 
-/** A server may repeat what it was sent. */
+/** A server may repeat text that it received. */
 function withoutPassword(text: string, password: string | null): string {
   return password === null || password.length < 4 ? text : text.replaceAll(password, '…');
 }

@@ -71,7 +71,7 @@ test('bodies in pieces of any size, even in shared memory, decompress to the ori
   }
 });
 
-/** Asks until the answer has the coding. */
+/** Repeats a request until the answer has the coding. */
 async function compressed(t: Test, ask: () => Promise<Reply>, coding: Coding): Promise<Reply> {
   for (let n = 0; n < 100; n++) {
     const reply = await ask();

@@ -1,4 +1,4 @@
-/** Pages of other origins: which may read, and their preflights. */
+/** Pages of other origins: their permissions and their preflights. */
 import { test } from 'tap';
 import { originFault } from '../../../src/http/answer/answer-fields.js';
 import { bearer, serve, setUp, token } from '../harness.js';

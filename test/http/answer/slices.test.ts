@@ -1,4 +1,4 @@
-/** Large bodies are made while they are sent. */
+/** Large bodies are produced while they are sent. */
 import { once } from 'node:events';
 import { get } from 'node:http';
 import { connect } from 'node:net';
@@ -11,7 +11,7 @@ import { bearer, serve, setUp, viewsOf } from '../harness.js';
 const SLICES = 300;
 const SLICE_BYTES = 256 * 1024;
 
-/** A view whose `/schedule` is one large body, and the number of its slices made so far. */
+/** A view whose `/schedule` is one large body; it counts the slices made so far. */
 function largeAnswer(failAt = Number.POSITIVE_INFINITY): {
   readonly views: ReturnType<typeof viewsOf>;
   made: number;

@@ -14,7 +14,7 @@ function get(target: string, more = ''): string {
   return `GET ${target} HTTP/1.1\r\nHost: a\r\n${AUTHORIZATION}${more}\r\n`;
 }
 
-/** One connection that stays open; answers are read as they come. */
+/** One connection that stays open; answers are read as they arrive. */
 class Connection {
   readonly socket: Socket;
   #received = '';
@@ -176,7 +176,7 @@ test('requests that arrive together are answered in order', async (t) => {
   ];
   const alone: string[] = [];
   for (const target of targets) alone.push((await connection.ask(get(target))).body);
-  // Of six, that none is too much for one connection.
+  // Six answers that together fit into one connection.
   for (let from = 0; from < targets.length; from += 6) {
     const some = targets.slice(from, from + 6);
     connection.send(some.map((target) => get(target)).join(''));
@@ -207,7 +207,9 @@ test('the date of repeated answers advances', async (t) => {
 });
 
 const DAY_MS = 86_400_000;
-/** Enough events that a few answers of 55 KB fill the kernel's buffers of an unread connection; on two days. */
+/**
+ * So many events, on two days, that a few answers of 55 KB fill the kernel's buffers of an unread connection.
+ */
 const MANY: NormalisedEvent[] = Array.from({ length: 300 }, (_, n) => ({
   ...(EVENTS[0] as NormalisedEvent),
   time: FIRST_MS + (n % 4 < 2 ? 0 : DAY_MS),
@@ -258,7 +260,7 @@ async function leaveUnread(t: Test, isAlone: boolean): Promise<void> {
     slow.socket.pause();
     waiting = 0;
     let asked = 0;
-    // One after the other, as a client that never reads, until the kernel takes no more; then three more.
+    // One after another without reading, until the kernel accepts no more; then three more.
     for (let more = 3; more > 0 && asked < 800; asked++) {
       if (waiting > 0) more--;
       slow.send(get(targetOf(asked)));

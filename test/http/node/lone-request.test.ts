@@ -1,4 +1,4 @@
-/** Requests that are answered without Node's response, and the connection afterwards. */
+/** Requests answered without Node's response, and the connection afterwards. */
 import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { EventEmitter } from 'node:events';
 import { Server } from 'node:http';
@@ -12,7 +12,7 @@ import { HttpServer, type HttpServerOptions } from '../../../src/http/server/ser
 import { HEADER_FIELDS_MAX } from '../../../src/limits.js';
 import { serve, setUp, token } from '../harness.js';
 
-/** Records how a request was answered: by its path at once, later, or through a response. */
+/** Records how a request was answered; its path decides: at once, later, or through a response. */
 function sayingTheWay(): LoneRequestHandler {
   return Object.assign(
     (_req: unknown, res: { end(text: string): void }) => {
@@ -298,7 +298,7 @@ test('requests are refused directly only if they can have no body', (t) => {
     ['a length', 'GET', ['Host', 'a', 'content-LENGTH', '5'], false],
     ['a coding', 'GET', ['Host', 'a', 'Transfer-Encoding', 'chunked'], false],
     ['another protocol', 'GET', ['Host', 'a', 'Upgrade', 'h2c'], true],
-    // Node stops collecting fields at some number, but still obeys them and the fields after that.
+    // Node stops collecting fields at some number, but still obeys these fields and all later ones.
     ['very many fields', 'GET', new Array(2 * (HEADER_FIELDS_MAX + 1)).fill('a'), false],
   ];
   for (const [name, method, fields, atOnce] of cases) t.equal(isRefusedAtOnce(method, fields), atOnce, name);
@@ -311,7 +311,7 @@ test('a fault after an answer ends the connection, and no second answer is sent'
     lone(request: LoneRequest) {
       const { socket } = request.req;
       const { write } = socket;
-      // The answer goes out, and then something breaks.
+      // The answer is sent, and then an error occurs.
       socket.write = (...args: unknown[]) => {
         Reflect.apply(write, socket, args);
         throw new Error('behind the answer');

@@ -10,7 +10,7 @@ import { serve } from '../harness.js';
 test('unfinished answers end with their connection, even queued ones', async (t) => {
   const begun: WeakRef<ServerResponse>[] = [];
   const { port } = await serve(t, (_req, res) => {
-    // As for a token that is being verified.
+    // Like a token that is being verified.
     begun.push(new WeakRef(res));
   });
   for (let n = 0; n < 5; n++) {

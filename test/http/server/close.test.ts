@@ -16,7 +16,7 @@ test('closing waits for answers that slow readers have not taken, pipelined ones
   const socket = connect(port, '127.0.0.1');
   socket.pause();
   socket.write(REQUEST.repeat(4));
-  // Long enough for the answers to fill the buffers of both kernels and stop.
+  // Long enough that the answers fill the buffers of both kernels and stop.
   await delay(150);
   const closed = server.close({ deadlineMs: 10_000 });
   await delay(150);
@@ -38,7 +38,7 @@ for (const way of ['close', 'drain'] as const) {
       res.writeHead(200, ['Content-Length', String(SLICES * slice.length)]);
       let made = 0;
       const next = (): void => {
-        // While the next one is made there is nothing left to write.
+        // While the next slice is made, nothing is left to write.
         const later = (): void => void setTimeout(next, way === 'close' ? 2 : 15);
         if (made++ === SLICES) res.end();
         else if (res.write(slice)) later();

@@ -94,7 +94,7 @@ test('a client that reads only a few bytes is cut off', async (t) => {
   const timer = setInterval(() => drip.read(10), 20);
   await until(() => server.counts.slowReaders === 1);
   clearInterval(timer);
-  // The event of its end comes a moment later.
+  // The event of its end arrives a moment later.
   await until(() => server.counts.open === 0);
   t.match(server.counts, { slowReaders: 1, silent: 0 });
 });

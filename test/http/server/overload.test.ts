@@ -13,7 +13,7 @@ import { setUp } from '../harness.js';
 
 const BODY = 'answered';
 const PAGE = 'https://timetable.example.org';
-/** Enough requests that even half of them make a long turn. */
+/** So many requests that even half of them make a long turn. */
 const CROWD = 4 * OVERLOAD_REQUESTS_MIN;
 const REQUEST = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
 
@@ -43,7 +43,7 @@ async function listen(
   return { server, port };
 }
 
-/** Clients that ask again as soon as they have an answer, until they are stopped. */
+/** Clients that repeat their request after each answer until stopped. */
 function crowd(port: number, clients: number): { stop(): void; statuses: Map<string, number> } {
   const statuses = new Map<string, number>();
   const sockets = Array.from({ length: clients }, () => {
@@ -74,7 +74,7 @@ async function until(condition: () => boolean, msMax: number): Promise<boolean> 
   return true;
 }
 
-/** The received bytes, until the given number of answers or the end of the connection. */
+/** The received bytes, up to the given number of answers or the end of the connection. */
 function exchange(socket: Socket, bytes: string, answers: number): Promise<string> {
   return new Promise((resolve) => {
     let text = '';
@@ -93,7 +93,7 @@ function exchange(socket: Socket, bytes: string, answers: number): Promise<strin
   });
 }
 
-/** Asks until one of the answers is a refusal: the first request of a turn never is refused. */
+/** Sends requests until one answer is a refusal: the first request of a turn is never refused. */
 async function refusalOf(port: number, bytes: string, answers = 1): Promise<string> {
   for (let attempt = 0; attempt < 200; attempt++) {
     const socket = connect(port, '127.0.0.1');
@@ -232,11 +232,11 @@ test('long turns are no overload while few requests wait', async (t) => {
   t.teardown(() => {
     for (const socket of sockets) socket.destroy();
   });
-  // All clients ask right before the thread is blocked, and again meanwhile.
+  // All clients send right before the thread is blocked, and again during the block.
   for (let round = 0; round < 5; round++) {
     for (const socket of sockets) socket.write(REQUEST);
     busyFor(150);
-    // Idle for longer than a machine with other work makes of the answers.
+    // Idle for longer than a busy machine takes for the answers.
     await delay(400);
   }
   await until(() => answered === 300, 5000);
@@ -265,7 +265,7 @@ test('a few clients are never refused, even if their answers are late', async (t
   t.match(server.load, { isOverloaded: false, refused: 0, overloads: 0 });
 });
 
-/** Requests of 1 ms, all in one turn; how many of them are refused. */
+/** Requests of 1 ms, all in one turn; returns how many are refused. */
 function crowdedTurn(overload: Overload, requests: number): number {
   let refused = 0;
   for (let n = 0; n < requests; n++) {
@@ -286,12 +286,13 @@ test('an overload is detected within one turn, and lasts while most requests are
   busyFor(20);
   await turn();
   t.ok(overload.isWatching);
-  // Its end would come after a second.
+  // It would end after a second.
   const refused = crowdedTurn(overload, 1000);
   t.ok(overload.counts.isOverloaded);
   t.ok(refused > 500, `${refused} refused in the same turn`);
   await turn();
-  // The thread is idle after each turn because it refuses so many, although the load is three times the capacity.
+  // The thread is idle after each turn because it refuses so many, although the load is three times the
+  // capacity.
   const endMs = performance.now() + 4 * OVERLOAD_RECOVERY_MS;
   while (performance.now() < endMs) {
     crowdedTurn(overload, 15);

@@ -247,7 +247,7 @@ test('a connection with too many waiting answers is closed; a few are allowed', 
 
   const cut = (bytes: string) =>
     new Promise<void>((resolve) => {
-      // Does not read, so that nothing gets out of the way.
+      // Does not read, so that its answers stay in the way.
       const socket = connect(port, '127.0.0.1');
       socket.on('error', () => undefined);
       socket.once('close', () => resolve());

@@ -12,7 +12,7 @@ test('every Windows zone name means a zone that Node knows', (t) => {
   for (const [windows, iana] of WINDOWS_ZONES) {
     t.ok(zoneOfName(windows) !== null && zoneOfName(iana) !== null, windows);
   }
-  // Names that say their offset.
+  // Names that contain their offset.
   for (const [name, hours] of [
     ['UTC-11', -11],
     ['UTC-02', -2],

@@ -34,7 +34,7 @@ const PLAIN = [
   '2026-11-09T07:00Z',
 ];
 
-/** Starts in order, with the identifier of the plain occurrence that each has. */
+/** Starts in order, each with the identifier of its original occurrence. */
 function startsAndIds(...lines: string[]): string[] {
   const plain = readCalendar(calendarOf(...MASTER), WINDOW).events.map(({ id }) => id);
   return readCalendar(calendarOf(...lines), WINDOW)

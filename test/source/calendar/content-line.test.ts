@@ -1,4 +1,4 @@
-/** Lines are read like in ical.js. */
+/** Lines are read as in ical.js. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import ICAL from 'ical.js';
@@ -43,7 +43,7 @@ test('names, parameters and texts agree with ical.js', (t) => {
       ];
       assert.equal(read.name, name);
       assert.equal(read.name.toLowerCase(), theirName);
-      // ical.js gives the values of X- properties as they are written.
+      // ical.js leaves the values of X- properties unparsed.
       const value = name.startsWith('X-') ? read.value : unescapeText(read.value);
       assert.equal(value, theirValue);
       for (const [parameter] of parameters) {

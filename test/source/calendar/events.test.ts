@@ -77,16 +77,16 @@ test('all forms of event times are read', (t) => {
   t.end();
 });
 
-/** Faults of one event; a part of the detail. */
+/** Faults of one event, with a part of the detail. */
 const FAULTS: readonly (readonly [lines: readonly string[], code: string, detail: RegExp])[] = [
   [['SUMMARY:x'], 'missing-field', /DTSTART is missing/],
   [['DTSTART:20260931T060000Z'], 'malformed-time', /2026-09 has no day 31/],
   [['DTSTART:20261301T060000Z'], 'malformed-time', /month 13 does not exist/],
   [['DTSTART:20260914T250000Z'], 'malformed-time', /hour 25 does not exist/],
   [['DTSTART:20260914T060060Z'], 'malformed-time', /second 60 cannot be represented/],
-  [['DTSTART:20260914T060000+0200'], 'malformed-time', /not a date or date-time of iCalendar/],
-  [['DTSTART:2026-09-14T06:00:00Z'], 'malformed-time', /not a date or date-time of iCalendar/],
-  [['DTSTART:20260914T060000ZZ'], 'malformed-time', /not a date or date-time of iCalendar/],
+  [['DTSTART:20260914T060000+0200'], 'malformed-time', /not an iCalendar date or date-time/],
+  [['DTSTART:2026-09-14T06:00:00Z'], 'malformed-time', /not an iCalendar date or date-time/],
+  [['DTSTART:20260914T060000ZZ'], 'malformed-time', /not an iCalendar date or date-time/],
   [
     ['DTSTART;TZID=Mars/Olympus:20260914T060000'],
     'malformed-time',
@@ -94,7 +94,7 @@ const FAULTS: readonly (readonly [lines: readonly string[], code: string, detail
   ],
   [['DTSTART:20260914T060000Z', 'DTEND:20260914T050000Z'], 'end-before-start', /DTEND is before DTSTART/],
   [['DTSTART:20260914T060000Z', 'DURATION:-PT1H'], 'end-before-start', /DURATION is negative/],
-  [['DTSTART:20260914T060000Z', 'DURATION:1 hour'], 'malformed-time', /not a duration of iCalendar/],
+  [['DTSTART:20260914T060000Z', 'DURATION:1 hour'], 'malformed-time', /not an iCalendar duration/],
   [['DTSTART:20260914T060000Z', 'DURATION:P999999999W'], 'malformed-time', /longer than a century/],
   [
     ['DTSTART:20260914T060000Z', 'DTEND;VALUE=DATE:20260915'],

@@ -1,4 +1,4 @@
-/** Calendars of universities, against their NDJSON twin and against the expansion of another library. */
+/** Calendars of universities, against their NDJSON versions and the expansion of another library. */
 import { existsSync, readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import ICAL from 'ical.js';
@@ -14,7 +14,10 @@ const skip = existsSync(FOLDER) ? false : `the real timetables are not at ${FOLD
 
 const text = (name: string): string => readFileSync(new URL(`ics/${name}.ics`, FOLDER), 'utf8');
 
-/** Starts and summaries of all occurrences, by ical.js. Each event is expanded alone, so ical.js sees no other event. */
+/**
+ * Starts and summaries of all occurrences, from ical.js. Each event is expanded alone, so that ical.js sees
+ * no other event.
+ */
 function byIcal(calendar: string, zone: string): string[] {
   const found: string[] = [];
   for (const component of new ICAL.Component(ICAL.parse(calendar)).getAllSubcomponents('vevent')) {
@@ -65,7 +68,7 @@ test('the calendar of ENSEEIHT equals its NDJSON version', { skip }, async (t) =
   const { records, rejections } = await collect(fileSource(path));
   t.strictSame(rejections, []);
   const events = records.map(({ value }) => value as Record<string, string | null>);
-  // The twin has a row for each group, the first of several rooms, and single spaces in titles.
+  // The NDJSON version has a row for each group, the first of several rooms, and single spaces in titles.
   const lessonOf = ({ time, endTime, title }: Record<string, string | null>, room: string): string =>
     `${Date.parse(time ?? '')} ${Date.parse(endTime ?? '')} ${room} ${title?.replace(/\s+/g, ' ').trim()}`;
   const firstRoom = (rooms: string | null | undefined): string => rooms?.split(',')[0]?.trim() ?? '';

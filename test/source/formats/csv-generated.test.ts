@@ -107,7 +107,7 @@ async function outcomeOf(
     const { builtAtMs: _, buildMs: __, ...rest } = image.summary;
     return { ...image, summary: rest, source: summary };
   } catch (error) {
-    // Anything else is a bug.
+    // Any other error is a bug.
     if (!(error instanceof LecternError)) throw error;
     return error.message;
   }

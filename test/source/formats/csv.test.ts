@@ -102,7 +102,7 @@ for (const [what, text, records] of READ) {
   });
 }
 
-/** Through the reader alone, as the format is recognised by more bytes. */
+/** Only through the reader, because recognising the format needs more bytes. */
 async function readRecordsOf(pieces: readonly Buffer[]): Promise<{ values: unknown[]; faults: string[] }> {
   async function* chunks(): AsyncGenerator<Uint8Array> {
     for (const piece of pieces) yield Uint8Array.from(piece);
@@ -256,7 +256,7 @@ test('an open quote before many rows costs only its row', async (t) => {
 });
 
 test('reading with any quotes takes linear time, and the rejection names the lines left out', async (t) => {
-  // Each line ends inside quotes, whether it begins inside quotes or not.
+  // Each line ends inside quotes, in either state at its start.
   const crafted = `a,b\n1,"\n${'x",y"z,"\n'.repeat(400_000)}`;
   const begin = process.cpuUsage();
   const { rejections } = await collectBytes(crafted, 64 * 1024);

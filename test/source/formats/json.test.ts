@@ -1,4 +1,4 @@
-/** NDJSON and JSON arrays: damage, positions, sizes. */
+/** NDJSON and JSON arrays: damage, positions and sizes. */
 import fc from 'fast-check';
 import { test } from 'tap';
 import { READ_CHUNK_BYTES, RECORD_BYTES_MAX } from '../../../src/limits.js';
@@ -212,7 +212,7 @@ test('an array inside an object is refused, with a hint', async (t) => {
     ['{"events":[{"id":"a"},{"id":"b"}]}', 'events'],
     ['{"count":2,"next":null,"at":"now","items": []}\n', 'items'],
     ['{\n  "events": [\n    {\n      "id": "a"\n    }\n  ]\n}\n', 'events'],
-    // Its last line would pass for a record.
+    // Its last line would count as a record.
     ['{"events":[\n{"id":"a"},\n{"id":"b"}\n]}', 'events'],
     ['{\n"events":[\n{"id":"a"}\n]}', 'events'],
     [`{"events":[${'{"id":"a"},'.repeat(200_000)}{"id":"b"}]}`, 'events'],

@@ -1,4 +1,4 @@
-/** Files that people give by mistake are named, with what to do. */
+/** Files given by mistake are named, with the remedy. */
 import { test } from 'tap';
 import { sniff } from '../../../src/source/formats/sniff.js';
 

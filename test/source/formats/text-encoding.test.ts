@@ -1,4 +1,7 @@
-/** Text in other encodings: by byte order mark or by name, with bytes cut anywhere; and unnamed text that is not UTF-8. */
+/**
+ * Text in other encodings, known by byte order mark or by name, with bytes cut anywhere; and text of unknown
+ * encoding that is not UTF-8.
+ */
 import { gzipSync } from 'node:zlib';
 import { test } from 'tap';
 import { readRecords } from '../../../src/source/formats/read-records.js';

@@ -38,7 +38,7 @@ test('data with an unchanged entity tag is not read again', async (t) => {
 test('unchanged data is not read again even if the upstream ignores If-None-Match', async (t) => {
   const upstream = await startUpstream(t, (_, response) => {
     response.setHeader('etag', '"one"').write(BODY);
-    // It never ends: the body is not waited for.
+    // It never ends: the body is not awaited.
   });
   const source = httpSource({ kind: 'http', url: upstream.origin });
   t.ok(await isUnchanged(source, versionFor(upstream.origin)));
@@ -146,7 +146,7 @@ test('an unchanged first page with new further pages is read again with them', a
   let pages = 1;
   const upstream = await startUpstream(t, (request, response) => {
     const isFirst = request.url === '/';
-    // The body of the first page, and so its tag, are the same whether there is a second or not.
+    // The body of the first page, and so its tag, are the same with and without a second page.
     if (isFirst) response.setHeader('etag', '"first"');
     if (isFirst && pages > 1) response.setHeader('link', '</2>; rel="next"');
     if (isFirst && request.headers['if-none-match'] === '"first"') response.writeHead(304).end();
@@ -161,7 +161,7 @@ test('an unchanged first page with new further pages is read again with them', a
   t.equal(read.summary.version, null);
 });
 
-/** A version such as a load from the address would give. */
+/** A version as from a load of the address. */
 function versionFor(origin: string): string {
   const url = addressDigest(new URL(origin));
   return JSON.stringify({ url, etag: '"one"' });

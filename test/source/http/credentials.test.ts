@@ -1,4 +1,4 @@
-/** Header fields for addresses: which origin gets them, and what changes while the service runs. */
+/** Header fields for addresses: the origins that get them, and changes while the service runs. */
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
@@ -47,9 +47,9 @@ test('header fields that name no origin, or an origin without a source, are refu
     ],
     [
       'http://three X-Key',
-      /^header X-Key is for http:\/\/three, and no source is there; expected one of http:\/\/one/,
+      /^header X-Key is for http:\/\/three, but no source has this origin; expected one of http:\/\/one/,
     ],
-    ['https://one X-Key', /is for https:\/\/one, and no source is there/],
+    ['https://one X-Key', /is for https:\/\/one, but no source has this origin/],
     ['http://one/path X-Key', /is not an origin; expected https:\/\/host/],
     ['http://user:secret@one X-Key', /is not an origin/],
   ];
@@ -59,7 +59,7 @@ test('header fields that name no origin, or an origin without a source, are refu
   }
   const tokens = { tokenUrl: 'https://issuer/', clientId: 'me', clientSecret: 'secret' };
   t.throws(() => parseSourceArgument(['http://one/', 'http://two/'], { clientCredentials: tokens }), {
-    message: /^tokens are for one origin, and sources are on several/,
+    message: /^sources are on several origins: [^;]+; name the one that the tokens are for/,
   });
   const named = { ...tokens, origin: 'http://two' };
   t.match(parseSourceArgument(['http://one/', 'http://two/'], { clientCredentials: named }), {
@@ -135,7 +135,7 @@ test('after a redirect to another origin no token is sent or fetched', async (t)
   );
   const clientCredentials = { tokenUrl: `${issuer.origin}/`, clientId: 'me', clientSecret: 'top-secret' };
   const source = httpSource({ kind: 'http', url: upstream.origin, clientCredentials });
-  t.match(await failureOf(collect(source)), { message: /asked without the configured headers/ });
+  t.match(await failureOf(collect(source)), { message: /configured headers were not sent/ });
   t.equal(upstream.requests[0]?.headers.authorization, 'Bearer abc');
   t.equal(other.requests[0]?.headers.authorization, undefined);
   t.equal(issuer.requests.length, 1);

@@ -51,7 +51,7 @@ test('every status except 200 is a failure with a name', async (t) => {
   ];
   for (const [status, text] of cases) {
     const failure = await failingLoad(t, (_, response) => {
-      // The reason phrase is the upstream's to choose.
+      // The upstream chooses the reason phrase.
       response.writeHead(status, 'top-secret').end(status === 204 ? undefined : LINES);
     });
     t.equal(failure.code, 'source-unreadable');

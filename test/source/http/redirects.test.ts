@@ -61,7 +61,7 @@ test('if another origin requires header fields, the failure says why they were n
   t.equal(
     failure.message,
     `cannot read ${other.origin}/all: the answer is 401 Unauthorized; expected 200; ` +
-      'it was asked without the configured headers, as a redirect led to another origin',
+      'the configured headers were not sent, because a redirect led to another origin',
   );
   t.notMatch(shown(failure), 'top-secret');
 });

@@ -18,7 +18,7 @@ interface Rules {
 interface Followed {
   readonly timetable: Timetable;
   readonly told: string[];
-  /** Waits until the timetable is what a load of the whole table gives. */
+  /** Waits until the timetable equals a load of the whole table. */
   rests(): Promise<void>;
 }
 
@@ -104,7 +104,7 @@ test('a table is followed', { skip }, async (t) => {
       `BEGIN; SAVEPOINT s; UPDATE events SET title = 'kept' WHERE ${event(9)}; RELEASE s; COMMIT`,
       '[0,1,0]',
     );
-    // A large value that is not changed does not come with the stream.
+    // The stream leaves out a large value that did not change.
     await server.sql(
       `UPDATE events SET title = (SELECT string_agg(md5(n::text), '') FROM generate_series(1, 30) n) WHERE ${event(10)}`,
     );
@@ -189,7 +189,7 @@ test('a table is followed', { skip }, async (t) => {
     await prepare();
     const { timetable, rests } = follow(t, server, {});
     await timetable.ready;
-    // The commit waits for a standby that is not there, and stays invisible meanwhile.
+    // The commit waits for a missing standby, and stays invisible meanwhile.
     await server.sql("ALTER SYSTEM SET synchronous_standby_names = 'none'");
     await server.sql('SELECT pg_reload_conf()');
     await delay(200);

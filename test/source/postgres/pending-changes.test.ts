@@ -65,7 +65,7 @@ test('too many rows count as the whole table until all their transactions are vi
   t.end();
 });
 
-/** A table as transactions leave it: reads by key at any snapshot, applied to what a load had, give the table. */
+/** A table after transactions: reads by key at any snapshot, applied to an earlier load, give the table. */
 test('reading by key gives the table, with generated transactions, failing loads and late snapshots', (t) => {
   const step = fc.oneof(
     {
