@@ -45,8 +45,8 @@ export function buildClusters(
 }
 
 /**
- * The key of an event in a dimension: its first field that is not null, as text. Empty texts are not keys,
- * and events of zero length have none: they overlap nothing. `keyOf` has a code of `keys`, or NO_CODE, by
+ * The key of an event in a dimension: its first field that is not null, as text. Empty texts are not keys.
+ * Zero-length events have none, because they overlap nothing. `keyOf` has a code of `keys`, or NO_CODE, by
  * dimension and ordinal.
  */
 function conflictKeys(

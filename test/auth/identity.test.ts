@@ -116,7 +116,11 @@ test("an invalid enrolment map is refused; the error names the entry's number an
   const cases: [name: string, json: unknown, message: RegExp][] = [
     ['an array', [], /map is not an object/],
     ['an entry that is an array', { alice: [] }, /^map, entry 1: not an object/],
-    ['an unknown field', { alice: { group: ['A'] } }, /^map, entry 1: the field "group" does not exist.*studyGroup/],
+    [
+      'an unknown field',
+      { alice: { group: ['A'] } },
+      /^map, entry 1: the field "group" does not exist.*studyGroup/,
+    ],
     ['a string for an array', { alice: { studyGroup: 'A' } }, /studyGroup is not an array/],
     [
       'a number for a string',

@@ -211,7 +211,11 @@ test('a PostgreSQL database as a source', { skip }, async (t) => {
     const passfile = `${folder}/pgpass`;
     writeFileSync(passfile, `127.0.0.1:*:*:reader:the word of the reader\n`);
     chmodSync(passfile, 0o644);
-    await fails(t, { url: `${bare}?passfile=${passfile}`, table: 'events' }, /other users may read it; run chmod 600/);
+    await fails(
+      t,
+      { url: `${bare}?passfile=${passfile}`, table: 'events' },
+      /other users may read it; run chmod 600/,
+    );
     chmodSync(passfile, 0o600);
     t.equal((await read({ url: `${bare}?passfile=${passfile}`, table: 'lectures' })).records.length, 666);
   });
