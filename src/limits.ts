@@ -1,7 +1,4 @@
-/**
- * Every bound on the cost of clients, sources and files, with its arithmetic. Tuning constants are where they
- * are used.
- */
+/** Every bound on the cost of clients, sources and files, with its arithmetic. Tuning constants are where they are used. */
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -33,9 +30,7 @@ export const ZONE_CHARACTERS_MAX = 64;
 export const PAGE_LIMIT_MAX = 10_000;
 /** UTF-16 units of a conflict's key in a cursor. A longer key is cut there, followed by a digest. */
 export const CURSOR_KEY_UNITS_MAX = 256;
-/**
- * Encoded cursor: 256 units of \u00XX are 1,536 bytes; with two instants and a digest 1,620; in base64 2,160.
- */
+/** Encoded cursor: 256 units of \u00XX are 1,536 bytes; with two instants and a digest 1,620; in base64 2,160. */
 export const CURSOR_CHARACTERS_MAX = 2304;
 /** Faults listed in one problem. Each repeats a name from the target, so together at most 8 KiB. */
 export const PARAMETER_FAULTS_MAX = 100;
@@ -54,9 +49,7 @@ export const TOKEN_CACHE_TTL_MS_MAX = 60_000;
 export const KEYS_TRIED_MAX = 8;
 /** Slow keys among them (P-384, P-521, RSA above 4,096 bits): 0.3 to 1.6 ms each. Key changes need two. */
 export const DEAR_KEYS_TRIED_MAX = 2;
-/**
- * Tries at a time per serving thread; more get 503. 512 × 0.2 ms (RSA of 4,096 bits) = OVERLOAD_MS_DEFAULT.
- */
+/** Tries at a time per serving thread; more get 503. 512 × 0.2 ms (RSA of 4,096 bits) = OVERLOAD_MS_DEFAULT. */
 export const KEY_TRIES_UNDER_WAY_MAX = 512;
 /** Tokens per serving thread that wait for a key fetch; more get 503. 512 × 12 KB = 6 MB. */
 export const KEY_WAITS_MAX: number = KEY_TRIES_UNDER_WAY_MAX;
@@ -84,10 +77,7 @@ export const FEED_DAYS_MAX = 3660;
 export const FEED_CACHE_BYTES_MAX: number = 32 * MIB;
 /** The revocations of feeds. 100,000 subjects are 6 MB. */
 export const FEED_REVOCATIONS_BYTES_MAX: number = 16 * MIB;
-/**
- * Small configuration files are checked at this interval, and read once they are unchanged for this time:
- * changes take effect within a second.
- */
+/** Configuration files are checked at this interval, and read once they are unchanged for this time. */
 export const KEPT_FILE_POLL_MS = 250;
 export const KEPT_FILE_SETTLE_MS = 100;
 
@@ -97,14 +87,9 @@ export const RECORD_BYTES_MAX: number = 1 * MIB;
 export const CSV_COLUMNS_MAX = 1000;
 /** First bytes of CSV from which the delimiter is found: 300 rows. */
 export const CSV_HEAD_BYTES: number = 64 * KIB;
-/**
- * Bytes of CSV read again after unclosed quotes, as a multiple of the source: a crafted source takes five
- * times as long.
- */
+/** Bytes of CSV read again after unclosed quotes, as a multiple of the source: a crafted source takes five times as long. */
 export const CSV_REREAD_TIMES_MAX = 4;
-/**
- * Settled changes of records in memory, before they are merged into the list of all records: 1,024 × 0.1 KB.
- */
+/** Settled changes of records in memory, before they are merged into the list of all records: 1,024 × 0.1 KB. */
 export const MEMORY_OVERLAY_ENTRIES_MIN = 1024;
 /** Rejections kept with position and reason: 1,000 × 0.3 KB. All are counted. */
 export const REJECTIONS_KEPT_MAX = 1000;
@@ -124,24 +109,17 @@ export const UNSERVED_NAME_UNITS_MAX = 128;
 export const COLUMN_NAMES_KEPT_MAX = 1000;
 /** A load ends after this many records of a format if none of them has the column of time or endTime. */
 export const COLUMNS_MISSING_RECORDS = 1000;
-/**
- * Bytes read from a source at a time: 1,200 records of NDJSON take 4 ms, or 10 ms if each must be decoded.
- */
+/** Bytes read from a source at a time: 1,200 records of NDJSON take 4 ms, or 10 ms if each must be decoded. */
 export const READ_CHUNK_BYTES: number = 512 * KIB;
 /** Values remembered per field by normaliser and builder: 8,192 × 0.1 KB × 8 fields = 7 MB each. */
 export const VALUE_MEMO_ENTRIES_MAX = 8192;
 /** UTF-16 units of a remembered value. At most 8,192 × 0.6 KB × 8 fields = 40 MB. */
 export const VALUE_MEMO_UNITS_MAX = 256;
-/**
- * Bytes of all rows, about 10 million events. Offsets have 32 bits, and a Buffer of Node 20 has at most 4
- * GiB.
- */
+/** Bytes of all rows, about 10 million events. Offsets have 32 bits, and a Buffer of Node 20 has at most 4 GiB. */
 export const ROW_BYTES_MAX: number = 4 * 1024 * MIB - 64 * KIB;
 /** Ordinals have 32 bits, and 0xFFFFFFFF means "none". */
 export const EVENTS_MAX = 0xfffffffe;
-/**
- * Removed and added events, as a share of all events. Beyond it, a whole build costs less than a patch.
- */
+/** Removed and added events, as a share of all events. Beyond it, a whole build costs less than a patch. */
 export const PATCH_SHARE_MAX = 0.1;
 /** Up to this many changed events are always patched, which takes milliseconds. */
 export const PATCH_EVENTS_MIN = 1000;
@@ -150,38 +128,26 @@ export const PATCH_EVENTS_MIN = 1000;
 export const OCCURRENCES_MAX = 10_000;
 /** Days, periods and occurrences visited for the rules of one event: 1,000,000 × 30 ns = 30 ms. */
 export const EVENT_STEPS_MAX = 1_000_000;
-/**
- * Steps for the rules of all events of a source: 30 s. 50,000 weekly events over ten years take 200,000,000.
- */
+/** Steps for the rules of all events of a source: 30 s. 50,000 weekly events over ten years take 200,000,000. */
 export const CALENDAR_STEPS_MAX = 1_000_000_000;
-/**
- * Bytes of recurring events and their changed occurrences, kept until the end of a source: 150,000 × 0.9 KB.
- */
+/** Bytes of recurring events and their changed occurrences, kept until the end of a source: 150,000 × 0.9 KB. */
 export const CALENDAR_KEPT_BYTES_MAX: number = 128 * MIB;
 /** Components within components. RFC 5545 needs three. */
 export const CALENDAR_DEPTH_MAX = 16;
 /** Clock changes of one VTIMEZONE: two a year from 1601, as Outlook writes, to 2100. */
 export const ZONE_CHANGES_MAX = 4000;
 
-/**
- * Memory of one load: this share of the free memory. 512 MiB less 90 in use: 316 MiB, about 300,000 events.
- */
+/** Memory of one load: this share of the free memory. 512 MiB less 90 in use: 316 MiB, about 300,000 events. */
 export const LOAD_MEMORY_SHARE: number = 3 / 4;
 /** Least memory of a load, in MiB: LOAD_BASE_BYTES and some events. */
 export const LOAD_MEMORY_MB_MIN = 64;
-/**
- * A load before its first record needs: thread 12 MiB, 7 × READ_CHUNK_BYTES, one record as bytes, text and
- * value.
- */
+/** A load before its first record needs: thread 12 MiB, 7 × READ_CHUNK_BYTES, one record as bytes, text and value. */
 export const LOAD_BASE_BYTES: number = 24 * MIB;
 /** Memory of a patch as a multiple of the new image. */
 export const PATCH_IMAGE_SHARE = 1.2;
 /** Memory of a patch for each byte of its records: 250 bytes become an event of 1.5 KB. */
 export const PATCH_BYTES_PER_BYTE = 6;
-/**
- * After a patch the next one waits three times its duration, at most 2 s: patches take at most a quarter of a
- * processor.
- */
+/** After a patch the next one waits three times its duration, at most 2 s: patches take at most a quarter of a processor. */
 export const PATCH_PAUSE_FACTOR = 3;
 export const PATCH_PAUSE_MS_MAX = 2000;
 /** Pause between two writes of patched images: 45 MB take 0.1 s, 450 MB a second. */
@@ -205,18 +171,13 @@ export const DIRECT_HEAD_BYTES_MAX = 1024;
 export const CARRIED_CHANGES_MAX = 1000;
 /** Bodies up to this size are made in one turn: 700 rows of MessagePack take 1.2 ms. */
 export const BODY_WHOLE_BYTES_MAX: number = 256 * KIB;
-/**
- * Larger bodies are made one slice a turn: 0.5 ms of MessagePack. 500 clients that do not read hold 31 MiB.
- */
+/** Larger bodies are made one slice a turn: 0.5 ms of MessagePack. 500 clients that do not read hold 31 MiB. */
 export const BODY_SLICE_BYTES: number = 64 * KIB;
 /** Sent slices kept for reuse, per thread: 32 × 64 KiB = 2 MiB. */
 export const BODY_SLICES_KEPT_MAX = 32;
 /** Slices that readers of one answer share, per snapshot and thread: 8 MiB, more than socket buffers hold. */
 export const BODY_SLICES_SHARED_MAX = 128;
-/**
- * All caches of one timetable: 38 MB of rows for 100,000 events in five posting lists each, and 1/8 for
- * answers.
- */
+/** All caches of one timetable: 38 MB of rows for 100,000 events, and 1/8 for answers. */
 export const CACHE_MB_DEFAULT = 256;
 export const CACHE_BYTES_DEFAULT: number = CACHE_MB_DEFAULT * MIB;
 /** The part of the caches for whole answers: 32 MiB are 5,000 of 6 KB. */
@@ -237,45 +198,27 @@ export const KEY_ROWS_BYTES_MAX: number = 512 * KIB;
 export const ACCEPT_MEMO_ENTRIES_MAX = 256;
 /** Paths remembered with their route: 64 × 0.3 KB. */
 export const ROUTE_MEMO_ENTRIES_MAX = 64;
-/**
- * Intervals of one interval-tree-1d tree: 1,024 take 2 ms to build, and a request waits for at most one tree.
- */
+/** Intervals of one interval-tree-1d tree: 1,024 take 2 ms to build, and a request waits for at most one tree. */
 export const INTERVALS_PER_TREE_MAX = 1024;
 /** Trees kept by one interval index: 256 × 1,024 intervals × 100 bytes = 26 MB. */
 export const INTERVAL_TREES_MAX = 256;
-/**
- * Scans before a tree is built: 12 µs each; a search in a tree takes 8 µs, its build 2 ms. Counted in a byte.
- */
+/** Scans before a tree is built: 12 µs each; a search in a tree takes 8 µs, its build 2 ms. Counted in a byte. */
 export const INTERVAL_SCANS_MAX = 255;
 /** Requests of one connection in progress. Browsers with pipelining used six. */
 export const REQUESTS_IN_FLIGHT_MAX = 8;
-/**
- * Further requests of a connection that wait: 128 × 3 KB. Clients that send more without reading are cut off.
- */
+/** Further requests of a connection that wait: 128 × 3 KB. Clients that send more without reading are cut off. */
 export const PIPELINED_WAITING_MAX = 128;
-/**
- * Bytes of waiting answers of one connection, besides three of BODY_WHOLE_BYTES_MAX. 300 answers of 5 MB
- * would be 1.5 GB.
- */
+/** Bytes of waiting answers of one connection, besides three of BODY_WHOLE_BYTES_MAX. 300 answers of 5 MB would be 1.5 GB. */
 export const PIPELINED_BYTES_MAX: number = 256 * KIB;
-/**
- * A waiting reader must take READER_BYTES_MIN in this time. Socket buffers of 2 MB at 100 KB/s pause for 20
- * s.
- */
+/** A waiting reader must take READER_BYTES_MIN in this time. Buffers of 2 MB at 100 KB/s pause for 20 s. */
 export const READER_WINDOW_MS = 30_000;
 /** 8 KiB/s × 30 s. */
 export const READER_BYTES_MIN: number = 240 * KIB;
-/**
- * This many cuts within seconds halve the window. Freed buffers let other sockets grow, and this growth looks
- * like reading.
- */
+/** This many cuts within seconds halve the window. Freed buffers let other sockets grow, and this growth looks like reading. */
 export const READERS_CUT_OFF_MANY = 16;
 /** Event streams of a server. 10,000 idle ones × 20 KB = 200 MB. */
 export const EVENT_STREAMS_MAX_DEFAULT = 10_000;
-/**
- * Bytes of one publication's changes in a message. For more, the message says to read everything again.
- * READER_BYTES_MIN allows it in one window.
- */
+/** Bytes of one publication's changes in a message. For more, the message says to read everything again. */
 export const CHANGE_MESSAGE_BYTES_MAX: number = 192 * KIB;
 /** Time between two heartbeats of an idle stream. Common proxies give up after 20 to 60 s. */
 export const EVENT_STREAM_HEARTBEAT_MS = 10_000;
@@ -287,15 +230,9 @@ export const EVENT_STREAM_TURN_MS = 1;
 export const VERSION_WAITS_MAX = 1024;
 /** The longest such wait. */
 export const VERSION_WAIT_MS_MAX = 1000;
-/**
- * Changes that a loop over changes() has not taken: 16 × CHANGE_MESSAGE_BYTES_MAX = 3 MB, shared by all
- * loops.
- */
+/** Changes that a loop over changes() has not taken: 16 × CHANGE_MESSAGE_BYTES_MAX = 3 MB, shared by all loops. */
 export const CHANGES_WAITING_MAX = 16;
-/**
- * Snapshots with unfinished answers per thread. A slow reader holds a snapshot of 60 MB for 38 MB / 8 KiB/s =
- * 79 min.
- */
+/** Snapshots with unfinished answers per thread. A reader of 38 MB at 8 KiB/s holds one for 79 min. */
 export const SNAPSHOTS_SENT_MAX = 3;
 /** Idle time of a connection. Longer than Node's own 75 + 10 s, which an empty line ends. */
 export const CONNECTION_IDLE_MS_MAX = 90_000;
@@ -315,14 +252,9 @@ export const IMAGE_HEADER_BYTES_MAX: number = 16 * MIB;
 export const IMAGE_MEMORY_SHARE_MAX = 0.75;
 /** Characters of the reason why a snapshot file is unusable. Lectern's longest reason has 90 characters. */
 export const IMAGE_REASON_CHARACTERS_MAX = 240;
-/**
- * Slots that one look-up of an id visits: 0.2 µs each. Half of the slots are free; among 4 × 10^9 ids the
- * longest run is 120.
- */
+/** Slots that one look-up of an id visits: 0.2 µs each. Half of the slots are free; among 4 × 10^9 ids the longest run is 120. */
 export const ID_PROBES_MAX = 1024;
-/**
- * Events kept of one publication's difference: 100,000 × 0.2 KB = 20 MB. A larger difference is only counted.
- */
+/** Events kept of one publication's difference: 100,000 × 0.2 KB = 20 MB. A larger difference is only counted. */
 export const SNAPSHOT_DELTA_ENTRIES_MAX = 100_000;
 
 /** After this time without data, the log says that a first load is waiting. */
@@ -357,10 +289,7 @@ export const COPY_BATCH_RECORDS = 4096;
 export const COPY_BATCH_BYTES_MAX: number = 2 * MIB;
 /** A batch unpacked: 2 MiB and one record, with six bytes for a character, 18 MiB. */
 export const COPY_BATCH_UNPACKED_BYTES_MAX: number = 64 * MIB;
-/**
- * The part of a load's memory for copies of the records of several sources. They take 60 of 1,300 bytes an
- * event.
- */
+/** The part of a load's memory for copies of the records of several sources. They take 60 of 1,300 bytes an event. */
 export const COPY_MEMORY_SHARE: number = 1 / 4;
 
 /** Longest time until an upstream's headers, connecting included, and between two pieces of its answer. */
@@ -402,9 +331,7 @@ export const PASSWORD_FILE_BYTES_MAX: number = 64 * KIB;
 export const FOLLOWED_CHANGES_MAX = 100_000;
 /** Changed rows that one statement reads: parsing 1,000 × 0.4 KB takes 5 ms. */
 export const FOLLOWED_ROWS_AT_ONCE = 1000;
-/**
- * Silence after which a stream of changes counts as broken. The server is asked for a heartbeat in between.
- */
+/** Silence after which a stream of changes counts as broken. The server is asked for a heartbeat in between. */
 export const FOLLOWED_SILENT_MS_MAX = 30_000;
 /** Shortest and longest pause before the next attempt to listen or follow. It doubles in between. */
 export const DATABASE_RETRY_MS_MIN = 500;
@@ -417,14 +344,9 @@ export const LECTURER_IDS_HEAP_BYTES: number = 24 * LECTURER_IDS_BYTES_MAX;
 export const SNAPSHOTS_KEPT_MAX = 16;
 /** Entries of all differences between these snapshots: 200,000 × 0.2 KB = 40 MB. */
 export const SNAPSHOT_HISTORY_ENTRIES_MAX = 200_000;
-/**
- * Memory of a history entry during its creation: 300 bytes for the comparison and as much for the history.
- */
+/** Memory of a history entry during its creation: 300 bytes for the comparison and as much for the history. */
 export const DIFFERENCE_BYTES_PER_ENTRY = 640;
-/**
- * A snapshot's weight for V8: more than the 64 MiB that start a collection; two weights are less than half of
- * the heap.
- */
+/** A snapshot's weight for V8: more than the 64 MiB that start a collection; two weights are less than half of the heap. */
 export const SNAPSHOT_WEIGHT_BYTES_MAX: number = 96 * MIB;
 
 /** Connections of the admin listener: a few probes, scrapers and people. */
@@ -457,17 +379,10 @@ export const GENERATED_EVENTS_MAX = 10_000_000;
 export const STORE_RECORD_BYTES_MAX: number = 64 * KIB;
 /** Longest silence of a store; after that, a call or a read fails. */
 export const STORE_SILENT_MS_MAX = 5000;
-/**
- * Time between two checks of the store by a replica, unless --refresh-seconds is given; changes are announced
- * at once.
- */
+/** Time between two checks of the store by a replica, unless --refresh-seconds is given; changes are announced at once. */
 export const REPLICA_POLL_SECONDS = 2;
-/** Time between two rounds of a publisher. */
-export const PUBLISHER_ROUND_MS = 1000;
 /** A leader whose lease did not change for this long is replaced one round later: within 10 s. */
 export const LEASE_MS_MAX = 7000;
-/** Number of rounds until a publisher again checks that the store has its image, and cleans. */
-export const ROUNDS_PER_INSPECTION = 4;
 /** Time between two reports of a replica. */
 export const REPORT_MS = 2000;
 /** A replica without a report for this long is gone: its image and formats no longer count. */
@@ -478,8 +393,6 @@ export const REPLICAS_NAMED_MAX = 5;
 export const IMAGES_KEPT = 5;
 /** Bytes of a message of NATS: the slowest link that counts as alive passes one in STORE_SILENT_MS_MAX, at 26 KB/s. */
 export const STORE_CHUNK_BYTES: number = 128 * KIB;
-/** Time between two looks whether a watch of NATS still has its bucket. */
-export const WATCH_CHECK_MS = 5000;
 /** Bytes of an image in memory during transfer. */
 export const IMAGE_CHUNK_BYTES: number = 1 * MIB;
 /** Hashes of unusable images that a replica remembers. */

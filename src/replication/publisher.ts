@@ -4,12 +4,7 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { LecternError } from '../errors.js';
-import {
-  IMAGE_CHUNK_BYTES,
-  PUBLISHER_ROUND_MS,
-  REPLICAS_NAMED_MAX,
-  ROUNDS_PER_INSPECTION,
-} from '../limits.js';
+import { IMAGE_CHUNK_BYTES, REPLICAS_NAMED_MAX } from '../limits.js';
 import type { Loader } from '../refresh/loader.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import { IMAGE_FORMAT_VERSION } from '../snapshot/image-format.js';
@@ -19,6 +14,12 @@ import type { Head, SigningKey } from './head.js';
 import { Leadership } from './lease.js';
 import { SeenReports } from './seen-reports.js';
 import { announcedKey, CANDIDATE, type Floor, HEAD, replace } from './store-records.js';
+
+/** Number of rounds until a publisher again checks that the store has its image, and cleans. */
+const ROUNDS_PER_INSPECTION = 4;
+
+/** Time between two rounds of a publisher. */
+const PUBLISHER_ROUND_MS = 1000;
 
 export interface PublisherEvents {
   /** @param isCandidate canaries serve it first, until it is promoted */

@@ -1,10 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { LecternError } from '../errors.js';
-import { STORE_CHUNK_BYTES, STORE_RECORD_BYTES_MAX, STORE_SILENT_MS_MAX, WATCH_CHECK_MS } from '../limits.js';
+import { STORE_CHUNK_BYTES, STORE_RECORD_BYTES_MAX, STORE_SILENT_MS_MAX } from '../limits.js';
 import { type NatsClient, NatsLink } from './nats-connection.js';
 import { chunksOf, putStream } from './nats-streams.js';
 import { stopSilent, withinTime } from './silent-reads.js';
 import type { Store, StoredObject, StoredRecord } from './store.js';
+
+/** Time between two looks whether a watch of NATS still has its bucket. */
+const WATCH_CHECK_MS = 5000;
 
 /** JetStream's error codes: stream not found; wrong last sequence. */
 const STREAM_NOT_FOUND = 10_059;
