@@ -6,9 +6,10 @@ import { BYTES_AT, CELL, FAILURES_AT, ROUTE_LABELS, TOKEN_FAILURES } from '../me
 import { monotonicMs } from '../model/clock.js';
 import { REJECTION_CODES } from '../model/event.js';
 import type { SourcePart } from '../model/source-parts.js';
+import type { SourceState } from '../model/source-state.js';
 import type { Serving, ThreadMeter } from '../serving/serving.js';
 import { overdueSources } from '../view/describe-health.js';
-import type { SourceState, ViewSource } from '../view/view-source.js';
+import type { ViewSource } from '../view/view-source.js';
 import type { Activity } from './activity.js';
 import {
   counter,

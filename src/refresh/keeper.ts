@@ -5,6 +5,7 @@
 import { LecternError } from '../errors.js';
 import { monotonicMs } from '../model/clock.js';
 import type { SourcePart } from '../model/source-parts.js';
+import { LOADING, type LoadState } from '../model/source-state.js';
 import type { History } from '../snapshot/differences.js';
 import type { Patch } from '../snapshot/field-changes.js';
 import type { SnapshotImage } from '../snapshot/image.js';
@@ -15,7 +16,6 @@ import type { LoadProgress, PartsReport } from '../source/source.js';
 import type { Loaded } from '../thread/task-messages.js';
 import { ChangePace } from './change-pace.js';
 import { type Gate, growthBound, judge, type Refusal } from './gate.js';
-import type { KeeperState } from './keeper-state.js';
 import type { AnyLoader } from './loader.js';
 import { changedParts, overdueMs, sourceParts } from './parts.js';
 import { Patience } from './patience.js';
@@ -56,7 +56,7 @@ export interface KeeperEvents {
   /** A part of several sources began to fail, or works again. */
   partChanged?(part: SourcePart): void;
   ended?(result: LoadResult, durationMs: number): void;
-  changed?(state: KeeperState): void;
+  changed?(state: LoadState): void;
 }
 
 export interface KeeperOptions {
@@ -73,7 +73,6 @@ export interface KeeperOptions {
   readonly random?: () => number;
 }
 
-const NEVER = { lastSuccessMs: null, lastSuccessMonotonicMs: null };
 const NO_PARTS: PartsReport = { parts: [], skipped: 0 };
 const CLOSED: LoadOutcome = { result: 'failed', reason: 'the timetable was closed' };
 
@@ -100,10 +99,7 @@ export class Keeper {
   #parts: PartsReport = NO_PARTS;
   /** A part was missing, so the next timetable may be much larger. */
   #isPartial = false;
-  state: KeeperState = {
-    ...{ state: 'loading', ...NEVER, lastError: null },
-    ...{ failingSinceMs: null, overdueAtMs: null, parts: null },
-  };
+  state: LoadState = LOADING;
   #lastError: unknown = null;
 
   constructor(options: KeeperOptions) {
@@ -161,7 +157,7 @@ export class Keeper {
       this.#parts = NO_PARTS;
       const failingSinceMs = (this.#options.now ?? Date.now)();
       const failed = { state: 'failed', lastError: fault.message, failingSinceMs } as const;
-      this.#become({ ...failed, ...NEVER, isWithdrawn: true });
+      this.#become({ ...failed, lastSuccessMs: null, lastSuccessMonotonicMs: null, isWithdrawn: true });
       this.#options.events.failed(fault);
     }
     await this.#refresher.request();
@@ -348,7 +344,7 @@ export class Keeper {
     this.#firstSnapshot();
   }
 
-  #become(state: Omit<KeeperState, 'parts' | 'overdueAtMs'>): void {
+  #become(state: Omit<LoadState, 'parts' | 'overdueAtMs'>): void {
     const { refreshSeconds } = this.#options;
     const { failingSinceMs } = state;
     const overdueAtMs = failingSinceMs === null ? null : failingSinceMs + overdueMs(refreshSeconds);

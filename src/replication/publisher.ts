@@ -4,16 +4,22 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { LecternError } from '../errors.js';
-import { IMAGE_CHUNK_BYTES, PUBLISHER_ROUND_MS, ROUNDS_PER_INSPECTION } from '../limits.js';
+import { IMAGE_CHUNK_BYTES, REPLICAS_NAMED_MAX } from '../limits.js';
 import type { Loader } from '../refresh/loader.js';
 import type { SnapshotImage } from '../snapshot/image.js';
-import { IMAGE_FORMAT_VERSION } from '../snapshot/image-file.js';
+import { IMAGE_FORMAT_VERSION } from '../snapshot/image-format.js';
 import type { Store } from '../store/store.js';
 import { cleanStore } from './cleaning.js';
 import type { Head, SigningKey } from './head.js';
 import { Leadership } from './lease.js';
 import { SeenReports } from './seen-reports.js';
 import { announcedKey, CANDIDATE, type Floor, HEAD, replace } from './store-records.js';
+
+/** Number of rounds until a publisher again checks that the store has its image, and cleans. */
+const ROUNDS_PER_INSPECTION = 4;
+
+/** Time between two rounds of a publisher. */
+const PUBLISHER_ROUND_MS = 1000;
 
 export interface PublisherEvents {
   /** @param isCandidate canaries serve it first, until it is promoted */
@@ -57,7 +63,8 @@ export class Publisher {
   /** The last announcement of this process. */
   #last: Floor | null = null;
   #rounds = 0;
-  #isHeld = false;
+  /** Replicas that cannot read this version's images; null until their reports were read. */
+  #unableToRead: readonly string[] | null = null;
   readonly #wakes = new Set<() => void>();
   #announcedOnce = (): void => {};
   /** Resolves when the store announces an image of this publisher. */
@@ -122,9 +129,12 @@ export class Publisher {
 
   /** Runs beside the announcements, because sending a large image takes longer than a lease lasts. */
   async #keepLease(): Promise<void> {
+    if (this.#unableToRead === null) return;
     const { isLeader } = this.#leadership;
     try {
-      await this.#leadership.renew();
+      // Another publisher may write images that all replicas can read.
+      if (this.#unableToRead.length > 0) await this.#leadership.release();
+      else await this.#leadership.renew();
     } finally {
       if (this.#leadership.isLeader !== isLeader) {
         this.#rounds = 0;
@@ -135,18 +145,34 @@ export class Publisher {
   }
 
   async #keepHead(): Promise<void> {
-    if (!this.#leadership.isLeader) return;
+    const { isLeader } = this.#leadership;
     const round = this.#rounds++;
+    const isInspection = round % ROUNDS_PER_INSPECTION === 0;
+    if (isInspection) await this.#readReports();
+    if (!isLeader) return;
     if (round === 0) await this.#fence();
     await this.#takeImage();
     if (this.#file === null) return;
-    const isInspection = round % ROUNDS_PER_INSPECTION === 0;
-    if (isInspection) await this.#reports.read();
     const isNew = await this.#announce(this.#file, isInspection);
     if (isInspection || isNew) await cleanStore(this.#store, this.#reports.live);
   }
 
-  /** Changes the revision of the head, so that the former leader's swap fails if it is still running. */
+  /** A publisher that writes what a replica cannot read does not lead: that replica would be left behind. */
+  async #readReports(): Promise<void> {
+    await this.#reports.read();
+    const before = this.#unableToRead;
+    const unable = this.#reports.live.filter(({ formats }) => !formats.includes(IMAGE_FORMAT_VERSION));
+    this.#unableToRead = unable.map(({ name, version }) => `${name} (version ${version})`);
+    if (before === null || (before.length === 0) !== (unable.length === 0)) this.#wake();
+    if (unable.length === 0 || (before?.length ?? 0) > 0) return;
+    const which = this.#unableToRead.slice(0, REPLICAS_NAMED_MAX).join(', ');
+    const problem = `it writes images of format ${IMAGE_FORMAT_VERSION}, which ${unable.length} replicas cannot read: ${which}`;
+    const remedy = 'upgrade them, or start a publisher of their version';
+    const message = `this publisher does not lead: ${problem}; ${remedy}`;
+    this.#options.events.failed(new LecternError('announcement-refused', message));
+  }
+
+  /** Changes the revision of the head, so that the former leader's swap fails if it still runs. */
   async #fence(): Promise<void> {
     for (const key of [HEAD, CANDIDATE]) {
       const record = await this.#store.read(key);
@@ -182,8 +208,11 @@ export class Publisher {
     const floors = [this.#last, ...this.#reports.live.map(({ floor }) => floor)];
     const epoch = head?.epoch ?? floors.find((each) => each !== null)?.epoch ?? newEpoch();
     const sequenceMin = highest(floors, epoch);
-    const isCurrent = head !== null && head.id === file.id && head.sequence >= sequenceMin;
-    const isWaiting = candidate?.id === file.id && candidate.epoch === epoch && this.#reports.hasCanary;
+    // A publisher of another version may have announced the same content in another format.
+    const isFile = (found: Head | null): found is Head =>
+      found?.id === file.id && found.format === file.format;
+    const isCurrent = isFile(head) && head.sequence >= sequenceMin;
+    const isWaiting = isFile(candidate) && candidate.epoch === epoch && this.#reports.hasCanary;
     const present = isCurrent
       ? head
       : isWaiting && candidate.sequence > (head?.sequence ?? 0)
@@ -199,10 +228,8 @@ export class Publisher {
       }
       // Another publisher's file of the same content was lost: this one replaces it.
     }
-    await this.#reports.read();
-    if (this.#reports.live.some(({ formats }) => !formats.includes(file.format)))
-      return this.#hold(file.format);
-    this.#isHeld = false;
+    await this.#readReports();
+    if (this.#unableToRead?.length !== 0) return false;
     const sequence = 1 + highest([head, candidate, ...floors], epoch);
     const { path, ...facts } = file;
     const next = { epoch, sequence, previous: head?.id ?? null, ...facts, announcedAtMs: Date.now() };
@@ -238,16 +265,6 @@ export class Publisher {
       headRevision: headRevision ?? null,
       candidateRevision: candidateRevision ?? null,
     };
-  }
-
-  /** A replica of another version could not read the image and would fall behind. */
-  #hold(format: number): false {
-    if (!this.#isHeld) {
-      const message = `images of format ${format} are not announced yet: a replica of another version cannot read them`;
-      this.#options.events.failed(new LecternError('announcement-refused', message));
-    }
-    this.#isHeld = true;
-    return false;
   }
 
   /** Reads the whole object only if a replica reported a fault of it. */

@@ -8,7 +8,8 @@ import type { ReadRules } from '../model/read-rules.js';
 import type { Refusal } from '../refresh/gate.js';
 import type { AnyLoader, LoadRequest, RunRequest } from '../refresh/loader.js';
 import { memoryForLoad } from '../refresh/memory-room.js';
-import { IMAGE_FORMAT_VERSION, type ImageSource } from '../snapshot/image-file.js';
+import type { ImageSource } from '../snapshot/image-file.js';
+import { IMAGE_FORMATS_READ } from '../snapshot/image-format.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import { openStore, shownAddress } from '../store/open-store.js';
 import type { Store } from '../store/store.js';
@@ -159,8 +160,8 @@ export class Replica implements AnyLoader {
     const isForced = previousVersion === null && served !== null;
     const fault = this.#quarantined.get(head.hash);
     if (fault !== undefined && !isForced) throw fault;
-    if (head.format !== IMAGE_FORMAT_VERSION) {
-      const problem = `it has format ${head.format}, and this version reads ${IMAGE_FORMAT_VERSION}`;
+    if (!IMAGE_FORMATS_READ.includes(head.format)) {
+      const problem = `it has format ${head.format}, and this version reads ${IMAGE_FORMATS_READ.join(' and ')}`;
       throw new LecternError('announcement-refused', `the image ${head.id} cannot be read: ${problem}`);
     }
     const memoryBytesMax = bounds.memoryBytesMax ?? memoryForLoad();
@@ -289,7 +290,7 @@ export class Replica implements AnyLoader {
       name: this.#key.slice(replicaKey('').length),
       version: VERSION,
       isCanary: this.#options.isCanary,
-      formats: [IMAGE_FORMAT_VERSION],
+      formats: IMAGE_FORMATS_READ,
       serves: this.#serves,
       floor: this.#floor,
       fetching: this.#fetching,

@@ -3,9 +3,9 @@ import { LecternError } from '../errors.js';
 import { missingInnerParts } from '../http/node/inner-parts.js';
 import type { ListenAddress } from '../http/server/listen-address.js';
 import { Meter } from '../metrics/meter.js';
+import type { SourceState } from '../model/source-state.js';
 import { prepareThread } from '../thread/start-thread.js';
 import type { Follower, PublishedImage } from '../view/present.js';
-import type { SourceState } from '../view/view-source.js';
 import type { Door } from './door.js';
 import {
   conditionOf,

@@ -1,42 +1,7 @@
 import { NO_CODE } from '../structures/dictionary.js';
 import { Growable } from '../structures/growable.js';
-import { radixSort } from '../structures/radix-sort.js';
 import { scratch } from '../structures/slabs.js';
 import type { SlotsImage } from './image.js';
-
-/**
- * Rows with equal slot and LESSON_FIELDS are one lesson, numbered by its first ordinal. Rows without a value
- * in the first field are separate lessons (NO_CODE). Sorting is fast for all values, while hashing is not.
- *
- * @param fields codes or NO_CODE by row, in the order of LESSON_FIELDS
- */
-export function lessonsOfRows(slotOf: Uint32Array, fields: readonly Uint32Array[]): Uint32Array {
-  const count = slotOf.length;
-  const required = fields[0]!;
-  const order = scratch.uint32(count);
-  for (let ordinal = 0; ordinal < count; ordinal++) order[ordinal] = ordinal;
-  const keys = scratch.float64(count);
-  // Stable sorts: the last is by slot, and each lesson keeps its order.
-  for (const column of [...fields, slotOf]) {
-    // NO_CODE becomes 0, which keeps the keys short.
-    for (let ordinal = 0; ordinal < count; ordinal++) keys[ordinal] = (column[ordinal]! + 1) >>> 0;
-    radixSort(order, keys);
-  }
-  const lessons = scratch.uint32(count);
-  let first = 0;
-  for (let n = 0; n < count; n++) {
-    const ordinal = order[n]!;
-    if (n === 0 || !isOneLesson(slotOf, fields, first, ordinal)) first = ordinal;
-    lessons[ordinal] = required[ordinal] === NO_CODE ? NO_CODE : first;
-  }
-  return lessons;
-}
-
-function isOneLesson(slotOf: Uint32Array, fields: readonly Uint32Array[], a: number, b: number): boolean {
-  if (slotOf[a] !== slotOf[b]) return false;
-  for (let n = 0; n < fields.length; n++) if (fields[n]![a] !== fields[n]![b]) return false;
-  return true;
-}
 
 export class FoundClusters {
   readonly by: Growable<Uint32Array> = new Growable(Uint32Array);

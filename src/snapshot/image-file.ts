@@ -23,6 +23,7 @@ import { pack, unpack } from 'msgpackr';
 import { LecternError } from '../errors.js';
 import { IMAGE_HEADER_BYTES_MAX, IMAGE_MEMORY_SHARE_MAX, IMAGE_REASON_CHARACTERS_MAX } from '../limits.js';
 import type { SnapshotImage } from './image.js';
+import { IMAGE_FORMAT_VERSION, IMAGE_FORMATS_READ, presentParts } from './image-format.js';
 import { NO_AMBIGUOUS_TIMES } from './summary.js';
 import { NO_UNSERVED_FIELDS } from './unserved-fields.js';
 
@@ -41,8 +42,6 @@ import { NO_UNSERVED_FIELDS } from './unserved-fields.js';
  */
 const MAGIC = Buffer.from('LECTERN\u001a', 'latin1');
 const PREFIX_BYTES = 16;
-/** Raise it with every change of the arrays or their meaning. */
-export const IMAGE_FORMAT_VERSION = 8;
 const ALIGNMENT_BYTES = 8;
 /** Node transfers at most 2 GiB at a time. */
 const PIECE_BYTES = 256 * 1024 * 1024;
@@ -237,8 +236,9 @@ function read(file: number, path: string, fileBytes: number): StoredImage {
   if (crc32(packed) !== prefix.readUInt32LE(12)) throw unusable(path, 'its header is damaged');
   const header = unpack(packed) as Header;
   const { formatVersion, byteOrder, arrays, summary, hashSeed, sourceVersion, source } = header;
-  if (formatVersion !== IMAGE_FORMAT_VERSION) {
-    throw unusable(path, `its format version is ${formatVersion}; this is ${IMAGE_FORMAT_VERSION}`);
+  if (!IMAGE_FORMATS_READ.includes(formatVersion)) {
+    const read = IMAGE_FORMATS_READ.join(' and ');
+    throw unusable(path, `its format version is ${formatVersion}; this version of Lectern reads ${read}`);
   }
   if (byteOrder !== endianness()) throw unusable(path, `its byte order is ${byteOrder}`);
   // No prototype, so that names from the file cannot reach inherited properties.
@@ -265,11 +265,11 @@ function read(file: number, path: string, fileBytes: number): StoredImage {
   const { beside: kept = {}, ...ofImage } = parts;
   // Early files of this version lack these.
   const { unserved = NO_UNSERVED_FIELDS, ambiguousTimes = NO_AMBIGUOUS_TIMES } = summary;
-  const image = {
+  const image = presentParts(formatVersion, {
     ...ofImage,
     summary: { ...summary, unserved, ambiguousTimes },
     hashSeed,
-  } as unknown as SnapshotImage;
+  }) as unknown as SnapshotImage;
   const hasBeside = typeof header.beside === 'object' && header.beside !== null;
   const beside = hasBeside
     ? { meta: header.beside as object, arrays: Object.values(kept as object) as Beside['arrays'] }

@@ -7,6 +7,7 @@ import { LecternError } from '../errors.js';
 import type { KeptFile, KeptFiles } from '../files/kept-files.js';
 import { findSwaggerUi } from '../http/development/docs-page.js';
 import type { ListenAddress } from '../http/server/listen-address.js';
+import type { SourceState } from '../model/source-state.js';
 import type { AdminListenerOptions, Resolved, ServeOptions } from '../options/option-types.js';
 import { resolveOptions } from '../options/resolve.js';
 import { type HandlerPlan, issuerOfPlan } from '../serving/handler-plan.js';
@@ -15,7 +16,6 @@ import type { ServingCondition } from '../serving/serving.js';
 import { threadsOf } from '../serving/worker-count.js';
 import { VERSION } from '../version.js';
 import type { Follower, Present, PublishedImage } from '../view/present.js';
-import type { SourceState } from '../view/view-source.js';
 import { liveAccess, logFiles } from './live-access.js';
 import { planAuth, planFeeds, type Reading } from './plan-auth.js';
 

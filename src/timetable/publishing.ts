@@ -8,6 +8,7 @@ import { anySourceOf, Loader } from '../refresh/loader.js';
 import { SigningKey } from '../replication/head.js';
 import { Publisher } from '../replication/publisher.js';
 import { openStore, storeAddress } from '../store/open-store.js';
+import { keepingOf } from './keeping.js';
 
 /** The options of a timetable that concern its loads. */
 export type PublishedTimetable = Omit<
@@ -56,7 +57,6 @@ export async function publishTimetable(
   { to, keyFile, log }: PublishingOptions,
 ): Promise<Publishing> {
   const options = resolveOptions('openTimetable', timetable);
-  const { refreshSeconds, watch, gate = {}, snapshotFile, snapshotFilesKept, memoryMbMax } = options;
   const loader = new Loader(anySourceOf(options.source), readRulesOf(options), options.buildOn);
   const key = new SigningKey(keyFile);
   const store = await openStore(storeAddress(to));
@@ -75,16 +75,9 @@ export async function publishTimetable(
     },
   });
   const keeper = new Keeper({
+    ...keepingOf(options),
     loader,
-    gate: gate === false ? null : resolveOptions('gate', gate),
-    bounds: {
-      eventsMax: options.eventsMax ?? null,
-      memoryBytesMax: memoryMbMax === undefined ? null : memoryMbMax * 2 ** 20,
-    },
-    refreshSeconds,
-    watch,
-    snapshotFile: snapshotFile === undefined ? null : { path: snapshotFile, keep: snapshotFilesKept },
-    pin: null,
+    refreshSeconds: options.refreshSeconds,
     events: {
       publish: ({ image, origin }) => {
         const { id, events, rejected } = image.summary;

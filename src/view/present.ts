@@ -1,12 +1,13 @@
 import { monotonicMs, monotonicMsAt } from '../model/clock.js';
 import type { RoomTable } from '../model/room.js';
+import type { SourceState } from '../model/source-state.js';
 import type { ChangeCounts, Differences } from '../snapshot/differences.js';
 import type { Patch } from '../snapshot/field-changes.js';
 import { byteLengthOf, type SnapshotImage } from '../snapshot/image.js';
 import { Snapshot } from '../snapshot/snapshot.js';
 import type { Origin, SnapshotSummary } from '../snapshot/summary.js';
 import { SnapshotView, type View } from './view.js';
-import type { LiveViews, PublicationState, SourceState, TimetableStatus } from './view-source.js';
+import type { LiveViews, PublicationState, TimetableStatus } from './view-source.js';
 
 /** A publication as plain data in shared memory; every thread makes a view of it. */
 export interface PublishedImage {
@@ -38,12 +39,6 @@ export interface Follower {
   become(source: SourceState): void;
   /** Resolves when it serves all publications so far. */
   settled(): Promise<void>;
-}
-
-export function loadingSource(name: string): SourceState {
-  const never = { lastSuccessMs: null, lastSuccessMonotonicMs: null };
-  const good = { lastError: null, failingSinceMs: null, overdueAtMs: null };
-  return { name, state: 'loading', ...never, ...good, parts: null };
 }
 
 export function publicationOf(origin: Origin, { builtAtMs }: SnapshotSummary): PublicationState {

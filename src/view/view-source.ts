@@ -1,4 +1,4 @@
-import type { SourceParts } from '../model/source-parts.js';
+import type { SourceState } from '../model/source-state.js';
 import type { ChangeCounts } from '../snapshot/differences.js';
 import type { Origin, SnapshotSummary } from '../snapshot/summary.js';
 import type { View } from './view.js';
@@ -9,7 +9,9 @@ export interface ViewSource {
   readonly view: View | null;
   /** Summary of the present snapshot, even a stale one; null if there is none. */
   readonly summary: SnapshotSummary | null;
-  /** `starting`: no snapshot yet. `degraded`: the last good snapshot is served, but the source has a problem. */
+  /**
+   * `starting`: no snapshot yet. `degraded`: the last good snapshot is served, but the source has a problem.
+   */
   readonly status: TimetableStatus;
   /** The state of the source. */
   readonly source: SourceState;
@@ -36,26 +38,4 @@ export interface PublicationState {
   readonly publishedAtMs: number;
   /** When the snapshot was built, on the clock of `monotonicMs`: its age counts from here. */
   readonly builtMonotonicMs: number;
-}
-
-/** The state of the source. Times are epoch milliseconds. */
-export interface SourceState {
-  /** A path, an address without credentials, `standard input`, … */
-  readonly name: string;
-  /** `refused`: the last load worked, but the gate refused its snapshot. */
-  readonly state: 'loading' | 'loaded' | 'failed' | 'refused';
-  /** When the source last delivered or confirmed the served timetable. */
-  readonly lastSuccessMs: number | null;
-  /** `lastSuccessMs` on the clock of `monotonicMs`, from which staleness counts. */
-  readonly lastSuccessMonotonicMs: number | null;
-  /** One line on why the last load failed or was refused; null if it succeeded. */
-  readonly lastError: string | null;
-  /** Since when loads have failed or were refused; null if the last load succeeded. */
-  readonly failingSinceMs: number | null;
-  /** The time when this has lasted ten refresh intervals; null if the last load succeeded. */
-  readonly overdueAtMs: number | null;
-  /** Several sources, a folder or a glob; null for a single source. */
-  readonly parts: SourceParts | null;
-  /** The published snapshot is damaged, so nothing is served until the next publication. */
-  readonly isWithdrawn?: boolean;
 }

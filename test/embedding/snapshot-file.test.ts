@@ -7,7 +7,8 @@ import { crc32 } from 'node:zlib';
 import { Packr, unpack } from 'msgpackr';
 import { type Test, test } from 'tap';
 import type { TimetableOptions } from '../../src/index.js';
-import { IMAGE_FORMAT_VERSION, readImageFile, writeImageFile } from '../../src/snapshot/image-file.js';
+import { readImageFile, writeImageFile } from '../../src/snapshot/image-file.js';
+import { IMAGE_FORMAT_VERSION } from '../../src/snapshot/image-format.js';
 import { sourceDigest } from '../../src/source/spec.js';
 import { BUILT_MODULE, idOf, openTimetable, record, runProgram, temporaryFolder } from './built.js';
 
@@ -103,7 +104,9 @@ test('a snapshot file of an earlier format is replaced, not served', async (t) =
   timetable.on('error', (error) => errors.push(error));
   t.equal((await timetable.ready).events, 2);
   t.equal(timetable.publication?.origin, 'source');
-  t.match(errors, [{ code: 'image-unusable', message: /its format version is 7; this is 8$/ }]);
+  t.match(errors, [
+    { code: 'image-unusable', message: /its format version is 7; this version of Lectern reads 8$/ },
+  ]);
   await timetable.close();
   const again = openTimetable({ source, snapshotFile });
   await again.ready;

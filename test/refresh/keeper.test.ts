@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
 import { LecternError } from '../../src/errors.js';
+import { LOADING } from '../../src/model/source-state.js';
 import { imageOfCount } from '../snapshot/images.js';
 import { FakeLoader, type FakeSource } from './fake-loader.js';
-import { down, full, half, keep, LOADING, other, type Setting, titleOf } from './kept.js';
+import { down, full, half, keep, other, type Setting, titleOf } from './kept.js';
 
 /** The path of an existing file, because the keeper checks this before it asks the loader. */
 function existingFile(t: { teardown(callback: () => void): unknown }): string {

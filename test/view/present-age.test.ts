@@ -4,11 +4,11 @@
  */
 import { type Test, test } from 'tap';
 import { monotonicMs, monotonicMsAt } from '../../src/model/clock.js';
+import type { SourceState } from '../../src/model/source-state.js';
 import { SnapshotBuilder } from '../../src/snapshot/builder.js';
 import { NO_DIFFERENCES } from '../../src/snapshot/differences.js';
 import { refused } from '../../src/upstream/failure.js';
 import { Present } from '../../src/view/present.js';
-import type { SourceState } from '../../src/view/view-source.js';
 import { serve, setUp } from '../http/harness.js';
 
 const MINUTE_MS = 60_000;
