@@ -362,7 +362,9 @@ test('a source that reports a change is loaded at once, unless the keeper is clo
 });
 
 for (const refreshSeconds of [0, 10]) {
-  test(`closing aborts the first load, with a refresh every ${refreshSeconds} s`, { timeout: 5000 }, async (t) => {
+  test(`closing aborts the first load, with a refresh every ${refreshSeconds} s`, {
+    timeout: 5000,
+  }, async (t) => {
     const loader = new FakeLoader({ image: full, version: '1' });
     loader.gate = new Promise(() => {});
     const { keeper, told } = keep({ image: full, version: '1' }, { refreshSeconds }, loader);
