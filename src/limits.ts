@@ -387,11 +387,11 @@ export const LEASE_MS_MAX = 7000;
 export const REPORT_MS = 2000;
 /** A replica without a report for this long is gone: its image and formats no longer count. */
 export const REPLICA_GONE_MS = 60_000;
-/** Replicas that one message names. */
+/** Largest number of replicas named in one message. */
 export const REPLICAS_NAMED_MAX = 5;
 /** Images kept in a store, besides those that are pinned, served or fetched. */
 export const IMAGES_KEPT = 5;
-/** Bytes of a message of NATS: the slowest link that counts as alive passes one in STORE_SILENT_MS_MAX, at 26 KB/s. */
+/** Bytes of a NATS message. A link is alive if it carries one within STORE_SILENT_MS_MAX, which is 26 KB/s. */
 export const STORE_CHUNK_BYTES: number = 128 * KIB;
 /** Bytes of an image in memory during transfer. */
 export const IMAGE_CHUNK_BYTES: number = 1 * MIB;

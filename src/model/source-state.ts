@@ -12,13 +12,13 @@ export interface LoadState {
   readonly state: 'loading' | 'loaded' | 'failed' | 'refused';
   /** When the source last delivered or confirmed the served timetable. */
   readonly lastSuccessMs: number | null;
-  /** `lastSuccessMs` by the clock of `monotonicMs`, from which staleness is counted. */
+  /** `lastSuccessMs` on the clock of `monotonicMs`, from which staleness counts. */
   readonly lastSuccessMonotonicMs: number | null;
   /** One line on why the last load failed or was refused; null if it succeeded. */
   readonly lastError: string | null;
   /** Since when loads have failed or were refused; null if the last load succeeded. */
   readonly failingSinceMs: number | null;
-  /** When that will have been for ten refresh intervals, or was; null if the last load went well. */
+  /** The time at which failing has lasted ten refresh intervals; null if the last load succeeded. */
   readonly overdueAtMs: number | null;
   /** Several sources, a folder or a glob; null for a single source. */
   readonly parts: SourceParts | null;

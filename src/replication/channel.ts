@@ -44,7 +44,8 @@ export interface Channel extends AsyncDisposable {
   /**
    * Every replica serves this image until `unpin`.
    *
-   * @throws LecternError `announcement-refused` if it is not in the store, or a replica cannot read its format
+   * @throws LecternError `announcement-refused` if the image is not in the store, or if a replica cannot read
+   * its format
    */
   pin(id: string): Promise<void>;
   /** Replicas serve the head again. */

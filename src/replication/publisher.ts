@@ -157,7 +157,9 @@ export class Publisher {
     if (isInspection || isNew) await cleanStore(this.#store, this.#reports.live);
   }
 
-  /** A publisher that writes what a replica cannot read does not lead: that replica would be left behind. */
+  /**
+   * A publisher does not lead if a replica cannot read its images, because that replica would fall behind.
+   */
   async #readReports(): Promise<void> {
     await this.#reports.read();
     const before = this.#unableToRead;
@@ -172,7 +174,7 @@ export class Publisher {
     this.#options.events.failed(new LecternError('announcement-refused', message));
   }
 
-  /** Changes the revision of the head, so that the former leader's swap fails if it still runs. */
+  /** Changes the revision of the head, so that the former leader's swap fails if it is still running. */
   async #fence(): Promise<void> {
     for (const key of [HEAD, CANDIDATE]) {
       const record = await this.#store.read(key);

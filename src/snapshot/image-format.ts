@@ -4,15 +4,16 @@ import type { SnapshotSummary } from './summary.js';
 /** The format of image files that this version writes. Raise it with every change of the arrays or their meaning. */
 export const IMAGE_FORMAT_VERSION = 8;
 
-/** An image as its file has it: the summary and the seed of the header, and the arrays by name. */
+/** The content of an image file: the summary and the seed of the header, and the arrays by name. */
 export interface ImageParts extends Readonly<Record<string, unknown>> {
   readonly summary: SnapshotSummary;
   readonly hashSeed: HashSeed;
 }
 
 /**
- * Every format that this version reads, with what makes it the present one. A version that raises the format also reads
- * the one before, so that a fleet can be upgraded and rolled back while it serves. It keeps the id: the content is the same.
+ * Every format that this version reads, with a function that converts it to the present one. A version that
+ * raises the format also reads the previous one, so that a fleet can be upgraded and rolled back while it
+ * serves. The conversion keeps the id, because the content is the same.
  */
 const READ_AS_PRESENT: Readonly<Record<number, (parts: ImageParts) => ImageParts>> = {
   8: (parts) => parts,

@@ -1,15 +1,16 @@
 import { NO_CODE } from '../structures/dictionary.js';
 import { scratch } from '../structures/slabs.js';
 
-/** A column of one of LESSON_FIELDS. Codes from `codeCount` on are null. */
+/** A column of one of LESSON_FIELDS. Codes from `codeCount` on mean null. */
 export interface LessonColumn {
   readonly codes: Uint32Array;
   readonly codeCount: number;
 }
 
 /**
- * Adjacent rows with equal slot and LESSON_FIELDS are one lesson, numbered by its first row. Rows without a value in
- * the first field are lessons of their own (NO_CODE). Dividing, unlike hashing, is fast for all values.
+ * Adjacent rows with equal slot and LESSON_FIELDS are one lesson, numbered by its first row. Rows without a
+ * value in the first field are separate lessons (NO_CODE). Dividing is fast for all values, while hashing is
+ * not.
  *
  * @param slots by row; the rows of a slot, or of a slot and a key, are adjacent
  * @param columns by row, in the order of LESSON_FIELDS
@@ -52,7 +53,10 @@ function divide({ rows, first }: Groups, { codes, codeCount }: LessonColumn): Gr
   const divided = scratch.uint32(rows.length);
   const firsts = scratch.uint32(rows.length + 1);
   let groups = 0;
-  /** By code, the last entry for null: how many rows of the group have it, then where the next of them goes. */
+  /**
+   * By code, with the last entry for null: first the number of rows of the group, then the place of the next
+   * row.
+   */
   const counts = scratch.uint32(codeCount + 1);
   const next = scratch.uint32(codeCount + 1);
   for (let group = 0; group + 1 < first.length; group++) {

@@ -18,8 +18,8 @@ export interface NatsClient {
 }
 
 /**
- * The connection of a store: made when it is first needed, and kept through restarts of the server. After `close()` it is
- * never made again, and no socket of it stays open.
+ * The connection of a store: made on first use, and kept through restarts of the server. After `close()` it
+ * is never made again, and all its sockets are closed.
  */
 export class NatsLink {
   readonly #url: URL;
@@ -48,7 +48,7 @@ export class NatsLink {
     if (this.#closed) return;
     this.#closed = true;
     await withinTime(this.#made?.close() ?? Promise.resolve(), this.#name).catch(() => {});
-    // Also ends a connection that is being made.
+    // Also ends an unfinished connection attempt.
     this.#sockets.close();
   }
 
@@ -65,7 +65,7 @@ export class NatsLink {
       return client;
     } catch (error) {
       this.#client = null;
-      // It may come up later.
+      // The server may start later.
       void connecting.then(({ connection }) => connection.close()).catch(() => {});
       this.#sockets.destroy();
       throw error;
@@ -102,7 +102,7 @@ export class NatsLink {
   }
 }
 
-/** Credentials are those of the address or of the variables that NATS' own tools read. */
+/** Credentials come from the address, or from the variables of the NATS tools. */
 function connectionOptions({ protocol, host, username, password }: URL): NodeConnectionOptions {
   const { NATS_USER, NATS_PASSWORD, NATS_TOKEN, NATS_CA, NATS_CERT, NATS_KEY } = process.env;
   const user = decodeURIComponent(username) || NATS_USER;
@@ -126,20 +126,21 @@ function connectionOptions({ protocol, host, username, password }: URL): NodeCon
 }
 
 const owners = new AsyncLocalStorage<OwnSockets>();
-// Node tells of a socket in the context that makes it.
+// Node reports a socket in the asynchronous context that made it.
 subscribe('net.client.socket', (message) => {
   owners.getStore()?.add((message as { readonly socket: Socket }).socket);
 });
 
 /**
- * The sockets of one connection, also those of its attempts to reconnect. The client forgets sockets on which the server did
- * not answer in time, and those of an attempt during which it is closed: they would keep the process alive.
+ * The sockets of one connection, including those of its attempts to reconnect. The client forgets sockets
+ * without a timely answer, and sockets of an attempt during which it is closed. These would keep the process
+ * alive.
  */
 class OwnSockets {
   readonly #sockets = new Set<Socket>();
   #closed = false;
 
-  /** The sockets that `work` opens, now or later, belong to these. */
+  /** Adds the sockets that `work` opens, now or later. */
   run<T>(work: () => T): T {
     return owners.run(this, work);
   }

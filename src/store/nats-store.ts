@@ -6,7 +6,7 @@ import { chunksOf, putStream } from './nats-streams.js';
 import { stopSilent, withinTime } from './silent-reads.js';
 import type { Store, StoredObject, StoredRecord } from './store.js';
 
-/** Time between two looks whether a watch of NATS still has its bucket. */
+/** Time between two checks that a NATS watch still has its bucket. */
 const WATCH_CHECK_MS = 5000;
 
 /** JetStream's error codes: stream not found; wrong last sequence. */
@@ -116,7 +116,7 @@ class NatsStore implements Store {
     await this.#link.close();
   }
 
-  /** Begins again while there is no server or no bucket, and when the bucket was made anew. */
+  /** Starts again while there is no server or no bucket, and when the bucket was made again. */
   async #watch(keys: readonly string[], onChange: () => void, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#watchBucket(keys, onChange, signal).catch(() => {});
@@ -124,7 +124,7 @@ class NatsStore implements Store {
     }
   }
 
-  /** A watch does not end with its bucket, so the bucket is looked at. */
+  /** A watch does not end with its bucket, so the bucket is checked. */
   async #watchBucket(keys: readonly string[], onChange: () => void, signal: AbortSignal): Promise<void> {
     const { records } = await this.#link.open();
     const madeAt = async (): Promise<string> =>
@@ -198,7 +198,7 @@ class NatsStore implements Store {
   }
 }
 
-/** No bucket: an error of the API, or no server that has its stream. */
+/** No bucket: an error of the API, or no server with its stream. */
 function isMissing(error: unknown): boolean {
   const name = error instanceof Error ? error.name : '';
   return codeOf(error) === STREAM_NOT_FOUND || name === 'NoRespondersError' || isNoResponders(error);

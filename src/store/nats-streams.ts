@@ -2,8 +2,8 @@ import { LecternError } from '../errors.js';
 import { STORE_CHUNK_BYTES, STORE_SILENT_MS_MAX } from '../limits.js';
 
 /**
- * Gives chunks to `put` as a stream. Throws if `put` takes none for STORE_SILENT_MS_MAX, or does not end in that time after
- * the last.
+ * Gives chunks to `put` as a stream. Throws if `put` takes no chunk for STORE_SILENT_MS_MAX, or does not end
+ * within that time after the last chunk.
  *
  * @throws LecternError `store-unavailable`
  */
@@ -37,7 +37,7 @@ export async function putStream(
     await Promise.race([put(stream), silence]);
   } finally {
     clearTimeout(timer);
-    // Not awaited: the source may hang.
+    // The end is not awaited, because the source may hang.
     void iterator.return(undefined).catch(() => {});
   }
 }
@@ -53,14 +53,15 @@ async function* pieces(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
 /**
  * The bytes of an object. `return()` ends the transfer even while a read waits.
  *
- * @param failure of the transfer, which the client tells beside the stream: a wrong digest, a lost connection
+ * @param failure of the transfer, such as a wrong digest or a lost connection, which the client reports
+ * separately
  */
 export function chunksOf(
   data: ReadableStream<Uint8Array>,
   failure: Promise<Error | null | undefined>,
 ): AsyncIterable<Uint8Array> {
   const reader = data.getReader();
-  // Seen below, unless the reading ends before.
+  // The code below sees the failure, unless the reading ends before.
   failure.catch(() => {});
   return {
     [Symbol.asyncIterator]: () => ({

@@ -2,7 +2,7 @@ import { LecternError } from '../errors.js';
 import { STORE_SILENT_MS_MAX } from '../limits.js';
 import { monotonicMs } from '../model/clock.js';
 
-/** A timer that is this late shows that the process did not run. */
+/** A timer this late shows that the process did not run. */
 const STALL_MS_MIN = 500;
 
 /**
@@ -38,10 +38,10 @@ export async function* stopSilent(
 }
 
 /**
- * Throws `store-unavailable` if the promise does not settle in time. The time begins anew if this process itself was stopped
- * meanwhile: the answer may be in its socket.
+ * Throws `store-unavailable` if the promise does not settle in time. The time starts again if this process
+ * itself was stopped, because the answer may be in its socket.
  *
- * @param onLate receives a value that comes too late
+ * @param onLate receives a value that arrives too late
  */
 export async function withinTime<T>(
   promise: Promise<T>,

@@ -26,7 +26,7 @@ export function loaderOf(options: Resolved<'openTimetable'>): {
   return { loader, refreshSeconds: refreshSeconds === 0 ? REPLICA_POLL_SECONDS : refreshSeconds };
 }
 
-/** What the options say of a keeper besides its loader and its events. */
+/** The options of a keeper besides its loader and its events. */
 export function keepingOf(
   options: Resolved<'openTimetable'>,
 ): Pick<KeeperOptions, 'gate' | 'bounds' | 'watch' | 'snapshotFile' | 'pin'> {

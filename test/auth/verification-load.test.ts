@@ -144,7 +144,7 @@ test('tokens that wait for keys are bounded, and do not delay other tokens', asy
   );
   await turn();
   t.same(outcomes, Array<string>(50).fill('overloaded'), 'more than may wait are told at once');
-  for (let n = 0; n < 20; n++) t.equal(await ask(issuer.token('a', { n })), 'ok', 'nobody else waits');
+  for (let n = 0; n < 20; n++) t.equal(await ask(issuer.token('a', { n })), 'ok', 'others do not wait');
   t.equal(outcomes.length, 50);
   answer();
   await Promise.all(waiting);

@@ -85,7 +85,7 @@ async function run(
   };
 }
 
-const onlyRoot = process.geteuid?.() === 0 ? {} : { skip: 'only root may act as somebody else' };
+const onlyRoot = process.geteuid?.() === 0 ? {} : { skip: 'only root may act as another user' };
 const notOnWindows = process.platform === 'win32' ? { skip: 'no such permissions' } : {};
 
 test(

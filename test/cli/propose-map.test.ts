@@ -241,7 +241,7 @@ test('options are quoted for a shell', (t) => {
   t.end();
 });
 
-test('records may be no objects, or have lists, nested columns or many columns', (t) => {
+test('records that are not objects, lists, nested columns and many columns are handled', (t) => {
   const look = new ColumnLook();
   for (const value of [null, 7, 'x', [1], { a: [1], b: { c: { d: { e: { f: { g: 1 } } } } }, '': 'x' }])
     look.record(value);

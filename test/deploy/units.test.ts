@@ -35,7 +35,7 @@ test('the systemd unit is valid and hardened', { skip }, (t) => {
 test('the options in the systemd unit exist', (t) => {
   const text = readFileSync(UNIT, 'utf8');
   assertOptions(t, [/ExecStart=[\s\S]*?[^\\]\n/.exec(text)?.[0] ?? 'none']);
-  t.notMatch(text, /npm install[^\n]* lectern$/m, 'nothing is fetched by a name that anybody could take');
+  t.notMatch(text, /npm install[^\n]* lectern$/m, 'nothing is fetched by a name that a stranger could take');
   t.match(text, /npm install --global --ignore-scripts \.\/lectern-[\d.]+\.tgz/);
   t.match(text, /SystemCallFilter=.*@pkey/, 'V8 calls pkey_alloc');
   t.end();

@@ -160,7 +160,7 @@ test('a watch that fails to start fails the first load with its reason', async (
       /no connection for notices/,
     ],
     [() => () => {}, /^watch\(\) of the script must return an object with a close\(\) function, or nothing$/],
-    [() => Promise.reject(new Error('nobody waits for it')), /must return an object with a close\(\)/],
+    [() => Promise.reject(new Error('this error is not awaited')), /must return an object with a close\(\)/],
   ];
   for (const [watch, message] of begin) {
     const errors: string[] = [];

@@ -22,7 +22,7 @@ export interface FoundLine {
   readonly isCut: boolean;
 }
 
-/** The line is valid until it returns. */
+/** The line is valid until the call returns. */
 export type TakeLine = (line: FoundLine) => void;
 
 /** Lines may end with LF, CR LF or CR CR LF. They are joined as bytes, since folding may cut characters. */

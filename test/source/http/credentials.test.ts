@@ -83,7 +83,7 @@ test('tokens are requested once, and only from safe addresses', (t) => {
     ],
     [{ clientCredentials: tokens, headers: { authorization: 'x' } }, /expected one of the two/],
     [{ headers: { 'no name': { file: 'x' } } }, /its name is not a/],
-    [{ headers: { Host: { file: 'x' } } }, /the source sets this field itself/],
+    [{ headers: { Host: { file: 'x' } } }, /must not be set/],
   ];
   for (const [options, message] of cases) {
     t.throws(() => new Credentials(options, url), { code: 'option-invalid', message }, message.source);

@@ -199,7 +199,7 @@ test('a table is followed', { skip }, async (t) => {
     t.equal(
       timetable.find().events.find(({ title }) => title === 'late'),
       undefined,
-      'nobody sees it yet',
+      'it is not visible yet',
     );
     await server.sql('ALTER SYSTEM RESET synchronous_standby_names');
     await server.sql('SELECT pg_reload_conf()');
