@@ -27,7 +27,7 @@ export interface Publication extends Pick<Loaded, 'image' | 'delta' | 'history'>
   readonly origin: Origin;
   /** Null for a whole load. */
   readonly patch: Patch | null;
-  /** Greater than for every earlier publication, even before a restart. */
+  /** Greater than the number of every earlier publication, even before a restart. */
   readonly sequence: number;
 }
 

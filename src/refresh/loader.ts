@@ -84,7 +84,7 @@ export class Loader {
   readonly #rulesPrefix: string;
   /** Services of this kind that report changes. */
   readonly #upstreams: readonly LecternUpstream[];
-  /** For a table that is followed. */
+  /** Only for a table that is followed. */
   readonly #follower: PostgresFollower | null;
   readonly #patches = new KeptThread();
   /** The time since which a terminated thread has been stuck; null if none is. */

@@ -111,7 +111,7 @@ test('a file system that does not answer is given up, at each step', async (t) =
   t.equal(await new FilePatience(path, { idleMsMax: 100 }).wait(Promise.resolve(7)), 7);
 });
 
-test('a file that is removed and awaited is not given up', async (t) => {
+test('a read of a removed file continues, but a replaced file is given up', async (t) => {
   const folder = t.testdir({ data: LINE });
   const patience = new FilePatience(join(folder, 'none'), { idleMsMax: 300 });
   patience.opened({ dev: 1n, ino: 1n });

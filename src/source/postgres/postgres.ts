@@ -109,7 +109,7 @@ async function* copyPieces(
   stream.on('error', () => {});
   const pieces = stream[Symbol.asyncIterator]();
   let bytes = 0;
-  /** The server sends 10 KB at a time. Joined, they need fewer turns. */
+  /** The server sends 10 KB at a time. Joined into larger pieces, they need fewer turns of the event loop. */
   let held: Buffer[] = [];
   let heldBytes = 0;
   /** The time limit of the whole load ends before that of this stage. */
