@@ -16,7 +16,7 @@ const LOOKS_MAX = 64;
 /** The events of one key with length, as slots, ascending and distinct. */
 interface KeySlots {
   readonly slots: Uint32Array;
-  /** For each slot, the slot with the latest end up to here. */
+  /** For each slot, which slot up to and including it ends last. */
   readonly latest: Uint32Array;
 }
 

@@ -151,7 +151,8 @@ test('many identities in several fields are found on alternating slots', (t) => 
 });
 
 test('answers are right at the sizes where the leading index changes', (t) => {
-  // One group, with a varying number of events before the window: around the number looked up one by one, and many.
+  // One group, with a varying number of events before the window: about as many as are looked up one by one,
+  // and many more.
   for (const before of [1, 31, 32, 33, 34, 64, 500]) {
     const events = alternatingEvents({ events: before + 20, groups: 1, longMinutes: 2 * before + 50 });
     const view = viewOfEvents(events, 'any');

@@ -19,7 +19,7 @@ import { get, keptLog } from '../serving/threads.js';
 
 const ROUNDS = size(2, 10);
 const TAKEN_UP_MS_MAX = 1000;
-/** Checks are slower on a busy machine, so the limit is extended by as many of them. */
+/** Checks are slower on a busy machine, so the limit adds the time of this many checks. */
 const CHECKS = 5;
 const NEW_CONNECTIONS = 6;
 /** Kinds of files; each is damaged once a round. */
