@@ -37,9 +37,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   }
 }
 
-/**
- * Turns `help nonsense` into `nonsense`, because commander would print its general help instead of an error.
- */
+/** Turns `help nonsense` into `nonsense`, because commander would print its general help instead of an error. */
 function withKnownHelp(argv: readonly string[], program: Command): readonly string[] {
   const [first, second] = argv;
   if (first !== 'help' || second === undefined || second.startsWith('-')) return argv;
@@ -84,11 +82,11 @@ export function createProgram(exit: (code: number) => void): Command {
   withReading(program.command('inspect'))
     .summary('report the contents and the faults of a source')
     .description(
-      'Loads a source and prints counts, time span, columns, rejected records, conflicts and memory. Proposes a field map if one would help. Exits with 1 if no event is left.',
+      'Loads a source and prints counts, time span, columns, rejected records, conflicts and memory. Proposes a field map if one would help. Exits with 1 if there are no events.',
     )
     .argument(
       '<source...>',
-      `${SOURCE}; or an http(s) or postgres address; several are merged by id, the later winning`,
+      `${SOURCE}; or an http(s) or postgres address; several are merged by id, and the later wins`,
     )
     .option('--json', 'print JSON, for programs')
     .addHelpText('after', example('lectern inspect timetable.ndjson.gz'))

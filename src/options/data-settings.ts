@@ -17,10 +17,7 @@ import {
 
 const MIB_PER_TIB = 1_048_576;
 
-/**
- * Adds `Name: value` to the earlier fields, also with an origin in front. The source checks whether a field
- * is allowed.
- */
+/** Adds `Name: value` to the earlier fields, also with an origin in front. The source checks whether a field is allowed. */
 const HEADER: Kind = {
   unit: 'name:value',
   range: '"Name: value" or "https://host Name: value"',

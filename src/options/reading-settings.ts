@@ -14,7 +14,7 @@ const FIELD_MAP: Kind = {
   unit: 'field=column',
   range: 'field=column; in a program an object of them',
   parse(argument, previous) {
-    // A fault of an earlier entry is reported.
+    // A fault in an earlier entry is reported.
     if (typeof previous === 'string') return previous;
     const map: Record<string, string> = { ...(previous as Record<string, string> | undefined) };
     for (const line of argument.split('\n').filter((each) => each.trim() !== '')) {

@@ -61,10 +61,7 @@ export function resolveSettings(options: ServiceOptions): ResolvedSettings {
   return values;
 }
 
-/**
- * Checks the settings of commands that read a source, and the rules between them. Throws LecternError
- * `option-invalid`.
- */
+/** Checks the settings of commands that read a source, and the rules between them. Throws LecternError `option-invalid`. */
 export function resolveReading(given: Values): ReadingSettings {
   const settings = new Map(
     [...READING_SETTINGS, ...DATABASE_SETTINGS].map((setting) => [setting.name, setting]),
@@ -85,7 +82,7 @@ export function checkValue(setting: Setting, value: unknown, label: string = lab
   );
 }
 
-/** Picks the options of one place from the settings, and adds others. */
+/** Collects the options of one place from the settings, and adds others. */
 export function optionsOf<P extends Place>(
   place: P,
   settings: ResolvedSettings,

@@ -113,7 +113,7 @@ export const COMMAND_RULES: Rules = {
   '{listen} has no effect with {watch} off': ({ listen, watch }) => listen !== undefined && watch === false,
   '{versionQuery} has no effect with {follow}, which knows what changed': ({ versionQuery, follow }) =>
     follow === true && versionQuery !== undefined,
-  '{listen} has no effect with {follow}, which hears of every change': ({ listen, follow }) =>
+  '{listen} has no effect with {follow}, which sees every change': ({ listen, follow }) =>
     follow === true && listen !== undefined,
   '{follow} does not work with {lecturerIdsFile}': ({ follow, lecturerIdsFile }) =>
     follow === true && lecturerIdsFile !== undefined,

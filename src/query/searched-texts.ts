@@ -16,8 +16,8 @@ export class SearchedTexts {
       return;
     }
     const { bytes, size, start } = dictionary;
-    // The search form of ASCII text is its lower case, which has the same length. Few large strings cost less
-    // than many small ones.
+    // The search form of ASCII text is its lower case, which has the same length. A few large strings cost
+    // less than many small ones.
     const lowerCase = bytes.toString('latin1').toLowerCase();
     if (isAscii(bytes)) {
       this.#text = lowerCase;

@@ -105,9 +105,9 @@ class Spellings {
   readonly #strings = new ByteStrings();
   /** By spelling: the canonical value. Null once refused or coded. */
   readonly #values: (string | null)[] = [];
-  /** By spelling: a code of the column, UNUSED, or NO_CODE if refused. */
+  /** For each spelling: a code of the column, UNUSED, or NO_CODE if refused. */
   #codes: Uint32Array = new Uint32Array(64);
-  /** By quick hash: the last spelling + 1, or 0. */
+  /** For each quick hash: the last spelling + 1, or 0. */
   readonly #recent: Int32Array = new Int32Array(SPELLINGS_REMEMBERED);
 
   constructor(column: Column, hash: KeyedHash, read: ReadValue) {

@@ -23,7 +23,7 @@ export interface RecordSink {
   record(value: unknown, position: RecordPosition): void;
   reject(rejection: Rejection): void;
   /**
-   * A record as UTF-8, not decoded. It has no position, so only a single source calls this.
+   * A record as UTF-8, not decoded. The record has no position, so only a single source calls this.
    *
    * @param view the same bytes
    * @param spans for each field, in the order of the descriptor table: the start of its value (-1: no value),
@@ -56,10 +56,7 @@ export interface LoadOptions {
   readonly signal?: AbortSignal | undefined;
   /** The version of the served records, from an earlier load. Null or absent: load in any case. */
   readonly previous?: string | null;
-  /**
-   * Called before the first record, if the source already knows its version. Null withdraws an earlier
-   * version.
-   */
+  /** Called before the first record, if the source already knows its version. Null withdraws an earlier version. */
   readonly onVersion?: ((version: string | null) => void) | undefined;
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
   /** Called with each record before the field map, until it returns false. Until then all records are decoded. */

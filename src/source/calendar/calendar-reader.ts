@@ -20,7 +20,7 @@ const COLON = 0x3a;
 const NAME_UNITS_SHOWN = 40;
 
 /**
- * iCalendar (RFC 5545). Events go to the sink at their end. Recurring ones go there in `rest`, because their
+ * iCalendar (RFC 5545). Events go to the sink when they end. Recurring events follow in `rest`, because their
  * changed occurrences may be anywhere in the source.
  */
 export class CalendarReader implements FormatReader {

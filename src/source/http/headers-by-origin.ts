@@ -1,6 +1,4 @@
-/**
- * Header fields from a command line. Each is for the origin that it names, or otherwise for the only origin.
- */
+/** Header fields from a command line. Each is for the origin that it names, or otherwise for the only origin. */
 import { LecternError } from '../../errors.js';
 import type { HeaderFields, HeaderFile } from './credentials.js';
 import { isName } from './headers.js';

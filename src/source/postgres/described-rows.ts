@@ -24,7 +24,7 @@ export interface DescribedRows {
   /** A SELECT without a semicolon at the end. */
   readonly select: string;
   readonly columns: readonly string[];
-  /** The SQL of a row's JSON, on one line, for rows called `t`. */
+  /** The SQL for a row's JSON, on one line, for rows called `t`. */
   readonly json: string;
 }
 

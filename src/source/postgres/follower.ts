@@ -152,8 +152,7 @@ export class PostgresFollower {
     const isWhole = previous === null || servedOwn === null || pending.isWhole;
     await reader.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
     const [facts] = await reader.query<SnapshotFacts>(
-      // The position is requested after the snapshot was taken, so it covers everything that the snapshot
-      // sees.
+      // The position is requested after the snapshot was taken, so it covers everything that the snapshot sees.
       `SELECT txid_current_snapshot()::text AS seen,
          (CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_flush_lsn() END)::text AS lsn,
          ${isWhole ? 'pg_export_snapshot()' : 'null'} AS snapshot`,

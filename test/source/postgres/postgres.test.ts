@@ -241,7 +241,7 @@ test('a PostgreSQL database as a source', { skip }, async (t) => {
     await fails(
       t,
       { url: `${url}?target_session_attrs=standby`, table: 'events' },
-      /it is no standby server/,
+      /it is not a standby server/,
     );
     await fails(
       t,
