@@ -4,7 +4,7 @@ import { checkText } from '../query/object-form.js';
 import type { ChangeCounts } from '../snapshot/differences.js';
 import { ChangeMessages } from '../view/change-messages.js';
 import type { LiveViews } from '../view/view-source.js';
-import type { ChangeSet } from './queries.js';
+import type { ChangeSet } from './query-types.js';
 
 /** Where a loop over changes begins, and ends. */
 export interface ChangesOptions {
