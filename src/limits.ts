@@ -325,8 +325,8 @@ export const UPSTREAM_STREAM_RETRY_MS_MAX = 60_000;
 export const RETRY_AFTER_MS_MAX: number = 24 * 3600 * 1000;
 /** A field map has one short line a field. */
 export const MAP_FILE_BYTES_MAX: number = 64 * KIB;
-/** A libpq password file: a line a database. */
-export const PASSWORD_FILE_BYTES_MAX: number = 64 * KIB;
+/** A password file of libpq, or certificates: the roots of all public authorities have 250 KB. */
+export const DATABASE_FILE_BYTES_MAX: number = 1024 * KIB;
 /** Changed rows of a followed table before it is read whole again: 100,000 × 0.3 KB = 30 MB. */
 export const FOLLOWED_CHANGES_MAX = 100_000;
 /** Changed rows that one statement reads: parsing 1,000 × 0.4 KB takes 5 ms. */
