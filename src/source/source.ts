@@ -28,10 +28,17 @@ export interface RecordSink {
    * @param spans for each field, in the order of the descriptor table: where its value begins (-1: no value), where it ends, and
    *   its quickHash. Values are unchecked: they may hold backslashes or control characters.
    * @param names of its other fields
+   * @param times epoch milliseconds of time and endTime, if the reader knows them; their values in the spans are not read then
    * @returns false if the sink did not take it: decode it and call `record`
    */
   readonly undecoded?:
-    | ((bytes: Uint8Array, view: DataView, spans: Int32Array, names: NameSpans) => boolean)
+    | ((
+        bytes: Uint8Array,
+        view: DataView,
+        spans: Int32Array,
+        names: NameSpans,
+        times?: Float64Array,
+      ) => boolean)
     | undefined;
   /** The columns whose values `undecoded` takes. Default: each field is in the column of its name. */
   readonly columns?: FieldColumns | undefined;
