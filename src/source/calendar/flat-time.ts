@@ -76,7 +76,8 @@ function readLocalMs(bytes: Uint8Array, from: number, to: number): number {
   const minute = twoDigits(bytes, from + 11);
   const second = twoDigits(bytes, from + 13);
   // Not `>`: NaN must fail, too.
-  if (!(year >= 0 && month >= 1 && month <= 12 && hour <= 23 && minute <= 59 && second <= 59)) return Number.NaN;
+  if (!(year >= 0 && month >= 1 && month <= 12 && hour <= 23 && minute <= 59 && second <= 59))
+    return Number.NaN;
   if (!(day >= 1 && day <= daysInMonth(year, month))) return Number.NaN;
   return daysFromCivil(year, month, day) * DAY_MS + ((hour * 60 + minute) * 60 + second) * 1000;
 }
