@@ -5,7 +5,7 @@ const EPOCH_MS = 946_684_800_000;
 const INFINITY = (1n << 63n) - 1n;
 /** 0001-01-01T00:00:00Z. */
 const YEAR_1_MS = -62_135_596_800_000;
-/** The last instant of `Date`, in the year 275760. */
+/** The last instant of `Date`, in the year 275760; the first is as far from 1970. */
 const DATE_MS_MAX = 8_640_000_000_000_000;
 
 const REMEMBERED = 4096;
@@ -57,7 +57,7 @@ export function instantText(microseconds: bigint): string {
   if (microseconds === -INFINITY - 1n) return '-infinity';
   const cut = microseconds < 0n ? (microseconds - 999n) / 1000n : microseconds / 1000n;
   const epochMs = Number(cut) + EPOCH_MS;
-  if (epochMs > DATE_MS_MAX) return 'later than the year 275760';
+  if (Math.abs(epochMs) > DATE_MS_MAX) return 'beyond the year 275760';
   const text = new Date(epochMs).toISOString();
   return epochMs < YEAR_1_MS ? `${text} BC` : text;
 }
