@@ -252,7 +252,7 @@ export const IMAGE_HEADER_BYTES_MAX: number = 16 * MIB;
 export const IMAGE_MEMORY_SHARE_MAX = 0.75;
 /** Characters of the reason why a snapshot file is unusable. Lectern's longest reason has 90 characters. */
 export const IMAGE_REASON_CHARACTERS_MAX = 240;
-/** Slots that one look-up of an id visits: 0.2 µs each. Half of the slots are free; among 4 × 10^9 ids the longest run is 120. */
+/** Slots that one look-up of an id may visit, at 0.2 µs each. Half of the slots are free; among 4 × 10^9 ids the longest run is 120. */
 export const ID_PROBES_MAX = 1024;
 /** Events kept of one publication's difference: 100,000 × 0.2 KB = 20 MB. A larger difference is only counted. */
 export const SNAPSHOT_DELTA_ENTRIES_MAX = 100_000;
@@ -325,8 +325,8 @@ export const UPSTREAM_STREAM_RETRY_MS_MAX = 60_000;
 export const RETRY_AFTER_MS_MAX: number = 24 * 3600 * 1000;
 /** A field map has one short line a field. */
 export const MAP_FILE_BYTES_MAX: number = 64 * KIB;
-/** A libpq password file: a line a database. */
-export const PASSWORD_FILE_BYTES_MAX: number = 64 * KIB;
+/** A password file of libpq, or certificates: the roots of all public authorities have 250 KB. */
+export const DATABASE_FILE_BYTES_MAX: number = 1024 * KIB;
 /** Changed rows of a followed table before it is read whole again: 100,000 × 0.3 KB = 30 MB. */
 export const FOLLOWED_CHANGES_MAX = 100_000;
 /** Changed rows that one statement reads: parsing 1,000 × 0.4 KB takes 5 ms. */

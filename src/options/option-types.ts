@@ -243,7 +243,7 @@ export type ServiceOptions = Omit<TimetableOptions, 'source' | 'gate' | 'buildOn
 /** The settings of reading a source. */
 export type ReadingSettings = Pick<
   ResolvedSettings,
-  keyof ReadRules | 'mapFile' | 'table' | 'query' | 'postgresPasswordFile'
+  keyof ReadRules | 'mapFile' | 'sourceHeaders' | 'table' | 'query' | 'postgresPasswordFile'
 >;
 
 interface OptionsByPlace {

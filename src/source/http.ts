@@ -187,8 +187,8 @@ class HttpLoad {
       record: (value, position) => sink.record(value, place(position)),
       reject: (rejection) => sink.reject({ ...rejection, position: place(rejection.position) }),
       ...(undecoded !== undefined && {
-        undecoded: (bytes, view, spans, names) => {
-          const isTaken = undecoded(bytes, view, spans, names);
+        undecoded: (...record) => {
+          const isTaken = undecoded(...record);
           if (isTaken) this.#records++;
           return isTaken;
         },

@@ -29,10 +29,17 @@ export interface RecordSink {
    * @param spans for each field, in the order of the descriptor table: the start of its value (-1: no value),
    * its end, and its quickHash. Values are unchecked: they may hold backslashes or control characters.
    * @param names of its other fields
+   * @param times epoch milliseconds of time and endTime, if the reader knows them; their spans are then not read
    * @returns false if the sink refused it: decode it and call `record`
    */
   readonly undecoded?:
-    | ((bytes: Uint8Array, view: DataView, spans: Int32Array, names: NameSpans) => boolean)
+    | ((
+        bytes: Uint8Array,
+        view: DataView,
+        spans: Int32Array,
+        names: NameSpans,
+        times?: Float64Array,
+      ) => boolean)
     | undefined;
   /** The columns whose values `undecoded` takes. Default: each field is in the column of its name. */
   readonly columns?: FieldColumns | undefined;

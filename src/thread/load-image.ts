@@ -71,8 +71,8 @@ export async function loadImage(
       builder.reject(rejection);
       watch.record();
     },
-    undecoded(bytes, view, spans, names) {
-      if (!intake.add(bytes, view, spans)) return false;
+    undecoded(bytes, view, spans, names, times) {
+      if (!intake.add(bytes, view, spans, times)) return false;
       if (names.count > 0) builder.unserved.countNames(names.view ?? view, names.places, names.count);
       watch.count();
       return true;

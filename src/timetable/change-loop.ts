@@ -4,7 +4,7 @@ import { checkText } from '../query/object-form.js';
 import type { ChangeCounts } from '../snapshot/differences.js';
 import { ChangeMessages } from '../view/change-messages.js';
 import type { LiveViews } from '../view/view-source.js';
-import type { ChangeSet } from './queries.js';
+import type { ChangeSet } from './query-types.js';
 
 /** The start and the end of a loop over changes. */
 export interface ChangesOptions {

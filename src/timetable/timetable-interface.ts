@@ -23,7 +23,7 @@ import type {
   FreeTimeQuery,
   PageQuery,
   ScheduleQuery,
-} from './queries.js';
+} from './query-types.js';
 import type { TimetableEvents, TimetableListener } from './timetable-events.js';
 
 /** Loads a source, keeps it fresh, and answers reads from one immutable snapshot. All reads are synchronous. */

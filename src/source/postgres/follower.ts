@@ -15,6 +15,7 @@ import { type FollowPlan, planFollowing, structureOf } from './follow-plan.js';
 import { PendingChanges, parseSnapshot, type SeenTransactions } from './pending-changes.js';
 import type { PostgresAddress } from './postgres-address.js';
 import { checkPostgresSpec, type PostgresSpec, postgresName } from './postgres-spec.js';
+import { neededRows } from './sent-rows.js';
 
 /** A load of a followed table. */
 export type FollowedLoad =
@@ -119,7 +120,7 @@ export class PostgresFollower {
     try {
       const rows = await describeRows(reader, this.#spec, this.#name);
       checkMappedColumns(rows.columns, this.#rules, this.#name, true);
-      const plan = await planFollowing(reader, rows, this.#rules, this.#name);
+      const plan = await planFollowing(reader, neededRows(rows, this.#rules), this.#rules, this.#name);
       const pending = new PendingChanges(FOLLOWED_CHANGES_MAX);
       const stream = await ChangeStream.open(this.#address, options, plan, {
         row: (key, xid) => pending.addRow(JSON.stringify(key), xid),
