@@ -1,4 +1,7 @@
-/** Room refresh/. Keeps the timetable fresh: decides when to load, what to publish and what to store. It knows no requests. */
+/**
+ * Room refresh/. Keeps the timetable up to date: decides when to load, what to publish and what to store. It
+ * knows no requests.
+ */
 import { LecternError } from '../errors.js';
 import { monotonicMs } from '../model/clock.js';
 import type { SourcePart } from '../model/source-parts.js';
@@ -24,13 +27,13 @@ export interface Publication extends Pick<Loaded, 'image' | 'delta' | 'history'>
   readonly origin: Origin;
   /** Null for a whole load. */
   readonly patch: Patch | null;
-  /** Greater than that of every earlier publication, also of those before a restart. */
+  /** Greater than for every earlier publication, even before a restart. */
   readonly sequence: number;
 }
 
 /**
- * How a load ended. `unchanged`: the source still has the served data. `refused`: also if the source still has data
- * that was refused before.
+ * How a load ended. `unchanged`: the source still has the served data. `refused`: also if the source still
+ * has data that was refused earlier.
  */
 export type LoadResult = 'published' | 'unchanged' | 'refused' | 'failed';
 
@@ -50,7 +53,7 @@ export interface KeeperEvents {
   /** @param summary of the refused set; null if its load was given up */
   refused(refusal: Refusal, summary: SnapshotSummary | null): void;
   failed(error: Error): void;
-  /** A part of several sources began to fail, or is good again. */
+  /** A part of several sources began to fail, or works again. */
   partChanged?(part: SourcePart): void;
   ended?(result: LoadResult, durationMs: number): void;
   changed?(state: LoadState): void;
@@ -89,7 +92,7 @@ export class Keeper {
   #history: History | null = null;
   /** Of the last publication. */
   #sequence = 0;
-  /** The source version that was last served or refused. It need not be loaded again. */
+  /** The source version that was last served or refused. It is not loaded again. */
   #seenVersion: string | null = null;
   #servedVersion: string | null = null;
   #refusal: Refusal | null = null;
@@ -110,7 +113,9 @@ export class Keeper {
     this.#refresher = new Refresher((force) => this.#refresh(force), intervalMs, random);
   }
 
-  /** Resolves when there is a snapshot. If there is none and no regular refresh will try again, throws the reason. */
+  /**
+   * Resolves when there is a snapshot. If there is none and no regular refresh follows, throws the reason.
+   */
   start(): Promise<void> {
     return keepingProcessAlive(this.#start());
   }
@@ -118,7 +123,7 @@ export class Keeper {
   async #start(): Promise<void> {
     const { pin, watch, refreshSeconds } = this.#options;
     if (pin !== null) return this.#startPinned(pin);
-    // Watched before it is read, so no change in between is missed.
+    // Watched before reading, so that no change in between is missed.
     const watched = watch ? this.#startWatch() : null;
     if (watched !== null) await watched;
     const stored = await this.#file?.read();
@@ -144,7 +149,8 @@ export class Keeper {
   async #checkStored(image: SnapshotImage): Promise<void> {
     const fault = (await this.#file?.faultOf(image)) ?? null;
     if (this.#abort.signal.aborted) return;
-    // A forced load may have published meanwhile. A damaged image is withdrawn, as if the file did not exist.
+    // A forced load may have published in the meantime. A damaged image is withdrawn, as if the file did not
+    // exist.
     if (fault !== null && this.#served === image) {
       this.#served = null;
       this.#history = null;
@@ -177,10 +183,10 @@ export class Keeper {
     }
   }
 
-  /** @throws the error of the embedding program's source: otherwise changes would never be noticed */
+  /** @throws the error of the embedding program's source, because changes would otherwise go unnoticed */
   #startWatch(): Promise<unknown> | null {
     try {
-      // What is reported before the first load is in it.
+      // The first load includes everything reported before it.
       const watch = this.#options.loader.watch(() => {
         if (this.#isStarted) this.#pace.changed();
       });
@@ -271,18 +277,19 @@ export class Keeper {
         growth: gate && !this.#isPartial ? growthBound(served?.summary ?? null, gate) : null,
       },
     });
-    // The load may have ended already, but nothing is published any more.
+    // The load may have ended already, but its result is no longer published.
     this.#abort.signal.throwIfAborted();
     const isWhole = done.kind === 'loaded' || done.kind === 'unchanged';
     const hasFailures = this.#parts.parts.some(({ failure }) => failure !== null);
     if (hasFailures) this.#patience.failed();
     else this.#patience.succeeded(isWhole ? performance.now() - beganMs : null);
-    // The served image was withdrawn meanwhile, so the outcome of a comparison with it is worthless. The queued load builds a new image.
+    // The served image was withdrawn meanwhile, so a comparison with it is worthless. The queued load builds
+    // a new image.
     const isOutdated = served !== null && this.#served === null;
     switch (done.kind) {
       case 'refused': {
         if (isOutdated) return 'failed';
-        // A refused version is not read again, unless free memory may let it pass.
+        // A refused version is not read again, unless more free memory may change the result.
         const { code, detail } = done.refusal;
         const isShort =
           code === 'memory' && (bounds.memoryBytesMax === null || detail === OUT_OF_MEMORY.detail);
@@ -326,9 +333,9 @@ export class Keeper {
     }
   }
 
-  /** @param sequence of what is published again from disk; null for a new one */
+  /** @param sequence the number of an image published again from disk; null for a new image */
   #publish({ image, delta, history, origin, patch, sequence: kept = null }: ToPublish): void {
-    // From the clock: it does not go back after a restart without a snapshot file either.
+    // Taken from the clock, so that it never goes back, even after a restart without a snapshot file.
     const sequence = kept ?? Math.max(this.#sequence + 1, Date.now());
     this.#sequence = sequence;
     this.#served = image;

@@ -12,7 +12,7 @@ export interface ServingTask {
   readonly descriptor: number | null;
   readonly innerPartsMissing: readonly InnerPart[];
   readonly hasLog: boolean;
-  /** One number: log lines of this thread in transit. The thread adds, the main thread subtracts. */
+  /** One number: this thread's log lines in transit. The thread adds, the main thread subtracts. */
   readonly logWaiting: SharedArrayBuffer;
   readonly source: SourceState;
   /** Served from the first request on; null before the first publication. */

@@ -21,13 +21,13 @@ export class FoundClusters {
 export interface KeyedRows {
   readonly ordinals: Uint32Array;
   readonly slots: Uint32Array;
-  /** Equal for rows of one lesson; NO_CODE: a lesson of its own. */
+  /** Equal for rows of one lesson; NO_CODE: a separate lesson. */
   readonly lessons: Uint32Array;
 }
 
 /**
- * Goes through the rows of each key in time order. A row that starts before all earlier rows have ended joins their
- * cluster. Rows of one lesson are simultaneous, so merging changes only the counts.
+ * Goes through the rows of each key in time order. A row that starts before all earlier rows have ended joins
+ * their cluster. Rows of one lesson are simultaneous, so merging changes only the counts.
  */
 export class ClusterSweep {
   readonly merged: FoundClusters = new FoundClusters();
@@ -39,7 +39,7 @@ export class ClusterSweep {
   readonly #lessonSlots: Uint32Array;
   readonly #ends: Float64Array;
 
-  /** @param rowCount a bound for the numbers of lessons and the rows of a key */
+  /** @param rowCount a bound for the numbers of lessons and for the rows of a key */
   constructor(slots: Pick<SlotsImage, 'startMs' | 'endMs'>, rowCount: number) {
     this.#slots = slots;
     this.#seenIn = scratch.uint32(rowCount);
@@ -90,7 +90,7 @@ export class ClusterSweep {
     return this.#lessonSlots.subarray(0, count);
   }
 
-  /** The most lessons at one instant. Half-open intervals: ends come before starts. */
+  /** The most lessons at one instant. Intervals are half-open, so ends come before starts. */
   #peak(slots: Uint32Array): number {
     const count = slots.length;
     // Two connected lessons overlap, and so do all lessons of one slot.

@@ -11,7 +11,7 @@ import type { ClustersImage, FieldImage, SnapshotImage } from './image.js';
 import { lessonsOfRows } from './lessons.js';
 import type { Edit } from './patch-edit.js';
 
-/** The parts of the next image that clusters follow from. */
+/** The parts of the next image that determine clusters. */
 type Next = Pick<SnapshotImage, 'fields' | 'rows' | 'slots'> & { readonly slotOf: Uint32Array };
 
 interface TouchedKey {
@@ -19,7 +19,10 @@ interface TouchedKey {
   readonly text: string;
 }
 
-/** Clusters change only for keys of removed or added events: these clusters are computed again, all others are copied. */
+/**
+ * Clusters change only for keys of removed or added events: these clusters are computed again, all others are
+ * copied.
+ */
 export function patchClusters(base: SnapshotImage, edit: Edit, next: Next): SnapshotImage['clusters'] {
   const before = new KeyReader(base.fields);
   const after = new KeyReader(next.fields);

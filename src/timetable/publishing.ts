@@ -36,8 +36,8 @@ export interface PublishingOptions {
 /** A publisher at work. */
 export interface Publishing extends AsyncDisposable {
   /**
-   * Resolves when the store announces the loaded timetable. Rejects with the LecternError of a failed first load; with regular
-   * refreshes it waits for the first good load instead.
+   * Resolves when the store announces the loaded timetable. Rejects with the LecternError of a failed first
+   * load; with regular refreshes it waits for the first good load instead.
    */
   readonly announced: Promise<void>;
   /** Loads now. `force` skips the gate. */
@@ -47,8 +47,8 @@ export interface Publishing extends AsyncDisposable {
 }
 
 /**
- * Loads a timetable, keeps it fresh, and announces each snapshot that passes the gate in a store, from which replicas serve it. Of
- * several publishers of a store one announces; another takes over within 10 s.
+ * Loads a timetable, keeps it up to date, and announces each accepted snapshot in a store, from which
+ * replicas serve it. If a store has several publishers, one announces; another takes over within 10 s.
  *
  * @throws LecternError `option-invalid`, `key-invalid`
  */

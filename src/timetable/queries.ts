@@ -42,7 +42,7 @@ export function bytesOf(answer: Answer): Uint8Array {
 }
 
 export function parse<T>(answer: Answer): T {
-  // A Buffer decodes shared memory, a TextDecoder does not.
+  // A Buffer can decode shared memory; a TextDecoder cannot.
   const bytes = bytesOf(answer);
   return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')) as T;
 }

@@ -91,7 +91,7 @@ class KeptTimetable implements Timetable {
     const { pin, onProgress, unknownParameters, identifiers, staleSecondsMax } = options;
     this.#reading = { unknownParameters, identifiers, timeZone: options.timeZone };
     this.#cacheBytesMax = options.cacheMb * 2 ** 20;
-    // A pinned snapshot never gets stale.
+    // A pinned snapshot never becomes stale.
     const canBeStale = pin === undefined && staleSecondsMax !== undefined;
     const staleMsMax = canBeStale ? staleSecondsMax * 1000 : Number.POSITIVE_INFINITY;
     this.#rooms = new KeptRooms(options, () => this.#publishRooms());
@@ -133,7 +133,7 @@ class KeptTimetable implements Timetable {
         changed: (state) => this.#become({ name, ...state }),
       },
     });
-    // First the files, so that no answer lacks the rooms.
+    // The files first, so that every answer has the rooms.
     this.ready = kept
       .openBefore(() => this.#keeper.start())
       .then(async () => {
@@ -207,7 +207,7 @@ class KeptTimetable implements Timetable {
   changes(options?: ChangesOptions): AsyncIterable<TimetableChange>;
   changes(...args: [given?: string | ChangesOptions]): ChangeSet | null | AsyncIterable<TimetableChange> {
     if (this.#closed) throw this.#unreadable();
-    // An id that is undefined by mistake must not begin a loop.
+    // An id that is undefined by mistake must not start a loop.
     const given = args.length === 0 ? {} : args[0];
     const isLoop = typeof given === 'object' && given !== null && !Array.isArray(given);
     return isLoop ? this.#loops.over(given) : changesSince(this.#open(), given as string, this.#reading);

@@ -5,11 +5,13 @@ import type { View } from './view.js';
 
 /** The timetable as the HTTP layer sees it. */
 export interface ViewSource {
-  /** The present snapshot; null if there is none or it is stale. A request takes it once. */
+  /** The present snapshot; null if there is none or it is stale. A request reads it once. */
   readonly view: View | null;
-  /** Summary of the present snapshot, stale or not; null if there is none. */
+  /** Summary of the present snapshot, even a stale one; null if there is none. */
   readonly summary: SnapshotSummary | null;
-  /** `starting`: no snapshot yet. `degraded`: the last good one is served, but the source has a problem. */
+  /**
+   * `starting`: no snapshot yet. `degraded`: the last good snapshot is served, but the source has a problem.
+   */
   readonly status: TimetableStatus;
   /** The state of the source. */
   readonly source: SourceState;
@@ -19,7 +21,7 @@ export interface ViewSource {
 
 /** Also tells of publications. */
 export interface LiveViews extends ViewSource {
-  /** What the present publication changed; null for the first, and while there is none. */
+  /** The changes of the present publication; null for the first, and while there is none. */
   readonly changes: ChangeCounts | null;
   /** Calls back right after each publication. It must not throw. @returns what ends it */
   follow(onPublished: () => void): () => void;
@@ -34,6 +36,6 @@ export interface PublicationState {
   readonly origin: Origin;
   /** Epoch milliseconds. */
   readonly publishedAtMs: number;
-  /** When the snapshot was built, by `monotonicMs`: its age is counted from here. */
+  /** When the snapshot was built, on the clock of `monotonicMs`: its age counts from here. */
   readonly builtMonotonicMs: number;
 }

@@ -6,7 +6,7 @@ import { type FileReport, type KeptFile, KeptFiles } from '../../src/files/kept-
 import { keptTexts } from '../../src/files/kept-texts.js';
 import { Folder } from './folder.js';
 
-/** A file that holds `good` and more, and the contents that were taken up. */
+/** A file that holds `good` and more, and its accepted contents. */
 function keptIn(...paths: string[]): { readonly file: KeptFile; readonly taken: string[][] } {
   const taken: string[][] = [];
   const texts = paths.map(
@@ -54,7 +54,7 @@ test('a change takes effect; a bad or missing file is reported once and changes 
   t.strictSame([...files.counts], [['enrolments', { taken: 2, refused: 2 }]]);
 });
 
-test('reload reads at once, and reports nothing if nothing is new', async (t) => {
+test('reload reads at once and reports only changes', async (t) => {
   const folder = new Folder(t);
   const [one, two] = [folder.write('one', 'good 1'), folder.write('two', 'good 2')];
   const { file, taken } = keptIn(one, two);
@@ -80,7 +80,7 @@ test('reload reads at once, and reports nothing if nothing is new', async (t) =>
   t.equal(taken.length, 2, 'closed');
 });
 
-test('a file that is bad at the start rejects, with blocking calls and without', async (t) => {
+test('a bad file at the start rejects, with blocking calls and without', async (t) => {
   const folder = new Folder(t);
   const path = folder.write('one', 'bad');
   const files = new KeptFiles();

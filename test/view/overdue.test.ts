@@ -1,4 +1,6 @@
-/** A source that stays away is seen: in /health, in the metric, and by a bound that follows the interval. */
+/**
+ * A source that stays away is noticed: in /health, in the metric, and by a bound that follows the interval.
+ */
 import { test } from 'tap';
 import { LOADING, type SourceState } from '../../src/model/source-state.js';
 import { sourceParts } from '../../src/refresh/parts.js';
@@ -16,7 +18,7 @@ const failing = (overdueAtMs: number): SourceState => ({
   overdueAtMs,
 });
 
-test('a single source is overdue after ten intervals, or at once if it was never read', (t) => {
+test('a source is overdue after ten intervals, or at once if it was never read', (t) => {
   t.equal(overdueSources({ source: { name: 'a', ...LOADING }, summary: SUMMARY }), 0);
   t.equal(overdueSources({ source: failing(nowMs + 60_000), summary: SUMMARY }), 0);
   t.equal(overdueSources({ source: failing(nowMs), summary: SUMMARY }), 1);
@@ -24,7 +26,7 @@ test('a single source is overdue after ten intervals, or at once if it was never
   t.end();
 });
 
-test('parts are counted, and each says whether it is overdue', (t) => {
+test('each part says whether it is overdue, and overdue parts are counted', (t) => {
   const failure = { code: 'source-unreadable', message: 'it is away', retryAtMs: 0 } as const;
   const copy = { records: 1 } as never;
   const part = (id: string, sinceMs: number | null, hasCopy = true) => ({
