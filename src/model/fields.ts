@@ -1,6 +1,6 @@
 /** Room model/. What an event is: fields, times, identifiers, formats. This room imports no other room. */
 
-export type FieldKind =
+type FieldKind =
   /** See IdentifierMode. */
   | 'identifier'
   /** RFC 3339 on input, `YYYY-MM-DDTHH:mm:ss.sssZ` on output, epoch milliseconds inside. */
@@ -31,7 +31,7 @@ const DEFAULTS = { required: false, output: true, parameter: false, claims: [], 
 /**
  * The descriptor table: declares each field once, in the order of answers. All other code iterates over it.
  */
-export const ROWS = [
+const ROWS = [
   { name: 'id', kind: 'identifier', required: true, description: 'Identifier of the event' },
   { name: 'time', kind: 'instant', required: true, description: 'Start of the event (UTC, inclusive)' },
   { name: 'endTime', kind: 'instant', required: true, description: 'End of the event (UTC, exclusive)' },

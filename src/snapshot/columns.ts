@@ -19,7 +19,7 @@ export const CODED_FIELDS = FIELDS.filter((field) => !field.required) as readonl
  */
 export const FULL_COLUMNS: number = CODED_FIELDS.filter((field) => field.output || field.indexed).length;
 
-export interface OrderedColumn {
+interface OrderedColumn {
   readonly dictionary: DictionaryBuilder;
   /** By ordinal. Empty for a display name that no event has. */
   readonly codes: Uint32Array;

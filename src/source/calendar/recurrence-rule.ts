@@ -1,7 +1,7 @@
 /** Recurrence rules in the form of RFC 5545 section 3.3.10. */
 import { daysInMonth } from '../../model/time.js';
 
-export const FREQUENCIES = [
+const FREQUENCIES = [
   'YEARLY',
   'MONTHLY',
   'WEEKLY',
@@ -11,10 +11,10 @@ export const FREQUENCIES = [
   'SECONDLY',
 ] as const;
 
-export type Frequency = (typeof FREQUENCIES)[number];
+type Frequency = (typeof FREQUENCIES)[number];
 
 /** A weekday, Sunday being 0; `ordinal` 0 means every such weekday. */
-export interface RuleDay {
+interface RuleDay {
   readonly ordinal: number;
   readonly weekday: number;
 }
