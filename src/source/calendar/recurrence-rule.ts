@@ -1,15 +1,7 @@
 /** Recurrence rules in the form of RFC 5545 section 3.3.10. */
 import { daysInMonth } from '../../model/time.js';
 
-const FREQUENCIES = [
-  'YEARLY',
-  'MONTHLY',
-  'WEEKLY',
-  'DAILY',
-  'HOURLY',
-  'MINUTELY',
-  'SECONDLY',
-] as const;
+const FREQUENCIES = ['YEARLY', 'MONTHLY', 'WEEKLY', 'DAILY', 'HOURLY', 'MINUTELY', 'SECONDLY'] as const;
 
 type Frequency = (typeof FREQUENCIES)[number];
 
