@@ -3,7 +3,7 @@ import { createOpenApiDocument } from '../openapi/document.js';
 import { VERSION } from '../version.js';
 
 /** Prints the OpenAPI document. Equal options give equal output. */
-function openApiText(basePath: string, identifiers: IdentifierMode): string {
+export function openApiText(basePath: string, identifiers: IdentifierMode): string {
   const document = createOpenApiDocument({ basePath, identifiers, version: VERSION, isFile: true });
   return `${JSON.stringify(document, null, 2)}\n`;
 }
