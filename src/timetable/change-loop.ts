@@ -14,10 +14,7 @@ export interface ChangesOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/**
- * Changes that are too many to list, that a slow loop missed, or that are no longer known: read everything
- * again.
- */
+/** Changes that are too many to list, that a slow loop missed, or that are no longer known: read everything again. */
 export interface MissedChanges {
   /** Id of the past snapshot; null if unknown. */
   readonly from: string | null;
@@ -41,10 +38,7 @@ interface Waiting {
 
 type Result = IteratorResult<TimetableChange, undefined>;
 
-/**
- * The publications of a timetable, one at a time. Waiting publications are bounded; more become one missed
- * change.
- */
+/** The publications of a timetable, one at a time. Waiting publications are bounded; more become one missed change. */
 export class ChangeLoop implements AsyncIterableIterator<TimetableChange, undefined> {
   readonly #views: LiveViews;
   readonly #messages: ChangeMessages;

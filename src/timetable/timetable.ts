@@ -115,6 +115,7 @@ class KeptTimetable implements Timetable {
       cacheBytesMax: this.#cacheBytesMax,
       reading: this.#reading,
       files: this.#files,
+      feed: () => loader.feed?.() ?? null,
       onLost: (error) => this.#listeners.tell('error', error),
     });
     this.#keeper = new Keeper({
