@@ -30,7 +30,7 @@ export interface AccessSource {
   follow(listener: (change: Partial<Access>) => void): void;
 }
 
-export const NO_TOKEN_KEYS: TokenKeys = { secrets: null, jwks: null };
+const NO_TOKEN_KEYS: TokenKeys = { secrets: null, jwks: null };
 
 /** Holds the values of the last change. */
 export class PresentAccess implements AccessSource {

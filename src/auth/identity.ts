@@ -24,7 +24,7 @@ export interface ClaimRow {
 export type ClaimTable = readonly ClaimRow[];
 
 /** Canonical values of one user by field. */
-export type Enrolment = Readonly<Partial<Record<IdentityFieldName, readonly string[]>>>;
+type Enrolment = Readonly<Partial<Record<IdentityFieldName, readonly string[]>>>;
 /** By `sub`. */
 export type Enrolments = ReadonlyMap<string, Enrolment>;
 
@@ -126,7 +126,7 @@ function claimValues(claim: unknown): readonly string[] | null {
   return strings.length > 0 || claim.length === 0 ? strings : null;
 }
 
-export function canonicalValues(
+function canonicalValues(
   values: readonly string[],
   field: ClaimRow['field'],
   mode: IdentifierMode,

@@ -33,12 +33,12 @@ export interface VerifierOptions {
   readonly triesMax?: number;
 }
 
-export interface VerifiedClaims extends Usable {
+interface VerifiedClaims extends Usable {
   readonly subject: string;
   readonly claims: Readonly<Record<string, unknown>>;
 }
 
-export type TokenFault =
+type TokenFault =
   | 'malformed'
   | 'algorithm'
   | 'type'

@@ -47,7 +47,7 @@ export interface Column {
 }
 
 /** The common form of a column's dates. */
-export interface DateParts {
+interface DateParts {
   /** The separator of day, month and year. */
   readonly mark: string;
   readonly yearFirst: boolean;

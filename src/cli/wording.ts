@@ -27,7 +27,7 @@ export function formatMs(ms: number): string {
  * `line 17: endTime is missing …`, with every fault. The field stands before the detail, unless the detail
  * begins with it.
  */
-export function formatRejection({ position, field, detail, more = [] }: Rejection): string {
+function formatRejection({ position, field, detail, more = [] }: Rejection): string {
   const isNamed = field === null || detail.startsWith(field);
   const others = more.map((fault) => `; ${fault.detail}`).join('');
   return `${formatPosition(position)}${isNamed ? '' : `, ${field}`}: ${detail}${others}`;

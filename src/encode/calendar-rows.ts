@@ -32,7 +32,7 @@ function namesAt(snapshot: Snapshot, field: 'roomId' | 'courseId'): NameAt {
 const CLOSING = Buffer.from('END:VCALENDAR\r\n');
 
 /** The lines before the first event. @param more additional lines, such as the name of a feed */
-export function calendarOpening(more = ''): Buffer {
+function calendarOpening(more = ''): Buffer {
   return Buffer.from(`BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//Lectern//Lectern//EN\r\n${more}`);
 }
 

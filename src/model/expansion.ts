@@ -9,7 +9,7 @@ export interface ExpansionWindow {
 }
 
 /** Recurring events that need another window. */
-export interface OutsideEvents {
+interface OutsideEvents {
   /** How many. */
   readonly events: number;
   /** The day of their first occurrence. */

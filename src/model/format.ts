@@ -48,8 +48,6 @@ export const FORMATS = [
 export type Format = (typeof FORMATS)[number];
 /** The name of a representation. */
 export type FormatName = Format['name'];
-/** The name of a representation that every list has. */
-export type ListFormatName = Extract<Format, { isOfEvents: false }>['name'];
 
 /** The representations that every list has. */
 export const LIST_FORMATS: readonly Format[] = FORMATS.filter(({ isOfEvents }) => !isOfEvents);

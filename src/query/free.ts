@@ -53,7 +53,7 @@ export function findFree(keys: FreeKeys, query: FreeQuery): FreeResult {
 }
 
 /** The same windows without overlaps, so that no event is visited twice. */
-export function unite(windows: readonly Window[]): Window[] {
+function unite(windows: readonly Window[]): Window[] {
   const united: Window[] = [];
   for (const window of [...windows].sort((a, b) => a.startMs - b.startMs)) {
     const last = united.at(-1);

@@ -26,7 +26,7 @@ const DATE_MS_MAX = 253_402_214_400_000;
 const zones = new Map<string, Zone>();
 
 /** Null for a name that Node does not know. */
-export function zoneNamed(name: string): Zone | null {
+function zoneNamed(name: string): Zone | null {
   const key = name.toLowerCase();
   let zone = zones.get(key);
   if (zone === undefined) {

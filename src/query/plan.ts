@@ -6,7 +6,7 @@ import type { FieldFilter, Query } from './query.js';
 import type { ListRef } from './selection.js';
 import { WindowOrdinals } from './window.js';
 
-export interface Term {
+interface Term {
   readonly field: IndexedFieldName;
   readonly codes: readonly number[];
 }
@@ -21,7 +21,7 @@ export interface Clause {
   readonly postings: number;
 }
 
-export type Lead =
+type Lead =
   | { readonly kind: 'nothing' }
   /** The runs of the window; without a window, all events. */
   | { readonly kind: 'runs' }

@@ -47,7 +47,7 @@ export interface LoadOutcome {
 
 type ToPublish = Omit<Publication, 'sequence'> & Pick<Loaded, 'sequence'>;
 
-export interface KeeperEvents {
+interface KeeperEvents {
   /** Swaps the reference. Called before any other listener of the publication. */
   publish(publication: Publication): void;
   /** @param summary of the refused set; null if its load was given up */

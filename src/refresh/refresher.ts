@@ -17,7 +17,7 @@ const JITTER_SHARE = 0.1;
 /** The first pause after a failure. It doubles, up to the interval. */
 const BACK_OFF_MS_MIN = 1000;
 /** The longest time of a timer, 24 days. A longer timer would fire at once, again and again. */
-export const TIMER_MS_MAX: number = 2 ** 31 - 1;
+const TIMER_MS_MAX: number = 2 ** 31 - 1;
 
 /**
  * Runs refreshes one at a time. Requests during a refresh share the next one, because their change may be too

@@ -22,7 +22,7 @@ const ROUNDS_PER_INSPECTION = 4;
 /** Time between two rounds of a publisher. */
 const PUBLISHER_ROUND_MS = 1000;
 
-export interface PublisherEvents {
+interface PublisherEvents {
   /** @param isCandidate canaries serve it first, until it is promoted */
   announced(head: Head, isCandidate: boolean): void;
   led(isLeader: boolean): void;

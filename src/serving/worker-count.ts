@@ -7,13 +7,6 @@ const SERVING_SEMI_SPACES_MB_MAX = 32;
 /** Serving threads; `auto`: one for each core. */
 export type WorkerCount = number | 'auto';
 
-/** The fault of a number of serving threads; null if there is none. */
-export function workersFault(value: unknown): string | null {
-  if (value === 'auto') return null;
-  if (Number.isInteger(value) && Number(value) >= 1 && Number(value) <= SERVING_THREADS_MAX) return null;
-  return `it must be a whole number from 1 to ${SERVING_THREADS_MAX}, or auto`;
-}
-
 export function threadsOf(workers: WorkerCount): number {
   return workers === 'auto' ? Math.min(availableParallelism(), SERVING_THREADS_MAX) : workers;
 }

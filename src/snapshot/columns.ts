@@ -17,7 +17,7 @@ export const CODED_FIELDS = FIELDS.filter((field) => !field.required) as readonl
 /** The first columns. The other columns hold display names, which most sources lack, so they are filled late. */
 export const FULL_COLUMNS: number = CODED_FIELDS.filter((field) => field.output || field.indexed).length;
 
-export interface OrderedColumn {
+interface OrderedColumn {
   readonly dictionary: DictionaryBuilder;
   /** By ordinal. Empty for a display name that no event has. */
   readonly codes: Uint32Array;

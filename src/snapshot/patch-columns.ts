@@ -24,7 +24,7 @@ export interface PatchedColumn<Image extends ColumnImage = ColumnImage> {
  * @param values of what comes
  * @param usesOf the number of items with a code before the change
  */
-export function patchColumn(
+function patchColumn(
   column: ColumnImage,
   items: Splice,
   values: Values,

@@ -8,7 +8,10 @@ import type {
 } from '../model/event.js';
 import type { ConflictBy, ParameterFieldName } from '../model/fields.js';
 
-/** The filters of GET /schedule as an object: one value or any of several. Times are RFC 3339 texts or Dates. */
+/**
+ * The filters of GET /schedule as an object: each with one value or several alternatives. Times are RFC 3339
+ * texts or Dates.
+ */
 export type ScheduleQuery = {
   readonly [Name in keyof Pick<TimetableRecord, ParameterFieldName>]?: string | readonly string[] | undefined;
 } & {
@@ -42,7 +45,7 @@ export type ConflictQuery = ScheduleQuery & {
   readonly merge?: boolean | undefined;
 };
 
-/** Kind of entries, and the window: both startTime and endTime, or `date`. */
+/** Kind of entries, and the window: either startTime and endTime, or `date`. */
 export type FreeTimeQuery = Pick<
   ScheduleQuery,
   'startTime' | 'endTime' | 'date' | 'days' | 'timeZone' | 'limit' | 'cursor'
@@ -75,7 +78,7 @@ export type DirectoryQuery = ScheduleQuery & {
   readonly q?: string | undefined;
 };
 
-/** The part of /schedule/all to return. */
+/** The requested part of /schedule/all. */
 export type PageQuery = Pick<ScheduleQuery, 'limit' | 'cursor'>;
 
 /** One page of events. */
@@ -100,7 +103,7 @@ export interface ConflictPage {
 
 /** One page of a directory. */
 export interface DirectoryPage {
-  /** By name in order of code points, entries without a name last; entries with equal names by id. */
+  /** Sorted by name in order of code points, then by id; entries without a name come last. */
   readonly entries: DirectoryEntry[];
   /** Matching entries on all pages. */
   readonly total: number;

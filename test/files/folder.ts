@@ -15,7 +15,7 @@ export class Folder {
     return join(this.path, name);
   }
 
-  /** At once, as editors and Kubernetes do it. */
+  /** In one step, as editors and Kubernetes do. */
   write(name: string, content: string): string {
     writeFileSync(this.of(`${name}.new`), content);
     renameSync(this.of(`${name}.new`), this.of(name));

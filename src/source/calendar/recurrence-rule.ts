@@ -1,20 +1,12 @@
 /** Recurrence rules in the form of RFC 5545 section 3.3.10. */
 import { daysInMonth } from '../../model/time.js';
 
-export const FREQUENCIES = [
-  'YEARLY',
-  'MONTHLY',
-  'WEEKLY',
-  'DAILY',
-  'HOURLY',
-  'MINUTELY',
-  'SECONDLY',
-] as const;
+const FREQUENCIES = ['YEARLY', 'MONTHLY', 'WEEKLY', 'DAILY', 'HOURLY', 'MINUTELY', 'SECONDLY'] as const;
 
-export type Frequency = (typeof FREQUENCIES)[number];
+type Frequency = (typeof FREQUENCIES)[number];
 
 /** A weekday, Sunday being 0; `ordinal` 0 means every such weekday. */
-export interface RuleDay {
+interface RuleDay {
   readonly ordinal: number;
   readonly weekday: number;
 }

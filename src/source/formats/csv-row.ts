@@ -6,8 +6,8 @@ const CR = 0x0d;
 const QUOTE = 0x22;
 
 /** How a cell is written. `ESCAPED` holds doubled quotes. */
-export const PLAIN_CELL = 0;
-export const QUOTED_CELL = 1;
+const PLAIN_CELL = 0;
+const QUOTED_CELL = 1;
 export const ESCAPED_CELL = 2;
 
 /** States are numbers, because they are compared at each byte that stops a run. */

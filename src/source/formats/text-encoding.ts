@@ -87,7 +87,7 @@ export class Transcoder {
 }
 
 /** The name of the Encoding Standard. @throws LecternError `option-invalid` */
-export function canonicalEncoding(name: string): string {
+function canonicalEncoding(name: string): string {
   try {
     return new TextDecoder(name).encoding;
   } catch (cause) {

@@ -80,7 +80,7 @@ export class Database {
 
 const END_MS_MAX = 1000;
 
-export function socketOf(client: Client): Socket {
+function socketOf(client: Client): Socket {
   return (client as unknown as { readonly connection: { readonly stream: Socket } }).connection.stream;
 }
 
