@@ -62,7 +62,7 @@ async function loadRows(
   if (version !== null && version === previous) return 'not-modified';
   if (version !== null) onVersion?.(version);
   const rows = await describeRows(database, spec, name);
-  // `inspect` looks at the records to propose a map.
+  // `inspect` examines the records to propose a map.
   const isServed = onRecord === undefined;
   checkMappedColumns(rows.columns, rules, name, isServed);
   const renamed = isServed ? renamedRows(rows, rules) : null;
@@ -98,7 +98,7 @@ function jsonReader(name: string, sink: RecordSink): NdjsonReader {
   });
 }
 
-/** 22 base64url characters. Of the same snapshot as the rows. */
+/** 22 base64url characters. From the same snapshot as the rows. */
 async function versionOf(database: Database, versionQuery: string | undefined): Promise<string | null> {
   if (versionQuery === undefined) return null;
   const rows = await database.query(versionQuery);
@@ -122,10 +122,10 @@ async function* copyPieces(
   stream.on('error', () => {});
   const pieces = stream[Symbol.asyncIterator]();
   let bytes = 0;
-  /** The server sends 10 KB at a time. Together they take fewer turns. */
+  /** The server sends 10 KB at a time. Joined, they need fewer turns. */
   let held: Buffer[] = [];
   let heldBytes = 0;
-  /** The time of the whole load ends before that of this stage. */
+  /** The time limit of the whole load ends before that of this stage. */
   let isLast = false;
   try {
     for (;;) {
