@@ -125,7 +125,7 @@ export function checkMappedColumns(
     .join(' ');
   throw new LecternError(
     'source-malformed',
-    `${name} has no column ${lost.map((field) => quote(field.name)).join(' and ')}: name the column, as ${maps}.` +
+    `${name} has no column ${lost.map((field) => quote(field.name)).join(' and ')}: name the column, as ${maps}. ` +
       `The columns are ${columns.map(quote).join(', ')}`,
   );
 }
