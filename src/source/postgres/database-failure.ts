@@ -53,6 +53,8 @@ export function describeConnection(
     if (error instanceof Hang) return `${where} was not ready in time: ${message}`;
     if (/client password must be a string/.test(message))
       return `the server asks for a password for ${quote(user)}; give it as PGPASSWORD, in a file (--postgres-password-file) or in .pgpass`;
+    if (code === '42501' && /replication role|WAL sender/i.test(message))
+      return `${quote(user)} may not replicate; run as a superuser: ALTER ROLE "${user.replaceAll('"', '""')}" REPLICATION; the server says: ${message}`;
     if (code === '28P01') return `the server refuses the password of ${quote(user)}`;
     if (code.startsWith('28')) return `the server refuses ${quote(user)}: ${message}`;
     if (code === '3D000') return `there is no database ${quote(database)} on ${where}`;

@@ -54,7 +54,7 @@ export async function describeRows(database: Database, spec: RowsSpec, name: str
     select,
     columns: fields.map((field) => field.name),
     types: fields.map((field) => field.dataTypeID),
-    // Between the values of a json column there may be line breaks; within texts they are escaped.
+    // A json column may have line breaks between values; within texts they are escaped.
     json: mayBreak ? "translate(row_to_json(t.*)::text, e'\\n\\r', '  ')" : 'row_to_json(t.*)::text',
   };
 }
@@ -125,7 +125,7 @@ export function checkMappedColumns(
     .join(' ');
   throw new LecternError(
     'source-malformed',
-    `${name} has no column ${lost.map((field) => quote(field.name)).join(' and ')}: name the column, as ${maps}.` +
+    `${name} has no column ${lost.map((field) => quote(field.name)).join(' and ')}: name the column, as ${maps}. ` +
       `The columns are ${columns.map(quote).join(', ')}`,
   );
 }

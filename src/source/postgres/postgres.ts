@@ -98,7 +98,7 @@ function jsonReader(name: string, sink: RecordSink): NdjsonReader {
   });
 }
 
-/** 22 base64url characters. Taken from the same snapshot as the rows. */
+/** 22 base64url characters. From the same snapshot as the rows. */
 async function versionOf(database: Database, versionQuery: string | undefined): Promise<string | null> {
   if (versionQuery === undefined) return null;
   const rows = await database.query(versionQuery);

@@ -36,7 +36,7 @@ export function neededRows(rows: DescribedRows, { fieldMap = {} }: ReadRules): D
 }
 
 /**
- * The rows with columns under the names of their fields, if the map does nothing but rename. Then the reader of NDJSON need not
+ * The rows with the names of fields as columns, if the map only renames. Then the reader of NDJSON need not
  * decode them. Null: the map is empty, or does more.
  */
 export function renamedRows(
@@ -66,7 +66,7 @@ export function renamedRows(
   };
 }
 
-/** Of two columns with one name it is open which is meant. */
+/** If two columns have one name, it is uncertain which is meant. */
 function hasTwins(columns: readonly string[]): boolean {
   return new Set(columns).size < columns.length;
 }

@@ -264,13 +264,25 @@ test('a table is followed', { skip }, async (t) => {
     await server.sql('CREATE PUBLICATION rows FOR TABLE bare WHERE (id IS NOT NULL); DROP PUBLICATION half');
     await says(/the publication "rows" leaves out rows/);
     await server.sql(`CREATE PUBLICATION "It's ""all""" FOR TABLE bare`);
-    await says(/cannot follow|must be superuser or replication role|permission denied/, {
+    await says(/"poor" may not replicate; run as a superuser: ALTER ROLE "poor" REPLICATION;/, {
       url: server.url('postgres', 'poor'),
     });
     await server.sql('ALTER ROLE poor REPLICATION');
-    const { timetable, rests } = follow(t, server, { table: 'bare', url: server.url('postgres', 'poor') });
+    const { timetable, told, rests } = follow(t, server, {
+      table: 'bare',
+      url: server.url('postgres', 'poor'),
+    });
     await timetable.ready;
     await server.sql("UPDATE bare SET title = 'seen'");
+    await rests();
+    await server.sql('ALTER ROLE poor NOREPLICATION');
+    await server.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'poor'");
+    while (!/must be superuser or replication role|permission denied/.test(told.at(-1) ?? ''))
+      await delay(20);
+    t.notMatch(told.at(-1), /\n/, 'one sentence');
+    t.equal(timetable.find({ limit: 1 }).events[0]?.title, 'seen', 'the last good timetable stays');
+    await server.sql('ALTER ROLE poor REPLICATION');
+    await server.sql("UPDATE bare SET title = 'seen again'");
     await rests();
     await timetable.close();
     server.set("wal_level = 'replica'");

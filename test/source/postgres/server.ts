@@ -25,7 +25,7 @@ function findPrograms(): string | null {
 const PROGRAMS: string | null = findPrograms();
 
 /** The server refuses to run as root. */
-function owner(): { uid: number; gid: number } | object {
+export function owner(): { uid: number; gid: number } | object {
   if (process.getuid?.() !== 0) return {};
   const idOf = (flag: string): number => Number(spawnSync('id', [flag, 'postgres']).stdout?.toString());
   const [uid, gid] = [idOf('-u'), idOf('-g')];

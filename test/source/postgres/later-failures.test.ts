@@ -1,0 +1,33 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { test } from 'tap';
+import { openTimetable } from '../../../src/index.js';
+import { eventsTable, skip, startServer } from './server.js';
+
+test('a password or a column that changes later leaves the last good timetable', { skip }, async (t) => {
+  const server = await startServer((end) => t.teardown(end), { auth: 'scram-sha-256' });
+  await server.sql(eventsTable('events', 200));
+  await server.sql(
+    "CREATE ROLE later LOGIN PASSWORD 'first'; CREATE TABLE later AS SELECT * FROM events; GRANT SELECT ON later TO later",
+  );
+  const source = {
+    kind: 'postgres',
+    url: `postgres://later:first@127.0.0.1:${server.port}/postgres`,
+    table: 'later',
+  } as const;
+  const timetable = openTimetable({ source, refreshSeconds: 1, buildOn: 'here' });
+  t.teardown(() => timetable.close());
+  const { events } = await timetable.ready;
+  const told: string[] = [];
+  timetable.on('error', ({ message }) => told.push(message));
+  const isTold = async (expected: RegExp): Promise<void> => {
+    while (!expected.test(told.at(-1) ?? '')) await delay(20);
+    t.notMatch(told.at(-1), /\n|first/, 'one sentence, no password');
+    t.equal(timetable.summary?.events, events, 'the last good timetable stays');
+  };
+  await server.sql("ALTER ROLE later PASSWORD 'second'");
+  await isTold(/the server refuses the password of "later"/);
+  await server.sql("ALTER ROLE later PASSWORD 'first'");
+  while (timetable.source.state !== 'loaded') await delay(20);
+  await server.sql('ALTER TABLE later RENAME "time" TO begins');
+  await isTold(/has no column "time".*--map time=/);
+});
