@@ -2,6 +2,7 @@
  * What representations, feeds, compression, directories and free time cost, each with its limit.
  *
  *     npm run bench:formats -- [--rounds <n>] [--seconds <s>] [--quick]
+
  */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -19,7 +20,7 @@ import { randomFrom, tokenOf, workloadsOf } from '../workloads.mjs';
 const RESULTS = fileURLToPath(new URL('../results/formats.json', import.meta.url));
 const SLICES = fileURLToPath(new URL('../processes/calendar-slices.mjs', import.meta.url));
 const CALENDAR_PROCESSES = 3;
-const REQUESTS = 40_000;
+const REQUESTS = 100_000;
 const WEEK_MS = 7 * 86_400_000;
 const COMPRESSION_TRIES = 200;
 const DIRECTORIES = ['rooms', 'courses', 'groups', 'lecturers'];
@@ -30,10 +31,10 @@ const STALL_MS_MAX = 25;
 const SERVER_MS_MAX = 5;
 
 const isQuick = process.argv.includes('--quick');
-const settings = {
-  ...settingsOf(['--launches', '1', '--no-peers', ...process.argv.slice(2)]),
-  requests: REQUESTS,
-};
+const given = settingsOf(['--launches', '1', '--no-peers', '--seconds', '0.4', ...process.argv.slice(2)]);
+// All take turns on one server, so a short warm-up is enough.
+const warmUp = { ...given.warmUp, sliceSeconds: 0.5, slicesMin: 2, slicesMax: 4, requestsMin: 10_000 };
+const settings = isQuick ? given : { ...given, requests: REQUESTS, warmUp };
 const session = new Session(settings);
 
 /** Contestants of one server, one for each list of requests. */
