@@ -1,7 +1,7 @@
 /**
- * Compiles test/ into .tests/. Each file has the same depth as in test/ and imports the project from its build instead of
- * from src/: the tests try what is shipped, and none of their many processes compiles anything. Folders of many short
- * files become one program each, since starting one costs more than such a file does.
+ * Compiles test/ into .tests/. Each file has the same depth as in test/ and imports the project from its
+ * build instead of src/. So the tests use the shipped code, and their many processes compile nothing. Folders
+ * of many short files become one program each, because starting a program costs more than such a file.
  */
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
@@ -11,7 +11,7 @@ import { transform } from 'esbuild';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const FROM = join(ROOT, 'test');
 const TO = join(ROOT, '.tests');
-/** Each folder in one of these is a program. */
+/** Each subfolder of these folders is a program. */
 const TOGETHER = ['auth', 'http', 'normalise', 'snapshot', 'source', 'structures'];
 const SOURCE_IMPORT = /((?:from|import\(?)\s*['"])((?:\.\.\/)+)src\/([^'"]+\.js['"])/g;
 

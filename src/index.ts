@@ -26,6 +26,7 @@ export type { FormatName } from './model/format.js';
 export type { DateOrder, FieldMap } from './model/read-rules.js';
 export type { Room } from './model/room.js';
 export type { SourcePart, SourceParts } from './model/source-parts.js';
+export type { SourceState } from './model/source-state.js';
 export type { AmbiguousTimes } from './model/zone.js';
 export type {
   AdminListenerOptions,
@@ -63,19 +64,7 @@ export {
   type PublishingOptions,
   publishTimetable,
 } from './timetable/publishing.js';
-export type {
-  BytesQuery,
-  ChangeSet,
-  ConflictPage,
-  ConflictQuery,
-  DirectoryPage,
-  DirectoryQuery,
-  EventPage,
-  FreePage,
-  FreeTimeQuery,
-  PageQuery,
-  ScheduleQuery,
-} from './timetable/queries.js';
+export type * from './timetable/query-types.js';
 export { openTimetable } from './timetable/timetable.js';
 export type {
   LoadedEvent,
@@ -84,4 +73,4 @@ export type {
   TimetableEvents,
 } from './timetable/timetable-events.js';
 export type { Timetable } from './timetable/timetable-interface.js';
-export type { PublicationState, SourceState, TimetableStatus } from './view/view-source.js';
+export type { PublicationState, TimetableStatus } from './view/view-source.js';

@@ -1,16 +1,19 @@
 /** The cost of representations, feeds, compression, directories and free time, as Markdown. */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { figure, isMet } from '../rows.mjs';
 import { middle, table } from './table.mjs';
 
-/** The published results of `npm run bench:formats`. @param {string} folder */
+/** The published results of `npm run bench:formats`; null before the first. @param {string} folder */
 export function readFormats(folder) {
-  return JSON.parse(readFileSync(join(folder, 'formats.json'), 'utf8'));
+  const file = join(folder, 'formats.json');
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : null;
 }
 
 /** @returns {string} Markdown */
-export function formatsReportOf({ node, machine, commit, isChanged, date, settings, rows }) {
+export function formatsReportOf(results) {
+  if (results === null) return 'Not published yet: `npm run bench:formats` prints the figures.';
+  const { node, machine, commit, isChanged, date, settings, rows } = results;
   const about =
     `Node ${node.slice(1)}, ${machine.cpu}, ${machine.cores} cores, commit ${commit.slice(0, 10)}${isChanged ? ' with changes' : ''}, ` +
     `${date.slice(0, 10)}; medians of ${settings.rounds} rounds of ${settings.roundSeconds} s; processor time of the server, ` +

@@ -1,6 +1,6 @@
 /**
- * The floor of a token's first sight: bare node:http that has jose verify the token, as Lectern asks it to, and sends one
- * constant answer. Nothing is remembered. Arguments: JSON of { status, headers, bodyFile }, secret.
+ * The floor of a token's first request: bare node:http verifies the token with jose, as Lectern does, and
+ * sends one constant answer. Nothing is remembered. Arguments: JSON of { status, headers, bodyFile }, secret.
  */
 
 import { webcrypto } from 'node:crypto';
@@ -10,7 +10,7 @@ import { jwtVerify } from 'jose';
 import { underMeasurement } from './measured.mjs';
 
 const { status, headers, bodyFile } = JSON.parse(process.argv[2]);
-// The cheapest form: jose would import a KeyObject again for every token.
+// The cheapest form, because jose would import a KeyObject again for every token.
 const key = await webcrypto.subtle.importKey(
   'raw',
   Buffer.from(process.argv[3]),

@@ -4,7 +4,7 @@ import type { ThreadMeter } from '../serving/serving.js';
 
 /** The suffix is for parts of a histogram. */
 export type Sample = readonly [labels: Readonly<Record<string, string>>, value: number, suffix?: string];
-/** A number is one sample without labels; null: unknown. */
+/** A number means one sample without labels; null means unknown. */
 type Samples = readonly Sample[] | number | null;
 export type Look = () => Samples | Promise<Samples>;
 
@@ -57,7 +57,7 @@ export function perThread(
   return threads.map(({ thread, meter }) => [{ thread, ...labels }, meter.get(cells.CELL[name]) * scale]);
 }
 
-/** Without routes and statuses that never occurred. */
+/** Omits routes and statuses that never occurred. */
 export function requestsByRoute(meters: readonly ThreadMeter[]): Sample[] {
   const samples: Sample[] = [];
   for (const [route, label] of cells.ROUTE_LABELS.entries()) {

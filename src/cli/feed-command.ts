@@ -8,7 +8,7 @@ export interface FeedOptions {
   readonly json?: boolean | undefined;
 }
 
-/** `lectern feed`: one act of an operator, and one line of output; `status` prints more. */
+/** `lectern feed`: one action of an operator, and one line of output. `status` prints more. */
 export async function operateFeed(
   action: FeedAction,
   address: string,
@@ -44,7 +44,7 @@ const ACTIONS: Readonly<
   },
   async rollback(channel) {
     const id = await channel.rollback();
-    return `rolled back: ${id} is pinned. Mend the source, then let lectern feed unpin end it`;
+    return `rolled back: ${id} is pinned. Fix the source, then run lectern feed unpin`;
   },
 };
 

@@ -9,7 +9,7 @@ export interface NamedSource {
   readonly spec: SourceSpec;
   /** For messages. */
   readonly name: string;
-  /** Arguments that name it again, without passwords and values of header fields. */
+  /** Arguments that name the source again, without passwords and values of header fields. */
   readonly args: readonly string[];
 }
 

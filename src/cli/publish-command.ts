@@ -4,6 +4,7 @@ import { LecternError } from '../errors.js';
 import type { ResolvedSettings } from '../options/option-types.js';
 import { optionsOf, resolveSettings } from '../options/resolve.js';
 import { sourceOf, withFieldMap } from '../options/source-of-settings.js';
+import { shownAddress, storeAddress } from '../store/open-store.js';
 import { publishTimetable } from '../timetable/publishing.js';
 import { carryOnWithoutOutput, EXIT_FAILURE, endOnFaults, exitCodeOf } from './faults.js';
 import { openStandardError } from './log-output.js';
@@ -16,7 +17,7 @@ export interface PublishOptions {
   readonly once: boolean;
 }
 
-/** Longest wait of `--once` for an announcement after the load: another publisher may lead. */
+/** Longest wait of `--once` for the announcement after the load, because another publisher may lead. */
 const ONCE_MS_MAX = 30_000;
 
 /** `lectern publish` resolves to the exit code after SIGINT or SIGTERM, or with `--once` after the announcement. */
@@ -33,7 +34,16 @@ export async function publish(given: ResolvedSettings, options: PublishOptions):
       source: sourceOf(settings),
       gate: optionsOf('gate', settings),
     });
-    const publishing = await publishTimetable(timetable, { to: options.to, keyFile: options.feedKey, log });
+    const publishing = await publishTimetable(timetable, {
+      to: options.to,
+      keyFile: options.feedKey,
+      admin: settings.adminPort === undefined ? undefined : optionsOf('admin', settings),
+      log,
+    });
+    log.info(
+      { to: shownAddress(storeAddress(options.to)), admin: publishing.adminAddress?.origin },
+      'publishing',
+    );
     const refresh = (signal: NodeJS.Signals): void =>
       void publishing.refresh(signal === 'SIGUSR2').catch(() => {});
     const refreshSignals = ['SIGHUP', 'SIGUSR2'] as const;

@@ -6,7 +6,7 @@ import type { Problem } from './answer/problem.js';
 export const VERSION_NOT_YET: Problem = {
   code: 'version-not-yet',
   detail:
-    'This service has not published the version of Lectern-Min-Version yet, or anything later. Ask again, or ask without it.',
+    'This service has not published the version in Lectern-Min-Version yet. Ask again, or ask without that header.',
   headers: ['Retry-After', '1'],
 };
 
@@ -25,7 +25,7 @@ export class VersionWaits {
     this.#views = views;
   }
 
-  /** Resolves once the version was reached, or at the end of the longest wait. @returns null if too many wait */
+  /** Resolves once the version is reached, or after the longest wait. @returns null if too many wait */
   until(version: TimetableVersion): Promise<void> | null {
     if (this.#waiting.size >= VERSION_WAITS_MAX) return null;
     return new Promise((resolve) => {

@@ -1,9 +1,9 @@
-/** Room model/. What an event is: fields, times, identifiers, formats. It imports no other room. */
+/** Room model/. The definition of an event: fields, times, identifiers, formats. This room imports no other room. */
 
 export type FieldKind =
   /** See IdentifierMode. */
   | 'identifier'
-  /** RFC 3339 on input, `YYYY-MM-DDTHH:mm:ss.sssZ` on output, epoch milliseconds inside. */
+  /** RFC 3339 on input, `YYYY-MM-DDTHH:mm:ss.sssZ` on output, and epoch milliseconds internally. */
   | 'instant'
   /** NFC-normalised Unicode. */
   | 'text';
@@ -20,7 +20,7 @@ export interface Field {
   readonly parameter: boolean;
   /** Token claims that select on this field in GET /schedule/personal. */
   readonly claims: readonly string[];
-  /** Fields with display names of its values, best first; see {@link NAMED_FIELDS}. */
+  /** Fields with display names of its values, the preferred one first; see {@link NAMED_FIELDS}. */
   readonly namedBy: readonly string[];
   /** Identity fields and keys of conflicts have a dictionary, a column and posting lists in the snapshot. */
   readonly indexed: boolean;
@@ -28,7 +28,7 @@ export interface Field {
 
 const DEFAULTS = { required: false, output: true, parameter: false, claims: [], namedBy: [] };
 
-/** The descriptor table: declares each field once, in the order of answers. All other code iterates it. */
+/** The descriptor table: declares each field once, in the order of answers. All other code iterates over it. */
 export const ROWS = [
   { name: 'id', kind: 'identifier', required: true, description: 'Identifier of the event' },
   { name: 'time', kind: 'instant', required: true, description: 'Start of the event (UTC, inclusive)' },
@@ -96,7 +96,7 @@ export type ParameterFieldName = Extract<Row, { parameter: true }>['name'];
 export type IdentityFieldName = ParameterFieldName | Extract<Row, { claims: readonly string[] }>['name'];
 /** A field with an index. */
 export type IndexedFieldName = IdentityFieldName | (typeof CONFLICT_DIMENSIONS)[number]['keys'][number];
-/** A field that events never show and filters never match. */
+/** A field that answers do not show and filters do not match. */
 export type DisplayNameField = Exclude<FieldName, OutputFieldName | IndexedFieldName>;
 /** An optional field without an index. */
 export type UnindexedFieldName = Exclude<FieldName, RequiredFieldName | IndexedFieldName>;
@@ -106,7 +106,7 @@ export type NamedFieldName = Extract<Row, { namedBy: readonly string[] }>['name'
 /** A field of the table. */
 export type KnownField = Field & { readonly name: FieldName };
 
-/** The kinds of conflict, in order. The first field that is not null is the key. */
+/** The kinds of conflict, in order. The first field that is not null gives the key. */
 export const CONFLICT_DIMENSIONS = [
   { by: 'group', keys: ['groupId', 'studyGroup'] },
   { by: 'lecturer', keys: ['lecturerId', 'lecturer'] },
@@ -116,7 +116,7 @@ export const CONFLICT_DIMENSIONS = [
 /** The kind of a conflict. */
 export type ConflictBy = (typeof CONFLICT_DIMENSIONS)[number]['by'];
 
-/** The directories. The first key is the id of an entry; events without it count for the second, which is a name. */
+/** The directories. The first field gives the id of an entry; events without it use the second field, which is a name. */
 export const DIRECTORIES = [
   { name: 'rooms', keys: ['roomId'] },
   { name: 'courses', keys: ['courseId'] },
@@ -150,13 +150,16 @@ export const UNINDEXED_FIELDS = FIELDS.filter(
   (field) => !field.indexed && !field.required,
 ) as Named<UnindexedFieldName>;
 /**
- * A value is named by the first field of `namedBy` that any of its events has. The most frequent name wins; of
- * equally frequent names, the first by code point. Empty texts are not names.
+ * A value is named by the first field of `namedBy` that any of its events has. The most frequent name wins;
+ * among equally frequent names, the first by code point. Empty texts are not names.
  */
 export const NAMED_FIELDS = FIELDS.filter((field) => field.namedBy.length > 0) as readonly (Field & {
   readonly name: NamedFieldName;
   readonly namedBy: readonly FieldName[];
 })[];
 
-/** Rows with equal time, endTime and these fields are one lesson. The first field must be known; unknown values of the others are equal. */
+/**
+ * Rows with equal time, endTime and these fields are one lesson. The first field must have a value; unknown
+ * values of the others count as equal.
+ */
 export const LESSON_FIELDS = ['courseId', 'roomId', 'type'] as const;

@@ -19,7 +19,7 @@ export interface Explanation {
     readonly parseMs: number;
     /** To choose the indexes. */
     readonly planMs: number;
-    /** To find the events, and to count them for a directory. */
+    /** Time to find the events and, for a directory, to count them. */
     readonly executeMs: number;
     /** To write the page. */
     readonly encodeMs: number;
@@ -55,7 +55,7 @@ function describeLead({ lead, window }: Plan): string {
   const byRuns = countListsByRuns(narrowing);
   const narrowed = `${text}, narrowed by the window`;
   if (byRuns === 0) return narrowed;
-  return `${narrowed}, whose runs lead in ${byRuns} of ${count(narrowing.spans.length, 'list')}`;
+  return `${narrowed}; its runs lead in ${byRuns} of ${count(narrowing.spans.length, 'list')}`;
 }
 
 export function describeWindow(window: Window | undefined): string {

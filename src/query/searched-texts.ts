@@ -7,7 +7,7 @@ const CAPITAL_A = 0x41;
 const CAPITAL_Z = 0x5a;
 const LOWER_CASE = 0x20;
 
-/** The search forms of all values of a dictionary as one text, which native code searches. */
+/** The search forms of all values of a dictionary in one text, which native code searches. */
 export class SearchedTexts {
   readonly #text: string;
   /** The value with code c is units [start[c], start[c + 1]). */
@@ -20,7 +20,7 @@ export class SearchedTexts {
       return;
     }
     const { bytes, size, start } = dictionary;
-    // The search form of ASCII is its lower case, which is as long. Few large strings cost less than many small ones.
+    // The search form of ASCII is its lower case, of the same length. A few large strings cost less than many small ones.
     if (isAscii(bytes)) {
       this.#text = bytes.toString('latin1').toLowerCase();
       this.#start = start;
@@ -38,7 +38,7 @@ export class SearchedTexts {
     for (let at = text.indexOf(q); at !== -1; ) {
       const next = lowerBound(start, at + 1);
       const end = start[next]!;
-      // Otherwise q spans two values.
+      // Otherwise q would span two values.
       const isWithin = at + q.length <= end;
       if (isWithin) isMatch[offset + next - 1] = 1;
       at = text.indexOf(q, isWithin ? end : at + 1);

@@ -41,9 +41,12 @@ import { NO_AMBIGUOUS_TIMES, type ReadingNotes, type SnapshotSummary } from './s
 import { UnservedFieldCounter } from './unserved-fields.js';
 import { writeRows } from './write-rows.js';
 
-/** Image without rows, per event: 84 measured for a generated million. The rest is for more conflicts and longer codes. */
+/**
+ * Image without rows, per event: 84 bytes, measured for a generated million. The rest is for more conflicts
+ * and longer codes.
+ */
 const IMAGE_BYTES_PER_EVENT = 124;
-/** Besides the image while it is built, per event: mostly conflict clusters. */
+/** Memory besides the image during the build, per event: mostly conflict clusters. */
 const SCRATCH_BYTES_PER_EVENT = 128;
 /** A full Map is copied into one of twice the size: 28 bytes an entry, twice, and 16 for the list beside it. */
 const MAP_GROWTH_BYTES_PER_ENTRY = 72;
@@ -94,7 +97,7 @@ export class SnapshotBuilder {
     return bytes;
   }
 
-  /** Estimates what finish() needs besides `heldBytes`. All calls of a load of n events together cost O(n). */
+  /** Estimates the memory of finish() besides `heldBytes`. All calls of a load of n events together cost O(n). */
   finishBytes(): number {
     const perEvent = ROW_FRAME_BYTES + SCRATCH_BYTES_PER_EVENT + IMAGE_BYTES_PER_EVENT;
     let bytes = this.#ids.byteLength + this.#ids.size * perEvent;
@@ -149,7 +152,7 @@ export class SnapshotBuilder {
     }
   }
 
-  /** For the event just added. */
+  /** Applies to the event just added. */
   #addName(n: number, code: number): void {
     const column = this.columns[n]!;
     column.padTo(this.#ids.size - 1);
@@ -177,7 +180,7 @@ export class SnapshotBuilder {
     return { ...about, code: 'overridden', detail };
   }
 
-  /** Overridden records are not faults. Few are kept, to leave room for faults. */
+  /** Overridden records are not faults. Few are kept, so that faults have room. */
   reject(rejection: Rejection): void {
     const { code } = rejection;
     this.#rejected++;
@@ -268,7 +271,7 @@ export class SnapshotBuilder {
   }
 }
 
-/** @param codes scratch for one code per event, so that the loops here see one type of array */
+/** @param codes scratch memory for one code per event, so that the loops here see one type of array */
 function columnOf({ columns }: OrderedEvents, name: CodedField['name'], codes: Uint32Array): ColumnImage {
   const column = columns[name];
   const { image, recode } = column.dictionary.finish();

@@ -14,7 +14,7 @@ type ReadValue = (field: KnownField, text: string) => string | number | null;
 const ID = placeOf('id');
 const TIME = placeOf('time');
 const END_TIME = placeOf('endTime');
-/** Instead of a spelling: the field has no value, or the record is rejected. */
+/** Replaces a spelling: the field has no value, or the record is rejected. */
 const NONE = -1;
 const REFUSED = -2;
 const UNUSED = 0xfffffffe;
@@ -24,8 +24,8 @@ const INSTANT_BYTES_MAX = 32;
 const NO_INSTANT = 255;
 
 /**
- * Adds events from the bytes of their values. Each spelling is decoded and normalised once, then known by its bytes.
- * Records that the normaliser would reject must be decoded.
+ * Adds events from the bytes of their values. Each spelling is decoded and normalised once, and then
+ * recognised by its bytes. Records that the normaliser would reject must be decoded.
  */
 export class ByteIntake {
   readonly #builder: SnapshotBuilder;
@@ -35,7 +35,7 @@ export class ByteIntake {
   readonly #instants: InstantMemo;
   readonly #numbers: Int32Array;
   readonly #codes: Uint32Array;
-  /** Start and end of the current record. An array, since passing doubles around allocates. */
+  /** Start and end of the current record. An array, because passing doubles around allocates memory. */
   readonly #times: Float64Array = new Float64Array(2);
 
   constructor(builder: SnapshotBuilder, identifiers: IdentifierMode, read: ReadValue) {
@@ -57,8 +57,8 @@ export class ByteIntake {
   /**
    * @param bytes UTF-8, the same bytes as `view`
    * @param spans for each field: start of its value (-1 for none), end and quickHash
-   * @param known start and end in epoch milliseconds, if they are known; the spans may lack them then
-   * @returns false when nothing was added, because the record must be decoded
+   * @param known start and end in epoch milliseconds, if known; the spans may then lack them
+   * @returns false if nothing was added, because the record must be decoded
    */
   add(bytes: Uint8Array, view: DataView, spans: Int32Array, known?: Float64Array): boolean {
     const from = spans[ID]!;
@@ -83,7 +83,7 @@ export class ByteIntake {
     }
     const hash = this.#builder.hash.bytes(view, from, to);
     if (this.#builder.hasId(hash, view, from, to)) return false;
-    // Only now: dictionaries hold only values of events.
+    // Done last, because dictionaries hold only values of events.
     for (let column = 0; column < spellings.length; column++) {
       const number = this.#numbers[column]!;
       this.#codes[column] = number === NONE ? NO_CODE : spellings[column]!.codeOf(number);
@@ -109,9 +109,9 @@ class Spellings {
   readonly #strings = new ByteStrings();
   /** By spelling: the canonical value. Null once refused or coded. */
   readonly #values: (string | null)[] = [];
-  /** By spelling: a code of the column, UNUSED, or NO_CODE if refused. */
+  /** For each spelling: a code of the column, UNUSED, or NO_CODE if refused. */
   #codes: Uint32Array = new Uint32Array(64);
-  /** By quick hash: the last spelling + 1, or 0. */
+  /** For each quick hash: the last spelling + 1, or 0. */
   readonly #recent: Int32Array = new Int32Array(SPELLINGS_REMEMBERED);
 
   constructor(column: Column, hash: KeyedHash, read: ReadValue) {
@@ -169,7 +169,7 @@ class Spellings {
 class InstantMemo {
   readonly #read: ReadValue;
   readonly #view: DataView = new DataView(new ArrayBuffer(INSTANTS_REMEMBERED * INSTANT_BYTES_MAX));
-  /** NO_INSTANT for a free entry: an empty text is a spelling, too. */
+  /** NO_INSTANT for a free entry, because an empty text is a spelling, too. */
   readonly #lengths: Uint8Array = new Uint8Array(INSTANTS_REMEMBERED).fill(NO_INSTANT);
   readonly #instantMs: Float64Array = new Float64Array(INSTANTS_REMEMBERED);
 

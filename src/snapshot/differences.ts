@@ -20,7 +20,7 @@ export interface ChangeCounts {
 export interface Delta extends ChangeCounts {
   readonly from: string;
   readonly to: string;
-  /** The earlier state of each event in the counts; null when there are too many to keep. */
+  /** The earlier state of each event in the counts; null if there are too many to keep. */
   readonly before: PastRecords | null;
 }
 
@@ -39,7 +39,7 @@ export type PastRecord = readonly [id: string, digest: string | null];
 export const DIGEST_BYTES = 12;
 const NO_DIGEST = '\0'.repeat(DIGEST_BYTES);
 
-/** Compares two snapshots in one merge. With more than `entriesMax` changes only the counts are kept. */
+/** Compares two snapshots in one merge. If there are more than `entriesMax` changes, only the counts are kept. */
 export function compareSnapshots(before: Snapshot, after: Snapshot, entriesMax: number): Delta {
   const past: PastRecord[] = [];
   let added = 0;
@@ -81,7 +81,7 @@ export function compareSnapshots(before: Snapshot, after: Snapshot, entriesMax: 
   };
 }
 
-/** As {@link compareSnapshots}, if the two differ at most in the events of `ids`, which are distinct. */
+/** Like {@link compareSnapshots}, if the two differ at most in the events of `ids`, which are distinct. */
 export function compareEvents(
   before: Snapshot,
   after: Snapshot,
@@ -159,7 +159,7 @@ export interface Differences {
   readonly goneIds: GoneIds;
 }
 
-/** Events that were changed back are not included. */
+/** Events that were changed and changed back are left out. */
 export interface Difference {
   readonly from: string;
   readonly added: DifferenceList;
@@ -215,7 +215,7 @@ export function historyOf(deltas: readonly Delta[], present: Snapshot): History 
 }
 
 function newestDeltas(deltas: readonly Delta[], entriesMax: number): readonly Delta[] {
-  // A delta without entries is a gap: earlier snapshots cannot be reached.
+  // A delta without entries is a gap: earlier snapshots are out of reach.
   const gap = deltas.findLastIndex((each) => each.before === null);
   let first = Math.max(gap + 1, deltas.length - SNAPSHOTS_KEPT_MAX);
   let entries = 0;
@@ -248,7 +248,7 @@ function differencesOf(deltas: readonly Delta[], present: Snapshot): Differences
   const there = events.filter(({ ordinal }) => ordinal !== -1).sort((a, b) => a.ordinal - b.ordinal);
   const gone = events.filter(({ ordinal }) => ordinal === -1).sort((a, b) => compareCodePoints(a.id, b.id));
   const found: ({ from: string } & Record<'added' | 'changed' | 'removed', number[]>)[] = [];
-  // Newest first: each delta reaches one snapshot further back.
+  // Goes from the newest delta back: each reaches one snapshot further.
   for (const { from, before } of deltas.toReversed()) {
     for (const [id, digest] of readPastRecords(before)) {
       const event = touched.get(id)!;

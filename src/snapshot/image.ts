@@ -15,22 +15,25 @@ import type { SnapshotSummary } from './summary.js';
 
 /**
  * A snapshot as flat data: typed arrays over SharedArrayBuffers, a seed and a small summary. It crosses threads without
- * a copy and is stored without parsing. The **ordinal** of an event is its place in order of (time, endTime, id).
+ * a copy and is stored without parsing. The **ordinal** of an event is its place in the order of (time, endTime, id).
  */
 export interface SnapshotImage {
   readonly summary: SnapshotSummary;
   readonly slots: SlotsImage;
   readonly fields: Readonly<Record<IndexedFieldName, FieldImage>>;
-  /** Values that no query looks up. Patches need them; they are empty for a field that no event has. */
+  /** Values that queries never look up. Patches need them; they are empty for a field that no event has. */
   readonly columns: Readonly<Record<UnindexedFieldName, ColumnImage>>;
   readonly names: Readonly<Record<NamedFieldName, NamesImage>>;
   readonly rows: RowsImage;
   /** WEEK_DIGEST_BYTES for each week in which events start: see content-version.ts. */
   readonly weekDigests: Uint8Array;
-  /** Random for each image, so that attackers cannot choose colliding ids. Not part of the summary, because the summary is shown. */
+  /**
+   * Random for each image, so that attackers cannot choose colliding ids. Not part of the summary, because
+   * clients see the summary.
+   */
   readonly hashSeed: HashSeed;
   readonly ids: HashIndexImage;
-  /** Conflict clusters with equal rows merged into one lesson, and with every row as a lesson. */
+  /** Conflict clusters in two forms: equal rows merged into one lesson, or every row a lesson. */
   readonly clusters: { readonly merged: ClustersImage; readonly unmerged: ClustersImage };
 }
 
@@ -44,20 +47,20 @@ export interface SlotsImage {
 
 export interface ColumnImage {
   readonly dictionary: DictionaryImage;
-  /** By ordinal: a code of the dictionary, or a larger number for null. */
+  /** For each ordinal: a code of the dictionary, or a larger number for null. */
   readonly codes: CodeColumn;
 }
 
 export interface FieldImage extends ColumnImage {
   readonly postings: PostingListsImage;
-  /** By code: the length of its longest event in milliseconds, which bounds the search for running events. */
+  /** For each code: the length of its longest event in milliseconds, which bounds the search for running events. */
   readonly longestMs: Float64Array;
 }
 
 /** Display names of the values of one field. */
 export interface NamesImage {
   readonly dictionary: DictionaryImage;
-  /** By code of the field: a code of this dictionary, or a larger number for no name. */
+  /** For each code of the field: a code of this dictionary, or a larger number for no name. */
   readonly codes: CodeColumn;
 }
 

@@ -12,7 +12,7 @@ interface MappedColumn {
 }
 
 export interface WatchedColumn extends MappedColumn {
-  /** Records without it cannot be served. */
+  /** Records without this column cannot be served. */
   readonly isNeeded: boolean;
   /** Undefined: the record has no such column. */
   read(record: Readonly<Record<string, unknown>>): unknown;
@@ -22,7 +22,7 @@ export interface WatchedColumn extends MappedColumn {
 export interface ColumnReport {
   readonly sourceName: string;
   readonly records: number;
-  /** Columns of the map that every record lacked. */
+  /** Columns of the map that all records lacked. */
   readonly missing: readonly MappedColumn[];
   /** Columns of the first records, if some were missing. */
   readonly present: readonly string[];

@@ -19,7 +19,7 @@ import type { LoadDone, Loaded, LoadTask, StreamSpec, TaskListeners } from './ta
 export interface LoadedImage {
   readonly image: SnapshotImage;
   readonly source: LoadSummary;
-  /** Memory that the bound leaves for work on the image. */
+  /** Memory within the bound that is left for work on the image. */
   readonly bytesLeft: number;
 }
 
@@ -41,9 +41,9 @@ export async function loadImage(
   options: LoadImageOptions,
 ): Promise<LoadedImage | 'not-modified'>;
 /**
- * Joins source, normaliser and builder. Bad records are counted and left out; failures of the source are
- * thrown as LecternErrors. If the source still has the version `previous`, nothing is built. A load beyond a bound throws
- * RefusedLoad.
+ * Connects source, normaliser and builder. Bad records are counted and left out; failures of the source are
+ * thrown as LecternErrors. If the source still has the version `previous`, nothing is built. A load beyond a
+ * bound throws RefusedLoad.
  */
 export async function loadImage(
   source: Source,
@@ -91,9 +91,7 @@ export async function loadImage(
   const summary = await source.load(sink, { ...options, rules, copyBytesMax, onProgress, onParts });
   if (summary === 'not-modified') {
     if (typeof options.previous === 'string') return summary;
-    throw new Error(
-      `the source ${source.name} says that nothing changed, but was not asked whether anything did`,
-    );
+    throw new Error(`the source ${source.name} reports that nothing changed, but was not asked`);
   }
   notes.checkColumns();
   watch.look();
@@ -122,7 +120,7 @@ export async function runLoadTask(
   if (loaded === 'not-modified') return { kind: 'not-modified' };
   const { image, bytesLeft } = loaded;
   const sourceVersion = loaded.source.version;
-  // Other bytes with equal content: nothing to publish. An image from disk may claim equality falsely.
+  // Other bytes with equal content: nothing to publish. An image from disk may falsely claim to be equal.
   if (
     served?.summary.id === image.summary.id &&
     image.summary.rejected === served.summary.rejected &&

@@ -60,7 +60,7 @@ async function readChanges(task: PatchTask, chunks: AsyncIterable<Uint8Array>): 
   const { name, rules, served, bounds } = task;
   const upserts = new Map<string, NormalisedEvent>();
   const removals = new Set<string>(task.removals.flatMap((id) => canonicalId(id, rules) ?? []));
-  /** Records by id; records without an id by number. */
+  /** Records by id; records without an id are counted by number. */
   const rejections = new Map<string | number, Rejection>();
   const notes = new LoadNotes();
   const readInstant = createInstantReader(rules, notes.ambiguousTimes);
@@ -133,7 +133,7 @@ function checkChanges(given: GivenChanges, before: Snapshot, { bounds }: PatchTa
   };
 }
 
-/** An id that is no identifier can name a rejected record. Null for what is no id. */
+/** An invalid id can name a rejected record. Null for a value that is not an id. */
 function canonicalId(given: string | number, { identifiers }: ReadRules): string | null {
   const text = typeof given === 'string' ? given : digitsOf(given);
   return text === null ? null : (parseIdentifier(text, identifiers, 'id') ?? text);

@@ -1,4 +1,4 @@
-/** The service as the first process of a container, which signals do not end by themselves. */
+/** The service as the first process of a container, which signals do not end by default. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -7,12 +7,12 @@ import { SECRET } from '../auth/tokens.js';
 import { until } from '../serving/threads.js';
 import { CLI, ROOT } from './lectern.js';
 
-// A user without rights needs a user namespace for it, which some systems do not give.
+// An ordinary user needs a user namespace for it, which some systems do not allow.
 const UNSHARE = ['-p', '-f', ...(process.getuid?.() === 0 ? [] : ['-r'])];
 const isPermitted = spawnSync('unshare', [...UNSHARE, 'true']).status === 0;
 const skip = isPermitted ? false : 'unshare -p is not permitted here';
 
-/** The service as process 1, and its number outside. */
+/** The service as process 1; outside it has another number. */
 async function startFirst(t: { teardown(end: () => void): void }, argv: readonly string[]) {
   const child = spawn('unshare', [...UNSHARE, '--kill-child', process.execPath, ...CLI, 'serve', ...argv], {
     cwd: ROOT,
@@ -33,7 +33,7 @@ async function startFirst(t: { teardown(end: () => void): void }, argv: readonly
   return { printed, ended, pid };
 }
 
-test('the second signal ends the first process of a container, too', { skip }, async (t) => {
+test('the second signal ends a process that is number 1 of a container, too', { skip }, async (t) => {
   for (const [signal, status] of [
     ['SIGTERM', 143],
     ['SIGINT', 130],
@@ -53,7 +53,7 @@ test('the second signal ends the first process of a container, too', { skip }, a
   }
 });
 
-test('one signal ends an idle first process', { skip }, async (t) => {
+test('one signal ends a process number 1 that has nothing to do', { skip }, async (t) => {
   const { printed, ended, pid } = await startFirst(t, ['fixtures/demo.ndjson.gz', '--port', '0']);
   await printed('"ready"');
   process.kill(pid(), 'SIGTERM');

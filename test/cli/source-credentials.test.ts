@@ -1,4 +1,4 @@
-/** Options of rotations and of credentials for sources that do not fit together. */
+/** Options for rotations and for credentials of sources that contradict each other. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -24,11 +24,11 @@ const CASES: readonly (readonly [argv: readonly string[], message: RegExp])[] = 
   ],
   [
     [...ADDRESS, '--header', `https://other.example X-Key: ${HIDDEN}`],
-    /header X-Key is for https:\/\/other\.example, and no source is there; expected one of http:\/\/127/,
+    /header X-Key is for https:\/\/other\.example, but no source has this origin; expected one of http:\/\/127/,
   ],
 ];
 
-test('options of credentials that have no effect are refused', async (t) => {
+test('credential options without effect are refused', async (t) => {
   for (const [argv, message] of CASES) {
     const { code, stderr } = await runHere(t, [...argv]);
     t.equal(code, 2, message.source);
@@ -57,7 +57,11 @@ test('inspect, explain and export send header fields to addresses', async (t) =>
   ];
   for (const argv of commands) {
     const found = await runHere(t, [...argv, '--header', 'X-Key: env:SOURCE_KEY'], { SOURCE_KEY: HIDDEN });
+<<<<<<< HEAD
     t.equal(found.code, 0, argv.join(' '));
+=======
+    t.equal(found.code, 0, `${argv[0]} with a right key`);
+>>>>>>> main
     t.notMatch(found.stdout + found.stderr, HIDDEN);
     const refused = await runHere(t, [...argv, '--header', 'X-Key: wrong']);
     t.equal(refused.code, 1, `${argv[0]} with a wrong key`);

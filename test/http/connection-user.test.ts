@@ -70,7 +70,7 @@ function bearer(studyGroup: string, seconds = 3600): Record<string, string> {
   return { Authorization: `Bearer ${token}` };
 }
 
-test('the user of a connection is looked up once; another header is looked up again', async (t) => {
+test('the user of a connection is looked up once, and again for another header', async (t) => {
   const set = await setUp(t);
   const [a, b] = [bearer('A'), bearer('B & <C>, "D"')];
   for (let n = 0; n < 4; n++) t.strictSame(await set.ask(a), { status: 200, groups: ['A'] });
@@ -91,7 +91,7 @@ test('a repeated token is refused, even on a connection that knows it', async (t
   t.equal(reply.status, 400);
 });
 
-test('an expired token, or one whose key is removed, is verified again on a connection that knows it', async (t) => {
+test('a connection verifies a token again after it expired or its key was removed', async (t) => {
   const set = await setUp(t);
   const short = bearer('A', 30);
   for (let n = 0; n < 3; n++) t.equal((await set.ask(short)).status, 200);

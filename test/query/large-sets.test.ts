@@ -1,4 +1,4 @@
-/** Sets with more slots than one interval tree holds, in the layouts that are hardest for an interval index. */
+/** Sets with more slots than one interval tree holds, in the hardest layouts for an interval index. */
 import fc from 'fast-check';
 import { test } from 'tap';
 import { INTERVALS_PER_TREE_MAX } from '../../src/limits.js';
@@ -68,7 +68,7 @@ function eventsLaidOut(place: Place): NormalisedEvent[] {
 }
 
 for (const [layout, place] of Object.entries(LAYOUTS)) {
-  test(`a large set is answered like a small one: ${layout}`, (t) => {
+  test(`a large set gives the same answers as a small one: ${layout}`, (t) => {
     const events = eventsLaidOut(place);
     const view = viewOfEvents(events, 'any');
     const ordered = eventsInOrder(events);
@@ -96,7 +96,7 @@ for (const [layout, place] of Object.entries(LAYOUTS)) {
         );
         const pairs = [...request.pairs, ...conflictPairsOf(conflictRecipe)];
         assertWhole(readOf(view.conflicts(pairs, STRICT)), found.map(conflictRecordOf));
-        // Long enough for some of them to be made in slices.
+        // So long that some of them are made in slices.
         assertWhole(readOf(schedule(request.pairs)), expected, 'msgpack');
         assertWhole(readOf(view.conflicts(pairs, STRICT)), found.map(conflictRecordOf), 'msgpack');
       },

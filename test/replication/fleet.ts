@@ -8,7 +8,7 @@ import type { Test } from 'tap';
 import type { MemorySource, Timetable, TimetableOptions } from '../../src/index.js';
 import { openStore, storeAddress } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
-import type { Publishing } from '../../src/timetable/publishing.js';
+import type { Publishing, PublishingOptions } from '../../src/timetable/publishing.js';
 import { NATS_MISSING, type NatsServer, startNats } from '../store/nats-server.js';
 
 const DIST = fileURLToPath(new URL('../../dist', import.meta.url));
@@ -32,7 +32,7 @@ export interface Fleet {
   readonly store: Store;
   readonly keyFile: string;
   readonly publicKeyFile: string;
-  publisher(source: MemorySource): Promise<Publishing>;
+  publisher(source: MemorySource, options?: Partial<PublishingOptions>): Promise<Publishing>;
   replica(options?: Partial<TimetableOptions>): Timetable;
 }
 
@@ -61,15 +61,16 @@ export async function openFleet(t: Test, kind: 'folder' | 'nats'): Promise<Fleet
   return {
     ...{ address, folder, server, store },
     ...keys,
-    async publisher(source) {
-      const publishing = await library.publishTimetable({ source }, { to: address, keyFile: keys.keyFile });
+    async publisher(source, options = {}) {
+      const to = { to: address, keyFile: keys.keyFile, ...options };
+      const publishing = await library.publishTimetable({ source }, to);
       closing.push(() => publishing.close());
       return publishing;
     },
     replica(options = {}) {
       const replica = openTimetable({ source: address, feedPublicKey: keys.publicKeyFile, ...options });
       closing.push(() => replica.close());
-      // Replicas of tests report failures by what they serve.
+      // Replicas in tests report failures through /status.
       replica.on('error', () => {});
       return replica;
     },
@@ -90,7 +91,7 @@ export function titleOf(timetable: Timetable): string {
   return timetable.summary === null ? 'nothing' : String(timetable.find({ limit: 1 }).events[0]?.title);
 }
 
-/** Waits until it is so. Resolves to the milliseconds that took, and rejects after 20 s. */
+/** Waits until the condition is true. Resolves to the milliseconds that it took, and rejects after 20 s. */
 export async function until(isSo: () => boolean | Promise<boolean>, what: string): Promise<number> {
   const beganMs = performance.now();
   while (performance.now() - beganMs < 20_000) {

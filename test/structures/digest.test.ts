@@ -15,7 +15,7 @@ function textDigest(text: string): string {
   return textOf(digest);
 }
 
-test('texts that differ a little have different digests of one length', (t) => {
+test('similar texts have different digests of equal length', (t) => {
   const texts = new Set(['', ' ', 'a', 'A', 'aa', '\0', '\0\0', 'ä', 'a\u0308', '\u{1f600}']);
   for (let n = 0; n < 20_000; n++) {
     texts.add(`schedule json ${1_725_264_000_000 + n} 1725350400000 Infinity roomId 36:${n % 97}`);
@@ -53,7 +53,7 @@ test('every bit of a text changes about half of the bits of its digest', (t) => 
   t.end();
 });
 
-test('texts and numbers with the same characters have different digests', (t) => {
+test('texts and numbers of the same characters have different digests', (t) => {
   const of = (...parts: readonly (string | number)[]): string => {
     const digest = new Digest();
     for (const part of parts) {
@@ -88,7 +88,7 @@ test('texts and numbers with the same characters have different digests', (t) =>
   t.end();
 });
 
-test('digests stay what they are: replicas of another version must agree', (t) => {
+test('digests never change, so that replicas of other versions agree', (t) => {
   t.equal(textDigest('schedule json -Infinity Infinity Infinity'), 'KrY6LCTAxyz');
   t.end();
 });

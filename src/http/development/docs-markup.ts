@@ -57,7 +57,7 @@ export const DOCS_INITIALIZER = `'use strict';
     }
   }
 
-  // Items that are UUIDs get the input of any text. Without this, Swagger UI warns.
+  // Items that are UUIDs get a plain text input. Without this, Swagger UI warns.
   const identifierInput = (system) => ({
     components: {
       JsonSchema_string_uuid: (props) =>

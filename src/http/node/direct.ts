@@ -11,10 +11,10 @@ const CONNECTION = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(K
 let dateMs = 0;
 let dateText = '';
 
-/** The value of Date (RFC 9110 section 6.6.1), the same string for a second. */
+/** The value of Date (RFC 9110 section 6.6.1); one string for each second. */
 export function httpDate(): string {
   const nowMs = Date.now();
-  // The second also changes if the clock was set back.
+  // The second also changes when the clock is set back.
   if (nowMs - dateMs >= 1000 || nowMs < dateMs) {
     dateMs = nowMs - (nowMs % 1000);
     dateText = new Date(nowMs).toUTCString();

@@ -5,7 +5,7 @@ import type { CalendarZone } from './calendar-zones.js';
 import { parameterOf } from './content-line.js';
 import type { CalendarScope } from './event-timing.js';
 
-/** Of an instant as answers show it. */
+/** Length of an instant in answers. */
 export const INSTANT_BYTES = 24;
 
 /** `20260914T080000` */
@@ -14,7 +14,7 @@ const UTC_BYTES = 16;
 const LETTER_T = 0x54;
 const LETTER_Z = 0x5a;
 
-/** Reads the times of ordinary events: no dates, no ambiguous local times, and known zones only. */
+/** Reads the times of ordinary events: no dates, no ambiguous local times, and only known zones. */
 export class FlatTimes {
   readonly #texts = new InstantTexts();
   #parameters: { readonly view: DataView; readonly zone: CalendarZone | null } | null = null;
@@ -25,7 +25,7 @@ export class FlatTimes {
   }
 
   /**
-   * @param from after the name of the property
+   * @param from the place after the property's name
    * @param colon before the value, which ends at `to`
    * @returns epoch milliseconds; NaN: the event must be read line by line
    */

@@ -1,13 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 
-/** Numbers, constants, binary data: values without inner values. */
+/** Values without inner values: numbers, constants, binary data. */
 const OPAQUE = 0;
 const EXTENSION = 1;
 const TEXT = 2;
 const ARRAY = 3;
 const MAP = 4;
 
-/** Headers 0xc0 to 0xdf: kind, bytes of a length that follows, or the length of the payload. */
+/** Headers 0xc0 to 0xdf: kind, size of the following length field, or length of the payload. */
 const HEADERS: readonly (readonly [of: number, lengthBytes: number, payload: number])[] = [
   ...[0, 0, 0, 0].map((payload) => [OPAQUE, 0, payload] as const),
   ...[1, 2, 4].map((lengthBytes) => [OPAQUE, lengthBytes, 0] as const),
@@ -23,12 +23,12 @@ const HEADERS: readonly (readonly [of: number, lengthBytes: number, payload: num
 const TIMESTAMP_TYPE = 0xff;
 /**
  * An extension of msgpackr: the number of a record structure, its names, then the values of the first record.
- * Later records are the number and their values. Numbers are 0x40 to 0x7f or 0x6000 to 0x7fff, which then are
- * not plain integers.
+ * Later records consist of this number and their values. Numbers are 0x40 to 0x7f or 0x6000 to 0x7fff, which
+ * then are not plain integers.
  */
 const RECORD_STRUCTURE_TYPE = 0x72;
 
-/** Finds the end of a MessagePack value by counting the values still to come. */
+/** Finds the end of a MessagePack value by counting the values that must still follow. */
 export class MessagePackScan {
   position = 0;
   /** `scan` stopped at 0xc1, which MessagePack never uses. */

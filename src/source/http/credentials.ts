@@ -9,7 +9,7 @@ import { checkHeaders } from './headers.js';
 
 /** A header field whose value is in a file, which is read again when it changes. */
 export interface HeaderFile {
-  /** Its path. White space around the content is cut off. */
+  /** Its path. White space around the content is removed. */
   readonly file: string;
   /** Text before the content, such as `Bearer`. Default: none. */
   readonly scheme?: string | undefined;
@@ -42,7 +42,7 @@ export interface CredentialOptions {
 
 const LOOPBACK = /^(?:localhost|127\..*|\[::1\])$/;
 
-/** Whether the header fields of an address may change while it is loaded. */
+/** Whether the header fields of an address may change during a load. */
 export function mayChange({ headers = {}, clientCredentials }: CredentialOptions): boolean {
   return clientCredentials !== undefined || Object.values(headers).some((value) => typeof value !== 'string');
 }
@@ -54,7 +54,7 @@ export class Credentials {
   readonly #url: URL;
   #fields: RequestHeaders;
   #fieldsVersion = 0;
-  /** The fields that were given last. */
+  /** The last fields that were returned. */
   #issued = { version: 0, of: '', tokenVersion: null as number | null };
   #secret = '';
   readonly #token: ClientToken | null;
@@ -67,7 +67,7 @@ export class Credentials {
     const inFiles = fields.flatMap(([name, value]) =>
       typeof value === 'object' ? [{ name, ...value }] : [],
     );
-    // Checks all names, and the values that are already known.
+    // Checks all names, and the known values.
     this.#fields = checkHeaders(
       Object.fromEntries(fields.map(([name, value]) => [name, shownOf(value)])),
       url,
@@ -100,7 +100,7 @@ export class Credentials {
     } satisfies SecretHeaders;
   };
 
-  /** @param isAgain whether an earlier read succeeded: a fault then changes nothing */
+  /** @param isAgain whether an earlier read succeeded; then a fault changes nothing */
   async #read(files: readonly KeptFile[], isAgain: boolean): Promise<void> {
     const signal = new AbortController().signal;
     for (const file of files) {
@@ -179,7 +179,7 @@ export class Credentials {
     }
     if (Object.hasOwn(this.#fields, 'authorization')) {
       throw fault(
-        'tokens of an issuer are asked for, and the header Authorization of the source is given as well; expected one of the two',
+        'tokens of an issuer and the header Authorization of the source are both given; expected one of the two',
       );
     }
     if (typeof clientSecret === 'string') this.#secret = clientSecret;
@@ -187,7 +187,7 @@ export class Credentials {
   }
 }
 
-/** A placeholder for the content of a file that has not been read. */
+/** A placeholder for the unread content of a file. */
 function shownOf(value: string | HeaderFile): string {
   return typeof value === 'string' ? value : 'in a file';
 }

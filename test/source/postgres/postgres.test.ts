@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { type Test, test } from 'tap';
 import type { LecternError } from '../../../src/errors.js';
+import { isSameImage, type SnapshotImage } from '../../../src/snapshot/image.js';
 import { postgresSource } from '../../../src/source/postgres/postgres.js';
 import type { PostgresSpec } from '../../../src/source/postgres/postgres-spec.js';
 import { loadImage } from '../../../src/thread/load-image.js';
@@ -44,7 +45,7 @@ test('a PostgreSQL database as a source', { skip }, async (t) => {
     t.notMatch(error?.message, /pg@|:pg|wrong word|the word of the reader/, 'no password');
   };
 
-  await t.test('a table, a view, a query', async (t) => {
+  await t.test('a table, a view and a query are read', async (t) => {
     const table = await read({ table: 'events' });
     t.equal(table.records.length, 2000);
     t.match(table.summary, { format: 'postgresql', version: null });
@@ -57,7 +58,7 @@ test('a PostgreSQL database as a source', { skip }, async (t) => {
     ]);
   });
 
-  await t.test('every type is what row_to_json makes of it, on one line', async (t) => {
+  await t.test('every type is written as by row_to_json, on one line', async (t) => {
     const { records } = await read({ table: 'kinds' });
     const expected = await server.sql<{ row: object }>(
       'SELECT row_to_json(t.*)::jsonb AS row FROM kinds t ORDER BY n',
@@ -78,7 +79,7 @@ test('a PostgreSQL database as a source', { skip }, async (t) => {
     });
   });
 
-  await t.test('rows are read undecoded, into the same image as decoded ones', async (t) => {
+  await t.test('undecoded rows make the same image as decoded ones', async (t) => {
     const rules = { identifiers: 'uuid' } as const;
     const source = postgresSource({ kind: 'postgres', url, table: 'events' });
     const undecoded = await loadImage(source, rules);
@@ -89,7 +90,49 @@ test('a PostgreSQL database as a source', { skip }, async (t) => {
     t.equal(undecoded.image.summary.id, slow.image.summary.id);
   });
 
-  await t.test('a field map, with templates, paths and a time zone', async (t) => {
+  await t.test('types of the binary format, and other types, give the same as their JSON', async (t) => {
+    await server.sql(`CREATE TYPE sort AS ENUM ('LEC', 'Ü "x"'); CREATE DOMAIN code AS varchar(20);
+      CREATE TABLE typed AS SELECT id, CASE n % 9 WHEN 0 THEN 'infinity' WHEN 1 THEN '0044-03-15 BC' WHEN 2 THEN '12000-01-01'
+          WHEN 3 THEN '1600-01-01T01:02:03.4567899Z' WHEN 4 THEN '9999-12-31T23:59:59.9999Z' ELSE "time" END::timestamptz AS "time",
+        CASE n % 11 WHEN 0 THEN null WHEN 1 THEN 'infinity' ELSE "endTime" + interval '0.000999 s' END AS "endTime",
+        CASE n % 5 WHEN 0 THEN e'a "b" \\\\ \\u0041\t\u0001 U0001F600' WHEN 1 THEN '' WHEN 2 THEN repeat('long ', 500) ELSE title END AS title,
+        CASE n % 3 WHEN 0 THEN "roomId" END AS "roomId", "courseId"::text, "studyGroup"::code, lecturer::char(30), (ARRAY['LEC', 'Ü "x"'])[n % 2 + 1]::sort AS type,
+        n AS "__proto__", repeat('x', 1500000 * (n % 700 = 0)::int) AS large, '{"a": [1]}'::json AS "Größe"
+      FROM (SELECT *, row_number() OVER (ORDER BY id) AS n FROM events) e ORDER BY n`);
+    const sources = { typed: true, events: true, lectures: true, kinds: false, empty: true };
+    for (const [table, isBinary] of Object.entries(sources)) {
+      const rules = { identifiers: 'any' } as const;
+      const query =
+        table === 'kinds'
+          ? 'SELECT n AS id, tz AS "time", ts AS "endTime", j AS title FROM kinds'
+          : undefined;
+      const source = postgresSource({
+        kind: 'postgres',
+        url,
+        ...(query === undefined ? { table } : { query }),
+      });
+      const hashSeed = [3, 4] as unknown as SnapshotImage['hashSeed'];
+      const fast = await loadImage(source, rules, { hashSeed });
+      const large = table === 'typed' ? 1_048_576 : Number.POSITIVE_INFINITY;
+      const slow = await loadImage(source, rules, { hashSeed, onRecord: () => true });
+      t.equal(fast.source.bytesRead < slow.source.bytesRead || table === 'empty', isBinary, table);
+      t.ok(slow.image.summary.events > 0 || !isBinary || table === 'empty', table);
+      const codesOf = ({ image }: typeof fast) =>
+        image.summary.rejections.map(({ code, position, field }) => ({ code, position, field }));
+      if (large === Number.POSITIVE_INFINITY) {
+        t.ok(isSameImage(fast.image, slow.image), table);
+        t.strictSame(codesOf(fast), codesOf(slow));
+        t.strictSame(fast.image.summary.unserved, slow.image.summary.unserved);
+        continue;
+      }
+      // A row whose other columns are too long is served: they are not sent.
+      const tooLarge = codesOf(slow).filter(({ code }) => code === 'record-too-large');
+      t.equal(tooLarge.length, 2);
+      t.equal(fast.image.summary.events, slow.image.summary.events + 2);
+    }
+  });
+
+  await t.test('a field map works with templates, paths and a time zone', async (t) => {
     const fieldMap = {
       id: 'lesson_id',
       time: 'begins',
@@ -111,7 +154,7 @@ test('a PostgreSQL database as a source', { skip }, async (t) => {
     t.equal(image.summary.id, plain.image.summary.id);
   });
 
-  await t.test('a map that only renames is a matter of SQL, with what the slow way gives', async (t) => {
+  await t.test('a map that only renames becomes SQL, with the same result as the slow way', async (t) => {
     await server.sql(`CREATE TABLE named AS SELECT id AS "the id", "time" AS start, "endTime", title AS type, type AS title, lecturer AS "Who ""is"" it",
       "roomId" AS extra, "studyGroup" AS id FROM events LIMIT 100`);
     const fieldMap = {
@@ -133,7 +176,7 @@ test('a PostgreSQL database as a source', { skip }, async (t) => {
     t.equal(fast.image.summary.id, slow.image.summary.id);
     t.strictSame(fast.image.summary.unserved, slow.image.summary.unserved);
     t.ok(fast.source.bytesRead < slow.source.bytesRead + 1);
-    // One column for two fields, a field whose column is used for another, and a column that is no field.
+    // One column for two fields, a field whose column another field uses, and a column that is not a field.
     for (const map of [
       { ...fieldMap, courseId: 'extra' },
       { id: 'the id', time: 'start', lecturer: 'title' },
@@ -148,13 +191,13 @@ test('a PostgreSQL database as a source', { skip }, async (t) => {
     }
   });
 
-  await t.test('columns that are not there', async (t) => {
+  await t.test('missing columns are reported', async (t) => {
     const rules = { identifiers: 'uuid' } as const;
     const uuid = { rules, onRecord: undefined };
     await fails(
       t,
       { table: 'lessons' },
-      /\(lessons\) has no column "id" and "time" and "endTime": say which it is, as --map id=.*The columns are "lesson_id", "begins"/,
+      /\(lessons\) has no column "id" and "time" and "endTime": name the column, as --map id=.*The columns are "lesson_id", "begins"/,
       uuid,
     );
     await fails(
@@ -170,7 +213,7 @@ test('a PostgreSQL database as a source', { skip }, async (t) => {
     );
   });
 
-  await t.test('a version query', async (t) => {
+  await t.test('a version query prevents needless reads', async (t) => {
     const spec = { table: 'events', versionQuery: 'SELECT max(title), count(*) FROM events' };
     const first = await read(spec);
     t.match(first.summary.version, /^[\w-]{22}$/);
@@ -184,7 +227,7 @@ test('a PostgreSQL database as a source', { skip }, async (t) => {
     await fails(t, { ...spec, versionQuery: 'SELECT nosuch()' }, /function nosuch\(\) does not exist/);
   });
 
-  await t.test('passwords: a file, a variable, a password file', async (t) => {
+  await t.test('passwords come from a file, a variable or a password file', async (t) => {
     const { mkdtempSync, rmSync, writeFileSync, chmodSync } = await import('node:fs');
     const folder = mkdtempSync('/tmp/lectern-password-');
     t.teardown(() => rmSync(folder, { recursive: true }));
@@ -211,12 +254,16 @@ test('a PostgreSQL database as a source', { skip }, async (t) => {
     const passfile = `${folder}/pgpass`;
     writeFileSync(passfile, `127.0.0.1:*:*:reader:the word of the reader\n`);
     chmodSync(passfile, 0o644);
-    await fails(t, { url: `${bare}?passfile=${passfile}`, table: 'events' }, /others may read it; chmod 600/);
+    await fails(
+      t,
+      { url: `${bare}?passfile=${passfile}`, table: 'events' },
+      /other users may read it; run chmod 600/,
+    );
     chmodSync(passfile, 0o600);
     t.equal((await read({ url: `${bare}?passfile=${passfile}`, table: 'lectures' })).records.length, 666);
   });
 
-  await t.test('failures are one clear sentence', async (t) => {
+  await t.test('a failure gives one clear sentence', async (t) => {
     const at = (place: string): string => `postgres://postgres:pg@${place}`;
     await fails(
       t,
@@ -232,17 +279,17 @@ test('a PostgreSQL database as a source', { skip }, async (t) => {
     await fails(
       t,
       { url: `${url}?sslmode=require`, table: 'events' },
-      /does not speak TLS, which sslmode asks for/,
+      /does not speak TLS, but sslmode requires it/,
     );
     await fails(
       t,
       { url: `${url}?target_session_attrs=standby`, table: 'events' },
-      /it is no standby server/,
+      /it is not a standby server/,
     );
     await fails(
       t,
       { table: 'event' },
-      /there is no table "event"; did you mean "events"\? \(those that this user may read are empty, events, kinds/,
+      /there is no table "event"; did you mean "events"\? \(this user can read empty, events, kinds/,
     );
     await fails(t, { table: 'no-table' }, /there is no table|invalid name syntax|syntax/);
     await fails(t, { query: 'SELEC 1' }, /the server says: syntax error at or near "1"/);
@@ -252,7 +299,7 @@ test('a PostgreSQL database as a source', { skip }, async (t) => {
     await fails(
       t,
       { url: `${url}?options=-c%20statement_timeout%3D30ms`, query: 'SELECT pg_sleep(5)' },
-      /statement_timeout is shorter than it takes/,
+      /it exceeded statement_timeout/,
     );
     const reader = `postgres://reader:the%20word%20of%20the%20reader@127.0.0.1:${server.port}/postgres`;
     await fails(
@@ -267,7 +314,7 @@ test('a PostgreSQL database as a source', { skip }, async (t) => {
     );
   });
 
-  await t.test('a connection that hangs, before and within the answer', async (t) => {
+  await t.test('a connection that hangs is given up, before and within the answer', async (t) => {
     const silent = createServer((socket) => socket.on('error', () => {})).listen(0, '127.0.0.1');
     t.teardown(() => silent.close());
     await once(silent, 'listening');
@@ -298,7 +345,7 @@ test('a PostgreSQL database as a source', { skip }, async (t) => {
     });
   });
 
-  await t.test('the server stops in the middle of a COPY', async (t) => {
+  await t.test('a server that stops during COPY fails the load', async (t) => {
     const query = "SELECT repeat('x', 10000) AS t, pg_sleep(0.001) FROM generate_series(1, 5000)";
     const reading = fails(t, { query }, /the connection was lost|the server was shut down/);
     await new Promise((resolve) => setTimeout(resolve, 1000));
@@ -313,28 +360,31 @@ test('a PostgreSQL database as a source', { skip }, async (t) => {
     await server.start();
   });
 
-  await t.test('what answers is no PostgreSQL, or a pooler that does not know a parameter', async (t) => {
-    const answers = (bytes: Buffer): Promise<number> =>
-      new Promise((resolve) => {
-        const listener = createServer((socket) => {
-          socket.on('error', () => {});
-          socket.once('data', () => socket.end(bytes));
-        }).listen(0, '127.0.0.1', () => resolve((listener.address() as { port: number }).port));
-        t.teardown(() => listener.close());
-      });
-    const http = await answers(Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n'));
-    await fails(
-      t,
-      { url: `postgres://u@127.0.0.1:${http}/x`, table: 'events' },
-      /127\.0\.0\.1:\d+ (does not speak PostgreSQL|closed the connection)/,
-    );
-    const text = 'SFATAL\0C08P01\0Munsupported startup parameter: options\0\0';
-    const head = Buffer.from([0x45, 0, 0, 0, text.length + 4]);
-    const pooler = await answers(Buffer.concat([head, Buffer.from(text)]));
-    await fails(
-      t,
-      { url: `postgres://u@127.0.0.1:${pooler}/x?sslmode=disable`, table: 'events' },
-      /a pooler such as PgBouncer may stand there/,
-    );
-  });
+  await t.test(
+    'a server that is not PostgreSQL, or a pooler that refuses a parameter, is reported',
+    async (t) => {
+      const answers = (bytes: Buffer): Promise<number> =>
+        new Promise((resolve) => {
+          const listener = createServer((socket) => {
+            socket.on('error', () => {});
+            socket.once('data', () => socket.end(bytes));
+          }).listen(0, '127.0.0.1', () => resolve((listener.address() as { port: number }).port));
+          t.teardown(() => listener.close());
+        });
+      const http = await answers(Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n'));
+      await fails(
+        t,
+        { url: `postgres://u@127.0.0.1:${http}/x`, table: 'events' },
+        /127\.0\.0\.1:\d+ (does not speak PostgreSQL|closed the connection)/,
+      );
+      const text = 'SFATAL\0C08P01\0Munsupported startup parameter: options\0\0';
+      const head = Buffer.from([0x45, 0, 0, 0, text.length + 4]);
+      const pooler = await answers(Buffer.concat([head, Buffer.from(text)]));
+      await fails(
+        t,
+        { url: `postgres://u@127.0.0.1:${pooler}/x?sslmode=disable`, table: 'events' },
+        /it may be a pooler such as PgBouncer/,
+      );
+    },
+  );
 });
