@@ -5,6 +5,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { formatsReportOf, readFormats } from './formats.mjs';
 import { plotsOf } from './plots.mjs';
 import { readResults } from './results.mjs';
 import { headlineOf, reportOf, withReport } from './table.mjs';
@@ -16,8 +17,9 @@ const rewrite = (path, change) => writeFileSync(at(path), change(readFileSync(at
 const all = readResults(at('bench/results'));
 const plots = plotsOf(all[0]);
 const workers = workersReportOf(readWorkers(at('bench/results')));
+const formats = formatsReportOf(readFormats(at('bench/results')));
 rewrite('docs/benchmarks.md', (page) =>
-  withReport(withReport(page, reportOf(all, plots)), workers, 'workers'),
+  withReport(withReport(withReport(page, reportOf(all, plots)), formats, 'formats'), workers, 'workers'),
 );
 rewrite('README.md', (page) => withReport(page, headlineOf(all[0], plots), 'headline'));
 for (const { file, svg } of plots) writeFileSync(at(`bench/results/${file}`), svg);

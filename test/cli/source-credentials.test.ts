@@ -57,7 +57,7 @@ test('inspect, explain and export send header fields to addresses', async (t) =>
   ];
   for (const argv of commands) {
     const found = await runHere(t, [...argv, '--header', 'X-Key: env:SOURCE_KEY'], { SOURCE_KEY: HIDDEN });
-    t.equal(found.code, 0, `${argv[0]} with a right key`);
+    t.equal(found.code, 0, argv.join(' '));
     t.notMatch(found.stdout + found.stderr, HIDDEN);
     const refused = await runHere(t, [...argv, '--header', 'X-Key: wrong']);
     t.equal(refused.code, 1, `${argv[0]} with a wrong key`);

@@ -50,7 +50,7 @@ export class CalendarReader implements FormatReader {
     this.#sourceName = sourceName;
     this.#sink = sink;
     this.#rules = rules;
-    this.#output = new EventOutput(sink);
+    this.#output = new EventOutput(sink, rules.identifiers);
     this.#givenZone = rules.timeZone === undefined ? null : zoneOfName(rules.timeZone);
     if (rules.timeZone !== undefined && this.#givenZone === null) {
       const problem = `timeZone is ${JSON.stringify(rules.timeZone)}; expected a name of IANA such as Europe/Berlin`;

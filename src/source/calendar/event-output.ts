@@ -1,9 +1,11 @@
 import { derivedIdentifier } from '../../model/derived-identifier.js';
+import type { IdentifierMode } from '../../model/event.js';
 import { InstantTexts } from '../../model/instant-texts.js';
 import { INSTANT_MS_MAX, INSTANT_MS_MIN } from '../../model/time.js';
 import type { RecordSink } from '../source.js';
 import { type CalendarEvent, type EventFault, faultOf } from './calendar-event.js';
 import { endOf, type Moment, type Timing } from './event-timing.js';
+import { OccurrenceBytes } from './occurrence-bytes.js';
 
 export interface EventTimes {
   readonly startMs: number;
@@ -28,10 +30,14 @@ export class EventOutput {
     lastMs: Number.NEGATIVE_INFINITY,
   };
   readonly #sink: RecordSink;
+  readonly #identifiers: IdentifierMode;
   readonly #texts: InstantTexts = new InstantTexts();
+  /** Of the event whose occurrences are given. */
+  #bytes: { readonly event: CalendarEvent; readonly uid: string; readonly of: OccurrenceBytes } | null = null;
 
-  constructor(sink: RecordSink) {
+  constructor(sink: RecordSink, identifiers: IdentifierMode) {
     this.#sink = sink;
+    this.#identifiers = identifiers;
   }
 
   /** @param namedMs the start that the identifier comes from */
@@ -48,7 +54,20 @@ export class EventOutput {
   /** One of several occurrences. */
   giveAt(event: CalendarEvent, uid: string, namedMs: number, times: EventTimes): void {
     this.occurrences++;
+    if (this.#giveBytes(event, uid, namedMs, times)) return;
     this.#giveColumns(event, { ...event.columns }, uid, namedMs, times);
+  }
+
+  #giveBytes(event: CalendarEvent, uid: string, namedMs: number, times: EventTimes): boolean {
+    const { startMs, endMs, kind } = times;
+    if (this.#sink.undecoded === undefined || startMs < INSTANT_MS_MIN || endMs > INSTANT_MS_MAX)
+      return false;
+    if (this.#bytes?.event !== event || this.#bytes.uid !== uid) {
+      this.#bytes = { event, uid, of: new OccurrenceBytes(event, uid, this.#identifiers) };
+    }
+    if (!this.#bytes.of.give(this.#sink, this.#texts.of(namedMs), startMs, endMs)) return false;
+    this.#count(kind);
+    return true;
   }
 
   #giveColumns(
