@@ -3,7 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test } from 'tap';
-import { events, writeKeys } from '../replication/fleet.js';
+import { events, until, writeKeys } from '../replication/fleet.js';
+import { lectern as run, start } from './lectern.js';
 
 const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 
@@ -43,6 +44,26 @@ test('publish --once announces, and feed shows and chooses', { timeout: 120_000 
     text: /is not in the store; its images are: /,
   });
   t.match(lectern('feed', 'promote', first, share), { status: 1, text: /is not the candidate/ });
+});
+
+test('publish --once ends with an error if another publisher leads', { timeout: 120_000 }, async (t) => {
+  const folder = t.testdir();
+  const { keyFile } = writeKeys(folder, 'feed');
+  const [source, other, share] = ['events.ndjson', 'other.ndjson', 'share'].map((name) => join(folder, name));
+  const [one, two] = [events(5, 'one'), events(5, 'two')].map((all) =>
+    all.map((each) => JSON.stringify(each)),
+  );
+  writeFileSync(source ?? '', one?.join('\n') ?? '');
+  writeFileSync(other ?? '', two?.join('\n') ?? '');
+  const common = ['--to', share ?? '', '--feed-key', keyFile];
+  const leader = start(['publish', source ?? '', ...common]);
+  t.teardown(() => leader.child.kill('SIGKILL'));
+  const status = async (): Promise<string> => (await run(['feed', 'status', share ?? ''])).stdout;
+  await until(async () => /^head +[\w-]{22},/m.test(await status()), 'it leads');
+  const { code, stderr } = await run(['publish', other ?? '', ...common, '--once']);
+  t.equal(code, 1);
+  t.match(stderr, /"msg":"publisher stands by"/);
+  t.match(stderr, /was not announced within 30 s of its load .* if another publisher leads, stop it/);
 });
 
 test('publish: wrong usage', async (t) => {
