@@ -18,7 +18,7 @@ export interface PublishOptions {
 }
 
 /** Longest wait of `--once` for an announcement after the load: another publisher may lead. */
-const ONCE_MS_MAX = 30_000;
+const ONCE_MS_MAX = 15_000;
 
 /** `lectern publish` resolves to the exit code after SIGINT or SIGTERM, or with `--once` after the announcement. */
 export async function publish(given: ResolvedSettings, options: PublishOptions): Promise<number> {

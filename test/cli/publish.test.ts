@@ -2,9 +2,12 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { test } from 'tap';
+import tap, { test } from 'tap';
 import { events, until, writeKeys } from '../replication/fleet.js';
 import { lectern as run, start } from './lectern.js';
+
+// One test waits until a command gives up.
+tap.setTimeout(180_000);
 
 const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 
@@ -63,7 +66,7 @@ test('publish --once ends with an error if another publisher leads', { timeout: 
   const { code, stderr } = await run(['publish', other ?? '', ...common, '--once']);
   t.equal(code, 1);
   t.match(stderr, /"msg":"publisher stands by"/);
-  t.match(stderr, /was not announced within 30 s of its load .* if another publisher leads, stop it/);
+  t.match(stderr, /was not announced within 15 s of its load .* if another publisher leads, stop it/);
 });
 
 test('publish: wrong usage', async (t) => {
