@@ -28,9 +28,9 @@ const FULL: Problem = {
   headers: ['Retry-After', '10'],
 };
 
-/** How often streams are looked at: for their end, for silence, for readers that take nothing. */
+/** How often streams are checked: for their end, for silence, and for clients that do not read. */
 const LOOK_MS = 1000;
-/** When clients come back after the end of a stream: not all at once. */
+/** Clients reconnect after this time, each at a different moment. */
 const RETRY_MS_MIN = 1000;
 const RETRY_MS_MAX = 3000;
 const HEARTBEAT = Buffer.from(':\n\n');
@@ -40,11 +40,11 @@ interface Stream {
   readonly res: ServerResponse;
   /** By `Date.now`. */
   readonly endsAtMs: number;
-  /** The snapshot that its client knows; empty for none that is known here. */
+  /** The snapshot that its client has; empty if it is unknown here. */
   snapshotId: string;
-  /** By `performance.now`, as the next. */
+  /** A time of `performance.now`, like the next one. */
   wroteAtMs: number;
-  /** Since when some of it waits for the client; null if nothing does. */
+  /** Since when bytes wait for the client; null if none wait. */
   waitsSinceMs: number | null;
 }
 
@@ -66,8 +66,8 @@ const TIMES: StreamTimes = {
 };
 
 /**
- * All streams of one thread. Each has at most one message on its way. A client that is slower than the publications gets their
- * changes together once it has taken the message before.
+ * All streams of one thread. Each has at most one message in transit. A client slower than the publications
+ * gets several changes as one, after it has taken the message before.
  */
 export class EventStreams {
   readonly #views: LiveViews;
@@ -80,7 +80,7 @@ export class EventStreams {
   /** The snapshots of the last two publications. */
   #snapshotId = '';
   #snapshotIdBefore = '';
-  /** Messages as they are sent. */
+  /** Messages in the form in which they are sent. */
   readonly #frames = new WeakMap<ChangeMessage, Buffer>();
   #walk: Iterator<Stream> | null = null;
   #timer: NodeJS.Timeout | undefined;
@@ -106,7 +106,7 @@ export class EventStreams {
     return this.#open.size;
   }
 
-  /** @param usableUntilMs until when the client's token is good, in epoch milliseconds */
+  /** @param usableUntilMs end of the client's token, in epoch milliseconds */
   open(exchange: Exchange, usableUntilMs: number): void {
     const { view } = this.#views;
     if (view === null) {
@@ -123,7 +123,7 @@ export class EventStreams {
       return;
     }
     const headers = ['Content-Type', EVENT_STREAM_TYPE, 'Cache-Control', 'no-cache', 'Vary', VARY];
-    // nginx would collect the answer first.
+    // Otherwise nginx would buffer the answer.
     headers.push('X-Accel-Buffering', 'no', 'Lectern-Version', view.version);
     if (exchange.head) sendEmpty(exchange, 200, headers);
     else if (this.#open.size >= this.#streamsMax) sendProblem(exchange, FULL);
@@ -137,7 +137,7 @@ export class EventStreams {
     }
   }
 
-  /** Ends all streams. Clients come back after a moment. */
+  /** Ends all streams. Clients reconnect after a moment. */
   end(): void {
     for (const stream of this.#open) this.#end(stream);
   }
@@ -151,19 +151,19 @@ export class EventStreams {
     this.#open.add(stream);
     const close = (): void => this.#drop(stream);
     res.once('close', close);
-    // A client that left while its token was verified.
+    // The client left while its token was verified.
     if (res.destroyed || res.socket?.destroyed === true) {
       close();
       return;
     }
     res.on('drain', () => this.#bring(stream));
-    // The connection may stay half open, and the next write would tell too late that the client has gone.
+    // The connection may stay half open, and the next write would notice too late that the client is gone.
     res.socket?.once('end', () => {
       if (this.#open.has(stream)) this.#end(stream);
     });
     const retryMs = Math.round(RETRY_MS_MIN + Math.random() * (RETRY_MS_MAX - RETRY_MS_MIN));
     let text = `retry: ${retryMs}\n`;
-    // Where nothing was missed: a later connection goes on from here.
+    // If nothing was missed, a later connection continues from here.
     if (snapshotId === view.summary.id) {
       text += `event: version\nid: ${view.version}\ndata: ${JSON.stringify({ version: view.version })}\n`;
     }
@@ -192,14 +192,14 @@ export class EventStreams {
     this.#visitAll();
   }
 
-  /** Begins anew if it is under way: streams that were visited may be behind again. */
+  /** Starts again if it is already running, because visited streams may be behind again. */
   #visitAll(): void {
     const isUnderWay = this.#walk !== null;
     this.#walk = this.#open.values();
     if (!isUnderWay) this.#visitSome();
   }
 
-  /** Other requests have their turn in between. */
+  /** Other requests run in between. */
   #visitSome(): void {
     const untilMs = performance.now() + EVENT_STREAM_TURN_MS;
     while (this.#walk !== null && performance.now() < untilMs) {
@@ -223,7 +223,7 @@ export class EventStreams {
     }
   }
 
-  /** Sends what changed since the client's snapshot, unless a message is on its way. */
+  /** Sends the changes since the client's snapshot, unless a message is in transit. */
   #bring(stream: Stream, waits = true): void {
     const { view } = this.#views;
     const { snapshotId, res } = stream;
@@ -258,7 +258,10 @@ export class EventStreams {
     stream.res.end();
   }
 
-  /** A reset where the connection is Lectern's own: after a plain close the system would keep its bytes for the client. */
+  /**
+   * A reset if the connection is Lectern's own: after a plain close the system would keep its bytes for the
+   * client.
+   */
   #cutOff(stream: Stream): void {
     const { exchange, res } = stream;
     this.#drop(stream);

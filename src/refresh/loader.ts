@@ -35,7 +35,7 @@ export function anySourceOf(source: string | AnySource | Records): AnySource {
     if ('kind' in source) return source;
     if ('load' in source) {
       if (typeof source.load === 'function') return source;
-      throw new LecternError('option-invalid', 'source.load is no function');
+      throw new LecternError('option-invalid', 'source.load is not a function');
     }
     if (Symbol.iterator in source || Symbol.asyncIterator in source) return new MemorySource(source);
   }
@@ -56,22 +56,22 @@ export interface RunRequest {
 export interface LoadRequest
   extends RunRequest,
     Pick<LoadTask, 'previousVersion' | 'served' | 'deltas' | 'bounds' | 'parts' | 'allowMissing'> {
-  /** The source's version of `served`; null if it is not known. */
+  /** The source's version of `served`; null if unknown. */
   readonly servedVersion: string | null;
   readonly timeLimits: TimeLimits | null;
 }
 
-/** What a keeper loads with: a source, or the store of a publisher. */
+/** Loads for a keeper: from a source, or from the store of a publisher. */
 export interface AnyLoader
   extends Pick<
     Loader,
     'name' | 'files' | 'imageSource' | 'rules' | 'credentialFiles' | 'load' | 'run' | 'watch'
   > {
-  /** What was loaded last is served. */
+  /** The last load is now served. */
   published?(summary: SnapshotSummary): void;
   /** Of a replica. */
   feed?(): FeedState;
-  /** The gate refused what was loaded last. */
+  /** The gate refused the last load. */
   refused?(refusal: Refusal): void;
   close?(): Promise<void>;
 }
@@ -85,14 +85,17 @@ export class Loader {
   readonly #credentials: SourceCredentials | null;
   readonly #place: BuildPlace;
   readonly #rulesPrefix: string;
-  /** Other services of this kind, which tell what changed. */
+  /** Services of this kind that report changes. */
   readonly #upstreams: readonly LecternUpstream[];
-  /** Of a table that is followed. */
+  /** For a table that is followed. */
   readonly #follower: PostgresFollower | null;
   readonly #patches = new KeptThread();
   /** The time since which a terminated thread has been stuck; null if none is. */
   #stuckSinceMs: number | null = null;
-  /** Standard input can be read once. Later loads repeat the failure or refusal of the first load; otherwise nothing has changed. */
+  /**
+   * Standard input can be read once. Later loads repeat the failure or refusal of the first; otherwise
+   * nothing has changed.
+   */
   #standardInput: Promise<(LoadDone & { readonly kind: 'refused' }) | null> | null = null;
 
   /** @throws LecternError `option-invalid` for an impossible source */
@@ -111,7 +114,7 @@ export class Loader {
     this.imageSource = { name: this.name, digest: sourceDigest(source, this.name) };
   }
 
-  /** Files that the source's credentials are read from. */
+  /** Files with the source's credentials. */
   get credentialFiles(): readonly KeptFile[] {
     return this.#credentials?.files ?? [];
   }
@@ -167,7 +170,7 @@ export class Loader {
       const stream = { kind: 'stream', content: 'bytes', name, version: null } as const;
       const feed = standardInputChunks(listeners.signal);
       const loading = this.run({ ...task, source: stream }, request, feed);
-      // Only a refusal is kept: an image would stay in memory.
+      // Only a refusal is kept, because an image would stay in memory.
       this.#standardInput = loading.then((done) => (done.kind === 'refused' ? done : null));
       this.#standardInput.catch(() => {});
       return loading;
@@ -193,13 +196,13 @@ export class Loader {
     request: LoadRequest,
   ): Promise<LoadDone> {
     const { served, deltas } = request;
-    if (served === null) throw new Error('there is a delta, and nothing that it could change');
+    if (served === null) throw new Error('there is a delta, but no records that it could change');
     const { name, rules } = this;
     const patch = { task: 'patch', name, rules, served, deltas, bounds, version } as const;
     return this.run({ ...patch, removals: [...removals] }, request, upserts);
   }
 
-  /** What changed at another Lectern; null if everything is to be loaded. */
+  /** The changes of another Lectern; null to load everything. */
   async #askUpstream(request: LoadRequest): Promise<LoadDone | RecordDelta | null> {
     const { previousVersion, servedVersion, served, timeLimits, listeners } = request;
     const source = this.#source as SourceSpec;
@@ -294,7 +297,7 @@ function sourceVersionOf(version: string | null, prefix: string): string | null 
 
 function refusedWith(bytes: number): LoadDone {
   const [least, left] = [LOAD_BASE_BYTES, bytes].map((each) => `${Math.floor(each / 2 ** 20)} MiB`);
-  const detail = `a load takes at least ${least} of memory, and machine and container have ${left} left for it`;
+  const detail = `a load takes at least ${least} of memory, but machine and container have only ${left} left`;
   return { kind: 'refused', refusal: { code: 'memory', detail } };
 }
 
@@ -314,7 +317,7 @@ async function* inTurns(feed: Feed, name: string, signal: AbortSignal): Feed {
 }
 
 async function* standardInputChunks(signal: AbortSignal): Feed {
-  // Waiting for more of it would keep the process alive.
+  // Waiting for more records would keep the process alive.
   signal.addEventListener('abort', () => void process.stdin.destroy(), { once: true });
   // Copies each chunk, because it may be a part of a larger buffer, which cannot be transferred.
   for await (const chunk of process.stdin) yield Uint8Array.from(chunk as Uint8Array);

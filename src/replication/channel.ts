@@ -21,11 +21,11 @@ import {
 /** The announcement of an image. */
 export type Announcement = Head;
 
-/** What a store holds, and who uses it. */
+/** The content of a store, and its users. */
 export interface ChannelStatus {
-  /** What replicas serve, unless an image is pinned. Null before the first announcement. */
+  /** The image that replicas serve, unless an image is pinned. Null before the first announcement. */
   readonly head: Announcement | null;
-  /** What canaries serve until it is promoted. */
+  /** The image that canaries serve until it is promoted. */
   readonly candidate: Announcement | null;
   /** Id of the pinned image. */
   readonly pinned: string | null;
@@ -33,13 +33,16 @@ export interface ChannelStatus {
   readonly leader: string | null;
   /** Images that can be pinned, the newest first. */
   readonly images: readonly Announcement[];
-  /** Reports of replicas. One that ended without notice is listed for about a minute. */
+  /** Reports of replicas. A replica that ended without notice is listed for about a minute. */
   readonly replicas: readonly ReplicaReport[];
 }
 
-/** What operators do to the replicas of a store. Every method throws `store-unavailable` if the store does not answer. */
+/**
+ * Actions of operators on the replicas of a store. Every method throws `store-unavailable` if the store does
+ * not answer.
+ */
 export interface Channel extends AsyncDisposable {
-  /** What the store holds now. */
+  /** The present content of the store. */
   status(): Promise<ChannelStatus>;
   /**
    * Every replica serves this image until `unpin`.
@@ -55,7 +58,7 @@ export interface Channel extends AsyncDisposable {
    * @throws LecternError `announcement-refused` if `id` is not the candidate, or no canary serves it
    */
   promote(id: string): Promise<void>;
-  /** Pins the image that was announced before the present one. Resolves to its id. Throws like {@link pin}. */
+  /** Pins the image announced before the present one. Resolves to its id. Throws like {@link pin}. */
   rollback(): Promise<string>;
   /** Closes the connection to the store. */
   close(): Promise<void>;

@@ -4,12 +4,7 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { LecternError } from '../errors.js';
-import {
-  IMAGE_CHUNK_BYTES,
-  PUBLISHER_ROUND_MS,
-  REPLICAS_NAMED_MAX,
-  ROUNDS_PER_INSPECTION,
-} from '../limits.js';
+import { IMAGE_CHUNK_BYTES, REPLICAS_NAMED_MAX } from '../limits.js';
 import type { FeedState } from '../refresh/feed-state.js';
 import type { Loader } from '../refresh/loader.js';
 import type { SnapshotImage } from '../snapshot/image.js';
@@ -20,6 +15,12 @@ import type { Head, SigningKey } from './head.js';
 import { Leadership } from './lease.js';
 import { SeenReports } from './seen-reports.js';
 import { announcedKey, CANDIDATE, type Floor, HEAD, replace } from './store-records.js';
+
+/** Number of rounds until a publisher again checks that the store has its image, and cleans. */
+const ROUNDS_PER_INSPECTION = 4;
+
+/** Time between two rounds of a publisher. */
+const PUBLISHER_ROUND_MS = 1000;
 
 export interface PublisherEvents {
   /** @param isCandidate canaries serve it first, until it is promoted */
@@ -47,8 +48,8 @@ interface Announced {
 }
 
 /**
- * Keeps a store as it should be: each round compares its head with the last image that passed the gate, and announces the
- * image if they differ. So a store that was emptied, damaged or restored from an older copy is right again within seconds.
+ * Keeps a store correct: each round compares its head with the last image that passed the gate, and announces
+ * the image if they differ. So a store that was emptied, damaged or restored is correct again within seconds.
  */
 export class Publisher {
   readonly #options: PublisherOptions;
@@ -93,7 +94,7 @@ export class Publisher {
     ]);
   }
 
-  /** The image has passed the gate. Of several the newest is announced. */
+  /** The image has passed the gate. Of several images, the newest is announced. */
   publish(image: SnapshotImage): void {
     this.#next = image;
     this.#wake();
@@ -145,7 +146,7 @@ export class Publisher {
     }
   }
 
-  /** Beside the announcements, because a large image takes longer to send than a lease lasts. */
+  /** Runs beside the announcements, because sending a large image takes longer than a lease lasts. */
   async #keepLease(): Promise<void> {
     if (this.#unableToRead === null) return;
     const { isLeader } = this.#leadership;
@@ -201,7 +202,7 @@ export class Publisher {
     }
   }
 
-  /** Writes the image's file, which is kept in case the store loses it. */
+  /** Writes the image's file and keeps it in case the store loses it. */
   async #takeImage(): Promise<void> {
     const image = this.#next;
     if (image === null) return;
@@ -248,7 +249,7 @@ export class Publisher {
         await this.#store.put(file.hash, chunksOf(file.path));
         return false;
       }
-      // Another publisher's file of the same content was lost: this one is announced in its place.
+      // Another publisher's file of the same content was lost: this one replaces it.
     }
     await this.#readReports();
     if (this.#unableToRead?.length !== 0) return false;
@@ -265,7 +266,7 @@ export class Publisher {
     await replace(this.#store, announcedKey(next.id), text);
     const [key, revision] = isCandidate ? [CANDIDATE, found.candidateRevision] : [HEAD, found.headRevision];
     if (!this.#leadership.isLeader || (await this.#store.swap(key, text, revision)) === null) {
-      const message = 'the announcement was not made: another publisher leads, or was first';
+      const message = 'nothing was announced: another publisher leads, or announced first';
       throw new LecternError('store-unavailable', message);
     }
     this.#last = { epoch: next.epoch, sequence: isCandidate ? 0 : next.sequence };
@@ -274,7 +275,7 @@ export class Publisher {
     this.#options.events.announced(next, isCandidate);
   }
 
-  /** Heads with a bad signature count as none, and are replaced. */
+  /** Heads with an invalid signature are ignored and replaced. */
   async #readAnnounced(): Promise<Announced> {
     const { reader } = this.#options.key;
     const records = await Promise.all([this.#store.read(HEAD), this.#store.read(CANDIDATE)]);

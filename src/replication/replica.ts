@@ -51,7 +51,9 @@ interface Target {
   readonly reason: Reason;
 }
 
-/** Loads what a publisher announced: the pinned image, or the head. The keeper around it looks regularly, and judges. */
+/**
+ * Loads the announced image: the pinned image, or the head. The keeper checks regularly, and decides.
+ */
 export class Replica implements AnyLoader {
   readonly name: string;
   readonly files: readonly string[] = [];
@@ -125,7 +127,7 @@ export class Replica implements AnyLoader {
     if (loaded?.head.id === id) this.#serve(loaded);
   }
 
-  /** The gate refused the image that was loaded last. */
+  /** The gate refused the last image. */
   refused({ detail }: Refusal): void {
     const head = this.#lastLoaded?.head;
     if (head === undefined) return;
@@ -157,7 +159,7 @@ export class Replica implements AnyLoader {
     if (this.#folder !== null) rmSync(this.#folder, { recursive: true, force: true });
     await this.#reporting;
     const store = await this.#store?.catch(() => null);
-    // A closed replica fetches nothing any more, so nothing need be kept for it.
+    // A closed replica fetches nothing more, so no image need be kept for it.
     await store?.remove(this.#key).catch(() => {});
     await store?.close();
   }
@@ -191,7 +193,7 @@ export class Replica implements AnyLoader {
       const [needs, has] = [head.bytes, memoryBytesMax].map((bytes) => `${Math.ceil(bytes / 2 ** 20)} MiB`);
       return {
         kind: 'refused',
-        refusal: { code: 'memory', detail: `it needs ${needs}, and ${has} are left` },
+        refusal: { code: 'memory', detail: `it needs ${needs} of memory, and only ${has} are left` },
       };
     }
     this.#fetching = head.hash;
@@ -221,8 +223,7 @@ export class Replica implements AnyLoader {
       const record = await store.read(announcedKey(pin.id));
       if (record === null) throw refused(`the pinned image ${pin.id} is not in the store ${this.name}`);
       const head = await this.#reader.read(record.text);
-      if (head.id !== pin.id)
-        throw refused(`the image ${head.id} stands in the place of the pinned ${pin.id}`);
+      if (head.id !== pin.id) throw refused(`the stored image ${head.id} is not the pinned ${pin.id}`);
       return { head, reason: 'pin' };
     }
     const record = await store.read(HEAD);
@@ -237,10 +238,12 @@ export class Replica implements AnyLoader {
     return { head, reason: 'head' };
   }
 
-  /** @throws LecternError `announcement-refused`, and `image-unusable` if the announcement was false */
+  /**
+   * @throws LecternError `announcement-refused`; `image-unusable` if the image differs from its announcement
+   */
   #checkSummary({ id, events }: Head, { identifiers, events: found }: SnapshotSummary): void {
     if (found !== events) {
-      const problem = `it has ${found} events, and ${events} were announced`;
+      const problem = `it has ${found} events, but ${events} were announced`;
       throw new LecternError('image-unusable', `the image ${id} cannot be used: ${problem}`);
     }
     if (identifiers === this.rules.identifiers) return;
@@ -248,7 +251,7 @@ export class Replica implements AnyLoader {
     throw refused(`the image ${id} cannot be served: ${problem}`);
   }
 
-  /** A store that was restored from an older copy announces what was replaced long ago. */
+  /** A store restored from an older copy announces an image that was replaced long ago. */
   #refuseOlder({ epoch, sequence }: Head): void {
     const floor = this.#floor;
     if (floor === null || floor.epoch !== epoch || sequence >= floor.sequence) return;
@@ -298,7 +301,7 @@ export class Replica implements AnyLoader {
     void this.#report();
   }
 
-  /** Failures are seen by the next load. */
+  /** The next load notices failures. */
   #report(): Promise<void> {
     this.#reporting ??= this.#writeReport()
       .catch(() => {})
@@ -327,7 +330,7 @@ export class Replica implements AnyLoader {
     const text = JSON.stringify(report);
     this.#revision = await store.swap(this.#key, text, this.#revision);
     if (this.#revision !== null) return;
-    // The record was cleaned away, or the bucket is a new one.
+    // The record was removed, or the bucket is new.
     const present = await store.read(this.#key);
     this.#revision = await store.swap(this.#key, text, present?.revision ?? null);
   }

@@ -5,14 +5,16 @@ import { prepareThread } from './start-thread.js';
 import type { LoadDone, PatchTask } from './task-messages.js';
 
 /**
- * A thread for patches that follow each other: starting one takes longer than a patch. It ends once it has been idle for a while,
- * or a task failed.
+ * A thread for consecutive patches, because starting a thread takes longer than a patch. It ends after some
+ * idle time, or when a task fails.
  */
 export class KeptThread {
   #worker: Worker | null = null;
   #idle: NodeJS.Timeout | undefined;
 
-  /** One task at a time, always with the same signal. Throws as the task does, and the signal's reason. */
+  /**
+   * One task at a time, always with the same signal. Throws the errors of the task, and the signal's reason.
+   */
   async run(task: PatchTask, options: SpawnOptions): Promise<LoadDone> {
     const { signal, feed, keepsProcessAlive } = options;
     signal?.throwIfAborted();
@@ -34,7 +36,7 @@ export class KeptThread {
       stopListening.abort();
       worker.unref();
       const returned = feed?.return(undefined);
-      // The task waits for the last requested record; an abort does not.
+      // The task waits for the last requested record, but an abort does not.
       if (signal?.aborted) returned?.catch(() => {});
       else await returned;
     }
@@ -55,7 +57,7 @@ export class KeptThread {
     this.#worker = worker;
     const end = (): void => this.close();
     signal?.addEventListener('abort', end, { once: true });
-    // Without this an idle thread that fails would end the process.
+    // Otherwise an idle thread that fails would end the process.
     worker.on('error', end);
     worker.on('exit', () => {
       signal?.removeEventListener('abort', end);

@@ -1,14 +1,15 @@
 import type { Records } from '../source/records.js';
 import type { Feed } from './task-messages.js';
 
-/** One turn of turning an embedding program's records into text. */
+/** One turn of converting an embedding program's records to text. */
 const STREAM_CHUNK_MS_MAX = 4;
-/** Lines of one chunk that are text already. */
+/** Lines of one chunk that are already text. */
 const LINES_AT_ONCE = 4096;
 
 /**
- * Turns records into chunks of NDJSON. A chunk ends after a few milliseconds, so this thread is never busy for long. A
- * record that JSON cannot represent (undefined, a circle, a bigint) becomes a text that says so, which is rejected.
+ * Turns records into chunks of NDJSON. A chunk ends after a few milliseconds, so that this thread is never
+ * busy for long. A record that JSON cannot represent (undefined, a circle, a bigint) becomes a text that says
+ * so; the load rejects it.
  */
 export async function* recordChunks(records: Records): Feed {
   let lines: string[] = [];

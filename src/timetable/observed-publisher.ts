@@ -2,12 +2,12 @@ import { Activity } from '../admin/activity.js';
 import type { Admin, AdminTimetable } from '../admin/open-admin.js';
 import type { KeptFiles } from '../files/kept-files.js';
 import type { Logger } from '../http/logger.js';
-import type { KeeperState } from '../refresh/keeper-state.js';
+import { LOADING, type LoadState, type SourceState } from '../model/source-state.js';
 import type { Publisher } from '../replication/publisher.js';
 import type { Origin, SnapshotSummary } from '../snapshot/summary.js';
 import { VERSION } from '../version.js';
-import { loadingSource, publicationOf } from '../view/present.js';
-import type { PublicationState, SourceState, TimetableStatus } from '../view/view-source.js';
+import { publicationOf } from '../view/present.js';
+import type { PublicationState, TimetableStatus } from '../view/view-source.js';
 import type { AdminPlan } from './plan-admin.js';
 
 /** A publisher as its admin listener sees it: the timetable that it loaded, and no requests. */
@@ -22,7 +22,7 @@ export class ObservedPublisher implements AdminTimetable {
 
   constructor(name: string, publisher: Publisher, refresh: AdminTimetable['refresh']) {
     this.refresh = refresh;
-    this.source = loadingSource(name);
+    this.source = { name, ...LOADING };
     this.#publisher = publisher;
   }
 
@@ -37,7 +37,7 @@ export class ObservedPublisher implements AdminTimetable {
     this.publication = publicationOf(origin, summary);
   }
 
-  become(state: KeeperState): void {
+  become(state: LoadState): void {
     this.source = { name: this.source.name, ...state };
   }
 

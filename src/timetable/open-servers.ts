@@ -6,6 +6,7 @@ import { LecternError } from '../errors.js';
 import type { KeptFiles } from '../files/kept-files.js';
 import { findSwaggerUi } from '../http/development/docs-page.js';
 import type { ListenAddress } from '../http/server/listen-address.js';
+import type { SourceState } from '../model/source-state.js';
 import type { Resolved, ServeOptions } from '../options/option-types.js';
 import { resolveOptions } from '../options/resolve.js';
 import type { FeedState } from '../refresh/feed-state.js';
@@ -15,12 +16,11 @@ import type { Serving, ServingCondition } from '../serving/serving.js';
 import { threadsOf } from '../serving/worker-count.js';
 import { VERSION } from '../version.js';
 import type { Follower, Present, PublishedImage } from '../view/present.js';
-import type { SourceState } from '../view/view-source.js';
 import { liveAccess, logFiles } from './live-access.js';
 import { planAdmin } from './plan-admin.js';
 import { planAuth, planFeeds, type Reading } from './plan-auth.js';
 
-/** How a server is closed. */
+/** Options for closing a server. */
 export interface CloseOptions {
   /** Milliseconds until unfinished answers are cut. Default 10,000. */
   readonly deadlineMs?: number;
@@ -30,7 +30,7 @@ export interface CloseOptions {
 export interface TimetableServer extends AsyncDisposable {
   /** Where it listens. */
   readonly address: ListenAddress;
-  /** Where the admin listener listens; null without one. */
+  /** Address of the admin listener; null without one. */
   readonly adminAddress: ListenAddress | null;
   /** Serving threads. */
   readonly workers: number;
@@ -130,7 +130,7 @@ export class OpenServers implements Follower {
       try {
         await serving.close(closing);
         kept.close();
-        // Its own caller gets its failure.
+        // The caller of the load gets its failure.
         await until?.catch(() => {});
       } finally {
         // Closed last, because /ready answers until then.
@@ -145,7 +145,7 @@ export class OpenServers implements Follower {
       // Awaited together, because threads that fail to start never follow.
       await Promise.all([follower === null ? null : this.#follow(follower), serving.started]);
       if (adminPlan !== null) {
-        // Imported here, as its modules load slowly.
+        // Imported here, because its modules load slowly.
         const { openAdmin } = await import('../admin/open-admin.js');
         admin = await openAdmin({
           ...adminPlan.listener,

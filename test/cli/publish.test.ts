@@ -16,7 +16,9 @@ function lectern(...argv: readonly string[]): { readonly status: number | null; 
   return { status, text: stdout + stderr };
 }
 
-test('publish --once announces, and feed shows and chooses', { timeout: 120_000 }, async (t) => {
+test('publish --once announces an image; feed shows the images and chooses one', {
+  timeout: 120_000,
+}, async (t) => {
   const folder = t.testdir();
   const { keyFile, publicKeyFile } = writeKeys(folder, 'feed');
   const [source, share] = [join(folder, 'events.ndjson'), join(folder, 'share')];
@@ -69,7 +71,7 @@ test('publish --once ends with an error if another publisher leads', { timeout: 
   t.match(stderr, /was not announced within 15 s of its load .* if another publisher leads, stop it/);
 });
 
-test('publish: wrong usage', async (t) => {
+test('publish refuses wrong usage', async (t) => {
   const folder = t.testdir({ 'events.ndjson': '', 'bad.key': 'no key' });
   const { publicKeyFile } = writeKeys(folder, 'feed');
   const source = join(folder, 'events.ndjson');

@@ -1,4 +1,4 @@
-/** The alert rules and the dashboard ask for metrics and labels that a service shows. */
+/** The alert rules and the dashboard use metrics and labels that exist. */
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -77,7 +77,7 @@ function addMetrics(text: string, metrics: Map<string, Set<string>>): void {
   }
 }
 
-test('rules and dashboard use existing metrics', async (t) => {
+test('rules and dashboard name existing metrics', async (t) => {
   const metrics = await shownMetrics(t);
   const expressions: readonly (readonly [where: string, expr: string])[] = [
     ...RULES.map(({ alert, expr }) => [alert, expr] as const),
@@ -101,7 +101,7 @@ test('rules and dashboard use existing metrics', async (t) => {
   }
 });
 
-test('every condition that an operator must act on has an alert', (t) => {
+test('each condition that needs an operator has an alert', (t) => {
   const expressions = RULES.map(({ expr }) => expr).join('\n');
   for (const name of [
     'lectern_sources_overdue',
@@ -147,7 +147,7 @@ test('promtool understands every expression', { skip }, (t) => {
       expr: expr.replaceAll('$__rate_interval', '5m').replaceAll('$instance', '.*'),
     })),
   );
-  // YAML 1.2 has JSON in it.
+  // YAML 1.2 includes JSON.
   const file = `${t.testdir({ 'panels.yaml': JSON.stringify({ groups: [{ name: 'panels', rules }] }) })}/panels.yaml`;
   const { status, stdout, stderr } = spawnSync(
     'promtool',

@@ -8,7 +8,7 @@ function paced(): { pace: ChangePace; loads: () => number } {
   return { pace: new ChangePace(() => loads++), loads: () => loads };
 }
 
-/** Resolves once there were so many loads; the test times out if they never come. */
+/** Resolves once there were this many loads; otherwise the test times out. */
 async function until(loads: () => number, count: number): Promise<void> {
   while (loads() < count) await new Promise((resolve) => setTimeout(resolve, 2));
 }
@@ -31,7 +31,7 @@ test('changes of one turn become one load, and those during a load one more', as
   t.equal(loads(), 2);
 });
 
-test('after a patch there is a pause in proportion, with a bound', async (t) => {
+test('the pause after a patch is proportional, within a bound', async (t) => {
   const { pace, loads } = paced();
   pace.began();
   pace.changed();
@@ -48,7 +48,7 @@ test('after a patch there is a pause in proportion, with a bound', async (t) => 
   t.ok(performance.now() - beganMs >= PATCH_PAUSE_MS_MAX, 'an hour would be too long');
 });
 
-test('a load that begins by itself takes the changes that wait', async (t) => {
+test('a load that begins by itself takes all waiting changes', async (t) => {
   const { pace, loads } = paced();
   pace.pauseAfter(10);
   pace.changed();
