@@ -55,10 +55,10 @@ function formatStatus({ head, candidate, pinned, leader, images, replicas }: Cha
     `pinned     ${pinned ?? 'none'}`,
     `publisher  ${leader ?? 'none leads'}`,
     `images     ${images.map(({ id }) => id).join(' ') || 'none'}`,
-    ...replicas.map(({ name, serves, isCanary, lastError }) => {
+    ...replicas.map(({ name, version, serves, isCanary, lastError }) => {
       const what =
         serves === null ? 'serves nothing yet' : `serves ${serves.id}, sequence ${serves.sequence}`;
-      return `replica    ${name}${isCanary ? ' (canary)' : ''}: ${what}${lastError === null ? '' : `; ${lastError}`}`;
+      return `replica    ${name}${isCanary ? ' (canary)' : ''}, version ${version}: ${what}${lastError === null ? '' : `; ${lastError}`}`;
     }),
   ];
   return lines.join('\n');

@@ -18,7 +18,7 @@ export interface PublishOptions {
 }
 
 /** Longest wait of `--once` for the announcement after the load, because another publisher may lead. */
-const ONCE_MS_MAX = 30_000;
+const ONCE_MS_MAX = 15_000;
 
 /** `lectern publish` resolves to the exit code after SIGINT or SIGTERM, or with `--once` after the announcement. */
 export async function publish(given: ResolvedSettings, options: PublishOptions): Promise<number> {
@@ -34,6 +34,7 @@ export async function publish(given: ResolvedSettings, options: PublishOptions):
       source: sourceOf(settings),
       gate: optionsOf('gate', settings),
     });
+    const store = shownAddress(storeAddress(options.to));
     const publishing = await publishTimetable(timetable, {
       to: options.to,
       keyFile: options.feedKey,
@@ -50,7 +51,8 @@ export async function publish(given: ResolvedSettings, options: PublishOptions):
     for (const signal of refreshSignals) process.on(signal, refresh);
     try {
       const isDone = publishing.announced.then(() => 'announced' as const);
-      const ended = await Promise.race([isDone, signals.first]);
+      const isLate = options.once ? lateAfter(publishing.loaded, store) : [];
+      const ended = await Promise.race([isDone, signals.first, ...isLate]);
       if (ended === 'announced' && !options.once) await signals.first;
     } finally {
       for (const signal of refreshSignals) process.off(signal, refresh);
@@ -69,4 +71,16 @@ export async function publish(given: ResolvedSettings, options: PublishOptions):
     stopGuarding();
     output.flushSync();
   }
+}
+
+/** Rejects when a loaded timetable was not announced in time. */
+function lateAfter(loaded: Promise<void>, store: string): readonly Promise<never>[] {
+  const late = loaded.then(async (): Promise<never> => {
+    await delay(ONCE_MS_MAX, undefined, { ref: false });
+    const problem = `the timetable was not announced within ${ONCE_MS_MAX / 1000} s of its load`;
+    const remedy = 'if another publisher leads, stop it, or let it load this source';
+    throw new LecternError('announcement-refused', `${problem} in the store ${store}; ${remedy}`);
+  });
+  late.catch(() => {});
+  return [late];
 }

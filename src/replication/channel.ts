@@ -152,8 +152,11 @@ class StoreChannel implements Channel {
       throw refused(`the candidate ${id} is older than the head ${present.id}`);
     }
     const { replicas } = await this.status();
-    if (!replicas.some(({ isCanary, serves }) => isCanary && serves?.hash === candidate.hash)) {
-      throw refused(`no canary serves the candidate ${id} yet`);
+    const canaries = replicas.filter(({ isCanary }) => isCanary);
+    if (!canaries.some(({ serves }) => serves?.hash === candidate.hash)) {
+      const reason = canaries.find(({ lastError }) => lastError !== null);
+      const why = reason === undefined ? '' : `; ${reason.name} says: ${reason.lastError}`;
+      throw refused(`no canary serves the candidate ${id} yet${why}`);
     }
     if ((await this.#store.swap(HEAD, record.text, head?.revision ?? null)) === null) {
       throw refused('the head has changed meanwhile; look at the status and try again');

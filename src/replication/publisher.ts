@@ -67,6 +67,8 @@ export class Publisher {
   #sequence: number | null = null;
   /** Loops whose last round failed. */
   readonly #failing = new Set<() => Promise<void>>();
+  /** Whether it has said that it leads, or that it stands by. */
+  #hasTold = false;
   #rounds = 0;
   /** Replicas that cannot read this version's images; null until their reports were read. */
   #unableToRead: readonly string[] | null = null;
@@ -148,10 +150,13 @@ export class Publisher {
   async #keepLease(): Promise<void> {
     if (this.#unableToRead === null) return;
     const { isLeader } = this.#leadership;
+    const isFirst = !this.#hasTold;
     try {
       // Another publisher may write images that all replicas can read.
       if (this.#unableToRead.length > 0) await this.#leadership.release();
       else await this.#leadership.renew();
+      this.#hasTold = true;
+      if (isFirst && !this.#leadership.isLeader) this.#options.events.led(false);
     } finally {
       if (this.#leadership.isLeader !== isLeader) {
         this.#rounds = 0;

@@ -97,7 +97,8 @@ export class Replica implements AnyLoader {
   async load(request: LoadRequest): Promise<LoadDone> {
     try {
       const done = await this.#load(request);
-      this.#lastError = null;
+      // The reason why an announcement is not served stays until another is served.
+      if (this.#behindSinceMs === null) this.#lastError = null;
       return done;
     } catch (error) {
       this.#lastError = error instanceof Error ? error.message : String(error);
@@ -178,7 +179,9 @@ export class Replica implements AnyLoader {
     }
     const isForced = previousVersion === null && served !== null;
     const fault = this.#quarantined.get(head.hash);
-    if (fault !== undefined && !isForced) throw fault;
+    // An operator's pin stands above the gate.
+    const isWaived = isForced || (reason === 'pin' && fault?.code === 'snapshot-refused');
+    if (fault !== undefined && !isWaived) throw fault;
     if (!IMAGE_FORMATS_READ.includes(head.format)) {
       const problem = `it has format ${head.format}, and this version reads ${IMAGE_FORMATS_READ.join(' and ')}`;
       throw new LecternError('announcement-refused', `the image ${head.id} cannot be read: ${problem}`);
@@ -257,6 +260,7 @@ export class Replica implements AnyLoader {
   #serve({ head: { epoch, sequence, id, hash }, reason }: Target): void {
     this.#serves = { epoch, sequence, id, hash };
     this.#behindSinceMs = null;
+    this.#lastError = null;
     this.#isPinned = reason === 'pin';
     if (reason === 'head') this.#floor = { epoch, sequence };
     void this.#report();

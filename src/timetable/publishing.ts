@@ -41,6 +41,8 @@ export interface PublishingOptions {
 
 /** A publisher at work. */
 export interface Publishing extends AsyncDisposable {
+  /** Resolves when the first timetable is loaded. Rejects as `announced` does. */
+  readonly loaded: Promise<void>;
   /**
    * Resolves when the store announces the loaded timetable. Rejects with the LecternError of a failed first
    * load; with regular refreshes it waits for the first good load instead.
@@ -79,7 +81,7 @@ export async function publishTimetable(
           isCandidate ? 'candidate announced' : 'timetable announced',
         ),
       led: (isLeader) =>
-        log?.info({ store: store.name }, isLeader ? 'publisher leads' : 'another publisher leads'),
+        log?.info({ store: store.name }, isLeader ? 'publisher leads' : 'publisher stands by'),
       failed: (error) => log?.error({ store: store.name, reason: error.message }, 'timetable not announced'),
     },
   });
@@ -129,6 +131,7 @@ export async function publishTimetable(
   const announced = loaded.then(() => publisher.announced);
   announced.catch(() => {});
   return {
+    loaded,
     announced,
     adminAddress: listener?.address ?? null,
     async refresh(force = false) {

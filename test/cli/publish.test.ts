@@ -2,8 +2,12 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { test } from 'tap';
+import tap, { test } from 'tap';
 import { events, writeKeys } from '../replication/fleet.js';
+import { lectern as run, start } from './lectern.js';
+
+// One test waits until a command gives up.
+tap.setTimeout(180_000);
 
 const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 
@@ -45,6 +49,31 @@ test('publish --once announces an image; feed shows the images and chooses one',
     text: /is not in the store; its images are: /,
   });
   t.match(lectern('feed', 'promote', first, share), { status: 1, text: /is not the candidate/ });
+});
+
+test('publish --once ends with an error if another publisher leads', { timeout: 120_000 }, async (t) => {
+  const folder = t.testdir();
+  const { keyFile } = writeKeys(folder, 'feed');
+  const [source, other, share] = ['events.ndjson', 'other.ndjson', 'share'].map((name) => join(folder, name));
+  const [one, two] = [events(5, 'one'), events(5, 'two')].map((all) =>
+    all.map((each) => JSON.stringify(each)),
+  );
+  writeFileSync(source ?? '', one?.join('\n') ?? '');
+  writeFileSync(other ?? '', two?.join('\n') ?? '');
+  const common = ['--to', share ?? '', '--feed-key', keyFile];
+  const leader = start(['publish', source ?? '', ...common]);
+  t.teardown(() => leader.child.kill('SIGKILL'));
+  await new Promise<void>((resolve) => {
+    let log = '';
+    leader.child.stderr?.on('data', (text: string) => {
+      log += text;
+      if (log.includes('timetable announced')) resolve();
+    });
+  });
+  const { code, stderr } = await run(['publish', other ?? '', ...common, '--once']);
+  t.equal(code, 1);
+  t.match(stderr, /"msg":"publisher stands by"/);
+  t.match(stderr, /was not announced within 15 s of its load .* if another publisher leads, stop it/);
 });
 
 test('publish refuses wrong usage', async (t) => {

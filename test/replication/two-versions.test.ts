@@ -2,11 +2,13 @@
 import { cpSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { test } from 'tap';
+import tap, { test } from 'tap';
 import { IMAGE_FORMAT_VERSION } from '../../src/snapshot/image-format.js';
 import { goodClaims, hs256, SECRET } from '../auth/tokens.js';
 import { ROOT, type Running, startNode } from '../cli/lectern.js';
 import { events, openChannel, until, writeKeys } from './fleet.js';
+
+tap.setTimeout(390_000);
 
 const NOW = IMAGE_FORMAT_VERSION;
 const NEXT = NOW + 1;

@@ -1,0 +1,53 @@
+/** What a replica's own gate refuses. */
+import { test } from 'tap';
+import { MemorySource } from '../refresh/built.js';
+import { events, openChannel, openFleet, titleOf, until, untilServed } from './fleet.js';
+
+test('a refused image keeps its reason, and can be pinned and rolled back', {
+  timeout: 120_000,
+}, async (t) => {
+  const fleet = await openFleet(t, 'folder');
+  const source = new MemorySource(events(10, 'good'));
+  const publishing = await fleet.publisher(source);
+  await publishing.announced;
+  const replica = fleet.replica();
+  await untilServed([replica], 'good');
+  const server = await replica.serve({ port: 0, mode: 'development', admin: { port: 0 } });
+  const metric = async (name: string): Promise<number> => {
+    const text = await (await fetch(`${server.adminAddress?.origin}/metrics`)).text();
+    return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1]);
+  };
+  t.equal(await metric('lectern_feed_lag_seconds'), 0);
+  const channel = await openChannel(fleet.address);
+  t.teardown(() => channel.close());
+
+  source.replace(events(2, 'poison'));
+  await publishing.refresh(true);
+  await until(() => replica.source.state === 'refused', 'the replica refuses it');
+  const bad = (await channel.status()).head?.id ?? '';
+  const reason = async (): Promise<string> => (await channel.status()).replicas[0]?.lastError ?? '';
+  await until(async () => /80.0 % fewer/.test(await reason()), 'the reason is reported');
+  await replica.refresh();
+  await replica.refresh();
+  t.match(await reason(), /80.0 % fewer/, 'also after it looked again');
+  t.equal(titleOf(replica), 'good');
+  t.ok((await metric('lectern_feed_lag_seconds')) > 0);
+  t.equal(await metric('lectern_feed_quarantined_images'), 1);
+  t.equal(await metric('lectern_feed_sequence'), 1);
+
+  await channel.pin(bad);
+  await untilServed([replica], 'poison');
+  t.equal(await metric('lectern_feed_pinned'), 1);
+  t.equal(await metric('lectern_feed_lag_seconds'), 0);
+  await until(async () => (await reason()) === '', 'the reason is gone');
+  await channel.rollback();
+  await untilServed([replica], 'good');
+  source.replace(events(11, 'better'));
+  await publishing.refresh();
+  await until(async () => (await channel.status()).head?.sequence === 3, 'it is announced');
+  t.equal(titleOf(replica), 'good', 'the pin stands');
+  await channel.unpin();
+  await untilServed([replica], 'better');
+  t.equal(await metric('lectern_feed_sequence'), 3);
+  t.equal(await metric('lectern_feed_pinned'), 0);
+});
