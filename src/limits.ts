@@ -224,6 +224,8 @@ export const READER_BYTES_MIN: number = 240 * KIB;
 export const READERS_CUT_OFF_MANY = 16;
 /** Event streams of a server. 10,000 idle ones × 20 KB = 200 MB. */
 export const EVENT_STREAMS_MAX_DEFAULT = 10_000;
+/** Kept messages about the present publication, one for each snapshot that clients have: 20 of the largest. */
+export const CHANGE_MESSAGES_BYTES_MAX: number = 4 * MIB;
 /** Changes of one publication as a message. Larger ones say to read anew. READER_BYTES_MIN lets it through in one window. */
 export const CHANGE_MESSAGE_BYTES_MAX: number = 192 * KIB;
 /** Between two signs of life of an idle stream. Common proxies give up after 20 to 60 s. */
@@ -348,8 +350,10 @@ export const LECTURER_IDS_BYTES_MAX: number = 16 * MIB;
 export const LECTURER_IDS_HEAP_BYTES: number = 24 * LECTURER_IDS_BYTES_MAX;
 /** Past snapshots that /schedule/changes knows: 256 × 0.12 s = 30 s of patches in a row. */
 export const SNAPSHOTS_KEPT_MAX = 256;
-/** Entries of the differences from all of them: 3,200,000 × 4 bytes = 13 MB. 16 with 200,000 entries each. */
-export const SNAPSHOT_DIFFERENCES_ENTRIES_MAX = 3_200_000;
+/** So many are kept while SNAPSHOT_HISTORY_ENTRIES_MAX allows: 16 × 200,000 × 4 bytes = 13 MB, and 17 MB of removed ids. */
+export const SNAPSHOTS_KEPT_MIN = 16;
+/** Entries of the differences from all, if more are kept: 100 of 20 changes each. Making them takes 10 ms of each patch. */
+export const SNAPSHOT_DIFFERENCES_ENTRIES_MAX = 100_000;
 /** Entries of all differences between these snapshots: 200,000 × 0.2 KB = 40 MB. */
 export const SNAPSHOT_HISTORY_ENTRIES_MAX = 200_000;
 /** Memory of a history entry while it is made: 300 bytes for the comparison and as much for the history. */

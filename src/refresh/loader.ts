@@ -38,7 +38,8 @@ export function anySourceOf(source: string | AnySource | Records): AnySource {
       if (typeof source.load === 'function') return source;
       throw new LecternError('option-invalid', 'source.load is no function');
     }
-    if (Symbol.iterator in source || Symbol.asyncIterator in source) return unchanging(new MemorySource(source));
+    if (Symbol.iterator in source || Symbol.asyncIterator in source)
+      return unchanging(new MemorySource(source));
   }
   throw new LecternError(
     'option-invalid',

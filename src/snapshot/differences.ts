@@ -4,6 +4,7 @@ import {
   SNAPSHOT_DIFFERENCES_ENTRIES_MAX,
   SNAPSHOT_HISTORY_ENTRIES_MAX,
   SNAPSHOTS_KEPT_MAX,
+  SNAPSHOTS_KEPT_MIN,
 } from '../limits.js';
 import { compareCodePoints } from '../model/text.js';
 import { shared } from '../structures/slabs.js';
@@ -228,7 +229,8 @@ function newestDeltas(deltas: readonly Delta[], entriesMax: number): readonly De
     entries += pastRecordCount(deltas[i]?.before ?? null);
     // The difference from this snapshot has at most the entries of all deltas since.
     differences += entries;
-    if (entries > entriesMax || differences > SNAPSHOT_DIFFERENCES_ENTRIES_MAX) first = i + 1;
+    const isBeyond = deltas.length - i > SNAPSHOTS_KEPT_MIN && differences > SNAPSHOT_DIFFERENCES_ENTRIES_MAX;
+    if (entries > entriesMax || isBeyond) first = i + 1;
   }
   return deltas.slice(first);
 }

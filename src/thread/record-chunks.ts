@@ -52,7 +52,8 @@ function lineOf(record: unknown): string {
 
 /** Field by field, so that the rejection names the id and the field. Null if the fields cannot be read. */
 function lineOfFields(record: unknown): string | null {
-  if (typeof record !== 'object' || record === null || Array.isArray(record) || 'toJSON' in record) return null;
+  if (typeof record !== 'object' || record === null || Array.isArray(record) || 'toJSON' in record)
+    return null;
   try {
     const fields = Object.entries(record).map(([name, value]) => {
       const text = textOf(value);

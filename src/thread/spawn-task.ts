@@ -85,7 +85,10 @@ function hasLecturerIds(source: LoadTask['source']): boolean {
 }
 
 /** Ends the thread. */
-export async function endOf(worker: Worker, { onStuck, signal }: Pick<SpawnOptions, 'onStuck' | 'signal'>): Promise<void> {
+export async function endOf(
+  worker: Worker,
+  { onStuck, signal }: Pick<SpawnOptions, 'onStuck' | 'signal'>,
+): Promise<void> {
   const end = worker.terminate().then(() => {});
   const tooLong = delay(THREAD_END_MS_MAX, true, { ref: false });
   const isStuck = await Promise.race([end.then(() => false), tooLong]);

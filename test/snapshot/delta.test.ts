@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';
-import { SNAPSHOT_HISTORY_ENTRIES_MAX, SNAPSHOTS_KEPT_MAX } from '../../src/limits.js';
+import {
+  SNAPSHOT_DIFFERENCES_ENTRIES_MAX,
+  SNAPSHOT_HISTORY_ENTRIES_MAX,
+  SNAPSHOTS_KEPT_MAX,
+  SNAPSHOTS_KEPT_MIN,
+} from '../../src/limits.js';
 import type { NormalisedEvent } from '../../src/model/event.js';
 import {
   compareEvents,
@@ -216,6 +221,19 @@ test('the history is bounded in snapshots and in entries, and the oldest go firs
   t.equal(toldSince(history, 'snapshot 2', present), null);
   t.equal(toldSince(history, 'snapshot 3', present)?.removed.length, SNAPSHOTS_KEPT_MAX);
 
+  // Each difference has the entries of all deltas since: 1 + 2 + … times the entries of one.
+  const entries = 200;
+  let wide: History | null = null;
+  for (let n = 0; n < 40; n++) wide = after(wide?.deltas ?? [], delta(n, entries));
+  const kept = wide?.differences.since.length ?? 0;
+  t.ok((entries * kept * (kept + 1)) / 2 <= SNAPSHOT_DIFFERENCES_ENTRIES_MAX);
+  t.ok((entries * (kept + 1) * (kept + 2)) / 2 > SNAPSHOT_DIFFERENCES_ENTRIES_MAX, 'as many as fit');
+  t.ok(byteLengthOf(wide?.differences.since) <= 4 * SNAPSHOT_DIFFERENCES_ENTRIES_MAX);
+  const most = Math.floor(SNAPSHOT_HISTORY_ENTRIES_MAX / SNAPSHOTS_KEPT_MIN / 10);
+  let large16: History | null = null;
+  for (let n = 0; n < SNAPSHOTS_KEPT_MIN + 2; n++) large16 = after(large16?.deltas ?? [], delta(n, most));
+  t.equal(large16?.differences.since.length, SNAPSHOTS_KEPT_MIN, 'so many are always kept');
+
   const half = SNAPSHOT_HISTORY_ENTRIES_MAX / 2;
   let large = after([], delta(0, half));
   for (let n = 1; n < 3; n++) large = after(large.deltas, delta(n, half));
@@ -231,18 +249,19 @@ test('all differences are in shared memory, 4 bytes an event', async (t) => {
     generationOf(new Map(Array.from({ length: 400 }, (_, n) => [idOf(n), eventOf(n, { title })])));
   let last = titled('0');
   let history: History | null = null;
-  for (let n = 1; n <= SNAPSHOTS_KEPT_MAX; n++) {
+  const past = 16;
+  for (let n = 1; n <= past; n++) {
     const next = titled(String(n));
     const delta = compareSnapshots(last.snapshot, next.snapshot, ENTRIES_MAX);
     history = extendHistory(history?.deltas ?? [], delta, next.snapshot);
     last = next;
   }
   const { since } = (history as History).differences;
-  t.equal(since.length, SNAPSHOTS_KEPT_MAX);
+  t.equal(since.length, past);
   for (const { changed } of since) {
     t.equal(changed.entries.length, 400);
     t.ok(changed.entries.buffer instanceof SharedArrayBuffer);
   }
   t.equal(new Set(since.map(({ changed }) => changed.entries.buffer)).size, 1, 'in one piece');
-  t.ok(byteLengthOf(since) === SNAPSHOTS_KEPT_MAX * 400 * 4);
+  t.ok(byteLengthOf(since) === past * 400 * 4);
 });

@@ -205,7 +205,8 @@ test('an upsert that JSON cannot represent is rejected with its id, as in a load
 test('a display name that few events have is kept for later changes', async (t) => {
   const roomId = idOf(100);
   const inRoom = (n: number, roomName: string): object => record(n, { roomId, roomName });
-  const names = (timetable: Timetable): unknown => timetable.directory('rooms').entries.map(({ name }) => name);
+  const names = (timetable: Timetable): unknown =>
+    timetable.directory('rooms').entries.map(({ name }) => name);
   const { source, timetable } = await opened({ gate: false });
   source.next = () => ({
     records: [inRoom(1, 'Aula'), inRoom(2, 'Aula'), inRoom(3, 'Bar')],
