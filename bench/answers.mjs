@@ -4,11 +4,11 @@ import { request } from 'node:http';
 const ADDED = new Set(['date', 'connection', 'keep-alive', 'transfer-encoding']);
 /** Requests of a workload that determine the mean length of its answers. */
 const SAMPLES = 200;
-/** Of the bodies of their answers. */
+/** The bodies of the answers to these requests. */
 const KEPT_BYTES = 64 * 1024 * 1024;
 
 /**
- * One answer, which the floor has to imitate.
+ * One answer, which the floor imitates.
  *
  * @returns {Promise<{ status: number, headers: string[], body: Buffer, bodyBytes: number, total: number }>} headers as in rawHeaders
  */
@@ -52,8 +52,8 @@ export async function conditional(port, requests) {
 }
 
 /**
- * The bytes of answers one after the other, up to the requested number. Varied text costs the clients, and through them the
- * server, more than one repeated letter would.
+ * Appends answers until there are as many bytes as requested. Varied text is more work for the clients than
+ * one repeated letter would be.
  */
 function bytesOf(answers, byteLength) {
   const bytes = Buffer.alloc(byteLength);
@@ -64,7 +64,7 @@ function bytesOf(answers, byteLength) {
 }
 
 /**
- * A constant answer of the mean length over some of the requests.
+ * A constant answer of the mean length of some of the requests.
  *
  * @returns {Promise<{ answer: { status: number, headers: string[], bodyBytes: number }, body: Buffer, meanEvents: number }>}
  */
@@ -74,7 +74,7 @@ export async function floorOf(port, requests) {
   let kept = 0;
   for (let i = 0; i < requests.length; i += step) {
     const answer = await answerOf(port, requests[i]);
-    // Some of the largest are enough.
+    // Some of the largest answers are enough.
     if (kept > KEPT_BYTES) answer.body = Buffer.alloc(0);
     kept += answer.body.length;
     answers.push(answer);
@@ -86,7 +86,7 @@ export async function floorOf(port, requests) {
   const [{ status, headers }] = answers;
   const length = headers.findIndex((field, i) => i % 2 === 0 && field.toLowerCase() === 'content-length');
   if (length !== -1) headers[length + 1] = String(bodyBytes);
-  // The first answer of a large list may be made while it is sent.
+  // The first answer of a large list may be produced while it is sent.
   else if (status === 200) headers.push('Content-Length', String(bodyBytes));
   return {
     answer: { status, headers, bodyBytes },

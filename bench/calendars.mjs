@@ -1,6 +1,6 @@
 /**
- * Measures the load of a calendar against ical.js, which only parses it, in alternation in one process. And how long rules of recurrence
- * take. Needs a build.
+ * Compares the load of a calendar with parsing alone by ical.js, in alternation in one process. Also measures
+ * how long recurrence rules take. Needs a build.
  *
  *     node bench/calendars.mjs [events] [rounds]
  */

@@ -1,8 +1,9 @@
 /**
- * The load: autocannon in a separate process. Messages: { requests, as } to be sent in turn, over all connections together,
- * so that none is repeated before all were sent; { forget: true } forgets them all; { run: { as, port, amount, connections,
- * expect304 } } sends `amount` of them. It is a number instead of a duration, because the server would also work on requests that the end of a duration
- * cuts off.
+ * The load: autocannon in a separate process. Messages: { requests, as } stores requests to be sent in turn
+ * over all connections together, so that each is sent once before any repeats; { forget: true } forgets them
+ * all; { run: { as, port, amount, connections, expect304 } } sends `amount` of them. A number instead of a
+ * duration: at the end of a duration, requests in progress would be cut off, but the server would have worked
+ * on them.
  */
 import { createHistogram } from 'node:perf_hooks';
 import autocannon from 'autocannon';

@@ -2,14 +2,14 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-/** The line with the reason, from the last output of a program. */
+/** The line of a program's last output that has the reason. */
 function reasonIn(complaint) {
   const lines = complaint.split('\n').filter((line) => line.trim() !== '');
   const line = lines.find((each) => /^\w*Error\b/.test(each)) ?? lines.at(-1);
   return line === undefined ? '' : `: ${line.trim()}`;
 }
 
-/** A process that answers each message with one of a kind. */
+/** A process that answers each message with a message of the same kind. */
 export class Program {
   #child;
   #waiting = null;
@@ -20,7 +20,7 @@ export class Program {
     const program = new Program();
     const child = fork(fileURLToPath(new URL(file, import.meta.url)), args, {
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-      // Header fields that many requests have in common are sent once.
+      // Header fields common to many requests are sent once.
       serialization: 'advanced',
     });
     let isReady = false;
@@ -47,7 +47,7 @@ export class Program {
     return program;
   }
 
-  /** @param message nothing is sent for null */
+  /** @param message null sends no message */
   ask(message, kind) {
     const known = this.#unread.findIndex((each) => each.kind === kind);
     if (known !== -1) return Promise.resolve(this.#unread.splice(known, 1)[0]);
@@ -67,7 +67,7 @@ export class Program {
   }
 }
 
-/** A server that was started, and its port. */
+/** A started server and its port. */
 export async function startServer(file, ...args) {
   const program = Program.start(file, ...args);
   const { port } = await program.ask(null, 'ready');

@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
  * Reads a command line. Prints the help and ends if requested, or if an option is unknown.
  *
  * @template {import('node:util').ParseArgsConfig['options']} Options
- * @param {string} help all of its text
+ * @param {string} help the full text
  * @param {Options} options as of util.parseArgs
  */
 export function readOptions(help, options) {

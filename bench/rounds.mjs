@@ -1,20 +1,18 @@
 /**
- * Measures servers against each other. Each is warmed up by the same rule. Then every round has each server once, so
- * other work on the machine affects all of them.
+ * Measures servers against each other. Each is warmed up by the same rule. Each round then has every server
+ * once, so that other work on the machine affects all of them.
  */
 
-/** Until the rate is known, requests are multiplied by at most this. */
+/** The largest growth of the number of requests while the rate is unknown. */
 const GROWTH_MAX = 10;
 
 /**
  * One that is measured.
  *
- * @typedef {object} Contestant
- * @property {string} name
- * @property {{ port: number, program: import('./measure.mjs').Program }} server
- * @property {string} as under which name the load knows its requests
- * @property {number} connections each sends its next request when its last was answered
- * @property {boolean} [expect304]
+ * @typedef {object} Contestant @property {string} name @property {{ port: number, program:
+ * import('./measure.mjs').Program }} server @property {string} as the name of its requests in the load
+ * @property {number} connections each sends its next request after the last answer @property {boolean}
+ * [expect304]
  */
 
 /** Processor time of the server per request, in microseconds, over `amount` requests. */
@@ -38,8 +36,8 @@ export async function runOnce(load, { name, server, as, connections, expect304 }
 /**
  * Slices of load until two in a row cost about the same per request.
  *
- * @param {{ sliceSeconds: number, slicesMin: number, slicesMax: number, requestsMin: number, differenceMax: number }} rule no
- *   fewer slices and requests, and no more slices
+ * @param {{ sliceSeconds: number, slicesMin: number, slicesMax: number, requestsMin: number, differenceMax:
+ * number }} rule the least numbers of slices and requests, and the largest number of slices
  * @returns {Promise<{ slices: number, perSecond: number }>}
  */
 async function warmUp(load, contestant, rule) {
@@ -74,7 +72,7 @@ function amountFor({ connections }, requests) {
 }
 
 /**
- * @param {import('./measure.mjs').Program} load which has been given the requests
+ * @param {import('./measure.mjs').Program} load which already has the requests
  * @param {Contestant[]} contestants
  * @param {{ rounds: number, roundSeconds: number, warmUp: object }} settings
  * @returns for each contestant { name, connections, warmUpSlices, rounds }
@@ -87,7 +85,7 @@ export async function interleave(load, contestants, settings) {
     all.push({ contestant, amount, warmUpSlices: slices, rounds: [] });
   }
   for (let round = 0; round < settings.rounds; round++) {
-    // Forward and backward order, so that a steady trend favours none of them.
+    // Forward and backward order, so that a steady trend favours no server.
     const order = round % 2 === 0 ? all : all.toReversed();
     for (const { contestant, amount, rounds } of order) rounds.push(await runOnce(load, contestant, amount));
   }

@@ -1,9 +1,9 @@
-/** Rows: the results of a run, each a figure with its spread and its target. */
+/** Rows: the results of a run, each with its figure, spread and target. */
 import { PEERS } from './peers/peers.mjs';
 import { median, spreadOf } from './statistics.mjs';
 import { WORKLOADS } from './workloads.mjs';
 
-/** The workload that every set is measured with. */
+/** The workload measured with every set. */
 export const SECOND_ROW = 'filter + window';
 export const PEER_WORKLOADS = [SECOND_ROW, 'two filters + window', 'window of a day'];
 /** The least ratio of a peer's processor time to Lectern's. */
@@ -24,8 +24,8 @@ export const ROW_NAMES = {
 /**
  * A row from the values of all rounds.
  *
- * @param {{ group: string, name: string, set: string, unit: string, target: number | null, isLeast?: boolean }} about `isLeast`:
- *   the target is what it shall be at least, not at most
+ * @param {{ group: string, name: string, set: string, unit: string, target: number | null, isLeast?: boolean
+ * }} about `isLeast`: the target is the least allowed value, not the largest
  * @param {number[]} values one for each round
  * @param {object} [detail] further facts to show
  */
@@ -33,7 +33,7 @@ export function rowOf(about, values, detail = {}) {
   return { isLeast: false, ...about, ...spreadOf(values), values, detail };
 }
 
-/** The row of a workload: each round of Lectern as a ratio to the floor's of the same round. */
+/** The row of a workload: each round of Lectern, divided by the floor's in the same round. */
 export function workloadRow(about, floorRounds, ownRounds, detail) {
   const ratios = ownRounds.map((own, n) => own.cpuMicros / floorRounds[n].cpuMicros);
   const middle = (rounds, field) => median(rounds.map((each) => each[field]));
@@ -53,9 +53,9 @@ export function workloadRow(about, floorRounds, ownRounds, detail) {
 }
 
 /**
- * The rows that a run of everything has, the set that is no part of the project aside.
+ * The rows of a full run, without the set that is not part of the project.
  *
- * @param {{ peers: boolean }} options whether peers are among them
+ * @param {{ peers: boolean }} options whether rows of peers are included
  * @returns {{ group: string, name: string, set: string }[]}
  */
 export function expectedRows({ peers }) {
@@ -75,7 +75,7 @@ export function expectedRows({ peers }) {
   return rows;
 }
 
-/** The missing ones of the expected rows. */
+/** The expected rows that are missing. */
 export function missingRows(rows, options) {
   return expectedRows(options).filter(
     (wanted) =>
@@ -99,7 +99,7 @@ export function figure(value) {
 
 const labelled = (name, set) => `${name} (${set})`.padEnd(62);
 
-/** The line instead of a row that cannot be measured here. */
+/** The line that replaces a row which cannot be measured here. */
 export function tellWithout(name, set, reason) {
   return `${labelled(name, set)}; no figure: ${reason}`;
 }
@@ -108,7 +108,7 @@ export function tellWithout(name, set, reason) {
  * A row in one line, for the console.
  *
  * @param {object} row
- * @param {{ isJudged: boolean }} options whether the target and the verdict are shown, which quick runs do not do
+ * @param {{ isJudged: boolean }} options whether to show target and verdict; quick runs do not
  */
 export function tell(row, { isJudged }) {
   const { group, name, set, unit, target, isLeast, detail } = row;

@@ -1,8 +1,9 @@
 /**
- * What a request costs: server processor time per request, as a ratio to the floor; `--help` lists the options.
+ * The cost of a request: server processor time per request, as a ratio to the floor; `--help` lists the
+ * options.
  *
- * The floor is bare node:http with a constant body of the same length and the same header fields, under the same requests, in
- * the same rounds.
+ * The floor is bare node:http with a constant body of the same length and the same header fields. It gets the
+ * same requests in the same rounds.
  */
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -21,7 +22,7 @@ import { FURTHER_WORKLOADS, WORKLOADS } from './workloads.mjs';
 
 const wantedPeers = ({ peers }) => PEERS.filter(({ name }) => peers.some((part) => name.includes(part)));
 
-/** @returns {string[]} sentences: why a run of everything, which is published, cannot begin */
+/** @returns {string[]} sentences that say why a full run, which is published, cannot begin */
 function hindrances({ isWhole, ...settings }) {
   if (!isWhole) return [];
   return wantedPeers(settings)
@@ -29,7 +30,7 @@ function hindrances({ isWhole, ...settings }) {
     .map((peer) => peer.absence());
 }
 
-/** @returns the peers that take part; of others it is said why not */
+/** @returns the peers that take part; the others are listed with the reason */
 function presentPeers(session) {
   const wanted = wantedPeers(session.settings);
   for (const peer of wanted) if (!peer.installed()) session.leaveOut(peer, peer.absence());
@@ -41,7 +42,7 @@ async function measureAll(session, peers) {
   const secondRow = WORKLOADS.filter(({ name }) => name === SECOND_ROW);
   if (sets.includes('medium')) {
     const fitting = peers.filter(({ eventsMax }) => eventsMax === null || events.medium <= eventsMax);
-    // A whole run is published, with the rows that it has.
+    // A full run is published with the rows that it has.
     const workloads = session.settings.only === '' ? WORKLOADS : [...WORKLOADS, ...FURTHER_WORKLOADS];
     await measureWorkloads(session, 'medium', workloads, fitting);
     await measureFirstSight(session);
@@ -71,7 +72,7 @@ ${ruleOf(warmUp)}; where sizes of sets are compared, ${ruleOf(warmUpOfSizes)}.
 Figures are medians, then the middle half and the whole of all rounds. Events: ${sets.join(', ')}.`;
 }
 
-/** The end of a run. A quick run gives only figures, which are too few for a verdict. */
+/** The end of a run. A quick run gives only figures: they are too few for a verdict. */
 function summary({ settings: { quick }, rows }, durationSeconds) {
   const about = `${rows.length} ${rows.length === 1 ? 'row' : 'rows'} in ${durationSeconds} s`;
   if (quick) return `${about}; a quick run shows that everything works, its figures are not to be judged`;
@@ -80,7 +81,7 @@ function summary({ settings: { quick }, rows }, durationSeconds) {
   return `${about}; beyond their target: ${missed.map(({ name, set }) => `${name} (${set})`).join(', ')}`;
 }
 
-/** Says what is wrong, without a stack trace, and ends with a code. */
+/** Reports the fault without a stack trace, and ends with a code. */
 function refuse(sentences, code) {
   process.stderr.write(`${sentences.join('\n')}\n`);
   process.exitCode = code;

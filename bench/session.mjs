@@ -31,7 +31,7 @@ export class Session {
     this.sets = new Sets(this.#folder, settings.events);
   }
 
-  /** Whether something of this name is asked for. */
+  /** Whether the user asked for this name. */
   wants(...names) {
     return names.some((name) => name.includes(this.settings.only));
   }
@@ -43,7 +43,7 @@ export class Session {
   }
 
   /**
-   * Starts a peer, or says why there is none. A run of everything fails instead: it is to be published, with all peers.
+   * Starts a peer, or says why it cannot. A full run fails instead, because it is published with all peers.
    *
    * @returns {Promise<{ port: number, program: Program } | null>}
    */
@@ -69,14 +69,14 @@ export class Session {
     return this.start('./servers/lectern.mjs', source, SECRET, ...options);
   }
 
-  /** @returns the service of the checkout to compare with; null if there is none */
+  /** @returns the service of the other checkout; null if there is none */
   startBefore(source) {
     const { before } = this.settings;
     if (before === null) return null;
     return this.start(pathToFileURL(resolve(before, 'bench/servers/lectern.mjs')).href, source, SECRET);
   }
 
-  /** As {@link floorOf}; the answer names the file in which its body is. */
+  /** Like {@link floorOf}; the answer names the file with its body. */
   async floorOf(port, requests) {
     const { answer, body, meanEvents } = await floorOf(port, requests);
     const bodyFile = join(this.#folder, `body-${this.#bodies++}`);
@@ -95,18 +95,18 @@ export class Session {
     }
   }
 
-  /** Gives requests to the load, under a name. */
+  /** Gives requests to the load under a name. */
   async give(as, requests) {
     await this.#load.ask({ requests, as }, 'taken');
   }
 
   /**
-   * Measures servers against each other and keeps the rounds, behind those of earlier launches of the same.
+   * Measures servers against each other, and appends the rounds to those of earlier launches.
    *
-   * @param {{ name: string, set: string }} about what is measured, on which set
+   * @param {{ name: string, set: string }} about the measurement and its set
    * @param {import('./rounds.mjs').Contestant[]} contestants
-   * @param {object} [settings] those of the run, or some instead
-   * @returns {Promise<Map<string, object[]>>} the rounds of each, by its name
+   * @param {object} [settings] the run's settings, unless others are given
+   * @returns {Promise<Map<string, object[]>>} the rounds of each server by name
    */
   async measure(about, contestants, settings = this.settings) {
     let servers;
@@ -148,9 +148,9 @@ export class Session {
   }
 
   /**
-   * Repeats a run that starts and stops its own processes, for each launch.
+   * Repeats a run that manages its own processes, once for each launch.
    *
-   * @param {(launch: number) => Promise<void>} run is given the number of the launch, from 1 on
+   * @param {(launch: number) => Promise<void>} run gets the number of the launch, from 1
    */
   async launch(run) {
     for (this.#launch = 1; this.#launch <= this.settings.launches; this.#launch++) await run(this.#launch);

@@ -6,7 +6,10 @@ import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-/** A real timetable, which is no part of the project: in the data folder beside the checkout, or where LECTERN_DATA says. */
+/**
+ * A real timetable, which is not part of the project. It is in the data folder beside the checkout, or where
+ * LECTERN_DATA says.
+ */
 const REAL = 'rpi-fall-2024';
 const REAL_FILE = join(process.env.LECTERN_DATA ?? join(ROOT, '..', 'shared', 'data'), `${REAL}.ndjson.gz`);
 
@@ -15,28 +18,28 @@ export const WITHOUT_REAL =
   `${REAL_FILE} is not there. It is the timetable of Rensselaer Polytechnic Institute, fall 2024, as github.com/YACS-RCOS/yacs.n ` +
   'has it, and no part of the project: put it there, or name its folder with LECTERN_DATA.';
 
-/** Generated sets in three sizes; one in which every event has its own slot; a real one. */
+/** Generated sets in three sizes, one where every event has its own slot, and a real one. */
 export const SETS = ['small', 'medium', 'large', 'distinct', REAL];
 
 /** Sets that are available on every machine. */
 export const GENERATED_SETS = SETS.filter((name) => name !== REAL);
 
-/** The sets of events, made once each when they are first asked for. */
+/** The sets of events, each made on its first use. */
 export class Sets {
   #folder;
   #events;
   #made = new Map();
 
   /**
-   * @param {string} folder where they may lie
-   * @param {Record<string, number>} events how many each has
+   * @param {string} folder folder of the files
+   * @param {Record<string, number>} events number of events of each set
    */
   constructor(folder, events) {
     this.#folder = folder;
     this.#events = events;
   }
 
-  /** @returns {Promise<string | null>} the file with a set; null where there is none */
+  /** @returns {Promise<string | null>} the file of a set; null if it is missing */
   async file(name) {
     if (name === REAL) return existsSync(REAL_FILE) ? REAL_FILE : null;
     if (!this.#made.has(name)) this.#made.set(name, this.#make(name));
@@ -55,7 +58,10 @@ export class Sets {
   }
 }
 
-/** The events of a file of NDJSON, in its order. One string each, since all of a large set is no string in Node. */
+/**
+ * The events of a file of NDJSON, in its order. One string for each line, because a large set exceeds the
+ * longest string of Node.
+ */
 export function readEvents(file) {
   const content = readFileSync(file);
   const bytes = file.endsWith('.gz') ? gunzipSync(content) : content;

@@ -1,4 +1,4 @@
-/** @param {number} portion 0 for the smallest, 1 for the largest; in between, interpolated */
+/** @param {number} portion 0 for the smallest, 1 for the largest; interpolated between */
 function quantile(ascending, portion) {
   const at = (ascending.length - 1) * portion;
   const below = Math.floor(at);

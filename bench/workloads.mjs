@@ -16,7 +16,7 @@ export function randomFrom(seed) {
   };
 }
 
-/** A token of HS256, good for a day. */
+/** An HS256 token, valid for a day. */
 export function tokenOf(secret, claims) {
   const encode = (value) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const exp = Math.floor(Date.now() / 1000) + 86_400;
@@ -69,18 +69,18 @@ class Questions {
   }
 
   /**
-   * A filter and a window that holds about `size` events of it. Milliseconds make each a URL of its own.
+   * A filter and a window that together select about `size` events. Milliseconds make each URL unique.
    *
    * @param {() => number} random
    * @param {number} size
-   * @param {boolean} [ofRoom] whether the filter is a room, or any
+   * @param {boolean} [ofRoom] whether the filter must be a room
    */
   filtered(random, size, ofRoom = false) {
     const from = ofRoom ? this.#rooms : this.#lists;
     const [name, list] = from[Math.floor(random() * from.length)];
     const first = Math.floor(random() * (list.length - size));
     const startMs = Date.parse(list[first].time) + Math.floor(random() * 1000);
-    // If all of them begin at once, the window must not end before it begins.
+    // If all events begin at once, the window must not end before it begins.
     const endMs =
       Math.max(startMs, Date.parse(list[first + size - 1].time) + Math.floor(random() * 60_000)) + 1;
     return { name, event: list[first], window: `startTime=${instant(startMs)}&endTime=${instant(endMs)}` };
@@ -106,7 +106,7 @@ class Questions {
     });
   }
 
-  /** The personal feed of a user, of a week anywhere in the set. */
+  /** The personal feed of a user, for a week anywhere in the set. */
   feed(random, { sub, studyGroup, lecturerId }) {
     const claimed = [
       ['studyGroup', studyGroup],
@@ -118,8 +118,9 @@ class Questions {
 }
 
 /**
- * Every workload: its name, its target as a ratio to the floor, and its requests; `many` makes as many
- * as are wanted. `expect304`: the answer is that. `connections`: so many instead of the usual number.
+ * Every workload: its name, its target as a ratio to the floor, and its requests. `many` makes the requested
+ * number of them. `expect304`: the expected answer is 304. `connections`: this number instead of the usual
+ * one.
  */
 export const WORKLOADS = [
   { name: 'hot URL', target: 1.1, requests: (questions, random) => [questions.hot(random)] },
@@ -185,11 +186,11 @@ export const WORKLOADS = [
   filteredAs('MessagePack', 'application/vnd.msgpack', 1.35),
 ];
 
-/** Measured with `--only`. They are among {@link WORKLOADS} from the next published run on. */
+/** Measured with `--only`. They join {@link WORKLOADS} with the next published run. */
 export const FURTHER_WORKLOADS = [
   {
     name: 'feeds of different users',
-    // 1.6 times what personal may cost.
+    // 1.6 times the target of personal.
     target: 2.24,
     requests: (questions, random, _, count) =>
       questions.users(random, Math.min(USERS, count)).map((user) => questions.feed(random, user)),
@@ -235,7 +236,7 @@ function allAs(representation, accept) {
  *
  * @param {object[]} events in order of time
  * @param {{ secret: string, count: number, seed: number }} options `count` different requests of each
- * @returns those of {@link WORKLOADS} and {@link FURTHER_WORKLOADS}, with their requests; these are made when they are asked for
+ * @returns those of {@link WORKLOADS} and {@link FURTHER_WORKLOADS}; requests are made on first use
  */
 export function workloadsOf(events, { secret, count, seed }) {
   const questions = new Questions(events, secret);
@@ -249,10 +250,10 @@ export function workloadsOf(events, { secret, count, seed }) {
 }
 
 /**
- * Requests of one URL, each with a valid token of its own.
+ * Requests of one URL, each with its own valid token.
  *
  * @param {object[]} events in order of time
- * @param {{ secret: string, count: number, seed: number }} options as many tokens
+ * @param {{ secret: string, count: number, seed: number }} options `count` is the number of tokens
  */
 export function firstSights(events, { secret, count, seed }) {
   const { path: hot } = new Questions(events, secret).hot(randomFrom(seed));

@@ -1,8 +1,8 @@
-// A timetable in a server of node:http, with Lectern verifying the tokens.
+// A timetable in a node:http server. Lectern verifies the tokens.
 //
 //   TIMETABLE_SECRET="a secret of at least 32 bytes, please" node examples/bare-http.mjs
 //
-// The secret is the one that whoever issues your tokens signs them with (HS256). For asymmetric keys give `jwks`.
+// The issuer of your tokens signs them with the same secret (HS256). For asymmetric keys, pass `jwks`.
 import { createServer } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { openTimetable } from 'lectern';
@@ -30,7 +30,7 @@ server.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', () => {
 });
 
 process.once('SIGTERM', async () => {
-  // What is being answered is answered to its end; then nothing keeps the process any more.
+  // Running answers are finished; then the process ends.
   server.close();
   await timetable.close();
 });

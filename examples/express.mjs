@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import express from 'express';
 import { openTimetable } from 'lectern';
 
-// Stands for whatever the application knows of its users.
+// A stand-in for the user data of the application.
 const USERS = new Map([
   ['key-of-anna', { name: 'Anna', studyGroups: ['BIO-1D'] }],
   ['key-of-the-janitor', { name: 'Janitor', studyGroups: null }],
@@ -29,7 +29,7 @@ app.use(
   timetable.handler({
     // Express takes the mount path off the URL before it calls the handler.
     basePath: '/',
-    // What selects the events of /schedule/personal; null: there are no events of this user's own.
+    // Selects the events of /schedule/personal; null: the user has none.
     identify: ({ user }) => (user.studyGroups === null ? null : { studyGroup: user.studyGroups }),
   }),
 );

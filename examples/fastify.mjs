@@ -6,12 +6,12 @@ import { fileURLToPath } from 'node:url';
 import Fastify from 'fastify';
 import { openTimetable } from 'lectern';
 
-// Stands for whatever the application knows of its users.
+// A stand-in for the user data of the application.
 const USERS = new Map([
   ['key-of-anna', { name: 'Anna', studyGroups: ['BIO-1D'] }],
   ['key-of-the-janitor', { name: 'Janitor', studyGroups: null }],
 ]);
-// The handler sees node's request, Fastify's hooks see their own: this leads from one to the other.
+// The handler takes Node's request; this map finds it from Fastify's.
 const userOf = new WeakMap();
 
 const timetable = openTimetable({
@@ -30,14 +30,14 @@ app.register(
     const readTimetable = timetable.handler({
       // Fastify leaves the prefix in the URL.
       basePath: scope.prefix,
-      // What selects the events of /schedule/personal; null: there are no events of this user's own.
+      // Selects the events of /schedule/personal; null: the user has none.
       identify: (req) => {
         const { studyGroups } = userOf.get(req);
         return studyGroups === null ? null : { studyGroup: studyGroups };
       },
     });
     scope.all('/*', (request, reply) => {
-      // From here on the response is the handler's.
+      // From here on the handler owns the response.
       reply.hijack();
       readTimetable(request.raw, reply.raw);
     });

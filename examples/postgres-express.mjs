@@ -1,4 +1,4 @@
-// A table of PostgreSQL, served by an Express application from memory: a change is there a moment after its commit.
+// An Express application serves a PostgreSQL table from memory: a change appears a moment after its commit.
 //
 //   createdb school
 //   psql school -c 'CREATE TABLE events (id uuid PRIMARY KEY, "time" timestamptz, "endTime" timestamptz, title text, "studyGroup" text)'
@@ -6,7 +6,7 @@
 //   DATABASE_URL=postgres://localhost/school node examples/postgres-express.mjs
 //   curl 'http://127.0.0.1:3000/timetable/schedule?studyGroup=CS-1'
 //
-// The server needs wal_level = logical. Without it, leave out `follow` and give `refreshSeconds`.
+// The server needs wal_level = logical. Without it, replace `follow` by `refreshSeconds`.
 import express from 'express';
 import { openTimetable } from 'lectern';
 
@@ -15,7 +15,7 @@ if (url === undefined) throw new Error('DATABASE_URL is not set, such as postgre
 
 const timetable = openTimetable({
   source: { kind: 'postgres', url, table: 'events', follow: true },
-  // The database may start later, and hold no events yet.
+  // The database may start later, and may have no events yet.
   refreshSeconds: 60,
   gate: { allowEmpty: true },
 });

@@ -1,9 +1,9 @@
-// A timetable that follows the changes of a queue, in a server of node:http.
+// A timetable in a node:http server follows the changes in a queue.
 //
 //   node examples/queue.mjs
 //
-// The queue is a list in memory here. Put the consumer of your broker in its place: acknowledge a message once it is applied and
-// published, so that a restart gets it again.
+// Here the queue is a list in memory. Replace it by the consumer of your broker: acknowledge a message after
+// it was applied and published, so that it comes again after a restart.
 import { createServer } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { MemorySource, openTimetable } from 'lectern';
@@ -26,7 +26,7 @@ class Queue {
     this.#arrived();
   }
 
-  /** Waits for messages and takes those that are there. */
+  /** Waits for messages and takes all of them. */
   async take(max) {
     if (this.#messages.length === 0) {
       await new Promise((resolve) => {
@@ -47,13 +47,13 @@ let isOpen = true;
 async function followQueue() {
   while (isOpen) {
     const messages = await queue.take(MESSAGES_MAX);
-    // The last message about an event counts.
+    // Of several messages about one event, the last counts.
     const last = new Map(messages.map((message) => [message.id, message]));
     source.apply({
       upsert: [...last.values()].flatMap(({ record }) => record ?? []),
       remove: [...last.values()].filter(({ record }) => record === null).map(({ id }) => id),
     });
-    // Resolves once the changes are served, or says why they are not.
+    // Resolves once the changes are served; rejects with the reason otherwise.
     const { result, reason } = await timetable.refresh();
     if (result === 'failed' || result === 'refused') console.error(reason);
   }

@@ -1,6 +1,6 @@
 /**
- * Builds tap for the plugins that .taprc names, once for each installation: with another set than the one it came with, its
- * first run fails. It takes ten seconds, hence the note of what was built.
+ * Builds tap for the plugins in .taprc, once for each installation: tap's first run fails if the set of
+ * plugins has changed. The build takes ten seconds, so a note says which set was built.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';

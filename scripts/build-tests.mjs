@@ -1,7 +1,7 @@
 /**
- * Compiles test/ into .tests/. Each file has the same depth as in test/ and imports the project from its build instead of
- * from src/: the tests try what is shipped, and none of their many processes compiles anything. Folders of many short
- * files become one program each, since starting one costs more than such a file does.
+ * Compiles test/ into .tests/. Each file has the same depth as in test/ and imports the project from its
+ * build instead of src/. So the tests use the shipped code, and their many processes compile nothing. Folders
+ * of many short files become one program each, because starting a program costs more than such a file.
  */
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';

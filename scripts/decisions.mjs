@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 const FOLDER = fileURLToPath(new URL('../docs/decisions/', import.meta.url));
 
 /**
- * @returns {string} the list as Markdown, by the titles of the pages
+ * @returns {string} the list as Markdown, sorted by page number
  * @throws Error for a page without a title that begins with its number
  */
 export function decisionsPage() {

@@ -1,6 +1,6 @@
 /**
- * Writes the pages that are generated: docs/configuration.md from the table of settings, docs/decisions/README.md from the titles of
- * the decisions.
+ * Writes the generated pages: docs/configuration.md from the table of settings, and docs/decisions/README.md
+ * from the titles of the decisions.
  *
  *     npm run docs
  */

@@ -5,7 +5,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-/** Its time is the beginning of the last complete build; scripts/clean.mjs and finish-build.mjs maintain it. */
+/**
+ * The time of dist/ is the start of the last complete build; scripts/clean.mjs and finish-build.mjs maintain
+ * it.
+ */
 const NOTE = join(ROOT, 'node_modules/.lectern-built');
 const MADE_FROM = [
   'src',
@@ -25,7 +28,7 @@ export function whyStale() {
   return newer === undefined ? undefined : `${newer} is newer than dist/`;
 }
 
-/** The first path that changed since; a folder changes with what is added to it or removed from it. */
+/** The first path that changed since then; a folder changes when a file is added or removed. */
 function newerIn(path, sinceMs) {
   const stat = statSync(join(ROOT, path));
   if (stat.mtimeMs > sinceMs) return path;

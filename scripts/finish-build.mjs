@@ -6,8 +6,8 @@ import { bundleWorker } from './worker-text.mjs';
 
 const dist = fileURLToPath(new URL('../dist', import.meta.url));
 
-// The docs page's assets are copied into the package: users of Lectern get Swagger UI without
-// installing swagger-ui-dist, which brings a dependency that reports installs.
+// Copies the assets of the docs page into the package: users get Swagger UI without installing
+// swagger-ui-dist, whose dependency reports installs.
 const require = createRequire(import.meta.url);
 const from = dirname(require.resolve('swagger-ui-dist/package.json'));
 const to = join(dist, 'http/development/swagger-ui');
@@ -17,13 +17,13 @@ for (const file of ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png
 }
 chmodSync(join(dist, 'cli.js'), 0o755);
 
-/** Replaces a compiled module by one with a single constant. Its types stay unchanged. */
+/** Replaces a compiled module by a module with one constant. Its types stay unchanged. */
 function fillIn(module, name, value) {
   writeFileSync(join(dist, module), `export const ${name} = ${JSON.stringify(value)};\n`);
   rmSync(join(dist, `${module}.map`));
 }
 
-// Programs that embed Lectern and are bundled into one file find neither package.json nor the thread's module.
+// Bundled programs find neither package.json nor the thread's module.
 const { version } = JSON.parse(readFileSync(join(dist, '../package.json'), 'utf8'));
 fillIn('version.js', 'VERSION', version);
 const load = await bundleWorker(join(dist, 'thread/task-worker.js'));
@@ -36,7 +36,7 @@ const serving = await bundleWorker(join(dist, 'serving/serving-worker.js'));
 fillIn('serving/serving-text.js', 'SERVING_TEXT', serving.text);
 writeFileSync(join(dist, 'serving/serving-text-licences.txt'), serving.licences);
 
-// Programs that generate clients need no service for it.
+// The document is written to a file, so that generators of clients need no running service.
 const { openApiText } = await import('../dist/cli/openapi-command.js');
 writeFileSync(join(dist, 'openapi.json'), openApiText('/api/v1', 'uuid'));
 

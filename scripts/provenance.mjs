@@ -6,10 +6,11 @@ import { fileURLToPath } from 'node:url';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
 /**
- * @param {readonly string[]} paths of git: whose changes could change the figure
- * @param {'loadBefore' | 'loadAfter'} loadName by when it is called
- * @returns {object} `commit` is "unknown" where there is no git, or no checkout; `isChanged` says whether anything in the paths is
- *   not as it was committed; `machine[loadName]` is the load of the system at the moment of the call, over 1, 5 and 15 minutes
+ * @param {readonly string[]} paths for git; changes in them could change the figure
+ * @param {'loadBefore' | 'loadAfter'} loadName tells when it is called
+ * @returns {object} `commit` is "unknown" without git or a checkout; `isChanged` says whether any of the
+ *   paths has uncommitted changes; `machine[loadName]` is the load of the system at the moment of the call,
+ *   over 1, 5 and 15 minutes
  */
 export function provenanceOf(paths, loadName) {
   return {
@@ -27,7 +28,7 @@ export function provenanceOf(paths, loadName) {
   };
 }
 
-/** The output of git; nothing without git or a checkout. */
+/** The output of git; empty without git or a checkout. */
 function git(...argv) {
   try {
     return execFileSync('git', argv, {

@@ -7,7 +7,7 @@ import { Report } from './test-report.mjs';
 
 /**
  * @param {readonly string[]} files
- * @param {() => boolean} [isCancelled] asked before each file: the rest is then left out
+ * @param {() => boolean} [isCancelled] called before each file; true leaves out the rest
  * @returns {Promise<boolean>} whether all of them passed
  */
 export async function runFiles(files, isCancelled = () => false) {

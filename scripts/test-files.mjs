@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 export const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const IMPORT = /(?:from|import)\s*\(?\s*['"](\.[^'"]+)['"]/g;
 
-/** @returns {string[]} paths from the project's folder, as in test/query/plan.test.ts */
+/** @returns {string[]} paths from the project's folder, such as test/query/plan.test.ts */
 export function testFiles() {
   return readdirSync(join(ROOT, 'test'), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith('.test.ts'))
@@ -15,9 +15,9 @@ export function testFiles() {
 }
 
 /**
- * The test files that a name means.
+ * The test files that match a name.
  *
- * @param {string} name a part of a path; a whole path, or its end without `.test.ts`, means that file alone
+ * @param {string} name a part of a path; a whole path, or its end without `.test.ts`, matches only that file
  * @param {readonly string[]} files
  */
 export function matching(name, files) {
@@ -29,10 +29,10 @@ export function matching(name, files) {
 }
 
 /**
- * A file and everything that it imports from the project, directly or not.
+ * A file and all modules of the project that it imports, directly or indirectly.
  *
  * @param {string} file
- * @param {Map<string, string[]>} [known] imports of files that were read, for a caller that asks for several closures
+ * @param {Map<string, string[]>} [known] imports of files already read, shared between calls
  * @returns {Set<string>} paths from the project's folder
  */
 export function closureOf(file, known = new Map(), seen = new Set()) {
@@ -58,7 +58,7 @@ function importsOf(file) {
 /** A module with this text chooses src/ if it runs from source, and dist/ if it is compiled. */
 const CHOOSES = "import.meta.url.endsWith('.js')";
 
-/** Whether a test takes the project from dist/: one of the test's own files names it. */
+/** Whether a test uses the project from dist/: one of its files names dist/. */
 export function needsBuild(closure) {
   return [...closure].some((file) => {
     if (!file.startsWith('test/')) return false;
@@ -68,12 +68,12 @@ export function needsBuild(closure) {
 }
 
 /**
- * The test files to be run after a change.
+ * The test files to run after a change.
  *
  * @param {readonly string[]} changed paths
  * @param {readonly string[]} files test files
- * @returns {{ files: string[], left: number }} those that import what has changed, nearest first; how many are left out, since after
- *   a change of src/ they would need a build
+ * @returns {{ files: string[], left: number }} tests that import a changed file, nearest first; and the
+ * number left out because they would need a build
  */
 export function affectedBy(changed, files) {
   const known = new Map();

@@ -8,7 +8,7 @@ import { matching, testFiles } from './test-files.mjs';
 
 const NEAR_MAX = 5;
 
-/** Files that share the most letters in a row with the name. */
+/** Files that share the most consecutive letters with the name. */
 function nearest(name, files) {
   const runs = (file) => {
     let length = Math.min(name.length, 12);

@@ -1,7 +1,7 @@
-/** Reports tests without control codes: a line for each finished file or test, then the failures and the counts. */
+/** Reports tests without control codes: a line for each finished file or test, then failures and counts. */
 import { Parser } from 'tap-parser';
 
-/** Differences of large values are cut, because their beginning is most useful. */
+/** Differences of large values are cut, because their beginning is the most useful. */
 const DETAIL_LINES_MAX = 40;
 
 /** The outcome of a run of tests. */
@@ -26,7 +26,7 @@ export class Report {
    * Reads TAP to its end.
    *
    * @param {AsyncIterable<Buffer>} output
-   * @param {string} [file] whose tests they are; without it, each test at the top is a file
+   * @param {string} [file] the file of the tests; without it, each test at the top is a file
    */
   async read(output, file) {
     const parser = new Parser();
@@ -68,12 +68,12 @@ export class Report {
   }
 
   /**
-   * @param {boolean} isTold whether each result is printed as it comes
-   * @returns {{ passed: number, failed: number }} filled while the parser reads
+   * @param {boolean} isTold whether each result is printed at once
+   * @returns {{ passed: number, failed: number }} filled by the parser
    */
   #follow(parser, path, isTold) {
     const total = { passed: 0, failed: 0 };
-    /** Counts of the group that was read last: the line that says how it ended comes next. */
+    /** Counts of the last group; the next line says how the group ended. */
     let group = null;
     parser.on('child', (child) => {
       group = this.#follow(child, [...path, nameOf(child.name)], false);
@@ -82,7 +82,8 @@ export class Report {
       const counts = group ?? { passed: 0, failed: 0 };
       const name = nameOf(result.name);
       if (result.skip) this.#notRun.push({ path: [...path, name], reason: reasonOf(result, name) });
-      // If no part of a failed group failed, the cause is its time limit, its plan, or the end of its process.
+      // If a group failed but none of its parts did, the cause is its time limit, its plan, or the end of its
+      // process.
       else if (!result.ok && !result.todo && counts.failed === 0) {
         const diag = result.diag ?? {};
         this.#failures.push({ path: [...path, name], at: diag.at?.fileName, details: detailsOf(diag) });
@@ -107,7 +108,7 @@ export class Report {
   }
 }
 
-/** Compiled test files by the names of their sources; programs of a whole folder by the folder. */
+/** Names of sources by their compiled test files; a program of several files has the name of its folder. */
 function nameOf(name) {
   return name
     .trim()
@@ -117,7 +118,7 @@ function nameOf(name) {
 
 const reasonOf = ({ skip }, name) => (typeof skip === 'string' && skip !== name ? `${name}: ${skip}` : name);
 
-/** The position of a failure, with the expected and the found value. */
+/** The position of a failure, with the expected and the actual value. */
 function detailsOf({ at, diff, found, wanted, error, stack, exitCode, signal, timeout, message }) {
   const lines = [];
   if (at?.fileName !== undefined) lines.push(`at ${at.fileName}:${at.lineNumber}`);

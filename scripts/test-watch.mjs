@@ -1,8 +1,8 @@
 /**
  * Runs tests again when their modules change:
  *
- *     npm run test:watch                          the test files that import what has changed
- *     npm run test:watch -- <part of a path> …    these, at every change
+ * npm run test:watch runs the test files that import a changed file; npm run test:watch -- <part of a path> …
+ * runs these at every change
  *
  * Ctrl-C ends it.
  */
@@ -13,10 +13,10 @@ import { runFiles } from './run-test-files.mjs';
 import { affectedBy, matching, ROOT, testFiles } from './test-files.mjs';
 
 const WATCHED = ['src', 'test', 'bench', 'fixtures'];
-/** A look at the times of some 600 files takes 9 ms, and is the same on every file system. */
+/** Reading the times of some 600 files takes 9 ms, and works on every file system. */
 const LOOK_MS = 400;
 
-/** @returns {Map<string, number>} when each file was changed last */
+/** @returns {Map<string, number>} the time of the last change of each file */
 function look() {
   const found = new Map();
   for (const folder of WATCHED) {
@@ -24,7 +24,7 @@ function look() {
       if (!entry.isFile()) continue;
       const path = join(entry.parentPath, entry.name);
       if (path.includes('node_modules')) continue;
-      // It may be gone since.
+      // The file may have been removed since.
       const stat = statSync(path, { throwIfNoEntry: false });
       if (stat !== undefined) found.set(path.slice(ROOT.length).replaceAll('\\', '/'), stat.mtimeMs);
     }
@@ -46,7 +46,7 @@ if (missing !== undefined) {
   process.exit(2);
 }
 
-/** Runs the tests affected by a change; at the start, all named tests. */
+/** Runs the tests affected by a change; at the start, the named tests. */
 async function run(changed) {
   if (names.length > 0) {
     await runFiles([...new Set(names.flatMap((name) => matching(name, testFiles())))], hasChanged);

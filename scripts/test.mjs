@@ -38,7 +38,7 @@ const HARD = [
 ];
 const FULL_SIZE = { env: { LECTERN_HARD: '1' }, options: ['--jobs=1', '--timeout=3600'] };
 
-/** Paths below test/ begin with one of `only`, and with none of `not`. */
+/** Paths below test/ begin with one of `only` and with none of `not`. */
 const SELECTIONS = {
   fast: { not: [...SLOW, ...DEPLOY] },
   slow: { only: SLOW, options: ['--timeout=400'] },

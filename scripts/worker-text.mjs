@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { build } from 'esbuild';
 
 /**
- * Modules that threads never use, and their replacements. Together these modules would be two thirds of
- * the text.
+ * Modules that threads never use, and their replacements. Together they would be two thirds of the text.
  */
 const STAND_INS = {
   // fast-json-stringify validates only for alternatives in a schema (anyOf, if); the schema of an event has none.
@@ -15,7 +14,9 @@ const STAND_INS = {
   'msgpackr-extract': 'throw new Error("native modules cannot be bundled");',
 };
 
-/** Clients of databases and stores. Threads that use one get a text of their own: few services need it. */
+/**
+ * Clients of databases and stores. Threads that use a client get another text, because few services need one.
+ */
 const CLIENTS = ['pg', 'pg-copy-streams', '@nats-io/transport-node', '@nats-io/kv', '@nats-io/obj'];
 const LEFT_OUT = 'throw new Error("this client was left out of this bundle");';
 
@@ -33,12 +34,12 @@ function standIns(withClients) {
 }
 
 /**
- * Bundles the module of a thread, from the compiled `dist`, into one CommonJS script, as `new Worker(text, { eval:
- * true })` takes it.
+ * Bundles the module of a thread from the compiled `dist` into one CommonJS script for `new Worker(text, {
+ * eval: true })`.
  *
- * @param {string} entry path of the module that the thread begins with
- * @param {{ withClients?: boolean }} options whether it connects to databases and stores
- * @returns {Promise<{ text: string, licences: string }>} the script; the licence texts of every package in it
+ * @param {string} entry path of the thread's first module
+ * @param {{ withClients?: boolean }} options whether the thread connects to databases and stores
+ * @returns {Promise<{ text: string, licences: string }>} the script, and the licences of all packages in it
  */
 export async function bundleWorker(entry, { withClients = false } = {}) {
   const { outputFiles, metafile } = await build({
@@ -52,7 +53,7 @@ export async function bundleWorker(entry, { withClients = false } = {}) {
     minify: true,
     legalComments: 'none',
     plugins: [standIns(withClients)],
-    // msgpackr asks for the address of its module to look for its native part, which is not there anyway.
+    // msgpackr asks for the address of its module to find its native part, which is not in the bundle.
     logOverride: { 'empty-import-meta': 'silent' },
   });
   const folders = new Set(

@@ -4,6 +4,6 @@ import { run } from './cli/program.js';
 
 guardOutput();
 const exitCode = await run(process.argv.slice(2));
-// Failed output has already set an exit code.
+// The exit code was set when output failed.
 process.exitCode ??= exitCode;
 endWithoutOutput();

@@ -26,6 +26,7 @@ export type { FormatName } from './model/format.js';
 export type { DateOrder, FieldMap } from './model/read-rules.js';
 export type { Room } from './model/room.js';
 export type { SourcePart, SourceParts } from './model/source-parts.js';
+export type { SourceState } from './model/source-state.js';
 export type { AmbiguousTimes } from './model/zone.js';
 export type {
   AdminListenerOptions,
@@ -84,4 +85,4 @@ export type {
   TimetableEvents,
 } from './timetable/timetable-events.js';
 export type { Timetable } from './timetable/timetable-interface.js';
-export type { PublicationState, SourceState, TimetableStatus } from './view/view-source.js';
+export type { PublicationState, TimetableStatus } from './view/view-source.js';

@@ -1,15 +1,15 @@
-/** Every bound on the cost of clients, sources and files, with its arithmetic. Tuning constants stand where they are used. */
+/** Every bound on the cost of clients, sources and files, with its arithmetic. Tuning constants are where they are used. */
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
 /** Request target; beyond it 414. 100 UUIDs as `roomId=<36>&` are 4.4 KB. */
 export const REQUEST_TARGET_BYTES_MAX: number = 8 * KIB;
-/** Values of one query parameter. 100 posting lists are looked up in 0.1 ms. */
+/** Values of one query parameter. Looking up 100 posting lists takes 0.1 ms. */
 export const PARAMETER_VALUES_MAX = 100;
 /** Days of one window: a year. */
 export const DAYS_MAX = 366;
-/** Weeks of one request for free time. Their local times are found in 5 ms, once. */
+/** Weeks of one request for free time. Their local times are computed once, in 5 ms. */
 export const WEEKS_MAX = 60;
 /** The largest capacity of a room. */
 export const CAPACITY_MAX = 999_999;
@@ -19,25 +19,25 @@ export const ROOMS_MAX = 20_000;
 export const ROOMS_FILE_BYTES_MAX: number = 16 * MIB;
 /** UTF-16 units of a room's name, and of its building. */
 export const ROOM_TEXT_UNITS_MAX = 256;
-/** Faults of such a file that are listed; all are counted. */
+/** Listed faults of such a file; all are counted. */
 export const ROOM_FAULTS_MAX = 10;
-/** Time zones that clients chose, kept per thread: 64 × (0.1 MB + 1,024 offsets × 60 bytes) = 10 MB. */
+/** Time zones chosen by clients, kept per thread: 64 × (0.1 MB + 1,024 offsets × 60 bytes) = 10 MB. */
 export const ZONES_KEPT_MAX = 64;
 export const ZONE_OFFSETS_KEPT_MAX = 1024;
 /** Characters of a time zone's name. The longest has 32. */
 export const ZONE_CHARACTERS_MAX = 64;
 /** `limit` of one page. 10,000 events are 3.8 MB of JSON. */
 export const PAGE_LIMIT_MAX = 10_000;
-/** UTF-16 units of a conflict's key in a cursor. A longer key is cut there, and a digest is added. */
+/** UTF-16 units of a conflict's key in a cursor. A longer key is cut there, followed by a digest. */
 export const CURSOR_KEY_UNITS_MAX = 256;
-/** Encoded cursor: 256 units of \u00XX are 1,536 bytes, with two instants and a digest 1,620, in base64 2,160. */
+/** Encoded cursor: 256 units of \u00XX are 1,536 bytes; with two instants and a digest 1,620; in base64 2,160. */
 export const CURSOR_CHARACTERS_MAX = 2304;
-/** Faults listed in one problem. Each repeats a name of the target, so all together 8 KiB. */
+/** Faults listed in one problem. Each repeats a name from the target, so together at most 8 KiB. */
 export const PARAMETER_FAULTS_MAX = 100;
-/** Unknown parameters of one query that get a suggestion: 0.03 ms each. */
+/** Unknown parameters of one query that get a suggestion, at 0.03 ms each. */
 export const SUGGESTIONS_MAX = 10;
 
-/** A credential. Tokens with many claims reach 4 KB; Node takes 16 KiB of headers in all. */
+/** A credential. Tokens with many claims reach 4 KB; Node accepts 16 KiB of header fields together. */
 export const TOKEN_BYTES_MAX: number = 8 * KIB;
 /** Token headers remembered: one per key of an issuer, some hundred bytes each. */
 export const TOKEN_HEADERS_MAX = 32;
@@ -45,27 +45,27 @@ export const TOKEN_HEADERS_MAX = 32;
 export const TOKEN_CACHE_ENTRIES_MAX = 20_000;
 /** Longest time until a cached token is verified again. */
 export const TOKEN_CACHE_TTL_MS_MAX = 60_000;
-/** Keys tried for a token that names none, or names several: 0.1 ms each. */
+/** Keys tried for a token that names none or several: 0.1 ms each. */
 export const KEYS_TRIED_MAX = 8;
-/** Slow keys among them, P-384, P-521 and RSA above 4,096 bits: 0.3 to 1.6 ms each. Key changes need two. */
+/** Slow keys among them (P-384, P-521, RSA above 4,096 bits): 0.3 to 1.6 ms each. Key changes need two. */
 export const DEAR_KEYS_TRIED_MAX = 2;
-/** Tries under way per serving thread; more get 503. 512 × 0.2 ms (RSA of 4,096 bits) = OVERLOAD_MS_DEFAULT. */
+/** Tries at a time per serving thread; more get 503. 512 × 0.2 ms (RSA of 4,096 bits) = OVERLOAD_MS_DEFAULT. */
 export const KEY_TRIES_UNDER_WAY_MAX = 512;
 /** Tokens per serving thread that wait for a key fetch; more get 503. 512 × 12 KB = 6 MB. */
 export const KEY_WAITS_MAX: number = KEY_TRIES_UNDER_WAY_MAX;
-/** Bits of an RSA key. At 8,192 a verification takes 0.6 ms, four times that of 4,096. */
+/** Bits of an RSA key. Verifying with 8,192 takes 0.6 ms, four times as long as with 4,096. */
 export const RSA_MODULUS_BITS_MAX = 8192;
-/** Bits of an RSA exponent. 65,537 is usual. At 64 bits a verification takes four times as long. */
+/** Bits of an RSA exponent. 65,537 is usual. With 64 bits, verifying takes four times as long. */
 export const RSA_EXPONENT_BITS_MAX = 32;
-/** Keys read of a fetched key set. 100 RSA keys are imported in 4 ms, of P-521 in 0.1 s. */
+/** Keys read from a fetched key set. Importing 100 RSA keys takes 4 ms; 100 of P-521 take 0.1 s. */
 export const KEY_SET_KEYS_MAX = 100;
-/** A fetched key set. 100 RSA keys with their certificates are 500 KB. */
+/** Size of a fetched key set. 100 RSA keys with their certificates have 500 KB. */
 export const KEY_SET_BYTES_MAX: number = 1 * MIB;
 /** Framing beyond twice the body: 16 KiB of headers, 128 KiB read ahead, and chunks of one byte for 0.1 s. */
 export const KEY_SET_FRAMING_BYTES_MAX: number = 256 * KIB;
-/** One fetch of a key set, redirects included. Requests that need it wait no longer. */
+/** Duration of one fetch of a key set, redirects included. Requests that need it wait no longer. */
 export const KEY_SET_FETCH_MS_MAX = 5000;
-/** Values that one token or one enrolment may select on, over all fields. */
+/** Values that one token or enrolment may select on, over all fields. */
 export const IDENTITY_VALUES_MAX = 1000;
 /** A JWKS or secret file. A key set of 100 keys is 500 KB. */
 export const KEY_FILE_BYTES_MAX: number = 1 * MIB;
@@ -73,11 +73,11 @@ export const KEY_FILE_BYTES_MAX: number = 1 * MIB;
 export const ENROLMENT_FILE_BYTES_MAX: number = 256 * MIB;
 /** Lifetime of a feed address in days: ten years. */
 export const FEED_DAYS_MAX = 3660;
-/** Verified feed addresses kept per serving thread, half of it at a time: 13,000 of 200 characters and 1 KB. */
+/** Verified feed addresses kept per serving thread, in two halves: 13,000 of 200 characters and 1 KB. */
 export const FEED_CACHE_BYTES_MAX: number = 32 * MIB;
 /** The revocations of feeds. 100,000 subjects are 6 MB. */
 export const FEED_REVOCATIONS_BYTES_MAX: number = 16 * MIB;
-/** Small files of the configuration are checked at this interval, and read when unchanged for this time: changes take effect within a second. */
+/** Configuration files are checked at this interval, and read once they are unchanged for this time. */
 export const KEPT_FILE_POLL_MS = 250;
 export const KEPT_FILE_SETTLE_MS = 100;
 
@@ -85,138 +85,127 @@ export const KEPT_FILE_SETTLE_MS = 100;
 export const RECORD_BYTES_MAX: number = 1 * MIB;
 /** Columns of a CSV source. A record of 1,000 texts takes 64 KB. */
 export const CSV_COLUMNS_MAX = 1000;
-/** First bytes of CSV that tell the delimiter: 300 rows. */
+/** First bytes of CSV from which the delimiter is found: 300 rows. */
 export const CSV_HEAD_BYTES: number = 64 * KIB;
 /** Bytes of CSV read again after unclosed quotes, as a multiple of the source: a crafted source takes five times as long. */
 export const CSV_REREAD_TIMES_MAX = 4;
-/** Settled changes of records in memory before they are merged into the list of all records: 1,024 × 0.1 KB. */
+/** Settled changes of records in memory, before they are merged into the list of all records: 1,024 × 0.1 KB. */
 export const MEMORY_OVERLAY_ENTRIES_MIN = 1024;
-/** Rejections kept with position and reason, 1,000 × 0.3 KB. All are counted. */
+/** Rejections kept with position and reason: 1,000 × 0.3 KB. All are counted. */
 export const REJECTIONS_KEPT_MAX = 1000;
-/** UTF-16 units of an id that is kept with a rejection. */
+/** UTF-16 units of an id kept with a rejection. */
 export const REJECTED_ID_UNITS_MAX = 64;
-/** Records, and their columns, from which `inspect` takes samples: 100 MB of texts at most. */
+/** Records, and their columns, that `inspect` samples: at most 100 MB of text. */
 export const LOOK_RECORDS_MAX = 1000;
 export const LOOK_COLUMNS_MAX = 1000;
 /** Rejections of each code that are always kept and shown. */
 export const REJECTION_SAMPLES = 3;
-/** Overridden records among them. They are not faults, so a sample is enough. */
+/** Overridden records among them. Overridden records are no faults, so a sample is enough. */
 export const OVERRIDES_KEPT_MAX = 100;
-/** Unserved fields that are counted by name, and UTF-16 units of a name: 100 × 0.4 KB. */
+/** Unserved fields counted by name, and UTF-16 units of a name: 100 × 0.4 KB. */
 export const UNSERVED_FIELDS_KEPT_MAX = 100;
 export const UNSERVED_NAME_UNITS_MAX = 128;
 /** Names of columns kept for the message about a wrong field map: 1,000 × 0.1 KB. */
 export const COLUMN_NAMES_KEPT_MAX = 1000;
-/** A load ends after this many records of a format if none has the column of time or endTime. */
+/** A load ends after this many records of a format if none of them has the column of time or endTime. */
 export const COLUMNS_MISSING_RECORDS = 1000;
-/** Read from a source at a time: 1,200 records of NDJSON take 4 ms, or 10 ms if each must be decoded. */
+/** Bytes read from a source at a time: 1,200 records of NDJSON take 4 ms, or 10 ms if each must be decoded. */
 export const READ_CHUNK_BYTES: number = 512 * KIB;
 /** Values remembered per field by normaliser and builder: 8,192 × 0.1 KB × 8 fields = 7 MB each. */
 export const VALUE_MEMO_ENTRIES_MAX = 8192;
 /** UTF-16 units of a remembered value. At most 8,192 × 0.6 KB × 8 fields = 40 MB. */
 export const VALUE_MEMO_UNITS_MAX = 256;
-/** All rows, about 10 million events. Offsets have 32 bits, and a Buffer of Node 20 has at most 4 GiB. */
+/** Bytes of all rows, about 10 million events. Offsets have 32 bits, and a Buffer of Node 20 has at most 4 GiB. */
 export const ROW_BYTES_MAX: number = 4 * 1024 * MIB - 64 * KIB;
 /** Ordinals have 32 bits, and 0xFFFFFFFF means "none". */
 export const EVENTS_MAX = 0xfffffffe;
-/** Removed and added events, as a share of all events. Beyond it, a build from scratch costs less than a patch. */
+/** Removed and added events, as a share of all events. Beyond it, a whole build costs less than a patch. */
 export const PATCH_SHARE_MAX = 0.1;
-/** This many changed events are always patched, which takes milliseconds. */
+/** Up to this many changed events are always patched, which takes milliseconds. */
 export const PATCH_EVENTS_MIN = 1000;
 
 /** Occurrences of one event of a calendar within the window: a lesson on each day of 27 years. */
 export const OCCURRENCES_MAX = 10_000;
 /** Days, periods and occurrences visited for the rules of one event: 1,000,000 × 30 ns = 30 ms. */
 export const EVENT_STEPS_MAX = 1_000_000;
-/** Steps for the rules of all events of a source: 30 s. 50,000 weekly events of ten years take 200,000,000. */
+/** Steps for the rules of all events of a source: 30 s. 50,000 weekly events over ten years take 200,000,000. */
 export const CALENDAR_STEPS_MAX = 1_000_000_000;
-/** Recurring events and their changed occurrences, which are kept until the end of a source: 150,000 × 0.9 KB. */
+/** Bytes of recurring events and their changed occurrences, kept until the end of a source: 150,000 × 0.9 KB. */
 export const CALENDAR_KEPT_BYTES_MAX: number = 128 * MIB;
 /** Components within components. RFC 5545 needs three. */
 export const CALENDAR_DEPTH_MAX = 16;
-/** Changes of the clock of one VTIMEZONE: two a year from 1601, as Outlook writes, to 2100. */
+/** Clock changes of one VTIMEZONE: two a year from 1601, as Outlook writes, to 2100. */
 export const ZONE_CHANGES_MAX = 4000;
 
-/** Memory of one load: this share of what is left. 512 MiB less 90 in use: 316 MiB, about 300,000 events. */
+/** Memory of one load: this share of the free memory. 512 MiB less 90 in use: 316 MiB, about 300,000 events. */
 export const LOAD_MEMORY_SHARE: number = 3 / 4;
 /** Least memory of a load, in MiB: LOAD_BASE_BYTES and some events. */
 export const LOAD_MEMORY_MB_MIN = 64;
-/** A load before its first record: thread 12 MiB, 7 × READ_CHUNK_BYTES, one record as bytes, text and value. */
+/** A load before its first record needs: thread 12 MiB, 7 × READ_CHUNK_BYTES, one record as bytes, text and value. */
 export const LOAD_BASE_BYTES: number = 24 * MIB;
-/** Memory of a patch as a multiple of the image that it makes. */
+/** Memory of a patch as a multiple of the new image. */
 export const PATCH_IMAGE_SHARE = 1.2;
 /** Memory of a patch for each byte of its records: 250 bytes become an event of 1.5 KB. */
 export const PATCH_BYTES_PER_BYTE = 6;
-/** After a patch the next one waits three times as long, at most 2 s: patches take at most a quarter of a processor. */
-export const PATCH_PAUSE_FACTOR = 3;
-/** How long a patch takes is the least of so many: the others waited for a processor or for compiled code. */
-export const PATCH_TIMES_KEPT = 4;
-export const PATCH_PAUSE_MS_MAX = 2000;
-/** So that SNAPSHOTS_KEPT_MAX snapshots reach back 30 s. */
-export const PATCH_PAUSE_MS_MIN = 120;
-/** Between two writes of patched images: 45 MB take 0.1 s, 450 MB a second. */
+/** Pause between two writes of patched images: 45 MB take 0.1 s, 450 MB a second. */
 export const PATCH_WRITE_PAUSE_MS_MIN = 5000;
 export const PATCH_WRITE_PAUSE_FACTOR = 10;
-/** A thread for patches practises on images up to this size: its memory is needed twice for a moment. */
-export const PRACTICE_IMAGE_BYTES_MAX: number = 64 * MIB;
-/** A thread for patches that has nothing to do ends after this time, and gives back its 15 MiB. */
-export const KEPT_THREAD_IDLE_MS = 10_000;
-/** Pieces, or decoded records, between two checks of memory: 4 MiB, read in 30 ms. A check takes 0.03 ms. */
+/** Pieces, or decoded records, between two memory checks: 4 MiB, read in 30 ms. A check takes 0.03 ms. */
 export const LOAD_LOOK_CHUNKS = 8;
 export const LOAD_LOOK_RECORDS = 256;
 /** Extra memory per distinct value at the end of a build: an object of its bytes, its order and its place. */
 export const FINISH_BYTES_PER_VALUE = 256;
-/** Smaller loads are never refused for growth: 1,000 records are less than a megabyte. */
+/** Smaller loads are never refused for growth: 1,000 records take less than a megabyte. */
 export const GROWTH_RECORDS_MIN = 1000;
 
-/** Serving threads. Each has a part of the caches, and its own tokens and interval trees. */
+/** Serving threads. Each has its own tokens, interval trees and part of the caches. */
 export const SERVING_THREADS_MAX = 128;
-/** Room kept for the head before a small body: usually 440 bytes, 620 for a page. */
+/** Room for the head before a small body: usually 440 bytes, 620 for a page. */
 export const DIRECT_HEAD_BYTES_MAX = 1024;
-/** Changed events of a patch for which cached rows are taken over: 1,000 × 5 fields × 0.5 µs. */
+/** Changed events of a patch for which cached rows are kept: 1,000 × 5 fields × 0.5 µs. */
 export const CARRIED_CHANGES_MAX = 1000;
 /** Bodies up to this size are made in one turn: 700 rows of MessagePack take 1.2 ms. */
 export const BODY_WHOLE_BYTES_MAX: number = 256 * KIB;
-/** Larger bodies are made a slice a turn, 0.5 ms of MessagePack. 500 clients that do not read keep 31 MiB. */
+/** Larger bodies are made one slice a turn: 0.5 ms of MessagePack. 500 clients that do not read hold 31 MiB. */
 export const BODY_SLICE_BYTES: number = 64 * KIB;
 /** Sent slices kept for reuse, per thread: 32 × 64 KiB = 2 MiB. */
 export const BODY_SLICES_KEPT_MAX = 32;
 /** Slices that readers of one answer share, per snapshot and thread: 8 MiB, more than socket buffers hold. */
 export const BODY_SLICES_SHARED_MAX = 128;
-/** All caches of one timetable: 38 MB of rows of 100,000 events in five posting lists each, and 1/8 for answers. */
+/** All caches of one timetable: 38 MB of rows for 100,000 events, and 1/8 for answers. */
 export const CACHE_MB_DEFAULT = 256;
 export const CACHE_BYTES_DEFAULT: number = CACHE_MB_DEFAULT * MIB;
 /** The part of the caches for whole answers: 32 MiB are 5,000 of 6 KB. */
 export const ANSWER_CACHE_SHARE: number = 1 / 8;
-/** One answer kept whole. Larger ones gain little from it. */
+/** One answer kept whole. Caching larger ones gains little. */
 export const ANSWER_CACHE_ENTRY_BYTES_MAX: number = 64 * KIB;
-/** Smaller bodies fit into one packet as they are. */
+/** Smaller bodies fit into one packet uncompressed. */
 export const COMPRESSION_BYTES_MIN: number = 1 * KIB;
 /** Bytes given to a compressor at a time; other requests run in between. */
 export const COMPRESSION_PIECE_BYTES: number = 256 * KIB;
 /** Memory for the compressor's output at a time. */
 export const COMPRESSION_OUTPUT_BYTES: number = 64 * KIB;
-/** Tags of answers made once: 8,192 × 60 bytes = 0.5 MB. */
+/** Tags of answers made only once: 8,192 × 60 bytes = 0.5 MB. */
 export const ANSWERS_SEEN_ENTRIES = 8192;
-/** Rows of one posting list side by side: 1,400 events in 1 ms, as MessagePack in 5 ms. */
+/** Rows of one posting list kept together: 1,400 events in 1 ms, as MessagePack in 5 ms. */
 export const KEY_ROWS_BYTES_MAX: number = 512 * KIB;
 /** Accept headers remembered with their media type: 256 × 0.2 KB. */
 export const ACCEPT_MEMO_ENTRIES_MAX = 256;
 /** Paths remembered with their route: 64 × 0.3 KB. */
 export const ROUTE_MEMO_ENTRIES_MAX = 64;
-/** Intervals of one interval-tree-1d tree: 1,024 take 2 ms to build, and a request waits for one tree at most. */
+/** Intervals of one interval-tree-1d tree: 1,024 take 2 ms to build, and a request waits for at most one tree. */
 export const INTERVALS_PER_TREE_MAX = 1024;
 /** Trees kept by one interval index: 256 × 1,024 intervals × 100 bytes = 26 MB. */
 export const INTERVAL_TREES_MAX = 256;
-/** Scans before a tree is built: 12 µs each against 8 µs from a tree that takes 2 ms to build. Counted in a byte. */
+/** Scans before a tree is built: 12 µs each; a search in a tree takes 8 µs, its build 2 ms. Counted in a byte. */
 export const INTERVAL_SCANS_MAX = 255;
-/** Requests of one connection under way. Browsers with pipelining used six. */
+/** Requests of one connection in progress. Browsers with pipelining used six. */
 export const REQUESTS_IN_FLIGHT_MAX = 8;
-/** Further requests of a connection that wait: 128 × 3 KB. Clients that send more without reading are cut. */
+/** Further requests of a connection that wait: 128 × 3 KB. Clients that send more without reading are cut off. */
 export const PIPELINED_WAITING_MAX = 128;
-/** Waiting answers of one connection, besides three of BODY_WHOLE_BYTES_MAX. 300 answers of 5 MB would be 1.5 GB. */
+/** Bytes of waiting answers of one connection, besides three of BODY_WHOLE_BYTES_MAX. 300 answers of 5 MB would be 1.5 GB. */
 export const PIPELINED_BYTES_MAX: number = 256 * KIB;
-/** A waiting reader has to take READER_BYTES_MIN in this time. Socket buffers of 2 MB at 100 KB/s pause for 20 s. */
+/** A waiting reader must take READER_BYTES_MIN in this time. Buffers of 2 MB at 100 KB/s pause for 20 s. */
 export const READER_WINDOW_MS = 30_000;
 /** 8 KiB/s × 30 s. */
 export const READER_BYTES_MIN: number = 240 * KIB;
@@ -224,25 +213,25 @@ export const READER_BYTES_MIN: number = 240 * KIB;
 export const READERS_CUT_OFF_MANY = 16;
 /** Event streams of a server. 10,000 idle ones × 20 KB = 200 MB. */
 export const EVENT_STREAMS_MAX_DEFAULT = 10_000;
-/** Kept messages about the present publication, one for each snapshot that clients have: 20 of the largest. */
+/** Kept messages of one publication, one for each snapshot that clients have: 20 of the largest. */
 export const CHANGE_MESSAGES_BYTES_MAX: number = 4 * MIB;
-/** Changes of one publication as a message. Larger ones say to read anew. READER_BYTES_MIN lets it through in one window. */
+/** Bytes of one publication's changes in a message. For more, the message says to read everything again. */
 export const CHANGE_MESSAGE_BYTES_MAX: number = 192 * KIB;
-/** Between two signs of life of an idle stream. Common proxies give up after 20 to 60 s. */
+/** Time between two heartbeats of an idle stream. Common proxies give up after 20 to 60 s. */
 export const EVENT_STREAM_HEARTBEAT_MS = 10_000;
-/** The longest stream. Its client comes back, and its token is verified again. */
+/** The longest stream. Its client reconnects, and its token is verified again. */
 export const EVENT_STREAM_MS_MAX: number = 3600 * 1000;
-/** One turn of writing to many streams: others wait as long. */
+/** Length of one turn of writing to many streams, while others wait. */
 export const EVENT_STREAM_TURN_MS = 1;
 /** Requests of one thread that wait for a version: 1,024 × 12 KB = 12 MB. */
 export const VERSION_WAITS_MAX = 1024;
 /** The longest such wait. */
 export const VERSION_WAIT_MS_MAX = 1000;
-/** Changes that a loop over changes() has not taken yet: 16 × CHANGE_MESSAGE_BYTES_MAX = 3 MB, shared by all loops. */
+/** Changes that a loop over changes() has not taken: 16 × CHANGE_MESSAGE_BYTES_MAX = 3 MB, shared by all loops. */
 export const CHANGES_WAITING_MAX = 16;
-/** Snapshots with unfinished answers per thread. A slow reader holds one of 60 MB for 38 MB / 8 KiB/s = 79 min. */
+/** Snapshots with unfinished answers per thread. A reader of 38 MB at 8 KiB/s holds one for 79 min. */
 export const SNAPSHOTS_SENT_MAX = 3;
-/** Time of a connection without a request. Longer than Node's own 75 + 10 s, which end at an empty line. */
+/** Idle time of a connection. Longer than Node's own 75 + 10 s, which an empty line ends. */
 export const CONNECTION_IDLE_MS_MAX = 90_000;
 /** How long input is read after the last answer of a connection. */
 export const LINGER_MS_MAX = 1000;
@@ -252,20 +241,20 @@ export const CONNECTIONS_MAX_DEFAULT = 16_384;
 export const OVERLOAD_MS_DEFAULT = 100;
 /** A turn under overload. Two turns and a garbage collection: 2 × 2.5 + 5 = 10 ms until an answer. */
 export const OVERLOAD_TURN_MS_MAX = 2.5;
-/** Retry-After of a refusal: recovery takes as long. */
+/** Retry-After of a refusal: the time that recovery takes. */
 export const OVERLOAD_RETRY_AFTER_SECONDS = 1;
 /** Header of a snapshot file: 1,000 rejections × 0.5 KB, and 60 arrays × 0.1 KB. */
 export const IMAGE_HEADER_BYTES_MAX: number = 16 * MIB;
 /** Part of the machine's or container's memory that a snapshot file may take. Serving needs the rest. */
 export const IMAGE_MEMORY_SHARE_MAX = 0.75;
-/** Why a snapshot file is unusable. Lectern's longest reason has 90 characters. */
+/** Characters of the reason why a snapshot file is unusable. Lectern's longest reason has 90 characters. */
 export const IMAGE_REASON_CHARACTERS_MAX = 240;
-/** Slots that one look-up of an id visits: 0.2 µs each. Half are free, and in 4 × 10^9 ids the longest run is 120. */
+/** Slots that one look-up of an id visits: 0.2 µs each. Half of the slots are free; among 4 × 10^9 ids the longest run is 120. */
 export const ID_PROBES_MAX = 1024;
-/** Events kept of one publication's difference: 100,000 × 0.2 KB = 20 MB. A larger one is counted only. */
+/** Events kept of one publication's difference: 100,000 × 0.2 KB = 20 MB. A larger difference is only counted. */
 export const SNAPSHOT_DELTA_ENTRIES_MAX = 100_000;
 
-/** After this time without data, a first load logs that it waits. */
+/** After this time without data, the log says that a first load is waiting. */
 export const SOURCE_SILENT_MS = 3000;
 /** Time between two checks of a watched file: some system calls, 0.1 ms. */
 export const FILE_POLL_MS = 1000;
@@ -273,15 +262,15 @@ export const FILE_POLL_MS = 1000;
 export const FILE_SETTLE_MS = 200;
 /** How long a file must stay unchanged before a cut last record counts as a fault of the data. */
 export const FILE_CUT_REST_MS = 2000;
-/** Longest time between two pieces of a file, such as of a network file system. */
+/** Longest pause between two pieces of a file, for example on a network file system. */
 export const FILE_IDLE_MS_MAX = 30_000;
 /** Longest time to read a file: 9 GB at 10 MB/s. */
 export const FILE_TOTAL_MS_MAX: number = 15 * 60_000;
-/** Longest time to read one file of the configuration. */
+/** Longest time to read one configuration file. */
 export const TEXT_FILE_MS_MAX = 30_000;
-/** Longest wait for the end of a thread. A slower one waits for the system, and cannot be aborted. */
+/** Longest wait for the end of a thread. A slower thread waits for the system and cannot be aborted. */
 export const THREAD_END_MS_MAX = 2000;
-/** Clocks of file systems tick every 1 to 10 ms: a younger file could change within its time. */
+/** File system clocks tick every 1 to 10 ms: a younger file could change within one tick. */
 export const FILE_AGE_MS_MIN = 20;
 
 /** Files that one folder or glob may have: checking one takes 20 µs. */
@@ -290,7 +279,7 @@ export const FOUND_FILES_MAX = 10_000;
 export const FOUND_FOLDERS_MAX = 10_000;
 /** Sources that are read at a time. Each holds a file or a connection, and two pieces. */
 export const PARTS_AT_ONCE = 8;
-/** Sources that /health and the library list. The failing ones come first; all are counted. */
+/** Sources listed by /health and the library. Failing ones come first; all are counted. */
 export const PARTS_LISTED_MAX = 1000;
 /** One batch of a copy: 4,096 records are compressed in 10 ms. */
 export const COPY_BATCH_RECORDS = 4096;
@@ -300,48 +289,48 @@ export const COPY_BATCH_UNPACKED_BYTES_MAX: number = 64 * MIB;
 /** The part of a load's memory for copies of the records of several sources. They take 60 of 1,300 bytes an event. */
 export const COPY_MEMORY_SHARE: number = 1 / 4;
 
-/** Longest time from connecting to an upstream's headers, and between two pieces of its answer. */
+/** Longest time until an upstream's headers, connecting included, and between two pieces of its answer. */
 export const UPSTREAM_HEADERS_MS_MAX = 60_000;
 export const UPSTREAM_IDLE_MS_MAX = 30_000;
-/** One load from an upstream, all pages: 380 MB of 1,000,000 events take seven minutes at 1 MB/s. */
+/** Longest load from an upstream, all pages: 380 MB of 1,000,000 events take seven minutes at 1 MB/s. */
 export const UPSTREAM_TOTAL_MS_MAX: number = 15 * 60_000;
 /** Redirects in a row, as RFC 1945 recommended. */
 export const UPSTREAM_REDIRECTS_MAX = 5;
 /** Interim answers (1xx) to one request. 100 and 103 come once each. */
 export const UPSTREAM_INTERIM_ANSWERS_MAX = 8;
-/** The answer of a token endpoint, and how long it may take. Tokens have 8 KiB at most. */
+/** Size and duration of a token endpoint's answer. Tokens have 8 KiB at most. */
 export const CLIENT_TOKEN_BYTES_MAX: number = 64 * KIB;
 export const CLIENT_TOKEN_FETCH_MS_MAX = 10_000;
-/** A token is renewed so long before it expires: three times the longest fetch. */
+/** A token is renewed this long before it expires: three times the longest fetch. */
 export const CLIENT_TOKEN_MARGIN_MS_MAX: number = 3 * CLIENT_TOKEN_FETCH_MS_MAX;
-/** The longest pause between two fetches that fail. */
+/** The longest pause between two failed fetches. */
 export const CLIENT_TOKEN_BACK_OFF_MS_MAX = 60_000;
-/** A file with a header field's value: 8 KiB, and some white space. */
+/** A file with the value of a header field: 8 KiB and some white space. */
 export const HEADER_FILE_BYTES_MAX: number = 16 * KIB;
 /** Pages of one load: 1,000,000 events at 100 a page. Their addresses take 10,000 × 0.2 KB = 2 MB. */
 export const UPSTREAM_PAGES_MAX = 10_000;
-/** One load over the wire, all pages. No snapshot has more than ROW_BYTES_MAX. */
+/** Bytes of one load over the network, all pages. No snapshot has more than ROW_BYTES_MAX. */
 export const UPSTREAM_BYTES_MAX: number = 2 * ROW_BYTES_MAX;
-/** Changes of another Lectern that are read in place of everything: 4 MiB of JSON are parsed in 30 ms. */
+/** Changes of another Lectern that are read instead of everything: parsing 4 MiB of JSON takes 30 ms. */
 export const UPSTREAM_CHANGES_BYTES_MAX: number = 4 * MIB;
-/** Its event stream has a sign of life every EVENT_STREAM_HEARTBEAT_MS. */
+/** Its event stream has a heartbeat every EVENT_STREAM_HEARTBEAT_MS. */
 export const UPSTREAM_STREAM_IDLE_MS_MAX: number = 3 * EVENT_STREAM_HEARTBEAT_MS;
-/** Pauses before such a stream is asked for again. */
+/** Pauses before such a stream is requested again. */
 export const UPSTREAM_STREAM_RETRY_MS_MIN = 500;
 export const UPSTREAM_STREAM_RETRY_MS_MAX = 60_000;
 /** Longest Retry-After that is honoured: a day. */
 export const RETRY_AFTER_MS_MAX: number = 24 * 3600 * 1000;
 /** A field map has one short line a field. */
 export const MAP_FILE_BYTES_MAX: number = 64 * KIB;
-/** A password file of libpq: a line a database. */
+/** A libpq password file: a line a database. */
 export const PASSWORD_FILE_BYTES_MAX: number = 64 * KIB;
-/** Rows that a followed table may have changed before it is read whole again: 100,000 × 0.3 KB = 30 MB. */
+/** Changed rows of a followed table before it is read whole again: 100,000 × 0.3 KB = 30 MB. */
 export const FOLLOWED_CHANGES_MAX = 100_000;
-/** Changed rows that one statement reads: 1,000 × 0.4 KB are parsed in 5 ms. */
+/** Changed rows that one statement reads: parsing 1,000 × 0.4 KB takes 5 ms. */
 export const FOLLOWED_ROWS_AT_ONCE = 1000;
-/** Silence after which a stream of changes counts as broken. The server is asked for a sign in between. */
+/** Silence after which a stream of changes counts as broken. The server is asked for a heartbeat in between. */
 export const FOLLOWED_SILENT_MS_MAX = 30_000;
-/** Least and longest pause before the next attempt to listen or follow. It doubles in between. */
+/** Shortest and longest pause before the next attempt to listen or follow. It doubles in between. */
 export const DATABASE_RETRY_MS_MIN = 500;
 export const DATABASE_RETRY_MS_MAX = 30_000;
 /** A map of lecturer names to identifiers: 100,000 × 80 bytes = 8 MB. */
@@ -350,27 +339,27 @@ export const LECTURER_IDS_BYTES_MAX: number = 16 * MIB;
 export const LECTURER_IDS_HEAP_BYTES: number = 24 * LECTURER_IDS_BYTES_MAX;
 /** Past snapshots that /schedule/changes knows: 256 × 0.12 s = 30 s of patches in a row. */
 export const SNAPSHOTS_KEPT_MAX = 256;
-/** So many are kept while SNAPSHOT_HISTORY_ENTRIES_MAX allows: 16 × 200,000 × 4 bytes = 13 MB, and 17 MB of removed ids. */
+/** Kept even if their differences are large: 16 × 200,000 × 4 bytes = 13 MB, and 17 MB of removed ids. */
 export const SNAPSHOTS_KEPT_MIN = 16;
-/** Entries of the differences from all, if more are kept: 100 of 20 changes each. Making them takes 10 ms of each patch. */
+/** Entries of all differences if more snapshots are kept: 100 patches of 20 changes. A patch makes them in 10 ms. */
 export const SNAPSHOT_DIFFERENCES_ENTRIES_MAX = 100_000;
 /** Entries of all differences between these snapshots: 200,000 × 0.2 KB = 40 MB. */
 export const SNAPSHOT_HISTORY_ENTRIES_MAX = 200_000;
-/** Memory of a history entry while it is made: 300 bytes for the comparison and as much for the history. */
+/** Memory of a history entry during its creation: 300 bytes for the comparison and as much for the history. */
 export const DIFFERENCE_BYTES_PER_ENTRY = 640;
-/** A snapshot's weight for V8: more than the 64 MiB that start a collection, and two less than half of the heap. */
+/** A snapshot's weight for V8: more than the 64 MiB that start a collection; two weights are less than half of the heap. */
 export const SNAPSHOT_WEIGHT_BYTES_MAX: number = 96 * MIB;
 
-/** Connections of the admin listener: some probes, scrapers and people. */
+/** Connections of the admin listener: a few probes, scrapers and people. */
 export const ADMIN_CONNECTIONS_MAX = 64;
 /** The admin token's file. */
 export const ADMIN_TOKEN_FILE_BYTES_MAX: number = 64 * KIB;
 /** Characters of the admin token: 128 bits are 22 in base64url, 32 in hexadecimal. */
 export const ADMIN_TOKEN_CHARACTERS_MIN = 22;
 
-/** Log lines that wait for standard error: 7,000 × 150 bytes. Later ones are dropped and counted. */
+/** Log lines that wait for standard error: 7,000 × 150 bytes. Later lines are dropped and counted. */
 export const LOG_BYTES_MAX: number = 1 * MIB;
-/** Log lines of one thread on their way to the main thread: 4,096 × 0.5 KB = 2 MB, taken in 50 ms. */
+/** Log lines of one thread in transit to the main thread: 4,096 × 0.5 KB = 2 MB, taken in 50 ms. */
 export const LOG_MESSAGES_MAX = 4096;
 
 /** Longest time for the header fields of a request, and for the whole request. */
@@ -387,25 +376,25 @@ export const HEADERS_BYTES_MAX: number = 16 * KIB;
 /** Events of one generated timetable: 84 terms, or 42 years. Identifiers are distinct up to 2^32. */
 export const GENERATED_EVENTS_MAX = 10_000_000;
 
-/** A record of a store: a signed head has 1 KB, a replica's report 2 KB. NATS takes 1 MiB. */
+/** Bytes of a record in a store: a signed head has 1 KB, a replica's report 2 KB. NATS takes 1 MiB. */
 export const STORE_RECORD_BYTES_MAX: number = 64 * KIB;
-/** Longest silence of a store: after it, a call or a read fails. */
+/** Longest silence of a store; after that, a call or a read fails. */
 export const STORE_SILENT_MS_MAX = 5000;
-/** Time between two looks of a replica at the store, if --refresh-seconds gives none; a change is told at once. */
+/** Time between two checks of the store by a replica, unless --refresh-seconds is given; changes are announced at once. */
 export const REPLICA_POLL_SECONDS = 2;
-/** Time between two rounds of a publisher. */
-export const PUBLISHER_ROUND_MS = 1000;
-/** A leader whose lease did not change for this long is replaced, one round later: within 10 s. */
+/** A leader whose lease did not change for this long is replaced one round later: within 10 s. */
 export const LEASE_MS_MAX = 7000;
-/** Rounds of a publisher until it looks again whether the store still has its image, and cleans. */
-export const ROUNDS_PER_INSPECTION = 4;
 /** Time between two reports of a replica. */
 export const REPORT_MS = 2000;
-/** A replica that did not report for this long is gone: its image and formats no longer count. */
+/** A replica without a report for this long is gone: its image and formats no longer count. */
 export const REPLICA_GONE_MS = 60_000;
-/** Images that a store keeps, besides those that are pinned, served or fetched. */
+/** Replicas that one message names. */
+export const REPLICAS_NAMED_MAX = 5;
+/** Images kept in a store, besides those that are pinned, served or fetched. */
 export const IMAGES_KEPT = 5;
-/** Bytes of an image in memory while it is sent or received. */
+/** Bytes of a message of NATS: the slowest link that counts as alive passes one in STORE_SILENT_MS_MAX, at 26 KB/s. */
+export const STORE_CHUNK_BYTES: number = 128 * KIB;
+/** Bytes of an image in memory during transfer. */
 export const IMAGE_CHUNK_BYTES: number = 1 * MIB;
 /** Hashes of unusable images that a replica remembers. */
 export const QUARANTINED_MAX = 32;

@@ -33,7 +33,10 @@ export interface ExampleRequest {
   readonly token: string;
 }
 
-/** Resolves when the port is bound: a taken port must fail before a long load. Until `ready`, reads get 503. */
+/**
+ * Resolves when the port is bound, because a taken port must fail before a long load. Until `ready`, reads
+ * get 503.
+ */
 export async function startService(
   options: ServiceOptions,
   { log, onProgress }: { log?: Logger; onProgress?: (progress: LoadProgress) => void } = {},
@@ -84,7 +87,7 @@ export async function startService(
   }
 }
 
-/** Many systems cannot connect to the address that means "every address". */
+/** Many systems cannot connect to the address that means "all addresses". */
 function reachableOrigin({ host, port, origin }: ListenAddress): string {
   if (host === '0.0.0.0') return `http://127.0.0.1:${port}`;
   return host === '::' ? `http://[::1]:${port}` : origin;
@@ -102,7 +105,7 @@ function authOf(settings: ResolvedSettings): Resolved<'auth'> {
     throw new LecternError(
       'key-missing',
       'production needs a key that verifies tokens: set LECTERN_HS256_SECRET or give --hs256-secret-file or --jwks, ' +
-        'or try the service out with --dev',
+        'or try the service with --dev',
     );
   }
   return optionsOf('auth', settings);
@@ -121,7 +124,7 @@ function logEvents(
   const source = timetable.source.name;
   const isFinal = (): boolean => timetable.summary === null && refreshSeconds === 0;
   const warned = new Map<string, string>();
-  /** Skips warnings that the last timetable already had. */
+  /** Skips warnings that the last timetable already caused. */
   const warnOfFields = (message: string, fields: readonly string[], more: object = {}): void => {
     const list = fields.join();
     if (list !== '' && list !== warned.get(message)) log.warn({ source, fields, ...more }, message);
@@ -156,17 +159,17 @@ function logEvents(
     const { id, events, rejected } = summary ?? {};
     log.warn({ source, snapshot: id, events, rejected, reason: refusal.detail }, 'timetable refused');
   });
-  // One line each. A part that keeps failing is not reported again.
+  // One line each. A part that continues to fail is not reported again.
   let told = 0;
   timetable.on('part', ({ name, state, records, lastError }) => {
     if (++told > PARTS_LOGGED_MAX) return;
-    if (state === 'ok') log.info({ source: name, records }, 'source is good again');
+    if (state === 'ok') log.info({ source: name, records }, 'source works again');
     else
       log.error({ source: name, state, records, reason: lastError }, 'source failed; the others are served');
   });
   timetable.on('loaded', () => {
     const others = told - PARTS_LOGGED_MAX;
-    if (others > 0) log.warn({ source, others }, 'more sources failed, or are good again');
+    if (others > 0) log.warn({ source, others }, 'other sources fail, or work again');
     told = 0;
   });
   timetable.on('error', (error) => {
@@ -177,13 +180,16 @@ function logEvents(
   });
 }
 
-/** Logs once that the first load still waits for data; a pipe may take 15 minutes. Call the result when data comes. */
+/**
+ * Logs once that the first load still waits for data; a pipe may take 15 minutes. Call the result when data
+ * arrives.
+ */
 function warnOfSilence(timetable: Timetable, source: Resolved<'openTimetable'>['source'], log: Logger) {
   const timer = setTimeout(() => {
     const files = typeof source === 'object' && 'kind' in source ? filesOf(source) : [];
     const pipes = files.filter(isPipe);
     const reason =
-      pipes.length === 0 ? 'nothing has come from it' : `no data in the named pipe ${pipes.join(' or ')}`;
+      pipes.length === 0 ? 'no data has arrived from it' : `no data in the named pipe ${pipes.join(' or ')}`;
     log.warn({ source: timetable.source.name, reason }, 'still waiting for the source');
   }, SOURCE_SILENT_MS).unref();
   const heard = (): void => clearTimeout(timer);
@@ -219,7 +225,7 @@ const FAULTS: Readonly<Record<string, string>> = {
   'thread-lost': 'serving thread lost',
 };
 
-/** For a user with events if possible, otherwise for any user. */
+/** For a user with events if possible; otherwise for any user. */
 async function exampleRequest(
   baseUrl: string,
   timetable: Timetable,
@@ -227,7 +233,7 @@ async function exampleRequest(
   claims: ResolvedSettings['claims'],
 ): Promise<ExampleRequest | null> {
   for (const { field } of createClaimTable(claims)) {
-    // Settings may give any claim to fields that have none.
+    // Settings may give a claim to a field that has none.
     const value = field.claims.length === 0 ? null : (timetable.view?.sampleValue(field.name) ?? null);
     if (value === null) continue;
     const token = await server.testToken({ [field.name]: [value] });

@@ -1,10 +1,10 @@
 /**
- * What a change of a record costs, and how soon it is there.
+ * The cost of changing a record, and the time until the change is served.
  *
  *     npm run bench:live [-- --events 100000 --large 1000000 --runs 3 --only single,rate,requests,large,memory]
  *
- * Every run is a process of its own on the built package. Processor time is that of the whole process. Figures are medians,
- * with the smallest and the largest in parentheses.
+ * Every run has its own process on the built package. Processor time is that of the whole process. Figures
+ * are medians, with the smallest and the largest in parentheses.
  */
 import { spawn } from 'node:child_process';
 import { createWriteStream, mkdtempSync, rmSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * The cost of counting: alone in one thread, and as server processor time per request with and without the admin listener;
- * and, to show the noise, of two servers without.
+ * The cost of counting: alone in one thread, and as server processor time per request with and without the
+ * admin listener. Two servers without it show the noise.
  *
  *     npm run bench:metrics -- [--quick] [--events 100000] [--rounds 15] [--amount 8000] [--json <file>]
  *
@@ -37,7 +37,7 @@ const given = readOptions(HELP, {
 const settings = {
   events: Number(given.events ?? (given.quick ? 10_000 : 100_000)),
   rounds: Number(given.rounds ?? (given.quick ? 2 : 15)),
-  // The same for all, because the requests of a round share the cost of the connections.
+  // The same connections for all: the requests of a round share their cost.
   amount: Number(given.amount ?? (given.quick ? 500 : 8_000)),
   warmUp: given.quick ? 1_000 : 40_000,
   requests: given.quick ? 5_000 : 50_000,
@@ -48,7 +48,7 @@ const COUNTED = 300_000;
 const NAMES = ['without', 'without again', 'with metrics'];
 const WORKLOADS = /^(?:hot URL|filter \+ window|304)$/;
 
-/** Processor time of counting one request, alone, in nanoseconds: the least of several runs. */
+/** Processor time to count one request, alone, in nanoseconds: the least of several runs. */
 function countingNs() {
   const meter = new Meter();
   const runs = Array.from({ length: 9 }, () => {
@@ -94,7 +94,7 @@ try {
     const rounds = contestants.map(() => []);
     for (const contestant of contestants) await runOnce(load, contestant, settings.warmUp);
     for (let round = 0; round < settings.rounds; round++) {
-      // Forward and backward order, so that a steady trend favours none of them.
+      // Forward and backward order, so that a steady trend favours no server.
       const order = round % 2 === 0 ? contestants : contestants.toReversed();
       for (const contestant of order) {
         rounds[contestants.indexOf(contestant)].push(await runOnce(load, contestant, settings.amount));

@@ -1,4 +1,4 @@
-/** The cost of the first request with a token, beyond jose's verification. */
+/** The cost of a token's first request, beyond jose's verification. */
 import { ROW_NAMES, rowOf } from '../rows.mjs';
 import { SECRET } from '../session.mjs';
 import { readEvents } from '../sets.mjs';
@@ -19,7 +19,7 @@ export async function measureFirstSight(session) {
     const { answer } = await session.floorOf(lectern.port, requests.slice(0, 1));
     const floor = await session.startFloor(answer);
     const jose = await session.start('./servers/jose.mjs', JSON.stringify(answer), SECRET);
-    // Each token of Lectern is new: earlier tokens are forgotten long before all were sent.
+    // Each token is new to Lectern: earlier tokens are forgotten before the list repeats.
     await session.give('tokens', requests);
     const rounds = await session.measure({ name: ROW_NAMES.firstSight, set: 'medium' }, [
       { name: 'floor', server: floor, as: 'tokens', connections },

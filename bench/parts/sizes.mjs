@@ -1,4 +1,7 @@
-/** The cost of the size of a set: the same queries with as many events in the answer, on a small and on a large set. */
+/**
+ * The effect of the size of a set: the same queries with equally many events in the answer, on a small and on
+ * a large set.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import { answerOf, fieldOf } from '../answers.mjs';
 import { ROW_NAMES, rowOf, SECOND_ROW, workloadRow } from '../rows.mjs';
@@ -10,7 +13,7 @@ import { WORKLOADS, workloadsOf } from '../workloads.mjs';
 const MIB = 1024 * 1024;
 /** The default size of all caches together. */
 const CACHE_BYTES_DEFAULT = 256 * MIB;
-/** Rows of a million events in each of five posting lists, and more. */
+/** More than the rows of a million events in each of five posting lists. */
 const CACHE_MB_LARGE = 4096;
 const CACHED = 'large, caches large enough';
 const MEMORY_RATIO_MAX = 1.5;
@@ -19,7 +22,7 @@ const MEMORY_RATIO_MAX = 1.5;
 export async function measureSizes(session) {
   const names = [SECOND_ROW, ...Object.values(ROW_NAMES).filter((name) => /^(large|memory)/.test(name))];
   if (!session.wants(...names)) return;
-  /** The rounds of each server, by its name, and the memory of the large one; of all launches. */
+  /** The rounds of each server by name, and the memory of the large one, from all launches. */
   const rounds = new Map();
   const memory = { idle: [], full: [] };
   let about;
@@ -45,7 +48,7 @@ export async function measureSizes(session) {
   addMemory(session, memory, about.find(({ set }) => set === 'large').allBytes);
 }
 
-/** Both sets, the large one also with large caches, against the floor and each other. */
+/** Compares both sets with the floor and with each other; the large one also with large caches. */
 async function measureLaunch(session) {
   const small = await prepare(session, 'small');
   const large = await prepare(session, 'large');
@@ -85,7 +88,7 @@ async function prepare(session, set) {
   return { set, as: set, source, server, floor, answer, detail, idle, allBytes };
 }
 
-/** The usage of a server after some idle time. */
+/** The usage of a server that has been idle for some time. */
 async function memoryOf(session, server) {
   await delay(session.settings.settleSeconds * 1000);
   const { rssBytes, heapUsedBytes, heapTotalBytes, externalBytes } = await server.program.ask(

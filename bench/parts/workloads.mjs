@@ -6,13 +6,13 @@ import { readEvents, WITHOUT_REAL } from '../sets.mjs';
 import { median } from '../statistics.mjs';
 import { workloadsOf } from '../workloads.mjs';
 
-/** The name of the other checkout among those that are measured. */
+/** The name of the other checkout in the measurement. */
 const BEFORE = 'before';
 /** Requests of each workload for which the answers of peers and Lectern must be equal. */
 const CHECKED = 20;
 
 /**
- * Workloads on one set, each against the floor, and against peers where these take part.
+ * Workloads on one set, compared with the floor and with the peers that take part.
  *
  * @param {import('../session.mjs').Session} session
  * @param {string} set
@@ -39,7 +39,7 @@ export async function measureWorkloads(session, set, wanted, peers) {
     const isWithPeers = isCompared && launch === 1;
     const before = await session.startBefore(source);
     const others = isWithPeers ? await startPeers(session, lectern, peers, source, workloads) : [];
-    // Forward and backward order, as with rounds: earlier requests affect compiled code and caches.
+    // Forward and backward order, as in rounds: earlier requests affect compiled code and caches.
     for (const each of launch % 2 === 0 ? found.toReversed() : found) {
       const compared = PEER_WORKLOADS.includes(each.workload.name) ? others : [];
       await measureWorkload(session, about, each, { lectern, before }, compared);
@@ -54,9 +54,9 @@ export async function measureWorkloads(session, set, wanted, peers) {
 class Found {
   floor = [];
   lectern = [];
-  /** Of the first launch: { name, rounds, lectern: the rounds of Lectern beside them }. */
+  /** From the first launch: { name, rounds, lectern: the rounds of Lectern beside them }. */
   peers = [];
-  /** Rounds of the checkout to compare with, if there is one. */
+  /** Rounds of the other checkout, if there is one. */
   before = [];
   detail = {};
 

@@ -1,5 +1,5 @@
 /**
- * Whether the peers answer as Lectern does: a comparison of costs means nothing otherwise.
+ * Checks that the peers answer as Lectern does; otherwise their costs cannot be compared.
  *
  *     node bench/peers/check.mjs [--events 10000] [--requests 60] [--only <part of a name>]
  */
@@ -62,11 +62,11 @@ function forged(authorization) {
 }
 
 /**
- * Sends the same requests to Lectern and to each peer, and compares the answers: as parsed JSON, in their order. Also
- * that a forged token and none are refused.
+ * Sends the same requests to Lectern and to each peer, and compares the answers: as parsed JSON, in their
+ * order. Also checks that requests with a forged token or none are refused.
  *
  * @param {number} lecternPort
- * @param {{ name: string, port: number }[]} peers running, on the same events
+ * @param {{ name: string, port: number }[]} peers running peers with the same events
  * @param {{ path: string, headers: { authorization: string } }[]} requests of GET /api/v1/schedule
  * @returns {Promise<{ requests: number, events: number }>} what was compared with each peer
  * @throws Error that shows the first difference
@@ -103,11 +103,12 @@ function sampleOf(events, secret, count) {
 }
 
 /**
- * Windows that only touch events, begin or end inside them or are open, with each filter: where rules of overlap differ.
+ * Windows that only touch events, begin or end inside them or are open, with each filter: here rules of
+ * overlap differ.
  *
  * @param {object[]} events of the set
  * @param {string} secret
- * @param {number} count of events whose borders are tried
+ * @param {number} count number of events whose start and end are tried
  */
 function bordersOf(events, secret, count) {
   const headers = { authorization: `Bearer ${tokenOf(secret, { sub: 'check' })}` };
@@ -147,7 +148,7 @@ function bordersOf(events, secret, count) {
 /**
  * A set in which every second event is zero-length; `generate` makes no such events.
  *
- * @param {boolean} withLong whether one lasts for half a year: some peers then search in another way
+ * @param {boolean} withLong whether one event lasts half a year: some peers then search differently
  */
 async function writeEvents(file, count, withLong) {
   const { stdout } = await promisify(execFile)(

@@ -8,29 +8,35 @@ const HERE = fileURLToPath(new URL('.', import.meta.url));
 class Peer {
   /** @param {{ name: string, folder: string, answers?: 'events' | 'constant', eventsMax?: number | null, connections?: number, built?: string[], platform?: string }} peer */
   constructor({ name, folder, answers = 'events', eventsMax = null, connections, built = [], platform }) {
-    /** As it is called in tables. */
+    /** Name in tables. */
     this.name = name;
     /** Below bench/peers. */
     this.folder = folder;
-    /** As `startServer` of measure.mjs takes it. */
+    /** Options as for `startServer` of measure.mjs. */
     this.file = `./peers/${folder}/server.mjs`;
-    /** 'events': started with source and secret; 'constant': with an answer as servers/floor.mjs, and a secret or none. */
+    /**
+     * 'events': started with source and secret; 'constant': with an answer as for servers/floor.mjs, and
+     * optionally a secret.
+     */
     this.answers = answers;
-    /** With more events it takes too long to be measured; null: it takes any number. */
+    /** With more events a measurement takes too long; null: no limit. */
     this.eventsMax = eventsMax;
-    /** Number of connections; undefined: the usual number. Each gets at least one request in a round. */
+    /**
+     * Number of connections; undefined: the usual number. Each connection gets at least one request in a
+     * round.
+     */
     this.connections = connections;
-    /** The only operating system on which it can be measured; undefined: any. */
+    /** The only operating system that can run it; undefined: any. */
     this.platform = platform;
     this.built = built;
   }
 
-  /** @returns whether this operating system is one on which it can be measured */
+  /** @returns whether this operating system can run it */
   runsHere() {
     return this.platform === undefined || this.platform === process.platform;
   }
 
-  /** @returns whether it can be started here: all packages are installed in the versions of its package.json */
+  /** @returns whether it can start here: all packages of its package.json are installed in their versions */
   installed() {
     if (!this.runsHere()) return false;
     const folder = join(HERE, this.folder);
@@ -45,7 +51,10 @@ class Peer {
     return areThere && this.built.every((file) => existsSync(join(folder, 'node_modules', file)));
   }
 
-  /** @returns {string | undefined} why it cannot be started here, with the remedy, in a sentence; undefined if it can */
+  /**
+   * @returns {string | undefined} a sentence that says why it cannot start here, and the remedy; undefined if
+   * it can
+   */
   absence() {
     if (this.installed()) return undefined;
     if (!this.runsHere()) return `${this.name} can be measured on ${this.platform} only.`;
@@ -60,7 +69,7 @@ export const PEERS = [
     folder: 'fastify-sqlite',
     built: ['better-sqlite3/build/Release/better_sqlite3.node'],
   }),
-  // Its processes' time is read from /proc.
+  // The time of its processes is read from /proc.
   new Peer({ name: 'Fastify + PostgreSQL', folder: 'fastify-postgres', platform: 'linux' }),
   new Peer({ name: 'array filter', folder: 'array-filter' }),
   new Peer({ name: 'json-server', folder: 'json-server', eventsMax: 100_000, connections: 4 }),

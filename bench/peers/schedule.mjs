@@ -1,6 +1,6 @@
 /**
- * The common part of the peers: the events, and the parameters and answers of GET /api/v1/schedule. No packages are imported
- * here: each peer has its own.
+ * The common part of the peers: the events, and the parameters and answers of GET /api/v1/schedule. No
+ * packages are imported here: each peer has its own.
  */
 import { readFileSync } from 'node:fs';
 
@@ -20,7 +20,7 @@ export const OUTPUT = [
   'groupId',
 ];
 
-/** The parameters, each of which selects on the field of the same name. */
+/** The parameters; each filters the field of the same name. */
 export const FILTERS = ['roomId', 'lecturerId', 'studyGroup', 'courseId', 'type'];
 
 const IDENTIFIERS = new Set(['id', 'roomId', 'courseId', 'groupId', 'lecturerId']);
@@ -40,7 +40,7 @@ export const QUERY_SCHEMA = {
   },
 };
 
-/** JSON Schema of the answer, from which Fastify compiles the serialiser. */
+/** JSON Schema of the answer; Fastify compiles the serialiser from it. */
 export const ANSWER_SCHEMA = {
   type: 'array',
   items: {
@@ -56,13 +56,13 @@ export const ANSWER_SCHEMA = {
 };
 
 /**
- * The events of a file, one after the other, so that a database takes them without a second copy in memory.
+ * The events of a file, one at a time, so that a database needs no second copy in memory.
  *
- * Besides its fields each has `startMs`, `endMs` and `lastMs`, the last whole millisecond in which it runs. An event
- * overlaps the window [start, end) exactly when startMs < end and lastMs >= start, and so a zero-length event lies in the
- * window that holds its instant.
+ * Each also has `startMs`, `endMs` and `lastMs`, the last whole millisecond in which it runs. An event
+ * overlaps the window [start, end) exactly when startMs < end and lastMs >= start. So a zero-length event
+ * lies in the window that holds its instant.
  *
- * @param {string} file NDJSON without faults, as `lectern generate` writes it
+ * @param {string} file valid NDJSON, as `lectern generate` writes it
  */
 export function* eventsOf(file) {
   const bytes = readFileSync(file);
@@ -92,7 +92,7 @@ export function inOrder(a, b) {
   return a.startMs - b.startMs || a.endMs - b.endMs || (a.id < b.id ? -1 : 1);
 }
 
-/** @returns the value of each filter that matches the event; identifiers in lower case */
+/** @returns the filter values of the event; identifiers in lower case */
 export function filterValue(name, value) {
   return IDENTIFIERS.has(name) ? value.toLowerCase() : value;
 }

@@ -1,13 +1,13 @@
 const ENTRIES_MAX = 1000;
 
 /**
- * Verification of bearer tokens that remembers the good ones until they expire. For the peers whose packages have no cache
- * of their own.
+ * Verifies bearer tokens, and remembers good ones until they expire. It is for peers whose packages have no
+ * such cache.
  */
 export class TokenCache {
   #expiryMs = new Map();
 
-  /** @returns whether this token was found good before and has not expired since */
+  /** @returns whether this token was verified before and has not expired */
   has(token) {
     const expiryMs = this.#expiryMs.get(token);
     if (expiryMs === undefined) return false;
@@ -29,10 +29,11 @@ export function bearerOf(authorization) {
 }
 
 /**
- * The hook of a route of Fastify that asks for a token.
+ * The hook of a Fastify route that requires a token.
  *
- * @param {(token: string) => object} verify returns the claims of a good token, else throws. It is fast-jwt's own, with its
- *   cache: @fastify/jwt decodes the token again for each request before it asks that cache, which takes several times as long
+ * @param {(token: string) => object} verify returns the claims of a good token, otherwise throws. It is
+ * fast-jwt with its own cache: @fastify/jwt decodes the token for each request before it looks into that
+ * cache, which takes several times as long
  */
 export function requireToken(verify) {
   return (request, reply, done) => {

@@ -1,4 +1,6 @@
-/** Loads a file until it could be served. Argument: the file. Prints the processor time that all threads took. */
+/**
+ * Loads a file until it is ready to serve. Argument: the file. Prints the processor time of all threads.
+ */
 import { openTimetable } from '../../dist/index.js';
 
 const began = performance.now();

@@ -1,4 +1,7 @@
-/** Only splits the lines of a file and calls JSON.parse on each. Argument: the file. Prints the processor time it took. */
+/**
+ * Only splits the lines of a file and calls JSON.parse on each. Argument: the file. Prints its processor
+ * time.
+ */
 import { readFileSync } from 'node:fs';
 
 const began = performance.now();

@@ -1,5 +1,5 @@
 /**
- * One process: serves a file, replaces it with each of several in turn, and says how much memory it took.
+ * One process: serves a file, replaces it with each of several in turn, and reports its memory.
  *
  *     node memory.mjs <file to serve> <snapshot file> <replacement>…
  */

@@ -10,8 +10,8 @@ function read(path) {
 }
 
 /**
- * The main thread so far, in milliseconds: on a processor, and waiting for one although it could run. The second is what
- * a busy machine adds to a stall.
+ * Milliseconds of the main thread so far: running, and ready to run but waiting for a processor. The second
+ * figure is the share of a stall that a busy machine adds.
  */
 export function mainThreadTimes() {
   const text = read(`/proc/self/task/${process.pid}/schedstat`);
@@ -20,7 +20,7 @@ export function mainThreadTimes() {
   return { ranMs: Number(ran) / 1e6, waitedMs: Number(waited) / 1e6 };
 }
 
-/** Resident memory in bytes: now, and the most since {@link forgetPeak}. */
+/** Resident memory in bytes: now, and the maximum since {@link forgetPeak}. */
 export function residentBytes() {
   const text = read('/proc/self/status');
   const kibibytes = (name) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(text ?? '')?.[1] ?? Number.NaN);

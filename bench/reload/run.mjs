@@ -1,10 +1,10 @@
 /**
- * The cost of a reload for clients, and the time until a restart serves.
+ * The cost of a reload for clients, and the time until a restarted service answers.
  *
  *     npm run build && node bench/reload/run.mjs [--events 1000000] [--runs 3] [--only stall,warm,memory] [--json <file>]
  *
- * Every measurement is a process of its own on the built package. Figures are medians, with the smallest and the largest
- * in parentheses.
+ * Every measurement has its own process on the built package. Figures are medians, with the smallest and the
+ * largest in parentheses.
  */
 import { spawn } from 'node:child_process';
 import {
@@ -42,7 +42,7 @@ const folder = mkdtempSync(join(tmpdir(), 'lectern-reload-'));
 const here = (name) => fileURLToPath(new URL(name, import.meta.url));
 const at = (name) => join(folder, name);
 
-/** Runs a script to its end and returns the JSON that it printed. */
+/** Runs a script to its end and returns its JSON output. */
 async function measure(script, ...args) {
   const child = spawn(process.execPath, [here(script), ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
   let output = '';
@@ -64,7 +64,7 @@ async function generate(name, ...options) {
   await finished(file);
 }
 
-/** Copies the lines of a file that are kept, and adds one event. */
+/** Copies all lines of a file that are kept, and adds one event. */
 async function vary(from, to, keeps) {
   const output = createWriteStream(at(to));
   let piece = '';
@@ -132,7 +132,7 @@ async function measureStalls() {
         results.map((r) => r.ownLongestMs),
         'ms',
       ),
-      // The rest of a stall comes from the machine: a virtual machine may be stopped as a whole.
+      // The rest of a stall comes from the machine: the host may stop a virtual machine as a whole.
       inColumns(
         '  most that the thread itself ran in one turn',
         results.map((r) => r.ranLongestMs),

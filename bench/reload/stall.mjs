@@ -3,8 +3,8 @@
  *
  *     node stall.mjs <file to serve> <file that replaces it, or "-" for a control run> <snapshot file> [<seconds>]
  *
- * A timer of 1 ms reads from the timetable and measures the time since the last. Linux says how much of that time the
- * thread waited for a processor: the rest is our own.
+ * A timer of 1 ms reads from the timetable and measures the time since the last reading. Linux says how long
+ * the thread waited for a processor meanwhile; Lectern used the rest.
  */
 import { copyFile, rename } from 'node:fs/promises';
 import { monitorEventLoopDelay, PerformanceObserver } from 'node:perf_hooks';
@@ -56,14 +56,14 @@ if (replacement === '-') {
   before = timetable.summary.id;
   await copyFile(replacement, `${file}.next`);
   await rename(`${file}.next`, file);
-  // Copying and renaming were ours and are no part of it.
+  // The measurement's own copying and renaming are excluded.
   await delay(200);
   gaps.length = 0;
   histogram.reset();
   await timetable.refresh();
 }
 const loadMs = performance.now() - beganMs;
-// The swap, the collection of the old snapshot and the writing of the new one belong to it.
+// The swap, the collection of the old snapshot and the writing of the new one are included.
 if (replacement !== '-') await delay(4000);
 clearInterval(timer);
 histogram.disable();

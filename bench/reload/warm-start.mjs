@@ -1,5 +1,5 @@
 /**
- * One process that starts from a snapshot file and serves it over HTTP; says so on standard output.
+ * One process that starts from a snapshot file, serves it over HTTP, and reports this on standard output.
  *
  *     node warm-start.mjs <source file> <snapshot file>
  */

@@ -21,16 +21,16 @@ import {
 const WIDTH = 860;
 const ROW_HEIGHT = 42;
 const ROWS_TOP = 78;
-/** Where names of servers end. */
+/** The right end of the server names. */
 const NAMES_END = 220;
-/** In a row each workload has a height of its own, so that no mark covers another. */
+/** Each workload has its own height in a row, so that no mark covers another. */
 const WORKLOAD_MARKS = [
   { shape: 'circle', lift: -11 },
   { shape: 'square', lift: 0 },
   { shape: 'triangle', lift: 11 },
 ];
 
-/** The measures that are compared, for equal answers to equal requests. */
+/** The measures to compare, for equal answers to equal requests. */
 export const COST = {
   field: 'cpuMicros',
   unit: 'µs',
@@ -44,7 +44,7 @@ export const THROUGHPUT = {
   axis: 'requests per second, logarithmic',
 };
 
-/** One figure of every server. Colours are the servers', shapes the workloads'. */
+/** One figure of every server. Colours mean servers, shapes mean workloads. */
 export function peerPlot(results, { field, unit, title, axis }) {
   const found = PEER_WORKLOADS.map((workload) => {
     const servers = inPlotOrder(serversOf(results, workload, 'medium'));
@@ -88,10 +88,10 @@ export function peerPlot(results, { field, unit, title, axis }) {
   );
 }
 
-/** How long clients wait, at full load. */
+/** Waiting time of clients at full load. */
 export function latencyPlot(results) {
   const all = serversOf(results, SECOND_ROW, 'medium');
-  // With fewer connections there is less to wait for.
+  // With fewer connections requests wait less.
   const servers = inPlotOrder(all.filter(({ connections }) => connections === all[0].connections));
   const percentOf = (name) => Number(name.slice(1));
   const names = Object.keys(servers[0].server.rounds.latencyMs).filter((name) => percentOf(name) < 100);

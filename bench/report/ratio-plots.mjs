@@ -1,4 +1,4 @@
-/** Lectern against the floor: plots of ratios. */
+/** Plots of Lectern's ratio to the floor. */
 import { figure, isMet, SECOND_ROW } from '../rows.mjs';
 import { LECTERN_LOOK } from './servers.mjs';
 import {
@@ -27,10 +27,13 @@ const FLOOR_NAME = '1.0: bare node:http';
 
 const ROW_HEIGHT = 30;
 const ROWS_TOP = 76;
-/** Where names of workloads end, where the axis ends, and where the columns of figures end. */
+/** The right ends of workload names, axis and columns of figures. */
 const [NAMES_END, AXIS_END, MEASURED_END, LIMIT_END] = [418, 702, 772, 844];
 
-/** Each workload with its spread and its target. Figures have columns of their own, so that no mark reads as a label of one. */
+/**
+ * Each workload with its spread and its target. Figures have their own columns, so that no mark looks like
+ * the label of one.
+ */
 export function ratioPlot(results) {
   const rows = results.rows.filter(({ group }) => group === 'workload');
   const bottom = ROWS_TOP + rows.length * ROW_HEIGHT;
@@ -86,7 +89,10 @@ export function ratioPlot(results) {
 
 const bar = (x, y) => element('rect', { x: x - 12, y: y - 6, width: 24, height: 12, class: 'f-lectern' });
 
-/** All points are Lectern's; the shape says which. `dodge` keeps two of one number of events apart, in pixels. */
+/**
+ * All points are Lectern's; the shape tells the set. `dodge` separates two points with the same number of
+ * events, in pixels.
+ */
 const SERIES = [
   {
     name: 'default caches',
@@ -109,7 +115,7 @@ const SERIES = [
 ];
 const SET_LABELS = { distinct: 'each event a slot of its own' };
 
-/** The second row on sets of all sizes. */
+/** The second row for sets of all sizes. */
 export function sizePlot(results) {
   const rows = results.rows.filter(({ group, name }) => group === 'workload' && name === SECOND_ROW);
   const [{ target }] = rows;
@@ -171,7 +177,10 @@ export function sizePlot(results) {
   );
 }
 
-/** Labels of cheap sets are below their marks, labels of expensive ones above; the line of the usual sets runs between. */
+/**
+ * Labels of cheap sets stand below their marks, labels of expensive ones above; the line of the usual sets
+ * runs between.
+ */
 function setLabel({ set, median, q1, q3, target }, at, y) {
   const place = median > target ? y(q3) - 10 : y(q1) + 20;
   return text(at, place, SET_LABELS[set] ?? set, 'middle');

@@ -13,17 +13,17 @@ const DETAIL_NUMBERS = [
 ];
 const LATENCIES = ['p50', 'p99', 'p99.9'];
 
-/** The major version of Node that results are of. */
+/** The major version of Node in the results. */
 export function majorOf({ node }) {
   return Number(/^v(\d+)/.exec(node)?.[1] ?? Number.NaN);
 }
 
 /**
- * The published results: one file for each major version of Node, the newest of it.
+ * The published results: for each major version of Node, the newest file.
  *
  * @param {string} folder
- * @returns {object[]} by version; the first is shown in full; others may have less
- * @throws Error where one of them cannot be reported
+ * @returns {object[]} by version; the first is shown in full, and others may have fewer rows
+ * @throws Error if one of them cannot be reported
  */
 export function readResults(folder) {
   const files = readdirSync(folder).filter((name) => /^node\d+\.json$/.test(name));
@@ -41,10 +41,10 @@ export function readResults(folder) {
 }
 
 /**
- * Whether results can be reported: every row is there, or some are, with numbers that can be.
+ * Checks that results can be reported: every required row is there, with valid numbers.
  *
  * @param {object} results as `npm run bench` writes them
- * @param {{ isWhole: boolean }} options whether every row has to be there, those of peers among them
+ * @param {{ isWhole: boolean }} options whether every row is required, including those of peers
  * @throws Error that names the first fault
  */
 export function checkResults(results, { isWhole }) {
@@ -68,7 +68,7 @@ export function checkResults(results, { isWhole }) {
   }
 }
 
-/** @param {number} valuesCount of a workload: one of each round of each launch */
+/** @param {number} valuesCount values of a workload: one for each round of each launch */
 function checkRow(row, valuesCount, fail) {
   const isNumber = (value) => typeof value === 'number' && Number.isFinite(value);
   for (const field of ROW_NUMBERS) if (!isNumber(row[field])) fail(`${field} ${row[field]}`);

@@ -1,4 +1,4 @@
-/** The servers of the plots: in one order, each with one name, colour and shape in all of them. */
+/** The servers of the plots: all plots have the same order, names, colours and shapes. */
 import { PEERS } from '../peers/peers.mjs';
 
 const LOOKS = [
@@ -11,7 +11,7 @@ const LOOKS = [
 
 export const LECTERN_LOOK = { shape: 'circle', colour: 'lectern' };
 
-/** `name` is that of the measurement, `label` that of the plot. */
+/** `name` is for the measurement, `label` for the plot. */
 const SERVERS = [
   { name: 'floor', label: 'bare node:http', look: { shape: 'circle', colour: 'floor' } },
   { name: 'Lectern', label: 'Lectern', look: LECTERN_LOOK },
@@ -24,7 +24,7 @@ const SERVERS = [
  * @template {{ name: string }} Server
  * @param {Server[]} measured
  * @returns {{ label: string, look: object, server: Server }[]}
- * @throws Error where one has no place in the plots
+ * @throws Error if one has no place in the plots
  */
 export function inPlotOrder(measured) {
   const unknown = measured.find(({ name }) => !SERVERS.some((each) => each.name === name));

@@ -3,8 +3,8 @@
 const FONT = "font-family:system-ui,'Segoe UI',Helvetica,Arial,sans-serif";
 
 /**
- * Colours by what they stand for, one for light pages and one for dark. Lectern's is used for nothing else. All can be told apart
- * without seeing red or green.
+ * Colours by meaning, one for light pages and one for dark. No other server has Lectern's colour. All can be
+ * told apart without seeing red or green.
  */
 const COLOURS = {
   lectern: ['#0b62c4', '#62a8ff'],
@@ -57,7 +57,8 @@ export function line(x1, y1, x2, y2, className, more = {}) {
 /**
  * A whole plot.
  *
- * @param {{ title: string, description: string, width: number, height: number }} about the description describes the plot in words
+ * @param {{ title: string, description: string, width: number, height: number }} about the description says
+ * in words what the plot shows
  * @param {string[]} parts
  */
 export function document({ title, description, width, height }, parts) {
@@ -78,7 +79,7 @@ export function linear(from, to, start, end) {
   return (value) => start + ((value - from) / (to - from)) * (end - start);
 }
 
-/** Like {@link linear}, each power of ten as long as the next. */
+/** Like {@link linear}, but each power of ten has the same length. */
 export function logarithmic(from, to, start, end) {
   const scale = linear(Math.log10(from), Math.log10(to), start, end);
   return (value) => scale(Math.log10(value));
@@ -91,7 +92,7 @@ export function decades(values) {
   return Array.from({ length: Math.max(1, last - first) + 1 }, (_, n) => 10 ** (first + n));
 }
 
-/** Round steps from 0 on to beyond the value, some five to ten. */
+/** Round steps from 0 to beyond the value, five to ten of them. */
 export function steps(most) {
   const rough = most / 8;
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -154,13 +155,14 @@ export function symbol({ shape, colour, isHollow = false }, x, y, size = 5) {
   return SHAPES[shape](x, y, size, more);
 }
 
-/** Room for a text of the legend: no system font is wider. */
+/** Width for a text of the legend in the widest system font. */
 const CHARACTER_WIDTH = 7.5;
 
 /**
- * A legend from the left to the right, each entry as wide as its name.
+ * A legend from left to right; each entry is as wide as its name.
  *
- * @param {{ name: string, draw: (x: number, y: number) => string }[]} entries `draw` makes a sign, 24 wide, around a point
+ * @param {{ name: string, draw: (x: number, y: number) => string }[]} entries `draw` makes a sign, 24 wide,
+ * around a point
  */
 export function legend(entries, left, y) {
   let x = left;

@@ -22,7 +22,7 @@ function mediansOfLaunches({ values }, { launches, rounds }) {
   );
 }
 
-/** A percentile of few requests is only the worst of them: it is left out. */
+/** A percentile of few requests is only the worst of them, so it is left out. */
 function latenciesOf({ detail: { latencyMs, requestsPerRound } }) {
   return [
     ['p50', 1],
@@ -31,7 +31,7 @@ function latenciesOf({ detail: { latencyMs, requestsPerRound } }) {
   ].map(([p, requestsMin]) => (requestsPerRound < requestsMin ? '–' : figure(latencyMs[p])));
 }
 
-/** The same row of other results; undefined where they have none. */
+/** The same row of other results; undefined if they have none. */
 function sameRow({ rows }, { group, name, set }) {
   return rows.find((row) => row.group === group && row.name === name && row.set === set);
 }
@@ -45,7 +45,7 @@ function otherColumns(others, row) {
 
 const otherHeads = (others) => others.map((results) => `Node ${majorOf(results)}`);
 
-/** The name of a workload's row; on the usual data set, the name of the workload alone. */
+/** The name of a workload's row; for the usual data set, only the name of the workload. */
 export function labelOf({ name, set, detail }) {
   if (set === 'medium') return name;
   const events = `${count(detail.setEvents)} events`;

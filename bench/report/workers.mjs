@@ -10,7 +10,7 @@ const MB = 1_000_000;
  * The published results of `npm run bench:workers`.
  *
  * @param {string} folder
- * @throws Error where they are of a run that measured something else
+ * @throws Error if they come from a run of other measurements
  */
 export function readWorkers(folder) {
   const results = JSON.parse(readFileSync(join(folder, 'workers.json'), 'utf8'));

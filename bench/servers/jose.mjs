@@ -1,6 +1,6 @@
 /**
- * The floor of a token's first sight: bare node:http that has jose verify the token, as Lectern asks it to, and sends one
- * constant answer. Nothing is remembered. Arguments: JSON of { status, headers, bodyFile }, secret.
+ * The floor of a token's first request: bare node:http verifies the token with jose, as Lectern does, and
+ * sends one constant answer. Nothing is remembered. Arguments: JSON of { status, headers, bodyFile }, secret.
  */
 
 import { webcrypto } from 'node:crypto';

@@ -1,6 +1,6 @@
 /**
- * Lectern as it is shipped. Arguments: source file, secret; the options cacheMb and workers as JSON, where they are other
- * than by default.
+ * Lectern as it is shipped. Arguments: source file, secret; options cacheMb and workers as JSON if they
+ * differ from the defaults.
  */
 import { startService } from '../../dist/service.js';
 import { answerUsage } from './measured.mjs';
@@ -13,7 +13,7 @@ const service = await startService({
   mode: 'production',
   port: 0,
   watch: false,
-  // Overload is watched as usual, but other work on the machine must not cause refusals.
+  // Overload is detected as usual, but other work on the machine must not cause refusals.
   overloadMs: 10_000,
   ...JSON.parse(options),
 });

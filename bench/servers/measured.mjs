@@ -1,6 +1,6 @@
 /**
- * The common part of all measured servers: it reports its port, then answers `usage` with the processor time it
- * has used so far, and ends when its parent does.
+ * The common part of all measured servers: it reports its port, answers `usage` with the processor time used
+ * so far, and ends when its parent ends.
  *
  * @param {import('node:http').Server} server not listening yet
  */
@@ -10,11 +10,11 @@ export function underMeasurement(server) {
 }
 
 /**
- * @param {() => { userMicros: number, systemMicros: number, rssBytes: number }} [others] of processes that belong to the
- *   server
+ * @param {() => { userMicros: number, systemMicros: number, rssBytes: number }} [others] usage of other
+ * processes of the server
  */
 export function answerUsage(others = () => ({ userMicros: 0, systemMicros: 0, rssBytes: 0 })) {
-  /** Processor time of the measurement itself, which is not part of serving. */
+  /** Processor time of the measurement itself, which is excluded. */
   const looking = { user: 0, system: 0 };
   process.on('message', (message) => {
     if (message !== 'usage') return;
@@ -37,6 +37,6 @@ export function answerUsage(others = () => ({ userMicros: 0, systemMicros: 0, rs
       externalBytes: external,
     });
   });
-  // PostgreSQL is ended first by the server that started it.
+  // The server that started PostgreSQL ends it first.
   if (process.listenerCount('disconnect') === 0) process.on('disconnect', () => process.exit());
 }

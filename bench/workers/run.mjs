@@ -1,10 +1,10 @@
 /**
- * The cost of several serving threads: memory compared with one thread, and server processor time per request; `--help` lists the
- * options.
+ * The cost of several serving threads: memory compared with one thread, and server processor time per
+ * request. `--help` lists the options.
  *
- * Memory is the resident set of the process, once it is ready and again under load, with all that is then cached: each thread has
- * a share of the caches, so each number of threads gets as many requests per thread. Processor time is that of the whole process,
- * over rounds in which each number of threads has its turn.
+ * Memory is the resident set of the process, when it is ready and under load with full caches. Each thread
+ * has a share of the caches, so each number of threads gets equally many requests per thread. Processor time
+ * covers the whole process, in rounds where the numbers of threads take turns.
  */
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -57,12 +57,12 @@ if (given.source !== undefined && !existsSync(given.source)) {
   process.exit(2);
 }
 const isWhole = Object.keys(given).every((name) => name === 'quick') && !given.quick;
-/** One workload that is never answered from the cache, and one that is. */
+/** Two workloads: one is never answered from the cache, the other always. */
 const WORKLOADS = ['hot URL', 'filter + window'];
 const MEMORY_WORKERS = [1, 2, 4];
 const MEMORY_RATIO_MAX = 1.25;
 const CPU_RATIO_MAX = 1.1;
-/** By then memory that only loading needed is free again. */
+/** By then the memory that only loading needs is free again. */
 const SETTLE_MS = given.quick ? 100 : 5000;
 const MB = 1_000_000;
 
@@ -77,7 +77,7 @@ const contestantOf = (server) => ({
   connections: settings.connections,
 });
 
-/** Rounds in which each server has its turn; the first round warms up and does not count. */
+/** In each round every server has its turn; the first round warms up and does not count. */
 async function takeTurns(servers, requests) {
   await load.ask({ requests, as: 'these' }, 'taken');
   const results = servers.map(() => []);
@@ -96,7 +96,7 @@ async function residentBytes(server) {
   return (await server.program.ask('usage', 'usage')).rssBytes;
 }
 
-/** The resident set of a process with so many threads. */
+/** The resident set of a process with this many threads. */
 async function measureMemory(source, requests, workers) {
   const server = await startThreads(source, workers);
   const readyBytes = await residentBytes(server);

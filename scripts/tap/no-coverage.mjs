@@ -1,2 +1,5 @@
-/** For tap: no file counts as covered by a test, so that no test process runs with V8's coverage counters, which slow it down. */
+/**
+ * For tap: no file counts as covered, so that test processes run without V8's coverage counters, which slow
+ * them down.
+ */
 export default () => null;

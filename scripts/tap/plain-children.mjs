@@ -1,7 +1,7 @@
 /**
- * Loaded into every test process, after tap's own hook: programs that a test starts are those that users start. Left alone,
- * tap loads its coverage hooks into each of them, which takes five times as long as Node itself takes to start. A test that has
- * its own options for a program repeats them as OWN_NODE_OPTIONS.
+ * Loaded into every test process after tap's own hook: programs that a test starts must run as they do for
+ * users. Otherwise tap loads its coverage hooks into each of them, which takes five times as long as starting
+ * Node. A test with its own options for a program repeats them as OWN_NODE_OPTIONS.
  */
 import processOnSpawn from 'process-on-spawn';
 

@@ -9,7 +9,10 @@ import { ADMIN_TOKEN_CHARACTERS_MIN, ADMIN_TOKEN_FILE_BYTES_MAX } from '../limit
 export class AdminToken {
   #digest: Buffer | null = null;
 
-  /** Checks a token and returns a function that puts it into use. Throws LecternError `key-invalid`, which never shows the token. */
+  /**
+   * Checks a token and returns a function that activates it. Throws LecternError `key-invalid`, which never
+   * contains the token.
+   */
   check(token: string, name: string): Take {
     if (token.length < ADMIN_TOKEN_CHARACTERS_MIN) {
       const expected = `expected at least ${ADMIN_TOKEN_CHARACTERS_MIN}`;
@@ -26,14 +29,14 @@ export class AdminToken {
     };
   }
 
-  /** The file that brings it. */
+  /** The file with the token. */
   keptIn(path: string): KeptFile {
     const name = `the admin token file ${path}`;
     const file = { path, name, bytesMax: ADMIN_TOKEN_FILE_BYTES_MAX, code: 'key-invalid' } as const;
     return keptTexts('admin-tokens', [file], ([text = '']) => this.check(text.replace(/\r?\n$/, ''), name));
   }
 
-  /** Takes equal time for all tokens of equal length. */
+  /** Takes the same time for all tokens of one length. */
   equals(token: string): boolean {
     return this.#digest !== null && timingSafeEqual(digestOf(token), this.#digest);
   }

@@ -1,12 +1,12 @@
 import { isIP } from 'node:net';
 
 const HOST_AND_PORT = /^(\[[^\]]*\]|[^:]*)(?::\d*)?$/;
-/** RFC 9112 section 3.2.2: a host in the target counts. */
+/** RFC 9112 section 3.2.2: a host in the request target counts. */
 const AUTHORITY = /^https?:\/\/([^/?#]*)/i;
 
 /**
- * Keeps out web pages whose own name resolves to this machine (DNS rebinding): their Host is that name. All IP addresses are
- * allowed: probes use addresses that the process does not know.
+ * Stops web pages whose own name resolves to this machine (DNS rebinding): their Host header has that name.
+ * All IP addresses are allowed, because probes use addresses that the process does not know.
  */
 export class AllowedHosts {
   readonly #names: ReadonlySet<string>;

@@ -6,9 +6,10 @@ import { BYTES_AT, CELL, FAILURES_AT, ROUTE_LABELS, TOKEN_FAILURES } from '../me
 import { monotonicMs } from '../model/clock.js';
 import { REJECTION_CODES } from '../model/event.js';
 import type { SourcePart } from '../model/source-parts.js';
+import type { SourceState } from '../model/source-state.js';
 import type { Serving, ThreadMeter } from '../serving/serving.js';
 import { overdueSources } from '../view/describe-health.js';
-import type { SourceState, ViewSource } from '../view/view-source.js';
+import type { ViewSource } from '../view/view-source.js';
 import type { Activity } from './activity.js';
 import {
   counter,
@@ -38,7 +39,7 @@ export class Exposition {
   readonly #threads: readonly ThreadMeter[];
   readonly #registry: Registry;
 
-  /** @param more threads that do not serve; only their event loop and heap are shown */
+  /** @param more further threads, which do not serve; only their event loop and heap are shown */
   constructor(observed: Observed, more: readonly ThreadMeter[], isReady: () => boolean) {
     this.#threads = [...observed.serving.meters, ...more];
     this.#registry = registryOf([
@@ -65,21 +66,21 @@ export class Exposition {
 
 function ofRequests({ serving: { meters } }: Observed): Family[] {
   return [
-    counter('lectern_http_requests_total', 'Requests that were answered.', () => requestsByRoute(meters)),
+    counter('lectern_http_requests_total', 'Answered requests.', () => requestsByRoute(meters)),
     {
       type: 'histogram',
       name: 'lectern_http_request_duration_seconds',
-      help: 'Time from the head of a request until the connection has the answer.',
+      help: 'Time from the head of a request until its whole answer is with the connection.',
       look: () => durationsByRoute(meters),
     },
     counter('lectern_http_response_bytes_total', 'Bytes of the bodies of answers.', () =>
       ROUTE_LABELS.map((route, n) => [{ route }, sum(meters, BYTES_AT + n)]),
     ),
-    counter('lectern_token_cache_lookups_total', 'Look-ups of tokens among those verified before.', () => [
+    counter('lectern_token_cache_lookups_total', 'Tokens looked up among those verified before.', () => [
       [{ result: 'hit' }, sum(meters, CELL.tokenHits)],
       [{ result: 'miss' }, sum(meters, CELL.tokenMisses)],
     ]),
-    counter('lectern_token_failures_total', 'Requests refused for their token.', () =>
+    counter('lectern_token_failures_total', 'Requests refused because of their token.', () =>
       TOKEN_FAILURES.map((reason, n) => [{ reason }, sum(meters, FAILURES_AT + n)]),
     ),
     counter('lectern_cache_lookups_total', 'Cache look-ups.', () => [
@@ -112,17 +113,17 @@ function ofOverload({ serving }: Observed): Family[] {
   return [
     counter(
       'lectern_overload_refusals_total',
-      'Requests refused for overload; not counted as answered.',
+      'Requests refused because of overload; they do not count as answered.',
       () => serving.condition.refused,
     ),
     counter(
       'lectern_overloads_total',
-      'Times that a serving thread became overloaded.',
+      'How often a serving thread became overloaded.',
       () => serving.condition.overloads,
     ),
     gauge(
       'lectern_overloaded_threads',
-      'Serving threads that are overloaded.',
+      'Serving threads that are overloaded now.',
       () => serving.condition.threadsOverloaded,
     ),
   ];
@@ -131,7 +132,7 @@ function ofOverload({ serving }: Observed): Family[] {
 function ofTimetable({ timetable, activity }: Observed, isReady: () => boolean): Family[] {
   return [
     gauge('lectern_ready', '1 if /ready answers 200, 0 otherwise.', () => Number(isReady())),
-    gauge('lectern_snapshot_info', 'The snapshot that is served; always 1.', () => {
+    gauge('lectern_snapshot_info', 'The served snapshot; always 1.', () => {
       const { summary, publication } = timetable;
       return summary === null ? [] : [[{ id: summary.id, origin: publication?.origin ?? 'source' }, 1]];
     }),
@@ -157,7 +158,7 @@ function ofTimetable({ timetable, activity }: Observed, isReady: () => boolean):
     ),
     gauge(
       'lectern_source_stale_seconds',
-      'How long the source, or the first of several to fail, has failed; 0 if none fails.',
+      'How long the source has failed (of several, the first that fails); 0 if none fails.',
       () => inSeconds(staleMs(timetable.source)),
     ),
     gauge(
@@ -168,25 +169,20 @@ function ofTimetable({ timetable, activity }: Observed, isReady: () => boolean):
     gauge('lectern_sources', 'Sources by state; a folder or glob counts as its files.', () =>
       countsBy('state', sourcesByState(timetable)),
     ),
-    counter('lectern_reloads_total', 'Loads that have ended.', () => countsBy('result', activity.loads)),
-    counter('lectern_gate_refusals_total', 'Loads that were refused.', () =>
-      countsBy('reason', activity.refusals),
-    ),
+    counter('lectern_reloads_total', 'Finished loads.', () => countsBy('result', activity.loads)),
+    counter('lectern_gate_refusals_total', 'Refused loads.', () => countsBy('reason', activity.refusals)),
   ];
 }
 
 function ofFiles({ files }: Observed): Family[] {
   return [
-    counter(
-      'lectern_file_reloads_total',
-      'Changes of the files of the configuration that were taken up, or refused.',
-      () =>
-        [...files.counts].flatMap(([file, { taken, refused }]): Sample[] => [
-          [{ file, result: 'taken' }, taken],
-          [{ file, result: 'refused' }, refused],
-        ]),
+    counter('lectern_file_reloads_total', 'Changes of configuration files, accepted or refused.', () =>
+      [...files.counts].flatMap(([file, { taken, refused }]): Sample[] => [
+        [{ file, result: 'taken' }, taken],
+        [{ file, result: 'refused' }, refused],
+      ]),
     ),
-    gauge('lectern_files_refused', 'Files of the configuration whose present content is refused.', () =>
+    gauge('lectern_files_refused', 'Configuration files whose present content is refused.', () =>
       [...files.counts.keys()].map((file) => [
         { file },
         files.refused.filter((each) => each === file).length,
@@ -198,7 +194,7 @@ function ofFiles({ files }: Observed): Family[] {
 function ofConnections({ serving: { meters } }: Observed): Family[] {
   return [
     gauge('lectern_connections_open', 'Connections at present.', () => sum(meters, CELL.connectionsOpen)),
-    gauge('lectern_event_streams_open', 'Event streams at present.', () => sum(meters, CELL.streamsOpen)),
+    gauge('lectern_event_streams_open', 'Open event streams.', () => sum(meters, CELL.streamsOpen)),
     counter('lectern_connections_cut_total', 'Connections that the service closed to protect itself.', () => [
       [{ reason: 'too-many' }, sum(meters, CELL.connectionsDropped)],
       [{ reason: 'slow-reader' }, sum(meters, CELL.slowReaders)],
@@ -207,7 +203,7 @@ function ofConnections({ serving: { meters } }: Observed): Family[] {
     ]),
     gauge(
       'lectern_http_inner_parts_missing',
-      '1 for a Node internal that does not work as expected and is not used: answers are slower.',
+      '1 for a part of Node that does not work as expected and is not used; answers are slower then.',
       () => INNER_PARTS.map((part) => [{ part }, missingInnerParts().includes(part) ? 1 : 0]),
     ),
   ];
@@ -217,14 +213,14 @@ function ofProcess(observed: Observed, threads: readonly ThreadMeter[]): Family[
   const { serving, losses, log, version } = observed;
   const info = { version, node: process.version };
   return [
-    gauge('lectern_event_loop_delay_seconds', 'How late timers were in the last 10 to 20 seconds.', () => [
+    gauge('lectern_event_loop_delay_seconds', 'Delay of timers in the last 10 to 20 seconds.', () => [
       ...perThread(threads, 'loopDelayP50Ms', { quantile: '0.5' }),
       ...perThread(threads, 'loopDelayP99Ms', { quantile: '0.99' }),
       ...perThread(threads, 'loopDelayMaxMs', { quantile: '1' }),
     ]),
     counter(
       'lectern_event_loop_seconds_total',
-      'Time of the event loop; utilisation is active / (active + idle).',
+      'Time of the event loop by state; utilisation is active / (active + idle).',
       () => [
         ...perThread(threads, 'loopActiveMs', { state: 'active' }),
         ...perThread(threads, 'loopIdleMs', { state: 'idle' }),
@@ -234,13 +230,17 @@ function ofProcess(observed: Observed, threads: readonly ThreadMeter[]): Family[
       ...perThread(threads, 'heapUsedBytes', { state: 'used' }),
       ...perThread(threads, 'heapTotalBytes', { state: 'allocated' }),
     ]),
-    counter('lectern_threads_lost_total', 'Serving threads that were lost, and replaced.', losses),
+    counter(
+      'lectern_threads_lost_total',
+      'Serving threads that ended unexpectedly and were replaced.',
+      losses,
+    ),
     counter(
       'lectern_log_lines_dropped_total',
-      'Log lines dropped because the log was not read in time.',
+      'Log lines dropped because they were not read in time.',
       () => (log?.linesDropped?.() ?? 0) + sum(serving.meters, CELL.logLinesDropped),
     ),
-    gauge('lectern_info', 'What runs; always 1.', () => [[info, 1]]),
+    gauge('lectern_info', 'Versions of Lectern and Node; always 1.', () => [[info, 1]]),
     gauge('lectern_resident_memory_bytes', 'Memory of the process.', () => process.memoryUsage.rss()),
     counter('lectern_cpu_seconds_total', 'Processor time of the process, all threads.', cpuSeconds),
     gauge('lectern_uptime_seconds', 'Time since the start of the process.', () => process.uptime()),

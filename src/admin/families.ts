@@ -57,7 +57,7 @@ export function perThread(
   return threads.map(({ thread, meter }) => [{ thread, ...labels }, meter.get(cells.CELL[name]) * scale]);
 }
 
-/** Without routes and statuses that never occurred. */
+/** Omits routes and statuses that never occurred. */
 export function requestsByRoute(meters: readonly ThreadMeter[]): Sample[] {
   const samples: Sample[] = [];
   for (const [route, label] of cells.ROUTE_LABELS.entries()) {

@@ -1,6 +1,6 @@
 /**
- * Metrics for dashboards of Node, with the names and types of prom-client's defaults. The defaults show the main thread only and cannot
- * be ended.
+ * Metrics for dashboards of Node, with the names and types of prom-client's defaults. prom-client's defaults
+ * cover only the main thread and cannot be stopped.
  */
 import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
@@ -11,15 +11,15 @@ import { counter, type Family, gauge, perThread } from './families.js';
 /** Names without `nodejs_`. */
 const OF_THREADS: readonly (readonly [name: string, help: string, cell: SingleName])[] = [
   ['eventloop_lag_seconds', 'Lag of the event loop when last measured, at most a second ago.', 'loopLagMs'],
-  ['eventloop_lag_min_seconds', 'Least delay of a timer in the last 10 to 20 seconds.', 'loopDelayMinMs'],
+  ['eventloop_lag_min_seconds', 'Smallest delay of a timer in the last 10 to 20 seconds.', 'loopDelayMinMs'],
   ['eventloop_lag_max_seconds', 'Longest delay of a timer in that time.', 'loopDelayMaxMs'],
   ['eventloop_lag_mean_seconds', 'Mean delay in that time.', 'loopDelayMeanMs'],
   ['eventloop_lag_stddev_seconds', 'Standard deviation of the delays.', 'loopDelayStddevMs'],
   ['eventloop_lag_p50_seconds', 'Half of the delays are at most this.', 'loopDelayP50Ms'],
   ['eventloop_lag_p90_seconds', '90 % of the delays are at most this.', 'loopDelayP90Ms'],
   ['eventloop_lag_p99_seconds', '99 % of the delays are at most this.', 'loopDelayP99Ms'],
-  ['heap_size_total_bytes', 'The JavaScript heap, as allocated.', 'heapTotalBytes'],
-  ['heap_size_used_bytes', 'The JavaScript heap, as used.', 'heapUsedBytes'],
+  ['heap_size_total_bytes', 'Allocated size of the JavaScript heap.', 'heapTotalBytes'],
+  ['heap_size_used_bytes', 'Used size of the JavaScript heap.', 'heapUsedBytes'],
   [
     'external_memory_bytes',
     'Memory outside the JavaScript heap that belongs to its objects.',
@@ -37,19 +37,19 @@ export function nodeFamilies(threads: readonly ThreadMeter[]): Family[] {
     ...OF_THREADS.map(([name, help, cell]) => gauge(`nodejs_${name}`, help, () => perThread(threads, cell))),
     counter(
       'process_cpu_user_seconds_total',
-      'Processor time in user mode, all threads.',
+      'Processor time of all threads in user mode.',
       () => cpuUsage().user / 1e6,
     ),
     counter(
       'process_cpu_system_seconds_total',
-      'Processor time in the system, all threads.',
+      'Processor time of all threads in the kernel.',
       () => cpuUsage().system / 1e6,
     ),
     counter('process_cpu_seconds_total', 'Both together.', cpuSeconds),
-    gauge('process_start_time_seconds', 'Start of the process, since 1970.', () => startSeconds),
+    gauge('process_start_time_seconds', 'Time at which the process started, since 1970.', () => startSeconds),
     gauge('process_resident_memory_bytes', 'Memory of the process.', () => memoryUsage.rss()),
     gauge('process_open_fds', 'Open files and sockets.', openFiles),
-    gauge('process_max_fds', 'Most files and sockets that may be open.', () => filesMax),
+    gauge('process_max_fds', 'Largest allowed number of open files and sockets.', () => filesMax),
     gauge('nodejs_version_info', 'Version of Node; always 1.', () => [[version, 1]]),
   ];
 }
@@ -62,7 +62,7 @@ export function cpuSeconds(): number {
 /** Asynchronous: with many connections a synchronous read would delay requests. Linux only. */
 async function openFiles(): Promise<number | null> {
   const names = await readdir('/proc/self/fd').catch(() => null);
-  // Reading the folder opened one of them.
+  // One of them was opened to read the folder.
   return names === null ? null : names.length - 1;
 }
 

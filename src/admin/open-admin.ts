@@ -29,7 +29,7 @@ export interface AdminOptions extends Observed {
   readonly host: string;
   readonly port: number;
   readonly allowedHosts: readonly string[];
-  /** Null: there is no POST /refresh. */
+  /** Null: POST /refresh does not exist. */
   readonly token: AdminToken | null;
   readonly isClosing: () => boolean;
 }
@@ -94,7 +94,7 @@ const SETTINGS: ExchangeSettings = {
   log: undefined,
 };
 
-/** Without the admin token, requests change nothing and read only counts and names of sources. */
+/** Without the admin token, requests change nothing, and read only counts and names of sources. */
 function createAdminHandler(options: AdminOptions, exposition: Exposition): RequestHandler {
   const { host, allowedHosts, timetable, token, log, version } = options;
   const hosts = new AllowedHosts([host, ...allowedHosts]);

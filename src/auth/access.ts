@@ -7,7 +7,7 @@ export interface SecretPair {
   readonly previous: Uint8Array | null;
 }
 
-/** What verifies tokens, apart from keys that are fetched. */
+/** Means to verify tokens, apart from fetched keys. */
 export interface TokenKeys {
   /** The secrets for HS256. */
   readonly secrets: SecretPair | null;
@@ -15,11 +15,14 @@ export interface TokenKeys {
   readonly jwks: object | null;
 }
 
-/** Keys, secrets, revocations and enrolments. Plain data that crosses threads; changes while the service runs. */
+/**
+ * Keys, secrets, revocations and enrolments. Plain data that crosses threads; it changes while the service
+ * runs.
+ */
 export interface Access {
   readonly tokenKeys: TokenKeys;
   readonly enrolments: Enrolments | null;
-  /** Null: there are no feeds. */
+  /** Null: feeds are off. */
   readonly feedSecrets: SecretPair | null;
   readonly feedRevocations: Revocations;
 }

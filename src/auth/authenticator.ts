@@ -1,4 +1,6 @@
-/** Room auth/. Tokens: keys, verification, and the identities of users. It knows fields but no events. */
+/**
+ * Room auth/. Tokens: keys, verification, and the identities of users. This room knows fields but no events.
+ */
 import type { IdentifierMode } from '../model/event.js';
 import type { FieldFilter } from '../query/query.js';
 import type { AccessSource, TokenKeys } from './access.js';
@@ -9,12 +11,12 @@ import type { RemoteKeysPlan } from './remote-keys.js';
 import { type Remembered, TokenCache, tokenKeyOf, type Usable } from './token-cache.js';
 import { createVerifier, type TokenType, type VerificationFailure, type Verifier } from './verifier.js';
 
-/** Shared between the requests of one token. */
+/** One object for all requests of a token. */
 export interface AuthenticatedUser extends Usable {
   readonly subject: string;
   /** See {@link mapIdentities}. */
   readonly identities: readonly FieldFilter[] | null;
-  /** The part of `identities` that the token itself selects. */
+  /** The identities from the token itself. */
   readonly claimed: readonly FieldFilter[] | null;
 }
 
@@ -30,7 +32,7 @@ export interface AuthenticatorOptions {
   readonly enrolments: Enrolments | null;
   readonly mode: IdentifierMode;
   readonly cacheEntriesMax?: number;
-  /** Epoch milliseconds; the verifier must have the same. Default `Date.now`. */
+  /** The clock in epoch milliseconds; the verifier must use the same. Default `Date.now`. */
   readonly now?: () => number;
 }
 
@@ -39,9 +41,9 @@ export class Authenticator {
   #verifier: Verifier;
   readonly #cache: TokenCache<AuthenticatedUser>;
   #enrolments: Enrolments | null;
-  /** By token key. A verification that began before clear() used old keys: it is not shared, and is repeated. */
+  /** By token key. A verification that began before clear() used old keys: it is repeated and not shared. */
   #underWay = new Map<string, Promise<Authentication>>();
-  /** The last token that was not found, with its hash for the next step. */
+  /** The last token that was not found, and its hash for the next step. */
   #missed: { readonly token: string; readonly key: string } | null = null;
 
   constructor(options: AuthenticatorOptions) {
@@ -74,13 +76,13 @@ export class Authenticator {
     return verification;
   }
 
-  /** Call it when a key changes. */
+  /** Call it when keys change. */
   clear(): void {
     this.#underWay = new Map();
     this.#cache.clear();
   }
 
-  /** With other keys. Tokens that were verified before are verified again. */
+  /** With other keys. Earlier tokens are verified again. */
   useVerifier(verifier: Verifier): void {
     this.#verifier = verifier;
     this.clear();
@@ -113,18 +115,21 @@ export class Authenticator {
   }
 }
 
-/** Plain data that crosses threads; each thread makes its authenticator of it. Keys that may change are in {@link AccessSource}. */
+/**
+ * Plain data that crosses threads; each thread builds its authenticator from it. Keys that may change are in
+ * {@link AccessSource}.
+ */
 export interface AuthPlan {
   readonly remoteKeys: RemoteKeysPlan | null;
   readonly issuer: string | undefined;
   readonly audience: string | undefined;
   readonly tokenType: TokenType;
-  /** Claims by field, in place of the field's own. */
+  /** Names of claims by field; they replace the names in the descriptor table. */
   readonly claims: Readonly<Record<string, readonly string[]>> | undefined;
   readonly identifiers: IdentifierMode;
 }
 
-/** @param feed of the planned remote keys. Throws LecternError `key-invalid`, `option-invalid`. */
+/** @param feed updates of remote keys Throws LecternError `key-invalid`, `option-invalid`. */
 export function authenticatorOfPlan(
   plan: AuthPlan,
   feed: KeyFeed | null,

@@ -1,4 +1,4 @@
-/** The Authorization header and its token, before anything is verified. */
+/** The Authorization header and its token, before verification. */
 import { decodeProtectedHeader } from 'jose';
 import { TOKEN_BYTES_MAX } from '../limits.js';
 import type { TokenHeader } from './key-set.js';
@@ -14,7 +14,7 @@ const MISSING: Credential = { kind: 'missing' };
 
 const B64TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
 
-/** RFC 6750 section 2.1. @param times how often the header was sent */
+/** RFC 6750 section 2.1. @param times the number of Authorization headers */
 export function readCredential(value: string | undefined, times: number): Credential {
   if (times > 1) return malformed('The Authorization header is given more than once; send it once.');
   if (value === undefined) return MISSING;
@@ -39,7 +39,7 @@ function malformed(detail: string): Credential {
 
 const PARTS = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)$/;
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
-/** By length modulo 4: unused bits of the last character. A remainder of 1 cannot occur. */
+/** By length modulo 4: the unused bits of the last character. A remainder of 1 cannot occur. */
 const SPARE_BITS = [0, null, 0b1111, 0b11] as const;
 
 /** RFC 4648 section 3.5. */
@@ -48,7 +48,10 @@ function isCanonicalBase64url(part: string): boolean {
   return spare !== null && (ALPHABET.indexOf(part.charAt(part.length - 1)) & spare) === 0;
 }
 
-/** RFC 7515 section 7.1. Only canonical base64url: each other spelling would take a place in the token cache. */
+/**
+ * RFC 7515 section 7.1. Only canonical base64url: every other spelling would need another place in the token
+ * cache.
+ */
 export function describeTokenShapeFault(token: string): string | null {
   if (token.length > TOKEN_BYTES_MAX) return `The token is longer than ${TOKEN_BYTES_MAX} bytes.`;
   const parts = PARTS.exec(token);
@@ -71,8 +74,8 @@ const WHOLE_ESCAPES = /\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2
 const LONE_SURROGATE = /\\u[dD][89a-fA-F]/;
 
 /**
- * The reason why JSON parsers may disagree on a part of a token (RFC 8259 section 8, RFC 7515 section 5.2 step 3), as the end of a sentence.
- * Parsers accept a byte order mark and lone surrogates.
+ * Why JSON parsers may disagree on a part of a token (RFC 8259 section 8, RFC 7515 section 5.2 step 3),
+ * worded as the end of a sentence. Parsers accept a byte order mark and lone surrogates.
  */
 export function describeTextFault(part: string): string | null {
   let text: string;
@@ -91,8 +94,8 @@ export function describeTextFault(part: string): string | null {
 }
 
 /**
- * The header, or its fault as the end of a sentence. Extensions (RFC 7515 section 4.1.11), `b64` (RFC 7797) and nested tokens
- * (RFC 7519 section 5.2) are refused, other parameters ignored (RFC 7515 section 4).
+ * The header, or its fault, worded as the end of a sentence. Extensions (RFC 7515 section 4.1.11), `b64` (RFC
+ * 7797) and nested tokens (RFC 7519 section 5.2) are refused, other parameters ignored (RFC 7515 section 4).
  */
 export function readHeader(token: string): ReadHeader | string {
   const textFault = describeTextFault(token.slice(0, token.indexOf('.')));
@@ -109,7 +112,7 @@ export function readHeader(token: string): ReadHeader | string {
   if (cty !== undefined && typeof cty !== 'string') return 'has a "cty" that is not a string';
   if (cty !== undefined && mediaTypeOf(cty) === 'jwt') return 'declares a nested token ("cty")';
   if (Object.hasOwn(header, 'crit')) return 'has "crit", but no extension is supported';
-  if (Object.hasOwn(header, 'b64')) return 'has "b64", which is not allowed in a JWT';
+  if (Object.hasOwn(header, 'b64')) return 'has "b64", which a JWT must not have';
   return { alg, kid, typ };
 }
 

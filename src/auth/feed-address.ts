@@ -1,6 +1,6 @@
 /**
- * Addresses that show one timetable without a token, for calendar programs: `<payload>.<mac>`. The payload is the id of a key
- * and a grant as JSON in base64url; the mac is its HMAC-SHA-256 (RFC 2104).
+ * Addresses that show one timetable without a token, for calendar programs: `<payload>.<mac>`. The payload is
+ * the id of a key and a grant as JSON in base64url. The mac is its HMAC-SHA-256 (RFC 2104).
  */
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { FEED_CACHE_BYTES_MAX } from '../limits.js';
@@ -25,10 +25,13 @@ interface Key {
 
 const KEY_ID_CHARACTERS = 4;
 const MAC_CHARACTERS = 43;
-/** Memory of a grant besides its address: texts, lists and a place in a Map. */
+/** Memory of a grant besides its address: texts, lists and a Map entry. */
 const ENTRY_BYTES = 1024;
 
-/** The same secret may also sign tokens. With a derived key, neither verifies as the other. */
+/**
+ * The same secret may also sign tokens. With a derived key, a token never passes as an address, or an address
+ * as a token.
+ */
 function keyOf(secret: Uint8Array): Key {
   const object = createSecretKey(createHmac('sha256', secret).update('lectern feed addresses, 1').digest());
   const id = createHmac('sha256', object).update('id').digest('base64url').slice(0, KEY_ID_CHARACTERS);
@@ -58,7 +61,7 @@ export class FeedAddresses {
     return `${payload}.${macOf(this.#signing, payload)}`;
   }
 
-  /** Null, after equal work, for every address that is not genuine, has expired or is revoked. */
+  /** Null for every address that is not genuine, has expired or is revoked; each takes the same time. */
   grantOf(address: string): FeedGrant | null {
     const known = this.#known.get(address);
     if (known !== undefined && this.#isGood(known)) return known;
@@ -80,10 +83,10 @@ export class FeedAddresses {
     this.#expected.write(macOf(key, payload));
     this.#given.fill(0);
     this.#given.write(address.slice(dot + 1));
-    // Compared as texts: another spelling of the same bytes is refused.
+    // Compared as text, so another spelling of the same bytes is refused.
     const isEqual = timingSafeEqual(this.#expected, this.#given);
     const isGenuine = isEqual && address.length === payload.length + 1 + MAC_CHARACTERS && id === key.id;
-    // Always read and judged, so the time of a refusal reveals nothing beyond the payload.
+    // Always read and checked, so that the time of a refusal reveals nothing.
     const grant = readFeedGrant(payload.slice(KEY_ID_CHARACTERS));
     const isGood = grant !== null && this.#isGood(grant);
     return isGenuine && isGood ? grant : null;

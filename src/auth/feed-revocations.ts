@@ -23,7 +23,7 @@ export function parseRevocations(
   }
   return new Map(
     Object.entries(json).map(([subject, text], n) => {
-      const instant = typeof text === 'string' ? parseInstant(text) : 'it is no text';
+      const instant = typeof text === 'string' ? parseInstant(text) : 'it is not a text';
       if (typeof instant === 'number') return [subject, instant];
       throw new LecternError(code, `${name}, entry ${n + 1} is not a time: ${instant}`);
     }),

@@ -1,5 +1,6 @@
 /**
- * Makes filters for a user's own events from token claims and the enrolment map, a JSON file for tokens without such claims:
+ * Makes filters for a user's own events from token claims, and from the enrolment map for tokens without such
+ * claims. The map is a JSON file:
  *
  *     { "alice": { "studyGroup": ["CS-1"], "courseId": ["2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417"] } }
  */
@@ -13,7 +14,7 @@ import type { FieldFilter } from '../query/query.js';
 
 const FIELD_NAMES: readonly string[] = IDENTITY_FIELDS.map((field) => field.name);
 
-/** Claims, at least one, that select on a field. */
+/** Names of claims, at least one, that select on a field. */
 export interface ClaimRow {
   readonly field: Field & { readonly name: IdentityFieldName };
   readonly claims: readonly string[];
@@ -27,7 +28,10 @@ export type Enrolment = Readonly<Partial<Record<IdentityFieldName, readonly stri
 /** By `sub`. */
 export type Enrolments = ReadonlyMap<string, Enrolment>;
 
-/** @param overrides claim names by field, in place of the field's own. Throws LecternError `option-invalid`. */
+/**
+ * @param overrides names of claims by field; they replace the names in the descriptor table Throws
+ * LecternError `option-invalid`.
+ */
 export function createClaimTable(overrides: Readonly<Record<string, readonly string[]>> = {}): ClaimTable {
   for (const [name, claims] of Object.entries(overrides)) {
     if (!FIELD_NAMES.includes(name)) {
@@ -38,7 +42,7 @@ export function createClaimTable(overrides: Readonly<Record<string, readonly str
       );
     }
     if (claims.length === 0 || claims.includes('')) {
-      throw new LecternError('option-invalid', `the claim that selects on ${name} has no name`);
+      throw new LecternError('option-invalid', `the claim for ${name} has no name`);
     }
   }
   const own = new Map(Object.entries(overrides));
@@ -47,15 +51,15 @@ export function createClaimTable(overrides: Readonly<Record<string, readonly str
   );
 }
 
-/** Null for values that no event can have. */
+/** Null for values that events cannot have. */
 export function canonicalValue(value: string, field: ClaimRow['field'], mode: IdentifierMode): string | null {
   if (field.kind === 'identifier') return parseIdentifier(value, mode, field.name);
   return value === '' ? null : normaliseText(value);
 }
 
 /**
- * A union of "field is one of values", cut at IDENTITY_VALUES_MAX values. Claims of other types count as absent: one odd
- * claim must not lock out a user.
+ * A union of clauses "field is one of values", with at most IDENTITY_VALUES_MAX values. Claims of other types
+ * count as absent: one odd claim must not lock out a user.
  *
  * @returns null without any claim or enrolment: the request gets 403
  */
@@ -79,7 +83,7 @@ export function mapIdentities(
   return isMapped ? filters : null;
 }
 
-/** The identities of a personal feed: those from the claims when it was made, and the present enrolments. */
+/** The identities of a personal feed: those from the claims at its creation, and the present enrolments. */
 export function feedIdentities(
   claimed: readonly FieldFilter[],
   subject: string,
@@ -95,7 +99,7 @@ export function feedIdentities(
 /** A user's identities: values by field. */
 export type IdentityValues = Readonly<Partial<Record<IdentityFieldName, string | readonly string[]>>>;
 
-/** Identities that an embedding program gives itself. Throws LecternError `option-invalid`. */
+/** Identities that an embedding program provides. Throws LecternError `option-invalid`. */
 export function canonicalIdentities(
   given: IdentityValues | null,
   mode: IdentifierMode,
@@ -114,7 +118,7 @@ export function canonicalIdentities(
   return toFilters((field) => canonicalValues(byName.get(field.name) ?? [], field, mode));
 }
 
-/** Null: the claim counts as absent. Other members than strings are skipped. */
+/** Null: the claim counts as absent. Members that are not strings are skipped. */
 function claimValues(claim: unknown): readonly string[] | null {
   if (typeof claim === 'string') return [claim];
   if (!Array.isArray(claim)) return null;
@@ -144,7 +148,7 @@ function toFilters(valuesOf: (field: ClaimRow['field']) => readonly string[]): r
 
 class CheckedEnrolments extends Map<string, Enrolment> {}
 
-/** @param given unchecked, or from {@link parseEnrolments}. Throws LecternError `option-invalid`. */
+/** @param given unchecked, or from {@link parseEnrolments} Throws LecternError `option-invalid`. */
 export function enrolmentsOf(given: object, mode: IdentifierMode, name: string): Enrolments {
   return given instanceof CheckedEnrolments ? given : parseEnrolments(given, mode, name);
 }
@@ -166,7 +170,7 @@ export function parseEnrolments(
       const field = IDENTITY_FIELDS.find((f) => f.name === key);
       if (field === undefined) {
         const known = IDENTITY_FIELDS.map((f) => f.name).join(', ');
-        throw fault(`${where}: there is no field ${JSON.stringify(key)}; the fields are ${known}`);
+        throw fault(`${where}: the field ${JSON.stringify(key)} does not exist; the fields are ${known}`);
       }
       if (!Array.isArray(values)) throw fault(`${where}: ${key} is not an array of strings`);
       enrolment[field.name] = values.map((value: unknown, i) => {

@@ -26,16 +26,16 @@ export type KeyLookup =
 export interface KeySet {
   /** For messages. */
   readonly name: string;
-  /** The only JWS algorithms (RFC 7518 section 3.1) for its keys. */
+  /** The only JWS algorithms (RFC 7518 section 3.1) for these keys. */
   readonly algorithms: readonly string[];
-  /** At most KEYS_TRIED_MAX keys, the likeliest first. It is a promise if the keys must be fetched. */
+  /** At most KEYS_TRIED_MAX keys, the likeliest first. A promise if the keys must be fetched. */
   candidates(header: TokenHeader): KeyLookup | Promise<KeyLookup>;
 }
 
 /** RFC 7518 section 3.2: at least as long as the hash's output. */
 export const SECRET_BYTES_MIN = 32;
 
-/** What a secret is for, in messages. */
+/** The use of a secret, in messages. */
 export type SecretUse = 'HS256' | 'feed';
 
 /** The bytes of a secret, or its fault as a clause ("it …") that reveals nothing of the secret. */
@@ -62,7 +62,7 @@ function bytesOfText(text: string): Uint8Array | string {
 export function createSecretKeySet(secret: string | Uint8Array, name = 'the HS256 secret'): KeySet {
   const bytes = secretBytes(secret);
   if (typeof bytes === 'string') throw keyInvalid(`${name} is invalid: ${bytes}`);
-  // jose would import a KeyObject anew for every token: half the cost of verifying.
+  // jose would import a KeyObject again for every token, which is half the cost of verifying.
   let lookup: KeyLookup | Promise<KeyLookup> = webcrypto.subtle
     .importKey('raw', Uint8Array.from(bytes), { name: 'HMAC', hash: 'SHA-256' }, false, ['verify'])
     .then((key) => {
@@ -104,11 +104,14 @@ export const KEYS_LEFT_OUT_TOLD_MAX = 10;
 
 export interface UsableKeys {
   readonly keys: readonly PublicKey[];
-  /** Faults of the other keys. */
+  /** Faults of the unusable keys. */
   readonly leftOut: readonly string[];
 }
 
-/** Like readUsableKeys, but a secret in the set is an error: the file may be shared, so the operator must replace the key. */
+/**
+ * Like readUsableKeys, but a secret in the set is an error: others may know the file, so the operator must
+ * replace the key.
+ */
 function readOwnKeys(json: unknown, name: string): UsableKeys {
   for (const [i, value] of listOf(json, name).entries()) {
     const leak = leakOf(value);
@@ -117,7 +120,7 @@ function readOwnKeys(json: unknown, name: string): UsableKeys {
   return readUsableKeys(json, name);
 }
 
-/** Leaves unusable keys out (RFC 7517 section 5). Throws LecternError `key-invalid` if none is left. */
+/** Leaves out unusable keys (RFC 7517 section 5). Throws LecternError `key-invalid` if none remains. */
 export function readUsableKeys(json: unknown, name: string): UsableKeys {
   const keys: PublicKey[] = [];
   const leftOut: string[] = [];
@@ -159,14 +162,14 @@ export function parsePublicKeys(
   } catch {
     // The parser's message quotes the text around the fault, which may be a key.
     const isPem = /^\s*-----BEGIN /.test(text);
-    const expected = 'expected a JSON Web Key Set ({"keys": […]}), to which it has to be converted';
+    const expected = 'expected a JSON Web Key Set ({"keys": […]}); convert it';
     throw keyInvalid(isPem ? `${name} is a PEM; ${expected}` : `${name} is not JSON`);
   }
   const { keys, leftOut } = readOwnKeys(json, name);
   return { jwks: { keys: keys.map(toJwk) }, leftOut };
 }
 
-/** The secret in the text of a file, without the end of its last line. Throws LecternError `key-invalid`. */
+/** The secret in a file, without the line break at the end. Throws LecternError `key-invalid`. */
 export function parseSecret(text: string, name: string, use: SecretUse): Uint8Array {
   const secret = text.replace(/\r?\n$/, '');
   if (secret === '') {

@@ -2,14 +2,14 @@ import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { LecternError } from '../errors.js';
 import { RSA_EXPONENT_BITS_MAX, RSA_MODULUS_BITS_MAX } from '../limits.js';
 
-/** Declared here, because the name of this type in node:crypto depends on the version of the types. */
+/** Declared here, because its name in node:crypto depends on the version of the types. */
 export type JsonKey = Readonly<Record<string, unknown>>;
 
 /** RFC 7518 section 3.3. */
 const RSA_MODULUS_BITS_MIN = 2048;
 const RSA_CHEAP_BITS_MAX = 4096;
 
-/** Expensive keys: a verification costs several times as much as with others. */
+/** Expensive keys: verifying with them costs several times as much. */
 const KEY_KINDS: readonly { kty: string; crv: string | null; algorithms: string[]; isDear: boolean }[] = [
   {
     kty: 'RSA',
@@ -36,7 +36,7 @@ export interface PublicKey {
   readonly isDear: boolean;
 }
 
-/** Why a key is a secret, as the end of a sentence. */
+/** Why a key is secret, worded as the end of a sentence. */
 export function leakOf(value: unknown): string | null {
   if (typeof value !== 'object' || value === null) return null;
   if ((value as JsonKey).kty === 'oct') {
@@ -58,7 +58,7 @@ export function readPublicKey(value: unknown, where: string): PublicKey | null {
   if (use !== undefined && use !== 'sig') return null;
   if (operations !== undefined && !(Array.isArray(operations) && operations.includes('verify'))) return null;
   const kind = KEY_KINDS.find((each) => each.kty === kty && (each.crv === null || each.crv === crv));
-  if (kind === undefined) throw keyInvalid(`${where} is of a kind that no accepted algorithm uses`);
+  if (kind === undefined) throw keyInvalid(`${where} is of a kind that none of the accepted algorithms uses`);
   if (alg !== undefined && (typeof alg !== 'string' || !kind.algorithms.includes(alg))) {
     throw keyInvalid(`${where} has an "alg" that is not accepted, or is for another kind of key`);
   }
@@ -105,7 +105,7 @@ function importPublicKey(jwk: JsonKey, where: string): KeyObject {
   // With the exponent 1 every text is a valid signature of itself.
   const isFit = (e: bigint): boolean => e >= 3n && e % 2n === 1n && e < 2n ** BigInt(RSA_EXPONENT_BITS_MAX);
   if (exponent !== undefined && !isFit(exponent)) {
-    const expected = `an odd number from 3 on, of at most ${RSA_EXPONENT_BITS_MAX} bits`;
+    const expected = `an odd number of at least 3 and at most ${RSA_EXPONENT_BITS_MAX} bits`;
     throw keyInvalid(`${where} has the RSA exponent ${exponent}; expected ${expected}`);
   }
   return key;

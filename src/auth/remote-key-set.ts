@@ -21,7 +21,7 @@ export interface KeyFeed {
   follow(listener: () => void): void;
 }
 
-/** @param onChange called when verified tokens must be forgotten: the keys changed or became too old */
+/** @param onChange called when verified tokens must be forgotten: the keys changed or are too old */
 export function createRemoteKeySet(
   feed: KeyFeed,
   onChange: () => void,
@@ -43,7 +43,7 @@ export function createRemoteKeySet(
     wasUsable = isUsable();
   }
 
-  /** True if no newer set can have a better key. */
+  /** True if a newer set cannot have a better key. */
   function isKnown({ alg, kid }: TokenHeader): boolean {
     return keys.some((key) => (kid === undefined ? key.algorithms.includes(alg) : key.kid === kid));
   }

@@ -21,7 +21,7 @@ export function isAddress(jwks: string): boolean {
   return /^https?:\/\//i.test(jwks);
 }
 
-/** The fault of a path or address. It shows nothing of the text except a scheme. */
+/** The fault of a path or address. It repeats only the scheme of the text. */
 export function keySourceFault(jwks: string): string | null {
   if (isAddress(jwks)) {
     if (!URL.canParse(jwks)) return 'it is not a valid address; expected https://…';
@@ -46,7 +46,7 @@ export function planRemoteKeys(
   };
 }
 
-/** A pino logger is one. */
+/** A pino logger fits. */
 type KeyLog = Readonly<Record<'info' | 'warn', (fields: object, message: string) => void>>;
 
 /** The log, and parts that tests replace. */
@@ -54,7 +54,7 @@ export interface RemoteKeysSurroundings {
   readonly log?: KeyLog | undefined;
   readonly fetch?: (url: URL, signal: AbortSignal) => Promise<unknown>;
   readonly now?: () => number;
-  /** setTimeout without keeping the process alive; returns a function that cancels it. */
+  /** setTimeout that does not keep the process alive; returns a function that cancels it. */
   readonly schedule?: (callback: () => void, ms: number) => () => void;
   readonly random?: () => number;
 }
@@ -161,7 +161,7 @@ export class RemoteKeys implements KeyFeed {
       pauseMs = cooldownMs * (1 + JITTER * random());
     }
     const dueMs = Math.max(beganMs + pauseMs, this.#state.nextFetchMs);
-    // Timers may fire a little early, and nothing is fetched within the cooldown.
+    // Timers may fire slightly early, and nothing is fetched within the cooldown.
     this.#callOffFetch = schedule(() => void this.want(), Math.max(0, Math.ceil(dueMs - now())) + 1);
     this.#tell();
   }
@@ -218,7 +218,7 @@ export class RemoteKeys implements KeyFeed {
       return;
     }
     const reason = this.#state.problem;
-    this.#say('warn', { reason }, 'key set too old, tokens are not verified any more');
+    this.#say('warn', { reason }, 'key set too old, tokens are no longer verified');
     this.#tell();
   }
 

@@ -2,7 +2,9 @@
 import { hash } from 'node:crypto';
 import { TOKEN_CACHE_ENTRIES_MAX, TOKEN_CACHE_TTL_MS_MAX } from '../limits.js';
 
-/** From `nbf` (inclusive, or -Infinity) to `exp` (exclusive) in epoch milliseconds, with the clock tolerance. */
+/**
+ * From `nbf` (inclusive, or -Infinity) to `exp` (exclusive), in epoch milliseconds, clock tolerance included.
+ */
 export interface Usable {
   readonly usableUntilMs: number;
   readonly usableFromMs: number;
@@ -13,7 +15,7 @@ export interface Remembered<Value> {
   /** clear() begins another. */
   readonly epoch: object;
   readonly untilMs: number;
-  /** If the clock is set back, entries end instead of living longer. */
+  /** If the clock is set back, entries end early instead of living longer. */
   readonly storedAtMs: number;
 }
 
@@ -23,12 +25,12 @@ export interface TokenCacheOptions {
   readonly now?: (() => number) | undefined;
 }
 
-/** A hash, so that no token stays in memory and long tokens take no more of it. */
+/** A hash, so that no token stays in memory and long tokens need no more of it. */
 export function tokenKeyOf(token: string): string {
   return hash('sha256', token, 'binary');
 }
 
-/** Two generations: a full young one replaces the old one. A hit moves its entry to the young one. */
+/** Two generations: a full young one replaces the old one. A hit moves its entry to the young generation. */
 export class TokenCache<Value extends Usable> {
   readonly #generationEntriesMax: number;
   readonly #ttlMsMax: number;

@@ -12,7 +12,7 @@ import {
 import type { KeyLookup, KeySet, VerificationKey } from './key-set.js';
 import type { Usable } from './token-cache.js';
 
-/** `at+jwt`: RFC 9068; an ID token does not pass for an access token. */
+/** `at+jwt`: RFC 9068, so that ID tokens are refused. */
 export const TOKEN_TYPES = ['any', 'at+jwt'] as const;
 /** Accepted tokens: any JWT, or access tokens only. */
 export type TokenType = (typeof TOKEN_TYPES)[number];
@@ -51,7 +51,7 @@ export type TokenFault =
   | 'claims';
 
 export type VerificationFailure =
-  /** 401. The description is for the client and shows nothing of the token. */
+  /** 401. The description is for the client and reveals nothing of the token. */
   | { readonly outcome: 'invalid'; readonly reason: TokenFault; readonly description: string }
   /** 503: the keys are missing. The description is for the log. */
   | { readonly outcome: 'unavailable'; readonly description: string; readonly retryAfterSeconds: number }
@@ -91,7 +91,10 @@ export function createVerifier(options: VerifierOptions): Verifier {
   const toleranceMs = options.clockToleranceMs ?? 5000;
   /** Headers of good tokens. Most tokens of an issuer have the same header. */
   const headers = new TextMemo<ReadHeader>(TOKEN_HEADERS_MAX, TOKEN_BYTES_MAX);
-  /** Keys being tried by libuv's threads. Bounded, because a flood of forged tokens would delay good ones by seconds. */
+  /**
+   * Keys that libuv's threads are trying now. Bounded, because a flood of forged tokens would delay good ones
+   * by seconds.
+   */
   let tries = 0;
   let waits = 0;
 
@@ -107,11 +110,11 @@ export function createVerifier(options: VerifierOptions): Verifier {
         requiredClaims,
         clockTolerance: toleranceMs / 1000,
         currentDate: new Date(now()),
-        // jose takes undefined for "any".
+        // undefined means "any" to jose.
         issuer: issuer as string,
         audience: audience as string,
       });
-      // Only after the signature, so that unsigned text is never read.
+      // After the signature, so that unsigned text is never read.
       const textFault = describeTextFault(token.split('.', 2)[1] as string);
       if (textFault !== null) return invalid('malformed', `The payload of the token ${textFault}.`);
       return (isAccessToken ? accessTokenFault(payload) : null) ?? checkClaims(payload, now(), toleranceMs);
@@ -142,7 +145,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
     return undefined;
   }
 
-  /** Null: too many tokens wait already. */
+  /** Null: too many tokens are waiting. */
   async function waitFor(lookup: Promise<KeyLookup>): Promise<KeyLookup | null> {
     if (waits >= KEY_WAITS_MAX) return null;
     waits++;
@@ -187,7 +190,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
           headers.set(Buffer.from(encoded).toString(), header);
         return verification;
       }
-      // A missing key may have signed the token, so the token cannot be refused.
+      // A missing key may have signed the token, so it cannot be refused.
       if (unavailable !== null) return unavailable;
       return tried === 0
         ? invalid('no-key', 'The token is signed with an unknown key.')
@@ -207,7 +210,7 @@ function isNumericDate(value: unknown): value is number {
   return typeof value === 'number' && value >= 0 && value <= NUMERIC_DATE_MAX;
 }
 
-/** Checks that jose does not make: types of `sub` and the times, and the range of the times. */
+/** Checks that jose leaves out: types of `sub` and the times, and the range of the times. */
 function checkClaims(claims: JWTPayload, nowMs: number, toleranceMs: number): Verification {
   const { exp, nbf, iat, sub } = claims as Readonly<Record<string, unknown>>;
   if (typeof sub !== 'string' || sub === '') return noText('sub');

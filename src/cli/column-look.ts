@@ -3,10 +3,10 @@ import { LOOK_COLUMNS_MAX, LOOK_RECORDS_MAX } from '../limits.js';
 const SAMPLES = 3;
 const SAMPLE_UNITS_MAX = 60;
 const DEPTH_MAX = 4;
-/** This share of a column's values must look alike. */
+/** The least share of a column's values that must look alike. */
 const SHARE_MIN = 0.9;
 
-/** What the values of a column look like. */
+/** How the values of a column look. */
 export type ColumnForm =
   | 'uuid'
   | 'instant'
@@ -34,7 +34,7 @@ const FORMS: Readonly<Record<Exclude<ColumnForm, 'text'>, RegExp>> = {
 const FORM_NAMES = Object.keys(FORMS) as (keyof typeof FORMS)[];
 
 export interface Column {
-  /** The name in a field map: a path, if the value is in a nested object. */
+  /** The name in a field map; a path if the value is in a nested object. */
   readonly name: string;
   /** Inspected records that have a value. */
   readonly records: number;
@@ -46,9 +46,9 @@ export interface Column {
   readonly samples: readonly string[];
 }
 
-/** The common form of the dates of a column. */
+/** The common form of a column's dates. */
 export interface DateParts {
-  /** Between day, month and year. */
+  /** The separator of day, month and year. */
   readonly mark: string;
   readonly yearFirst: boolean;
   /** The largest first and second part. */
@@ -82,7 +82,7 @@ export class ColumnLook {
   records = 0;
   readonly #columns = new Map<string, Values>();
 
-  /** @returns whether it looks at further records */
+  /** @returns whether to inspect more records */
   readonly record = (value: unknown): boolean => {
     if (this.records >= LOOK_RECORDS_MAX) return false;
     this.records++;
@@ -114,7 +114,7 @@ export class ColumnLook {
       return;
     }
     if (path === '') return;
-    // The first element stands for all: a field map can name it.
+    // The first element stands for all, because a field map can name it.
     if (Array.isArray(value) && value.length > 0) {
       if (depth <= DEPTH_MAX) this.#look(`${path}.0`, value[0], depth + 1);
       return;

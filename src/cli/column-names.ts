@@ -1,6 +1,8 @@
 /** Usual names of timetable columns, in lower case and without accents. Earlier names are more certain. */
 
-/** What a column means. Some roles are not fields of events: they are parts of times, or reveal what is missing. */
+/**
+ * What a column means. Some roles are not fields of events: they are parts of times, or show what is missing.
+ */
 export type ColumnRole =
   | 'id'
   | 'startDate'
@@ -87,7 +89,7 @@ export function plainName(name: string): string {
     .trim();
 }
 
-/** The certainty that a name has the role: 0 for none. */
+/** How certain it is that a name has the role: 0 for not at all. */
 export function scoreOf(name: string, role: ColumnRole): number {
   const plain = plainName(name);
   const names = COLUMN_NAMES[role];

@@ -6,7 +6,7 @@ import { formatCount, formatCountOf } from './wording.js';
 
 const COLUMNS_LISTED_MAX = 60;
 const NAME_UNITS_SHOWN = 40;
-/** Each event of a calendar has them. */
+/** Each event of a calendar has these properties. */
 const CALENDAR_COLUMNS = ['id', 'DTSTART', 'DTEND'];
 
 export interface CommandProposal extends MapProposal {
@@ -15,10 +15,10 @@ export interface CommandProposal extends MapProposal {
 }
 
 /**
- * A field map for a source that would otherwise be served badly or not at all. Null if no map improves it.
+ * A field map for a source that without it is served badly or not at all. Null if no map improves it.
  *
- * @param args that name the source on the command line
- * @param summary null: it cannot be loaded
+ * @param args arguments that name the source on the command line
+ * @param summary null: the source cannot be loaded
  */
 export function proposalFor(
   look: ColumnLook,
@@ -51,7 +51,7 @@ export function describeColumns(look: ColumnLook, proposal: CommandProposal | nu
   ]);
   const more = columns.length - listed.length;
   const table = [
-    `columns of the first ${formatCountOf(records, 'record')}, with how many have a value, and samples:`,
+    `columns of the first ${formatCountOf(records, 'record')}, with counts of values and samples:`,
     formatTable(rows, 'left'),
     ...(more > 0 ? [`  and ${formatCount(more)} more (--json lists them)`] : []),
   ].join('\n');
@@ -74,7 +74,10 @@ export function showName(name: string): string {
   );
 }
 
-/** Aligns columns: the first to the left, the others to the right if there are more than two. @param last of the last column */
+/**
+ * Aligns columns: the first to the left; the others to the right if there are more than two. @param last text
+ * at the end of the last column
+ */
 export function formatTable(rows: readonly (readonly string[])[], last: 'left' | 'right' = 'right'): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const pad = (cell: string, column: number): string => {

@@ -15,7 +15,8 @@ const EXPLAINED: readonly ExplainedEndpoint[] = ['schedule', ...DIRECTORIES.map(
 /**
  * `lectern explain` prints how one query is answered. It checks the query before it reads the source.
  *
- * @param request a query string of GET /schedule, or a path or an address of GET /schedule, a directory or free time with one
+ * @param request a query string of GET /schedule, or a path or address of GET /schedule, a directory or free
+ * time
  */
 export async function explain(source: string, request: string, reading: ReadingSettings): Promise<void> {
   const options = { unknownParameters: 'reject', timeZone: reading.timeZone } as const;

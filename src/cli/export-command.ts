@@ -23,11 +23,11 @@ import {
   formatCountOf,
 } from './wording.js';
 
-/** Time between two checks for signals and updates of the progress line. */
+/** Time between two checks for signals; each check also updates the progress line. */
 const PIECE_BYTES = 1024 * 1024;
 
 export interface ExportOptions {
-  /** Without it, the name of the file decides. */
+  /** Default: by the name of the file. */
   readonly format: FormatName | undefined;
   /** A file. Default standard output. */
   readonly output: string | undefined;
@@ -38,7 +38,7 @@ type ProgressLine = ReturnType<typeof createProgressLine>;
 /**
  * `lectern export` writes the events of one query. It checks the query before it reads the source.
  *
- * @param request a query string of GET /schedule, or a path or an address with one
+ * @param request a query string of GET /schedule, or a path or address with one
  * @returns the exit code
  */
 export async function exportEvents(
@@ -55,7 +55,7 @@ export async function exportEvents(
   }
   const rules = readRulesOf({ ...reading, fieldMap: await readFieldMap(reading) });
   const { spec, name } = namedSource(source, reading);
-  // Before the file is made: otherwise a signal could leave it behind.
+  // Before the file is created, because a signal could otherwise leave it behind.
   const signals = listenForSignals(COMMAND_SIGNALS);
   const file = output === undefined ? null : await openOutput(output);
   if (typeof file === 'number') {
@@ -105,11 +105,14 @@ function formatOfName(output = ''): FormatName {
   const names = `${FORMAT_NAMES.slice(0, -1).join(', ')} or ${FORMAT_NAMES.at(-1)}`;
   throw new LecternError(
     'option-invalid',
-    `which format is meant? Give --format ${names}, or --output with a file that ends in one of them`,
+    `the format is not known: give --format ${names}, or --output with a file that ends in one of them`,
   );
 }
 
-/** Opened before the load: an unwritable file would waste the load. @returns the exit code if it cannot be opened */
+/**
+ * Opened before the load, so that an unwritable file does not waste it. @returns the exit code if it cannot
+ * be opened
+ */
 async function openOutput(path: string): Promise<OutputFile | number> {
   try {
     return await OutputFile.open(path);

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { LecternError } from '../errors.js';
 
 export const EXIT_FAILURE = 1;
-/** The command line is wrong. */
+/** Wrong usage of the command line. */
 export const EXIT_USAGE = 2;
 
 export function exitCodeOf({ code }: LecternError): number {
@@ -25,8 +25,8 @@ export function writeError(text: string): void {
 }
 
 /**
- * Ends the process at the first uncaught error or unhandled rejection, with any NODE_OPTIONS. The log gets a fatal
- * record; without a log, standard error gets a line. The returned function restores Node's default.
+ * Ends the process at the first uncaught error or unhandled rejection, under any NODE_OPTIONS. The log gets a
+ * fatal record; without a log, standard error gets a line. The returned function restores Node's default.
  */
 export function endOnFaults(log: Pick<Logger, 'fatal' | 'isLevelEnabled'>): () => void {
   function onFault(reason: unknown, origin: string): void {
@@ -52,8 +52,8 @@ let isEssential = true;
 let isTold = false;
 
 /**
- * If standard output fails, standard error gets one line without a stack trace, and the exit code is 1. Readers may leave
- * early, as in `| head`: this is not a failure.
+ * If standard output fails, standard error gets one line without a stack trace and the exit code is 1.
+ * Readers may leave early, as in `| head`: this is not a failure.
  */
 export function guardOutput(): void {
   process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
@@ -63,7 +63,7 @@ export function guardOutput(): void {
     const reason = code === 'ENOSPC' ? 'no space is left on the device' : (code ?? message);
     writeError(`error: cannot write to standard output: ${reason}`);
   });
-  // No stream is left to report it on.
+  // No stream is left for a report.
   process.stderr.on('error', () => {});
 }
 
@@ -72,7 +72,7 @@ export function carryOnWithoutOutput(): void {
   isEssential = false;
 }
 
-/** Non-essential text that nothing reads keeps the process alive for at most UNREAD_MS_MAX. */
+/** Optional text that is not read keeps the process alive for at most UNREAD_MS_MAX. */
 export function endWithoutOutput(): void {
   if (!isEssential) setTimeout(() => process.exit(), UNREAD_MS_MAX).unref();
 }

@@ -8,7 +8,7 @@ export interface FeedOptions {
   readonly json?: boolean | undefined;
 }
 
-/** `lectern feed`: one act of an operator, and one line of output; `status` prints more. */
+/** `lectern feed`: one action of an operator, and one line of output. `status` prints more. */
 export async function operateFeed(
   action: FeedAction,
   address: string,

@@ -26,7 +26,10 @@ import {
 const UNSERVED_LISTED_MAX = 20;
 const FAILED_LISTED_MAX = 20;
 
-/** `lectern inspect` describes a source. It resolves to the exit code: failure if there are no events, since `serve` would refuse them. */
+/**
+ * `lectern inspect` describes a source. It resolves to the exit code, which is a failure without events,
+ * because `serve` would refuse them.
+ */
 export async function inspect(
   source: readonly string[],
   reading: ReadingSettings,
@@ -37,7 +40,7 @@ export async function inspect(
   const opened = sourceOfSpec(spec);
   const progress = createProgressLine(opened.name);
   const look = new ColumnLook();
-  // A missing source is allowed, as `serve` allows it with watched files.
+  // A missing source is allowed, as in `serve` with watched files.
   const options = { onProgress: progress.update, onRecord: look.record, allowMissing: true };
   let found: PartsReport | null = null as PartsReport | null;
   const onParts = (report: PartsReport): void => {
@@ -65,7 +68,7 @@ export async function inspect(
     return inspection.summary.events === 0 ? EXIT_FAILURE : 0;
   } catch (error) {
     progress.clear();
-    // After a wrong column in the map, the report shows the existing columns.
+    // If the map names a wrong column, the report shows the existing ones.
     const columns = asJson ? [] : describeColumns(look, proposalFor(look, args, rules, null));
     if (columns.length > 0) process.stdout.write(`${columns.join('\n\n')}\n`);
     throw error;

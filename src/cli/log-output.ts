@@ -16,20 +16,21 @@ export interface LogDestination extends DestinationStream {
 }
 
 /**
- * Writes lines at once, so a crash loses none. If the reader is slow, up to LOG_BYTES_MAX wait, and later lines are
- * dropped and counted. Writing blocks only for files, and for terminals that cannot be reopened.
+ * Lines are written at once, so that a crash loses none. If the reader is slow, up to LOG_BYTES_MAX wait;
+ * later lines are dropped and counted. Writing blocks only for files, and for terminals that cannot be
+ * reopened.
  */
 export class LogOutput implements LogDestination {
   readonly #fd: number;
-  /** Lines to write; the first may be a part of a line. */
+  /** Lines to write; the first may be the rest of a line. */
   readonly #waiting: Buffer[] = [];
   #waitingBytes = 0;
-  /** Lines that were never written. */
+  /** Lines that were dropped. */
   dropped = 0;
-  /** Dropped lines that `onResumed` has reported. */
+  /** Dropped lines already reported by `onResumed`. */
   #droppedTold = 0;
   #timer: NodeJS.Timeout | null = null;
-  /** Code of the last failure. `EAGAIN`: the reader may take more in a moment. */
+  /** Code of the last failure. `EAGAIN`: the reader may accept more in a moment. */
   #reason: string | undefined;
   /** Called with the number of dropped lines once writing works again. */
   onResumed: (dropped: number) => void = () => {};
@@ -48,7 +49,7 @@ export class LogOutput implements LogDestination {
     else this.dropped++;
   }
 
-  /** Writes the waiting lines, and gives a slow reader FLUSH_MS_MAX to take them. */
+  /** Writes the waiting lines; a slow reader has FLUSH_MS_MAX to take them. */
   flushSync(): void {
     const endMs = performance.now() + FLUSH_MS_MAX;
     while (!this.#drain() && this.#reason === 'EAGAIN' && performance.now() < endMs) {
@@ -99,8 +100,8 @@ export class LogOutput implements LogDestination {
 }
 
 /**
- * Reopens standard error where possible, so that writing does not block: Node makes terminals blocking, and other
- * processes can make a shared pipe blocking.
+ * Reopens standard error if possible, so that writing does not block. Node makes terminals blocking, and
+ * other processes can make a shared pipe blocking.
  */
 export function openStandardError(): LogOutput {
   const { fd } = process.stderr;
@@ -113,7 +114,10 @@ export function openStandardError(): LogOutput {
   }
 }
 
-/** Writes `12:03:04 INFO: ready {…}` in local time. pino-pretty takes 70 ms to load, so it is imported here. */
+/**
+ * Writes `12:03:04 INFO: ready {…}` in local time. pino-pretty is imported here because it takes 70 ms to
+ * load.
+ */
 export async function prettyDestination(
   output: LogDestination,
   isColoured: boolean,

@@ -9,7 +9,7 @@ export interface NamedSource {
   readonly spec: SourceSpec;
   /** For messages. */
   readonly name: string;
-  /** Arguments that name it again, without its password. */
+  /** Arguments that name the source again, without its password. */
   readonly args: readonly string[];
 }
 

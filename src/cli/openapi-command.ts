@@ -2,7 +2,7 @@ import type { IdentifierMode } from '../model/event.js';
 import { createOpenApiDocument } from '../openapi/document.js';
 import { VERSION } from '../version.js';
 
-/** The document as a file. Equal options give an equal file. */
+/** Prints the OpenAPI document. Equal options give equal output. */
 export function openApiText(basePath: string, identifiers: IdentifierMode): string {
   const document = createOpenApiDocument({ basePath, identifiers, version: VERSION, isFile: true });
   return `${JSON.stringify(document, null, 2)}\n`;

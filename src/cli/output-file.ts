@@ -38,7 +38,7 @@ export class OutputFile {
     if (this.#unfinished !== null) await rename(this.#unfinished, this.#path);
   }
 
-  /** The file stays as it was before. */
+  /** The file stays unchanged. */
   async abandon(): Promise<void> {
     await this.#file.close().catch(() => {});
     if (this.#unfinished !== null) await unlink(this.#unfinished).catch(() => {});

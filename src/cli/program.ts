@@ -1,4 +1,7 @@
-/** Room cli/. The command line: arguments, signals, output and exit codes. It answers no request and reads no record. */
+/**
+ * Room cli/. The command line: arguments, signals, output and exit codes. This room answers no request and
+ * reads no record.
+ */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import type { GenerateOptions } from '../generate/events.js';
 import { GENERATED_EVENTS_MAX } from '../limits.js';
@@ -17,8 +20,8 @@ import { hasFlag, toOption, valuesOf } from './setting-options.js';
 import { addStoreCommands } from './store-commands.js';
 
 /**
- * Resolves to the exit code: 0, 1 for a failure, 2 for wrong usage. Each command is imported when it runs, so that
- * `--version`, `--help` and `generate` load no server.
+ * Resolves to the exit code: 0, 1 for a failure, 2 for wrong usage. Each command is imported when it runs, so
+ * that `--version`, `--help` and `generate` do not load the server.
  */
 export async function run(argv: readonly string[]): Promise<number> {
   let exitCode = 0;
@@ -34,7 +37,9 @@ export async function run(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** `help nonsense` becomes `nonsense`, as commander would print its general help instead of an error. */
+/**
+ * Turns `help nonsense` into `nonsense`, because commander would print its general help instead of an error.
+ */
 function withKnownHelp(argv: readonly string[], program: Command): readonly string[] {
   const [first, second] = argv;
   if (first !== 'help' || second === undefined || second.startsWith('-')) return argv;
@@ -152,7 +157,7 @@ export function createProgram(exit: (code: number) => void): Command {
     .description('Prints a realistic synthetic timetable as NDJSON. The same seed gives the same timetable.')
     .option(
       '-n, --events <number>',
-      `how many, up to ${GENERATED_EVENTS_MAX.toLocaleString('en')}`,
+      `number of events, up to ${GENERATED_EVENTS_MAX.toLocaleString('en')}`,
       wholeNumber(0, GENERATED_EVENTS_MAX),
     )
     .option('-s, --seed <number>', 'any whole number', wholeNumber(0, Number.MAX_SAFE_INTEGER), 1)
@@ -187,7 +192,7 @@ function example(line: string): string {
   return `\nExample:\n  ${line}`;
 }
 
-/** Adds the settings of reading a source. */
+/** Adds the settings for reading a source. */
 function withReading(command: Command): Command {
   for (const setting of READ_BY_ALL) command.addOption(toOption(setting));
   return command;
@@ -201,7 +206,7 @@ function readingOf(parsed: Record<string, unknown>): ReadingSettings {
   return resolveReading(valuesOf(READ_BY_ALL, parsed));
 }
 
-/** Checks that only the command line needs. `command.error` throws. */
+/** Checks for the command line only. `command.error` throws. */
 function checkServe(
   source: readonly string[],
   { pin, dev, mode }: Record<string, unknown>,
@@ -209,7 +214,7 @@ function checkServe(
 ): void {
   if (source.length === 0 && pin === undefined) command.error("error: missing required argument 'source'");
   if (source.length > 0 && pin !== undefined) {
-    command.error("error: '--pin' serves a snapshot file in place of any source: give one of them");
+    command.error("error: '--pin' serves a snapshot file instead of a source: give one of them");
   }
   if (dev !== true) return;
   const modeFrom = command.getOptionValueSource('mode');
@@ -258,7 +263,7 @@ function messageOf(text: string, { commands, args }: Command): string {
 function hintFor(flag: string, options: readonly Option[], text: string): string {
   if (flag === '--hs256-secret')
     return '(the secret is given as LECTERN_HS256_SECRET or with --hs256-secret-file)';
-  // Commander has no suggestions for single hyphens, as in `-dev` and `-P`.
+  // Commander suggests nothing for single hyphens, as in `-dev` and `-P`.
   if (flag.startsWith('--')) return /\(Did you mean .*\)/.exec(text)?.[0] ?? '';
   const sameLetter = options.find(({ short }) => short?.toLowerCase() === flag.toLowerCase());
   const longFlags = options.flatMap(({ long }) => long ?? []);

@@ -2,7 +2,7 @@ import type { FieldName } from '../model/fields.js';
 import type { Column, ColumnForm } from './column-look.js';
 import { type ColumnRole, scoreOf } from './column-names.js';
 
-/** Options that fit a source, and what it lacks. */
+/** Proposes options for a source, and says what the source lacks. */
 export interface MapProposal {
   /** By event field: a column or a template. */
   readonly map: Readonly<Record<string, string>>;
@@ -11,7 +11,7 @@ export interface MapProposal {
   readonly identifiers: 'derived' | null;
   /** Sentences on what is missing or uncertain. */
   readonly notes: readonly string[];
-  /** No event can be made without a start and an end. */
+  /** An event needs a start and an end. */
   readonly isComplete: boolean;
 }
 
@@ -21,9 +21,9 @@ const IDENTIFIER_FIELDS: readonly FieldName[] = ['id', 'roomId', 'courseId', 'gr
 /** Used if the machine's zone is UTC. */
 const ZONE_EXAMPLE = 'Europe/Berlin';
 
-/** Reads the meaning of columns from their names and from the look of their values. */
+/** Infers the meaning of columns from their names and from their values. */
 export function proposeMap(columns: readonly Column[]): MapProposal {
-  // A map cannot name the others.
+  // A map cannot name formats other than these.
   const filled = columns.filter(({ name, records }) => records > 0 && !/[{}\n]/.test(name));
   const times = findTimes(filled);
   const map: Record<string, string> = {};
@@ -50,7 +50,7 @@ export function proposeMap(columns: readonly Column[]): MapProposal {
     add(field, column.name);
     used.add(column);
   }
-  // The name then serves as identifier, as with rooms.
+  // The name then serves as the identifier, as it does for rooms.
   if (map.lecturerId === undefined && own('lecturerId') === undefined && map.lecturer !== undefined) {
     map.lecturerId = map.lecturer;
   }
@@ -71,7 +71,10 @@ export function proposeMap(columns: readonly Column[]): MapProposal {
   };
 }
 
-/** For calendars: maps their non-standard properties to fields that no event has. The other fields have a property by default. */
+/**
+ * For calendars: maps non-standard properties to fields without a value. Other fields have a property by
+ * default.
+ */
 export function proposeCalendarMap(
   columns: readonly Column[],
   isEmpty: (field: FieldName) => boolean,

@@ -16,7 +16,7 @@ export interface PublishOptions {
   readonly once: boolean;
 }
 
-/** Longest wait of `--once` for an announcement after the load: another publisher may lead. */
+/** Longest wait of `--once` for the announcement after the load, because another publisher may lead. */
 const ONCE_MS_MAX = 30_000;
 
 /** `lectern publish` resolves to the exit code after SIGINT or SIGTERM, or with `--once` after the announcement. */

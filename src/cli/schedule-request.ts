@@ -6,10 +6,10 @@ import { invalidParameters } from '../query/object-form.js';
 import { type ParameterPairs, type ParseOptions, parseParameters } from '../query/parameters.js';
 
 /**
- * An endpoint and its parameters, checked before a source is read.
+ * Parses an endpoint and its parameters before a source is read.
  *
- * @param request a query string of GET /schedule, or a path or an address with one
- * @param verb what only these endpoints can be, for the message
+ * @param request a query string of GET /schedule, or a path or address with one
+ * @param verb what can be done with these endpoints, for the message
  */
 export function readScheduleRequest<Name extends EndpointName>(
   request: string,

@@ -16,13 +16,13 @@ import { createProgressLine, describeRejections } from './wording.js';
 const CALLED_OFF_MS_MAX = 1000;
 
 /**
- * `lectern serve` resolves to the exit code after SIGINT or SIGTERM. Production logs why it cannot start; development
- * throws the error.
+ * `lectern serve` resolves to the exit code after SIGINT or SIGTERM. Production logs why it cannot start;
+ * development throws the error.
  */
 export async function serve(settings: ResolvedSettings): Promise<number> {
   carryOnWithoutOutput();
   const isDevelopment = settings.mode === 'development';
-  // Development mode reports on standard output, so its log is only for requests.
+  // Development mode reports on standard output, so its log has only requests.
   const level = settings.logLevel ?? (isDevelopment && settings.accessLog === 0 ? 'warn' : 'info');
   const output = openStandardError();
   const { isTTY } = process.stderr;
@@ -31,7 +31,7 @@ export async function serve(settings: ResolvedSettings): Promise<number> {
   const destination = format === 'pretty' ? await prettyDestination(output, isColoured) : output;
   const log = Object.assign(pino({ level, base: null }, destination), { linesDropped: () => output.dropped });
   output.onResumed = (lines) =>
-    log.warn({ lines }, 'log lines were dropped: standard error did not take them in time');
+    log.warn({ lines }, 'log lines were dropped: standard error was not read in time');
   for (const reason of unknownVariables(process.env, settings)) {
     warn(settings, log, 'unknown variable', reason);
   }
@@ -61,7 +61,7 @@ async function serveUntilSignal(
   const progress = createProgressLine(shown.join(', '));
   let service: Service | null = null;
   let isReady = false;
-  // First of all: an early SIGHUP must not end the process.
+  // Registered first, because an early SIGHUP must not end the process.
   const stopRefreshing = refreshOnSignals(() => service?.timetable ?? null, log);
   try {
     const starting = startService(settings, { log, onProgress: progress.update });
@@ -94,7 +94,7 @@ async function serveUntilSignal(
     progress.clear();
     if (service !== null) {
       const closing = service.close();
-      // Before it is ready, the service has no answers in flight and no half-written snapshot file.
+      // Before it is ready, the service has no unfinished answers and no unfinished snapshot file.
       const signal = signals.received;
       await (isReady || signal === null ? closing : callOff(closing, signal));
     }
@@ -138,7 +138,7 @@ function warn({ mode }: ResolvedSettings, log: Logger, message: string, reason: 
   else log.warn({ reason }, message);
 }
 
-/** Warns because even a timetable that never changes becomes stale. */
+/** A timetable that never changes becomes stale, too. */
 function warnOfEnd(settings: ResolvedSettings, log: Logger): void {
   const { staleSecondsMax, refreshSeconds, pin } = settings;
   if (staleSecondsMax === undefined || refreshSeconds > 0 || pin !== undefined) return;
@@ -147,7 +147,7 @@ function warnOfEnd(settings: ResolvedSettings, log: Logger): void {
   warn(settings, log, 'answers will end', reason);
 }
 
-/** Warns because development mode gives a token to every client, even of other machines. */
+/** Development mode gives a token to every client, even from other machines. */
 function warnOfOpenDoor({ mode, address }: Service): void {
   if (mode !== 'development' || /^(?:127\.|::1$|::ffff:127\.)/i.test(address.host)) return;
   writeError(

@@ -9,7 +9,7 @@ import type { Timetable } from '../timetable/timetable-interface.js';
 import { describeRejections, formatBytes, formatCountOf, formatMs } from './wording.js';
 
 const PREFIX = 'LECTERN_';
-/** Kubernetes sets these for a Service with a name that begins with "lectern". */
+/** Kubernetes sets these variables for a Service whose name begins with "lectern". */
 const SERVICE_LINK = /_SERVICE_(?:HOST|PORT)(?:_|$)|_PORT_\d+_(?:TCP|UDP)/;
 
 /** One sentence for each unknown LECTERN_ variable, without its value. */
@@ -72,8 +72,8 @@ function describeExpansion(expanded: ExpansionWindow): string[] {
 }
 
 /**
- * Prints a line for each good load. Failures are in the log. Regular loads without changes are not printed, except for
- * the first after a failure.
+ * Prints a line for each good load. Failures are in the log. Regular loads without changes are printed only
+ * after a failure.
  */
 export function tellReloads(
   timetable: Pick<Timetable, 'on' | 'summary'>,
@@ -86,6 +86,6 @@ export function tellReloads(
     wasBad = result === 'failed' || result === 'refused';
     if (!isNews || timetable.summary === null) return;
     const events = formatCountOf(timetable.summary.events, 'event');
-    print(`loaded again: ${events}${result === 'unchanged' ? ', nothing has changed' : ''}\n`);
+    print(`loaded again: ${events}${result === 'unchanged' ? ', unchanged' : ''}\n`);
   });
 }

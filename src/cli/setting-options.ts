@@ -19,7 +19,7 @@ export function toOption(setting: Setting): Option {
   return option;
 }
 
-/** Commander names values after flags. Settings have their own names. */
+/** Commander names values after flags. Settings have names that commander does not know. */
 export function valuesOf(
   settings: readonly Setting[],
   parsed: Record<string, unknown>,

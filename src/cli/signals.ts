@@ -6,12 +6,12 @@ const END_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 /** Signals that end a command, including the end of its terminal. */
 export const COMMAND_SIGNALS: readonly NodeJS.Signals[] = [...END_SIGNALS, 'SIGHUP'];
 
-/** Process 1 of a container gets only the signals that it listens for. */
+/** Process 1 of a container receives only signals that it listens for. */
 const IS_FIRST_PROCESS = process.pid === 1;
 
 export interface SignalListener {
   readonly first: Promise<NodeJS.Signals>;
-  /** The first signal, or null so far. */
+  /** The first signal; null if there was none. */
   received: NodeJS.Signals | null;
   stop(): void;
 }
@@ -25,7 +25,7 @@ export function listenForSignals(names: readonly NodeJS.Signals[] = END_SIGNALS)
   const first = new Promise<NodeJS.Signals>((resolve) => {
     onSignal = (signal) => {
       stop();
-      // Without a listener, the system ends other processes even if they are busy.
+      // Without a listener, the system ends any other process, even a busy one.
       if (IS_FIRST_PROCESS) for (const name of names) process.on(name, endBySignal);
       listener.received = signal;
       resolve(signal);
@@ -36,15 +36,15 @@ export function listenForSignals(names: readonly NodeJS.Signals[] = END_SIGNALS)
   return listener;
 }
 
-/** Ends the process as the signal does by default. Process 1 exits with the status that shells use. */
+/** Ends the process in the default way of the signal. Process 1 exits with the status that shells use. */
 export function endBySignal(signal: NodeJS.Signals): void {
   if (IS_FIRST_PROCESS) process.exit(128 + constants.signals[signal]);
   process.kill(process.pid, signal);
 }
 
 /**
- * SIGHUP loads the source now; SIGUSR2 also publishes it without the gate's checks. The returned function restores the
- * default. `timetable` returns null before the first load begins.
+ * SIGHUP loads the source now. SIGUSR2 also publishes it without the gate's checks. The returned function
+ * restores the default. `timetable` returns null before the first load begins.
  */
 export function refreshOnSignals(timetable: () => Timetable | null, log: Logger): () => void {
   const refresh = (signal: NodeJS.Signals): void => {
@@ -53,7 +53,7 @@ export function refreshOnSignals(timetable: () => Timetable | null, log: Logger)
     timetable()
       ?.refresh({ force })
       .then(({ result, reason }) => log.info({ signal, result, reason }, 'load on request ended'))
-      // It rejects while the service closes.
+      // It rejects if the service is closing.
       .catch(() => {});
   };
   const signals = ['SIGHUP', 'SIGUSR2'];

@@ -7,7 +7,7 @@ import type { FeedAction, FeedOptions } from './feed-command.js';
 import type { PublishOptions } from './publish-command.js';
 import { hasFlag, toOption, valuesOf } from './setting-options.js';
 
-/** The settings of loads, and those that a publisher has no use for. */
+/** The settings of loads, and the settings that a publisher does not need. */
 const LOADING_GROUPS: readonly string[] = ['Data', 'Reading', 'Refreshing'];
 const NOT_PUBLISHING = [
   'rooms',
@@ -21,7 +21,7 @@ const NOT_PUBLISHING = [
 const PUBLISH_SETTINGS = SETTINGS.filter(
   ({ name, group }) =>
     name === 'logLevel' || (LOADING_GROUPS.includes(group) && !NOT_PUBLISHING.includes(name)),
-  // Here --to is the store.
+  // Here --to means the store.
 ).map((setting): Setting => (setting.name === 'to' ? { ...setting, flag: '--until' } : setting));
 
 const STORE = 'store: nats://host:4222/name, tls://host:4222/name, or a folder that all machines share';
@@ -32,8 +32,8 @@ export function addStoreCommands(program: Command, exit: (code: number) => void)
     .command('publish')
     .summary('load a timetable and announce it to replicas')
     .description(
-      'Loads a timetable and announces each snapshot that passes the gate in a store. Replicas serve it: lectern serve nats://host:4222/name. ' +
-        'Of several publishers one announces; another takes over within 10 s.',
+      'Loads a timetable, and announces each accepted snapshot in a store. Replicas serve it: lectern serve nats://host:4222/name.' +
+        'If several publishers run, one announces. Another takes over within 10 s.',
     )
     .argument('<source...>', 'like those of lectern serve')
     .addOption(new Option('--to <store>', STORE).env('LECTERN_PUBLISH_TO').makeOptionMandatory())
@@ -55,16 +55,16 @@ export function addStoreCommands(program: Command, exit: (code: number) => void)
 
   const feed = program
     .command('feed')
-    .summary('see and choose what replicas serve')
-    .description('Shows what the replicas of a store serve, and chooses what they serve.');
+    .summary('show and choose the image that replicas serve')
+    .description('Shows which image the replicas of a store serve, and chooses it.');
   addAction(feed, 'status', 'print the head, the images, the publisher and the replicas', false).option(
     '--json',
     'print JSON, for programs',
   );
   addAction(feed, 'pin', 'let every replica serve this image, until unpin', true);
   addAction(feed, 'unpin', 'let replicas serve the head again', false);
-  addAction(feed, 'promote', 'make the candidate that a canary serves the head', true);
-  addAction(feed, 'rollback', 'pin the image that was announced before the present one', false);
+  addAction(feed, 'promote', 'make the candidate of the canary the head', true);
+  addAction(feed, 'rollback', 'pin the image announced before the present one', false);
 }
 
 function addAction(feed: Command, action: FeedAction, description: string, hasId: boolean): Command {

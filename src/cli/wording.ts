@@ -23,7 +23,10 @@ export function formatMs(ms: number): string {
   return `${ms < 10 ? ms.toFixed(2) : formatCount(Math.round(ms))} ms`;
 }
 
-/** `line 17: endTime is missing …`, with every fault. The field comes before the detail, unless the detail begins with it. */
+/**
+ * `line 17: endTime is missing …`, with every fault. The field stands before the detail, unless the detail
+ * begins with it.
+ */
 export function formatRejection({ position, field, detail, more = [] }: Rejection): string {
   const isNamed = field === null || detail.startsWith(field);
   const others = more.map((fault) => `; ${fault.detail}`).join('');
@@ -48,7 +51,7 @@ export function groupRejections({ rejectedByCode, rejections }: SnapshotSummary)
     }));
 }
 
-/** A line for each reason, with some of its records below. */
+/** A line for each reason, followed by some of its records. */
 export function describeRejections(summary: SnapshotSummary): string[] {
   if (summary.rejected === 0) return [];
   return [
@@ -65,7 +68,7 @@ export function describeRejections(summary: SnapshotSummary): string[] {
 }
 
 const INTERVAL_MS = 100;
-/** Shorter loads show no line. */
+/** Shorter loads show no progress. */
 const DELAY_MS = 300;
 /** Carriage return and "erase line" (ECMA-48). */
 const ERASE = '\r\u001b[2K';

@@ -7,15 +7,15 @@ import {
 } from '../limits.js';
 import { Slabs } from '../structures/slabs.js';
 
-/** The body of an answer. Its bytes may be shared memory of the snapshot: read only. */
+/** The body of an answer. Its bytes may be shared memory of the snapshot, so only read them. */
 export interface Body {
-  /** Bytes of all chunks; null if they are known only once the chunks are made. */
+  /** Bytes of all chunks; null if unknown until the chunks are made. */
   readonly byteLength: number | null;
-  /** In order. Chunks of a large body are made during iteration, each time anew. */
+  /** In order. Chunks of a large body are made during each iteration. */
   readonly chunks: Iterable<Uint8Array>;
-  /** The only chunk has DIRECT_HEAD_BYTES_MAX bytes before it in the same memory, for a head. */
+  /** The only chunk has DIRECT_HEAD_BYTES_MAX bytes of memory before it, for a head. */
   readonly hasHeadRoom?: true;
-  /** Only for bodies in slices: chunks shared by all requests for a body of this name. */
+  /** Only for bodies in slices: all requests for a body of this name share chunks. */
   chunksFrom?(shared: SharedSlices, name: string): Iterable<Uint8Array>;
 }
 
@@ -24,13 +24,13 @@ export interface MeasuredBody extends Body {
 }
 
 const SLAB_BYTES = 128 * 1024;
-/** Includes the head. Longer bodies get a block, since a slow reader would keep a whole slab. */
+/** Includes the head. Longer bodies get their own block, because a slow reader would keep a whole slab. */
 const CUT_BYTES_MAX = SLAB_BYTES / 8;
 const smallBodies = new Slabs(allocateUncleared, SLAB_BYTES, CUT_BYTES_MAX);
 
-/** Blocks have room for a head and a body of this length, doubled for each class. */
+/** Blocks have room for a head and a body of this length; each class doubles it. */
 const BLOCK_BODY_BYTES_MIN = 2 * CUT_BYTES_MAX;
-/** Free blocks kept per class; mostly one is in use. Together they have 1 MiB. */
+/** Free blocks kept per class; usually one is in use. Together they have 1 MiB. */
 const FREE_BLOCKS_MAX = 2;
 const freeBlocks: ArrayBuffer[][] = Array.from({ length: classOf(BODY_WHOLE_BYTES_MAX) + 1 }, () => []);
 
@@ -42,7 +42,7 @@ function allocateUncleared(byteLength: number): ArrayBuffer {
   return Buffer.allocUnsafeSlow(byteLength).buffer;
 }
 
-/** Uncleared memory for a body, with room for a head before it. */
+/** Uninitialised memory for a body, with room for a head before it. */
 export function allocateBody(byteLength: number): Buffer {
   const allBytes = DIRECT_HEAD_BYTES_MAX + byteLength;
   if (allBytes <= CUT_BYTES_MAX) {
@@ -56,7 +56,10 @@ export function allocateBody(byteLength: number): Buffer {
   return Buffer.from(block, DIRECT_HEAD_BYTES_MAX, byteLength);
 }
 
-/** Reuses a body that is in the CPU cache. The kernel must have taken the bytes, and nothing may refer to them. */
+/**
+ * Reuses the memory of an earlier body, which is still in the CPU cache. The kernel must have taken the
+ * bytes, and no other reference may exist.
+ */
 export function releaseBody(bytes: Uint8Array): void {
   const { buffer, byteOffset, length } = bytes;
   const allBytes = DIRECT_HEAD_BYTES_MAX + length;
@@ -72,7 +75,7 @@ export function madeBody(bytes: Buffer): MeasuredBody {
   return { byteLength: bytes.length, chunks: [bytes], hasHeadRoom: true };
 }
 
-/** Made when its chunks are first read, since HEAD needs only the length. */
+/** Made when its chunks are first read, because HEAD needs only the length. */
 export function laterBody(byteLength: number, make: () => Buffer): MeasuredBody {
   let chunks: readonly [Uint8Array] | null = null;
   return {
@@ -94,9 +97,9 @@ interface SliceMemory {
 const sliceMemory = new WeakMap<ArrayBufferLike, SliceMemory>();
 const freeSlices: SliceMemory[] = [];
 
-/** Uncleared memory with one holder. */
+/** Uninitialised memory with one holder. */
 export function allocateSlice(byteLength: number): Buffer {
-  // Rare: a row longer than a slice. The collector frees it.
+  // Rare: a row is longer than a slice. The collector frees it.
   if (byteLength > BODY_SLICE_BYTES) return Buffer.allocUnsafeSlow(byteLength);
   let memory = freeSlices.pop();
   if (memory === undefined) {
@@ -107,7 +110,9 @@ export function allocateSlice(byteLength: number): Buffer {
   return memory.bytes.subarray(0, byteLength);
 }
 
-/** Call it when the holder no longer reads the bytes: without holders the memory is reused. Ignores other bytes. */
+/**
+ * Call it when the holder no longer reads the bytes. Memory without holders is reused. Ignores other bytes.
+ */
 export function releaseSlice(bytes: Uint8Array): void {
   const memory = sliceMemory.get(bytes.buffer);
   if (memory === undefined || --memory.holders > 0) return;
@@ -119,7 +124,10 @@ function holdSlice(bytes: Uint8Array): void {
   if (memory !== undefined) memory.holders++;
 }
 
-/** Recent slices of one snapshot, oldest dropped first: requests for the same body and slow readers share them. */
+/**
+ * Recent slices of one snapshot; the oldest is dropped first. Requests for the same body and slow readers
+ * share them.
+ */
 export class SharedSlices {
   readonly #slices = new Map<string, Uint8Array>();
 
@@ -128,7 +136,7 @@ export class SharedSlices {
     return this.#slices.size;
   }
 
-  /** The caller holds the slice from now on. */
+  /** The caller becomes a holder of the slice. */
   find(key: string): Uint8Array | undefined {
     const slice = this.#slices.get(key);
     if (slice !== undefined) holdSlice(slice);

@@ -31,15 +31,15 @@ function namesAt(snapshot: Snapshot, field: 'roomId' | 'courseId'): NameAt {
 
 const CLOSING = Buffer.from('END:VCALENDAR\r\n');
 
-/** The lines before the first event. @param more further lines, such as the name of a feed */
+/** The lines before the first event. @param more additional lines, such as the name of a feed */
 export function calendarOpening(more = ''): Buffer {
   return Buffer.from(`BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//Lectern//Lectern//EN\r\n${more}`);
 }
 
-/** How often calendar programs should ask. Few comply. */
+/** How often calendar programs should fetch the feed. Few comply. */
 const REFRESH = 'PT15M';
 
-/** The lines before the first event of a feed: RFC 7986, and their older equivalents. */
+/** The lines before the first event of a feed: fields of RFC 7986, and their older equivalents. */
 export function feedOpening(name: string): Buffer {
   const text = escapeText(name);
   const lines = [
@@ -54,7 +54,7 @@ export function feedOpening(name: string): Buffer {
 const OPENING = calendarOpening();
 
 /**
- * RFC 5545: a VEVENT for each event.
+ * Writes a VEVENT of RFC 5545 for each event.
  *
  * @param marksClashes whether events in a conflict have an additional category
  */
@@ -86,15 +86,15 @@ const GROUP = placeOf('studyGroup');
 const LECTURER = placeOf('lecturer');
 const TYPE = placeOf('type');
 
-/** Bytes besides texts: names of properties, instants, line ends. */
+/** Bytes apart from texts: names of properties, instants, line ends. */
 const FRAME_BYTES_MAX = 512;
 /** Bytes per byte of JSON: escapes and folds double a text, and the type may be written twice. */
 const BYTES_PER_JSON_BYTE_MAX = 5;
-/** Longest UTF-8 of a UTF-16 unit, and the same for escapes and folds. */
+/** Longest UTF-8 of a UTF-16 unit, and its length with escapes and folds. */
 const BYTES_PER_UNIT_MAX = 3 * 3;
 
 const BEGIN = Buffer.from('BEGIN:VEVENT\r\n');
-// RFC 5545 section 3.8.7.2 requires an instant. The event's own is the same on every replica.
+// RFC 5545 section 3.8.7.2 requires an instant. The event's own instant is the same on every replica.
 const STAMP = Buffer.from('DTSTAMP:');
 const START = Buffer.from('DTSTART:');
 const END = Buffer.from('DTEND:');
@@ -119,7 +119,7 @@ const CATEGORIES = property('CATEGORIES');
 
 const spans = new RowSpans();
 
-/** Copies texts that need neither escapes nor folds, which most do not. */
+/** Copies texts without escapes and folds, which are most. */
 function writeEvent(
   rows: Rows,
   ordinal: number,
@@ -143,7 +143,7 @@ function writeEvent(
   to = writeText(rows, UID, ID, target, to);
   to = writeInstant(bytes, STAMP, TIME, target, to);
   to = writeInstant(bytes, START, TIME, target, to);
-  // The end must be later than the start (section 3.8.2.2). Without an end the event takes no time.
+  // The end must be after the start (section 3.8.2.2). Without an end the event takes no time.
   if (!isSameSecond(bytes)) to = writeInstant(bytes, END, END_TIME, target, to);
   if (courseName !== null) to = writeLine(SUMMARY, escapeText(courseName), target, to);
   else to = writeText(rows, SUMMARY, hasTitle ? TITLE : TYPE, target, to);
@@ -162,7 +162,7 @@ function hasText(place: number): boolean {
   return spans.from[place] !== -1 && spans.to[place]! > spans.from[place]!;
 }
 
-/** Octets of a text in a line. If the text needs escapes, a number larger than any line. */
+/** Octets of a text in a line. Larger than any line if the text needs escapes. */
 function octetsOf(place: number): number {
   return spans.has[place]! & NEEDS_ESCAPES ? LINE_OCTETS_MAX + 1 : spans.to[place]! - spans.from[place]!;
 }
@@ -171,7 +171,7 @@ function copyText(rows: Rows, place: number, target: Buffer, offset: number): nu
   return copyBytes(rows.bytes, spans.from[place]!, spans.to[place]!, target, offset);
 }
 
-/** Nothing for null and for an empty text. */
+/** Empty for null and for an empty text. */
 function writeText(rows: Rows, name: Property, place: number, target: Buffer, offset: number): number {
   if (!hasText(place)) return offset;
   if (name.bytes.length + octetsOf(place) > LINE_OCTETS_MAX) {

@@ -11,7 +11,7 @@ import { allocateBody, laterBody, type MeasuredBody } from './body.js';
 import { arrayHeader, packPlain, writePackedTextHeader } from './msgpack.js';
 import { gather, type Piece, slicedBody } from './slices.js';
 
-/** How entries are written. Writers return the offset after what they wrote. */
+/** How entries are written. Writers return the offset after the written bytes. */
 interface EntryLayout {
   /** The texts before id, before name, before the number of events, and at the end. */
   readonly frames: readonly [Buffer, Buffer, Buffer, Buffer];

@@ -10,13 +10,13 @@ import { gather } from './slices.js';
 
 const serialise: (entry: FreeEntry) => string = build({
   ...FREE_ENTRY_SCHEMA,
-  // The serialiser takes instants as texts.
+  // The serialiser takes instants as text.
   properties: Object.fromEntries(
     Object.keys(FREE_ENTRY_SCHEMA.properties as object).map((name) => [name, { type: ['string', 'null'] }]),
   ),
 } as unknown as Schema);
 
-/** Kept because instants repeat: lessons begin and end together. */
+/** Kept because instants repeat: many lessons begin and end together. */
 class Instants {
   readonly #texts = new Map<number, string>();
 

@@ -1,4 +1,4 @@
-/** Room encode/. Turns event numbers into bytes. It selects no events and knows nothing of HTTP. */
+/** Room encode/. Turns event numbers into bytes. This room selects no events and knows nothing of HTTP. */
 import { BODY_WHOLE_BYTES_MAX } from '../limits.js';
 import type { Selection } from '../query/selection.js';
 import type { Rows } from '../snapshot/rows.js';
@@ -90,7 +90,7 @@ function jsonViews(rows: Rows, selection: Selection, gatheredBytes: number): Uin
   let from = 0;
   let to = 1;
   selection.forEachRun((first, end) => {
-    // A comma follows each run here; the arena may have its closing bracket there.
+    // Here a comma follows each run; the arena may have its closing bracket there.
     const view = bytes.subarray(start[first]!, start[end]! - 1);
     if (view.length + 1 < VIEW_BYTES_MIN) to += view.copy(gathered, to);
     else {

@@ -3,8 +3,8 @@ import type { Rows } from '../snapshot/rows.js';
 import { type ListLayout, NO_ROOM } from './row-layout.js';
 
 /**
- * All rows of a snapshot in one representation. Readers share the chunks: the first that needs a chunk writes it, and the others
- * find it.
+ * All rows of a snapshot in one representation. Readers share the chunks: the first reader writes a chunk,
+ * and later readers reuse it.
  */
 export class KeptRows {
   readonly #rows: Rows;
@@ -16,7 +16,7 @@ export class KeptRows {
   #byteLength = 0;
   #isGivenUp = false;
 
-  /** @param reserve says whether there is room for a chunk */
+  /** @param reserve returns whether there is room for a chunk */
   constructor(rows: Rows, layout: ListLayout, reserve: (bytes: number) => boolean) {
     this.#rows = rows;
     this.#layout = layout;
@@ -38,7 +38,7 @@ export class KeptRows {
     return this.#chunks;
   }
 
-  /** Null after the last chunk, and if there is no room for another: see {@link nextRow}. */
+  /** Null after the last chunk, or if there is no room for another: see {@link nextRow}. */
   chunk(number: number): Buffer | null {
     const known = this.#chunks[number];
     if (known !== undefined || this.#isGivenUp || this.isWhole) return known ?? null;
@@ -58,7 +58,7 @@ export class KeptRows {
 }
 
 function writeChunk(rows: Rows, layout: ListLayout, first: number): { chunk: Buffer; next: number } {
-  // Terminates: a row that is longer than the chunk gets a longer one in the end.
+  // Terminates: a row longer than the chunk finally gets a longer chunk.
   for (let bytes = BODY_SLICE_BYTES; ; bytes *= 2) {
     const chunk = Buffer.allocUnsafeSlow(bytes);
     let at = 0;

@@ -127,11 +127,12 @@ function packedPiece(rows: Rows, first: number, end: number): Piece {
 }
 
 /**
- * Converts a row from JSON to a MessagePack map byte by byte: fields, order and types are fixed. The result is never
- * longer: JSON spends six bytes per field besides name and value, MessagePack at most six.
+ * Converts a row from JSON to a MessagePack map byte by byte: fields, order and types are fixed. The result
+ * is never longer than the JSON: JSON uses six bytes per field besides name and value, and MessagePack at
+ * most six.
  *
  * @returns the offset after the row
- * @throws Error for a damaged row, or for another length than `packedStart` says
+ * @throws Error for a damaged row, or for a length other than `packedStart` says
  */
 export function writeMessagePackRow(rows: Rows, ordinal: number, target: Buffer, offset: number): number {
   const source = rows.bytes;
@@ -151,7 +152,7 @@ export function writeMessagePackRow(rows: Rows, ordinal: number, target: Buffer,
     let escaped = false;
     // Terminates: strings of a row are closed, or the row ends.
     for (from++; source[from] !== QUOTE; from++) {
-      if (from >= end) throw new Error(`row ${ordinal} does not end`);
+      if (from >= end) throw new Error(`row ${ordinal} has no end`);
       if (source[from] === BACKSLASH) {
         escaped = true;
         from++;

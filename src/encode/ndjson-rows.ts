@@ -4,7 +4,7 @@ import type { RowListForm } from './row-lists.js';
 const LINE_FEED = 0x0a;
 const NOTHING = Buffer.alloc(0);
 
-/** A line feed in place of the comma. */
+/** A line feed replaces the comma. */
 const NDJSON_LAYOUT: ListLayout = {
   number: 2,
   sums: 'start',

@@ -11,10 +11,10 @@ import type { LazyPiece } from './slices.js';
 /** Lists that an insertion checks to make room. */
 const EVICTION_STEPS_MAX = 8;
 
-/** JSON bytes of all rows that may be kept in another representation, as a share of the cache. */
+/** JSON bytes of all rows that may be kept in another format, as a share of the cache. */
 const KEPT_ROWS_SHARE_MAX = 1 / 2;
 
-/** Resident memory of a list besides its rows and their offsets. */
+/** Resident memory of a list besides its rows and offsets. */
 const ENTRY_BYTES = 832;
 
 /** The rows of a posting list: row n is bytes [start[n], start[n + 1]). */
@@ -40,10 +40,12 @@ interface Entry {
 }
 
 /**
- * Copies of posting lists with adjacent rows: a window of a list is one copy, and MessagePack rows are made once.
+ * Copies of posting lists with adjacent rows: a window of a list is one copy, and its MessagePack rows are
+ * made once.
  *
- * A list is added once as many rows were gathered from it as it has rows: at most twice the least cost. A full cache drops
- * lists unused since their last check (CLOCK). If all checked lists were used, the new one must be gathered again.
+ * A list is added once as many rows were gathered from it as it holds. So the cost is at most twice the
+ * minimum. A full cache drops lists unused since their last check (CLOCK). If all checked lists were in use,
+ * the new one is gathered again.
  */
 export class RowCache {
   readonly #rows: Rows;
@@ -69,7 +71,7 @@ export class RowCache {
     return this.#clock.length;
   }
 
-  /** Null when the caller must gather the rows from the arena. */
+  /** Null if the caller must gather the rows from the arena. */
   pick(selection: Selection, layout: RowLayout): LazyPiece | null {
     const { origin } = selection;
     const lists = origin === null ? null : this.find(origin, layout, selection.count);
@@ -115,7 +117,7 @@ export class RowCache {
     return isHit ? found : null;
   }
 
-  /** Takes over the lists of an earlier snapshot's cache that are the same in this one. That cache is empty then. */
+  /** Takes unchanged lists from the cache of an earlier snapshot. That cache is then empty. */
   takeOver(before: RowCache, changes: readonly FieldChange[]): void {
     for (const { shelf, code, keyRows, bytes, used } of before.#clock) {
       if (shelf.layout.isOfSnapshot || this.#bytes + bytes > this.#bytesMax) continue;
@@ -124,7 +126,7 @@ export class RowCache {
       const codeAfter = change.codeAfter(code);
       if (codeAfter === NO_CODE) continue;
       if (!change.hasSameList(code)) {
-        // The list was worth caching, so the next request that needs it makes it again.
+        // Such a list was worth caching, so the next request for it makes it again.
         present.gathered[codeAfter] = change.after.postingCount(codeAfter);
         continue;
       }
@@ -148,7 +150,7 @@ export class RowCache {
     return this.#shelves[place];
   }
 
-  /** Null when the list is too long or there is no room. */
+  /** Null if the list is too long or there is no room. */
   #add(shelf: Shelf, { field, code }: ListRef): KeyRows | null {
     const rows = this.#rows;
     shelf.gathered[code] = 0;
@@ -196,7 +198,10 @@ export class RowCache {
     return true;
   }
 
-  /** The kept rows of all events, begun at the first request; null if they may take more than half of the cache. */
+  /**
+   * The kept rows of all events, started by the first request; null if they may take more than half of the
+   * cache.
+   */
   keptRows(layout: ListLayout): KeptRows | null {
     const kept = this.#keptRows[layout.number];
     if (kept !== undefined) return kept;
@@ -231,7 +236,7 @@ function addLengths(sums: Uint32Array, ordinals: Uint32Array, start: Uint32Array
   return true;
 }
 
-/** Fills `start`. Returns the bytes, which are scratch, or null if there are too many. */
+/** Fills `start`. Returns the bytes, in scratch memory, or null if there are too many. */
 function writeUnmeasured(
   rows: Rows,
   ordinals: Uint32Array,

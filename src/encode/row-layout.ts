@@ -3,20 +3,23 @@ import type { Rows } from '../snapshot/rows.js';
 
 /** A row in one representation. */
 interface Layout {
-  /** Its place among all layouts. */
+  /** Its number among all layouts. */
   readonly number: number;
-  /** A row depends on more of the snapshot than its event. */
+  /** A row depends on more of the snapshot than its own event. */
   readonly isOfSnapshot?: true;
   /** Returns the offset after the row. */
   write(rows: Rows, ordinal: number, target: Buffer, offset: number): number;
 }
 
-/** The snapshot knows the lengths of rows. */
+/** The snapshot has the lengths of rows. */
 export interface MeasuredLayout extends Layout {
   readonly sums: 'start' | 'packedStart';
 }
 
-/** `write` returns {@link NO_ROOM} if the target may be too short. `sums` is null if only writing a row gives its length. */
+/**
+ * `write` returns {@link NO_ROOM} if the target may be too short. `sums` is null if a row's length is known
+ * only after writing it.
+ */
 export interface ListLayout extends Layout {
   readonly sums: 'start' | null;
 }
@@ -29,7 +32,7 @@ export const LAYOUTS_MAX = 8;
 
 let scratch: Buffer | null = null;
 
-/** Memory for rows without known lengths. Copy them at once: the next answer reuses it. */
+/** Memory for rows without known lengths. Copy the bytes at once: the next answer reuses the memory. */
 export function scratchForRows(): Buffer {
   scratch ??= Buffer.allocUnsafeSlow(KEY_ROWS_BYTES_MAX);
   return scratch;

@@ -7,14 +7,14 @@ import type { RowCache } from './row-cache.js';
 import { type ListLayout, NO_ROOM, scratchForRows } from './row-layout.js';
 import type { LazyPiece } from './slices.js';
 
-/** A representation made of an opening, the rows, and a closing. */
+/** A representation with an opening, rows, and a closing. */
 export interface RowListForm {
   readonly layout: ListLayout;
   readonly opening: Buffer;
   readonly closing: Buffer;
 }
 
-/** No row is shorter in any representation: it has an id and two times. */
+/** Every row is at least this long in any format: it has an id and two times. */
 const ROW_BYTES_MIN = 50;
 
 export function rowList(
@@ -95,7 +95,7 @@ function* keptChunks(kept: KeptRows | null): Generator<Uint8Array> {
   }
 }
 
-/** Slices are made while they are sent: a slow reader holds one slice, and other requests wait for at most one. */
+/** Slices are made during sending: a slow reader holds one slice, and other requests wait for at most one. */
 function* writtenSlices(
   rows: Rows,
   layout: ListLayout,
@@ -112,7 +112,7 @@ function* writtenSlices(
         slice = allocateSlice(BODY_SLICE_BYTES);
         next = layout.write(rows, ordinal, slice, 0);
       }
-      // Terminates: in the end there is room for the row.
+      // Terminates: finally there is room for the row.
       for (let bytes = 2 * BODY_SLICE_BYTES; next === NO_ROOM; bytes *= 2) {
         slice = allocateSlice(bytes);
         next = layout.write(rows, ordinal, slice, 0);

@@ -7,10 +7,10 @@ const NAME_BYTES = OUTPUT_FIELDS.map(({ name }) => name.length + 4);
 const LETTER_N = 0x6e;
 const BACKSLASH = 0x5c;
 
-/** Features of a text that keep some representation from copying it. */
+/** Features of a text that prevent copying it in some format. */
 export const HAS_ESCAPE = 1;
 export const HAS_COMMA = 2;
-/** A semicolon, or the one control character that JSON does not escape. */
+/** A semicolon, or the only control character that JSON does not escape. */
 export const HAS_SEMICOLON_OR_DELETE = 4;
 const IS_QUOTE = 8;
 
@@ -47,7 +47,7 @@ export class RowSpans {
       for (;;) {
         const found = CLASS_OF_BYTE[bytes[at]!]!;
         if (found === IS_QUOTE) break;
-        if (at >= end) throw new Error(`row ${ordinal} does not end`);
+        if (at >= end) throw new Error(`row ${ordinal} has no end`);
         has |= found;
         at += found === HAS_ESCAPE ? 2 : 1;
       }

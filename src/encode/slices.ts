@@ -1,7 +1,7 @@
 import { BODY_SLICE_BYTES } from '../limits.js';
 import { allocateSlice, type MeasuredBody, type SharedSlices } from './body.js';
 
-/** A part of a body that is written only when needed: a shared slice saves writing it. */
+/** A part of a body that is written only when needed. If the slice is shared, it is not written again. */
 export interface LazyPiece {
   readonly byteLength: number;
   write(target: Buffer, offset: number): void;
@@ -12,9 +12,9 @@ const WRONG_LENGTH = 'the length of a body differs from the announced length';
 export type Piece = Uint8Array | LazyPiece;
 
 /**
- * Makes the body while it is sent: a slow reader holds one slice, and other requests wait for at most one.
+ * Makes the body during sending: a slow reader holds one slice, and other requests wait for at most one.
  *
- * @param pieces starts anew with each call, with equal pieces
+ * @param pieces each call starts anew and gives equal pieces
  */
 export function slicedBody(byteLength: number, pieces: () => Iterable<Piece>): MeasuredBody {
   return {
@@ -26,7 +26,10 @@ export function slicedBody(byteLength: number, pieces: () => Iterable<Piece>): M
   };
 }
 
-/** Throws when the total differs from `byteLength`, before extra bytes that clients would take for the next answer. */
+/**
+ * Throws if the total differs from `byteLength`, before extra bytes that clients would take for the next
+ * answer.
+ */
 function* measured(pieces: Iterable<Piece>, byteLength: number): Generator<Piece> {
   let left = byteLength;
   for (const piece of pieces) {
@@ -37,7 +40,7 @@ function* measured(pieces: Iterable<Piece>, byteLength: number): Generator<Piece
   if (left !== 0) throw new Error(WRONG_LENGTH);
 }
 
-/** Gathers small pieces into slices; large existing pieces pass unchanged. */
+/** Gathers small pieces into slices; large pieces pass unchanged. */
 function* slices(pieces: Iterable<Piece>, shared: SharedSlices | null, name: string): Generator<Uint8Array> {
   let number = 0;
   let gathered: Piece[] = [];
@@ -67,7 +70,7 @@ function* slices(pieces: Iterable<Piece>, shared: SharedSlices | null, name: str
   if (gathered.length > 0) yield makeSlice();
 }
 
-/** Concatenates pieces into `target`. Throws unless it has their exact length. */
+/** Concatenates pieces into `target`. Throws unless the pieces have exactly their stated length. */
 export function gather(pieces: Iterable<Piece>, target: Buffer): Buffer {
   let at = 0;
   for (const piece of pieces) {

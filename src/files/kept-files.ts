@@ -1,10 +1,13 @@
-/** Room files/. Small files of the configuration, read at the start and again when they change. It does not know what the content means. */
+/**
+ * Room files/. Small configuration files, read at the start and again when they change. This room does not
+ * know the meaning of the content.
+ */
 import { statSync } from 'node:fs';
 import { LecternError } from '../errors.js';
 import { KEPT_FILE_POLL_MS, KEPT_FILE_SETTLE_MS } from '../limits.js';
 import { watchPath } from './path-watch.js';
 
-/** What files hold: a label of the metrics, and words for messages. */
+/** The content of the files: a label of the metrics, and words for messages. */
 export const FILE_KINDS = {
   'token-secrets': 'secrets of tokens',
   'token-keys': 'keys of tokens',
@@ -19,16 +22,19 @@ export const FILE_KINDS = {
 
 export type FileKind = keyof typeof FILE_KINDS;
 
-/** Puts the checked content into use. */
+/** Activates the checked content. */
 export type Take = () => void;
 
 /** One file, or several that are read together. */
 export interface KeptFile {
   readonly kind: FileKind;
   readonly paths: readonly string[];
-  /** Whether a change is noticed. Default true. */
+  /** Whether changes are watched for. Default true. */
   readonly isWatched?: boolean;
-  /** Reads and checks; null if nothing is new. Rejects with a LecternError that names the file and shows no secret. */
+  /**
+   * Reads and checks the content; null if nothing changed. Rejects with a LecternError that names the file
+   * and shows no secret.
+   */
   read(signal: AbortSignal): Promise<Take | null>;
   /** `read` with blocking calls. */
   readNow?(): Take | null;
@@ -38,12 +44,12 @@ export interface KeptFile {
 export interface FileReport {
   readonly kind: FileKind;
   readonly paths: readonly string[];
-  /** Why the content was refused; null if it is in use. */
+  /** Why the content was refused; null if it is active. */
   readonly error: Error | null;
 }
 
 export interface FileCounts {
-  /** How often changed content was put into use. */
+  /** How often changed content became active. */
   taken: number;
   /** How often changed content was refused. */
   refused: number;
@@ -51,7 +57,7 @@ export interface FileCounts {
 
 /** All files of one timetable, its servers and its handlers. */
 export class KeptFiles {
-  /** Counts for all kinds of files that were ever kept. */
+  /** Counts for all kinds of files ever kept. */
   readonly counts: Map<FileKind, FileCounts> = new Map();
   readonly #groups = new Set<FileGroup>();
 
@@ -75,7 +81,7 @@ export class KeptFiles {
     return [...this.#groups].flatMap((group) => group.refused);
   }
 
-  /** Reads every file now. Bad content is reported and changes nothing. */
+  /** Reads every file now. Bad content is reported and has no effect. */
   async reload(): Promise<void> {
     await Promise.all([...this.#groups].map((group) => group.reload()));
   }
@@ -115,12 +121,12 @@ export class FileGroup {
     }
   }
 
-  /** Opens the files, then calls `next`; without files, at once. */
+  /** Opens the files, then calls `next`; if there are no files, calls it at once. */
   openBefore<T>(next: () => Promise<T>): Promise<T> {
     return this.#readings.length === 0 ? next() : this.open().then(next);
   }
 
-  /** `open` with blocking calls; every file needs `readNow`. */
+  /** Like `open`, with blocking calls; every file needs `readNow`. */
   openNow(): void {
     try {
       for (const reading of this.#readings) reading.openNow();
@@ -147,7 +153,7 @@ class Reading {
   readonly #signal: AbortSignal;
   readonly #tell: (report: FileReport) => void;
   #watches: readonly { close(): void }[] = [];
-  /** Reads run one after the other, so the newest content wins. */
+  /** Reads run one after another, so the newest content wins. */
   #last: Promise<void> = Promise.resolve();
 
   constructor(file: KeptFile, signal: AbortSignal, tell: (report: FileReport) => void) {
@@ -166,7 +172,7 @@ class Reading {
   }
 
   openNow(): void {
-    if (this.file.readNow === undefined) throw new Error(`${this.file.kind} cannot be read at once`);
+    if (this.file.readNow === undefined) throw new Error(`${this.file.kind} cannot be read synchronously`);
     this.#watch();
     this.file.readNow()?.();
   }

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { FILE_POLL_MS, FILE_SETTLE_MS } from '../limits.js';
 
-/** The pause after a check of many files is at least this many times as long as the check. */
+/** The least pause after a check of many files, as a multiple of the check's duration. */
 const LOOK_PAUSE_FACTOR = 20;
 
 export interface WatchOptions {
@@ -23,7 +23,7 @@ export class PathWatch {
   #isClosed = false;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param state the present state; null to read it first */
+  /** @param state the present state; null: read it first */
   constructor(
     look: () => Promise<string>,
     state: string | null,
@@ -68,7 +68,7 @@ export function watchPath(path: string, onChange: () => void, options: WatchOpti
   return new PathWatch(() => lookAtPath(path), stateNow(path), onChange, options);
 }
 
-/** A text that changes with the file. */
+/** A text that changes whenever the file changes. */
 export function lookAtPath(path: string): Promise<string> {
   return stat(path, { bigint: true }).then(describe, failureCode);
 }

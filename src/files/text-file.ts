@@ -9,7 +9,7 @@ import { TEXT_FILE_MS_MAX } from '../limits.js';
 export interface TextFileOptions {
   /** The name in messages, such as `key set /etc/keys.json`. */
   readonly name: string;
-  /** Longest content. At most one byte more is read. */
+  /** Longest content. Reading stops one byte beyond this. */
   readonly bytesMax: number;
   readonly code: LecternErrorCode;
   /** Default TEXT_FILE_MS_MAX. */
@@ -61,7 +61,7 @@ async function readBytes(path: string, options: TextFileOptions, signal: AbortSi
   const status = await stat(path);
   if (status.isFIFO()) return readPipe(path, options, signal);
   if (status.isSocket()) throw new LecternError(code, `${name} is a socket; expected a file`);
-  // Opening must not wait: a pipe may have replaced the file.
+  // Opening must not wait, because a pipe may have replaced the file.
   const file = await open(path, WITHOUT_WAITING);
   try {
     const opened = await file.stat();
@@ -78,7 +78,7 @@ async function readBytes(path: string, options: TextFileOptions, signal: AbortSi
 
 /**
  * A blocking open or read of a pipe could wait for a writer forever. With O_NONBLOCK a pipe without a writer
- * reads as ended. A pipe with a writer is polled, so reading can be given up.
+ * reads as ended. A pipe with a writer is polled, so that reading can stop.
  */
 async function readPipe(path: string, options: TextFileOptions, signal: AbortSignal): Promise<Buffer> {
   const fd = openSync(path, WITHOUT_WAITING);

@@ -1,4 +1,4 @@
-/** Room generate/. Makes synthetic timetables from a seed. It imports only the model. */
+/** Room generate/. Makes synthetic timetables from a seed. This room imports only the model. */
 import type { TimetableEvent } from '../model/event.js';
 import { formatInstant } from '../model/time.js';
 import { foundInstitution } from './institution.js';
@@ -23,19 +23,19 @@ const ROWS_PER_TERM_MAX = 120_000;
 const ROOM_CLASH_PER_MILLE = 5;
 const LECTURER_CLASH_PER_MILLE = 4;
 const GROUP_CLASH_PER_MILLE = 3;
-/** Surplus for lessons that find no place. Lessons beyond the number are called off. */
+/** Extra lessons, because some find no place. Lessons beyond the number are cancelled. */
 const SURPLUS = 1.03;
 /** Extra events, so that the last day reaches the number. */
 const RESERVE = 8;
 
-/** See {@link planTerm}, which has the even streams. */
+/** See {@link planTerm}, which uses the even streams. */
 const RANDOM_STREAM_FIRST = 17;
 
 const MINUTE_MS = 60_000;
 
 /**
- * A weekly pattern for each term of an institution, with changes of single days. Events come in the order of the service:
- * time, endTime, id. Only one term is held in memory.
+ * A weekly pattern for each term of an institution, with changes on single days. Events come in the order of
+ * the service: time, endTime, id. Only one term is held in memory.
  */
 export function* generateEvents(options: GenerateOptions): Generator<GeneratedEvent, void, undefined> {
   const { events, seed, distinctSlots = false } = options;
@@ -47,7 +47,7 @@ export function* generateEvents(options: GenerateOptions): Generator<GeneratedEv
   for (let term = 0; made < events; term++) {
     const days = planTerm(seed, term, institution);
     const random = new Random(seed, RANDOM_STREAM_FIRST + 2 * term);
-    // Each day calls off lessons, so that the term keeps its share of the events.
+    // Each day cancels lessons, so that the term keeps its share of the events.
     let wanted = Math.ceil((events - made) / Math.max(1, terms - term)) + RESERVE;
     let planned = days.reduce((sum, { lessons }) => sum + rowsOf(lessons), 0);
     for (const { midnightMs, lessons } of days) {
@@ -71,7 +71,7 @@ function haveSameSlot(a: Lesson | undefined, b: Lesson): boolean {
   return a?.startMinute === b.startMinute && a.endMinute === b.endMinute;
 }
 
-/** Calls off some lessons, and makes others clash. */
+/** Cancels some lessons, and makes others clash. */
 function changeDay(random: Random, lessons: readonly Lesson[], heldShare: number): Lesson[] {
   const changed: Lesson[] = [];
   let slotStart = 0;
@@ -83,7 +83,7 @@ function changeDay(random: Random, lessons: readonly Lesson[], heldShare: number
   return changed;
 }
 
-/** Gives some lessons the room, the lecturer or a group of an earlier lesson in their slot. */
+/** Gives some lessons the room, lecturer or group of an earlier lesson in their slot. */
 function clash(random: Random, lesson: Lesson, changed: readonly Lesson[], slotStart: number): Lesson {
   const draw = random.below(1000);
   if (draw >= ROOM_CLASH_PER_MILLE + LECTURER_CLASH_PER_MILLE + GROUP_CLASH_PER_MILLE) return lesson;
@@ -111,7 +111,7 @@ function dateLessons(day: TermDay, distinctSlots: boolean, nextId: () => string)
       endTime = instant(lesson.endMinute);
     }
     for (const group of lesson.groups.length === 0 ? [null] : lesson.groups) {
-      // Starts move by less than the shortest lesson, so no new overlaps arise.
+      // Starts move by less than the shortest lesson, so that no new overlaps arise.
       if (distinctSlots) time = instant(lesson.startMinute + rowOfSlot++ / 60);
       batch.push({
         id: nextId(),
@@ -131,7 +131,7 @@ function dateLessons(day: TermDay, distinctSlots: boolean, nextId: () => string)
   return batch;
 }
 
-/** The order of the service. Times of one form sort as text. */
+/** Sorts in the order of the service. Times of equal form sort as text. */
 function inOrder(a: GeneratedEvent, b: GeneratedEvent): number {
   if (a.time !== b.time) return a.time < b.time ? -1 : 1;
   if (a.endTime !== b.endTime) return a.endTime < b.endTime ? -1 : 1;

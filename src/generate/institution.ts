@@ -96,7 +96,7 @@ export function foundInstitution(seed: number, rowsPerTerm: number, shared: bool
   };
 }
 
-/** `INF-1`, `INF-2`, `INF-3`, `BIO-1`, …, and from the second round on `INF2-1`, …. */
+/** `INF-1`, `INF-2`, `INF-3`, `BIO-1`, …; from the second round on `INF2-1`, …. */
 function cohortPrefix(cohort: number): string {
   const programme = Math.floor(cohort / YEARS);
   const round = Math.floor(programme / PROGRAMMES.length);

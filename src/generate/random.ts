@@ -10,7 +10,7 @@ export class Random {
     this.#a = mix32(seed);
     this.#b = mix32(Math.floor(seed / 2 ** 32) + 0x9e3779b9);
     this.#c = mix32(stream + 0x85ebca6b);
-    // The first dozen outputs still show the seed.
+    // The first dozen outputs are not random enough, so they are skipped.
     for (let i = 0; i < 12; i++) this.fraction();
   }
 
@@ -40,8 +40,8 @@ export class Random {
 const UUID_KINDS = { event: 1, room: 2, course: 3, group: 4, lecturer: 5 } as const;
 
 /**
- * Makes UUIDs of version 4, one per call. RFC 9562 section 5.4 allows pseudo-random bits. The last 32 bits are a bijection
- * of the number of the call, so 2^32 UUIDs are distinct.
+ * Makes UUIDs of version 4, one per call. RFC 9562 section 5.4 allows pseudo-random bits. The last 32 bits
+ * are a bijection of the call number, so 2^32 UUIDs are distinct.
  */
 export function uuids(seed: number, kind: keyof typeof UUID_KINDS): () => string {
   const low = mix32((seed >>> 0) + 0x9e3779b9);

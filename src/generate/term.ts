@@ -8,7 +8,7 @@ import {
 } from './institution.js';
 import { Random } from './random.js';
 
-/** A lesson or an examination. It has one row for each group, or one row without a group. */
+/** A lesson or an examination. It has one row for each group; without groups it has one row. */
 export interface Lesson {
   /** Minutes after midnight UTC. */
   readonly startMinute: number;
@@ -32,17 +32,17 @@ const EXAM_WEEKS = 2;
 const DAYS_PER_WEEK = 5;
 const DAY_MS = 86_400_000;
 
-/** Seven periods of 90 minutes from 08:00, with breaks of 15. Lessons take whole halves of them. */
+/** Seven periods of 90 minutes from 08:00, with breaks of 15. Lessons take a whole number of half periods. */
 const HALVES_PER_DAY = 14;
 const HALVES = { LEC: 2, SEM: 2, LAB: 4, TUT: 1 };
 const EXAM_MINUTES = 120;
 const EXAM_START_MINUTES = [540, 690, 840];
-/** Random tries before a search of the whole week. */
+/** Random tries before the whole week is searched. */
 const RANDOM_TRIES = 24;
 /** Streams 1 to 15 are for the institution. */
 const RANDOM_STREAM_FIRST = 16;
 
-/** One word of half-period bits for each entity and weekday. */
+/** A word of half-period bits for each entity and weekday. */
 class BusyTimes {
   readonly #busy: Uint16Array;
 
@@ -71,7 +71,7 @@ export function planTerm(seed: number, term: number, institution: Institution): 
 
   function place(course: Course, { type, fortnightly }: LessonPlan, groups: readonly Group[]): void {
     const firstWeek = fortnightly && !random.chance(500) ? 1 : 0;
-    // The lecturer is fixed first: trying all lecturers at every time would take long.
+    // The lecturer is chosen first, because trying all lecturers at every time would take long.
     const lecturer = random.chance(40)
       ? null
       : type === 'LEC'
@@ -162,7 +162,7 @@ function daysOf(term: number): TermDay[] {
   const year = FIRST_YEAR + (term >> 1);
   const isSpring = term % 2 === 1;
   const teachingMs = isSpring ? firstMondayMs(year + 1, 1, 8) : firstMondayMs(year, 8, 10);
-  // Exams of autumn come after the holidays.
+  // Autumn examinations come after the holidays.
   const examsMs = isSpring ? teachingMs + TEACHING_WEEKS * 7 * DAY_MS : firstMondayMs(year + 1, 0, 4);
   return [...daysFrom(teachingMs, TEACHING_WEEKS), ...daysFrom(examsMs, EXAM_WEEKS)];
 }

@@ -17,8 +17,8 @@ export function* toNdjson(events: Iterable<GeneratedEvent>): Generator<Buffer, v
   if (piece !== '') yield Buffer.from(piece);
 }
 
-/** Waits while the stream is full, and leaves the stream open. Throws `EPIPE` if the reader leaves. */
+/** Waits while the stream is full, and does not close it. Throws `EPIPE` if the reader closes the stream. */
 export async function writeNdjson(events: Iterable<GeneratedEvent>, stream: Writable): Promise<void> {
-  // The generator runs at most one piece ahead.
+  // The generator is at most one piece ahead.
   await pipeline(Readable.from(toNdjson(events), { highWaterMark: 1 }), stream, { end: false });
 }

@@ -29,9 +29,9 @@ const FULL: Problem = {
   headers: ['Retry-After', '10'],
 };
 
-/** How often to look for streams that end, that are silent, and whose readers take nothing. */
+/** How often to look for streams that end, are silent, or have clients that do not read. */
 const LOOK_MS = 1000;
-/** When clients come back after the end of a stream: not all at once. */
+/** Clients reconnect after this time, each at a different moment. */
 const RETRY_MS_MIN = 1000;
 const RETRY_MS_MAX = 3000;
 const HEARTBEAT = Buffer.from(':\n\n');
@@ -39,15 +39,15 @@ const HEARTBEAT = Buffer.from(':\n\n');
 interface Stream extends Watched {
   readonly exchange: Exchange;
   readonly res: ServerResponse;
-  /** The snapshot that its client knows; empty for none that is known here. */
+  /** The snapshot that its client has; empty if it is unknown here. */
   snapshotId: string;
 }
 
-/** Work on many streams. Other requests have their turn in between. */
+/** Work on many streams. Other requests run in between. */
 class Walk {
   #steps: Iterator<unknown> | null = null;
 
-  /** Takes the place of what is under way. */
+  /** Replaces the steps that are under way. */
   begin(steps: Iterator<unknown>): void {
     const isUnderWay = this.#steps !== null;
     this.#steps = steps;
@@ -81,8 +81,8 @@ const TIMES: StreamTimes = {
 };
 
 /**
- * All streams of one thread. Each has at most one message on its way. A client that is slower than the publications gets their
- * changes together once it has taken the message before.
+ * All streams of one thread. Each has at most one message in transit. A client slower than the publications
+ * gets several changes as one, after it has taken the message before.
  */
 export class EventStreams {
   readonly #views: LiveViews;
@@ -96,7 +96,7 @@ export class EventStreams {
   /** The snapshots of the last two publications. */
   #snapshotId = '';
   #snapshotIdBefore = '';
-  /** Messages as they are sent. */
+  /** Messages in the form in which they are sent. */
   readonly #frames = new WeakMap<ChangeMessage, Buffer>();
   readonly #publishing = new Walk();
   readonly #looking = new Walk();
@@ -124,7 +124,7 @@ export class EventStreams {
     return this.#open.size;
   }
 
-  /** @param usableUntilMs until when the client's token is good, in epoch milliseconds */
+  /** @param usableUntilMs end of the client's token, in epoch milliseconds */
   open(exchange: Exchange, usableUntilMs: number): void {
     const { view } = this.#views;
     if (view === null) {
@@ -141,7 +141,7 @@ export class EventStreams {
       return;
     }
     const headers = ['Content-Type', EVENT_STREAM_TYPE, 'Cache-Control', 'no-cache', 'Vary', VARY];
-    // nginx would collect the answer first.
+    // Otherwise nginx would buffer the answer.
     headers.push('X-Accel-Buffering', 'no', 'Lectern-Version', view.version);
     if (exchange.head) sendEmpty(exchange, 200, headers);
     else if (this.#open.size >= this.#streamsMax) sendProblem(exchange, FULL);
@@ -155,7 +155,7 @@ export class EventStreams {
     }
   }
 
-  /** Ends all streams. Clients come back after a moment. */
+  /** Ends all streams. Clients reconnect after a moment. */
   end(): void {
     for (const stream of this.#open) this.#end(stream);
   }
@@ -170,19 +170,19 @@ export class EventStreams {
     this.#watch.add(stream);
     const close = (): void => this.#drop(stream);
     res.once('close', close);
-    // A client that left while its token was verified.
+    // The client left while its token was verified.
     if (res.destroyed || res.socket?.destroyed === true) {
       close();
       return;
     }
     res.on('drain', () => this.#bring(stream));
-    // The connection may stay half open, and the next write would tell too late that the client has gone.
+    // The connection may stay half open, and the next write would notice too late that the client is gone.
     res.socket?.once('end', () => {
       if (this.#open.has(stream)) this.#end(stream);
     });
     const retryMs = Math.round(RETRY_MS_MIN + Math.random() * (RETRY_MS_MAX - RETRY_MS_MIN));
     let text = `retry: ${retryMs}\n`;
-    // Where nothing was missed: a later connection goes on from here.
+    // If nothing was missed, a later connection continues from here.
     if (snapshotId === view.summary.id) {
       text += `event: version\nid: ${view.version}\ndata: ${JSON.stringify({ version: view.version })}\n`;
     }
@@ -210,7 +210,7 @@ export class EventStreams {
     if (view === null || view.summary.id === this.#snapshotId) return;
     this.#snapshotIdBefore = this.#snapshotId;
     this.#snapshotId = view.summary.id;
-    // Begins anew if it is under way: streams that were visited may be behind again.
+    // Starts again if it is already running, because visited streams may be behind again.
     this.#publishing.begin(this.#bringAll());
   }
 
@@ -240,7 +240,7 @@ export class EventStreams {
     }
   }
 
-  /** Sends what changed since the client's snapshot, unless a message is on its way. */
+  /** Sends the changes since the client's snapshot, unless a message is in transit. */
   #bring(stream: Stream, waits = true): void {
     const { view } = this.#views;
     const { snapshotId, res } = stream;
@@ -274,7 +274,10 @@ export class EventStreams {
     stream.res.end();
   }
 
-  /** A reset where the connection is Lectern's own: after a plain close the system would keep its bytes for the client. */
+  /**
+   * A reset if the connection is Lectern's own: after a plain close the system would keep its bytes for the
+   * client.
+   */
   #cutOff(stream: Stream): void {
     const { exchange, res } = stream;
     this.#drop(stream);

@@ -9,11 +9,14 @@ import { type HeaderFacts, readHeaderFacts } from './request/header-facts.js';
 import { splitTarget } from './request/target.js';
 
 export interface ExchangeSettings {
-  /** No middleware, such as a compressor, is between response and socket, so written bytes can be reused. */
+  /**
+   * No middleware, such as a compressor, sits between response and socket, so that written bytes can be
+   * reused.
+   */
   readonly ownsSocket: boolean;
   readonly origins: OriginFields;
   readonly meter: Meter | null;
-  /** Share of the answers that are logged. */
+  /** Share of answers to log. */
   readonly logShare: number;
   readonly log: Logger | undefined;
 }
@@ -24,7 +27,7 @@ export class Exchange implements Awaited {
   readonly target: string;
   readonly path: string;
   readonly query: string;
-  /** The method is HEAD: everything as for GET, but no body (RFC 9110 section 9.3.2). */
+  /** The method is HEAD: like GET, but without a body (RFC 9110 section 9.3.2). */
   readonly head: boolean;
   readonly headers: HeaderFacts;
   readonly ownsSocket: boolean;
@@ -58,7 +61,7 @@ export class Exchange implements Awaited {
     this.#res = isLone ? null : to;
   }
 
-  /** Null once there is a response. */
+  /** Null once a response exists. */
   get lone(): LoneRequest | null {
     return this.#lone;
   }
@@ -71,7 +74,9 @@ export class Exchange implements Awaited {
     return this.#res;
   }
 
-  /** Call it before an answer that comes in a later turn. Requests that arrive meanwhile wait behind this one. */
+  /**
+   * Call it before an answer that comes in a later turn. Requests that arrive meanwhile wait behind this one.
+   */
   awaitAnswer(): void {
     if (this.#isAwaited) return;
     this.#isAwaited = true;
@@ -87,7 +92,9 @@ export class Exchange implements Awaited {
     endWithAnswer(this.makeResponse());
   }
 
-  /** Ends the connection if a part of the answer was already sent. @returns whether a part was sent */
+  /**
+   * Ends the connection if a part of the answer was already sent. @returns whether a part was already sent
+   */
   cutOffIfBegun(): boolean {
     const lone = this.#lone;
     const hasBegun = lone === null ? this.makeResponse().headersSent : lone.hasAnswered(this.req);
@@ -95,7 +102,7 @@ export class Exchange implements Awaited {
     return hasBegun;
   }
 
-  /** Counts bytes of a body whose length was unknown when it was answered. */
+  /** Counts bytes of a body whose length was unknown when the answer was counted. */
   sent(bytes: number): void {
     if (this.#beganMs >= 0) this.#settings.meter?.addBytes(routeNumber(this.label), bytes);
   }
@@ -106,7 +113,7 @@ export class Exchange implements Awaited {
     const { meter, logShare, log } = this.#settings;
     const durationMs = performance.now() - this.#beganMs;
     meter?.answered(routeNumber(this.label), status, bytes, durationMs);
-    // Random, because every n-th answer could always miss requests with the same rhythm.
+    // Random, because requests in a fixed rhythm could otherwise always be missed.
     if (logShare === 0 || Math.random() >= logShare) return;
     const fields = {
       method: this.req.method,
@@ -118,7 +125,7 @@ export class Exchange implements Awaited {
     try {
       log?.info(fields, 'request');
     } catch {
-      // The answer was sent, so a failing logger must not become a fault of the request.
+      // The answer was sent, so a failing logger must not turn the request into a fault.
     }
   }
 }

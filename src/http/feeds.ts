@@ -22,7 +22,7 @@ import { mountPathOf } from './request/target.js';
 import type { FeedRoute, UserRoute } from './routes.js';
 
 export interface FeedOptions {
-  /** Its secrets may come and go. */
+  /** Its secrets may be added and removed. */
   readonly access: AccessSource;
   readonly days: number;
   /** Where clients reach the service; see {@link publicAddress}. */
@@ -42,26 +42,26 @@ const NO_FEEDS: Problem = { code: 'not-found', detail: 'This service has no feed
 
 const HOST_UNKNOWN: Problem = {
   code: 'host-not-allowed',
-  detail: 'The service does not know the address under which calendars reach it: it needs --public-url.',
+  detail: 'Calendars need an address that the service does not know: set --public-url.',
 };
 
-/** Addresses with any of them fit. */
+/** An address with any of these endings fits. */
 const EXTENSION_CHARACTERS_MAX = 5;
 const TEXT_FIELDS: readonly string[] = PARAMETER_FIELDS.filter(({ kind }) => kind === 'text').map(
   ({ name }) => name,
 );
 const DAY_MS = 86_400_000;
 
-/** Calendar programs have their own interval; a page that shows a feed need not fetch it each time. */
+/** Calendar programs have their own interval; a page with a feed need not fetch it each time. */
 const CACHING: readonly string[] = ['Cache-Control', 'private, max-age=300'];
-/** The queries were checked when the addresses were made. */
+/** The queries were checked when the addresses were created. */
 const PARSING: ParseOptions = { unknownParameters: 'reject' };
 
 interface Feed {
   readonly pairs: ParameterPairs;
   /** Null if it is not personal. */
   readonly identities: readonly FieldFilter[] | null;
-  /** The enrolments from which its identities were found. */
+  /** The enrolments that its identities come from. */
   readonly enrolments: Enrolments | null;
   /** The entity tag of its last answer; null before the first. */
   tag: { readonly snapshotId: string; readonly format: FormatName; readonly text: string } | null;
@@ -75,7 +75,7 @@ export class Feeds {
   readonly #reader: Reader;
   readonly #parsing: ParseOptions;
   readonly #folder: string;
-  /** Number of slashes in the folder's path. Its letters may be percent-encoded. */
+  /** Number of slashes in the folder's path. Letters may be percent-encoded. */
   readonly #depth: number;
   readonly #now: () => number;
   #secrets: AccessSource['access']['feedSecrets'] = null;
@@ -105,7 +105,7 @@ export class Feeds {
     this.answerRoute = {
       kind: 'feed',
       label: '/feeds',
-      // Even paths that cannot be feeds: every path below the folder is treated as a secret.
+      // Every path below the folder is treated as a secret, even one that cannot be a feed.
       path: `${this.#folder}*`,
       handle: (exchange) => send(exchange, this.#answer(exchange)),
     };
@@ -122,7 +122,7 @@ export class Feeds {
     this.#addresses = secrets === null ? null : new FeedAddresses({ secrets, revocations, now: this.#now });
   }
 
-  /** @returns the problem to send; null if everything was sent */
+  /** @returns the problem to send; null if an answer was sent */
   #issue(exchange: Exchange, { subject, identities, claimed }: AuthenticatedUser): Problem | null {
     if (this.#addresses === null) return NO_FEEDS;
     const { pairs: given, faults: malformed } = parseQueryString(exchange.query);
@@ -155,10 +155,10 @@ export class Feeds {
     return null;
   }
 
-  /** @returns the problem to send; null if everything was sent */
+  /** @returns the problem to send; null if an answer was sent */
   #answer(exchange: Exchange): Problem | null {
     if (this.#addresses === null) return NO_FEEDS;
-    // Exactly as it was spelled: another spelling is another address.
+    // In its exact spelling, because another spelling is another address.
     const { path } = exchange;
     const end = path.endsWith('/') ? path.length - 1 : path.length;
     let begin = 0;
@@ -170,18 +170,18 @@ export class Feeds {
     return this.#read(exchange, this.#feedOf(grant), format);
   }
 
-  /** @returns the problem to send; null if everything was sent */
+  /** @returns the problem to send; null if an answer was sent */
   #read(exchange: Exchange, feed: Feed, format: FormatName): Problem | null {
     const { view } = this.#views;
     if (view === null) return snapshotUnavailable(this.#views);
     const { pairs, identities, tag } = feed;
     const { id } = view.summary;
-    // Repeated requests for a feed of the same snapshot: most answers of feeds are 304.
+    // Repeated requests for a feed of the same snapshot get 304, as do most.
     const isKnown = tag !== null && tag.snapshotId === id && tag.format === format;
     if (isKnown && answerCondition(exchange, tag.text, CACHING)) return null;
     const result =
       identities === null ? view.schedule(pairs, PARSING) : view.personal(pairs, PARSING, identities);
-    // The setting `identifiers` was another when the address was made.
+    // The setting `identifiers` was different when the address was created.
     if (!('read' in result)) return NO_FEED;
     const { read } = result;
     const entityTag = read.entityTag(format);
@@ -196,7 +196,7 @@ export class Feeds {
     return null;
   }
 
-  /** Remembered with its grant, until the enrolments change. */
+  /** Remembered with its grant until the enrolments change. */
   #feedOf(grant: FeedGrant): Feed {
     const { enrolments } = this.#options.access.access;
     const known = this.#feeds.get(grant);
@@ -210,7 +210,7 @@ export class Feeds {
   }
 }
 
-/** Name of the calendar: the texts of its filters. Identifiers would mean nothing to people. */
+/** Name of the calendar: the texts of its filters. Identifiers mean nothing to people. */
 function nameOf(pairs: ParameterPairs): string {
   const texts = pairs.filter(([name]) => TEXT_FIELDS.includes(name)).map(([, value]) => value);
   return texts.length === 0 ? 'Timetable' : `Timetable: ${texts.join(', ')}`;

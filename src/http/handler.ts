@@ -1,9 +1,9 @@
 /**
- * Room http/. HTTP: from the bytes of a request to the bytes of its answer. It touches no typed array and knows neither
- * sources nor loads.
+ * Room http/. HTTP: turns the bytes of a request into the bytes of its answer. This room touches no typed
+ * array and knows neither sources nor loads.
  *
- * The checks have a documented order: malformed, 414, 404, 405, 401, 403, 406, 400, 412, then 304 or 200. For a token seen
- * before, everything is synchronous: the response is written in the same turn of the event loop.
+ * The checks have a documented order: malformed, 414, 404, 405, 401, 403, 406, 400, 412, then 304 or 200. For
+ * a known token, everything is synchronous: the response is written in the same turn of the event loop.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { DevelopmentIssuer } from '../auth/development-issuer.js';
@@ -34,7 +34,7 @@ export interface HandlerOptions extends Partial<TokenCheckOptions> {
   /** Path of the resources; checked by the table of settings. Default `/api/v1`. */
   readonly basePath?: string | undefined;
   /**
-   * Instead of an authenticator, for requests that are already authenticated: returns the filters for the
+   * Replaces the authenticator for requests that are already authenticated: returns the filters for the
    * user's own events, or null.
    */
   readonly identify?: (req: IncomingMessage) => readonly FieldFilter[] | null;
@@ -46,7 +46,7 @@ export interface HandlerOptions extends Partial<TokenCheckOptions> {
   readonly cacheBytesMax?: number;
   /** Whether answers to repeated requests are compressed. Default true. */
   readonly compression?: boolean;
-  /** Event streams at a time. Default EVENT_STREAMS_MAX_DEFAULT. */
+  /** Largest number of open event streams. Default EVENT_STREAMS_MAX_DEFAULT. */
   readonly streamsMax?: number | undefined;
   /** For tests. */
   readonly streamTimes?: StreamTimes | undefined;
@@ -64,11 +64,13 @@ interface DevelopmentOptions {
   readonly issuer: DevelopmentIssuer;
   readonly identifiers: IdentifierMode;
   readonly version: string;
-  /** Address of the folder of the docs page's files, for bundled code, which cannot find the folder itself. */
+  /**
+   * Address of the folder with the docs page's files, for bundled code, which cannot find the folder itself.
+   */
   readonly docsAssets?: string | undefined;
 }
 
-/** Answers a request of node:http, or of a framework whose requests are node's. */
+/** Answers a request of node:http, or of a framework that passes on Node's requests. */
 export type RequestHandler<Request extends IncomingMessage = IncomingMessage> = (
   req: Request,
   res: ServerResponse,
@@ -131,7 +133,7 @@ class Handler {
   answer(req: IncomingMessage, to: ServerResponse | LoneRequest): void {
     const exchange = new Exchange(req, to, this.#settings);
     try {
-      // Bodies are not read: the following bytes on this connection could be part of the body.
+      // Bodies are not read, so following bytes on this connection could belong to the body.
       if (exchange.headers.hasContent) exchange.closeAfterAnswer();
       // Node answers expectations.
       else if (exchange.headers.expect !== undefined) exchange.makeResponse();
@@ -223,9 +225,9 @@ class Handler {
         process.emitWarning(`a request failed: ${reason}`, { type: 'LecternWarning' });
       }
     } catch {
-      // If the logger fails too, the answer and the process must still survive.
+      // Answer and process must survive even if the logger fails, too.
     }
-    // Once the head is sent, only cutting the connection can show that the answer is incomplete.
+    // Once the head is sent, only cutting the connection shows that the answer is incomplete.
     if (!exchange.cutOffIfBegun()) sendProblem(exchange, INTERNAL_ERROR);
   }
 }

@@ -7,7 +7,7 @@ import { ALLOW } from './routes.js';
 /** RFC 9110 section 7.2: a host as in a URI (RFC 3986 section 3.2.2) and a port; both may be empty. */
 const HOST = /^(?:\[[\w.:~%-]+\]|(?:[\w\-.~!$&'()*+,;=]|%[0-9A-Fa-f]{2})*)(?::\d*)?$/;
 
-/** The last good Host, which the next request usually repeats. */
+/** The last good Host, because the next request usually repeats it. */
 let lastHost = '';
 
 export const WRONG_VERSION: Problem = {
@@ -43,7 +43,7 @@ export function messageFault(req: IncomingMessage, path: string, facts: HeaderFa
     );
   }
   lastHost = host;
-  // The path may be empty if a framework strips its mount path. What "*" means depends on the method.
+  // The path may be empty if a framework removes its mount path. What "*" means depends on the method.
   if (path.charCodeAt(0) !== 0x2f && path !== '' && path !== '*') {
     return malformed('The request target is neither a path nor an http or https address.');
   }
@@ -58,11 +58,15 @@ export function messageFault(req: IncomingMessage, path: string, facts: HeaderFa
       detail: 'The only supported expectation is 100-continue.',
     };
   }
-  // RFC 9110 section 9.3.8: TRACE would show the client's own header fields to a page that makes it send one.
+  // RFC 9110 section 9.3.8: TRACE would show the client's own header fields to a page that makes the client
+  // send it.
   return req.method === 'TRACE' ? METHOD_NOT_ALLOWED : null;
 }
 
-/** RFC 9112 sections 6.1 and 6.3, and RFC 9110 section 9.3.1: GET with content is a means of request smuggling. */
+/**
+ * RFC 9112 sections 6.1 and 6.3, and RFC 9110 section 9.3.1: GET with content is a means of request
+ * smuggling.
+ */
 function contentFault(
   { method, httpVersion }: IncomingMessage,
   transferEncoding: string | undefined,

@@ -1,7 +1,7 @@
 import { isIP, type Socket } from 'node:net';
 import type { Exchange } from './exchange.js';
 
-/** The fault of a text that should be the address under which clients reach the service; null if it is one. */
+/** The fault of the address under which clients reach the service; null if it is valid. */
 export function publicUrlFault(text: string): string | null {
   let url: URL;
   try {
@@ -15,10 +15,10 @@ export function publicUrlFault(text: string): string | null {
 }
 
 /**
- * Origin, and the path before the mount path, without a final slash. Host is accepted only if it is the exact address and port
- * of this connection. Any other Host could be forged, or name a proxy that speaks https.
+ * Origin and path before the mount path, without a final slash. Host is accepted only if it is exactly the
+ * address and port of this connection. Any other Host could be forged, or name an https proxy.
  *
- * @returns null if that is not known
+ * @returns null if the address is not known
  */
 export function publicAddress({ req, headers }: Exchange, publicUrl: string | undefined): string | null {
   if (publicUrl !== undefined) return publicUrl.replace(/\/+$/, '');

@@ -70,7 +70,7 @@ const STALE_SNAPSHOT: Problem = {
   headers: ['Retry-After', '2'],
 };
 
-/** The publication that an answer is of. */
+/** The publication of the answer. */
 const VERSION_FIELD = 'Lectern-Version';
 const LIST_CACHING: readonly string[] = ['Cache-Control', CACHE_CONTROL, 'Vary', VARY];
 
@@ -95,7 +95,7 @@ export class Reader {
   /** Header fields of answers without a body. */
   #caching = LIST_CACHING;
 
-  /** @param hasTokens whether users are known by their tokens */
+  /** @param hasTokens whether tokens identify users */
   constructor(
     views: LiveViews,
     options: ParseOptions,
@@ -253,8 +253,8 @@ export class Reader {
       headers.push('Link', nextLink(mountPathOf(exchange.req) + route.path, pairs, nextCursor));
     }
     if (body.byteLength !== null) headers.push('Content-Length', String(body.byteLength));
-    // Cache before sending, which frees the body's memory. Skip answers with a next link: it depends on the
-    // mount path.
+    // Cache before sending, because sending frees the body's memory. Skip answers with a next link: it
+    // depends on the mount path.
     if (route.cacheable && nextCursor === null && Array.isArray(body.chunks) && body.chunks.length === 1) {
       const answer = { entityTag, headers, body: body.chunks[0] as Uint8Array };
       this.#cache.offer(key, read.format, format, answer);
@@ -306,7 +306,7 @@ function formatFor(
   return null;
 }
 
-/** The key of an answer in the cache: its header fields depend on the origin, too. */
+/** The key of an answer in the cache, which includes the origin, because header fields depend on it. */
 function keyOf({ target, fields }: Exchange): string {
   return fields.keyPrefix + target;
 }
@@ -332,7 +332,7 @@ function answerKnown(
 }
 
 /**
- * Answers 412 or 304 if a condition asks for it (RFC 9110 section 13.2.2). If-Unmodified-Since is ignored:
+ * Answers 412 or 304 if a condition requires it (RFC 9110 section 13.2.2). If-Unmodified-Since is ignored:
  * section 13.1.4.
  */
 export function answerCondition(exchange: Exchange, entityTag: string, caching: readonly string[]): boolean {

@@ -15,12 +15,12 @@ export interface ReadRoute {
   readonly cacheable: boolean;
 }
 
-/** A resource of development, without authentication. */
+/** A development resource, without authentication. */
 export interface OpenRoute {
   readonly kind: 'open';
   readonly label: RouteLabel;
   readonly path: string;
-  /** A promise if the answer has to wait; its rejection becomes 500. */
+  /** A promise if the answer has to wait; a rejection becomes 500. */
   handle(exchange: Exchange): void | Promise<void>;
 }
 
@@ -55,19 +55,19 @@ export function scheduleRoutes(basePath: string): ReadRoute[] {
   });
 }
 
-/** The decoded last segment of a path that createRouter took for a route with `:id`. */
+/** The decoded last segment of a path that createRouter matched to a route with `:id`. */
 export function lastSegmentOf(path: string): string {
   const end = path.endsWith('/') ? path.length - 1 : path.length;
   return decodeURIComponent(path.slice(path.lastIndexOf('/', end - 1) + 1, end));
 }
 
 const ROUTE_MEMO_CHARACTERS_MAX = 256;
-/** An identifier has at most 64 characters, of up to 12 in percent-encoding. */
+/** An identifier has at most 64 characters, each up to 12 in percent-encoding. */
 const SEGMENT_CHARACTERS_MAX = 1024;
 
 /**
- * A function from path to route, or to null. Paths are case-sensitive. A trailing slash is ignored, and percent-encoded letters are
- * the letters (RFC 3986 section 6.2.2.2).
+ * Maps a path to its route, or to null. Paths are case-sensitive. A trailing slash is ignored, and
+ * percent-encoded letters are the letters (RFC 3986 section 6.2.2.2).
  */
 export function createRouter(routes: readonly Route[]): (path: string) => Route | null {
   const router = Router({
@@ -76,19 +76,20 @@ export function createRouter(routes: readonly Route[]): (path: string) => Route 
     querystringParser: () => ({}),
     maxParamLength: SEGMENT_CHARACTERS_MAX,
   });
-  // These paths are not remembered: there is one for each event, and paths of feeds are secrets.
+  // These paths are not remembered: each event has one, and paths of feeds are secrets.
   const withParameter = new Set(routes.filter(({ path }) => /[:*]/.test(path)));
   for (const route of routes) router.on('GET', route.path, () => undefined, route);
-  /** By the spelling of the path: a handful, since clients use the documented spelling. */
+  /** By the spelling of the path: only a few, because clients use the documented spelling. */
   const known = new Map<string, Route>();
   const feeds = routes.find(({ kind }) => kind === 'feed');
   const feedFolder = feeds?.path.replace(/\*$/, '');
   return (path) => {
     const remembered = known.get(path);
     if (remembered !== undefined) return remembered;
-    // The usual spelling, without reading each letter of the address.
+    // Handles the usual spelling without reading each letter of the address.
     if (feeds !== undefined && path.startsWith(feedFolder as string) && !path.includes('#')) return feeds;
-    // find-my-way would cut the path at these; in a path without query they are malformed (RFC 9112 section 3.2).
+    // find-my-way would cut the path at these characters; in a path without a query they are malformed (RFC
+    // 9112 section 3.2).
     if (path.charCodeAt(0) !== 0x2f || path.includes('#')) return null;
     const route = router.find('GET', path)?.store as Route | undefined;
     if (route === undefined) return null;

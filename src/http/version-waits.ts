@@ -25,7 +25,7 @@ export class VersionWaits {
     this.#views = views;
   }
 
-  /** Resolves once the version was reached, or at the end of the longest wait. @returns null if too many wait */
+  /** Resolves once the version is reached, or after the longest wait. @returns null if too many wait */
   until(version: TimetableVersion): Promise<void> | null {
     if (this.#waiting.size >= VERSION_WAITS_MAX) return null;
     return new Promise((resolve) => {

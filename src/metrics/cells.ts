@@ -2,7 +2,7 @@ import { PROBLEMS } from '../errors.js';
 
 /** Places of the counts in shared memory. */
 
-/** The documented resource, never text of a client. */
+/** The documented resource, never text from a client. */
 export const ROUTE_LABELS = [
   '/schedule',
   '/schedule/personal',
@@ -21,7 +21,7 @@ export const ROUTE_LABELS = [
   '/login',
   '/docs',
   '/health',
-  /** No such resource, or answered before the look-up. */
+  /** No such resource, or answered before the resource was looked up. */
   'none',
   /** node:http could not read the request. */
   'unreadable',
@@ -53,7 +53,7 @@ export const TOKEN_FAILURES = [
   'issuer',
   'audience',
   'claims',
-  /** 503: no key could be had. */
+  /** 503: no key was available. */
   'unavailable',
 ] as const;
 export type TokenFailure = (typeof TOKEN_FAILURES)[number];

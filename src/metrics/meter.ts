@@ -1,4 +1,4 @@
-/** Room metrics/. Counts in shared memory, one set per thread. It knows no text format and no port. */
+/** Room metrics/. Counts in shared memory, one set per thread. This room knows no text format and no port. */
 import * as cells from './cells.js';
 
 const STATUS_PLACE: Uint8Array = new Uint8Array(600).fill(cells.STATUSES.length);
@@ -56,7 +56,7 @@ export class Meter {
     this.#samplers.push(sampler);
   }
 
-  /** Adds the growth of counts that are kept elsewhere and may restart. */
+  /** Adds the growth of counts that are kept elsewhere and may start again. */
   onSampleOfCounts(counts: () => readonly (readonly [cell: number, count: number])[]): void {
     const last = new Map<number, number>();
     this.onSample(() => {

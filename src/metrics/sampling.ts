@@ -17,7 +17,7 @@ export function startSampling(meter: Meter): () => void {
   let loop = performance.eventLoopUtilization();
   const first = monitorEventLoopDelay({ resolution: EVENT_LOOP_DELAY_RESOLUTION_MS });
   const second = monitorEventLoopDelay({ resolution: EVENT_LOOP_DELAY_RESOLUTION_MS });
-  // The older monitor is read, because it always covers some time.
+  // The older monitor is read, because it always covers at least 10 seconds.
   let [older, younger] = [first, second];
   older.enable();
   let looks = 0;

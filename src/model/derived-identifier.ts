@@ -2,10 +2,10 @@
 import { hash } from 'node:crypto';
 import type { FieldName } from './fields.js';
 
-/** The root of all namespaces, drawn once. Another one would change every derived identifier. */
+/** The root of all namespaces, chosen at random once. Another root would change every derived identifier. */
 const ROOT = '5c04556c-e5e7-4f0c-88fc-fc2724c8fa91';
 export const NAMESPACE_BYTES = 16;
-/** Of the text of a UUID. */
+/** The 16 bytes of a UUID in text form. */
 export const UUID_BYTES = 36;
 const UTF8_BYTES_PER_UNIT = 3;
 
@@ -19,7 +19,7 @@ export function derivedIdentifier(field: FieldName, text: string): string {
   return nameBased(namespaceOf(field), text.normalize('NFC'));
 }
 
-/** What is hashed before a text of the field. */
+/** The bytes hashed before a text of the field. */
 export function namespaceOf(field: FieldName): Buffer {
   let namespace = namespaces.get(field);
   if (namespace === undefined) {
@@ -30,7 +30,10 @@ export function namespaceOf(field: FieldName): Buffer {
   return namespace;
 }
 
-/** As derivedIdentifier, of the bytes before `to`: the namespace and then a text in NFC. Writes UUID_BYTES at `at`. */
+/**
+ * Like derivedIdentifier, for the bytes before `to`: the namespace, then a text in NFC. Writes UUID_BYTES at
+ * `at`.
+ */
 export function writeNameBased(bytes: Buffer, to: number, at: number): void {
   const digest = hash('sha1', bytes.subarray(0, to), 'binary');
   let place = at;

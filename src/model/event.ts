@@ -38,11 +38,11 @@ export interface TimetableRecord {
   readonly groupId?: string | number | null | undefined;
   /** Identifier of the lecturer: a filter that no answer shows. */
   readonly lecturerId?: string | number | null | undefined;
-  /** Display name of the room. Directories show it, events do not. */
+  /** Display name of the room. Directories show it, but events do not. */
   readonly roomName?: string | null | undefined;
-  /** Display name of the course. Directories show it, events do not. */
+  /** Display name of the course. Directories show it, but events do not. */
   readonly courseName?: string | null | undefined;
-  /** Display name of the group. Directories show it, events do not. */
+  /** Display name of the group. Directories show it, but events do not. */
   readonly groupName?: string | null | undefined;
 }
 
@@ -112,7 +112,7 @@ export const REJECTION_CODES = [
   'malformed-recurrence',
   'too-many-occurrences',
   'duplicate-id',
-  /** Not a fault: a later source has the same id and wins. */
+  /** Not a fault: a later source has the same id and overrides the record. */
   'overridden',
 ] as const;
 
@@ -123,11 +123,11 @@ export type RejectionCode = (typeof REJECTION_CODES)[number];
 export interface RecordPosition {
   /** 1-based number of the record (blank lines are not records). */
   readonly record: number;
-  /** 1-based line, for text formats. */
+  /** 1-based line, in text formats. */
   readonly line?: number;
   /** 0-based offset of its first byte in the (decompressed) source, for binary formats. */
   readonly byte?: number;
-  /** 1-based page that line and byte count from, for sources in pages; absent on the first. */
+  /** 1-based page in which line and byte count, for sources in pages; absent on the first. */
   readonly page?: number;
   /** Name of the source; absent if there is only one. */
   readonly source?: string;
@@ -150,12 +150,12 @@ export interface Fault {
   readonly detail: string;
 }
 
-/** A record that was left out. It is counted under its first fault. */
+/** A record that was left out. It is counted only under its first fault. */
 export interface Rejection extends Fault {
   /** The position of the record in its source. */
   readonly position: RecordPosition;
   /** Its id, canonical if it is an identifier; absent if it has none. */
   readonly id?: string;
-  /** Its other faults, in the order of the fields. Absent if there is only one. */
+  /** Its other faults, in the order of the fields. Absent if there is only one fault. */
   readonly more?: readonly Fault[];
 }

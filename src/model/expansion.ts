@@ -2,9 +2,9 @@
 export interface ExpansionWindow {
   /** The first day. */
   readonly from: string;
-  /** The day after the last. */
+  /** The day after the last day. */
   readonly to: string;
-  /** Recurring events of which nothing lies in these days; null if there is none. */
+  /** Recurring events without an occurrence in these days; null if there are none. */
   readonly outside: OutsideEvents | null;
 }
 
@@ -14,11 +14,13 @@ export interface OutsideEvents {
   readonly events: number;
   /** The day of their first occurrence. */
   readonly from: string;
-  /** The day after the last that is known. */
+  /** The day after the last known occurrence. */
   readonly to: string;
 }
 
-/** The windows of several sources, which differ if one failed since another day: the latest one counts. */
+/**
+ * The windows of several sources differ if one of them has failed since another day: the latest one counts.
+ */
 export function joinExpansions(
   windows: readonly (ExpansionWindow | undefined)[],
 ): ExpansionWindow | undefined {
@@ -38,7 +40,7 @@ export function joinExpansions(
   return { ...latest, outside };
 }
 
-/** What to do about recurring events outside of the window; null if there is nothing to do. */
+/** The remedy for recurring events outside the window; null if none is needed. */
 export function outsideHint({ outside }: ExpansionWindow): string | null {
   if (outside === null) return null;
   const { events, from, to } = outside;
@@ -49,7 +51,7 @@ export function outsideHint({ outside }: ExpansionWindow): string | null {
   );
 }
 
-/** For what comes from a file. */
+/** Checks a value read from a file. */
 export function isExpansionWindow(value: unknown): value is ExpansionWindow {
   if (!areDays(value)) return false;
   const { outside } = value as Partial<ExpansionWindow>;

@@ -1,4 +1,4 @@
-/** Room model/. What an event is: fields, times, identifiers, formats. It imports no other room. */
+/** Room model/. What an event is: fields, times, identifiers, formats. This room imports no other room. */
 
 export type FieldKind =
   /** See IdentifierMode. */
@@ -28,7 +28,9 @@ export interface Field {
 
 const DEFAULTS = { required: false, output: true, parameter: false, claims: [], namedBy: [] };
 
-/** The descriptor table: declares each field once, in the order of answers. All other code iterates it. */
+/**
+ * The descriptor table: declares each field once, in the order of answers. All other code iterates over it.
+ */
 export const ROWS = [
   { name: 'id', kind: 'identifier', required: true, description: 'Identifier of the event' },
   { name: 'time', kind: 'instant', required: true, description: 'Start of the event (UTC, inclusive)' },
@@ -106,7 +108,7 @@ export type NamedFieldName = Extract<Row, { namedBy: readonly string[] }>['name'
 /** A field of the table. */
 export type KnownField = Field & { readonly name: FieldName };
 
-/** The kinds of conflict, in order. The first field that is not null is the key. */
+/** The kinds of conflict, in order. The first field that is not null gives the key. */
 export const CONFLICT_DIMENSIONS = [
   { by: 'group', keys: ['groupId', 'studyGroup'] },
   { by: 'lecturer', keys: ['lecturerId', 'lecturer'] },
@@ -116,7 +118,10 @@ export const CONFLICT_DIMENSIONS = [
 /** The kind of a conflict. */
 export type ConflictBy = (typeof CONFLICT_DIMENSIONS)[number]['by'];
 
-/** The directories. The first key is the id of an entry; events without it count for the second, which is a name. */
+/**
+ * The directories. The first field gives the id of an entry; events without it use the second field, which is
+ * a name.
+ */
 export const DIRECTORIES = [
   { name: 'rooms', keys: ['roomId'] },
   { name: 'courses', keys: ['courseId'] },
@@ -150,13 +155,16 @@ export const UNINDEXED_FIELDS = FIELDS.filter(
   (field) => !field.indexed && !field.required,
 ) as Named<UnindexedFieldName>;
 /**
- * A value is named by the first field of `namedBy` that any of its events has. The most frequent name wins; of
- * equally frequent names, the first by code point. Empty texts are not names.
+ * A value is named by the first field of `namedBy` that any of its events has. The most frequent name wins;
+ * among equally frequent names, the first by code point. Empty texts are not names.
  */
 export const NAMED_FIELDS = FIELDS.filter((field) => field.namedBy.length > 0) as readonly (Field & {
   readonly name: NamedFieldName;
   readonly namedBy: readonly FieldName[];
 })[];
 
-/** Rows with equal time, endTime and these fields are one lesson. The first field must be known; unknown values of the others are equal. */
+/**
+ * Rows with equal time, endTime and these fields are one lesson. The first field must have a value; unknown
+ * values of the others count as equal.
+ */
 export const LESSON_FIELDS = ['courseId', 'roomId', 'type'] as const;

@@ -1,4 +1,4 @@
-/** The representations, in order of preference. `name` is their value of `format=`. */
+/** The representations, in order of preference. `name` is the value for `format=`. */
 export const FORMATS = [
   {
     name: 'json',
@@ -54,7 +54,7 @@ export type ListFormatName = Extract<Format, { isOfEvents: false }>['name'];
 /** The representations that every list has. */
 export const LIST_FORMATS: readonly Format[] = FORMATS.filter(({ isOfEvents }) => !isOfEvents);
 
-/** Formats by the ending of a feed address. New addresses have the first ending. */
+/** Formats by the ending of a feed address. New addresses use the first ending. */
 const FEED_EXTENSIONS: readonly string[] = ['ics', 'json', 'csv'];
 
 export const FEED_FORMATS: readonly FormatName[] = FORMATS.map(({ name }) => name)

@@ -6,7 +6,7 @@ import type { FieldName } from './fields.js';
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const LOWER_CASE_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** In code points, for `any` mode. */
+/** Counted in code points, for `any` mode. */
 export const IDENTIFIER_CHARACTERS_MAX = 64;
 
 export function isUuid(text: string): boolean {
@@ -21,15 +21,15 @@ export function parseIdentifier(text: string, mode: IdentifierMode, field: Field
     return mode === 'derived' && text !== '' && text.isWellFormed() ? derivedIdentifier(field, text) : null;
   }
   if (text.length === 0 || !text.isWellFormed()) return null;
-  // A code point has at most two UTF-16 units: only lengths in between need counting.
+  // A code point has at most two UTF-16 units, so only lengths in between need counting.
   if (text.length <= IDENTIFIER_CHARACTERS_MAX) return text;
   if (text.length > 2 * IDENTIFIER_CHARACTERS_MAX) return null;
   return [...text].length <= IDENTIFIER_CHARACTERS_MAX ? text : null;
 }
 
 /**
- * A whole number as an identifier of `any` mode; null for other values. JSON numbers beyond 2^53 are refused: parsing has lost
- * digits. A bigint is a 64-bit integer of MessagePack.
+ * A whole number as an identifier of `any` mode; null for other values. JSON numbers beyond 2^53 are refused,
+ * because parsing has lost digits. A bigint is a 64-bit integer of MessagePack.
  */
 export function digitsOf(value: unknown): string | null {
   if (typeof value === 'bigint') return BigInt.asIntN(65, value) === value ? String(value) : null;

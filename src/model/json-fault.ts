@@ -1,4 +1,7 @@
-/** The first fault of a JSON text (RFC 8259). V8's messages differ between versions and often lack the position. */
+/**
+ * Finds the first fault of a JSON text (RFC 8259). V8's messages differ between versions and often lack the
+ * position.
+ */
 export interface JsonFault {
   /** Offset in UTF-16 units. */
   readonly offset: number;
@@ -17,7 +20,7 @@ const NOTHING = 'nothing more';
 
 /** Null for good JSON. */
 export function findJsonFault(text: string): JsonFault | null {
-  /** Open brackets, outermost first. Recursion could exhaust the stack. */
+  /** Open brackets, outermost first. Not recursive, because deep nesting could exhaust the stack. */
   const open: ('{' | '[')[] = [];
   /** The state of the parser, as text for messages. */
   let expected = VALUE;
@@ -91,7 +94,7 @@ function endOfString(text: string, start: number): number | JsonFault {
   }
 }
 
-/** Quotes a visible character; gives the number of others. */
+/** Quotes a visible character; other characters are given by number. */
 function show(text: string, offset: number): string {
   const codePoint = text.codePointAt(offset) ?? 0;
   const character = String.fromCodePoint(codePoint);

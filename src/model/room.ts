@@ -1,10 +1,10 @@
-/** A room of the rooms file. Events need not use it. */
+/** A room of the rooms file. A room without events is allowed. */
 export interface Room {
   /** The same identifier as `roomId` of events. */
   readonly id: string;
   /** The display name; null if unknown. */
   readonly name: string | null;
-  /** The building that it is in; null if unknown. */
+  /** The building of the room; null if unknown. */
   readonly building: string | null;
   /** Number of people that the room holds. */
   readonly capacity: number | null;

@@ -2,13 +2,13 @@
 export interface SourcePart {
   /** A path, or an address without credentials. */
   readonly name: string;
-  /** `stale`: its last good records are served. `missing`: it never delivered any. */
+  /** `stale`: the records of its last good load are served. `missing`: it has never delivered records. */
   readonly state: 'ok' | 'stale' | 'missing';
   /** Number of records in its last good load, bad and overridden ones included. */
   readonly records: number;
   /** When it last delivered or confirmed these records. */
   readonly lastSuccessMs: number | null;
-  /** The time since which it has failed; null if its last load succeeded. */
+  /** The time since which it has been failing; null if its last load succeeded. */
   readonly failingSinceMs: number | null;
   /** Why its last load failed, in one line. */
   readonly lastError: string | null;
@@ -28,8 +28,8 @@ export interface SourceParts {
   readonly overdue: number;
   /** Files of folders that are not read: hidden ones, and those with other endings. */
   readonly skipped: number;
-  /** The time since which the first of them has failed; null if none fails. */
+  /** The time since which the first of them has been failing; null if none fails. */
   readonly failingSinceMs: number | null;
-  /** The parts, in their order. With more than 1,000 parts, failing ones come first and the list is cut off. */
+  /** The parts, in their order. With more than 1,000 parts, failing ones come first and the list is cut. */
   readonly listed: readonly SourcePart[];
 }

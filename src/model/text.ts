@@ -1,4 +1,7 @@
-/** Compares by code point, the order of the UTF-8 bytes. `<` puts U+10000 and above before U+E000 to U+FFFF. */
+/**
+ * Compares by code point, which is the order of the UTF-8 bytes. `<` would put U+10000 and above before
+ * U+E000 to U+FFFF.
+ */
 export function compareCodePoints(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let i = 0; i < length; i++) {
@@ -9,7 +12,7 @@ export function compareCodePoints(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** Surrogates stand for code points above every other UTF-16 unit. */
+/** Surrogates mean code points above every other UTF-16 unit. */
 function rank(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 }
@@ -23,8 +26,8 @@ export function normaliseText(text: string): string | null {
 }
 
 /**
- * For searches that ignore case and diacritics: NFD without marks, case-folded. JavaScript has no case folding. Going to
- * upper case and back also folds letters that become several, such as ß.
+ * For searches that ignore case and diacritics. NFD without marks, case-folded. JavaScript has no case
+ * folding. Converting to upper case and back also folds letters that become several, such as ß.
  */
 export function searchForm(text: string): string {
   if (ASCII.test(text)) return text.toLowerCase();
@@ -33,7 +36,7 @@ export function searchForm(text: string): string {
   return bare.toLowerCase().toUpperCase().toLowerCase().replaceAll('ς', 'σ');
 }
 
-/** Whether the UTF-8 bytes of a JSON string, without its quotes, have no escapes. */
+/** Whether the bytes of a JSON string, without its quotes, have no escapes. */
 export function isPlainJsonText(bytes: Uint8Array, from: number, to: number): boolean {
   for (let at = from; at < to; at++) {
     const byte = bytes[at] as number;

@@ -41,8 +41,8 @@ const LETTER_T = 0x54;
 const LETTER_Z = 0x5a;
 
 /**
- * Reads `YYYY-MM-DDTHH:mm:ssZ` and `YYYY-MM-DDTHH:mm:ss.sssZ` faster than a regular expression, as every request and record has
- * two of them. NaN for other forms and for wrong times.
+ * Reads `YYYY-MM-DDTHH:mm:ssZ` and `YYYY-MM-DDTHH:mm:ss.sssZ` faster than a regular expression, because every
+ * request and record has two of them. NaN for other forms and for wrong times.
  */
 function parseUtc(text: string): number {
   const { length } = text;
@@ -69,7 +69,7 @@ function parseUtc(text: string): number {
   const hour = twoDigits(text, 11);
   const minute = twoDigits(text, 14);
   const second = twoDigits(text, 17);
-  // Written so that NaN fails.
+  // Written so that NaN fails the comparison.
   if (!(month >= 1 && month <= 12 && hour < 24 && minute < 60 && second < 60)) return Number.NaN;
   if (!(day >= 1 && day <= daysInMonth(year, month))) return Number.NaN;
   return (
@@ -85,7 +85,7 @@ export function parseInstant(text: string): number | string {
 
 const DATE = /^\d{4}-\d\d-\d\d$/;
 
-/** The midnight of a date (`YYYY-MM-DD`) as if it were UTC, or one sentence on the fault. */
+/** The midnight of a date (`YYYY-MM-DD`), treated as UTC, or one sentence on the fault. */
 export function parseDate(text: string): number | string {
   return DATE.test(text) ? parseInstant(`${text}T00:00:00Z`) : 'it is not a date such as 2026-10-25';
 }

@@ -1,7 +1,7 @@
-/** Local times of IANA time zones, by the tables of Node. */
+/** Local times of IANA time zones, from Node's tables. */
 import { DAY_MS, INSTANT_MS_MAX, INSTANT_MS_MIN } from './time.js';
 
-/** Clocks have changed at full minutes of UTC since 1972. */
+/** Since 1972, clocks have changed only at full minutes of UTC. */
 const STEP_MS = 60_000;
 const OFFSETS_KEPT_MAX = 16_384;
 
@@ -12,7 +12,9 @@ export interface LocalInstant {
   readonly kind: 'exact' | 'gap' | 'overlap';
 }
 
-/** The number of local times in a load that clocks skipped or showed twice. They are read as RFC 5545 says. */
+/**
+ * The number of local times in a load that clocks skipped or showed twice. They are read as RFC 5545 defines.
+ */
 export interface AmbiguousTimes {
   /** Skipped when clocks went forward. */
   gaps: number;
@@ -68,12 +70,13 @@ export class Zone {
     const late = localMs - after;
     const isLate = this.offsetMsAt(late) === after;
     if (isEarly) return { instantMs: early, kind: isLate ? 'overlap' : 'exact' };
-    // In a gap: the time after the gap that has the same distance from the old clock.
+    // In a gap: the time after the gap, counted from the old clock.
     return isLate ? { instantMs: late, kind: 'exact' } : { instantMs: early, kind: 'gap' };
   }
 
   /**
-   * The first instant of a date, like Temporal's `startOfDay`: the moment of the skip if clocks skip midnight.
+   * The first instant of a date, like Temporal's `startOfDay`; if clocks skip midnight, the moment of the
+   * skip.
    *
    * @param dateMs the date's midnight as if it were UTC
    */

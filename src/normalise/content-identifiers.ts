@@ -20,16 +20,16 @@ const CONTENT_FIELDS = [
 const PRINT_BYTES = 16;
 
 /**
- * Identifiers for records without one, derived from ten fields and from its position among equal records. Equal records
- * of different sources get equal identifiers. Holds 40 bytes a record.
+ * Identifiers for records without one, derived from ten fields and from its position among equal records.
+ * Equal records of different sources get equal identifiers. 40 bytes are kept for each record.
  */
 export class ContentIdentifiers {
   readonly #hash = new KeyedHash(randomHashSeed());
   readonly #print: Buffer = Buffer.alloc(PRINT_BYTES);
   readonly #printView = viewOf(this.#print);
-  /** Records of the present source; sources are read one after the other. */
+  /** Records of the present source; sources are read one after another. */
   #seen = new ByteStrings();
-  /** Records that came more than once. */
+  /** Records that occurred more than once. */
   #counts = new Map<number, number>();
   #source: string | undefined;
 

@@ -11,7 +11,10 @@ export type ReadInstant = (text: string) => number | string;
 const NEEDS_TIME_ZONE =
   'it has no offset: end it with "Z" or "+hh:mm", or set timeZone (on the command line --time-zone Europe/Berlin)';
 
-/** Reads RFC 3339, and other forms that the rules allow. @param ambiguous counts local times that clocks skip or show twice */
+/**
+ * Reads RFC 3339, and other forms allowed by the rules. @param ambiguous counts local times that clocks skip
+ * or show twice
+ */
 export function createInstantReader(
   { dateOrder, timeZone }: Pick<ReadRules, 'dateOrder' | 'timeZone'>,
   ambiguous: AmbiguousTimes,

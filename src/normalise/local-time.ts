@@ -18,7 +18,7 @@ const SHORT_YEAR_MAX = 69;
 const NARROW_SPACE = /[\u00a0\u202f]/g;
 const ISO_DATE = /^(\d{4})-(\d\d)-(\d\d)(?!\d)/;
 const ORDERED_DATE = /^(\d{4}|\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d{1,2})(?!\d)/;
-/** Between the date and the time of day. */
+/** The separator between date and time of day. */
 const SEPARATOR = /^(?:[Tt]|,? +)/;
 const OFFSET = / ?(?:([Zz])|([+-])(\d\d)(?::?(\d\d))?)$/;
 const TIME_OF_DAY = /^(\d{1,2})(?:([:.])(\d\d)(?:\2(\d\d)(?:[.,](\d{1,9}))?)?)?(?: ?([AaPp])[Mm])?$/;
@@ -45,7 +45,7 @@ export function parseLocalTime(given: string, order: DateOrder | undefined): Loc
   const [offset = '', utc, sign, hours, minutes = '00'] = OFFSET.exec(timeText) ?? [];
   const clock = timeText.slice(0, timeText.length - offset.length);
   if (sign === '-' && !HAS_SECONDS.test(clock)) {
-    return 'its time of day looks like a range or has an offset: expected one time, with seconds before an offset';
+    return 'its time of day looks like a range or has an offset: expected one time, with seconds if an offset follows';
   }
   const time = readTimeOfDay(clock, date.isIso);
   if (typeof time === 'string') return time;

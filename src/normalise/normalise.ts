@@ -1,6 +1,6 @@
 /**
- * Room normalise/. Turns decoded records into events or rejections. It knows neither where records come from nor where
- * events go.
+ * Room normalise/. Turns decoded records into events or rejections. This room knows neither where records
+ * come from nor where events go.
  */
 import { REJECTED_ID_UNITS_MAX, VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX } from '../limits.js';
 import type {
@@ -20,8 +20,8 @@ import { ContentIdentifiers } from './content-identifiers.js';
 import type { ReadInstant } from './instant-reader.js';
 
 /**
- * Turns one decoded record into a canonical event, or says why it cannot be served. Never throws on data, and keeps
- * nothing of the record but its strings.
+ * Turns one decoded record into a canonical event, or says why it cannot be served. Never throws because of
+ * data, and keeps only strings of the record.
  */
 export type Normalise = (value: unknown, position: RecordPosition) => NormalisedEvent | Rejection;
 
@@ -87,7 +87,7 @@ function readText(
 }
 
 /**
- * Reads a text as the normaliser does, of times only those in RFC 3339.
+ * Reads a text like the normaliser, but times only in RFC 3339.
  *
  * @returns null if the record must be decoded, or is rejected
  */
@@ -114,7 +114,7 @@ export function createNormaliser(mode: IdentifierMode, parts: NormaliserParts = 
     field,
     isOptional: isOptional(field, mode),
     takesNumbers: takesNumbers(field, mode),
-    // Values of these fields come hundreds of times each. Reading a time costs no more than looking it up.
+    // Values of these fields repeat hundreds of times. Reading a time costs no more than looking it up.
     memo:
       field.indexed || !field.output
         ? new TextMemo<string | number>(VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX)
@@ -142,7 +142,7 @@ export function createNormaliser(mode: IdentifierMode, parts: NormaliserParts = 
     for (const { field, isOptional, takesNumbers, memo } of fields) {
       const { name } = field;
       const given = record[name];
-      // Own properties only: a prototype's were never in the source.
+      // Own properties only, because a prototype's were never in the source.
       if (given === undefined || given === null || !Object.hasOwn(record, name)) {
         if (isOptional) continue;
         const state = given === null && Object.hasOwn(record, name) ? 'null' : 'missing';
@@ -185,7 +185,7 @@ export function createNormaliser(mode: IdentifierMode, parts: NormaliserParts = 
     try {
       return normalise(value, position);
     } catch (error) {
-      // Decoded data cannot throw; an accessor or a proxy of the in-process source can.
+      // Decoded data cannot throw, but an accessor or proxy of an in-process source can.
       const reason = error instanceof Error ? quote(error.message) : 'an unknown error';
       const detail = `the record could not be read: ${reason}`;
       return rejection(position, [{ code: 'malformed-record', field: null, detail }]);
@@ -214,7 +214,7 @@ function rejection(
   };
 }
 
-/** An id that is no identifier names its record all the same. */
+/** An invalid id still names its record. */
 function givenId(record: Readonly<Record<string, unknown>>): string | null {
   const given = Object.hasOwn(record, 'id') ? record.id : undefined;
   const id = typeof given === 'string' ? given : digitsOf(given);
@@ -223,7 +223,10 @@ function givenId(record: Readonly<Record<string, unknown>>): string | null {
 
 const SHOWN_CHARACTERS_MAX = 40;
 
-/** Characters that JSON leaves unescaped but that confuse terminals and readers: C1 controls, bidirectional marks, separators. */
+/**
+ * Characters that JSON leaves unescaped, but that confuse terminals and readers: C1 controls, bidirectional
+ * marks, separators.
+ */
 const UNSAFE = /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
 /** In JSON's quotes, cut to 40 characters, followed by an ellipsis. */
@@ -252,8 +255,8 @@ export function describeValue(value: unknown): string {
     case 'boolean':
       return `a boolean (${value})`;
     case 'object':
-      // Only MessagePack and the in-process source can bring these.
-      if (value instanceof Date) return 'a timestamp, not a text';
+      // Only MessagePack and in-process sources have these values.
+      if (value instanceof Date) return 'a timestamp instead of text';
       return value instanceof Uint8Array ? 'binary data' : 'an object';
     default:
       return value === undefined ? 'undefined' : `a ${typeof value}`;

@@ -14,7 +14,7 @@ export const PROBLEM_SCHEMA: JsonSchema = objectSchema(
     },
     title: textSchema('The kind of problem in words; the same for each code'),
     status: { type: 'integer', description: 'The HTTP status' },
-    detail: textSchema('What was wrong this time, and what would be right'),
+    detail: textSchema('The fault, and the correct form'),
     instance: { type: 'string', format: 'uri-reference', description: 'The path of the request' },
     code: { type: 'string', enum: Object.keys(PROBLEMS), description: 'The kind of problem, for programs' },
     errors: {
@@ -23,7 +23,7 @@ export const PROBLEM_SCHEMA: JsonSchema = objectSchema(
       items: objectSchema({
         parameter: textSchema('The parameter at fault'),
         code: { type: 'string', enum: Object.keys(PARAMETER_FAULTS), description: 'The kind of fault' },
-        detail: textSchema('What was wrong, and what would be right'),
+        detail: textSchema('The fault, and the correct form'),
       }),
     },
   },
@@ -51,7 +51,7 @@ export function changesSchema(event: JsonSchema): JsonSchema {
     from: textSchema('The id of the snapshot that was compared with'),
     to: textSchema('The id of the present snapshot'),
     added: events,
-    changed: { ...events, description: 'As they are now' },
+    changed: { ...events, description: 'The events as they are now' },
     removed: { type: 'array', items: { type: 'string' }, description: 'Identifiers' },
   });
 }

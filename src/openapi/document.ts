@@ -166,7 +166,7 @@ function schedulePaths(identifiers: IdentifierMode): Record<string, JsonSchema> 
       summary: 'Events that match all filters',
       description:
         'Without parameters, every event. An event matches a window when it overlaps it. ' +
-        'Order: time, endTime, id. An unknown parameter is an error, so that a mistyped filter does not return everything.',
+        'Order: time, endTime, id. An unknown parameter is an error: a mistyped filter must not return everything.',
       response: events,
     }),
     '/schedule/personal': listOperation({
@@ -174,7 +174,7 @@ function schedulePaths(identifiers: IdentifierMode): Record<string, JsonSchema> 
       operationId: 'listPersonalEvents',
       summary: "The authenticated user's events",
       description:
-        "The events that the token's claims, or the service's enrolment map, select; the filters narrow them further. " +
+        "The events selected by the token's claims or the service's enrolment map; filters narrow them further." +
         'A user who is known but has no events gets an empty list.',
       response: events,
       problems: [403],
@@ -225,9 +225,9 @@ function schedulePaths(identifiers: IdentifierMode): Record<string, JsonSchema> 
       summary: 'What changed since a snapshot',
       description:
         'The difference between a snapshot that was served before and the present one. Read /schedule/all once and keep ' +
-        'its ETag; ask for what changed since, and go on with "to". A "since" of another form than these is 400. On 410, read everything again. ' +
+        'its ETag; then ask for changes since it, and continue with "to". A malformed "since" gives 400. On 410, read everything again.' +
         'As text/event-stream the answer does not end: each publication is one message, whose id is the version and whose data is the ' +
-        'difference to the publication before, or { from, to, readAnew: true, counts } where it is too large or not known. There, since is optional.',
+        'difference from the publication before, or { from, to, readAnew: true, counts } if it is too large or unknown. There, since is optional.',
       response: withEventStream(listResponse('The difference', schemaOf('Changes'), EXAMPLE_CHANGES)),
       problems: [410],
     }),
@@ -264,7 +264,7 @@ function directoryOperation(name: DirectoryName): JsonSchema {
     operationId: `list${name.charAt(0).toUpperCase()}${name.slice(1)}`,
     summary: `The ${name} of matching events`,
     description:
-      `One entry for each that a matching event has, with the number of those events. ${DIRECTORY_TEXTS[name]} ` +
+      `One entry for each that a matching event names, with the number of those events. ${DIRECTORY_TEXTS[name]}` +
       'Order: name by code point, those without a name last; then id.',
     response: listResponse('The entries, in order', { type: 'array', items: schemaOf('DirectoryEntry') }, [
       EXAMPLE_ENTRIES[name],
@@ -325,7 +325,7 @@ function developmentPaths(
   };
 }
 
-/** The tables are folded: operations should be near the top of the page. */
+/** The tables are folded, so that operations are near the top of the page. */
 function describeService(): string {
   return `A timetable for reading: filtered, personal, whole, and checked for conflicts.
 

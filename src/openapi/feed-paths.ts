@@ -2,7 +2,7 @@ import type { JsonSchema } from '../model/schemas.js';
 import { FEED_PARAMETERS } from '../query/endpoint-parameters.js';
 import { EVERYWHERE, FEED_NOT_MODIFIED, feedResponse, jsonResponse, problemReferences } from './responses.js';
 
-/** @param events what a feed lists, with examples of its representations */
+/** @param events the list of a feed, with examples of its formats */
 export function feedPaths(events: {
   readonly items: JsonSchema;
   readonly example: object;
@@ -14,8 +14,8 @@ export function feedPaths(events: {
         operationId: 'makeFeed',
         summary: 'The address of a feed',
         description:
-          "An address that shows one timetable without a token: the user's own (for=personal), or what filters and window " +
-          'select. Everyone with the address can read it, until it expires or is revoked.',
+          "An address that shows one timetable without a token: the user's own (for=personal), or the events that filters and window" +
+          'select. Anyone with the address can read it until it expires or is revoked.',
         tags: ['feeds'],
         security: [{ bearerAuth: [] }],
         parameters: [...FEED_PARAMETERS.keys()].map((name) => ({ $ref: `#/components/parameters/${name}` })),

@@ -80,7 +80,7 @@ export function listParameters(identifiers: IdentifierMode): Record<string, Para
     ...PARAMETER_FIELDS.map((field) => filter(field, identifiers)),
     single(
       'startTime',
-      'Start of the window: selects events that end after it (zero-length events: that begin at or after it). RFC 3339 with an offset.',
+      'Start of the window: selects events that end after it. Zero-length events must begin at it or later. RFC 3339 with an offset.',
       INSTANT,
     ),
     single(
@@ -93,7 +93,7 @@ export function listParameters(identifiers: IdentifierMode): Record<string, Para
       'In place of startTime and endTime: the first local day of the window. Days have 23 to 25 hours when clocks change.',
       { type: 'string', format: 'date' },
     ),
-    single('days', 'Number of local days from date on; without it, one.', {
+    single('days', 'Number of local days, counted from date; default 1.', {
       type: 'integer',
       minimum: 1,
       maximum: DAYS_MAX,
@@ -127,13 +127,17 @@ export function listParameters(identifiers: IdentifierMode): Record<string, Para
       'limit',
       'The largest number of entries to return; without it, all entries.',
       { type: 'integer', minimum: 1, maximum: PAGE_LIMIT_MAX },
-      // The docs page fills it in.
+      // Filled in by the docs page.
       { example: 20 },
     ),
-    single('cursor', 'Continues a list: the value in the Link header, rel="next", of the previous page.', {
-      ...TEXT,
-      maxLength: CURSOR_CHARACTERS_MAX,
-    }),
+    single(
+      'cursor',
+      'Continues a list: the value from the Link header with rel="next" of the previous page.',
+      {
+        ...TEXT,
+        maxLength: CURSOR_CHARACTERS_MAX,
+      },
+    ),
     single('q', 'A part of the id or the name. Case and diacritics are ignored.', TEXT),
     single(
       'format',
@@ -171,7 +175,7 @@ export function listParameters(identifiers: IdentifierMode): Record<string, Para
     ),
     single(
       'since',
-      'The snapshot to compare with: its id, or the ETag or Lectern-Version of any answer that was made from it.',
+      'The snapshot to compare with: its id, or the ETag or Lectern-Version of any answer from it.',
       { type: 'string', pattern: '^((\\d{1,16}\\.)?[\\w-]{22}|(W/)?"[\\w-]{22}-[^"]*")$' },
       { required: true },
     ),
@@ -187,14 +191,14 @@ export const HEADER_PARAMETERS: Readonly<Record<string, ParameterObject>> = {
     in: 'header',
     required: false,
     description:
-      'The Lectern-Version of an earlier answer, maybe of another replica: nothing older is answered. A request waits up to one second.',
+      'The Lectern-Version of an earlier answer, even of another replica: older versions are not answered. A request waits up to one second.',
     schema: { type: 'string', pattern: '^[1-9]\\d{0,15}\\.[\\w-]{22}$' },
   },
   'Last-Event-ID': {
     name: 'Last-Event-ID',
     in: 'header',
     required: false,
-    description: 'Of an event stream: the id of the last message that was read.',
+    description: 'For an event stream: the id of the last message received.',
     schema: TEXT,
   },
 };

@@ -21,11 +21,11 @@ export const HEADERS: Readonly<Record<string, JsonSchema>> = {
   'X-Robots-Tag': header('noindex'),
   Vary: header('Accept, Accept-Encoding, Authorization; also Origin, if pages of other origins may read'),
   'Lectern-Version': header(
-    'The publication of the answer: a growing number and the id of the snapshot. Send it as Lectern-Min-Version',
+    'The version of the answer: a growing number and the id of the snapshot. Send it as Lectern-Min-Version',
     '1795454909436.VOY9FktWTjc0x6DRAKfrHw',
   ),
   'X-Total-Count': {
-    description: 'Number of entries on all pages together',
+    description: 'Number of entries on all pages',
     schema: { type: 'integer', minimum: 0 },
   },
   Link: header(
@@ -33,12 +33,12 @@ export const HEADERS: Readonly<Record<string, JsonSchema>> = {
     '</api/v1/schedule?limit=100&cursor=…>; rel="next"',
   ),
   'Content-Disposition': header(
-    'RFC 6266: the name of a saved answer, for NDJSON, CSV, iCalendar and feeds',
+    'RFC 6266: the file name for saving the answer, for NDJSON, CSV, iCalendar and feeds',
     'inline; filename="timetable.csv"',
   ),
   'X-Content-Type-Options': header('nosniff'),
   'Content-Security-Policy': header(
-    'Nothing in an answer runs, and no page frames it',
+    'Scripts in an answer do not run, and pages cannot frame it',
     "default-src 'none'; frame-ancestors 'none'",
   ),
   'WWW-Authenticate': header('RFC 6750 section 3: Bearer, with an error if credentials were sent'),
@@ -46,7 +46,7 @@ export const HEADERS: Readonly<Record<string, JsonSchema>> = {
   Allow: header('The methods of the resource', 'GET, HEAD, OPTIONS'),
 };
 
-/** References to header fields. Two of them are in every answer. */
+/** References to header fields. Two of these fields are in every answer. */
 function headers(...names: string[]): JsonSchema {
   const all = [...names, 'X-Content-Type-Options', 'Content-Security-Policy'];
   return Object.fromEntries(all.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
@@ -158,7 +158,7 @@ export function feedResponse(
 }
 
 export const FEED_NOT_MODIFIED: JsonSchema = {
-  description: 'If-None-Match names the present entity tag: the copy of the client is current',
+  description: "If-None-Match names the present entity tag: the client's copy is current",
   headers: headers(...FEED_HEADERS),
 };
 
@@ -171,7 +171,7 @@ export function entryResponse(description: string, schema: JsonSchema, example: 
 }
 
 export const NOT_MODIFIED: JsonSchema = {
-  description: 'If-None-Match names the present entity tag: the copy of the client is current',
+  description: "If-None-Match names the present entity tag: the client's copy is current",
   headers: headers('ETag', 'Cache-Control', 'Vary', 'Lectern-Version'),
 };
 

@@ -17,7 +17,10 @@ import {
 
 const MIB_PER_TIB = 1_048_576;
 
-/** Adds `Name: value` to the earlier fields, also with an origin in front. The source checks whether a field can be sent. */
+/**
+ * Adds `Name: value` to the earlier fields, also with an origin in front. The source checks whether a field
+ * is allowed.
+ */
 const HEADER: Kind = {
   unit: 'name:value',
   range: '"Name: value" or "https://host Name: value"',
@@ -26,7 +29,7 @@ const HEADER: Kind = {
     const colon = rest.indexOf(':');
     const name = rest.slice(0, Math.max(0, colon)).trim();
     const value = rest.slice(colon + 1).trim();
-    // Without a colon, the secret itself would be taken for the name.
+    // Without a colon, the secret itself would count as the name.
     if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) || value === '') return argument;
     const key = origin === '' ? name : `${origin.trim()} ${name}`;
     return { ...(previous as Record<string, string> | undefined), [key]: value };
@@ -44,7 +47,7 @@ export const DATA_SETTINGS: readonly Setting[] = inGroup('Data', 'openTimetable'
   source: {
     flag: null,
     kind: given('a path, an address, a source or records', () => true),
-    help: 'where events come from: a path, an http(s) address, or a source of your own; on the command line, the arguments',
+    help: 'where events come from: a path, an http(s) address or a custom source; on the command line, the arguments',
   },
   rooms: {
     kind: ROOMS,
@@ -62,23 +65,23 @@ export const DATA_SETTINGS: readonly Setting[] = inGroup('Data', 'openTimetable'
   },
   memoryMbMax: {
     kind: amount('megabytes', LOAD_MEMORY_MB_MIN, MIB_PER_TIB),
-    help: 'MiB of memory that one load may take; without it, three quarters of what machine and container have left',
+    help: 'MiB of memory that one load may take; default: three quarters of the memory that machine and container have left',
   },
   eventsMax: {
     kind: count('number', 1, EVENTS_MAX),
-    help: 'refuse a timetable with more events; without it, any number',
+    help: 'refuse a timetable with more events; default: any number',
   },
   sourceHeaders: {
     places: [],
     flag: '--header',
     isSecret: true,
     kind: HEADER,
-    help: "header field for addresses, such as 'Authorization: Bearer file:PATH', with the content of a file that is read again when it changes, or env:NAME; with several origins 'https://host Authorization: …'; repeatable",
+    help: "header field for addresses, such as 'Authorization: Bearer file:PATH'. file:PATH is the content of a file, read again when it changes; env:NAME is a variable. With several origins: 'https://host Authorization: …'; repeatable",
   },
   upstreamTokenUrl: {
     places: [],
     kind: text('address'),
-    help: 'token endpoint of an OAuth issuer, https://…: tokens for addresses are fetched there with client credentials',
+    help: 'token endpoint of an OAuth issuer, https://…; it gives tokens for addresses by client credentials',
   },
   upstreamClientId: {
     places: [],
@@ -100,29 +103,29 @@ export const DATA_SETTINGS: readonly Setting[] = inGroup('Data', 'openTimetable'
   upstreamScope: {
     places: [],
     kind: text('scope'),
-    help: 'scope of the tokens; without it, what the issuer gives',
+    help: 'scope of the tokens; default: that of the issuer',
   },
   upstreamTokenOrigin: {
     places: [],
     kind: text('origin'),
-    help: 'origin that the tokens are for, such as https://host; needed where addresses have several',
+    help: 'origin that the tokens are for, such as https://host; needed if addresses have several origins',
   },
   lecturerIdsFile: {
     places: [],
     flag: '--lecturer-ids',
     kind: PATH,
-    help: 'JSON object from names to identifiers, for sources that give only the names of lecturers',
+    help: 'JSON object from names to identifiers, for sources that give only names of lecturers',
   },
   buildOn: {
     flag: null,
     kind: oneOf('where', ['thread', 'here']),
     default: 'thread',
-    help: 'build snapshots on another thread, or on the calling thread for small sets',
+    help: 'build snapshots on another thread, or small sets on the calling thread',
   },
   onProgress: {
     flag: null,
     kind: given('a function', isFunction),
-    help: 'called from time to time during the first load',
+    help: 'called several times during the first load',
   },
 });
 
@@ -142,7 +145,7 @@ export const REFRESHING_SETTINGS: readonly Setting[] = inGroup('Refreshing', 'op
   gate: {
     flag: null,
     kind: given('an object or false', (value) => value === false || isObject(value)),
-    help: 'checks that a new timetable must pass to replace the served one; false disables them',
+    help: 'checks that a new timetable must pass before it replaces the served one; false disables them',
   },
   shrinkPercentMax: {
     places: ['gate'],
@@ -160,7 +163,7 @@ export const REFRESHING_SETTINGS: readonly Setting[] = inGroup('Refreshing', 'op
     places: ['gate'],
     kind: amount('percent', 0, 1_000_000_000),
     default: 1000,
-    help: 'give up a load that has over this percentage more records than the served timetable; the first load, forced loads and loads of up to 1,000 records are exempt',
+    help: 'give up a load with more records than the served timetable by over this percentage; exempt are the first load, forced loads and loads of up to 1,000 records',
   },
   allowEmpty: {
     places: ['gate'],
@@ -171,7 +174,7 @@ export const REFRESHING_SETTINGS: readonly Setting[] = inGroup('Refreshing', 'op
   },
   staleSecondsMax: {
     kind: amount('seconds', 0, SECONDS_PER_YEAR),
-    help: 'answer 503 once the last good load is older than this; without it, never',
+    help: 'answer 503 once the last good load is older than this; default: never',
   },
   snapshotFile: {
     kind: PATH,
@@ -184,7 +187,7 @@ export const REFRESHING_SETTINGS: readonly Setting[] = inGroup('Refreshing', 'op
   },
   feedPublicKey: {
     kind: PATH,
-    help: 'file with the public key (PEM or JWK) of the publisher of a store; without it, signatures are not checked',
+    help: "file with the publisher's public key (PEM or JWK) for a store; without it, signatures are not checked",
   },
   canary: {
     flag: null,

@@ -11,7 +11,7 @@ export const FEED_SETTINGS: readonly Setting[] = inGroup('Feeds', 'feed', {
     places: ['serve', 'handler'],
     flag: null,
     kind: given('an object of options', isObject),
-    help: 'feed addresses for calendar programs, which send no token; without it there are no feeds',
+    help: 'feed addresses for calendar programs that send no token; without it there are no feeds',
   },
   feedSecret: {
     option: 'secret',
@@ -30,7 +30,7 @@ export const FEED_SETTINGS: readonly Setting[] = inGroup('Feeds', 'feed', {
     isEnvironmentOnly: true,
     isSecret: true,
     kind: SECRET,
-    help: 'feed secret before a rotation: its addresses stay valid, but new ones are not signed with it',
+    help: 'feed secret before a rotation: its addresses stay valid, but new ones are signed with the new secret',
   },
   feedSecretPreviousFile: {
     option: 'secretPreviousFile',
@@ -47,7 +47,7 @@ export const FEED_SETTINGS: readonly Setting[] = inGroup('Feeds', 'feed', {
     option: 'revocationsFile',
     flag: '--feed-revocations',
     kind: PATH,
-    help: 'JSON file of revoked feeds, {"sub": "2026-11-23T08:00:00Z"}: addresses of that user from before that time are refused; read again when it changes',
+    help: 'JSON file of revoked feeds, {"sub": "2026-11-23T08:00:00Z"}: that user\'s addresses from before that time are refused; read again when it changes',
   },
   feedRevocations: {
     option: 'revocations',
@@ -58,6 +58,6 @@ export const FEED_SETTINGS: readonly Setting[] = inGroup('Feeds', 'feed', {
   publicUrl: {
     places: ['serve', 'handler'],
     kind: { ...text('address', publicUrlFault), range: 'an http(s) address' },
-    help: 'address under which clients reach the service, such as https://timetable.example.org, for feeds; without it, the address of the connection, if Host names it',
+    help: 'address under which clients reach the service, such as https://timetable.example.org, for feeds; default: the address of the connection, if Host names it',
   },
 });

@@ -27,31 +27,36 @@ export interface TimetableOptions {
   readonly fieldMap?: FieldMap | undefined;
   /** Order of day, month and year in dates that are not ISO 8601. Default: they are rejected. */
   readonly dateOrder?: DateOrder | undefined;
-  /** IANA time zone for times without an offset, which are rejected otherwise, and for local days in queries. */
+  /** IANA time zone of times without an offset, which are otherwise rejected, and of local days in queries. */
   readonly timeZone?: string | undefined;
   /** Encoding of text files, as TextDecoder names it. Default: UTF-8, or UTF-16 with a byte order mark. */
   readonly encoding?: string | undefined;
-  /** First day for which recurring events of calendars are expanded, such as `2026-09-01`. Default: a year before the load. */
+  /**
+   * First day of the expansion of recurring events, such as `2026-09-01`. Default: a year before the load.
+   */
   readonly from?: string | undefined;
-  /** Day before which that expansion ends. Default: two years after the load. */
+  /** Day before which the expansion ends. Default: two years after the load. */
   readonly to?: string | undefined;
   /** Rooms besides those of events, for free-time queries: the path of a file, which is watched, or a list. Default: none. */
   readonly rooms?: string | readonly Room[] | undefined;
   /** Answer an unknown query parameter with a fault, or ignore it. Default `reject`. */
   readonly unknownParameters?: ParseOptions['unknownParameters'] | undefined;
-  /** Seconds between two loads, varied by up to 10 %, 0 to 31,536,000; 0 for none. Default 0. */
+  /** Seconds between two loads, varied by up to 10 %: 0 to 31,536,000; 0 for none. Default 0. */
   readonly refreshSeconds?: number | undefined;
-  /** Whether a file that changes, or a MemorySource, is loaded at once. Default true. */
+  /** Whether a changed file or MemorySource is loaded at once. Default true. */
   readonly watch?: boolean | undefined;
   /** Checks of a new snapshot before it is published; false publishes everything. Default: see {@link GateOptions}. */
   readonly gate?: GateOptions | false | undefined;
-  /** Seconds after the last good load until reads fail, 0 to 31,536,000. Pinned snapshots never get stale. Default: never. */
+  /**
+   * Seconds after the last good load until reads fail, 0 to 31,536,000. Pinned snapshots never become stale.
+   * Default: never.
+   */
   readonly staleSecondsMax?: number | undefined;
   /** Each published snapshot is written to this file, and served at once at the next start. Default: none. */
   readonly snapshotFile?: string | undefined;
   /** Earlier snapshots to keep beside it, as `<file>.1` and so on, 0 to 100. Default 0. */
   readonly snapshotFilesKept?: number | undefined;
-  /** Serves exactly this snapshot file; the source is not asked. Default: none. */
+  /** Serves exactly this snapshot file and asks no source. Default: none. */
   readonly pin?: string | undefined;
   /** For a store: a file with the public key of its publisher. Without it, signatures are not checked. Default: none. */
   readonly feedPublicKey?: string | undefined;
@@ -65,7 +70,9 @@ export interface TimetableOptions {
   readonly eventsMax?: number | undefined;
   /** Where snapshots are built: on another `thread`, or `here` for small sets. Default `thread`. */
   readonly buildOn?: BuildPlace | undefined;
-  /** Called from time to time during the first load. If it throws, the load fails. Its promises are not awaited. */
+  /**
+   * Called several times during the first load. If it throws, the load fails. Its promises are not awaited.
+   */
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
 }
 
@@ -75,7 +82,7 @@ export interface EmbeddedAuthOptions {
   readonly hs256Secret?: string | Uint8Array | undefined;
   /** A file with that secret instead, read at the start and again when it changes. */
   readonly hs256SecretFile?: string | undefined;
-  /** The secret before a rotation: its tokens stay good. */
+  /** The secret before a rotation: its tokens stay valid. */
   readonly hs256SecretPrevious?: string | Uint8Array | undefined;
   /** A file with that earlier secret instead, read at the start and again when it changes. */
   readonly hs256SecretPreviousFile?: string | undefined;
@@ -86,9 +93,12 @@ export interface EmbeddedAuthOptions {
   readonly jwks?: object | string | undefined;
   /** Seconds between two regular fetches of an address, 1 to 86,400. Default 300. */
   readonly jwksRefreshSeconds?: number | undefined;
-  /** Shortest seconds between any two fetches, also after a failure or for an unknown key, 1 to 3600. Default 30. */
+  /**
+   * Shortest time in seconds between any two fetches, even after a failure or for an unknown key, 1 to 3600.
+   * Default 30.
+   */
   readonly jwksCooldownSeconds?: number | undefined;
-  /** Seconds that fetched keys are used while fetching fails, 2 to 31,536,000. Default 86,400. */
+  /** How many seconds fetched keys are used while fetching fails, 2 to 31,536,000. Default 86,400. */
   readonly jwksStaleSecondsMax?: number | undefined;
   /** `at+jwt` accepts only access tokens of RFC 9068, and needs issuer and audience. Default `any`. */
   readonly tokenType?: TokenType | undefined;
@@ -96,11 +106,11 @@ export interface EmbeddedAuthOptions {
   readonly issuer?: string | undefined;
   /** If given, every token's `aud` must be or contain it. */
   readonly audience?: string | undefined;
-  /** Token claims by field, in place of the field's own claims. */
+  /** Token claims by field; they replace the default claims of the field. */
   readonly claims?: Readonly<Record<string, readonly string[]>> | undefined;
   /** User → field → values, in addition to the claims. */
   readonly enrolments?: object | undefined;
-  /** Instead, a JSON file of this form, read at the start and again when it changes. */
+  /** Instead of the object, a JSON file of this form, read at the start and again when it changes. */
   readonly enrolmentsFile?: string | undefined;
 }
 
@@ -110,7 +120,7 @@ export interface FeedServingOptions {
   readonly secret?: string | Uint8Array | undefined;
   /** Instead, a file with the secret, read at the start and again when it changes. */
   readonly secretFile?: string | undefined;
-  /** The secret before a rotation: its addresses stay valid, but new ones are not signed with it. */
+  /** The secret before a rotation: its addresses stay valid, but new ones are signed with the new secret. */
   readonly secretPrevious?: string | Uint8Array | undefined;
   /** Instead, a file with this secret. */
   readonly secretPreviousFile?: string | undefined;
@@ -118,21 +128,24 @@ export interface FeedServingOptions {
   readonly days?: number | undefined;
   /** Subject → time: addresses of the subject made before this time are refused. Default: none. */
   readonly revocations?: object | undefined;
-  /** Instead, a JSON file of this form, read at the start and again when it changes. */
+  /** Instead of the object, a JSON file of this form, read at the start and again when it changes. */
   readonly revocationsFile?: string | undefined;
 }
 
-/** A handler for an existing server, which handles CORS. `Request` is the type of its requests. */
+/** A handler for an existing server, which handles CORS itself. `Request` is the type of its requests. */
 export interface EmbeddedHandlerOptions<Request extends IncomingMessage = IncomingMessage> {
-  /** Path of the resources for the handler: `/` if the framework strips a prefix. Default `/api/v1`. */
+  /** Path of the resources for the handler: `/` if the framework removes a prefix. Default `/api/v1`. */
   readonly basePath?: string | undefined;
   /** Whether answers to repeated requests are compressed, as Accept-Encoding allows. Default true. */
   readonly compression?: boolean | undefined;
   /** Event streams of /schedule/changes at a time, 0 to 1,048,576. Default 10,000. */
   readonly streamsMax?: number | undefined;
-  /** Verify bearer tokens. Without it every request is let in: the embedding program authenticates. */
+  /** Verify bearer tokens. Without it every request is accepted: the embedding program authenticates. */
   readonly auth?: EmbeddedAuthOptions | undefined;
-  /** Without `auth`: the values that select the events of /schedule/personal; null for none. Default: none. */
+  /**
+   * Without `auth`: returns the values that select the events of /schedule/personal; null for none. Default:
+   * none.
+   */
   readonly identify?: ((req: Request) => IdentityValues | null) | undefined;
   /** Receives log records, as a pino logger does. Default: nothing is logged. */
   readonly log?: Logger | undefined;
@@ -156,9 +169,12 @@ export interface ServeOptions {
   readonly compression?: boolean | undefined;
   /** `development` adds /login, /docs and /health and makes its own key. Default `production`. */
   readonly mode?: 'production' | 'development' | undefined;
-  /** Serving threads, 1 to 128, which share one snapshot; `auto` starts one per core. Default 1: the program's own thread. */
+  /**
+   * Serving threads, 1 to 128, which share one snapshot. `auto` starts one per core. Default 1: the program's
+   * own thread.
+   */
   readonly workers?: WorkerCount | undefined;
-  /** Open connections per serving thread, 1 to 1,048,576; further ones are closed at once. Default 16,384. */
+  /** Open connections per serving thread, 1 to 1,048,576; more are closed at once. Default 16,384. */
   readonly connectionsMax?: number | undefined;
   /** Event streams of /schedule/changes at a time, over all serving threads, 0 to 1,048,576. Default 10,000. */
   readonly streamsMax?: number | undefined;
@@ -197,7 +213,7 @@ export type ServiceOptions = Omit<TimetableOptions, 'source' | 'gate' | 'buildOn
   GateOptions &
   Omit<ServeOptions, 'auth' | 'feed' | 'admin' | 'log'> &
   Omit<EmbeddedAuthOptions, 'jwks' | 'enrolments' | 'hs256Secret' | 'hs256SecretPrevious'> & {
-    /** Several paths or addresses are merged; the later wins. */
+    /** Several paths or addresses are merged; the later one wins. */
     readonly source: TimetableOptions['source'] | readonly string[];
     readonly hs256Secret?: string | undefined;
     readonly hs256SecretPrevious?: string | undefined;

@@ -51,7 +51,7 @@ const TIME_ZONE: Kind = {
   },
 };
 
-/** The zone that was probably meant; a city alone is enough. */
+/** The zone that was probably meant; the name of a city is enough. */
 function nearestZone(typed: string): string | null {
   const zones = Intl.supportedValuesOf('timeZone');
   const cityOf = (zone: string): string => zone.slice(zone.lastIndexOf('/') + 1);
@@ -88,17 +88,17 @@ export const READING_SETTINGS: readonly Setting[] = inGroup('Reading', 'openTime
   identifiers: {
     kind: oneOf('kind', IDENTIFIER_MODES),
     default: 'uuid',
-    help: 'form of the identifiers in the data: uuid for UUIDs, any for text of 1 to 64 characters and whole numbers, derived for text that is turned into UUIDs',
+    help: 'form of the identifiers in the data: uuid for UUIDs; any for text of 1 to 64 characters and whole numbers; derived for text to turn into UUIDs',
   },
   fieldMap: {
     flag: '--map',
     kind: FIELD_MAP,
-    help: "column, path or template from which a field is read, such as title=Subject, roomName=room.name or 'time={date}T{start}'; repeatable",
+    help: "column, path or template that gives a field, such as title=Subject, roomName=room.name or 'time={date}T{start}'; repeatable",
   },
   mapFile: {
     places: [],
     kind: PATH,
-    help: 'JSON file with the entries of --map; an object under csv, icalendar, json or messagepack applies to that format alone',
+    help: 'JSON file with the entries of --map; entries under csv, icalendar, json or messagepack apply only to that format',
   },
   dateOrder: {
     kind: oneOf('order', DATE_ORDERS),
@@ -106,38 +106,41 @@ export const READING_SETTINGS: readonly Setting[] = inGroup('Reading', 'openTime
   },
   timeZone: {
     kind: TIME_ZONE,
-    help: 'time zone for times without an offset, which are rejected otherwise, and for local days in queries',
+    help: 'time zone of times without an offset, which are otherwise rejected, and of local days in queries',
   },
   encoding: {
     kind: ENCODING,
-    help: 'encoding of text files, such as windows-1252; without it, UTF-8, or UTF-16 with a byte order mark',
+    help: 'encoding of text files, such as windows-1252; default: UTF-8, or UTF-16 with a byte order mark',
   },
   from: {
     kind: DATE,
-    help: 'first day for which recurring events of calendars are expanded; without it, one year before the load',
+    help: 'first day of the expansion of recurring events in calendars; default: one year before the load',
   },
   to: {
     kind: DATE,
-    help: 'day before which the expansion of recurring events ends; without it, two years after the load',
+    help: 'day before which the expansion of recurring events ends; default: two years after the load',
   },
 });
 
-/** What to read of a PostgreSQL database. Every command that reads a source has them. In a program they stand in the source. */
+/**
+ * What to read of a PostgreSQL database. Every command that reads a source has them. In a program they are
+ * part of the source.
+ */
 export const DATABASE_SETTINGS: readonly Setting[] = inGroup('Databases', 'openTimetable', {
   table: {
     places: [],
     kind: { ...text('name'), range: 'a table or view, such as events or school.events' },
-    help: 'table or view of the PostgreSQL sources, of which every row is an event',
+    help: 'table or view of the PostgreSQL sources; every row is an event',
   },
   query: {
     places: [],
     kind: { ...text('select'), range: 'a SELECT' },
-    help: 'SELECT in place of a table',
+    help: 'SELECT to use instead of a table',
   },
   postgresPasswordFile: {
     places: [],
     kind: PATH,
-    help: 'file with the password of the PostgreSQL sources, read at each connection; without it, the address, PGPASSWORD, PGPASSFILE or ~/.pgpass',
+    help: 'file with the password of the PostgreSQL sources, read at each connection; default: the address, PGPASSWORD, PGPASSFILE or ~/.pgpass',
   },
 });
 
@@ -146,7 +149,7 @@ export const DATABASE_REFRESHING_SETTINGS: readonly Setting[] = inGroup('Databas
   versionQuery: {
     places: [],
     kind: { ...text('select'), range: 'a SELECT' },
-    help: 'cheap SELECT: while it gives the same rows, the PostgreSQL sources are not read again',
+    help: 'cheap SELECT; while its result is the same, the PostgreSQL sources are not read again',
   },
   listen: {
     places: [],
@@ -169,7 +172,7 @@ export function readRulesOf(
   return { identifiers, fieldMap, dateOrder, timeZone, encoding, from, to };
 }
 
-/** The settings of databases, as sources have them. */
+/** The database settings of sources. */
 export function databaseOptionsOf({
   table,
   query,

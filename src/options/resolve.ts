@@ -8,10 +8,10 @@ import { SETTINGS, settingsOf } from './table.js';
 
 type Settings = ReadonlyMap<string, Setting>;
 
-/** Objects whose values were checked here; no value is checked twice. */
+/** Objects of options whose values were already checked here, so that none is checked twice. */
 const checked = new WeakSet<object>();
 
-/** How messages name the options of each place: the method that takes them, and a prefix. */
+/** How messages name the options of each place: its method, and a prefix. */
 const TAKERS: Readonly<Record<Place, { readonly method: string; readonly prefix: string }>> = {
   openTimetable: { method: 'openTimetable()', prefix: '' },
   gate: { method: 'openTimetable({ gate })', prefix: 'gate.' },
@@ -22,7 +22,7 @@ const TAKERS: Readonly<Record<Place, { readonly method: string; readonly prefix:
   admin: { method: 'serve({ admin })', prefix: 'admin.' },
 };
 
-/** A setting in the text of a rule. */
+/** A setting's name within the text of a rule. */
 const NAMED = /\{(\w+)\}/g;
 
 /** Checks the options of a program and fills in defaults. Throws LecternError `option-invalid`. */
@@ -61,7 +61,10 @@ export function resolveSettings(options: ServiceOptions): ResolvedSettings {
   return values;
 }
 
-/** Checks the settings that commands which read a source have, and the rules between them. Throws LecternError `option-invalid`. */
+/**
+ * Checks the settings of commands that read a source, and the rules between them. Throws LecternError
+ * `option-invalid`.
+ */
 export function resolveReading(given: Values): ReadingSettings {
   const settings = new Map(
     [...READING_SETTINGS, ...DATABASE_SETTINGS].map((setting) => [setting.name, setting]),
@@ -71,7 +74,7 @@ export function resolveReading(given: Values): ReadingSettings {
   return values as ReadingSettings;
 }
 
-/** Throws LecternError `option-invalid`. The message repeats the value, unless that may be a secret. */
+/** Throws LecternError `option-invalid`. The message repeats the value, unless it may be a secret. */
 export function checkValue(setting: Setting, value: unknown, label: string = labelOf(setting)): void {
   const fault = value === undefined ? null : setting.kind.fault(value);
   if (fault === null) return;
@@ -111,7 +114,7 @@ function checkedValues(settings: Settings, given: Values, label?: (name: string)
 }
 
 function checkRules(rules: Rules, settings: Settings, values: Values, label: (name: string) => string): void {
-  // Rules ignore settings that have their default.
+  // Rules ignore settings at their default.
   const isGiven = (name: string): boolean =>
     values[name] !== undefined && values[name] !== settings.get(name)?.default;
   const broken = Object.entries(rules)
@@ -132,7 +135,7 @@ function shortLabelOf(setting: Setting): string {
   return (isEnvironmentOnly === true ? variableOf(setting) : flag) ?? name;
 }
 
-/** A mistyped `auth` or `issuer` must not be ignored: every request would be let in. */
+/** A misspelt `auth` or `issuer` must not be ignored, because every request would be accepted. */
 function unknownOption(method: string, name: string, names: readonly string[]): LecternError {
   const near = suggest(name, names);
   const hint = near === null ? `its options are ${names.join(', ')}` : `did you mean ${near}?`;

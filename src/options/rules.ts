@@ -1,8 +1,8 @@
-/** Rules between settings. A setting without effect is refused. */
+/** Rules between settings. Refuses settings without effect. */
 import { isAddress } from '../auth/remote-keys.js';
 import { isStoreAddress } from '../store/open-store.js';
 
-/** Checked values with defaults, by the names of their settings. */
+/** Checked values and defaults, by the names of their settings. */
 export type Values = Readonly<Record<string, unknown>>;
 
 type IsBroken = (values: Values, isGiven: (name: string) => boolean) => boolean;
@@ -123,7 +123,7 @@ export const COMMAND_RULES: Rules = {
     Number(values.refreshSeconds) > 0 && textsOf(values.source).includes('-'),
   '{staleSecondsMax} does not work with standard input (-): it is loaded once, so every answer would become 503 after that time':
     ({ staleSecondsMax, source }) => staleSecondsMax !== undefined && textsOf(source).includes('-'),
-  // Without a level, the command chooses one that logs requests.
+  // Without a level, the command chooses one at which requests are logged.
   '{accessLog} has no effect with {logLevel} above info: requests are logged at info': (values) =>
     Number(values.accessLog) > 0 && !['info', 'debug', undefined].includes(values.logLevel as string),
   '{adminPort} and {port} are the same; expected two ports': ({ adminPort, port }) =>
@@ -160,7 +160,7 @@ export const COMMAND_RULES: Rules = {
     upstreamTokenUrl !== undefined && !textsOf(source).some((text) => /^https?:\/\//i.test(text)),
 };
 
-/** One rule for each setting: it may not be given if `isVain`. */
+/** One rule for each setting: it must not be given if `isVain`. */
 function rulesOf(
   names: readonly string[],
   problemOf: (name: string) => string,
@@ -175,7 +175,7 @@ function isFetched(jwks: unknown): boolean {
   return typeof jwks === 'string' && isAddress(jwks);
 }
 
-/** Empty for sources that are not texts. */
+/** Empty for sources that are not text. */
 function textsOf(source: unknown): readonly string[] {
   const sources = [source].flat();
   return sources.every((each) => typeof each === 'string') ? (sources as readonly string[]) : [];

@@ -54,13 +54,13 @@ export const LISTENING_SETTINGS: readonly Setting[] = inGroup('Listening', 'serv
   connectionsMax: {
     kind: count('number', 1, CONNECTIONS_MAX_MAX),
     default: CONNECTIONS_MAX_DEFAULT,
-    help: 'open connections per serving thread; further ones are closed at once',
+    help: 'open connections per serving thread; more are closed at once',
   },
   streamsMax: {
     places: ['serve', 'handler'],
     kind: count('number', 0, CONNECTIONS_MAX_MAX),
     default: EVENT_STREAMS_MAX_DEFAULT,
-    help: 'event streams of /schedule/changes at a time, over all serving threads; further ones get 503',
+    help: 'event streams of /schedule/changes at a time, over all serving threads; more get 503',
   },
   overloadMs: {
     kind: amount('milliseconds', 0, 10_000),
@@ -71,7 +71,7 @@ export const LISTENING_SETTINGS: readonly Setting[] = inGroup('Listening', 'serv
     places: [],
     kind: amount('seconds', 0, 3600),
     default: 0,
-    help: 'after SIGTERM or SIGINT, keep answering this long before the port closes, each answer with Connection: close',
+    help: 'time after SIGTERM or SIGINT before the port closes; meanwhile requests are answered with Connection: close',
   },
   basePath: {
     places: ['serve', 'handler'],
@@ -83,7 +83,7 @@ export const LISTENING_SETTINGS: readonly Setting[] = inGroup('Listening', 'serv
     places: ['serve', 'handler'],
     kind: either('how', 'on', 'off'),
     default: true,
-    help: 'compress answers to repeated requests, as Accept-Encoding allows; off leaves it to a proxy',
+    help: 'compress answers to repeated requests, as Accept-Encoding allows; off leaves compression to a proxy',
   },
   mode: {
     kind: oneOf('mode', ['production', 'development']),
@@ -124,7 +124,7 @@ const HOST_NAMES: Kind = {
   },
 };
 
-/** The values of an option that is repeated or has commas. */
+/** The values of an option that is repeated or separated by commas. */
 function list(argument: string, previous: unknown): readonly string[] {
   const given = argument.split(',').map((each) => each.trim());
   return isTextList(previous) ? [...previous, ...given] : given;
@@ -143,13 +143,13 @@ export const OPERATING_SETTINGS: readonly Setting[] = inGroup('Operating', 'serv
   admin: {
     flag: null,
     kind: given('an object of options', isObject),
-    help: 'a second port for operators, with /live, /ready and /metrics; without it there is no such port',
+    help: 'second port for operators, with /live, /ready and /metrics; default: none',
   },
   adminPort: {
     places: ['admin'],
     option: 'port',
     kind: PORT,
-    help: 'port of the admin listener, with /live, /ready, /metrics and /refresh; off unless set',
+    help: 'port of the admin listener, with /live, /ready, /metrics and /refresh; default: none',
   },
   adminHost: {
     places: ['admin'],
@@ -163,7 +163,7 @@ export const OPERATING_SETTINGS: readonly Setting[] = inGroup('Operating', 'serv
     option: 'allowedHosts',
     flag: '--admin-allowed-host',
     kind: HOST_NAMES,
-    help: 'further host name that the admin listener accepts (it always accepts IP addresses, localhost and --admin-host); repeatable or comma-separated',
+    help: 'further host name that the admin listener accepts, besides IP addresses, localhost and --admin-host; repeatable or comma-separated',
   },
   adminTokenFile: {
     places: ['admin'],
@@ -188,13 +188,13 @@ export const OPERATING_SETTINGS: readonly Setting[] = inGroup('Operating', 'serv
     places: [],
     group: 'Logging',
     kind: oneOf('level', LOG_LEVELS),
-    help: 'how much is logged to standard error; by default info, in development warn',
+    help: 'lowest level of records logged to standard error; default: info, in development warn',
   },
   logFormat: {
     places: [],
     group: 'Logging',
     kind: oneOf('format', LOG_FORMATS),
-    help: 'one JSON object per line, or pretty lines for people; without it json, and pretty in development on a terminal',
+    help: 'one JSON object per line, or pretty lines for people; default: json, in development on a terminal pretty',
   },
   log: {
     places: ['serve', 'handler'],

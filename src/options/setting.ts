@@ -15,19 +15,19 @@ export type Group =
   | 'Operating'
   | 'Logging';
 
-/** Flags, variables, the library's checks, `--help` and docs/configuration.md are made from it. */
+/** Flags, variables, the library's checks, `--help` and docs/configuration.md come from this table. */
 export interface Setting {
   readonly name: string;
   /** Empty for settings of the command line only. */
   readonly places: readonly Place[];
-  /** Its name in a program, if it is not `name`. */
+  /** Its name in a program, if it differs from `name`. */
   readonly option?: string;
-  /** Null for settings of programs only. The environment variable is named after it. */
+  /** Null for settings of programs only. The environment variable has the flag's name. */
   readonly flag: `--${string}` | null;
   readonly short?: `-${string}`;
-  /** The value of a flag without one. */
+  /** The value when the flag has none. */
   readonly preset?: string;
-  /** Not a flag: the list of processes would show the secret. */
+  /** Not a flag, because the list of processes would show the secret. */
   readonly isEnvironmentOnly?: boolean;
   /** Messages never repeat the value. */
   readonly isSecret?: boolean;
@@ -42,7 +42,7 @@ export interface Setting {
 type Entry = Omit<Setting, 'name' | 'group' | 'places' | 'flag'> &
   Partial<Pick<Setting, 'group' | 'places' | 'flag'>>;
 
-/** Fills in the group, the place and the flag of entries that do not give their own. */
+/** Fills in the group, place and flag of entries that do not have their own. */
 export function inGroup(
   group: Group,
   place: Place,
@@ -66,7 +66,7 @@ export interface Kind {
   /** Shown in `--help`, such as `seconds`. */
   readonly unit: string;
   readonly range: string;
-  /** The only texts that the command line takes. */
+  /** The only texts accepted by the command line. */
   readonly choices?: readonly string[];
   /** Turns text of the command line into the value that `fault` checks. Default: the text. */
   readonly parse?: (text: string, previous: unknown) => unknown;
@@ -122,7 +122,7 @@ export function either(unit: string, whenTrue: string, whenFalse: string): Kind 
   };
 }
 
-/** Empty text is refused: otherwise an empty LECTERN_ISSUER would switch off its check. */
+/** Empty text is refused, because an empty LECTERN_ISSUER would otherwise switch off its check. */
 export function text(unit: string, fault: (value: string) => string | null = () => null): Kind {
   return {
     unit,
@@ -141,7 +141,7 @@ export const HOST: Kind = kindOf(
   (value) => typeof value === 'string' && (isIP(value) !== 0 || /^[A-Za-z0-9._-]+$/.test(value)),
 );
 
-/** A value that only programs give. The room that uses it checks its content. */
+/** A value that only programs can give. The room that uses it checks the content. */
 export function given(range: string, isGood: (value: unknown) => boolean): Kind {
   return kindOf('', range, isGood);
 }
@@ -164,7 +164,7 @@ export function variableOf({ flag }: Setting): string | undefined {
   return flag === null ? undefined : `LECTERN_${flag.slice(2).replaceAll('-', '_').toUpperCase()}`;
 }
 
-/** The default, as `--help` and the docs show it. */
+/** The default, as shown by `--help` and the docs. */
 export function shownDefault({ default: usual, kind: { choices } }: Setting): string {
   return typeof usual === 'boolean' && choices !== undefined ? (choices[usual ? 0 : 1] ?? '') : String(usual);
 }

@@ -30,7 +30,7 @@ export function sourceOf(settings: ResolvedSettings): Resolved<'openTimetable'>[
   });
 }
 
-/** The rules of settings say what is needed. */
+/** The rules of settings check this. */
 function clientCredentialsOf(settings: ResolvedSettings): SourceArgumentOptions['clientCredentials'] {
   const { upstreamTokenUrl: tokenUrl, upstreamClientId: clientId, upstreamScope: scope } = settings;
   const { upstreamClientSecret, upstreamClientSecretFile: file, upstreamTokenOrigin: origin } = settings;

@@ -1,4 +1,7 @@
-/** Room options/. The one table of settings, with the range of their values. It opens no file and serves nothing. */
+/**
+ * Room options/. The one table of settings, with the range of their values. This room opens no file and
+ * serves nothing.
+ */
 import { DATA_SETTINGS, REFRESHING_SETTINGS } from './data-settings.js';
 import { FEED_SETTINGS } from './feed-settings.js';
 import { DATABASE_REFRESHING_SETTINGS, DATABASE_SETTINGS, READING_SETTINGS } from './reading-settings.js';

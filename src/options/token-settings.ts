@@ -17,7 +17,7 @@ import {
   text,
 } from './setting.js';
 
-/** Kind of a secret: text or, in a program, bytes. */
+/** The value of a secret: text or, in a program, bytes. */
 export function secretKind(use: SecretUse): Kind {
   return {
     unit: 'secret',
@@ -76,7 +76,7 @@ export const TOKEN_SETTINGS: readonly Setting[] = inGroup('Tokens', 'auth', {
     isEnvironmentOnly: true,
     isSecret: true,
     kind: secretKind('HS256'),
-    help: 'secret of HS256 tokens before a rotation: its tokens stay good',
+    help: 'secret of HS256 tokens before a rotation: its tokens stay valid',
   },
   hs256SecretPreviousFile: {
     kind: PATH,
@@ -100,7 +100,7 @@ export const TOKEN_SETTINGS: readonly Setting[] = inGroup('Tokens', 'auth', {
   jwksStaleSecondsMax: {
     kind: amount('seconds', 2, 31_536_000),
     default: 86_400,
-    help: 'how long fetched keys are used while fetching fails; then tokens get 503',
+    help: 'how long fetched keys are used while fetching fails; after that, tokens get 503',
   },
   tokenType: {
     kind: oneOf('type', TOKEN_TYPES),

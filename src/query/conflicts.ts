@@ -9,8 +9,8 @@ import { clausesOf, planQuery } from './plan.js';
 import type { Query } from './query.js';
 
 /**
- * Ascending numbers of the clusters with a matching event. Without filters the window alone decides: events of a cluster
- * leave no gap, so the cluster overlaps the window exactly when one of its events does.
+ * Ascending numbers of the clusters with a matching event. Without filters the window alone decides: events
+ * of a cluster leave no gap, so the cluster overlaps the window exactly when one of its events does.
  */
 export function findConflicts(
   snapshot: Snapshot,
@@ -39,19 +39,22 @@ function clustersInWindow(clusters: Clusters, query: Query, wanted: readonly boo
   return found.subarray(0, count);
 }
 
-/** The cost of checking an event of a cluster, in candidates. */
+/** The cost of checking an event of a cluster, measured in candidates. */
 const LOOK_COST = 1 / 4;
 
-/** The cost of searching each cluster for a matching event, in candidates. */
+/** The cost of searching each cluster for a matching event, measured in candidates. */
 function looksMax(snapshot: Snapshot, clusters: Clusters, candidates: number, hasNoWindow: boolean): number {
-  // In a long cluster the event in the window may be the last.
+  // In a long cluster, only the last event may be in the window.
   if (!hasNoWindow) return clusters.image.events.length;
   // In a long cluster an event usually matches early, which ends the search.
   const perCluster = snapshot.eventCount / Math.max(1, candidates);
   return LOOK_COST * Math.min(clusters.image.events.length, clusters.count * perCluster);
 }
 
-/** For filters that most events pass: searches the clusters in the window, far fewer than events. */
+/**
+ * For filters that most events pass: searches the clusters in the window, which are far fewer than the
+ * events.
+ */
 function clustersThatPass(
   snapshot: Snapshot,
   clusters: Clusters,

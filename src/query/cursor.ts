@@ -16,7 +16,10 @@ export interface DirectoryCursor extends DirectoryKey {
   readonly nameDigest: string | null;
 }
 
-/** Cursors are base64url of JSON, so all snapshots and replicas can read them. The first element is the kind of list. */
+/**
+ * Cursors are base64url of JSON, so that all snapshots and replicas can read them. The first element is the
+ * kind of list.
+ */
 export function encodeEventCursor(cursor: EventKey): string {
   return encode(['e', cursor.timeMs, cursor.endTimeMs, cursor.id]);
 }

@@ -21,23 +21,24 @@ export interface CountedEntries {
 }
 
 const NO_PLACE = 0xffffffff;
-/** Sorting one entry takes as long as going past so many (estimated). */
+/** Sorting one entry takes as long as passing this many (estimated). */
 const ENTRIES_PER_SORTED = 16;
 
 /**
- * The rooms, courses, groups or lecturers of a snapshot. **Entry** e is the value of the first key field with code e. From
- * `ids.size` on, entries are values of the second key field, for events without the first. Such entries have a name and no id.
+ * The rooms, courses, groups or lecturers of a snapshot. **Entry** e is the value of the first key field with
+ * code e. From `ids.size` on, entries are values of the second key field, for events without the first. Such
+ * an entry has a name and no id.
  */
 export class Directory {
   readonly ids: Dictionary;
   readonly names: Dictionary;
-  /** For each entry with an id: a code of `names`, or a larger number for no name. */
+  /** For each entry with an id: a code of `names`; a larger number means no name. */
   readonly nameCodes: CodeColumn;
-  /** Names of entries without an id. Null in directories whose entries all have one. */
+  /** Names of entries without an id. Null in directories where every entry has an id. */
   readonly texts: Dictionary | null;
   readonly #idField: FieldIndex;
   readonly #textField: FieldIndex | null;
-  /** Events by entry, in the whole snapshot. */
+  /** Number of events by entry, in the whole snapshot. */
   readonly #totals: Uint32Array;
   /** Entries with events, by name. */
   readonly #sorted: Uint32Array;
@@ -149,7 +150,10 @@ export class Directory {
     return totals;
   }
 
-  /** Dictionaries are sorted, so counting by name sorts the entries with ids. One merge adds the entries without. */
+  /**
+   * Dictionaries are sorted, so counting by name sorts the entries with ids. One merge adds the entries
+   * without an id.
+   */
   #sort(): Uint32Array {
     const { ids, names, texts, nameCodes } = this;
     const totals = this.#totals;

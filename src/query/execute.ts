@@ -1,4 +1,7 @@
-/** Room query/. Turns parameters into a plan and into event numbers. It makes no bytes and knows nothing of HTTP. */
+/**
+ * Room query/. Turns parameters into a plan and into event numbers. This room makes no bytes and knows
+ * nothing of HTTP.
+ */
 import type { FieldIndex, Snapshot } from '../snapshot/snapshot.js';
 import { sortUnique } from '../structures/ordinal-set.js';
 import { results } from '../structures/slabs.js';
@@ -7,9 +10,9 @@ import type { Clause, Plan } from './plan.js';
 import { Selection } from './selection.js';
 import type { WindowOrdinals } from './window.js';
 
-/** More posting lists are united by sorting instead of merging. */
+/** Above this number, posting lists are united by sorting instead of merging. */
 const MERGED_LISTS_MAX = 8;
-/** More codes are looked up in a bitmap instead of a Set. */
+/** Above this number, codes are looked up in a bitmap instead of a Set. */
 const SET_CODES_MAX = 16;
 /** Larger results do not record their origin and bypass the row cache. */
 const ORIGIN_ENTRIES_MAX = 4096;

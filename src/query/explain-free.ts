@@ -16,6 +16,6 @@ export function explainFree(keys: FreeKeys, query: FreeQuery, found: number, mar
   }
   if (buildings !== null) lines.push(`CHECK building of ${count(buildings.length, 'value')}`);
   if (capacityMin !== null) lines.push(`CHECK capacity of at least ${capacityMin}`);
-  lines.push(`GAP of those on the page, of ${found} free`);
+  lines.push(`GAP of the entries on the page, of ${found} free`);
   return lines.join('\n');
 }

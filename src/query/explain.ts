@@ -19,7 +19,7 @@ export interface Explanation {
     readonly parseMs: number;
     /** To choose the indexes. */
     readonly planMs: number;
-    /** To find the events, and to count them for a directory. */
+    /** Time to find the events and, for a directory, to count them. */
     readonly executeMs: number;
     /** To write the page. */
     readonly encodeMs: number;

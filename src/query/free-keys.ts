@@ -17,9 +17,9 @@ export interface Marks {
 const NO_KEY = 0xffffffff;
 
 /**
- * The rooms, lecturers or groups of a snapshot, and when events occupy them. A **key** is a code of the first field of the
- * dimension. The codes of the second field follow, for events without the first, as in a directory. The last keys are
- * the rooms that no event uses. Zero-length events occupy nothing.
+ * The rooms, lecturers or groups of a snapshot, and the times when events occupy them. A **key** is a code of
+ * the first field of the dimension. The codes of the second field follow, for events without the first, as in
+ * a directory. The last keys are rooms without events. Zero-length events occupy nothing.
  */
 export class FreeKeys {
   /** All known keys, in order of compareDirectoryKeys. */
@@ -30,10 +30,10 @@ export class FreeKeys {
   readonly #first: FieldIndex;
   readonly #second: FieldIndex | null;
   readonly #directory: Directory;
-  /** The first code of the second field that is not the empty text. */
+  /** The first code of the second field whose text is not empty. */
   readonly #textsFrom: number;
   readonly #rooms: ReadonlyMap<string, Room>;
-  /** Rooms that no event uses. */
+  /** Rooms without events. */
   readonly #unusedRooms: readonly Room[];
   readonly #unusedNumbers: ReadonlyMap<string, number>;
   readonly #gapsOfFirst: Gaps;
@@ -41,7 +41,7 @@ export class FreeKeys {
 
   /**
    * @param directory of these rooms, lecturers or groups
-   * @param looksMax reads per gap before slots are listed, for tests
+   * @param looksMax reads per gap before slots are listed, set by tests
    */
   constructor(
     snapshot: Snapshot,
@@ -89,7 +89,7 @@ export class FreeKeys {
     return { id, name: (id === null ? null : this.#rooms.get(id)?.name) ?? name };
   }
 
-  /** The entry in the table of rooms; null if there is none, and for lecturers and groups. */
+  /** The entry in the table of rooms; null if there is none, as for lecturers and groups. */
   roomOf(key: number): Room | null {
     if (this.#rooms.size === 0) return null;
     if (key >= this.#usableSize) return this.#unusedRooms[key - this.#usableSize]!;

@@ -52,7 +52,7 @@ export function findFree(keys: FreeKeys, query: FreeQuery): FreeResult {
   return { keys: found.subarray(0, count), marks };
 }
 
-/** The same windows without overlaps, so no event is visited twice. */
+/** The same windows without overlaps, so that no event is visited twice. */
 export function unite(windows: readonly Window[]): Window[] {
   const united: Window[] = [];
   for (const window of [...windows].sort((a, b) => a.startMs - b.startMs)) {
@@ -71,8 +71,9 @@ export function weeksOfDays(given: DaysInZone, weeks: number): Window[] {
 }
 
 /**
- * The window, and the same local times in the following weeks, like Temporal's `add({ weeks })`: a time that clocks skip moves
- * forward by the length of the skip, and a time that they show twice is read as the first. A window within a skip may be empty and is left out.
+ * The window, and the same local times in the following weeks, like Temporal's `add({ weeks })`. A skipped
+ * time moves forward by the length of the skip; a time shown twice is read as the first. A window within a
+ * skip may be empty and is left out.
  */
 export function weeksOfWindow(window: Window, weeks: number, zone: Zone): Window[] {
   const laterBy = (instantMs: number, week: number): number =>

@@ -2,7 +2,7 @@ import type { FieldIndex, Snapshot } from '../snapshot/snapshot.js';
 import { lowerBound } from '../structures/search.js';
 import type { Window } from './query.js';
 
-/** The time around a window without events; null where it has no end. */
+/** The time without events around a window; null on a side without end. */
 export interface Gap {
   readonly fromMs: number | null;
   readonly untilMs: number | null;
@@ -13,16 +13,17 @@ export const NO_GAP: Gap = { fromMs: null, untilMs: null };
 /** Most events to visit on each side of a window. */
 const LOOKS_MAX = 64;
 
-/** The events with length of one key, as slots, ascending, each once. */
+/** The events of one key with length, as slots, ascending and distinct. */
 interface KeySlots {
   readonly slots: Uint32Array;
-  /** For each slot, the one with the latest end among the slots up to it. */
+  /** For each slot, the slot with the latest end up to here. */
   readonly latest: Uint32Array;
 }
 
 /**
- * Gaps around windows in the posting lists of one field. Usually the events next to the window decide. Long, nested and
- * zero-length events may need more visits: then the slots of that value are listed once, and each gap is one search in the list.
+ * Gaps around windows in the posting lists of one field. Usually the events next to the window decide. If
+ * long, nested and zero-length events need more visits, the slots of that value are listed once, and each gap
+ * is a search in this list.
  */
 export class Gaps {
   readonly #snapshot: Snapshot;
@@ -66,7 +67,10 @@ export class Gaps {
     };
   }
 
-  /** Visits events before place `after`, last first, until all earlier ones must end before the latest end so far. Undefined after too many visits. */
+  /**
+   * Visits events before place `after` in reverse, until no earlier event can end after the latest end so
+   * far. Undefined after too many visits.
+   */
   #endBefore(code: number, after: number): number | null | undefined {
     const snapshot = this.#snapshot;
     const { postings, start, longestMs } = this.#field;

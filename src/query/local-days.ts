@@ -22,7 +22,7 @@ export interface DaysInZone {
 /** 9999-12-31, as if it were UTC. */
 const DATE_MS_MAX = 253_402_214_400_000;
 
-/** By name in lower case, least recently used first. So spellings of one name share a zone. */
+/** By name in lower case, least recently used first. Different spellings of one name share a zone. */
 const zones = new Map<string, Zone>();
 
 /** Null for a name that Node does not know. */
@@ -43,7 +43,7 @@ export function zoneNamed(name: string): Zone | null {
   return zone;
 }
 
-/** The given, valid parts of local days. Without a given zone, the zone of the service. */
+/** The given, valid parts of local days. Without a given zone, the zone of the service applies. */
 export interface LocalDays {
   readonly days: DaysInZone | null;
   readonly zone: Zone | null;
@@ -58,7 +58,7 @@ export function readLocalDays(given: GivenTexts, zoneDefault: string, tell: Tell
   const zone = readZone(given.get('timeZone')?.[0] ?? null, zoneDefault, tell);
   if (typeof dateMs !== 'number' || count === null || zone === null) return { days: null, zone };
   if (isTooLate(dateMs, count)) {
-    tell('days', 'malformed-number', `${count} days from ${date} on end after the year 9999`);
+    tell('days', 'malformed-number', `${count} days from ${date} extend beyond the year 9999`);
     return { days: null, zone };
   }
   return { days: { dateMs, days: count, zone }, zone };
@@ -71,7 +71,10 @@ export interface DaysGiven {
   readonly local: LocalDays;
 }
 
-/** The window of local days, which replace startTime and endTime. Null if none are given, or after a fault. */
+/**
+ * The window given by local days, which replace startTime and endTime. Null if none are given, or after a
+ * fault.
+ */
 export function readDays({ given, isGiven, local }: DaysGiven, tell: TellFault): Window | null {
   if (isGiven('date')) {
     for (const name of ['startTime', 'endTime'].filter(isGiven)) {
@@ -97,7 +100,7 @@ export function isTooLate(dateMs: number, days: number): boolean {
 
 /** Null after a reported fault. */
 function readZone(timeZone: string | null, zoneDefault: string, tell: TellFault): Zone | null {
-  // Only later versions of Node know offsets such as +01:00.
+  // Only later versions of Node accept offsets such as +01:00.
   const isOffset = timeZone !== null && !/^[A-Za-z]/.test(timeZone);
   const zone = isOffset ? null : zoneNamed(timeZone ?? zoneDefault);
   if (zone === null) {
@@ -116,14 +119,17 @@ export function readCount(name: string, value: string, max: number, tell: TellFa
   return null;
 }
 
-/** A day has 23 to 25 hours if clocks change, and none if they skip it. */
+/** A day has 23 to 25 hours when clocks change, and none if they skip it. */
 export function windowOfDays({ dateMs, days, zone }: DaysInZone): Window {
   return { startMs: zone.startOfDay(dateMs), endMs: zone.startOfDay(dateMs + days * DAY_MS) };
 }
 
 let knownZones: readonly string[] | null = null;
 
-/** Suggests Europe/Berlin for `berlin`. Names that share no part are skipped, because comparing takes 3 µs a name. */
+/**
+ * Suggests Europe/Berlin for `berlin`. Names that share no part are skipped, because comparing takes 3 µs a
+ * name.
+ */
 function suggestZone(given: string): string | null {
   knownZones ??= Intl.supportedValuesOf('timeZone');
   const typed = given.slice(0, ZONE_CHARACTERS_MAX).toLowerCase();

@@ -7,9 +7,12 @@ import type { WindowOrdinals } from './window.js';
 
 /** Up to this many ends of events are looked up without considering the interval trees. */
 const LOOK_BACK_MAX = 32;
-/** Running slots of the trees that cost as much as looking up an end: three, but two because the search may fail. */
+/**
+ * Running slots of the trees that cost as much as looking up an end: three, reduced to two because the search
+ * may fail.
+ */
 const SLOTS_PER_LOOK_UP = 2;
-/** A step of an intersection, in checks of candidates (estimated). */
+/** The cost of a step of an intersection, in checks of candidates (estimated). */
 const STEP_COST = 2;
 
 export interface Narrowed {
@@ -34,14 +37,15 @@ interface Span {
 
 export interface Narrowing {
   readonly spans: readonly Span[];
-  /** The runs of the window; null when ends of events are looked up instead. */
+  /** The runs of the window; null if ends of events are looked up instead. */
   readonly runs: Uint32Array | null;
 }
 
 /**
- * Events that start in the window are one piece of a list. Before it, only events that started within the longest duration
- * of their value may be running. The ends of few events are looked up. More events are intersected with the runs of the
- * window if the trees find these within fewer slots. So a window costs a few look-ups per posting at most.
+ * Events that start in the window are one piece of a list. Before it, only events that started within the
+ * longest duration of their value may be running. If there are few events, their ends are looked up. If there
+ * are more, they are intersected with the runs of the window, when the trees find these within fewer slots.
+ * So a window costs at most a few look-ups per posting.
  */
 export function planNarrowing(
   snapshot: Snapshot,
@@ -59,7 +63,7 @@ function isLong({ before, first }: Span): boolean {
   return first - before > LOOK_BACK_MAX;
 }
 
-/** Estimates narrowing and uniting the lists, in checks of candidates. */
+/** Estimates the cost of narrowing and uniting the lists, in checks of candidates. */
 export function costOfNarrowing({ spans, runs }: Narrowing): number {
   let cost = 0;
   for (const span of spans) {
@@ -70,7 +74,7 @@ export function costOfNarrowing({ spans, runs }: Narrowing): number {
   return cost;
 }
 
-/** Counts lists in which runs are looked up; in others, postings are looked up in the runs. */
+/** Counts lists in which runs are looked up; for other lists, postings are looked up in the runs. */
 export function countListsByRuns({ spans, runs }: Narrowing): number {
   if (runs === null) return 0;
   return spans.filter((span) => isLong(span) && runs.length / 2 < span.first - span.before).length;
@@ -107,7 +111,7 @@ function spanOf(snapshot: Snapshot, { window, starting }: WindowOrdinals, of: Li
   return { of, low, before: lowerBound(postings, earliest, low, first), first, end };
 }
 
-/** Looks up the ends of events before the window, last event first. */
+/** Looks up the ends of events before the window, in reverse. */
 function narrowByEnds(snapshot: Snapshot, { window }: WindowOrdinals, span: Span): Narrowed {
   const { of, low, before, first, end } = span;
   const { postings } = of.field;
@@ -139,7 +143,7 @@ function narrowByRuns(
   const { postings } = of.field;
   const running = results.uint32(Math.min(first - before, eventsRunning));
   const count = positionsWithinRuns(postings, before, first, runs, low, running);
-  // None, or the last ones: the result is one piece of the list.
+  // None, or only the last ones: the result is one piece of the list.
   if (count === 0 || running[0] === first - low - count) return pieceOf(of, first - count, end);
   const positions = results.uint32(count + end - first);
   positions.set(running.subarray(0, count));

@@ -41,8 +41,8 @@ function textOf(value: unknown, kind: ParameterKind): string | null {
 }
 
 /**
- * Reads a query given as an object. Mistakes must not select everything, so empty lists and null become empty values, which
- * parsing refuses.
+ * Reads a query given as an object. Mistakes must not select everything, so empty lists and null become empty
+ * values, which the parser refuses.
  *
  * @param method named in the message
  * @throws LecternError `parameters-invalid` when the query is not an object of parameters
@@ -59,7 +59,7 @@ export function readQueryObject(endpoint: EndpointName, method: string, query: u
   for (const [name, given] of Object.entries(query)) {
     if (given === undefined) continue;
     const kind = known.get(name)?.kind;
-    // Parsing judges unknown parameters by name.
+    // The parser reports unknown parameters by name.
     if (kind === undefined) {
       pairs.push([name, '']);
       continue;
@@ -102,11 +102,11 @@ export function invalidParameters(faults: readonly ParameterFault[]): LecternErr
   return new LecternError('parameters-invalid', message, { faults });
 }
 
-/** A Map, URLSearchParams, Date or promise would read as a query without parameters. */
+/** A Map, URLSearchParams, Date or promise would otherwise count as a query without parameters. */
 function isParameterObject(query: unknown): query is Readonly<Record<string, unknown>> {
   if (typeof query !== 'object' || query === null || Symbol.iterator in query) return false;
   const prototype: unknown = Object.getPrototypeOf(query);
-  // In every realm, the prototype of plain objects has no prototype.
+  // In every realm, the prototype of plain objects has no prototype of its own.
   const isPlain = prototype === null || Object.getPrototypeOf(prototype) === null;
   return isPlain || Object.keys(query).length > 0;
 }

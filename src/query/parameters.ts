@@ -45,7 +45,7 @@ const FIELD_BY_PARAMETER = new Map<string, (typeof PARAMETER_FIELDS)[number]>(
 );
 const ALL_DIMENSIONS: readonly ConflictBy[] = CONFLICT_DIMENSIONS.map((dimension) => dimension.by);
 
-/** Parsed parameters. Parameters that the endpoint lacks have defaults. */
+/** Parsed parameters. Parameters that the endpoint does not have get defaults. */
 export interface Parameters {
   readonly filters: readonly FieldFilter[];
   readonly startMs: number;
@@ -57,7 +57,7 @@ export interface Parameters {
   /** In its search form. */
   readonly q: string | null;
   readonly format: FormatName | null;
-  /** In sort order, without repeats, at least one. */
+  /** In sort order and distinct, at least one. */
   readonly by: readonly ConflictBy[];
   readonly merge: boolean;
   readonly since: string | null;
@@ -140,7 +140,7 @@ class Parser {
       if (this.#options.unknownParameters === 'reject') this.#unknown(name);
       return;
     }
-    // Few parameters: a search is faster than building a map.
+    // There are few parameters, so a search is faster than building a map.
     for (const given of this.#given) {
       if (given.parameter !== parameter) continue;
       given.values.push(value);
@@ -203,7 +203,7 @@ class Parser {
   }
 
   #unknown(name: string): void {
-    // Suggestions cost microseconds: only for listed faults.
+    // Suggestions cost microseconds, so only listed faults get one.
     if (this.#faults.length >= PARAMETER_FAULTS_MAX) return;
     // An event field that is not a filter is not a typo, and a suggestion would mislead.
     const isField = FIELDS.some((field) => field.name === name);

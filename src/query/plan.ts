@@ -14,7 +14,7 @@ export interface Term {
 /** At least one term must match. A filter has one term; the identities of a user are one clause. */
 export interface Clause {
   readonly label: string;
-  /** Number of requested values, known or not. */
+  /** Number of requested values, known or unknown. */
   readonly values: number;
   readonly terms: readonly Term[];
   /** Length of all posting lists. */
@@ -40,8 +40,9 @@ const LIST_COST = 16;
 const TREE_COST = 64;
 
 /**
- * The clause with the fewest postings leads, unless the window holds fewer events than narrowing its lists would examine.
- * Other clauses are checked in their columns, which never costs more than walking a longer list.
+ * The clause with the fewest postings leads, unless the window holds fewer events than narrowing its lists
+ * would examine. Other clauses are checked in their columns, which never costs more than walking a longer
+ * list.
  */
 export function planQuery(snapshot: Snapshot, query: Query): Plan {
   const clauses = clausesOf(snapshot, query);
@@ -76,7 +77,10 @@ function listsOf(snapshot: Snapshot, { terms }: Clause): ListRef[] {
   return lists;
 }
 
-/** Whether the window holds fewer events than walking the lists costs. Each running slot has at least one event. */
+/**
+ * Whether the window holds fewer events than the cost of walking the lists. Each running slot has at least
+ * one event.
+ */
 function isShort(window: WindowOrdinals, { terms, postings }: Clause): boolean {
   let lists = 0;
   for (const { codes } of terms) lists += codes.length;

@@ -14,7 +14,7 @@ export interface Window {
   readonly endMs: number;
 }
 
-/** What to select, independent of any snapshot. */
+/** A selection, independent of any snapshot. */
 export interface Query {
   /** All must match, in the order of the descriptor table, at most one per field. */
   readonly filters: readonly FieldFilter[];

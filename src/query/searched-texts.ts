@@ -3,7 +3,7 @@ import { searchForm } from '../model/text.js';
 import type { Dictionary } from '../structures/dictionary.js';
 import { lowerBound } from '../structures/search.js';
 
-/** The search forms of all values of a dictionary as one text, which native code searches. */
+/** The search forms of all values of a dictionary in one text, which native code searches. */
 export class SearchedTexts {
   readonly #text: string;
   /** The value with code c is units [start[c], start[c + 1]). */
@@ -16,7 +16,8 @@ export class SearchedTexts {
       return;
     }
     const { bytes, size, start } = dictionary;
-    // The search form of ASCII is its lower case, which is as long. Few large strings cost less than many small ones.
+    // The search form of ASCII text is its lower case, which has the same length. Few large strings cost less
+    // than many small ones.
     const lowerCase = bytes.toString('latin1').toLowerCase();
     if (isAscii(bytes)) {
       this.#text = lowerCase;
@@ -44,7 +45,7 @@ export class SearchedTexts {
     for (let at = text.indexOf(q); at !== -1; ) {
       const next = lowerBound(start, at + 1);
       const end = start[next]!;
-      // Otherwise q spans two values.
+      // Otherwise q would span two values.
       const isWithin = at + q.length <= end;
       if (isWithin) isMatch[offset + next - 1] = 1;
       at = text.indexOf(q, isWithin ? end : at + 1);

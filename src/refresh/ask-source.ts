@@ -2,9 +2,9 @@ import { LecternError } from '../errors.js';
 import type { RecordDelta, RecordLoad, RecordLoadOptions, RecordSource, Records } from '../source/records.js';
 
 /**
- * Asks a source of the embedding program. A delta that it gives is against the served version.
+ * Asks a source of the embedding program. Its delta is relative to the served version.
  *
- * @throws LecternError `source-malformed` for an answer that is none; what the source throws; the signal's reason
+ * @throws LecternError `source-malformed` for an invalid answer; the error of the source; the signal's reason
  */
 export async function askSource(
   source: RecordSource,
@@ -16,7 +16,7 @@ export async function askSource(
     return checkRecordLoad(await abortable(loading, signal), source.name, version, served);
   };
   const given = await ask(previous);
-  // The previous version was refused: a delta since then cannot be applied to what is served.
+  // The previous version was refused, so a delta since then does not fit the served version.
   if (!('upserts' in given) || previous === null || previous === served) return given;
   const again = await ask(served);
   return 'notModified' in again ? { upserts: [], removals: [], version: served } : again;
@@ -32,11 +32,11 @@ export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<
   });
 }
 
-/** @throws LecternError `source-malformed` if a watch was begun that cannot be ended */
+/** @throws LecternError `source-malformed` if the watch cannot be ended */
 export function checkWatch(given: unknown, name: string): { close(): void } {
   if (given === undefined || given === null) return { close() {} };
   if (typeof (given as { readonly close?: unknown }).close === 'function') return given as { close(): void };
-  // For example the promise of a watch, whose rejection would end the process.
+  // For example, a promise for a watch: its rejection would end the process.
   if (given instanceof Promise) given.catch(() => {});
   const message = `watch() of ${name} must return an object with a close() function, or nothing`;
   throw new LecternError('source-malformed', message);

@@ -1,9 +1,16 @@
-import { PATCH_PAUSE_FACTOR, PATCH_PAUSE_MS_MAX, PATCH_PAUSE_MS_MIN, PATCH_TIMES_KEPT } from '../limits.js';
+/** After a patch the next one waits three times its duration, at most 2 s: patches take at most a quarter of a processor. */
+export const PATCH_PAUSE_FACTOR = 3;
+/** The fastest of the last patches counts; the others waited for a processor or for compiled code. */
+export const PATCH_TIMES_KEPT = 4;
+export const PATCH_PAUSE_MS_MAX = 2000;
+/** With this pause, SNAPSHOTS_KEPT_MAX snapshots reach back 30 s. */
+export const PATCH_PAUSE_MS_MIN = 120;
 
 /**
- * When reported changes lead to a load. Those of one turn of the event loop become one, and so do those that come during a load.
- * After a patch there is a pause in proportion: many changes in a row become few patches. A change that waits keeps the
- * process alive: a program that awaits its publication would end.
+ * Decides when reported changes cause a load. Changes of one turn of the event loop cause one load, and so do
+ * changes during a load. The pause after a patch is proportional to it, so that many changes cause few
+ * patches. A waiting change keeps the process alive; otherwise a program that awaits its publication would
+ * end.
  */
 export class ChangePace {
   readonly #load: () => void;
@@ -25,7 +32,7 @@ export class ChangePace {
     if (!this.#isLoading) this.#schedule();
   }
 
-  /** A load begins: it sees all changes so far. */
+  /** When a load begins, it includes all changes so far. */
   began(): void {
     this.close();
     this.#isLoading = true;

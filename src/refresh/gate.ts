@@ -13,8 +13,8 @@ export interface GateOptions {
    */
   readonly rejectPercentMax?: number | undefined;
   /**
-   * A load of a set larger by more than this is given up, except the first load. Percent of the
-   * records now served, 0 to 1,000,000,000. Default 1000. Sets of at most 1,000 records always pass.
+   * A set larger by more than this is given up, except in the first load. Percent of the records now served,
+   * 0 to 1,000,000,000. Default 1000. Sets of at most 1,000 records always pass.
    */
   readonly growthPercentMax?: number | undefined;
   /** Whether a set without events may be served. Default false. */
@@ -59,8 +59,7 @@ export function growthBound(served: SnapshotSummary | null, gate: Gate): IntakeB
 }
 
 /**
- * Percent of all records, 0 to 100. A record that a later source overrides is not a fault of the data, so it
- * is not counted.
+ * Percent of all records, 0 to 100. A record that a later source overrides is no fault, so it does not count.
  */
 export function percentRejected(summary: SnapshotSummary): number {
   const faulty = faultyRecords(summary);

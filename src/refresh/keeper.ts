@@ -1,7 +1,11 @@
-/** Room refresh/. Keeps the timetable fresh: decides when to load, what to publish and what to store. It knows no requests. */
+/**
+ * Room refresh/. Keeps the timetable up to date: decides when to load, what to publish and what to store. It
+ * knows no requests.
+ */
 import { LecternError } from '../errors.js';
 import { monotonicMs } from '../model/clock.js';
 import type { SourcePart } from '../model/source-parts.js';
+import { LOADING, type LoadState } from '../model/source-state.js';
 import type { History } from '../snapshot/differences.js';
 import type { Patch } from '../snapshot/field-changes.js';
 import type { SnapshotImage } from '../snapshot/image.js';
@@ -12,7 +16,6 @@ import type { LoadProgress, PartsReport } from '../source/source.js';
 import type { Loaded } from '../thread/task-messages.js';
 import { ChangePace } from './change-pace.js';
 import { type Gate, growthBound, judge, type Refusal } from './gate.js';
-import type { KeeperState } from './keeper-state.js';
 import type { AnyLoader } from './loader.js';
 import { changedParts, overdueMs, sourceParts } from './parts.js';
 import { Patience } from './patience.js';
@@ -24,13 +27,13 @@ export interface Publication extends Pick<Loaded, 'image' | 'delta' | 'history'>
   readonly origin: Origin;
   /** Null for a whole load. */
   readonly patch: Patch | null;
-  /** Greater than that of every earlier publication, also of those before a restart. */
+  /** Greater than for every earlier publication, even before a restart. */
   readonly sequence: number;
 }
 
 /**
- * How a load ended. `unchanged`: the source still has the served data. `refused`: also if the source still has data
- * that was refused before.
+ * How a load ended. `unchanged`: the source still has the served data. `refused`: also if the source still
+ * has data that was refused earlier.
  */
 export type LoadResult = 'published' | 'unchanged' | 'refused' | 'failed';
 
@@ -50,10 +53,10 @@ export interface KeeperEvents {
   /** @param summary of the refused set; null if its load was given up */
   refused(refusal: Refusal, summary: SnapshotSummary | null): void;
   failed(error: Error): void;
-  /** A part of several sources began to fail, or is good again. */
+  /** A part of several sources began to fail, or works again. */
   partChanged?(part: SourcePart): void;
   ended?(result: LoadResult, durationMs: number): void;
-  changed?(state: KeeperState): void;
+  changed?(state: LoadState): void;
 }
 
 export interface KeeperOptions {
@@ -70,7 +73,6 @@ export interface KeeperOptions {
   readonly random?: () => number;
 }
 
-const NEVER = { lastSuccessMs: null, lastSuccessMonotonicMs: null };
 const NO_PARTS: PartsReport = { parts: [], skipped: 0 };
 const CLOSED: LoadOutcome = { result: 'failed', reason: 'the timetable was closed' };
 
@@ -90,17 +92,14 @@ export class Keeper {
   #history: History | null = null;
   /** Of the last publication. */
   #sequence = 0;
-  /** The source version that was last served or refused. It need not be loaded again. */
+  /** The source version that was last served or refused. It is not loaded again. */
   #seenVersion: string | null = null;
   #servedVersion: string | null = null;
   #refusal: Refusal | null = null;
   #parts: PartsReport = NO_PARTS;
   /** A part was missing, so the next timetable may be much larger. */
   #isPartial = false;
-  state: KeeperState = {
-    ...{ state: 'loading', ...NEVER, lastError: null },
-    ...{ failingSinceMs: null, overdueAtMs: null, parts: null },
-  };
+  state: LoadState = LOADING;
   #lastError: unknown = null;
 
   constructor(options: KeeperOptions) {
@@ -114,7 +113,9 @@ export class Keeper {
     this.#refresher = new Refresher((force) => this.#refresh(force), intervalMs, random);
   }
 
-  /** Resolves when there is a snapshot. If there is none and no regular refresh will try again, throws the reason. */
+  /**
+   * Resolves when there is a snapshot. If there is none and no regular refresh follows, throws the reason.
+   */
   start(): Promise<void> {
     return keepingProcessAlive(this.#start());
   }
@@ -122,7 +123,7 @@ export class Keeper {
   async #start(): Promise<void> {
     const { pin, watch, refreshSeconds } = this.#options;
     if (pin !== null) return this.#startPinned(pin);
-    // Watched before it is read, so no change in between is missed.
+    // Watched before reading, so that no change in between is missed.
     const watched = watch ? this.#startWatch() : null;
     if (watched !== null) await watched;
     const stored = await this.#file?.read();
@@ -148,7 +149,8 @@ export class Keeper {
   async #checkStored(image: SnapshotImage): Promise<void> {
     const fault = (await this.#file?.faultOf(image)) ?? null;
     if (this.#abort.signal.aborted) return;
-    // A forced load may have published meanwhile. A damaged image is withdrawn, as if the file did not exist.
+    // A forced load may have published in the meantime. A damaged image is withdrawn, as if the file did not
+    // exist.
     if (fault !== null && this.#served === image) {
       this.#served = null;
       this.#history = null;
@@ -158,7 +160,7 @@ export class Keeper {
       this.#parts = NO_PARTS;
       const failingSinceMs = (this.#options.now ?? Date.now)();
       const failed = { state: 'failed', lastError: fault.message, failingSinceMs } as const;
-      this.#become({ ...failed, ...NEVER, isWithdrawn: true });
+      this.#become({ ...failed, lastSuccessMs: null, lastSuccessMonotonicMs: null, isWithdrawn: true });
       this.#options.events.failed(fault);
     }
     await this.#refresher.request();
@@ -181,10 +183,10 @@ export class Keeper {
     }
   }
 
-  /** @throws the error of the embedding program's source: otherwise changes would never be noticed */
+  /** @throws the error of the embedding program's source, because changes would otherwise go unnoticed */
   #startWatch(): Promise<unknown> | null {
     try {
-      // What is reported before the first load is in it.
+      // The first load includes everything reported before it.
       const watch = this.#options.loader.watch(() => {
         if (this.#isStarted) this.#pace.changed();
       });
@@ -275,18 +277,19 @@ export class Keeper {
         growth: gate && !this.#isPartial ? growthBound(served?.summary ?? null, gate) : null,
       },
     });
-    // The load may have ended already, but nothing is published any more.
+    // The load may have ended already, but its result is no longer published.
     this.#abort.signal.throwIfAborted();
     const isWhole = done.kind === 'loaded' || done.kind === 'unchanged';
     const hasFailures = this.#parts.parts.some(({ failure }) => failure !== null);
     if (hasFailures) this.#patience.failed();
     else this.#patience.succeeded(isWhole ? performance.now() - beganMs : null);
-    // The served image was withdrawn meanwhile, so the outcome of a comparison with it is worthless. The queued load builds a new image.
+    // The served image was withdrawn meanwhile, so a comparison with it is worthless. The queued load builds
+    // a new image.
     const isOutdated = served !== null && this.#served === null;
     switch (done.kind) {
       case 'refused': {
         if (isOutdated) return 'failed';
-        // A refused version is not read again, unless free memory may let it pass.
+        // A refused version is not read again, unless more free memory may change the result.
         const { code, detail } = done.refusal;
         const isShort =
           code === 'memory' && (bounds.memoryBytesMax === null || detail === OUT_OF_MEMORY.detail);
@@ -330,9 +333,9 @@ export class Keeper {
     }
   }
 
-  /** @param sequence of what is published again from disk; null for a new one */
+  /** @param sequence the number of an image published again from disk; null for a new image */
   #publish({ image, delta, history, origin, patch, sequence: kept = null }: ToPublish): void {
-    // From the clock: it does not go back after a restart without a snapshot file either.
+    // Taken from the clock, so that it never goes back, even after a restart without a snapshot file.
     const sequence = kept ?? Math.max(this.#sequence + 1, Date.now());
     this.#sequence = sequence;
     this.#served = image;
@@ -344,7 +347,7 @@ export class Keeper {
     this.#firstSnapshot();
   }
 
-  #become(state: Omit<KeeperState, 'parts' | 'overdueAtMs'>): void {
+  #become(state: Omit<LoadState, 'parts' | 'overdueAtMs'>): void {
     const { refreshSeconds } = this.#options;
     const { failingSinceMs } = state;
     const overdueAtMs = failingSinceMs === null ? null : failingSinceMs + overdueMs(refreshSeconds);

@@ -21,7 +21,7 @@ export class Listeners<Events extends { readonly [Name in keyof Events]: readonl
     this.#tell(name, event);
   }
 
-  /** Reports the rejection of a promise that another callback of the program returned, as for a listener. */
+  /** Reports the rejection of a promise from another callback of the program, as for a listener. */
   heed(callback: string, returned: unknown): void {
     if (!(returned instanceof Promise)) return;
     returned.catch((thrown: unknown) => this.#report('', `${callback} failed`, thrown));

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LecternError } from '../errors.js';
 import type { KeptFile } from '../files/kept-files.js';
-import { KEPT_THREAD_IDLE_MS, LOAD_BASE_BYTES, PRACTICE_IMAGE_BYTES_MAX } from '../limits.js';
+import { LOAD_BASE_BYTES } from '../limits.js';
 import type { ReadRules } from '../model/read-rules.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import type { ImageSource } from '../snapshot/image-file.js';
@@ -26,6 +26,11 @@ import { memoryForLoad } from './memory-room.js';
 import { type TimeLimits, withPipes, withTimeLimits } from './patience.js';
 import { SourceCredentials } from './source-credentials.js';
 
+/** A patch thread practises on images up to this size, because practice takes as much memory again for a moment. */
+const PRACTICE_IMAGE_BYTES_MAX = 64 * 2 ** 20;
+/** An idle patch thread ends after this time, and frees its 15 MiB. */
+const KEPT_THREAD_IDLE_MS = 10_000;
+
 /** What can be loaded: a source as plain data, or one that the embedding program implements. */
 export type AnySource = SourceSpec | RecordSource;
 
@@ -36,7 +41,7 @@ export function anySourceOf(source: string | AnySource | Records): AnySource {
     if ('kind' in source) return source;
     if ('load' in source) {
       if (typeof source.load === 'function') return source;
-      throw new LecternError('option-invalid', 'source.load is no function');
+      throw new LecternError('option-invalid', 'source.load is not a function');
     }
     if (Symbol.iterator in source || Symbol.asyncIterator in source)
       return unchanging(new MemorySource(source));
@@ -47,7 +52,7 @@ export function anySourceOf(source: string | AnySource | Records): AnySource {
   );
 }
 
-/** The program has no reference to it, and so cannot change it. */
+/** Without `apply`: the program has no reference to it. */
 function unchanging(memory: MemorySource): RecordSource {
   return { name: memory.name, load: (options) => memory.load(options) };
 }
@@ -63,20 +68,20 @@ export interface RunRequest {
 export interface LoadRequest
   extends RunRequest,
     Pick<LoadTask, 'previousVersion' | 'served' | 'deltas' | 'bounds' | 'parts' | 'allowMissing'> {
-  /** The source's version of `served`; null if it is not known. */
+  /** The source's version of `served`; null if unknown. */
   readonly servedVersion: string | null;
   readonly timeLimits: TimeLimits | null;
 }
 
-/** What a keeper loads with: a source, or the store of a publisher. */
+/** Loads for a keeper: from a source, or from the store of a publisher. */
 export interface AnyLoader
   extends Pick<
     Loader,
     'name' | 'files' | 'imageSource' | 'rules' | 'credentialFiles' | 'load' | 'run' | 'watch'
   > {
-  /** What was loaded last is served. */
+  /** The last load is now served. */
   published?(summary: SnapshotSummary): void;
-  /** The gate refused what was loaded last. */
+  /** The gate refused the last load. */
   refused?(refusal: Refusal): void;
   close?(): Promise<void>;
 }
@@ -90,17 +95,20 @@ export class Loader {
   readonly #credentials: SourceCredentials | null;
   readonly #place: BuildPlace;
   readonly #rulesPrefix: string;
-  /** Other services of this kind, which tell what changed. */
+  /** Services of this kind that report changes. */
   readonly #upstreams: readonly LecternUpstream[];
-  /** Of a table that is followed. */
+  /** For a table that is followed. */
   readonly #follower: PostgresFollower | null;
-  /** Changes come one by one. */
+  /** The source reports single changes. */
   readonly #isLive: boolean;
   readonly #patches: KeptThread;
   #hasPractised = false;
   /** The time since which a terminated thread has been stuck; null if none is. */
   #stuckSinceMs: number | null = null;
-  /** Standard input can be read once. Later loads repeat the failure or refusal of the first load; otherwise nothing has changed. */
+  /**
+   * Standard input can be read once. Later loads repeat the failure or refusal of the first; otherwise
+   * nothing has changed.
+   */
   #standardInput: Promise<(LoadDone & { readonly kind: 'refused' }) | null> | null = null;
 
   /** @throws LecternError `option-invalid` for an impossible source */
@@ -121,7 +129,7 @@ export class Loader {
     this.imageSource = { name: this.name, digest: sourceDigest(source, this.name) };
   }
 
-  /** Files that the source's credentials are read from. */
+  /** Files with the source's credentials. */
   get credentialFiles(): readonly KeptFile[] {
     return this.#credentials?.files ?? [];
   }
@@ -179,7 +187,7 @@ export class Loader {
       const stream = { kind: 'stream', content: 'bytes', name, version: null } as const;
       const feed = standardInputChunks(listeners.signal);
       const loading = this.run({ ...task, source: stream }, request, feed);
-      // Only a refusal is kept: an image would stay in memory.
+      // Only a refusal is kept, because an image would stay in memory.
       this.#standardInput = loading.then((done) => (done.kind === 'refused' ? done : null));
       this.#standardInput.catch(() => {});
       return loading;
@@ -205,15 +213,15 @@ export class Loader {
     request: LoadRequest,
   ): Promise<LoadDone> {
     const { served, deltas } = request;
-    if (served === null) throw new Error('there is a delta, and nothing that it could change');
+    if (served === null) throw new Error('there is a delta, but no records that it could change');
     const { name, rules } = this;
     const patch = { task: 'patch', name, rules, served, deltas, bounds, version } as const;
     return this.run({ ...patch, removals: [...removals] }, request, upserts);
   }
 
   /**
-   * Makes the thread of a source with changes ready after the first load. The practice changes one event of a small timetable;
-   * for a large one it only loads the code.
+   * Prepares the patch thread after the first load. With a small timetable it changes one event, and nothing uses the
+   * result. With a large one it only loads its code.
    */
   #practise(served: SnapshotImage, { bounds, listeners: { signal } }: LoadRequest): void {
     if (!this.#isLive || this.#hasPractised || this.#place !== 'thread' || signal.aborted) return;
@@ -228,7 +236,7 @@ export class Loader {
     );
   }
 
-  /** What changed at another Lectern; null if everything is to be loaded. */
+  /** The changes of another Lectern; null to load everything. */
   async #askUpstream(request: LoadRequest): Promise<LoadDone | RecordDelta | null> {
     const { previousVersion, servedVersion, served, timeLimits, listeners } = request;
     const source = this.#source as SourceSpec;
@@ -331,7 +339,7 @@ function sourceVersionOf(version: string | null, prefix: string): string | null 
 
 function refusedWith(bytes: number): LoadDone {
   const [least, left] = [LOAD_BASE_BYTES, bytes].map((each) => `${Math.floor(each / 2 ** 20)} MiB`);
-  const detail = `a load takes at least ${least} of memory, and machine and container have ${left} left for it`;
+  const detail = `a load takes at least ${least} of memory, but machine and container have only ${left} left`;
   return { kind: 'refused', refusal: { code: 'memory', detail } };
 }
 
@@ -351,7 +359,7 @@ async function* inTurns(feed: Feed, name: string, signal: AbortSignal): Feed {
 }
 
 async function* standardInputChunks(signal: AbortSignal): Feed {
-  // Waiting for more of it would keep the process alive.
+  // Waiting for more records would keep the process alive.
   signal.addEventListener('abort', () => void process.stdin.destroy(), { once: true });
   // Copies each chunk, because it may be a part of a larger buffer, which cannot be transferred.
   for await (const chunk of process.stdin) yield Uint8Array.from(chunk as Uint8Array);

@@ -5,7 +5,7 @@ import type { PartReport, PartsReport } from '../source/source.js';
 /** A source is overdue after failing for this many intervals. */
 const INTERVALS_MAX = 10;
 
-/** How long a source may fail until it is overdue: not at all without regular refreshes. */
+/** How long a source may fail before it is overdue; without regular refreshes, no time at all. */
 export function overdueMs(refreshSeconds: number): number {
   return INTERVALS_MAX * refreshSeconds * 1000;
 }
@@ -41,7 +41,7 @@ function sourcePart({ name, copy, confirmedMs, failure }: PartReport, beforeMs: 
   };
 }
 
-/** Parts that began to fail, and those that are good again. */
+/** Parts that began to fail, and parts that work again. */
 export function changedParts(before: SourceParts | null, after: SourceParts | null): SourcePart[] {
   const failed = new Set(before?.listed.flatMap(({ name, state }) => (state === 'ok' ? [] : [name])));
   return (after?.listed ?? []).filter(({ name, state }) => (state === 'ok') === failed.has(name));

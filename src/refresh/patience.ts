@@ -3,19 +3,22 @@ import { UPSTREAM_HEADERS_MS_MAX, UPSTREAM_IDLE_MS_MAX, UPSTREAM_TOTAL_MS_MAX } 
 import type { HttpSpec } from '../source/http.js';
 import type { FileSpec, MergedSpec, SourceSpec } from '../source/spec.js';
 
-/** Least time of a regular load: with the pause of 1 s, a hang ends within the interval and five seconds. */
+/**
+ * Shortest time limit of a regular load: with the pause of 1 s, a hang ends within the interval and five
+ * seconds.
+ */
 const UPSTREAM_QUICK_MS_MIN = 4000;
 
-/** How long an upstream, or a file, may take at each stage of a load; see {@link HttpSpec}. */
+/** Time limits of an upstream or a file at each stage of a load; see {@link HttpSpec}. */
 export type TimeLimits = Required<Pick<HttpSpec, 'headersMsMax' | 'idleMsMax' | 'totalMsMax'>>;
 
-/** After each series of this many failures, the last attempt had the full time. */
+/** After every series of this many failures, one attempt gets the full time. */
 const ATTEMPTS = 5;
 const STAGE_SHARE = 0.9;
 
 /**
- * How long to wait for a regularly asked upstream: for the interval, or twice its longest load. So a hanging upstream
- * is soon asked again. Every fifth attempt has the full time, because the upstream may have become slower.
+ * Time limit of a regularly asked upstream: the interval, or twice its longest load. So a hanging upstream is
+ * soon asked again. Every fifth attempt gets the full time, because the upstream may have become slower.
  */
 export class Patience {
   readonly #intervalMs: number;
@@ -26,7 +29,7 @@ export class Patience {
     this.#intervalMs = intervalMs;
   }
 
-  /** @param ms how long the load took; null if it did not read all data */
+  /** @param ms duration of the load; null if it did not read all data */
   succeeded(ms: number | null): void {
     this.#failures = 0;
     if (ms !== null) this.#longestMs = Math.max(ms, this.#longestMs ?? 0);
@@ -41,7 +44,7 @@ export class Patience {
     const isLast = this.#failures % ATTEMPTS === ATTEMPTS - 1;
     if (this.#intervalMs <= 0 || this.#longestMs === null || isLast) return null;
     const ms = Math.round(Math.max(UPSTREAM_QUICK_MS_MIN, this.#intervalMs, 2 * this.#longestMs));
-    // Stages get slightly less, so that a hang is reported as a hang, not as a slow load.
+    // Stages get slightly less, so that a hang is not reported as a slow load.
     const stageMs = Math.round(STAGE_SHARE * ms);
     return {
       headersMsMax: Math.min(stageMs, UPSTREAM_HEADERS_MS_MAX),
@@ -53,7 +56,7 @@ export class Patience {
 
 type Part = Exclude<SourceSpec, MergedSpec>;
 
-/** The source with each of its parts changed. */
+/** The source with a change to each of its parts. */
 export function mapParts(spec: SourceSpec, change: (part: Part) => SourceSpec): SourceSpec {
   return spec.kind === 'merged'
     ? { ...spec, specs: spec.specs.map((each) => mapParts(each, change)) }
@@ -72,8 +75,8 @@ export function withTimeLimits(spec: SourceSpec, limits: TimeLimits): SourceSpec
 }
 
 /**
- * The source with its pipes marked: a pipe is read only if it was at its path when the timetable was
- * opened, as with `lectern serve <(command)`. A pipe that later replaces a file is a mistake.
+ * The source with its pipes marked: a pipe is read only if it was at its path when the timetable was opened,
+ * as for `lectern serve <(command)`. A pipe that later replaces a file is a mistake.
  */
 export function withPipes(spec: SourceSpec): SourceSpec {
   return mapParts(spec, (part) =>

@@ -6,13 +6,13 @@ export interface RefreshOptions {
 
 export interface RefreshOutcome {
   readonly failed: boolean;
-  /** The time in Retry-After of the source, or null. */
+  /** The time from the source's Retry-After, or null. */
   readonly retryAfterMs: number | null;
-  /** After how long the next load is due in any case, or null. */
+  /** The time until the next load is due in any case, or null. */
   readonly dueMs: number | null;
 }
 
-/** Each pause is longer or shorter by up to this share, because replicas should not all ask at once. */
+/** Each pause varies by up to this share, so that replicas do not ask at the same time. */
 const JITTER_SHARE = 0.1;
 /** The first pause after a failure. It doubles, up to the interval. */
 const BACK_OFF_MS_MIN = 1000;
@@ -20,8 +20,8 @@ const BACK_OFF_MS_MIN = 1000;
 export const TIMER_MS_MAX: number = 2 ** 31 - 1;
 
 /**
- * Runs refreshes one at a time. Requests during a refresh share the next one, because their change may be too late
- * for the present one. No timer here keeps a process alive.
+ * Runs refreshes one at a time. Requests during a refresh share the next one, because their change may be too
+ * late for the present one. No timer here keeps a process alive.
  */
 export class Refresher<Outcome extends RefreshOutcome = RefreshOutcome> {
   readonly #refresh: (force: boolean) => Promise<Outcome>;
@@ -45,7 +45,7 @@ export class Refresher<Outcome extends RefreshOutcome = RefreshOutcome> {
     this.#random = random;
   }
 
-  /** @returns how the refresh of this call ended; null if the refresher was closed before */
+  /** @returns how the refresh of this call ended; null if the refresher was closed first */
   request(force = false): Promise<Outcome | null> {
     if (this.#closed) return Promise.resolve(null);
     // Joins a waiting refresh, even between two runs.
@@ -60,7 +60,7 @@ export class Refresher<Outcome extends RefreshOutcome = RefreshOutcome> {
     return this.#next;
   }
 
-  /** Ends the timers. Resolves when a refresh under way has ended; the caller aborts it. */
+  /** Ends the timers. Resolves when a running refresh has ended; the caller aborts it. */
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
@@ -108,7 +108,10 @@ export function pauseMs(
   return Math.min(Math.round(Math.max(jittered, retryAfterMs ?? 0)), TIMER_MS_MAX);
 }
 
-/** Promises, and the threads and timers of a refresh, do not keep a process alive: without this, it would end during an `await`. */
+/**
+ * Promises, threads and timers of a refresh do not keep a process alive: without this, it would end during an
+ * `await`.
+ */
 export async function keepingProcessAlive<T>(promise: Promise<T>): Promise<T> {
   const timer = setInterval(() => {}, TIMER_MS_MAX);
   try {

@@ -8,7 +8,8 @@ const RETRY_MS = 3_600_000;
 const SPREAD_MS = 600_000;
 
 /**
- * How long until recurring events must be expanded anew, since their window moves at midnight UTC. Null: never.
+ * The time until recurring events must be expanded again, because their window moves at midnight UTC. Null:
+ * never.
  *
  * @param random from 0 to 1
  */

@@ -28,8 +28,8 @@ interface FileOptions {
 }
 
 /**
- * Read once at the start, written in the background: after each load at once, and after patches with pauses. Of several waiting
- * snapshots only the newest is written.
+ * Read once at the start, and written in the background: at once after each load, and with pauses after
+ * patches. Of several waiting snapshots, only the newest is written.
  */
 export class SnapshotFile {
   readonly #file: FileOptions;
@@ -69,7 +69,10 @@ export class SnapshotFile {
     }
   }
 
-  /** The reason why the image from the file must not be served any longer, or null. Its rows are checked later, to keep the start short. */
+  /**
+   * Why the image from the file must no longer be served, or null. Its rows are checked later, so that the
+   * start is quick.
+   */
   async faultOf(image: SnapshotImage): Promise<LecternError | null> {
     try {
       await this.#loader.run({ task: 'check-rows', path: this.#file.path, image }, this.#request(false));
@@ -80,7 +83,7 @@ export class SnapshotFile {
     return null;
   }
 
-  /** @param isPatch it may wait: a restart asks the source for what the file lacks */
+  /** @param isPatch writing may wait, because a restart asks the source for anything newer */
   write(stored: SnapshotToKeep, isPatch = false): void {
     this.#waiting = stored;
     this.#mayWait = isPatch;

@@ -5,9 +5,9 @@ import type { AskSecretHeadersOf, NumberedCredentials, SourceSpec } from '../sou
 import { parseAddress } from '../upstream/address.js';
 import { mapParts } from './patience.js';
 
-/** Credentials that may change stay on this thread. Threads that load ask for them before each request. */
+/** Credentials that may change stay on this thread. Loading threads ask for them before each request. */
 export class SourceCredentials {
-  /** The source, with numbers in their place. */
+  /** The source, with numbers instead of credentials. */
   readonly source: SourceSpec;
   readonly #credentials: Credentials[] = [];
 
@@ -26,7 +26,7 @@ export class SourceCredentials {
     });
   }
 
-  /** What they are read from. */
+  /** The files or addresses that they come from. */
   get files(): readonly KeptFile[] {
     return this.#credentials.flatMap(({ files }) => files);
   }
@@ -37,7 +37,7 @@ export class SourceCredentials {
     return credentials.ask(refused, signal);
   };
 
-  /** @param signal ends a slow request for a token */
+  /** @param signal aborts a slow request for a token */
   askUntil(signal: AbortSignal): AskSecretHeadersOf {
     return (number, refused) => this.ask(number, refused, signal);
   }

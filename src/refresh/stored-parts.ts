@@ -4,14 +4,14 @@ import type { Beside } from '../snapshot/image-file.js';
 import type { NotesReport } from '../source/load-notes.js';
 import type { PartReport } from '../source/source.js';
 
-/** Raise it with every change of copies or reports. */
+/** Raise it with every change in the form of copies or reports. */
 const VERSION = 2;
 
 interface Stored {
   readonly version: number;
-  /** Copies are invalid for other rules, which would read other values. */
+  /** Copies are invalid under other rules, which would read other values. */
   readonly rules: string;
-  /** Instead of its bytes, a copy has the number of their array. */
+  /** Instead of bytes, a copy has the number of its array. */
   readonly parts: readonly unknown[];
 }
 
@@ -25,7 +25,7 @@ export function storedParts(parts: readonly PartReport[], rules: ReadRules): Bes
     parts: parts.map((part) => {
       if (part.copy === null) return part;
       const { bytes, notes } = part.copy;
-      // A Map would be read back as an object.
+      // A Map would become an object when read back.
       const stored = { ...notes, columns: [...notes.columns] };
       return { ...part, copy: { ...part.copy, notes: stored, bytes: arrays.push(bytes) - 1 } };
     }),
@@ -33,7 +33,9 @@ export function storedParts(parts: readonly PartReport[], rules: ReadRules): Bes
   return { meta, arrays };
 }
 
-/** The parts in a snapshot file. None if they were made with other rules; then all sources are read again. */
+/**
+ * The parts in a snapshot file. Empty if they were made with other rules; then all sources are read again.
+ */
 export function partsOfStored(beside: Beside | null, rules: ReadRules): PartReport[] {
   if (beside === null) return [];
   const { version, rules: madeWith, parts } = beside.meta as Partial<Stored>;

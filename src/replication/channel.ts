@@ -1,4 +1,5 @@
 import { LecternError } from '../errors.js';
+import { REPLICAS_NAMED_MAX } from '../limits.js';
 import { openStore, storeAddress } from '../store/open-store.js';
 import type { Store } from '../store/store.js';
 import { type Head, HeadReader } from './head.js';
@@ -20,11 +21,11 @@ import {
 /** The announcement of an image. */
 export type Announcement = Head;
 
-/** What a store holds, and who uses it. */
+/** The content of a store, and its users. */
 export interface ChannelStatus {
-  /** What replicas serve, unless an image is pinned. Null before the first announcement. */
+  /** The image that replicas serve, unless an image is pinned. Null before the first announcement. */
   readonly head: Announcement | null;
-  /** What canaries serve until it is promoted. */
+  /** The image that canaries serve until it is promoted. */
   readonly candidate: Announcement | null;
   /** Id of the pinned image. */
   readonly pinned: string | null;
@@ -32,15 +33,22 @@ export interface ChannelStatus {
   readonly leader: string | null;
   /** Images that can be pinned, the newest first. */
   readonly images: readonly Announcement[];
-  /** Reports of replicas. One that ended without notice is listed for about a minute. */
+  /** Reports of replicas. A replica that ended without notice is listed for about a minute. */
   readonly replicas: readonly ReplicaReport[];
 }
 
-/** What operators do to the replicas of a store. Every method throws `store-unavailable` if the store does not answer. */
+/**
+ * Actions of operators on the replicas of a store. Every method throws `store-unavailable` if the store does
+ * not answer.
+ */
 export interface Channel extends AsyncDisposable {
-  /** What the store holds now. */
+  /** The present content of the store. */
   status(): Promise<ChannelStatus>;
-  /** Every replica serves this image until `unpin`. @throws LecternError `announcement-refused` if it is not in the store */
+  /**
+   * Every replica serves this image until `unpin`.
+   *
+   * @throws LecternError `announcement-refused` if it is not in the store, or a replica cannot read its format
+   */
   pin(id: string): Promise<void>;
   /** Replicas serve the head again. */
   unpin(): Promise<void>;
@@ -50,7 +58,7 @@ export interface Channel extends AsyncDisposable {
    * @throws LecternError `announcement-refused` if `id` is not the candidate, or no canary serves it
    */
   promote(id: string): Promise<void>;
-  /** Pins the image that was announced before the present one. Resolves to its id. Throws like {@link pin}. */
+  /** Pins the image announced before the present one. Resolves to its id. Throws like {@link pin}. */
   rollback(): Promise<string>;
   /** Closes the connection to the store. */
   close(): Promise<void>;
@@ -115,10 +123,16 @@ class StoreChannel implements Channel {
   async pin(id: string): Promise<void> {
     const image = /^[\w-]{22}$/.test(id) ? await this.#head(announcedKey(id)) : null;
     const objects = image === null ? [] : await this.#store.list();
-    if (!objects.some(({ name }) => name === image?.hash)) {
-      const { images } = await this.status();
+    const { images, replicas } = await this.status();
+    if (image === null || !objects.some(({ name }) => name === image.hash)) {
       const ids = images.map((each) => each.id).join(', ') || 'none';
       throw refused(`the image ${JSON.stringify(id)} is not in the store; its images are: ${ids}`);
+    }
+    const unable = replicas.filter(({ formats }) => !formats.includes(image.format));
+    if (unable.length > 0) {
+      const which = unable.slice(0, REPLICAS_NAMED_MAX).map(({ name }) => name);
+      const problem = `it has format ${image.format}, which ${unable.length} replicas cannot read: ${which.join(', ')}`;
+      throw refused(`the image ${id} cannot be pinned: ${problem}`);
     }
     await replace(this.#store, PIN, JSON.stringify({ id } satisfies Pin));
   }
@@ -149,10 +163,13 @@ class StoreChannel implements Channel {
   }
 
   async rollback(): Promise<string> {
-    const { head, pinned, images } = await this.status();
+    const { head, pinned, images, replicas } = await this.status();
     const present = pinned === null ? head : images.find(({ id }) => id === pinned);
     const earlier = images.find(
-      ({ id, sequence }) => id !== present?.id && sequence < (present?.sequence ?? 0),
+      ({ id, sequence, format }) =>
+        id !== present?.id &&
+        sequence < (present?.sequence ?? 0) &&
+        replicas.every(({ formats }) => formats.includes(format)),
     );
     if (earlier === undefined) throw refused('the store has no earlier image');
     await this.pin(earlier.id);

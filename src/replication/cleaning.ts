@@ -12,8 +12,8 @@ import {
 } from './store-records.js';
 
 /**
- * Deletes images that no replica needs: all but the newest IMAGES_KEPT, the head, the candidate, the pinned image, and
- * those that a replica serves or fetches. Only the leader cleans, between two announcements.
+ * Deletes images that no replica needs. Kept are the newest IMAGES_KEPT, the head, the candidate, the pinned
+ * image, and images that a replica serves or fetches. Only the leader cleans, between two announcements.
  */
 export async function cleanStore(store: Store, reports: readonly ReplicaReport[]): Promise<void> {
   const objects = await store.list();

@@ -1,6 +1,6 @@
 /**
- * Room replication/. Publishers announce images in a store, and replicas serve them. It answers no request and reads no
- * record of a source.
+ * Room replication/. Publishers announce images in a store, and replicas serve them. This room answers no
+ * request and reads no record of a source.
  */
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -11,9 +11,9 @@ import { LecternError } from '../errors.js';
 export interface Head {
   /** Made with the first announcement in a store. Sequences of two epochs cannot be compared. */
   readonly epoch: string;
-  /** Greater than that of every earlier announcement of its epoch. */
+  /** Greater than every earlier number of its epoch. */
   readonly sequence: number;
-  /** Id of the image announced before; null for the first. */
+  /** Id of the previously announced image; null for the first. */
   readonly previous: string | null;
   /** Id of the image's content. */
   readonly id: string;
@@ -27,17 +27,17 @@ export interface Head {
   readonly events: number;
   /** Number of records that were rejected. */
   readonly rejected: number;
-  /** Epoch milliseconds by the publisher's clock. For people: nothing compares it. */
+  /** Epoch milliseconds on the publisher's clock. Only shown to people, never compared. */
   readonly announcedAtMs: number;
 }
 
-/** The type of the JWS, so that no other signature of the key passes for a head. */
+/** The type of the JWS, so that no other signature of the key counts as a head. */
 const KIND = 'lectern-head+jws';
 
 export class SigningKey {
   readonly #key: KeyObject;
   readonly #algorithm: string;
-  /** Checks the signatures of this key. */
+  /** Checks signatures with this key. */
   readonly reader: HeadReader;
 
   /** @param path of an Ed25519 or P-256 private key, as PEM (PKCS #8) or JWK. @throws LecternError `key-invalid` */
@@ -81,13 +81,13 @@ export class HeadReader {
       else ({ payload } = await compactVerify(text, this.#key, { algorithms: [this.#algorithm] }));
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause);
-      throw refused(`its signature is not good: ${reason}`, cause);
+      throw refused(`its signature is not valid: ${reason}`, cause);
     }
     return checkHead(payload);
   }
 }
 
-/** Without its signature. Null for a text that is no head. */
+/** Without its signature. Null for text that is not a head. */
 export function headOf(text: string): Head | null {
   try {
     return checkHead(Buffer.from(text.split('.')[1] ?? '', 'base64url'));
@@ -121,7 +121,7 @@ function readKey(path: string, kind: 'private' | 'public'): KeyObject {
     const text = readFileSync(path, 'utf8');
     const create = kind === 'private' ? createPrivateKey : createPublicKey;
     if (!text.trimStart().startsWith('{')) {
-      // A public key can be derived from a private one, which does not belong on a replica.
+      // A public key can be derived from a private one, but a private key does not belong on a replica.
       if (kind === 'public' && text.includes('PRIVATE KEY')) throw new Error('it is a private key');
       return create(text);
     }

@@ -4,8 +4,8 @@ import type { Store } from '../store/store.js';
 import { LEADER, type Lease, readJson } from './store-records.js';
 
 /**
- * Which publisher leads. The record changes with every renewal; a standby takes over once it has seen no change for
- * LEASE_MS_MAX by its own monotonic clock, so clocks of two machines are never compared.
+ * Which publisher leads. The record changes with every renewal. A standby takes over once it saw no change
+ * for LEASE_MS_MAX on its own monotonic clock, so clocks of two machines are never compared.
  */
 export class Leadership {
   readonly #store: Store;
@@ -20,7 +20,7 @@ export class Leadership {
     this.#owner = owner;
   }
 
-  /** Takes or renews the lease, if it can be had. Throws `store-unavailable`. */
+  /** Takes or renews the lease if possible. Throws `store-unavailable`. */
   async renew(): Promise<boolean> {
     const lease = await readJson<Lease>(this.#store, LEADER);
     const isOwn = lease?.owner === this.#owner;
@@ -39,7 +39,7 @@ export class Leadership {
     return this.isLeader;
   }
 
-  /** The standby need not wait. */
+  /** A standby then need not wait. */
   async release(): Promise<void> {
     if (!this.isLeader) return;
     this.isLeader = false;

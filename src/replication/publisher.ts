@@ -4,16 +4,22 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { LecternError } from '../errors.js';
-import { IMAGE_CHUNK_BYTES, PUBLISHER_ROUND_MS, ROUNDS_PER_INSPECTION } from '../limits.js';
+import { IMAGE_CHUNK_BYTES, REPLICAS_NAMED_MAX } from '../limits.js';
 import type { Loader } from '../refresh/loader.js';
 import type { SnapshotImage } from '../snapshot/image.js';
-import { IMAGE_FORMAT_VERSION } from '../snapshot/image-file.js';
+import { IMAGE_FORMAT_VERSION } from '../snapshot/image-format.js';
 import type { Store } from '../store/store.js';
 import { cleanStore } from './cleaning.js';
 import type { Head, SigningKey } from './head.js';
 import { Leadership } from './lease.js';
 import { SeenReports } from './seen-reports.js';
 import { announcedKey, CANDIDATE, type Floor, HEAD, replace } from './store-records.js';
+
+/** Number of rounds until a publisher again checks that the store has its image, and cleans. */
+const ROUNDS_PER_INSPECTION = 4;
+
+/** Time between two rounds of a publisher. */
+const PUBLISHER_ROUND_MS = 1000;
 
 export interface PublisherEvents {
   /** @param isCandidate canaries serve it first, until it is promoted */
@@ -41,8 +47,8 @@ interface Announced {
 }
 
 /**
- * Keeps a store as it should be: each round compares its head with the last image that passed the gate, and announces the
- * image if they differ. So a store that was emptied, damaged or restored from an older copy is right again within seconds.
+ * Keeps a store correct: each round compares its head with the last image that passed the gate, and announces
+ * the image if they differ. So a store that was emptied, damaged or restored is correct again within seconds.
  */
 export class Publisher {
   readonly #options: PublisherOptions;
@@ -57,7 +63,8 @@ export class Publisher {
   /** The last announcement of this process. */
   #last: Floor | null = null;
   #rounds = 0;
-  #isHeld = false;
+  /** Replicas that cannot read this version's images; null until their reports were read. */
+  #unableToRead: readonly string[] | null = null;
   readonly #wakes = new Set<() => void>();
   #announcedOnce = (): void => {};
   /** Resolves when the store announces an image of this publisher. */
@@ -80,7 +87,7 @@ export class Publisher {
     ]);
   }
 
-  /** The image has passed the gate. Of several the newest is announced. */
+  /** The image has passed the gate. Of several images, the newest is announced. */
   publish(image: SnapshotImage): void {
     this.#next = image;
     this.#wake();
@@ -120,11 +127,14 @@ export class Publisher {
     }
   }
 
-  /** Beside the announcements, because a large image takes longer to send than a lease lasts. */
+  /** Runs beside the announcements, because sending a large image takes longer than a lease lasts. */
   async #keepLease(): Promise<void> {
+    if (this.#unableToRead === null) return;
     const { isLeader } = this.#leadership;
     try {
-      await this.#leadership.renew();
+      // Another publisher may write images that all replicas can read.
+      if (this.#unableToRead.length > 0) await this.#leadership.release();
+      else await this.#leadership.renew();
     } finally {
       if (this.#leadership.isLeader !== isLeader) {
         this.#rounds = 0;
@@ -135,15 +145,31 @@ export class Publisher {
   }
 
   async #keepHead(): Promise<void> {
-    if (!this.#leadership.isLeader) return;
+    const { isLeader } = this.#leadership;
     const round = this.#rounds++;
+    const isInspection = round % ROUNDS_PER_INSPECTION === 0;
+    if (isInspection) await this.#readReports();
+    if (!isLeader) return;
     if (round === 0) await this.#fence();
     await this.#takeImage();
     if (this.#file === null) return;
-    const isInspection = round % ROUNDS_PER_INSPECTION === 0;
-    if (isInspection) await this.#reports.read();
     const isNew = await this.#announce(this.#file, isInspection);
     if (isInspection || isNew) await cleanStore(this.#store, this.#reports.live);
+  }
+
+  /** A publisher that writes what a replica cannot read does not lead: that replica would be left behind. */
+  async #readReports(): Promise<void> {
+    await this.#reports.read();
+    const before = this.#unableToRead;
+    const unable = this.#reports.live.filter(({ formats }) => !formats.includes(IMAGE_FORMAT_VERSION));
+    this.#unableToRead = unable.map(({ name, version }) => `${name} (version ${version})`);
+    if (before === null || (before.length === 0) !== (unable.length === 0)) this.#wake();
+    if (unable.length === 0 || (before?.length ?? 0) > 0) return;
+    const which = this.#unableToRead.slice(0, REPLICAS_NAMED_MAX).join(', ');
+    const problem = `it writes images of format ${IMAGE_FORMAT_VERSION}, which ${unable.length} replicas cannot read: ${which}`;
+    const remedy = 'upgrade them, or start a publisher of their version';
+    const message = `this publisher does not lead: ${problem}; ${remedy}`;
+    this.#options.events.failed(new LecternError('announcement-refused', message));
   }
 
   /** Changes the revision of the head, so that the former leader's swap fails if it still runs. */
@@ -154,7 +180,7 @@ export class Publisher {
     }
   }
 
-  /** Writes the image's file, which is kept in case the store loses it. */
+  /** Writes the image's file and keeps it in case the store loses it. */
   async #takeImage(): Promise<void> {
     const image = this.#next;
     if (image === null) return;
@@ -182,8 +208,11 @@ export class Publisher {
     const floors = [this.#last, ...this.#reports.live.map(({ floor }) => floor)];
     const epoch = head?.epoch ?? floors.find((each) => each !== null)?.epoch ?? newEpoch();
     const sequenceMin = highest(floors, epoch);
-    const isCurrent = head !== null && head.id === file.id && head.sequence >= sequenceMin;
-    const isWaiting = candidate?.id === file.id && candidate.epoch === epoch && this.#reports.hasCanary;
+    // A publisher of another version may have announced the same content in another format.
+    const isFile = (found: Head | null): found is Head =>
+      found?.id === file.id && found.format === file.format;
+    const isCurrent = isFile(head) && head.sequence >= sequenceMin;
+    const isWaiting = isFile(candidate) && candidate.epoch === epoch && this.#reports.hasCanary;
     const present = isCurrent
       ? head
       : isWaiting && candidate.sequence > (head?.sequence ?? 0)
@@ -197,12 +226,10 @@ export class Publisher {
         await this.#store.put(file.hash, chunksOf(file.path));
         return false;
       }
-      // Another publisher's file of the same content was lost: this one is announced in its place.
+      // Another publisher's file of the same content was lost: this one replaces it.
     }
-    await this.#reports.read();
-    if (this.#reports.live.some(({ formats }) => !formats.includes(file.format)))
-      return this.#hold(file.format);
-    this.#isHeld = false;
+    await this.#readReports();
+    if (this.#unableToRead?.length !== 0) return false;
     const sequence = 1 + highest([head, candidate, ...floors], epoch);
     const { path, ...facts } = file;
     const next = { epoch, sequence, previous: head?.id ?? null, ...facts, announcedAtMs: Date.now() };
@@ -216,7 +243,7 @@ export class Publisher {
     await replace(this.#store, announcedKey(next.id), text);
     const [key, revision] = isCandidate ? [CANDIDATE, found.candidateRevision] : [HEAD, found.headRevision];
     if (!this.#leadership.isLeader || (await this.#store.swap(key, text, revision)) === null) {
-      const message = 'the announcement was not made: another publisher leads, or was first';
+      const message = 'nothing was announced: another publisher leads, or announced first';
       throw new LecternError('store-unavailable', message);
     }
     this.#last = { epoch: next.epoch, sequence: isCandidate ? 0 : next.sequence };
@@ -224,7 +251,7 @@ export class Publisher {
     this.#options.events.announced(next, isCandidate);
   }
 
-  /** Heads with a bad signature count as none, and are replaced. */
+  /** Heads with an invalid signature are ignored and replaced. */
   async #readAnnounced(): Promise<Announced> {
     const { reader } = this.#options.key;
     const records = await Promise.all([this.#store.read(HEAD), this.#store.read(CANDIDATE)]);
@@ -238,16 +265,6 @@ export class Publisher {
       headRevision: headRevision ?? null,
       candidateRevision: candidateRevision ?? null,
     };
-  }
-
-  /** A replica of another version could not read the image: it would be left behind. */
-  #hold(format: number): false {
-    if (!this.#isHeld) {
-      const message = `images of format ${format} are not announced yet: a replica of another version cannot read them`;
-      this.#options.events.failed(new LecternError('announcement-refused', message));
-    }
-    this.#isHeld = true;
-    return false;
   }
 
   /** Reads the whole object only if a replica reported a fault of it. */

@@ -8,7 +8,8 @@ import type { ReadRules } from '../model/read-rules.js';
 import type { Refusal } from '../refresh/gate.js';
 import type { AnyLoader, LoadRequest, RunRequest } from '../refresh/loader.js';
 import { memoryForLoad } from '../refresh/memory-room.js';
-import { IMAGE_FORMAT_VERSION, type ImageSource } from '../snapshot/image-file.js';
+import type { ImageSource } from '../snapshot/image-file.js';
+import { IMAGE_FORMATS_READ } from '../snapshot/image-format.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import { openStore, shownAddress } from '../store/open-store.js';
 import type { Store } from '../store/store.js';
@@ -48,7 +49,9 @@ interface Target {
   readonly reason: Reason;
 }
 
-/** Loads what a publisher announced: the pinned image, or the head. The keeper around it looks regularly, and judges. */
+/**
+ * Loads the announced image: the pinned image, or the head. The keeper checks regularly, and decides.
+ */
 export class Replica implements AnyLoader {
   readonly name: string;
   readonly files: readonly string[] = [];
@@ -118,7 +121,7 @@ export class Replica implements AnyLoader {
     if (loaded?.head.id === id) this.#serve(loaded);
   }
 
-  /** The gate refused the image that was loaded last. */
+  /** The gate refused the last image. */
   refused({ detail }: Refusal): void {
     const head = this.#lastLoaded?.head;
     if (head === undefined) return;
@@ -137,7 +140,7 @@ export class Replica implements AnyLoader {
     if (this.#folder !== null) rmSync(this.#folder, { recursive: true, force: true });
     await this.#reporting;
     const store = await this.#store?.catch(() => null);
-    // A closed replica fetches nothing any more, so nothing need be kept for it.
+    // A closed replica fetches nothing more, so no image need be kept for it.
     await store?.remove(this.#key).catch(() => {});
     await store?.close();
   }
@@ -159,8 +162,8 @@ export class Replica implements AnyLoader {
     const isForced = previousVersion === null && served !== null;
     const fault = this.#quarantined.get(head.hash);
     if (fault !== undefined && !isForced) throw fault;
-    if (head.format !== IMAGE_FORMAT_VERSION) {
-      const problem = `it has format ${head.format}, and this version reads ${IMAGE_FORMAT_VERSION}`;
+    if (!IMAGE_FORMATS_READ.includes(head.format)) {
+      const problem = `it has format ${head.format}, and this version reads ${IMAGE_FORMATS_READ.join(' and ')}`;
       throw new LecternError('announcement-refused', `the image ${head.id} cannot be read: ${problem}`);
     }
     const memoryBytesMax = bounds.memoryBytesMax ?? memoryForLoad();
@@ -168,7 +171,7 @@ export class Replica implements AnyLoader {
       const [needs, has] = [head.bytes, memoryBytesMax].map((bytes) => `${Math.ceil(bytes / 2 ** 20)} MiB`);
       return {
         kind: 'refused',
-        refusal: { code: 'memory', detail: `it needs ${needs}, and ${has} are left` },
+        refusal: { code: 'memory', detail: `it needs ${needs} of memory, and only ${has} are left` },
       };
     }
     this.#fetching = head.hash;
@@ -198,8 +201,7 @@ export class Replica implements AnyLoader {
       const record = await store.read(announcedKey(pin.id));
       if (record === null) throw refused(`the pinned image ${pin.id} is not in the store ${this.name}`);
       const head = await this.#reader.read(record.text);
-      if (head.id !== pin.id)
-        throw refused(`the image ${head.id} stands in the place of the pinned ${pin.id}`);
+      if (head.id !== pin.id) throw refused(`the stored image ${head.id} is not the pinned ${pin.id}`);
       return { head, reason: 'pin' };
     }
     const record = await store.read(HEAD);
@@ -214,10 +216,12 @@ export class Replica implements AnyLoader {
     return { head, reason: 'head' };
   }
 
-  /** @throws LecternError `announcement-refused`, and `image-unusable` if the announcement was false */
+  /**
+   * @throws LecternError `announcement-refused`; `image-unusable` if the image differs from its announcement
+   */
   #checkSummary({ id, events }: Head, { identifiers, events: found }: SnapshotSummary): void {
     if (found !== events) {
-      const problem = `it has ${found} events, and ${events} were announced`;
+      const problem = `it has ${found} events, but ${events} were announced`;
       throw new LecternError('image-unusable', `the image ${id} cannot be used: ${problem}`);
     }
     if (identifiers === this.rules.identifiers) return;
@@ -225,7 +229,7 @@ export class Replica implements AnyLoader {
     throw refused(`the image ${id} cannot be served: ${problem}`);
   }
 
-  /** A store that was restored from an older copy announces what was replaced long ago. */
+  /** A store restored from an older copy announces an image that was replaced long ago. */
   #refuseOlder({ epoch, sequence }: Head): void {
     const floor = this.#floor;
     if (floor === null || floor.epoch !== epoch || sequence >= floor.sequence) return;
@@ -271,7 +275,7 @@ export class Replica implements AnyLoader {
     void this.#report();
   }
 
-  /** Failures are seen by the next load. */
+  /** The next load notices failures. */
   #report(): Promise<void> {
     this.#reporting ??= this.#writeReport()
       .catch(() => {})
@@ -288,7 +292,7 @@ export class Replica implements AnyLoader {
       name: this.#key.slice(replicaKey('').length),
       version: VERSION,
       isCanary: this.#options.isCanary,
-      formats: [IMAGE_FORMAT_VERSION],
+      formats: IMAGE_FORMATS_READ,
       serves: this.#serves,
       floor: this.#floor,
       fetching: this.#fetching,
@@ -300,7 +304,7 @@ export class Replica implements AnyLoader {
     const text = JSON.stringify(report);
     this.#revision = await store.swap(this.#key, text, this.#revision);
     if (this.#revision !== null) return;
-    // The record was cleaned away, or the bucket is a new one.
+    // The record was removed, or the bucket is new.
     const present = await store.read(this.#key);
     this.#revision = await store.swap(this.#key, text, present?.revision ?? null);
   }

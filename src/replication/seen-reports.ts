@@ -9,7 +9,10 @@ interface Seen {
   readonly atMs: number;
 }
 
-/** The replicas that report. One whose record stays the same for REPLICA_GONE_MS is gone, and its record is removed. */
+/**
+ * The replicas that report. A replica whose record stays the same for REPLICA_GONE_MS is gone, and its record
+ * is removed.
+ */
 export class SeenReports {
   readonly #store: Store;
   #seen = new Map<string, Seen>();

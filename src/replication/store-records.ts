@@ -21,15 +21,15 @@ export interface Lease {
   readonly beat: number;
 }
 
-/** A place in the order of announcements. */
+/** A position in the order of announcements. */
 export interface Floor {
-  /** Id of the store's beginning. Sequences of different epochs cannot be compared. */
+  /** Id of the store's first announcement. Sequences of different epochs cannot be compared. */
   readonly epoch: string;
   /** Grows with each announcement of the epoch. */
   readonly sequence: number;
 }
 
-/** What a replica tells of itself every few seconds. */
+/** A replica's report on itself, every few seconds. */
 export interface ReplicaReport {
   /** Name of the replica. */
   readonly name: string;
@@ -54,9 +54,9 @@ export interface ReplicaReport {
   readonly fetching: string | null;
   /** Hash of an image whose object is missing or has other bytes. */
   readonly damaged: string | null;
-  /** Hashes of images that it will not serve. */
+  /** Hashes of images that it refuses to serve. */
   readonly quarantined: readonly string[];
-  /** Why the last attempt to serve the head failed; null if it did not. */
+  /** Why the last attempt to serve the head failed; null if it succeeded. */
   readonly lastError: string | null;
   /** Grows with each report. */
   readonly beat: number;
@@ -86,9 +86,9 @@ export async function readJson<T>(
   }
 }
 
-/** Replaces a record that has one writer at a time, or for which the last writer wins. */
+/** Replaces a record that has one writer at a time, or whose last writer wins. */
 export async function replace(store: Store, key: string, text: string): Promise<void> {
-  // Terminates: each round means that another writer was first.
+  // Terminates: each further round means that another writer was first.
   for (;;) {
     const record = await store.read(key);
     if (record?.text === text || (await store.swap(key, text, record?.revision ?? null)) !== null) return;

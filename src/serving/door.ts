@@ -7,7 +7,10 @@ import { describeListenError, type ListenAddress, toListenAddress } from '../htt
 
 export interface Door {
   readonly address: ListenAddress;
-  /** A socket that each thread duplicates, because closing it would close it for all; null if each thread binds its own. */
+  /**
+   * A socket that each thread duplicates, because closing it would close it for all threads; null if each
+   * thread binds its own.
+   */
   readonly descriptor: number | null;
   /** Later threads get no port. May be called again. */
   close(): void;
@@ -24,8 +27,8 @@ export function canReusePort(version: string, platform: string): boolean {
 }
 
 /**
- * Takes a port for several threads. With `reusePort` each thread binds its own socket; without, all listen on
- * duplicates of one. Nothing is accepted here. Throws `address-unavailable`.
+ * Takes a port for several threads. With `reusePort` each thread binds its own socket; otherwise all listen
+ * on duplicates of one. Nothing is accepted here. Throws `address-unavailable`.
  */
 export async function openDoor(
   { host, port }: { readonly host: string; readonly port: number },
@@ -36,14 +39,15 @@ export async function openDoor(
   }
   if (!reusePort) await checkInnerParts();
   const server = createServer();
-  // Bound alone first: otherwise a second service of the same user with `reusePort` would share a taken port.
+  // First bound without `reusePort`: otherwise a second service of the same user with `reusePort` could share
+  // a taken port.
   try {
     server.listen({ host, port, exclusive: true });
     await once(server, 'listening');
   } catch (error) {
     throw describeListenError(error as NodeJS.ErrnoException, { host, port });
   }
-  // Closes in the same turn of the event loop, so no connection is accepted here.
+  // Closed in the same turn of the event loop, so that it accepts no connection.
   const address = toListenAddress(server.address() as AddressInfo);
   const closed = once(server, 'close');
   const duplicate = reusePort ? null : duplicateSocket(descriptorOf(server));

@@ -1,4 +1,7 @@
-/** Room serving/. Serving on one thread or several. It hands publications to threads and knows no source. */
+/**
+ * Room serving/. Serving on one thread or several. This room passes publications to threads and knows no
+ * source.
+ */
 import { checkInnerParts } from '../http/node/inner-parts.js';
 import { Meter } from '../metrics/meter.js';
 import { startSampling } from '../metrics/sampling.js';
@@ -7,7 +10,10 @@ import { serverOfPlan } from './handler-plan.js';
 import { ThreadPool } from './pool.js';
 import { conditionOf, type Serving, ServingKeys, type ServingOptions } from './serving.js';
 
-/** Takes the port; threads take a moment longer to start. Throws `address-unavailable`, `option-invalid`, `key-invalid`. */
+/**
+ * Takes the port; threads start a moment later. Throws `address-unavailable`, `option-invalid`,
+ * `key-invalid`.
+ */
 export async function openServing(options: ServingOptions): Promise<Serving> {
   const { settings, log } = options;
   const parts = await checkInnerParts();

@@ -3,9 +3,9 @@ import { LecternError } from '../errors.js';
 import { missingInnerParts } from '../http/node/inner-parts.js';
 import type { ListenAddress } from '../http/server/listen-address.js';
 import { Meter } from '../metrics/meter.js';
+import type { SourceState } from '../model/source-state.js';
 import { prepareThread } from '../thread/start-thread.js';
 import type { Follower, PublishedImage } from '../view/present.js';
-import type { SourceState } from '../view/view-source.js';
 import type { Door } from './door.js';
 import {
   conditionOf,
@@ -26,7 +26,7 @@ const SOUND_MS = 60_000;
 const CLOSE_DEADLINE_MS = 10_000;
 const HEAP_FULL = 'it ran out of memory: give Node a larger heap with --max-old-space-size';
 
-/** The place of one thread and of its replacements, which continue its counts. */
+/** The place of one thread and its replacements, which continue its counts. */
 interface Seat {
   readonly meter: Meter | null;
   thread: ServingThread | null;
@@ -47,7 +47,7 @@ export class ThreadPool implements Serving, Follower {
   #closing: Promise<void> | null = null;
   readonly #closed = new AbortController();
   #isDraining = false;
-  /** The counts of ended threads, so that counts only grow. */
+  /** The counts of ended threads, so that totals never fall. */
   readonly #past = { refused: 0, overloads: 0 };
   #starting = 0;
 
@@ -125,7 +125,8 @@ export class ThreadPool implements Serving, Follower {
 
   async #close(deadlineMs: number): Promise<void> {
     this.#closed.abort();
-    // Otherwise the port would accept connections that no thread answers. A starting thread may need the port.
+    // Otherwise the port would accept connections that no thread answers. A starting thread may need the
+    // port.
     if (this.#starting === 0) this.#door.close();
     await Promise.all(this.#threads.map((thread) => thread.close(deadlineMs)));
     this.#door.close();
@@ -171,7 +172,7 @@ export class ThreadPool implements Serving, Follower {
       const text = async () => (await import('./serving-text.js')).SERVING_TEXT;
       const start = await prepareThread('/serving/serving-worker.ts', text);
       if (this.#closing !== null) return;
-      // No `await` may come between making the task and taking the seat: the thread would miss changes.
+      // No `await` may come between making the task and taking the seat, or the thread would miss changes.
       const thread: ServingThread = new ServingThread(start, this.#task(seat), this.#options.log, () => {
         void this.keys.fetched?.want().then(() => this.#sendKeys(thread, true));
       });

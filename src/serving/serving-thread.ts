@@ -8,11 +8,11 @@ import type { Handlers } from '../thread/task-messages.js';
 import type { FromThread, ServingTask, ToThread } from './thread-messages.js';
 import { youngGenerationMbOf } from './worker-count.js';
 
-/** Time beyond the deadline that a thread may take to close before it is ended. */
+/** Time beyond the deadline before a thread that does not close is ended. */
 const CLOSE_GRACE_MS = 1000;
 
 export class ServingThread {
-  /** Number of the publication that it answers from; 0 for none. */
+  /** Number of the publication that it answers from; 0 before the first. */
   serving = 0;
   load: OverloadCounts = { isOverloaded: false, refused: 0, overloads: 0 };
   /** Resolves when it accepts connections; rejects with a LecternError if it cannot. */
@@ -85,7 +85,7 @@ export class ServingThread {
     this.#worker.postMessage(message);
   }
 
-  /** Lets answers in flight finish until the deadline; a thread that does not close is ended. */
+  /** Lets unfinished answers end until the deadline, then ends a thread that has not closed. */
   async close(deadlineMs: number): Promise<void> {
     this.#closing = true;
     this.send({ kind: 'close', deadlineMs });

@@ -27,7 +27,7 @@ const tell = (message: FromThread): void => (port as MessagePort).postMessage(me
 const task = workerData as ServingTask;
 const { settings } = task;
 
-// An unhandled rejection ends the thread, with any NODE_OPTIONS.
+// An unhandled rejection ends the thread, under any NODE_OPTIONS.
 process.on('unhandledRejection', (reason) => {
   throw reason;
 });
@@ -87,7 +87,7 @@ async function serve(): Promise<void> {
   tell({ kind: 'listening' });
 }
 
-// No top-level await: as a text inside a bundle this module is a CommonJS script.
+// No top-level await: inside a bundle this module is a CommonJS script.
 serve().catch((error: unknown) => {
   const code = error instanceof LecternError ? error.code : null;
   const { message, stack = message } = error instanceof Error ? error : new Error(String(error));

@@ -9,12 +9,15 @@ import type { Follower } from '../view/present.js';
 import type { LiveViews } from '../view/view-source.js';
 import type { HandlerPlan, ServerLimits } from './handler-plan.js';
 
-/** Plain data for every serving thread. Limits are those of one thread, but all share `cacheBytesMax` and `streamsMax` of ServingOptions. */
+/**
+ * Plain data for every serving thread. Limits apply to one thread, but all threads share `cacheBytesMax` and
+ * `streamsMax` of ServingOptions.
+ */
 export interface ServingSettings extends ServerLimits {
   readonly plan: HandlerPlan;
   readonly host: string;
   readonly port: number;
-  /** Serving threads: 1 for the main thread. */
+  /** Number of serving threads: 1 means the main thread. */
   readonly workers: number;
   readonly staleMsMax: number;
 }
@@ -39,14 +42,14 @@ export class ServingKeys {
     this.#hasOthers = access.tokenKeys.secrets !== null || development !== null;
   }
 
-  /** Whether any token can be verified now. */
+  /** Whether tokens can be verified now. */
   get areThere(): boolean {
     return this.fetched === null || this.#hasOthers || monotonicMs() < this.fetched.state.usableUntilMs;
   }
 }
 
 export interface ThreadMeter {
-  /** `main`, or a number from 1 on. A replacement has the number of the lost thread. */
+  /** `main`, or a number from 1. A replacement has the number of the lost thread. */
   readonly thread: string;
   readonly meter: Meter;
 }
@@ -55,7 +58,7 @@ export interface Serving {
   readonly address: ListenAddress;
   readonly workers: number;
   readonly keys: ServingKeys;
-  /** One for each thread that serves; empty without metrics. */
+  /** One for each serving thread; empty without metrics. */
   readonly meters: readonly ThreadMeter[];
   /** Whether at least one thread has a snapshot to answer from. */
   readonly isServing: boolean;
@@ -70,13 +73,13 @@ export interface Serving {
 
 /** The condition of a port, for load balancers. */
 export interface ServingCondition {
-  /** The port will soon be closed: no new connections should come. */
+  /** The port will close soon and should get no new connections. */
   readonly isDraining: boolean;
   /** Every serving thread has more requests than it can answer. */
   readonly isOverloaded: boolean;
   /** Number of overloaded threads. */
   readonly threadsOverloaded: number;
-  /** Requests refused for overload. A lost thread may lose those of its last second. */
+  /** Requests refused for overload. The counts of a lost thread's last second may be lost. */
   readonly refused: number;
   /** How often a thread became overloaded; counted like `refused`. */
   readonly overloads: number;

@@ -23,7 +23,7 @@ export function createThreadLog(
     try {
       tell({ kind: 'log', level, fields, message });
     } catch {
-      // Some field cannot be cloned; an error among them matters most.
+      // A field cannot be cloned; an error matters most.
       const { err } = fields as { readonly err?: unknown };
       tell({ kind: 'log', level, fields: err instanceof Error ? { err: `${err.stack}` } : {}, message });
     }
@@ -38,7 +38,7 @@ export function createThreadLog(
     const lines = dropped;
     dropped = 0;
     if (lines > 0) {
-      const message = 'log lines of a thread were dropped: too many were waiting for the main thread';
+      const message = 'log lines of a thread were dropped: too many waited for the main thread';
       send('warn', { lines }, message);
     }
     send(level, fields, message);

@@ -3,8 +3,8 @@ import type { KeyState } from '../auth/remote-key-set.js';
 import type { LecternErrorCode } from '../errors.js';
 import type { InnerPart } from '../http/node/inner-parts.js';
 import type { OverloadCounts } from '../http/server/overload.js';
+import type { SourceState } from '../model/source-state.js';
 import type { PublishedImage } from '../view/present.js';
-import type { SourceState } from '../view/view-source.js';
 import type { ServingSettings } from './serving.js';
 
 export interface ServingTask {
@@ -12,7 +12,7 @@ export interface ServingTask {
   readonly descriptor: number | null;
   readonly innerPartsMissing: readonly InnerPart[];
   readonly hasLog: boolean;
-  /** One number: log lines of this thread in transit. The thread adds, the main thread subtracts. */
+  /** One number: this thread's log lines in transit. The thread adds, the main thread subtracts. */
   readonly logWaiting: SharedArrayBuffer;
   readonly source: SourceState;
   /** Served from the first request on; null before the first publication. */

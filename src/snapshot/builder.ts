@@ -41,11 +41,16 @@ import { NO_AMBIGUOUS_TIMES, type ReadingNotes, type SnapshotSummary } from './s
 import { UnservedFieldCounter } from './unserved-fields.js';
 import { writeRows } from './write-rows.js';
 
-/** Image without rows, per event: 84 measured for a generated million. The rest is for more conflicts and longer codes. */
+/**
+ * Image without rows, per event: 84 bytes, measured for a generated million. The rest is for more conflicts
+ * and longer codes.
+ */
 const IMAGE_BYTES_PER_EVENT = 124;
-/** Besides the image while it is built, per event: mostly conflict clusters. */
+/** Memory besides the image during the build, per event: mostly conflict clusters. */
 const SCRATCH_BYTES_PER_EVENT = 128;
-/** A full Map is copied into one of twice the size: 28 bytes an entry, twice, and 16 for the list beside it. */
+/**
+ * A full Map is copied into one of twice the size: 28 bytes an entry, twice, and 16 for the list beside it.
+ */
 const MAP_GROWTH_BYTES_PER_ENTRY = 72;
 
 /** UTF-8 has at most four bytes a character. */
@@ -94,7 +99,9 @@ export class SnapshotBuilder {
     return bytes;
   }
 
-  /** Estimates what finish() needs besides `heldBytes`. All calls of a load of n events together cost O(n). */
+  /**
+   * Estimates the memory of finish() besides `heldBytes`. All calls of a load of n events together cost O(n).
+   */
   finishBytes(): number {
     const perEvent = ROW_FRAME_BYTES + SCRATCH_BYTES_PER_EVENT + IMAGE_BYTES_PER_EVENT;
     let bytes = this.#ids.byteLength + this.#ids.size * perEvent;
@@ -131,7 +138,10 @@ export class SnapshotBuilder {
     return this.#ids.find(hash, view, from, to) !== -1;
   }
 
-  /** Adds an event of a single source; its id must be new, see hasId. `times` are start and end, `codes` by column. */
+  /**
+   * Adds an event of a single source; its id must be new, see hasId. `times` are start and end, `codes` by
+   * column.
+   */
   addCoded(
     hash: number,
     view: DataView,
@@ -149,7 +159,7 @@ export class SnapshotBuilder {
     }
   }
 
-  /** For the event just added. */
+  /** Applies to the event just added. */
   #addName(n: number, code: number): void {
     const column = this.columns[n]!;
     column.padTo(this.#ids.size - 1);
@@ -177,7 +187,7 @@ export class SnapshotBuilder {
     return { ...about, code: 'overridden', detail };
   }
 
-  /** Overridden records are not faults. Few are kept, to leave room for faults. */
+  /** Overridden records are not faults. Few are kept, so that faults have room. */
   reject(rejection: Rejection): void {
     const { code } = rejection;
     this.#rejected++;

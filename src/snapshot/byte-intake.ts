@@ -14,7 +14,7 @@ type ReadValue = (field: KnownField, text: string) => string | number | null;
 const ID = placeOf('id');
 const TIME = placeOf('time');
 const END_TIME = placeOf('endTime');
-/** Instead of a spelling: the field has no value, or the record is rejected. */
+/** Replaces a spelling: the field has no value, or the record is rejected. */
 const NONE = -1;
 const REFUSED = -2;
 const UNUSED = 0xfffffffe;
@@ -24,8 +24,8 @@ const INSTANT_BYTES_MAX = 32;
 const NO_INSTANT = 255;
 
 /**
- * Adds events from the bytes of their values. Each spelling is decoded and normalised once, then known by its bytes.
- * Records that the normaliser would reject must be decoded.
+ * Adds events from the bytes of their values. Each spelling is decoded and normalised once, and then
+ * recognised by its bytes. Records that the normaliser would reject must be decoded.
  */
 export class ByteIntake {
   readonly #builder: SnapshotBuilder;
@@ -35,7 +35,7 @@ export class ByteIntake {
   readonly #instants: InstantMemo;
   readonly #numbers: Int32Array;
   readonly #codes: Uint32Array;
-  /** Start and end of the current record. An array, since passing doubles around allocates. */
+  /** Start and end of the current record. An array, because passing doubles around allocates memory. */
   readonly #times: Float64Array = new Float64Array(2);
 
   constructor(builder: SnapshotBuilder, identifiers: IdentifierMode, read: ReadValue) {
@@ -57,7 +57,7 @@ export class ByteIntake {
   /**
    * @param bytes UTF-8, the same bytes as `view`
    * @param spans for each field: start of its value (-1 for none), end and quickHash
-   * @returns false when nothing was added, because the record must be decoded
+   * @returns false if nothing was added, because the record must be decoded
    */
   add(bytes: Uint8Array, view: DataView, spans: Int32Array): boolean {
     const from = spans[ID]!;
@@ -79,7 +79,7 @@ export class ByteIntake {
     }
     const hash = this.#builder.hash.bytes(view, from, to);
     if (this.#builder.hasId(hash, view, from, to)) return false;
-    // Only now: dictionaries hold only values of events.
+    // Done last, because dictionaries hold only values of events.
     for (let column = 0; column < spellings.length; column++) {
       const number = this.#numbers[column]!;
       this.#codes[column] = number === NONE ? NO_CODE : spellings[column]!.codeOf(number);
@@ -165,7 +165,7 @@ class Spellings {
 class InstantMemo {
   readonly #read: ReadValue;
   readonly #view: DataView = new DataView(new ArrayBuffer(INSTANTS_REMEMBERED * INSTANT_BYTES_MAX));
-  /** NO_INSTANT for a free entry: an empty text is a spelling, too. */
+  /** NO_INSTANT for a free entry, because an empty text is a spelling, too. */
   readonly #lengths: Uint8Array = new Uint8Array(INSTANTS_REMEMBERED).fill(NO_INSTANT);
   readonly #instantMs: Float64Array = new Float64Array(INSTANTS_REMEMBERED);
 

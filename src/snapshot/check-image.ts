@@ -40,7 +40,7 @@ export type ImageUse = 'restart' | 'pin';
 /**
  * Reads an image to serve. For `restart` the file must belong to this account, and checkRowsOf must follow.
  *
- * @throws LecternError like readImageFile; `image-unusable` also for content that is not an image
+ * @throws LecternError like readImageFile; `image-unusable` also for a file that is not an image
  */
 export function readCheckedImage(path: string, use: ImageUse): StoredImage {
   const stored = readImageFile(path, use === 'restart');
@@ -64,7 +64,10 @@ export function checkRowsOf(path: string, image: SnapshotImage): void {
   });
 }
 
-/** Checks the lengths of arrays, the range of every number and the derived arrays: so every answer ends in bounded time. */
+/**
+ * Checks the lengths of arrays, the range of every number and the derived arrays, so that every answer ends
+ * in bounded time.
+ */
 function checkImage(image: SnapshotImage): void {
   const { summary, hashSeed, slots, fields, columns, names, rows, weekDigests, ids, clusters } = image;
   checkSummary(summary);
@@ -73,7 +76,7 @@ function checkImage(image: SnapshotImage): void {
   checkSlots(slots, summary);
   for (const { name } of INDEXED_FIELDS) within(name, () => checkField(fields[name], slots, count));
   for (const { name } of UNINDEXED_FIELDS) within(name, () => checkColumn(columns[name], count));
-  // Not the file's seed: its writer could choose values that collide.
+  // Not with the file's seed, because its writer could choose colliding values.
   const expectedNames = buildNames(fields, columns, new KeyedHash(randomHashSeed()));
   for (const { name } of NAMED_FIELDS) {
     within(`names.${name}`, () => checkNames(names[name], expectedNames[name]));
@@ -162,7 +165,7 @@ function checkNames({ dictionary, codes }: NamesImage, expected: NamesImage): vo
 function expectAllUsed(codes: CodeColumn, size: number): void {
   const isUsed = new Uint8Array(size);
   for (const code of codes) if (code < size) isUsed[code] = 1;
-  if (isUsed.includes(0)) throw new Error('a value has no event');
+  if (isUsed.includes(0)) throw new Error('a value is used by no event');
 }
 
 /** Returns the size of the dictionary. */
@@ -194,7 +197,7 @@ function checkRowPlaces({ start, packedStart, bytes }: RowsImage, count: number)
 function checkHashIndex({ hashes, table }: HashIndexImage, count: number): void {
   expectArray('ids.hashes', hashes, Uint32Array, count);
   expectArray('ids.table', table, Uint32Array);
-  if (table.length < 2 || (table.length & (table.length - 1)) !== 0) throw new Error('ids is no table');
+  if (table.length < 2 || (table.length & (table.length - 1)) !== 0) throw new Error('ids is not a table');
   let run = 0;
   // Twice around, since runs wrap.
   for (let slot = 0; slot < 2 * table.length; slot++) {
@@ -205,13 +208,16 @@ function checkHashIndex({ hashes, table }: HashIndexImage, count: number): void 
   }
 }
 
-/** Every id must lead to its event. Building a table from foreign hashes would be unbounded; look-ups are bounded. */
+/**
+ * Every id must lead to its event. Building a table from foreign hashes would be unbounded, but look-ups are
+ * bounded.
+ */
 function checkHashes({ hashes, table }: HashIndexImage, expected: Uint32Array): void {
   expectDerived({ hashes }, { hashes: expected }, 'ids.');
   for (let ordinal = 0; ordinal < hashes.length; ordinal++) {
     let slot = hashes[ordinal]! & (table.length - 1);
     while (table[slot] !== ordinal + 1) {
-      if (table[slot] === 0) throw new Error('ids does not match the data that it is derived from');
+      if (table[slot] === 0) throw new Error('ids does not match its data');
       slot = (slot + 1) & (table.length - 1);
     }
   }
@@ -233,14 +239,14 @@ function checkClusters(clusters: ClustersImage, eventCount: number): void {
   for (const dimension of by)
     if (dimension >= CONFLICT_DIMENSIONS.length) throw new Error('by has an unknown conflict dimension');
   for (const code of key) if (code >= keyCount) throw new Error('a key has no value');
-  // Bounds answers: otherwise a small file could announce answers of any length.
+  // Bounds answers, because a small file could otherwise announce answers of any length.
   const dimensionsOf = new Uint8Array(eventCount);
   for (let cluster = 0; cluster < count; cluster++) {
     const dimension = 1 << by[cluster]!;
     let last = -1;
     for (let e = first[cluster]!; e < first[cluster + 1]!; e++) {
       const ordinal = events[e]!;
-      if (ordinal <= last || ordinal >= eventCount) throw new Error('events are out of order, or none');
+      if (ordinal <= last || ordinal >= eventCount) throw new Error('events are missing or out of order');
       if ((dimensionsOf[ordinal]! & dimension) !== 0)
         throw new Error('an event is in two clusters of one dimension');
       dimensionsOf[ordinal]! |= dimension;
@@ -284,7 +290,7 @@ function expectPartition(name: string, start: Uint32Array, length: number, piece
   }
 }
 
-const MISSING_ARRAY = 'an array is missing, or of another type';
+const MISSING_ARRAY = 'an array is missing or has another type';
 
 function expectArray<Numbers extends CodeColumn | Float64Array>(
   name: string,
@@ -308,8 +314,7 @@ function expectDerived<Part extends Record<keyof Part, CodeColumn | Float64Array
     const [array, derived] = [is[name], expected[name]];
     expectArray(prefix + name, array, derived.constructor as new () => typeof derived, derived.length);
     for (let n = 0; n < derived.length; n++) {
-      if (array[n] !== derived[n])
-        throw new Error(`${prefix}${name} does not match the data that it is derived from`);
+      if (array[n] !== derived[n]) throw new Error(`${prefix}${name} does not match its data`);
     }
   }
 }
@@ -352,7 +357,7 @@ function checkRows({ bytes, start, packedStart }: RowsImage, count: number, hash
   for (let ordinal = 0; ordinal < count; ordinal++) {
     const end = start[ordinal + 1]! - 1;
     const row = ROW.exec(source.toString('latin1', start[ordinal]!, end));
-    if (row === null) throw new Error(`row ${ordinal} is no row`);
+    if (row === null) throw new Error(`row ${ordinal} is not a row`);
     const [, id = '', ...others] = row;
     const idStart = start[ordinal]! + ID_OFFSET;
     if (id.includes('\\')) {

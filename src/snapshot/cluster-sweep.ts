@@ -1,42 +1,7 @@
 import { NO_CODE } from '../structures/dictionary.js';
 import { Growable } from '../structures/growable.js';
-import { radixSort } from '../structures/radix-sort.js';
 import { scratch } from '../structures/slabs.js';
 import type { SlotsImage } from './image.js';
-
-/**
- * Rows with equal slot and LESSON_FIELDS are one lesson, numbered by its first ordinal. Rows without a value in the
- * first field are lessons of their own (NO_CODE). Sorting, unlike hashing, is fast for all values.
- *
- * @param fields codes or NO_CODE by row, in the order of LESSON_FIELDS
- */
-export function lessonsOfRows(slotOf: Uint32Array, fields: readonly Uint32Array[]): Uint32Array {
-  const count = slotOf.length;
-  const required = fields[0]!;
-  const order = scratch.uint32(count);
-  for (let ordinal = 0; ordinal < count; ordinal++) order[ordinal] = ordinal;
-  const keys = scratch.float64(count);
-  // Stable sorts: by slot in the end, and in order within each lesson.
-  for (const column of [...fields, slotOf]) {
-    // NO_CODE becomes 0, which keeps the keys short.
-    for (let ordinal = 0; ordinal < count; ordinal++) keys[ordinal] = (column[ordinal]! + 1) >>> 0;
-    radixSort(order, keys);
-  }
-  const lessons = scratch.uint32(count);
-  let first = 0;
-  for (let n = 0; n < count; n++) {
-    const ordinal = order[n]!;
-    if (n === 0 || !isOneLesson(slotOf, fields, first, ordinal)) first = ordinal;
-    lessons[ordinal] = required[ordinal] === NO_CODE ? NO_CODE : first;
-  }
-  return lessons;
-}
-
-function isOneLesson(slotOf: Uint32Array, fields: readonly Uint32Array[], a: number, b: number): boolean {
-  if (slotOf[a] !== slotOf[b]) return false;
-  for (let n = 0; n < fields.length; n++) if (fields[n]![a] !== fields[n]![b]) return false;
-  return true;
-}
 
 export class FoundClusters {
   readonly by: Growable<Uint32Array> = new Growable(Uint32Array);
@@ -56,13 +21,13 @@ export class FoundClusters {
 export interface KeyedRows {
   readonly ordinals: Uint32Array;
   readonly slots: Uint32Array;
-  /** Equal for rows of one lesson; NO_CODE: a lesson of its own. */
+  /** Equal for rows of one lesson; NO_CODE: a separate lesson. */
   readonly lessons: Uint32Array;
 }
 
 /**
- * Goes through the rows of each key in time order. A row that starts before all earlier rows have ended joins their
- * cluster. Rows of one lesson are simultaneous, so merging changes only the counts.
+ * Goes through the rows of each key in time order. A row that starts before all earlier rows have ended joins
+ * their cluster. Rows of one lesson are simultaneous, so merging changes only the counts.
  */
 export class ClusterSweep {
   readonly merged: FoundClusters = new FoundClusters();
@@ -74,7 +39,7 @@ export class ClusterSweep {
   readonly #lessonSlots: Uint32Array;
   readonly #ends: Float64Array;
 
-  /** @param rowCount a bound for the numbers of lessons and the rows of a key */
+  /** @param rowCount a bound for the numbers of lessons and for the rows of a key */
   constructor(slots: Pick<SlotsImage, 'startMs' | 'endMs'>, rowCount: number) {
     this.#slots = slots;
     this.#seenIn = scratch.uint32(rowCount);
@@ -125,7 +90,7 @@ export class ClusterSweep {
     return this.#lessonSlots.subarray(0, count);
   }
 
-  /** The most lessons at one instant. Half-open intervals: ends come before starts. */
+  /** The most lessons at one instant. Intervals are half-open, so ends come before starts. */
   #peak(slots: Uint32Array): number {
     const count = slots.length;
     // Two connected lessons overlap, and so do all lessons of one slot.

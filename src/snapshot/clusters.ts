@@ -11,11 +11,12 @@ import { scratch, shared } from '../structures/slabs.js';
 import { ClusterSweep, type FoundClusters, type KeyedRows } from './cluster-sweep.js';
 import { type OrderedEvents, pick } from './columns.js';
 import type { ClustersImage, RowsImage, SnapshotImage } from './image.js';
+import { lessonsOfRows } from './lessons.js';
 import { jsonByteLength, packedArrayHeaderLength, packedByteLength, packedIntegerLength } from './rows.js';
 
 /**
- * Finds the maximal sets of at least two lessons connected by overlaps, per dimension and key. A cluster has only the
- * rows of its lessons that have the key. O(n log n) in any case.
+ * Finds the maximal sets of at least two lessons connected by overlaps, per dimension and key. A cluster has
+ * only the rows of its lessons that have the key. O(n log n) in all cases.
  */
 export function buildClusters(
   events: OrderedEvents,
@@ -23,7 +24,13 @@ export function buildClusters(
   hash: KeyedHash,
 ): SnapshotImage['clusters'] {
   const { slots, slotOf, order } = events;
-  const lessons = lessonNumbers(events);
+  const lessons = lessonsOfRows(
+    slotOf,
+    LESSON_FIELDS.map((name) => ({
+      codes: events.columns[name].codes,
+      codeCount: events.columns[name].dictionary.size,
+    })),
+  );
   const { keyOf, keys } = conflictKeys(events, hash);
   const keyCount = keys.start.length - 1;
   const sweep = new ClusterSweep(slots, order.length);
@@ -38,64 +45,8 @@ export function buildClusters(
 }
 
 /**
- * Rows with equal slot and LESSON_FIELDS are one lesson, numbered by its first ordinal. Rows without a value in the
- * first field are lessons of their own (NO_CODE). Dividing, unlike hashing, is fast for all values.
- */
-function lessonNumbers({ slots, slotOf, columns }: OrderedEvents): Uint32Array {
-  const count = slotOf.length;
-  const fields = LESSON_FIELDS.map((name) => columns[name]);
-  let groups: Groups = { rows: scratch.uint32(count), first: slots.first };
-  for (let ordinal = 0; ordinal < count; ordinal++) groups.rows[ordinal] = ordinal;
-  for (const { codes, dictionary } of fields) groups = divide(groups, codes, dictionary.size);
-  const required = fields[0]!.codes;
-  const lessons = scratch.uint32(count);
-  const { rows, first } = groups;
-  for (let group = 0; group + 1 < first.length; group++) {
-    const lesson = rows[first[group]!]!;
-    for (let place = first[group]!; place < first[group + 1]!; place++) {
-      const ordinal = rows[place]!;
-      lessons[ordinal] = required[ordinal] === NO_CODE ? NO_CODE : lesson;
-    }
-  }
-  return lessons;
-}
-
-/** Group g is rows [first[g], first[g + 1]), ascending. */
-interface Groups {
-  readonly rows: Uint32Array;
-  readonly first: Uint32Array;
-}
-
-/** Divides groups by the codes of their rows, in time proportional to the rows. */
-function divide({ rows, first }: Groups, codes: Uint32Array, codeCount: number): Groups {
-  const divided = scratch.uint32(rows.length);
-  const firsts = scratch.uint32(rows.length + 1);
-  let groups = 0;
-  /** By code, the last entry for null: how many rows of the group have it, then where the next of them goes. */
-  const counts = scratch.uint32(codeCount + 1);
-  const next = scratch.uint32(codeCount + 1);
-  for (let group = 0; group + 1 < first.length; group++) {
-    const from = first[group]!;
-    const to = first[group + 1]!;
-    for (let place = from; place < to; place++) counts[Math.min(codes[rows[place]!]!, codeCount)]!++;
-    let end = from;
-    for (let place = from; place < to; place++) {
-      const code = Math.min(codes[rows[place]!]!, codeCount);
-      if (counts[code] !== 0) {
-        firsts[groups++] = next[code] = end;
-        end += counts[code]!;
-        counts[code] = 0;
-      }
-      divided[next[code]!++] = rows[place]!;
-    }
-  }
-  firsts[groups] = rows.length;
-  return { rows: divided, first: firsts.subarray(0, groups + 1) };
-}
-
-/**
- * The key of an event in a dimension: its first field that is not null, as text. Empty texts are not keys,
- * and events of zero length have none: they overlap nothing. `keyOf` has a code of `keys`, or NO_CODE, by
+ * The key of an event in a dimension: its first field that is not null, as text. Empty texts are not keys.
+ * Zero-length events have none, because they overlap nothing. `keyOf` has a code of `keys`, or NO_CODE, by
  * dimension and ordinal.
  */
 function conflictKeys(
@@ -211,7 +162,7 @@ export function clustersOfEvents(
 ): PostingListsImage {
   const start = shared.uint32(eventCount + 1);
   for (let e = 0; e < events.length; e++) start[events[e]!]!++;
-  // First the ends of the lists. Filling them from behind makes them starts.
+  // First the ends of the lists. Filling the lists from behind turns the ends into starts.
   for (let ordinal = 1; ordinal <= eventCount; ordinal++) start[ordinal]! += start[ordinal - 1]!;
   const clusters = shared.uint32(events.length);
   for (let cluster = first.length - 2; cluster >= 0; cluster--) {

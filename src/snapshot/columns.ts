@@ -14,7 +14,9 @@ import type { FieldUse } from './summary.js';
 
 export type CodedField = Field & { readonly name: Exclude<FieldName, RequiredFieldName> };
 export const CODED_FIELDS = FIELDS.filter((field) => !field.required) as readonly CodedField[];
-/** The first columns. The others hold display names, which most sources lack, so they are filled late. */
+/**
+ * The first columns. The other columns hold display names, which most sources lack, so they are filled late.
+ */
 export const FULL_COLUMNS: number = CODED_FIELDS.filter((field) => field.output || field.indexed).length;
 
 export interface OrderedColumn {
@@ -48,7 +50,7 @@ export class Column {
     while (this.codes.length < count) this.codes.push(NO_CODE);
   }
 
-  /** Estimates the bytes in the image. Each call counts only what is new. */
+  /** Estimates the bytes in the image. Each call counts only new values. */
   finishBytes(): number {
     const { dictionary } = this;
     for (let code = this.#jsonLengthOfCode.length; code < dictionary.size; code++) {

@@ -4,10 +4,10 @@ import { INDEXED_FIELDS, NAMED_FIELDS } from '../model/fields.js';
 import { shared } from '../structures/slabs.js';
 import type { RowsImage, SlotsImage, SnapshotImage } from './image.js';
 
-/** Raise it when the hashed bytes change their meaning. */
+/** Raise it when the meaning of the hashed bytes changes. */
 const SCHEME = 'lectern-content-5';
 const VERSION_BYTES = 16;
-/** The first bytes of a SHA-256: as many as the version has. */
+/** The first bytes of a SHA-256, as many as the version needs. */
 export const WEEK_DIGEST_BYTES: number = VERSION_BYTES;
 /** Weeks of the Unix epoch, which begin on a Thursday. */
 const WEEK_MS = 7 * 24 * 3_600_000;
@@ -18,8 +18,8 @@ export function weekOf(startMs: number): number {
 }
 
 /**
- * Equal data has equal versions, in replicas, after restarts and after patches. Hashes the digests of the weeks, and the
- * filters and names that no row shows.
+ * Equal data has equal versions, in replicas, after restarts and after patches. Hashes the digests of the
+ * weeks, and the filters and names that rows do not show.
  */
 export function contentVersionOf(
   identifiers: IdentifierMode,
@@ -65,7 +65,7 @@ export function digestWeeks(
   const weeks = weeksOf(slots);
   const digests = shared.uint8(weeks.length * WEEK_DIGEST_BYTES);
   for (const [n, { week, first, end }] of weeks.entries()) {
-    // Without the last separator, which depends on what follows.
+    // Without the last separator, which depends on the next row.
     const rows = bytes.subarray(start[first], start[end]! - 1);
     const digest = known(week) ?? hashOnce('sha256', rows, 'buffer').subarray(0, WEEK_DIGEST_BYTES);
     digests.set(digest, n * WEEK_DIGEST_BYTES);

@@ -25,7 +25,7 @@ export interface ChangeCounts {
 export interface Delta extends ChangeCounts {
   readonly from: string;
   readonly to: string;
-  /** The earlier state of each event in the counts; null when there are too many to keep. */
+  /** The earlier state of each event in the counts; null if there are too many to keep. */
   readonly before: PastRecords | null;
 }
 
@@ -86,7 +86,7 @@ export function compareSnapshots(before: Snapshot, after: Snapshot, entriesMax: 
   };
 }
 
-/** As {@link compareSnapshots}, if the two differ at most in the events of `ids`, which are distinct. */
+/** Like {@link compareSnapshots}, if the two differ at most in the events of `ids`, which are distinct. */
 export function compareEvents(
   before: Snapshot,
   after: Snapshot,
@@ -220,7 +220,7 @@ export function historyOf(deltas: readonly Delta[], present: Snapshot): History 
 }
 
 function newestDeltas(deltas: readonly Delta[], entriesMax: number): readonly Delta[] {
-  // A delta without entries is a gap: earlier snapshots cannot be reached.
+  // A delta without entries is a gap: earlier snapshots are out of reach.
   const gap = deltas.findLastIndex((each) => each.before === null);
   let first = Math.max(gap + 1, deltas.length - SNAPSHOTS_KEPT_MAX);
   let entries = 0;

@@ -58,7 +58,7 @@ export class Namer {
     }));
   }
 
-  /** @param ordinals the events of a value; null when none of them has a name for it */
+  /** @param ordinals the events of a value; null if none of them has a name for it */
   nameOf(ordinals: Uint32Array): string | null {
     for (const { codes, dictionary, counts } of this.#columns) {
       if (dictionary.size === 0) continue;
@@ -72,7 +72,7 @@ export class Namer {
 /**
  * Codes are in order of code points.
  *
- * @param firstName smaller codes are no names
+ * @param firstName smaller codes are not names
  */
 function mostFrequentCode(
   ordinals: Uint32Array,

@@ -1,20 +1,20 @@
 import { INDEXED_FIELDS } from '../model/fields.js';
 import type { FieldIndex, Snapshot } from './snapshot.js';
 
-/** How a snapshot was made of another. Plain data. */
+/** How one snapshot was made from another. Plain data. */
 export interface Patch {
-  /** The id of the snapshot that it was made of. */
+  /** The id of the earlier snapshot. */
   readonly base: string;
   /** All events that may differ. */
   readonly changedIds: readonly string[];
 }
 
-/** One field of two snapshots that follow each other. */
+/** One field of two consecutive snapshots. */
 export interface FieldChange {
   readonly after: FieldIndex;
-  /** The code after of the value that had `code`; NO_CODE if no event has it any more. */
+  /** The new code of the value that had `code`; NO_CODE if events no longer have it. */
   codeAfter(code: number): number;
-  /** Whether the posting list of `code` before and that of its value after have the same rows. */
+  /** Whether the posting lists of `code` and of its new code have the same rows. */
   hasSameList(code: number): boolean;
 }
 

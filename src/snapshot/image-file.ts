@@ -23,6 +23,7 @@ import { pack, unpack } from 'msgpackr';
 import { LecternError } from '../errors.js';
 import { IMAGE_HEADER_BYTES_MAX, IMAGE_MEMORY_SHARE_MAX, IMAGE_REASON_CHARACTERS_MAX } from '../limits.js';
 import type { SnapshotImage } from './image.js';
+import { IMAGE_FORMAT_VERSION, IMAGE_FORMATS_READ, presentParts } from './image-format.js';
 import { NO_AMBIGUOUS_TIMES } from './summary.js';
 import { NO_UNSERVED_FIELDS } from './unserved-fields.js';
 
@@ -41,8 +42,6 @@ import { NO_UNSERVED_FIELDS } from './unserved-fields.js';
  */
 const MAGIC = Buffer.from('LECTERN\u001a', 'latin1');
 const PREFIX_BYTES = 16;
-/** Raise it with every change of the arrays or their meaning. */
-export const IMAGE_FORMAT_VERSION = 8;
 const ALIGNMENT_BYTES = 8;
 /** Node transfers at most 2 GiB at a time. */
 const PIECE_BYTES = 256 * 1024 * 1024;
@@ -80,7 +79,7 @@ export interface StoredImage {
   readonly beside: Beside | null;
 }
 
-/** Additions to the image in a file: plain data and bytes, which only their writer understands. */
+/** Additions to the image in a file: plain data and bytes that only their writer understands. */
 export interface Beside {
   readonly meta: object;
   readonly arrays: readonly (Uint8Array | Uint32Array)[];
@@ -90,7 +89,7 @@ export interface Beside {
  * Writes a temporary file and renames it: readers see the old or the new image, even if this process dies. Synchronous.
  *
  * @param keep earlier images to keep, as `path.1` (the newest) to `path.<keep>`
- * @throws LecternError `image-not-written`; no temporary file stays
+ * @throws LecternError `image-not-written`; the temporary file is removed
  */
 export function writeImageFile(
   path: string,
@@ -152,7 +151,7 @@ function refuseForeign(path: string): void {
   const status = statSync(path, { throwIfNoEntry: false });
   if (status === undefined) return;
   if (status.isDirectory()) throw unwritten(path, 'it is a directory');
-  // Checked before the size: pipes and devices have none.
+  // Checked before the size, because pipes and devices have none.
   if (!status.isFile()) throw unwritten(path, 'the path is not a regular file and is not overwritten');
   if (status.size === 0) return;
   const head = Buffer.alloc(MAGIC.length);
@@ -237,11 +236,12 @@ function read(file: number, path: string, fileBytes: number): StoredImage {
   if (crc32(packed) !== prefix.readUInt32LE(12)) throw unusable(path, 'its header is damaged');
   const header = unpack(packed) as Header;
   const { formatVersion, byteOrder, arrays, summary, hashSeed, sourceVersion, source } = header;
-  if (formatVersion !== IMAGE_FORMAT_VERSION) {
-    throw unusable(path, `its format version is ${formatVersion}; this is ${IMAGE_FORMAT_VERSION}`);
+  if (!IMAGE_FORMATS_READ.includes(formatVersion)) {
+    const read = IMAGE_FORMATS_READ.join(' and ');
+    throw unusable(path, `its format version is ${formatVersion}; this version of Lectern reads ${read}`);
   }
   if (byteOrder !== endianness()) throw unusable(path, `its byte order is ${byteOrder}`);
-  // No prototype: names from the file must not reach inherited properties.
+  // No prototype, so that names from the file cannot reach inherited properties.
   const parts = Object.create(null) as Record<string, unknown>;
   let offset = PREFIX_BYTES + headerBytes;
   for (const entry of arrays) {
@@ -265,11 +265,11 @@ function read(file: number, path: string, fileBytes: number): StoredImage {
   const { beside: kept = {}, ...ofImage } = parts;
   // Early files of this version lack these.
   const { unserved = NO_UNSERVED_FIELDS, ambiguousTimes = NO_AMBIGUOUS_TIMES } = summary;
-  const image = {
+  const image = presentParts(formatVersion, {
     ...ofImage,
     summary: { ...summary, unserved, ambiguousTimes },
     hashSeed,
-  } as unknown as SnapshotImage;
+  }) as unknown as SnapshotImage;
   const hasBeside = typeof header.beside === 'object' && header.beside !== null;
   const beside = hasBeside
     ? { meta: header.beside as object, arrays: Object.values(kept as object) as Beside['arrays'] }
@@ -342,7 +342,7 @@ const FAILURES: Readonly<Record<string, string>> = {
   EROFS: 'the file system is read-only',
   ENOSPC: 'no space is left on the device',
   EDQUOT: 'the disk quota is used up',
-  EFBIG: 'it would become larger than files may be',
+  EFBIG: 'it would exceed the limit on file sizes',
   EIO: 'the device failed (input/output error)',
 };
 
@@ -352,7 +352,7 @@ function unreadable(path: string, cause: unknown): LecternError {
   return new LecternError('source-unreadable', `cannot read the snapshot file ${path}: ${reason}`, { cause });
 }
 
-/** One line, with any content of the file. */
+/** Must be one line for any content of the file. */
 export function unusable(path: string, reason: string): LecternError {
   const line = reason.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '?');
   const shown =
@@ -365,7 +365,7 @@ function unwritten(path: string, reason: string, cause?: unknown): LecternError 
   return new LecternError('image-not-written', message, { cause });
 }
 
-/** @param status of the open file, since the path may lead elsewhere by now */
+/** @param status of the open file, because the path may lead elsewhere by now */
 function refuseOthersFile(path: string, { uid, mode }: Stats): void {
   const user = process.geteuid?.();
   if (user === undefined) return;
@@ -380,5 +380,5 @@ function refuseTooLarge(path: string, fileBytes: number): void {
   const constrained = process.constrainedMemory();
   const memoryBytes = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
   if (fileBytes <= IMAGE_MEMORY_SHARE_MAX * memoryBytes) return;
-  throw unusable(path, `it has ${fileBytes} bytes, too many for the ${memoryBytes} bytes of memory here`);
+  throw unusable(path, `it has ${fileBytes} bytes; this machine has ${memoryBytes} bytes of memory`);
 }

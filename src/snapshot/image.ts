@@ -21,16 +21,19 @@ export interface SnapshotImage {
   readonly summary: SnapshotSummary;
   readonly slots: SlotsImage;
   readonly fields: Readonly<Record<IndexedFieldName, FieldImage>>;
-  /** Values that no query looks up. Patches need them; they are empty for a field that no event has. */
+  /** Values that queries never look up. Patches need them; they are empty for a field that no event has. */
   readonly columns: Readonly<Record<UnindexedFieldName, ColumnImage>>;
   readonly names: Readonly<Record<NamedFieldName, NamesImage>>;
   readonly rows: RowsImage;
   /** WEEK_DIGEST_BYTES for each week in which events start: see content-version.ts. */
   readonly weekDigests: Uint8Array;
-  /** Random for each image, so that attackers cannot choose colliding ids. Not part of the summary, because the summary is shown. */
+  /**
+   * Random for each image, so that attackers cannot choose colliding ids. Not part of the summary, because
+   * clients see the summary.
+   */
   readonly hashSeed: HashSeed;
   readonly ids: HashIndexImage;
-  /** Conflict clusters with equal rows merged into one lesson, and with every row as a lesson. */
+  /** Conflict clusters in two forms: equal rows merged into one lesson, or every row a lesson. */
   readonly clusters: { readonly merged: ClustersImage; readonly unmerged: ClustersImage };
 }
 

@@ -46,7 +46,7 @@ interface Holder {
   readonly heldBytes: number;
 }
 
-/** Makes a check of how many events and faulty records there are. It throws RefusedLoad beyond the bounds. */
+/** Makes a check of the numbers of events and faulty records. It throws RefusedLoad beyond the bounds. */
 export function countCheck({ eventsMax, growth }: IntakeBounds): (events: number, faulty: number) => void {
   const recordsMax =
     growth === null
@@ -66,7 +66,10 @@ export function countCheck({ eventsMax, growth }: IntakeBounds): (events: number
   };
 }
 
-/** Throws RefusedLoad beyond the bounds. Memory is typed arrays, the estimated image and the heap of this thread. */
+/**
+ * Throws RefusedLoad beyond the bounds. Memory consists of typed arrays, the estimated image and the heap of
+ * this thread.
+ */
 export class IntakeWatch {
   readonly #builder: SnapshotBuilder;
   readonly #holders: readonly Holder[];

@@ -5,9 +5,9 @@ import type { SnapshotSummary } from './summary.js';
 type Rejections = Pick<SnapshotSummary, 'rejected' | 'rejectedByCode' | 'rejections'>;
 
 /**
- * The rejections after a patch. Those of touched ids leave the counts, if they were kept with their id.
+ * The rejections after a patch. Rejections of touched ids no longer count, if they were kept with their id.
  *
- * @param touched ids of the changes, as rejections have them
+ * @param touched ids of the changes, spelled as in rejections
  * @param added rejections of the changes themselves
  */
 export function mendRejections(

@@ -5,12 +5,13 @@ import { buildIntervalIndex } from '../structures/interval-index.js';
 import { scratch, shared } from '../structures/slabs.js';
 import { Splice } from '../structures/splice.js';
 import { spliceDictionary } from '../structures/splice-dictionary.js';
-import { ClusterSweep, type FoundClusters, lessonsOfRows } from './cluster-sweep.js';
+import { ClusterSweep, type FoundClusters } from './cluster-sweep.js';
 import { clustersOfEvents, entryByteLengths, sortedClusters } from './clusters.js';
 import type { ClustersImage, FieldImage, SnapshotImage } from './image.js';
+import { lessonsOfRows } from './lessons.js';
 import type { Edit } from './patch-edit.js';
 
-/** The parts of the next image that clusters follow from. */
+/** The parts of the next image that determine clusters. */
 type Next = Pick<SnapshotImage, 'fields' | 'rows' | 'slots'> & { readonly slotOf: Uint32Array };
 
 interface TouchedKey {
@@ -18,7 +19,10 @@ interface TouchedKey {
   readonly text: string;
 }
 
-/** Clusters change only for keys of removed or added events: these clusters are computed again, all others are copied. */
+/**
+ * Clusters change only for keys of removed or added events: these clusters are computed again, all others are
+ * copied.
+ */
 export function patchClusters(base: SnapshotImage, edit: Edit, next: Next): SnapshotImage['clusters'] {
   const before = new KeyReader(base.fields);
   const after = new KeyReader(next.fields);
@@ -143,17 +147,12 @@ function sweepKeys(
   }
   const slotsOfRows = scratch.uint32(count);
   for (let n = 0; n < count; n++) slotsOfRows[n] = slotOf[ordinals[n]!]!;
-  const codes = LESSON_FIELDS.map((name) => {
-    const field = fields[name];
-    const size = field.dictionary.start.length - 1;
-    const codesOfRows = scratch.uint32(count);
-    for (let n = 0; n < count; n++) {
-      const code = field.codes[ordinals[n]!]!;
-      codesOfRows[n] = code < size ? code : NO_CODE;
-    }
-    return codesOfRows;
+  const lessonFields = LESSON_FIELDS.map((name) => {
+    const codes = scratch.uint32(count);
+    for (let n = 0; n < count; n++) codes[n] = fields[name].codes[ordinals[n]!]!;
+    return { codes, codeCount: fields[name].dictionary.start.length - 1 };
   });
-  const rows = { ordinals, slots: slotsOfRows, lessons: lessonsOfRows(slotsOfRows, codes) };
+  const rows = { ordinals, slots: slotsOfRows, lessons: lessonsOfRows(slotsOfRows, lessonFields) };
   const sweep = new ClusterSweep(slots, count);
   let from = 0;
   for (const [n, { by, text }] of touched.entries()) {

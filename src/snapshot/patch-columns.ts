@@ -19,7 +19,7 @@ export interface PatchedColumn<Image extends ColumnImage = ColumnImage> {
 }
 
 /**
- * Values that no item has any more leave the dictionary, new ones join it.
+ * Values without items leave the dictionary, and new ones join it.
  *
  * @param values of what comes
  * @param usesOf the number of items with a code before
@@ -138,7 +138,7 @@ function patchLongest(
   return isSame ? longestMs : next;
 }
 
-/** For a field without an index, whose column is empty while no event has it. */
+/** For a field without an index; its column is empty while events lack the field. */
 export function patchUnindexed(column: ColumnImage, events: Splice, values: Values): ColumnImage {
   const size = column.dictionary.start.length - 1;
   if (size === 0 && values.every((value) => value === null)) return column;
@@ -148,7 +148,7 @@ export function patchUnindexed(column: ColumnImage, events: Splice, values: Valu
   return image.codes === codes ? column : image;
 }
 
-/** Counts when it is first asked. */
+/** Counts on first use. */
 function useCounter(codes: CodeColumn, size: number): (code: number) => number {
   let counts: Uint32Array | null = null;
   return (code) => {

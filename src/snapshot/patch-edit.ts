@@ -21,7 +21,10 @@ export interface EventChanges {
   readonly removals: readonly string[];
 }
 
-/** Changes as places. An upsert that changes nothing is none. A changed event goes and comes, also if its place stays. */
+/**
+ * Changes as places. An upsert without effect does not count. A changed event is removed and added, even if
+ * its place stays.
+ */
 export interface Edit {
   readonly splice: Splice;
   /** The added items, in order; one for each entry of `splice.come`. */
@@ -30,7 +33,7 @@ export interface Edit {
   readonly rows: readonly Buffer[];
 }
 
-/** @throws LecternError `source-too-large` past EVENTS_MAX; an Error for an id that is named twice */
+/** @throws LecternError `source-too-large` past EVENTS_MAX; an Error for an id that occurs twice */
 export function placeChanges(base: SnapshotImage, { upserts, removals }: EventChanges): Edit {
   const snapshot = new Snapshot(base);
   const gone: number[] = [];

@@ -22,11 +22,11 @@ export type RecordCounts = Pick<
 >;
 
 /**
- * Makes the image after some changes, equal to the bytes that a whole build of the same events gives with the same seed.
- * Copies what stays, shares arrays in which nothing changed, and changes nothing in `base`.
+ * Makes the image after some changes. Its bytes equal those of a whole build from the same events and seed.
+ * Copies the unchanged parts, shares unchanged arrays, and changes nothing in `base`.
  *
- * @param counts those of `base` where they are left out
- * @throws LecternError `source-too-large` like SnapshotBuilder; an Error for an id that is named twice
+ * @param counts those of `base` if left out
+ * @throws LecternError `source-too-large` like SnapshotBuilder; an Error for an id that occurs twice
  */
 export function patchImage(
   base: SnapshotImage,

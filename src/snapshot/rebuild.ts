@@ -6,7 +6,7 @@ import type { ColumnImage, SnapshotImage } from './image.js';
 import type { EventChanges } from './patch-edit.js';
 import { Rows } from './rows.js';
 
-/** Builds the next image from all events, for so many changes that a patch would cost more. */
+/** Builds the next image from all events, when a patch would cost more. */
 export function rebuildImage(base: SnapshotImage, { upserts, removals }: EventChanges): SnapshotImage {
   const { identifiers } = base.summary;
   const builder = new SnapshotBuilder({ identifiers, hashSeed: base.hashSeed });

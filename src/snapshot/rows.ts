@@ -41,7 +41,7 @@ const BACKSLASH = 0x5c;
 export const serialiseEvent: (event: TimetableEvent) => string = build(EVENT_SCHEMA as unknown as Schema);
 
 const emptyTexts = Object.fromEntries(OUTPUT_FIELDS.map((field) => [field.name, '']));
-/** The text that the compiled serialiser writes before each value of a row and after the last. */
+/** The text that the compiled serialiser writes before each value of a row and after the last value. */
 export const ROW_FRAME: readonly string[] = serialiseEvent(emptyTexts as unknown as TimetableEvent).split(
   '""',
 );
@@ -88,7 +88,7 @@ export class Rows {
     const from = this.start[ordinal]! + ID_OFFSET;
     const end = this.start[ordinal + 1]!;
     let close = from;
-    // Bounded, since rows of a file may be unchecked.
+    // Bounded, because rows of a file may be unchecked.
     while (close < end && this.bytes[close] !== QUOTE) close += this.bytes[close] === BACKSLASH ? 2 : 1;
     if (close >= end) throw new Error(`row ${ordinal} has no id`);
     const text = this.bytes.toString('utf8', from, close);

@@ -1,4 +1,7 @@
-/** Room snapshot/. The flat, immutable image: built, checked, compared, read. It knows neither sources nor requests. */
+/**
+ * Room snapshot/. The flat, immutable image: built, checked, compared, read. This room knows neither sources
+ * nor requests.
+ */
 import { INDEXED_FIELDS, type IndexedFieldName, NAMED_FIELDS, type NamedFieldName } from '../model/fields.js';
 import { compareCodePoints, isPlainJsonText } from '../model/text.js';
 import { viewOf } from '../structures/byte-strings.js';
@@ -60,7 +63,7 @@ export class Snapshot {
   readonly #fields: ReadonlyMap<IndexedFieldName, FieldIndex>;
   readonly #names: ReadonlyMap<NamedFieldName, DisplayNames>;
 
-  /** @param before shares what it has learnt of the parts that are the same */
+  /** @param before gives its cached results for unchanged parts */
   constructor(image: SnapshotImage, before: Snapshot | null = null) {
     const { summary, rows, slots, hashSeed, ids, clusters, fields, names } = image;
     this.summary = summary;
@@ -117,7 +120,7 @@ export class Snapshot {
     return this.nameOf(name, this.field(name).dictionary.codeOf(value));
   }
 
-  /** For one past the last slot: the number of events. */
+  /** For the slot after the last: the number of events. */
   firstOrdinal(slot: number): number {
     return this.#slots.first[slot]!;
   }

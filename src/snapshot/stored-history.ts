@@ -11,17 +11,17 @@ import type { SnapshotImage } from './image.js';
 import type { Beside } from './image-file.js';
 import { Snapshot } from './snapshot.js';
 
-/** What a snapshot file keeps of the publications before, so that `since` survives a restart. */
+/** The earlier publications in a snapshot file, so that `since` survives a restart. */
 export interface KeptPublications {
-  /** Of the publication of the image. */
+  /** The publication of the image. */
   readonly sequence: number;
   /** The last one leads to the image. */
   readonly deltas: readonly Delta[];
 }
 
-/** Raise it with every change of what is stored here. */
+/** Raise it with every change of the stored form. */
 const VERSION = 1;
-/** Publications count on from it, so some room is left. */
+/** Later publications count from it, so some room is left. */
 const SEQUENCE_MAX = 2 ** 52;
 const SNAPSHOT_ID = /^[\w-]{22}$/;
 const ARRAYS_PER_DELTA = 3;
@@ -31,7 +31,7 @@ interface StoredDelta extends Pick<Delta, 'from' | 'to' | 'added' | 'removed' | 
   readonly first: number;
 }
 
-/** Adds the publications to what a snapshot file keeps otherwise. */
+/** Adds the publications to the other additions of a snapshot file. */
 export function withPublications(others: Beside | null, { sequence, deltas }: KeptPublications): Beside {
   const arrays = [...(others?.arrays ?? [])];
   const stored: StoredDelta[] = [];
@@ -43,7 +43,7 @@ export function withPublications(others: Beside | null, { sequence, deltas }: Ke
   return { meta: { ...others?.meta, publications: { version: VERSION, sequence, deltas: stored } }, arrays };
 }
 
-/** Null if the file keeps none, as early files do, or if they do not lead to its image. */
+/** Null if the file has none, as in early files, or if they do not lead to its image. */
 export function publicationsOf(
   beside: Beside | null,
   image: SnapshotImage,

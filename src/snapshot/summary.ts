@@ -25,7 +25,7 @@ export interface SnapshotSummary {
   readonly events: number;
   /** Distinct pairs of start and end. */
   readonly slots: number;
-  /** Records left out, all of them. */
+  /** Number of records left out. */
   readonly rejected: number;
   /** Records left out, by reason. */
   readonly rejectedByCode: Readonly<Partial<Record<RejectionCode, number>>>;
@@ -33,13 +33,13 @@ export interface SnapshotSummary {
   readonly rejections: readonly Rejection[];
   /** Epoch milliseconds. */
   readonly builtAtMs: number;
-  /** From the first byte read to the snapshot being ready. */
+  /** From the first byte read until the snapshot is ready. */
   readonly buildMs: number;
   /** Bytes of the snapshot's typed arrays. */
   readonly bytes: number;
   /** How identifiers were read. */
   readonly identifiers: IdentifierMode;
-  /** Per field that may be unknown. */
+  /** For each optional field. */
   readonly fields: readonly FieldUse[];
   /** Names in records that are not fields, with counts. */
   readonly unserved: UnservedFields;
@@ -56,7 +56,7 @@ export interface SnapshotSummary {
   } | null;
 }
 
-/** What the source told besides its records. */
+/** Notes of the source besides its records. */
 export type ReadingNotes = Pick<SnapshotSummary, 'ambiguousTimes' | 'expanded'>;
 
 export const NO_AMBIGUOUS_TIMES: Readonly<AmbiguousTimes> = { gaps: 0, overlaps: 0 };

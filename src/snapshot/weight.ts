@@ -1,13 +1,13 @@
 import { SNAPSHOT_WEIGHT_BYTES_MAX } from '../limits.js';
 
-/** After this time nothing refers to the old snapshot, unless a reader is slow. */
+/** After this time the old snapshot is no longer referenced, except by a slow reader. */
 const DELAY_MS = 100;
 
 /**
- * Makes the garbage collector count the memory of snapshots. V8 does not count shared memory, so a
- * process with few allocations would keep every snapshot that it ever served. So this holds an unshared
- * buffer of the snapshot's size, within a bound. It is never written, so it takes no memory, but V8 counts it
- * and collects.
+ * Makes the garbage collector count the memory of snapshots. V8 does not count shared memory, so a process
+ * with few allocations would keep every snapshot that it ever served. So this holds an unshared buffer of the
+ * snapshot's size, up to a bound. The buffer is never written, so it takes no memory, but V8 counts it and
+ * collects.
  */
 export class Weight {
   #held: ArrayBuffer | null = null;
@@ -28,7 +28,7 @@ export class Weight {
       try {
         this.#held = new ArrayBuffer(this.#next);
       } catch {
-        // The system does not even reserve this much. Then collections are left to V8.
+        // The system does not even reserve this much. Then V8 alone decides on collections.
       }
     }, this.#delayMs).unref();
   }

@@ -22,7 +22,7 @@ const CLOSING_BRACKET = 0x5d;
 /** The id and the times come first and have no column. */
 const COLUMNS_FROM = 3;
 const OUTPUT_COLUMNS = CODED_FIELDS.filter((field) => field.output);
-/** One row in so many is compared with the result of the compiled serialiser. */
+/** Compares one row in this many with the result of the compiled serialiser. */
 const ROWS_PER_COMPARISON = 1024;
 const INSTANT = formatInstant(0);
 const ID_FRAME: DataView = viewOf(Buffer.from(`${ROW_FRAME[0]}"`));
@@ -83,7 +83,7 @@ function put(source: DataView, from: number, to: number, target: DataView, offse
 
 /** The bytes that each distinct value adds to a row, by code. The last piece is for null. */
 interface Pieces {
-  /** Piece c is bytes [start[c], start[c + 1]): the JSON and its frame. */
+  /** Piece c is bytes [start[c], start[c + 1]): the JSON with its frame. */
   readonly view: DataView;
   readonly start: Uint32Array;
   readonly packedLength: Uint32Array;

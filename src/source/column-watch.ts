@@ -12,7 +12,7 @@ interface MappedColumn {
 }
 
 export interface WatchedColumn extends MappedColumn {
-  /** Records without it cannot be served. */
+  /** Records without this column cannot be served. */
   readonly isNeeded: boolean;
   /** Undefined: the record has no such column. */
   read(record: Readonly<Record<string, unknown>>): unknown;

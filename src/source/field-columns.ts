@@ -1,15 +1,16 @@
-/** Which columns of a source have the fields of events, for readers that offer records without decoding them. */
+/** Maps the columns of a source to fields, for readers that pass records without decoding them. */
 import { FIELDS, type FieldName } from '../model/fields.js';
 import type { MapTemplate } from './map-template.js';
 
-/** The field of each column. Null: the column is left out. Columns not in the map are listed as not served. */
+/** The field of each column. Null: leave out the column. Columns not in the map are listed as not served. */
 export type FieldColumns = ReadonlyMap<string, FieldName | null>;
 
 /** Each field is in the column of its name. */
 export const OWN_COLUMNS: FieldColumns = new Map(FIELDS.map(({ name }) => [name, name]));
 
 /**
- * The columns of a field map that only renames: each field is one column, and no column is two fields. Null for other maps.
+ * The columns of a field map that only renames: each field is one column, and each column is at most one
+ * field. Null for other maps.
  *
  * @param isFlat whether dots are part of names
  */
@@ -31,7 +32,7 @@ export function renamedColumns(
   return columns;
 }
 
-/** Files of some systems write accents as separate characters, which look the same. */
+/** Some systems write accents as separate characters, which look the same. */
 export function spellingsOf(name: string): string[] {
   return [...new Set([name, name.normalize('NFC'), name.normalize('NFD')])];
 }

@@ -28,7 +28,7 @@ const FORMATS_OF_MAPS: Readonly<Record<string, readonly string[]>> = {
 /** Records of these formats are texts by column, without nested values. An empty text is not a value. */
 const FLAT_FORMATS = ['csv', 'icalendar'];
 
-/** Used for fields that the user's map lacks. */
+/** Used for fields missing in the user's map. */
 const DEFAULT_MAPS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   icalendar: CALENDAR_FIELD_MAP,
 };
@@ -100,7 +100,7 @@ export function mappedSink(
       ),
       isFlat,
     );
-  // A CSV file has its columns in its first line. Records of other formats may omit columns.
+  // A CSV file has its columns in the first line. Records of other formats may omit columns.
   const isTold = format === 'csv';
   const watch = isTold || sink.notes === undefined ? makeWatch() : sink.notes.watchOf(format, makeWatch);
   return {
@@ -119,13 +119,13 @@ export function mappedSink(
       sink.record(event, position);
     },
     reject: (rejection) => sink.reject(rejection),
-    // Records are decoded until every column of the map was seen.
+    // Records are decoded until every column of the map has occurred.
     ...(columns !== null &&
       undecoded !== undefined && {
         undecoded: (bytes, view, spans, names) => watch.isDone && undecoded(bytes, view, spans, names),
         columns,
       }),
-    // The reader of calendars finds the fields of the default map itself.
+    // The calendar reader finds the fields of the default map itself.
     ...(format === 'icalendar' && given.size === 0 && { undecoded }),
     notes: sink.notes,
   };
@@ -151,8 +151,8 @@ export function mapOf(map: FieldMap, format: string): Map<string, MapTemplate> {
 }
 
 /**
- * Makes a record with the mapped fields, and with unused columns under their own names: the load lists the names of columns
- * that are not fields.
+ * Makes a record with the mapped fields, and with unused columns under their own names, so that the load can
+ * list them.
  */
 function createMapper(
   templates: ReadonlyMap<string, MapTemplate>,
@@ -212,7 +212,10 @@ function templateReader(template: MapTemplate, isFlat: boolean): ReadColumn {
   };
 }
 
-/** Undefined if the record lacks the column. A name with dots is a path, unless the record has exactly this name. */
+/**
+ * Undefined if the record lacks the column. A name with dots is a path, unless the record has exactly this
+ * name.
+ */
 function columnReader(column: string, isFlat: boolean): ReadColumn {
   const whole = spellingsOf(column);
   const path = column.split('.').map(spellingsOf);

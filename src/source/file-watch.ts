@@ -8,21 +8,21 @@ import type { SourceSpec } from './spec.js';
 
 const FIRST_LOOK_MS_MAX = 1000;
 
-/** A watch, and the end of its first look if that takes time: changes before it count as known. */
+/** A watch, and the end of its first check if that takes time: earlier changes count as known. */
 export interface SourceWatch extends RecordWatch {
   readonly ready: Promise<unknown> | null;
 }
 
 /**
- * Calls back when a file of the source has changed and settled, or one was added or removed. Earlier changes count as known, so
- * watch before loading. A watch does not keep the process alive.
+ * Calls back when a file of the source has changed and settled, or was added or removed. Earlier changes
+ * count as known, so watch before loading. A watch does not keep the process alive.
  */
 export function watchSource(spec: SourceSpec, onChange: () => void, options: WatchOptions = {}): SourceWatch {
   const files = [...new Set(filesOf(spec))].map((path) => watchPath(path, onChange, options));
   const found = foundBy(spec).map((each) => new PathWatch(() => lookAtFound(each), null, onChange, options));
   const looked = Promise.all(found.map(({ ready }) => ready));
   return {
-    // A network file system may not answer; then the load says so.
+    // A network file system may not answer; then the load reports this.
     ready: found.length === 0 ? null : Promise.race([looked, delay(FIRST_LOOK_MS_MAX)]),
     close() {
       for (const each of [...files, ...found]) each.close();

@@ -22,8 +22,8 @@ const STANDARD_INPUT = 'standard input';
 const CUT_POLL_MS = 50;
 
 /**
- * A file, or standard input for `-`, which can be loaded once only. A file that changes during a load is `source-unreadable`. If
- * its end looks cut, the load waits until the file has not changed for a while.
+ * A file, or standard input for `-`, which can be loaded once. A file that changes during a load is
+ * `source-unreadable`. If its end looks cut, the load waits until the file stays unchanged for a while.
  */
 export function fileSource(path: string, limits: FileLimits = {}): Source {
   if (path === '-') return { name: STANDARD_INPUT, readOnce: true, load: loadStandardInput };
@@ -129,7 +129,7 @@ async function loadStandardInput(sink: RecordSink, options: LoadOptions = {}): P
     throw new LecternError('source-unreadable', `cannot read ${STANDARD_INPUT}: it was read already`);
   }
   standardInputTaken = true;
-  // In a worker thread process.stdin is another stream, and empty.
+  // In a worker thread process.stdin is another, empty stream.
   const stream = isMainThread ? process.stdin : createReadStream('', { fd: 0, autoClose: false });
   const bytes = bytesOf(STANDARD_INPUT, stream, options.signal);
   const read = await readRecords(bytes, sink, { ...options, sourceName: STANDARD_INPUT, bytesTotal: null });

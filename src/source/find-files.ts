@@ -32,7 +32,10 @@ export async function filesOfFolder(folder: string): Promise<FoundFiles> {
   throw unreadable(folder, `no file in it ends in ${endings}, or these with .gz; ${describe(entries)}`);
 }
 
-/** The files that a pattern matches. As in a shell, `**` follows no symbolic links, and names with a dot must be spelt. */
+/**
+ * The files that a pattern matches. As in a shell, `**` does not follow symbolic links, and hidden names must
+ * be written out.
+ */
 export async function filesOfGlob(pattern: string): Promise<FoundFiles> {
   const walk = new Walk(pattern);
   const segments = pattern
@@ -62,7 +65,7 @@ class Walk {
   async expand(folder: string, [segment = '', ...rest]: readonly string[]): Promise<void> {
     if (segment === '**') return this.#expandAny(folder, rest);
     if (!isGlob(segment)) return this.#enter(join(folder, segment), rest);
-    // Imported here, as only globs need it.
+    // Imported here, because only globs need it.
     const { default: picomatch } = await import('picomatch');
     const matches = picomatch(segment, { posix: true });
     // Sorted, so that the first failure is always the same.
@@ -141,7 +144,7 @@ function unreadable(name: string, problem: string): LecternError {
   return new LecternError('source-unreadable', `cannot read ${name}: ${problem}`);
 }
 
-/** The content of the folder at which the pattern begins. */
+/** The content of the folder where the pattern begins. */
 async function describeStart(pattern: string, segments: readonly string[]): Promise<string> {
   const named = segments.slice(0, segments.findIndex(isGlob));
   const folder = join(pattern.startsWith('/') ? '/' : '.', ...named);

@@ -22,7 +22,7 @@ export interface GlobSpec extends Omit<FileLimits, 'isPipe'> {
   readonly pattern: string;
 }
 
-/** The files of a folder or glob, found anew at each load. @throws LecternError `option-invalid` */
+/** The files of a folder or glob, searched again at each load. @throws LecternError `option-invalid` */
 export function foundFiles(spec: FolderSpec | GlobSpec): Source {
   const name = spec.kind === 'folder' ? spec.path : spec.pattern;
   if (typeof name !== 'string' || name === '') {

@@ -36,7 +36,7 @@ export interface HttpSpec {
   readonly kind: 'http';
   /** `http://…` or `https://…`; user and password in it are sent as Basic credentials. */
   readonly url: string;
-  /** Sent to the origin of `url` only: every value counts as a secret. Default none. */
+  /** Sent only to the origin of `url`: every value counts as a secret. Default none. */
   readonly headers?: HeaderFields | undefined;
   /** Tokens for the origin of `url`, sent as `Authorization: Bearer`. Default none. */
   readonly clientCredentials?: ClientCredentials | undefined;
@@ -56,11 +56,12 @@ export interface HttpSpec {
   readonly bytesMax?: number | undefined;
 }
 
-/** The cheapest format first. Other answers are read, too. */
+/** The cheapest format first. Answers without the field are read, too. */
 const ACCEPT = 'application/x-ndjson, application/json;q=0.9, application/vnd.msgpack;q=0.8, */*;q=0.1';
 
 /**
- * Records from an address, in pages if answers have `Link: rel="next"`. A cut, failed or uncertain page fails the load.
+ * Records from an address, in pages if answers have `Link: rel="next"`. A cut, failed or uncertain page fails
+ * the load.
  *
  * @param askSecretHeaders gives the secret header fields, if the spec does not
  */
@@ -118,7 +119,7 @@ class HttpLoad {
       answer = await this.#call.get(url, true);
     }
     expectData(answer);
-    // A validator holds for one page, so a set in pages has no version.
+    // A validator applies to one page, so a set in pages has no version.
     const version = isPage(linksOf(answer)) ? null : versionOf(answer);
     // For upstreams that ignore If-None-Match.
     if (version !== null && version === previous) return 'not-modified';
@@ -132,7 +133,7 @@ class HttpLoad {
     const reads: ReadSummary[] = [];
     let answer = first;
     for (let page = 1; ; page++) {
-      // Before the body, because a broken link should not cost a download.
+      // Before the body, so that a broken link does not cost a download.
       const next = nextPage(answer, crossOriginNext);
       reads.push(await this.#readPage(answer, page, page === 1 && next === null));
       if (next === null) break;
@@ -166,7 +167,7 @@ class HttpLoad {
       unpackedBytesMax: this.#spec.bytesMax ?? UPSTREAM_BYTES_MAX,
       signal,
       onProgress: () => {
-        // The limits hold while data is unpacked, too.
+        // The limits apply during unpacking, too.
         this.#call.throwIfEnded();
         onProgress?.({ bytesRead: this.#call.bytesRead, bytesTotal, records: this.#records });
       },
@@ -197,7 +198,7 @@ class HttpLoad {
   }
 }
 
-/** RFC 9110 section 8.4. Only gzip was asked for. */
+/** RFC 9110 section 8.4. Only gzip was requested. */
 function isGzipEncoded({ url, message }: Answer): boolean {
   const encoding = message.headers['content-encoding']?.trim().toLowerCase() ?? '';
   if (encoding === '' || encoding === 'identity') return false;
@@ -214,7 +215,7 @@ function expectData({ status, url, message, trusted }: Answer): void {
   const denied = status === 401 || status === 403;
   const hint =
     denied && !trusted
-      ? '; it was asked without the configured headers, as a redirect led to another origin'
+      ? '; the configured headers were not sent, because a redirect led to another origin'
       : '';
   throw refused(url, status, message.headers, hint);
 }
@@ -239,7 +240,7 @@ function nextPage(answer: Answer, crossOrigin: boolean): URL | null {
 
 /** RFC 9110 section 8.8.3. */
 const ENTITY_TAG = /^(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"$/;
-/** Dates have whole seconds, so a second change within one second does not show. */
+/** Dates have whole seconds, so a second change within a second stays hidden. */
 const DATE_RESOLUTION_MS = 1000;
 
 /** The version of an answer: address and validator (RFC 9110 section 8.8). Null without a reliable validator. */
@@ -251,7 +252,7 @@ function versionOf(answer: Answer): string | null {
     return JSON.stringify({ url: addressDigest(url), etag, ...(lectern !== null && { lectern }) });
   }
   if (lastModified === undefined || date === undefined) return null;
-  // From this time on the date is a strong validator (section 8.8.2.2). NaN compares as false.
+  // From this time on, the date is a strong validator (section 8.8.2.2). NaN compares as false.
   const isSettled = Date.parse(date) - Date.parse(lastModified) >= DATE_RESOLUTION_MS;
   return isSettled ? JSON.stringify({ url: addressDigest(url), lastModified }) : null;
 }

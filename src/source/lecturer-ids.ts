@@ -8,7 +8,10 @@ import type { RecordSink, Source } from './source.js';
 /** Lecturer identifiers by display name, or the path of a JSON file that holds such an object. */
 export type LecturerIds = Readonly<Record<string, string>> | string;
 
-/** Fills a missing `lecturerId` from `lecturer`, compared in Unicode NFC. Each load reads the map, and the version includes it. */
+/**
+ * Fills a missing `lecturerId` from `lecturer`, compared in Unicode NFC. Each load reads the map, and the
+ * version includes it.
+ */
 export function withLecturerIds(source: Source, lecturerIds: LecturerIds): Source {
   const { find } = source;
   return {
@@ -46,7 +49,7 @@ function mapFile(path: string): Parameters<typeof readJsonObject>[1] {
   return { name, form: '{"name": "identifier"}', bytesMax: LECTURER_IDS_BYTES_MAX };
 }
 
-/** Copies the record: it may belong to the embedding program. */
+/** Copies the record, because it may belong to the embedding program. */
 function fill(value: unknown, ids: ReadonlyMap<string, string>): unknown {
   if (typeof value !== 'object' || value === null) return value;
   try {

@@ -1,7 +1,7 @@
 import type { AmbiguousTimes } from '../model/zone.js';
 import { type ColumnReport, type ColumnWatch, checkColumns, joinReports } from './column-watch.js';
 
-/** Notes as plain data, kept with a copy of records. */
+/** Notes as plain data, stored with a copy of records. */
 export interface NotesReport {
   readonly ambiguousTimes: Readonly<AmbiguousTimes>;
   /** By format. */
@@ -30,7 +30,7 @@ export class LoadNotes {
     return { ambiguousTimes: { ...this.ambiguousTimes }, columns };
   }
 
-  /** Adds the notes of a part that was loaded separately. */
+  /** Adds the notes of a separately loaded part. */
   add({ ambiguousTimes: { gaps, overlaps }, columns }: NotesReport): void {
     this.ambiguousTimes.gaps += gaps;
     this.ambiguousTimes.overlaps += overlaps;

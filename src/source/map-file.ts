@@ -4,7 +4,7 @@ import type { FieldMap } from '../model/read-rules.js';
 import { fieldMapFault } from './field-map.js';
 import { readJsonObject } from './json-file.js';
 
-/** The entries of the command line and of a file; those of the command line win. */
+/** The entries of the command line and of a file; the command line wins. */
 export async function readFieldMap({
   mapFile,
   fieldMap,

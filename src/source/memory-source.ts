@@ -29,8 +29,9 @@ interface PendingChange {
 }
 
 /**
- * Records that the embedding program holds and changes. A timetable opened on it follows each change; changes close together
- * become one. The source keeps changes only, gives them to the timetable, and never copies all records.
+ * Records that the embedding program holds and changes. A timetable opened on it follows each change; changes
+ * close together become one. The source keeps only changes and passes them to the timetable. It never copies
+ * all records.
  */
 export class MemorySource implements RecordSource {
   /** For messages. */
@@ -38,16 +39,22 @@ export class MemorySource implements RecordSource {
   #records: Records;
   /** Whether `#records` is a stream that was read. */
   #isSpent = false;
-  /** Changes that some timetable may not serve yet, by comparable id, oldest first. */
+  /** Changes not yet served by every timetable, by comparable id, oldest first. */
   readonly #pending = new Map<string, PendingChange>();
-  /** Earlier changes, for loads of all records. Empty after a stream was read, because all records cannot be loaded then. */
+  /**
+   * Earlier changes, for loads of all records. Empty after a stream was read, because all records can then no
+   * longer be loaded.
+   */
   readonly #settled: Overlay = new Map();
-  /** Different in each process, since versions are kept in snapshot files. */
+  /** Different in each process, because snapshot files keep versions. */
   readonly #origin = randomUUID();
   #changes = 0;
-  /** Deltas since earlier changes are not known. */
+  /** Deltas since earlier changes are no longer known. */
   #firstChange = 0;
-  /** The change up to which each timetable serves. It is known by the signal of its loads, which is aborted when it closes. */
+  /**
+   * The last change that each timetable serves. A timetable is known by the signal of its loads, which is
+   * aborted when it closes.
+   */
   readonly #readers = new Map<AbortSignal, number>();
   readonly #watchers = new Set<() => void>();
 
@@ -57,7 +64,10 @@ export class MemorySource implements RecordSource {
     this.name = name;
   }
 
-  /** @throws LecternError `source-unreadable` if all records are asked for, and are a stream that was already read */
+  /**
+   * @throws LecternError `source-unreadable` if all records are requested but came from a stream that was
+   * already read
+   */
   load({ previous, served, signal }: RecordLoadOptions): RecordLoad {
     const version = `${this.#origin}-${this.#changes}`;
     const since = this.#changeOf(served);
@@ -71,7 +81,7 @@ export class MemorySource implements RecordSource {
       return { records, version };
     }
     if (since !== null && since !== this.#changes) return { ...this.#deltaSince(since), version };
-    const problem = 'they are a stream, which was read already; expected replace() with others';
+    const problem = 'they are a stream that was already read; expected replace() with other records';
     throw new LecternError('source-unreadable', `cannot read ${this.name}: ${problem}`);
   }
 
@@ -86,7 +96,7 @@ export class MemorySource implements RecordSource {
   }
 
   /**
-   * Adds, replaces and removes single records. The case of UUIDs does not count.
+   * Adds, replaces and removes single records. The case of UUIDs is ignored.
    *
    * @throws LecternError `option-invalid` for an upsert without an id, or an upsert or remove that is not a list. Nothing is
    *   changed then.
@@ -109,7 +119,7 @@ export class MemorySource implements RecordSource {
 
   /** Calls back after each change, until closed. */
   watch(onChange: () => void): RecordWatch {
-    // A function may watch several times.
+    // One function may be used for several watches.
     const watcher = (): void => onChange();
     this.#watchers.add(watcher);
     return { close: () => void this.#watchers.delete(watcher) };
@@ -126,7 +136,7 @@ export class MemorySource implements RecordSource {
     this.#pending.set(key, change);
   }
 
-  /** Null for a version of another source, and for one whose successors are not all kept. */
+  /** Null for a version of another source, or if later changes are no longer all kept. */
   #changeOf(version: string | null): number | null {
     const prefix = `${this.#origin}-`;
     if (version === null || !version.startsWith(prefix)) return null;
@@ -142,7 +152,9 @@ export class MemorySource implements RecordSource {
     };
   }
 
-  /** A timetable serves everything up to `change`. What all serve is no longer pending. */
+  /**
+   * A timetable serves everything up to `change`. A change that all timetables serve is no longer pending.
+   */
   #settle(reader: AbortSignal, change: number): void {
     if (!this.#readers.has(reader)) {
       reader.addEventListener('abort', () => this.#readers.delete(reader), { once: true });
@@ -158,7 +170,7 @@ export class MemorySource implements RecordSource {
     this.#fold();
   }
 
-  /** Many settled changes are put into the list of records. */
+  /** Many settled changes are merged into the list of records. */
   #fold(): void {
     const records = this.#records;
     const size = Array.isArray(records) ? records.length : records instanceof Set ? records.size : null;
@@ -167,7 +179,7 @@ export class MemorySource implements RecordSource {
     this.#settled.clear();
   }
 
-  /** A copy: changes may come while all records are read. */
+  /** A copy, because changes may arrive while all records are read. */
   #overlay(): Overlay {
     const overlay = new Map(this.#settled);
     for (const [key, { record }] of this.#pending) {
@@ -210,5 +222,5 @@ function listOf(change: unknown, name: keyof RecordChange): unknown[] {
   if (list === undefined) return [];
   if (typeof list === 'object' && list !== null && Symbol.iterator in list)
     return [...(list as Iterable<unknown>)];
-  throw fault(`${name} is no list`);
+  throw fault(`${name} is not a list`);
 }

@@ -16,12 +16,15 @@ import {
   type Source,
 } from './source.js';
 
-/** Most names of sources in one name. */
+/** Largest number of sources listed in one name. */
 const NAMES_SHOWN = 3;
-/** Most failures in one message. */
+/** Largest number of failures listed in one message. */
 const FAILURES_SHOWN = 3;
 
-/** Several sources as one. The later source wins. A merged source, folder or glob among them is replaced by its parts. */
+/**
+ * Several sources as one. The later source wins. A merged source, folder or glob among them is replaced by
+ * its parts.
+ */
 export function mergedSource(sources: readonly Source[]): Source {
   if (sources.length === 0)
     throw new LecternError('option-invalid', 'no source is given; expected at least one');
@@ -40,10 +43,10 @@ export function mergedSource(sources: readonly Source[]): Source {
 }
 
 /**
- * A source of parts, which each load finds again. First every part is read, several at a time, into a compressed copy. A part that
- * fails keeps its last copy. Then the copies are merged from the last to the first: the snapshot keeps the first record of an id.
- * A part that reports no change is not read, so no data is read twice. The version covers the list of parts, each with its
- * version.
+ * A source whose parts are searched again at each load. First every part is read, several at a time, into a
+ * compressed copy. A part that fails keeps its last copy. Then the copies are merged from last to first, and
+ * the snapshot keeps the first record of an id. A part that reports no change is not read, so no data is read
+ * twice. The version covers the list of parts, each with its version.
  */
 export function partsSource(name: string, find: NonNullable<Source['find']>): Source {
   return {
@@ -56,7 +59,7 @@ export function partsSource(name: string, find: NonNullable<Source['find']>): So
   };
 }
 
-/** Errors that make one part stale but do not fail the whole load. */
+/** Errors that make one part stale without failing the whole load. */
 const PART_FAULTS: ReadonlySet<LecternErrorCode> = new Set<LecternErrorCode>([
   'source-unreadable',
   'source-malformed',
@@ -200,7 +203,7 @@ class PartsLoad {
     );
   }
 
-  /** A part that was skipped because of its Retry-After keeps the failure of an earlier load. */
+  /** A part skipped because of its Retry-After keeps the failure of an earlier load. */
   #errorOf(report: PartReport): LecternError {
     const { code, message, retryAtMs } = report.failure as PartFailure;
     const retryAfterMs = retryAtMs === 0 ? null : Math.max(0, retryAtMs - Date.now());

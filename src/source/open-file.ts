@@ -46,7 +46,7 @@ function checkKind(status: StatsBase<number>): void {
   throw new Error(`it is a ${kind ?? device}; expected a regular file`);
 }
 
-/** Opens a named pipe so that it is polled and can be given up. Null if the path is not a pipe. */
+/** Opens a named pipe so that reading is polled and can be given up. Null if the path is not a pipe. */
 export async function openPipe(path: string): Promise<Socket | null> {
   try {
     if (!(await stat(path)).isFIFO()) return null;
@@ -91,7 +91,7 @@ export class FilePieces {
     } catch (error) {
       throw fileUnreadable(this.#name, error);
     } finally {
-      // The file must not be closed under a read.
+      // The file must not be closed during a read.
       await next.catch(() => {});
     }
   }
@@ -115,7 +115,10 @@ export interface FileLimits {
   readonly totalMsMax?: number | undefined;
 }
 
-/** Gives up a file that hangs, never ends, or is replaced. Its system calls may continue to hang, so they are not awaited. */
+/**
+ * Gives up a file that hangs, never ends, or is replaced. Its system calls may continue to hang, so they are
+ * not awaited.
+ */
 export class FilePatience {
   readonly #path: string;
   readonly #name: string;

@@ -8,8 +8,9 @@ import { LoadNotes } from './load-notes.js';
 import type { LoadSummary, RecordCopy, RecordSink } from './source.js';
 
 /**
- * Records of one source in batches. A batch is brotli data after its length in four bytes, and holds JSON, or MessagePack if JSON
- * cannot represent a value. Each distinct value is stored once, and a record is the numbers of its values.
+ * Records of one source in batches. A batch is brotli data after its length in four bytes. It holds JSON, or
+ * MessagePack if JSON cannot represent a value. Each distinct value is stored once, and a record consists of
+ * the numbers of its values.
  */
 interface Batch {
   /** Names of the values of records. */
@@ -18,7 +19,10 @@ interface Batch {
   readonly entries: readonly (RecordEntry | RejectionEntry)[];
 }
 
-/** Number of the shape, position, then the id itself or a value's number for each name. Shape -1: one value, no object. */
+/**
+ * Number of the shape, position, then for each name the id itself or a value's number. Shape -1: one value,
+ * no object.
+ */
 type RecordEntry = readonly [shape: number, position: Position, ...values: (number | string)[]];
 type RejectionEntry = readonly [rejection: Rejection];
 type Position = number | RecordPosition;
@@ -34,7 +38,7 @@ const NO_LIST: readonly unknown[] = [];
 const NO_BYTES: Uint8Array = new Uint8Array(0);
 const NO_OBJECT: object = {};
 
-/** Keeps records in few bytes. Fields that are not served keep only their names. */
+/** Keeps records in few bytes. Only the names of unserved fields are kept. */
 export class CopyWriter implements RecordSink {
   readonly notes: LoadNotes = new LoadNotes();
   readonly #source: string;
@@ -163,7 +167,7 @@ export class CopyWriter implements RecordSink {
     length.writeUInt32LE(packed.length);
     this.#budget.bytes -= packed.length;
     if (this.#budget.bytes < 0) {
-      const problem = `after ${this.#records} records no memory is left for the records of several sources`;
+      const problem = `no memory is left for the records of several sources, after ${this.#records} records`;
       throw new LecternError('source-too-large', `cannot read ${this.#source}: ${problem}`);
     }
     this.#batches.push(length, packed);

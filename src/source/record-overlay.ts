@@ -4,7 +4,7 @@ import type { Records } from './records.js';
 /** For each comparable id, the record that replaces all records with that id; null removes them. */
 export type Overlay = Map<string, object | null>;
 
-/** The records without those that the overlay replaces, followed by the records of the overlay. */
+/** The records that the overlay does not replace, followed by the records of the overlay. */
 export function overlaid(records: Records, overlay: Overlay): Records {
   if (overlay.size === 0) return records;
   return Symbol.iterator in records ? overlaidHere(records, overlay) : overlaidInTime(records, overlay);

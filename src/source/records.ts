@@ -1,6 +1,6 @@
 /**
- * Records in memory: an array, a generator, a database cursor. Each should be a `TimetableRecord`. A load rejects the records
- * that cannot be served.
+ * Records in memory: an array, a generator, a database cursor. Each should be a `TimetableRecord`. Other
+ * records are rejected by the load.
  */
 export type Records = Iterable<unknown> | AsyncIterable<unknown>;
 
@@ -18,29 +18,35 @@ export type RecordLoad =
     }
   | RecordDelta;
 
-/** The changes since the version `previous`, in place of all records. Allowed only if `previous` is not null. */
+/**
+ * The changes since the version `previous`, instead of all records. Allowed only if `previous` is not null.
+ */
 export interface RecordDelta {
-  /** Records to add; they replace those with the same id. If several have one id, the last counts. */
+  /** Records to add; they replace those with the same id. Of several with one id, the last counts. */
   readonly upserts: Records;
   /** Ids to remove; unknown ones are skipped. An id that is also among the upserts is not removed. */
   readonly removals: Iterable<string | number>;
-  /** The version after the changes, as for a load of all records. Null: unknown; the next load is then asked for all records. */
+  /**
+   * The version after the changes, as for a load of all records. Null: unknown, so the next load asks for all
+   * records.
+   */
   readonly version: string | null;
 }
 
 /** Given to {@link RecordSource.load}. */
 export interface RecordLoadOptions {
   /**
-   * The version of the last load: the served one, or one that was refused. Null: load in any case. A source that still has it
-   * may answer `{ notModified: true }`. A source that knows the changes since then may give a {@link RecordDelta}.
+   * The version of the last load: served or refused. Null: load in any case. A source that still has it may
+   * answer `{ notModified: true }`. A source that knows the changes since then may give a {@link
+   * RecordDelta}.
    */
   readonly previous: string | null;
   /**
-   * The served version; null if there is none, or it is unknown. Only a delta since then can be applied: a source that gives
-   * one since another version is asked again, with this one as `previous`.
+   * The served version; null if there is none, or it is unknown. Only a delta since then can be applied. A
+   * source that gives another delta is asked again, with this version as `previous`.
    */
   readonly served: string | null;
-  /** Aborted when the load is no longer wanted. */
+  /** Aborted when the load is no longer needed. */
   readonly signal: AbortSignal;
 }
 
@@ -54,7 +60,10 @@ export interface RecordWatch {
 export interface RecordSource {
   /** For messages. */
   readonly name: string;
-  /** Gives all records, or what changed since `previous`, or reports that nothing has changed. An error fails the load. */
+  /**
+   * Gives all records or the changes since `previous`, or reports that there are no changes. An error fails
+   * the load.
+   */
   load(options: RecordLoadOptions): RecordLoad | Promise<RecordLoad>;
   /** Calls back after each possible change, until closed. */
   watch?(onChange: () => void): RecordWatch;

@@ -3,14 +3,14 @@ import type { Source } from './source.js';
 
 const WITH_DAY = /^(.*)@(\d{4}-\d\d-\d\d)$/s;
 
-/** Whether recurring events are expanded up to another day tomorrow. */
+/** Whether the expansion of recurring events will end on another day tomorrow. */
 export function hasMovingWindow({ from, to }: Pick<ReadRules, 'from' | 'to'>): boolean {
   return from === undefined || to === undefined;
 }
 
 /**
- * The version of a source with recurring events gets the day of the load: on another day it counts as changed, since the window
- * of the expansion has moved.
+ * Adds the day of the load to the version of a source with recurring events: on another day the source counts
+ * as changed, because the window has moved.
  */
 export function renewedDaily(source: Source): Source {
   return {

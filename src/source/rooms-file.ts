@@ -77,7 +77,7 @@ class RoomIntake implements RecordSink {
     const building = this.#textOf('building', given.building, position);
     const capacity = this.#capacityOf(given.capacity, position);
     if (id === null) return;
-    if (this.#rooms.has(id)) this.#fault(position, `an earlier record has the id ${JSON.stringify(id)}, too`);
+    if (this.#rooms.has(id)) this.#fault(position, `an earlier record has the same id ${JSON.stringify(id)}`);
     this.#rooms.set(id, { id, name, building, capacity });
     if (this.#rooms.size > ROOMS_MAX) throw new Error(`it has more than ${ROOMS_MAX} rooms`);
   }
@@ -114,7 +114,7 @@ class RoomIntake implements RecordSink {
     return id;
   }
 
-  /** The text from which an identifier is derived becomes the name, as in directories. */
+  /** The text that an identifier is derived from becomes the name, as in directories. */
   #nameOfId(given: unknown): string | null {
     const isText = this.#identifiers === 'derived' && typeof given === 'string' && !isUuid(given);
     return isText && given.length <= ROOM_TEXT_UNITS_MAX ? normaliseText(given) : null;
@@ -131,7 +131,7 @@ class RoomIntake implements RecordSink {
     return null;
   }
 
-  /** A number, or its digits, as CSV has them. */
+  /** A number, or its digits, as in CSV. */
   #capacityOf(given: unknown, position: RecordPosition): number | null {
     if (isAbsent(given)) return null;
     const capacity = typeof given === 'string' && /^\d{1,9}$/.test(given) ? Number(given) : given;

@@ -1,5 +1,6 @@
 /**
- * Room source/. Reads records from files, addresses and memory. It knows neither the rules for records nor snapshots.
+ * Room source/. Reads records from files, addresses and memory. This room knows neither the rules for records
+ * nor snapshots.
  */
 import type { LecternErrorCode } from '../errors.js';
 import type { RecordPosition, Rejection } from '../model/event.js';
@@ -25,10 +26,10 @@ export interface RecordSink {
    * A record as UTF-8, not decoded. It has no position, so only a single source calls this.
    *
    * @param view the same bytes
-   * @param spans for each field, in the order of the descriptor table: where its value begins (-1: no value), where it ends, and
-   *   its quickHash. Values are unchecked: they may hold backslashes or control characters.
+   * @param spans for each field, in the order of the descriptor table: the start of its value (-1: no value),
+   * its end, and its quickHash. Values are unchecked: they may hold backslashes or control characters.
    * @param names of its other fields
-   * @returns false if the sink did not take it: decode it and call `record`
+   * @returns false if the sink refused it: decode it and call `record`
    */
   readonly undecoded?:
     | ((bytes: Uint8Array, view: DataView, spans: Int32Array, names: NameSpans) => boolean)
@@ -41,11 +42,11 @@ export interface RecordSink {
 
 /** Progress of a load, for a person at a terminal. */
 export interface LoadProgress {
-  /** Bytes that have come so far, before decompression. */
+  /** Bytes received so far, before decompression. */
   readonly bytesRead: number;
-  /** Bytes of the whole source. Null if the size is not known, as with standard input. */
+  /** Bytes of the whole source. Null if the size is unknown, as with standard input. */
   readonly bytesTotal: number | null;
-  /** Records that have been read so far. */
+  /** Records read so far. */
   readonly records: number;
 }
 
@@ -55,16 +56,19 @@ export interface LoadOptions {
   readonly signal?: AbortSignal | undefined;
   /** The version of the served records, from an earlier load. Null or absent: load in any case. */
   readonly previous?: string | null;
-  /** Called before the first record, if the source knows its version by then. Null withdraws an earlier version. */
+  /**
+   * Called before the first record, if the source already knows its version. Null withdraws an earlier
+   * version.
+   */
   readonly onVersion?: ((version: string | null) => void) | undefined;
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
   /** Called with each record before the field map, until it returns false. Until then all records are decoded. */
   readonly onRecord?: ((value: unknown) => boolean) | undefined;
-  /** For several sources: the parts that the last load gave to `onParts`. */
+  /** For several sources: the parts that the last load passed to `onParts`. */
   readonly parts?: readonly PartReport[] | undefined;
-  /** Whether a part that was never read may be missing. Default false: it fails the load. */
+  /** Whether a part that was never read may be missing. Default false: a missing part fails the load. */
   readonly allowMissing?: boolean | undefined;
-  /** Compressed bytes that the new copies of parts may have, all together. Default: without a limit. */
+  /** Total of compressed bytes that new copies of parts may have. Default: without a limit. */
   readonly copyBytesMax?: number | undefined;
   /** Called after all parts of several sources were read, before their records go to the sink. */
   readonly onParts?: ((report: PartsReport) => void) | undefined;
@@ -90,14 +94,14 @@ export interface PartReport {
   readonly copy: RecordCopy | null;
   /** When it last delivered or confirmed these records. */
   readonly confirmedMs: number | null;
-  /** Null if the last load went well. */
+  /** Null if the last load succeeded. */
   readonly failure: PartFailure | null;
 }
 
 export interface PartFailure {
   readonly code: LecternErrorCode;
   readonly message: string;
-  /** The time since which it has failed. */
+  /** The time since which it has been failing. */
   readonly sinceMs: number;
   /** Until this time the source asked not to be read (Retry-After). */
   readonly retryAtMs: number;
@@ -105,7 +109,7 @@ export interface PartFailure {
 
 export interface PartsReport {
   readonly parts: readonly PartReport[];
-  /** Files of folders that were left out. */
+  /** Files of folders that were not read. */
   readonly skipped: number;
 }
 
@@ -154,14 +158,17 @@ export interface Source {
   readonly id?: string;
   /** The source can be read only once. */
   readonly readOnce?: true;
-  /** Among several sources, this one may be missing at the first load: it is an address, or a file found in a folder or by a glob. */
+  /**
+   * Among several sources, this one may be missing at the first load: it is an address, or a file found in a
+   * folder or by a glob.
+   */
   readonly mayBeMissing?: true;
-  /** For several sources: finds the sources again. */
+  /** For several sources: searches for the sources again. */
   readonly find?: (signal: AbortSignal | undefined) => Promise<FoundParts>;
   /**
    * Pushes every record into the sink. Errors of the sink pass through.
    *
-   * @returns `not-modified` if the source still has the version `previous`: the sink got nothing
+   * @returns `not-modified` if the source still has the version `previous`; then the sink got no records
    * @throws LecternError `source-unreadable` also for a change during the read; `source-malformed` also for an early end
    */
   load(sink: RecordSink, options?: LoadOptions): Promise<LoadSummary | 'not-modified'>;

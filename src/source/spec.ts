@@ -39,7 +39,7 @@ export interface FileSpec extends FileLimits {
   readonly path: string;
 }
 
-/** Several sources. If two have an event with the same id, the later source wins. */
+/** Several sources. If two sources have an event with the same id, the later one wins. */
 export interface MergedSpec {
   /** Identifies this kind of source. */
   readonly kind: 'merged';
@@ -47,14 +47,14 @@ export interface MergedSpec {
   readonly specs: readonly SourceSpec[];
 }
 
-/** Secret header fields of the address with this number; see {@link SourceSpec}. */
+/** The secret header fields of the address with this number; see {@link SourceSpec}. */
 export type AskSecretHeadersOf = (
   credentials: number,
   ...ask: Parameters<AskSecretHeaders>
 ) => ReturnType<AskSecretHeaders>;
 
 /**
- * @param ask for specs with numbers in place of credentials
+ * @param ask for specs with numbers instead of credentials
  * @throws LecternError `option-invalid`
  */
 export function sourceOfSpec({ lecturerIds, ...spec }: SourceSpec, ask?: AskSecretHeadersOf): Source {
@@ -94,8 +94,8 @@ function invalid(problem: string, cause?: unknown): LecternError {
 }
 
 /**
- * 22 base64url characters, equal for equal sources. Changes of credentials and maps of lecturers do not make another
- * source. A source of the embedding program has only its name.
+ * 22 base64url characters, equal for equal sources. Changes of credentials and maps of lecturers do not make
+ * another source. A source of the embedding program has only a name.
  */
 export function sourceDigest(source: SourceSpec | RecordSource, name: string): string {
   const parts = 'load' in source ? [`records ${name}`] : partsOf(source);
@@ -119,7 +119,7 @@ function partsOf(spec: SourceSpec): readonly string[] {
   }
 }
 
-/** What the settings say of databases; see {@link PostgresSpec}. */
+/** The settings for databases; see {@link PostgresSpec}. */
 export type PostgresOptions = Pick<
   PostgresSpec,
   'table' | 'query' | 'versionQuery' | 'listen' | 'follow' | 'passwordFile'
@@ -132,7 +132,7 @@ export interface SourceArgumentOptions
   readonly postgres?: PostgresOptions | undefined;
   /** Values by name, or by origin and name: `https://host Authorization`. A value may be `Bearer file:PATH`. Default none. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Tokens for the addresses, or for those of one origin. Default none. */
+  /** Tokens for all addresses, or for the addresses of one origin. Default none. */
   readonly clientCredentials?: (ClientCredentials & { readonly origin?: string | undefined }) | undefined;
   /** Replaces `env:NAME` in header values. Default: values stay unchanged. */
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
@@ -140,7 +140,8 @@ export interface SourceArgumentOptions
 
 /**
  * Reads sources as a command line names them: `http://…`, `https://…`, `postgres://…`, the path of a file or
- * folder, a glob, a `file:` URL, or `-`. Several become one merged source. Header fields may be secrets, so each goes to one origin only.
+ * folder, a glob, a `file:` URL, or `-`. Several become one merged source. Header fields may be secrets, so
+ * each goes to only one origin.
  *
  * @throws LecternError `option-invalid`
  */
@@ -165,7 +166,7 @@ export function parseSourceArgument(
   if (first === undefined) throw invalid('no source is given; expected at least one');
   if (others.length > 0 && postgres.follow === true)
     throw invalid(
-      'a table can be followed only where it is the only source; give --listen or --refresh-seconds',
+      'a table can be followed only if it is the only source; give --listen or --refresh-seconds',
     );
   const spec: SourceSpec = others.length === 0 ? first : { kind: 'merged', specs };
   // Reports wrong addresses and header fields at once.
@@ -177,7 +178,7 @@ export function parseSourceArgument(
 function checkNoDatabase(postgres: PostgresOptions): void {
   const given = Object.entries(postgres).find(([, value]) => value !== undefined && value !== false);
   if (given === undefined) return;
-  throw invalid(`${given[0]} is given, and no source is a PostgreSQL address; expected postgres://…`);
+  throw invalid(`${given[0]} is given, but no source is a PostgreSQL address; expected postgres://…`);
 }
 
 /** Tokens are for the only origin, or for the one that is named. */
@@ -189,11 +190,13 @@ function tokensByOrigin(
   const { origin: named, ...tokens } = given;
   const target = named === undefined ? undefined : parseAddress(named, 'the origin of tokens').origin;
   if (target !== undefined && !origins.includes(target)) {
-    throw invalid(`tokens are for ${target}, and no source is there; expected one of ${origins.join(', ')}`);
+    throw invalid(
+      `tokens are for ${target}, but no source has this origin; expected one of ${origins.join(', ')}`,
+    );
   }
   if (target === undefined && origins.length > 1) {
     throw invalid(
-      `tokens are for one origin, and sources are on several: ${origins.join(', ')}; name one of them`,
+      `sources are on several origins: ${origins.join(', ')}; name the one that the tokens are for`,
     );
   }
   return (origin) => (target === undefined || origin === target ? tokens : undefined);
@@ -226,7 +229,7 @@ function parseOne(
   }
 }
 
-/** A file may have any name, so an existing path is not a glob. */
+/** A file may have any name, so an existing path is no glob. */
 function specOfPath(path: string): SourceSpec {
   if (path === '-') return { kind: 'file', path };
   try {

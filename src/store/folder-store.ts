@@ -10,15 +10,16 @@ import type { Store, StoredObject, StoredRecord } from './store.js';
 
 /** Digits of a revision in a file name. */
 const REVISION_DIGITS = 12;
-/** Older revisions of a record that stay, so that a reader between two steps still finds its file. */
+/** Older revisions of a record stay, so that a slow reader still finds its file. */
 const REVISIONS_KEPT = 4;
 const TEMPORARY = /\.tmp$/;
-/** Temporary files of writers that died. */
+/** Temporary files of crashed writers. */
 const TEMPORARY_MS_MAX = 3_600_000;
 
 /**
- * A store in a folder that all machines mount. Revision n of a record is the file `records/<key>/<n>`, made by a hard link, which
- * fails if the file exists: so of two writers one wins, without a lock and without comparing clocks.
+ * A store in a folder that all machines mount. Revision n of a record is the file `records/<key>/<n>`, made
+ * by a hard link, which fails if the file exists. So one of two writers wins, without a lock and without
+ * comparing clocks.
  *
  * @throws LecternError `option-invalid`
  */
@@ -90,12 +91,12 @@ class FolderStore implements Store {
 
   read(key: string): Promise<StoredRecord | null> {
     return this.#attempt(async () => {
-      // Terminates: a record changes a few times a second at most, and old revisions stay for a while.
+      // Terminates: a record changes at most a few times a second, and old revisions stay for a while.
       for (;;) {
         const revision = (await this.#revisions(key)).at(-1);
         if (revision === undefined) return null;
         const text = await readFile(this.#fileOf(key, revision), 'utf8').catch(absent(null));
-        // Empty: removed. The revision stays, so that a late writer of an old revision still loses.
+        // Empty: removed. The revision stays, so that a late writer of an old revision still fails.
         if (text !== null) return text === '' ? null : { text, revision };
       }
     });
@@ -161,7 +162,7 @@ class FolderStore implements Store {
       await rm(temporary, { force: true });
     }
     const revisions = await this.#revisions(key);
-    // A writer that slept for long may have taken a revision whose file was cleaned away.
+    // A writer after a long pause may have taken a revision whose file was removed.
     if (revisions.at(-1) !== revision) {
       await rm(this.#fileOf(key, revision), { force: true });
       return null;
@@ -211,7 +212,7 @@ async function filesIn(folder: string): Promise<string[]> {
   return readdir(folder).catch(absent([]));
 }
 
-/** For `catch`: `value` for a path that does not exist. */
+/** For `catch`: Returns `value` if the path does not exist. */
 function absent<T>(value: T): (error: unknown) => T {
   return (error) => {
     if (codeOf(error) === 'ENOENT') return value;

@@ -3,17 +3,20 @@ import { pathToFileURL } from 'node:url';
 import { LecternError } from '../errors.js';
 import type { Store } from './store.js';
 
-/** Whether a text is the address of a store: `nats://…`, `tls://…`, or `folder:///path`. `file:` addresses are sources. */
+/**
+ * Whether a text is the address of a store: `nats://…`, `tls://…`, or `folder:///path`. `file:` addresses are
+ * sources.
+ */
 export function isStoreAddress(text: string): boolean {
   return /^(?:nats|tls|folder):\/\//i.test(text);
 }
 
-/** Hides the credentials of a store's address; other texts stay as they are. */
+/** Hides the credentials of a store's address; other texts are unchanged. */
 export function shownAddress(text: string): string {
   return isStoreAddress(text) ? text.replace(/^(\w+:\/\/)[^/]*@/, '$1') : text;
 }
 
-/** The address of a store, which may also be given as the path or the `file:` address of a folder. */
+/** The address of a store; also a path or `file:` address of a folder. */
 export function storeAddress(text: string): string {
   if (isStoreAddress(text)) return text;
   const url = /^file:/i.test(text) ? text : pathToFileURL(resolve(text)).href;
@@ -21,8 +24,8 @@ export function storeAddress(text: string): string {
 }
 
 /**
- * Opens a store. The packages of NATS are loaded only for its addresses. A store that cannot be reached now is an error of
- * its methods, not of this function.
+ * Opens a store. The packages of NATS are loaded only for its addresses. If a store is unreachable now, its
+ * methods fail, not this function.
  *
  * @throws LecternError `option-invalid` for an address that cannot be a store
  */

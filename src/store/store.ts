@@ -1,5 +1,6 @@
 /**
- * Room store/. The store that publishers and replicas share: a folder, or NATS JetStream. It knows neither timetables nor images.
+ * Room store/. The store that publishers and replicas share: a folder, or NATS JetStream. This room knows
+ * neither timetables nor images.
  */
 
 /** A value with its revision, which changes with every write. */
@@ -14,7 +15,7 @@ export interface StoredObject {
 }
 
 /**
- * A place that publishers and replicas share: objects of any size that are never replaced, and small records that are
+ * Shared by publishers and replicas: objects of any size that are never replaced, and small records that are
  * replaced by compare-and-swap. Names and keys consist of letters, digits, `-`, `_` and `.`.
  *
  * Every method throws a LecternError `store-unavailable` if the store does not answer.
@@ -30,14 +31,14 @@ export interface Store {
   delete(name: string): Promise<void>;
   read(key: string): Promise<StoredRecord | null>;
   /**
-   * Writes a record if it still has this revision; null: if there is none.
+   * Writes a record if it still has this revision; null means that no record exists.
    *
    * @returns the new revision, or null if another writer was first
    */
   swap(key: string, text: string, revision: number | null): Promise<number | null>;
   keys(): Promise<readonly string[]>;
   remove(key: string): Promise<void>;
-  /** Calls after changes of these records, perhaps late or never: a hint. */
+  /** Calls after changes of these records, possibly late or never: only a hint. */
   watch(keys: readonly string[], onChange: () => void): { close(): void };
   close(): Promise<void>;
 }

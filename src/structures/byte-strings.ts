@@ -9,7 +9,7 @@ export function copyText(source: DataView, from: number, to: number, target: Dat
   let i = from;
   for (; i + 8 <= to; i += 8, at += 8) target.setFloat64(at, source.getFloat64(i, true), true);
   if (i === to) return;
-  // The last eight bytes overlap the bytes already copied.
+  // The last eight bytes overlap bytes already copied.
   if (to - from >= 8) target.setFloat64(at + to - i - 8, source.getFloat64(to - 8, true), true);
   else for (; i < to; i++, at++) target.setUint8(at, source.getUint8(i));
 }
@@ -29,7 +29,10 @@ export function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** A set of UTF-8 texts, numbered by arrival, without an object per text. Hashes must be keyed: see keyed-hash.ts. */
+/**
+ * A set of UTF-8 texts, numbered in order of arrival, without an object per text. Hashes must be keyed: see
+ * keyed-hash.ts.
+ */
 export class ByteStrings {
   bytes: Uint8Array = new Uint8Array(BYTES_MIN);
   view: DataView = viewOf(this.bytes);

@@ -66,7 +66,7 @@ export class DictionaryBuilder {
     return NO_CODE;
   }
 
-  /** `recode` maps the codes of this builder to those of the image. */
+  /** `recode` maps the codes of this builder to the codes of the image. */
   finish(): { image: DictionaryImage; recode: Uint32Array } {
     const values = this.#values;
     const sortKeys = values.map(sortKeyOf);
@@ -100,12 +100,12 @@ export class Dictionary {
   readonly bytes: Buffer;
   readonly start: Uint32Array;
   readonly #codes: Map<string, number>;
-  /** Requests look up each value twice: to check it and to plan. */
+  /** Requests look up each value twice: to check it, and to plan. */
   #lastValue: string | null = null;
   #lastCode = NO_CODE;
   readonly size: number;
 
-  /** @param before shares what it remembers if it has the same values */
+  /** @param before shares its remembered values if it has the same values */
   constructor(image: DictionaryImage, before: Dictionary | null = null) {
     this.bytes = Buffer.from(image.bytes.buffer, image.bytes.byteOffset, image.bytes.byteLength);
     this.start = image.start;
@@ -147,7 +147,7 @@ export class Dictionary {
     return firstWhere(0, this.size, (code) => this.#compareTo(value, code) >= 0);
   }
 
-  /** Positive when the value of `code` comes after. */
+  /** Positive if the value of `code` comes after this one. */
   #compareTo(value: Buffer, code: number): number {
     return this.bytes.compare(value, 0, value.length, this.start[code]!, this.start[code + 1]!);
   }

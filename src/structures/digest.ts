@@ -37,7 +37,7 @@ export class Digest {
     }
     this.#a = a;
     this.#b = b;
-    // Distinguishes an empty text from none.
+    // Distinguishes an empty text from null.
     this.word(~value.length);
   }
 

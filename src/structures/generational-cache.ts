@@ -17,7 +17,7 @@ export class GenerationalCache<Value> {
   }
 
   get(key: string): Value | undefined {
-    // Hashing a new key is most of the cost of a look-up.
+    // Most of the cost of a look-up is hashing a new key.
     if (this.bytes === 0) return undefined;
     const young = this.#young.get(key);
     if (young !== undefined) return young.value;

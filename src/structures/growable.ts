@@ -4,8 +4,8 @@ const SMALL_BYTES_MAX = 256 * 1024;
 export const LARGE_BYTES_MIN: number = 34 * 1024 * 1024;
 
 /**
- * The length of a replacement for a full buffer: twice as long, but never of medium size. Freed medium buffers would
- * make glibc keep up to 64 MiB (mallopt(3), M_MMAP_THRESHOLD).
+ * The length of a replacement for a full buffer: twice as long, but never of medium size. Freed medium
+ * buffers would make glibc keep up to 64 MiB (mallopt(3), M_MMAP_THRESHOLD).
  */
 export function grownByteLength(byteLength: number): number {
   const doubled = 2 * byteLength;

@@ -1,4 +1,7 @@
-/** Room structures/. Data structures that could be published alone. They know nothing of timetables. */
+/**
+ * Room structures/. Data structures that could be published on their own. This room knows nothing of
+ * timetables.
+ */
 import createIntervalTree, { type IntervalTree } from 'interval-tree-1d';
 import { hasSameBytes } from './same-bytes.js';
 import { lowerBound } from './search.js';
@@ -7,10 +10,10 @@ import { results, shared } from './slabs.js';
 /**
  * The index over half-open intervals [start, end), sorted by (start, end). An empty interval contains only `start`.
  *
- * Intervals that start inside a window are one run. Those running when it begins need a tree. interval-tree-1d builds
- * slowly and cannot cross threads, so there are many small trees, each built after enough scans of its intervals.
- * Intervals are grouped by the power of two of their length and cut into buckets by start. One tree over the spans of
- * the buckets selects buckets.
+ * Intervals that start inside a window are one run. Intervals running at the start of a window need a tree.
+ * interval-tree-1d builds slowly and cannot cross threads, so there are many small trees, each built after
+ * enough scans of its intervals. Intervals are grouped by the power of two of their length and cut into
+ * buckets by start. One tree over the spans of the buckets selects buckets.
  */
 export interface IntervalIndexImage {
   /** Interval numbers, bucket by bucket. */
@@ -21,7 +24,7 @@ export interface IntervalIndexImage {
   readonly bucketLast: Float64Array;
 }
 
-/** Class 0 is for empty intervals. */
+/** Class 0 holds empty intervals. */
 const LENGTH_CLASSES = 54;
 
 /** The tree stores closed intervals. */
@@ -124,7 +127,7 @@ export class IntervalIndex {
     return this.runningUpTo(point, Number.POSITIVE_INFINITY) as Uint32Array;
   }
 
-  /** Null when there are more than `max`. */
+  /** Null if there are more than `max`. */
   runningUpTo(point: number, max: number): Uint32Array | null {
     const found: number[] = [];
     if (!Number.isFinite(point)) return results.copyUint32(found);

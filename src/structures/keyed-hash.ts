@@ -17,7 +17,10 @@ export function isHashSeed(value: unknown): value is HashSeed {
 
 const TEXT_BYTES_MIN = 512;
 
-/** HalfSipHash-1-3. Without the seed, collisions cannot be chosen: see docs/decisions/0021-keyed-hashes.md. */
+/**
+ * HalfSipHash-1-3. Without the seed, attackers cannot choose collisions: see
+ * docs/decisions/0021-keyed-hashes.md.
+ */
 export class KeyedHash {
   readonly #low: number;
   readonly #high: number;
@@ -75,7 +78,7 @@ export class KeyedHash {
     return v1 ^ v3;
   }
 
-  /** Hashes UTF-16 units: differs from the hash of the UTF-8. */
+  /** Hashes UTF-16 units, so the result differs from the hash of the UTF-8. */
   text(text: string): number {
     const byteLength = 2 * text.length;
     if (byteLength > this.#text.length) {

@@ -8,8 +8,8 @@ export function countRuns(runs: Uint32Array): number {
 }
 
 /**
- * Writes the places (minus `offset`) of the ordinals of list[low, high) that lie in the runs to `out`; returns their
- * number. Galloping over both makes it O(fewer × log(more / fewer)) plus the output.
+ * Writes the places (minus `offset`) of those ordinals of list[low, high) that lie in the runs to `out`;
+ * returns their number. Galloping over both makes it O(fewer × log(more / fewer)) plus the output.
  */
 export function positionsWithinRuns(
   list: Uint32Array,
@@ -22,7 +22,8 @@ export function positionsWithinRuns(
   let written = 0;
   let at = low;
   let bound = 0;
-  // Invariant: no boundary before `bound` is beyond list[at]. Terminates: each round moves `at` and `bound` on.
+  // Invariant: boundaries before `bound` are at most list[at]. Terminates: each round advances `at` and
+  // `bound`.
   while (at < high) {
     bound = gallop(runs, list[at]! + 1, bound, runs.length);
     if (bound === runs.length) break;
@@ -34,8 +35,8 @@ export function positionsWithinRuns(
 }
 
 /**
- * Sorts list[0, count) in place without repeats and returns the new length. Ordinals are below `universe`; a bitmap
- * sorts lists longer than a 32nd of it.
+ * Sorts list[0, count) in place without repeats and returns the new length. Ordinals are below `universe`; a
+ * bitmap sorts lists longer than a 32nd of it.
  */
 export function sortUnique(list: Uint32Array, count: number, universe: number): number {
   if (count > universe / 32) {

@@ -1,6 +1,6 @@
 import { shared } from './slabs.js';
 
-/** The code of each ordinal, in the narrowest type. Numbers that are not a code stand for null. */
+/** The code of each ordinal, in the narrowest type. Other numbers mean null. */
 export type CodeColumn = Uint8Array | Uint16Array | Uint32Array;
 
 interface CodeColumnType {
@@ -8,7 +8,7 @@ interface CodeColumnType {
   readonly BYTES_PER_ELEMENT: number;
 }
 
-/** Leaves room for one number beyond the codes, for null. */
+/** Leaves room for one number beyond the codes, which means null. */
 function codeColumnType(codeCount: number): CodeColumnType {
   if (codeCount < 2 ** 8) return Uint8Array;
   return codeCount < 2 ** 16 ? Uint16Array : Uint32Array;

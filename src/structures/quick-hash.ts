@@ -1,4 +1,7 @@
-/** A hash without a secret, made while scanning. Only for memos with one entry per slot, where a collision is a miss. */
+/**
+ * A hash without a secret, computed during scanning. Only for memos with one entry per slot, where a
+ * collision is only a miss.
+ */
 export const HASH_BEGIN = 0x2c1b3c6d;
 
 /** Mixes in four bytes. Multipliers and shifts are those of MurmurHash3. */

@@ -5,12 +5,12 @@ const DIGIT_VALUES = 1 << DIGIT_BITS;
 const WORD_BITS = 32;
 const WORD_VALUES = 2 ** WORD_BITS;
 const MINUTE_MS = 60_000;
-/** Comparison sorts fewer keys faster. */
+/** Comparison sorts fewer keys than this faster. */
 const COUNT_MIN = 4096;
 
 /**
- * Sorts `order` by `keys[order[i]]`, stably: 16 bits at a time, least significant first. Keys are integers below 2^53.
- * O(n) per digit; a digit that all keys share costs one counting pass.
+ * Sorts `order` by `keys[order[i]]`, stably: 16 bits at a time, least significant first. Keys are integers
+ * below 2^53. O(n) per digit; a digit that all keys share costs one counting pass.
  */
 export function radixSort(order: Uint32Array, keys: Float64Array): void {
   const count = order.length;

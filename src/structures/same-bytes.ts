@@ -1,4 +1,4 @@
-/** Whether two views hold the same bytes. Views of shared memory are other objects on each thread. */
+/** Whether two views hold the same bytes. On each thread, views of shared memory are different objects. */
 export function hasSameBytes(a: ArrayBufferView, b: ArrayBufferView): boolean {
   return bytesOf(a).equals(bytesOf(b));
 }

@@ -40,7 +40,7 @@ export class Slabs<Memory extends ArrayBufferLike> {
     if (buffer === this.#slab && offset + aligned(byteLength) === this.#used) this.#used = offset;
   }
 
-  /** Cuts all arrays that the synchronous `build` makes from slabs of this length. */
+  /** Takes all arrays of the synchronous `build` from slabs of this length. */
   within<Result>(slabBytes: number, build: () => Result): Result {
     const before = [this.#slabBytes, this.#pieceBytesMax, this.#slab, this.#used] as const;
     this.#slabBytes = this.#pieceBytesMax = slabBytes;
@@ -80,8 +80,8 @@ function aligned(byteLength: number): number {
 export const shared: Slabs<SharedArrayBuffer> = new Slabs((byteLength) => new SharedArrayBuffer(byteLength));
 
 /**
- * Copies the arrays that are pieces of longer buffers, which they would keep from being freed. All others stay the same,
- * and so do objects of which nothing is copied.
+ * Copies arrays that are pieces of longer buffers, so that these buffers can be freed. All other arrays stay,
+ * and so do objects without a copied array.
  */
 export function inOwnBuffers<Part>(part: Part, copies: Map<unknown, unknown> = new Map()): Part {
   if (typeof part !== 'object' || part === null) return part;
@@ -107,18 +107,18 @@ function copyOfObject(part: object, copies: Map<unknown, unknown>): object {
 }
 
 /**
- * Makes V8 collect garbage as if this much had been taken. It does not count shared memory, so that images which nothing
- * uses would stay for long. The buffer is never touched and takes no memory.
+ * Makes V8 collect garbage as if this much memory had been taken. V8 does not count shared memory, so unused
+ * images would otherwise stay for long. The buffer is never touched and takes no memory.
  */
 export function countAsTaken(byteLength: number): void {
   try {
     new ArrayBuffer(byteLength);
   } catch {
-    // The address space is limited: then V8 has collected, too.
+    // If the address space is limited, V8 has collected, too.
   }
 }
 
-/** Zeroed memory for the length of one build. */
+/** Zeroed memory for the duration of one build. */
 export const scratch: Slabs<ArrayBuffer> = new Slabs((byteLength) => new ArrayBuffer(byteLength));
 
 const SCRATCH_WORTHWHILE_BYTES_MIN = 4 * 1024 * 1024;

@@ -3,11 +3,12 @@ import { shared } from './slabs.js';
 import { Splice } from './splice.js';
 
 /**
- * Takes values out of a dictionary and puts others in. The result is what DictionaryBuilder makes of the same values.
+ * Removes values from a dictionary and adds others. The result equals what DictionaryBuilder makes from the
+ * same values.
  *
  * @param gone codes, ascending
- * @param come distinct values that it does not have
- * @returns `splice` of the codes, and the values that come in the order of `splice.come`
+ * @param come distinct values that the dictionary does not have
+ * @returns `splice` of the codes, and the new values in the order of `splice.come`
  */
 export function spliceDictionary(
   image: DictionaryImage,

@@ -3,12 +3,13 @@ import { shared } from './slabs.js';
 import type { Splice } from './splice.js';
 
 /**
- * The index after ordinals were removed or added. It equals the one that buildHashTable makes.
+ * The index after ordinals were removed or added. It equals the result of buildHashTable.
  *
- * Its layout is the one in which only smaller ordinals lie between an ordinal and the slot of its hash. So ordinals may
- * be inserted in any order, if each takes the place of the first larger one, which is then inserted from there on.
+ * Its layout is the one where only smaller ordinals lie between an ordinal and the slot of its hash. So
+ * ordinals may be inserted in any order: each takes the place of the first larger one, which is then inserted
+ * from there on.
  *
- * @param hashes of all ordinals after
+ * @param hashes of all ordinals after the change
  */
 export function spliceHashIndex(
   { hashes: hashesBefore, table }: HashIndexImage,
@@ -26,7 +27,7 @@ export function spliceHashIndex(
   const inserted = Array.from(ordinals.come);
   for (const ordinal of ordinals.gone) {
     let slot = hashesBefore[ordinal]! & last;
-    // Terminates: the table has every ordinal of before.
+    // Terminates: the table has every earlier ordinal.
     while (table[slot] !== ordinal + 1) slot = (slot + 1) & last;
     // The rest of the run may move towards the free slot.
     for (; table[slot] !== 0; slot = (slot + 1) & last) {

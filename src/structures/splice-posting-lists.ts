@@ -6,7 +6,7 @@ import type { Splice } from './splice.js';
 /**
  * The lists after ordinals and codes were removed or added.
  *
- * @param come by new code: what came with it, ascending; at least one ordinal for a new code
+ * @param come by new code: its new ordinals, ascending; at least one for a new code
  * @param total the length of all new lists together
  */
 export function splicePostingLists(

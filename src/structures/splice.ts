@@ -11,21 +11,24 @@ interface Run {
   readonly at: number;
 }
 
-/** How a sequence becomes another: some items go, some come, the others stay in their order. */
+/**
+ * How a sequence becomes another: some items are removed, some are added, and the others keep their order.
+ */
 export class Splice {
   /** Lengths of the old and the new sequence. */
   readonly before: number;
   readonly after: number;
-  /** Old places of what goes, ascending. */
+  /** Old places of removed items, ascending. */
   readonly gone: Uint32Array;
-  /** New places of what comes, ascending. */
+  /** New places of added items, ascending. */
   readonly come: Uint32Array;
   readonly #runs: readonly Run[];
   #newPlaces: Uint32Array | null = null;
 
   /**
    * @param gone old places, ascending
-   * @param comesBefore the old place that each new item comes before, ascending; `before` for the end
+   * @param comesBefore for each added item, the old place of the item after it, ascending; `before` for the
+   * end
    */
   constructor(before: number, gone: ArrayLike<number>, comesBefore: ArrayLike<number>) {
     const runs: Run[] = [];
@@ -75,19 +78,21 @@ export class Splice {
     return this.#runs.some(({ from, at }) => from !== at);
   }
 
-  /** The new place of an item, or -1 if it goes or there is none. */
+  /** The new place of an item, or -1 if it is removed or does not exist. */
   newPlaceOf(place: number): number {
     const run = this.#runs.findLast(({ from, to }) => from <= place && place < to);
     return run === undefined ? -1 : run.at + place - run.from;
   }
 
-  /** Copies the items that stay, as bytes. Types and contents of what comes are the caller's. */
+  /** Copies the remaining items, as bytes. The caller decides types and contents of added items. */
   copy<Items extends Numbers>(old: Items, next: Items): Items {
     for (const { from, to, at } of this.#runs) next.set(old.subarray(from, to), at);
     return next;
   }
 
-  /** Copies numbers of the items that stay, each as `map[number]`; numbers that have none become NO_CODE. */
+  /**
+   * Copies numbers of the remaining items, each as `map[number]`; numbers without an entry become NO_CODE.
+   */
   copyMapped(old: CodeColumn, next: CodeColumn, map: Uint32Array): void {
     for (const { from, to, at } of this.#runs) {
       for (let place = from, m = at; place < to; place++, m++) {
@@ -128,7 +133,7 @@ export class Splice {
     return next;
   }
 
-  /** Copies the pieces of the items that stay. */
+  /** Copies the pieces of the remaining items. */
   copyPieces<Items extends Numbers>(
     start: Uint32Array,
     old: Items,

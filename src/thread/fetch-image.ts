@@ -10,8 +10,8 @@ import type { FetchTask, Loaded } from './task-messages.js';
 /**
  * Fetches an image and checks all of it: its hash, its content and its id.
  *
- * @throws LecternError `store-unavailable` if the announced bytes cannot be had; `image-unusable` if they are no image;
- *   `image-not-written`
+ * @throws LecternError `store-unavailable` if the announced bytes are not available; `image-unusable` if they
+ * are not an image; `image-not-written`
  */
 export async function fetchImage(task: FetchTask): Promise<Loaded> {
   const { id, path, served, deltas, memoryBytesMax } = task;
@@ -62,7 +62,7 @@ async function fetchFile({ store: address, hash, bytes, path }: FetchTask): Prom
   }
 }
 
-/** Not quarantined: the publisher puts the object again. */
+/** Not quarantined, because the publisher sends the object again. */
 function damaged(store: string, hash: string, problem: string): LecternError {
   return new LecternError(
     'store-unavailable',

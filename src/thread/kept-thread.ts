@@ -5,8 +5,8 @@ import { prepareThread } from './start-thread.js';
 import type { LoadDone, PatchTask } from './task-messages.js';
 
 /**
- * A thread for patches that follow each other: starting one takes longer than a patch. It ends once it has been idle for a while,
- * or a task failed.
+ * A thread for consecutive patches, because starting a thread takes longer than a patch. It ends after some
+ * idle time, or when a task fails.
  */
 export class KeptThread {
   readonly #idleMsMax: number;
@@ -15,21 +15,21 @@ export class KeptThread {
   /** Never rejects. */
   #practice: Promise<unknown> = Promise.resolve();
 
-  /** @param idleMsMax infinite for a thread that ends with the signal only */
+  /** @param idleMsMax infinite: only the signal ends the thread */
   constructor(idleMsMax: number) {
     this.#idleMsMax = idleMsMax;
   }
 
   /**
-   * One task at a time, always with the same signal. Throws as the task does, and the signal's reason. The heap has the bound
-   * of the thread's first task.
+   * One task at a time, always with the same signal. Throws the errors of the task, and the signal's reason. The bound of the
+   * thread's first task limits its heap.
    */
   async run(task: PatchTask, options: SpawnOptions): Promise<LoadDone> {
     await this.#practice;
     return this.#run(task, options);
   }
 
-  /** Starts the thread and does a task whose result nothing needs, so that the first change finds compiled code. */
+  /** Starts the thread and runs a task of which nothing uses the result. The first change then finds compiled code. */
   practise(task: PatchTask, options: SpawnOptions): void {
     this.#practice = this.#run(task, options).catch(() => {});
   }
@@ -57,7 +57,7 @@ export class KeptThread {
       stopListening.abort();
       worker.unref();
       const returned = feed?.return(undefined);
-      // The task waits for the last requested record; an abort does not.
+      // The task waits for the last requested record, but an abort does not.
       if (signal?.aborted) returned?.catch(() => {});
       else await returned;
     }
@@ -91,7 +91,7 @@ export class KeptThread {
     this.#worker = worker;
     const end = (): void => this.close();
     signal?.addEventListener('abort', end, { once: true });
-    // Without this an idle thread that fails would end the process.
+    // Otherwise an idle thread that fails would end the process.
     worker.on('error', () => this.#forget(worker));
     worker.on('exit', () => {
       signal?.removeEventListener('abort', end);

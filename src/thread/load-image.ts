@@ -19,7 +19,7 @@ import type { LoadDone, Loaded, LoadTask, StreamSpec, TaskListeners } from './ta
 export interface LoadedImage {
   readonly image: SnapshotImage;
   readonly source: LoadSummary;
-  /** Memory that the bound leaves for work on the image. */
+  /** Memory within the bound that is left for work on the image. */
   readonly bytesLeft: number;
 }
 
@@ -41,9 +41,9 @@ export async function loadImage(
   options: LoadImageOptions,
 ): Promise<LoadedImage | 'not-modified'>;
 /**
- * Joins source, normaliser and builder. Bad records are counted and left out; failures of the source are
- * thrown as LecternErrors. If the source still has the version `previous`, nothing is built. A load beyond a bound throws
- * RefusedLoad.
+ * Connects source, normaliser and builder. Bad records are counted and left out; failures of the source are
+ * thrown as LecternErrors. If the source still has the version `previous`, nothing is built. A load beyond a
+ * bound throws RefusedLoad.
  */
 export async function loadImage(
   source: Source,

@@ -134,7 +134,7 @@ function checkChanges(given: GivenChanges, before: Snapshot, { bounds }: PatchTa
   };
 }
 
-/** An id that is no identifier can name a rejected record. Null for what is no id. */
+/** An invalid id can name a rejected record. Null for a value that is not an id. */
 function canonicalId(given: string | number, { identifiers }: ReadRules): string | null {
   const text = typeof given === 'string' ? given : digitsOf(given);
   return text === null ? null : (parseIdentifier(text, identifiers, 'id') ?? text);

@@ -2,8 +2,9 @@ import { readlinkSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 
 /**
- * Gives threads that answer requests priority, because a build takes a processor for many seconds. Under full load a tenth of a
- * processor is left to it. Linux has a priority for each thread; elsewhere nothing happens.
+ * Gives threads that answer requests priority, because a build takes a processor for many seconds. Under full
+ * load a tenth of a processor remains for the build. Linux has a priority for each thread; elsewhere nothing
+ * happens.
  */
 export function letOthersGoFirst(): void {
   try {
@@ -12,6 +13,6 @@ export function letOthersGoFirst(): void {
       setPriority(thread, constants.priority.PRIORITY_BELOW_NORMAL);
     }
   } catch {
-    // The thread then competes with the others.
+    // The thread then has normal priority again.
   }
 }

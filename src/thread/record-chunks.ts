@@ -1,9 +1,9 @@
 import type { Records } from '../source/records.js';
 import type { Feed } from './task-messages.js';
 
-/** One turn of turning an embedding program's records into text. */
+/** One turn of converting an embedding program's records to text. */
 const STREAM_CHUNK_MS_MAX = 4;
-/** Lines of one chunk that are text already. */
+/** Lines of one chunk that are already text. */
 const LINES_AT_ONCE = 4096;
 
 /**

@@ -20,7 +20,10 @@ export interface SpawnOptions extends TaskListeners {
   /** For a task whose source is a stream: its chunks, each in its own buffer, which is transferred. */
   readonly feed?: Feed | undefined;
   readonly keepsProcessAlive: boolean;
-  /** Called if the thread does not end in time, with a promise of its end: a system call may hang forever. */
+  /**
+   * Called with a promise of the thread's end if the thread does not end in time: a system call may hang
+   * forever.
+   */
   readonly onStuck?: (end: Promise<void>) => void;
 }
 
@@ -47,13 +50,13 @@ export async function spawnTask<T extends Task>(task: T, options: SpawnOptions):
     signal?.removeEventListener('abort', abort);
     await endOf(worker, options);
     const returned = feed?.return(undefined);
-    // The stream waits for its last requested record, and an abort must not wait.
+    // The stream waits for its last requested record, but an abort must not wait.
     if (signal?.aborted) returned?.catch(() => {});
     else await returned;
   }
 }
 
-/** Clients are as large as everything else, so only tasks that need one get them. */
+/** The clients' code is as large as all other code, so only tasks that need a client get it. */
 async function textOf(task: Task): Promise<string> {
   return task.task === 'fetch-image' || (task.task === 'load' && hasDatabase(task.source))
     ? (await import('./client-worker-text.js')).CLIENT_WORKER_TEXT
@@ -96,9 +99,9 @@ export async function endOf(
 }
 
 /**
- * The result of the task that the thread is doing.
+ * The result of the thread's present task.
  *
- * @param stop aborted once the thread may do another
+ * @param stop aborted once the thread may take another task
  */
 export function resultOf(worker: Worker, options: SpawnOptions, stop?: AbortSignal): Promise<DoneOf<Task>> {
   const { signal, onProgress, onVersion, onParts, feed } = options;
@@ -116,7 +119,7 @@ export function resultOf(worker: Worker, options: SpawnOptions, stop?: AbortSign
       try {
         take(message);
       } catch (error) {
-        // Uncaught, what the program's onProgress throws would end the process.
+        // Uncaught errors of the program's onProgress would end the process.
         reject(error);
       }
     };
@@ -146,7 +149,7 @@ async function answerSecrets(
 ): Promise<void> {
   const post = (answer: SecretsAnswer): void => worker.postMessage(answer);
   try {
-    if (askSecretHeaders === undefined) throw new Error('nothing is known of these credentials');
+    if (askSecretHeaders === undefined) throw new Error('the build thread does not know these credentials');
     post({ number, secrets: await askSecretHeaders(credentials, refused) });
   } catch (error) {
     post({ number, failure: failureOf(error) });

@@ -2,16 +2,16 @@ import { realpathSync } from 'node:fs';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
 
-/** The address of this module. Bundlers that make CommonJS replace it by nothing. */
+/** The address of this module. Bundlers that make CommonJS replace it by an empty object. */
 const OWN_URL: string | undefined = import.meta.url;
 const SOURCE_NAME = /\/thread\/start-thread\.ts$/;
 
 export type StartThread = (options: Pick<WorkerOptions, 'workerData' | 'name' | 'resourceLimits'>) => Worker;
 
 /**
- * Prepares a thread. It runs a text that the build made from its module and all imports. The text works in a program
- * bundled into one file, and starts three times as fast as dozens of files. The project's tests, which run from
- * source, start the module itself.
+ * Prepares a thread. The thread runs a text that the build made from its module and all imports. The text
+ * works in a bundled program, and starts three times as fast as dozens of files. Tests run from source start
+ * the module itself.
  */
 export async function prepareThread(
   source: `/${string}.ts`,
@@ -28,7 +28,7 @@ export async function prepareThread(
 
 function expectWorkingFolder(): void {
   try {
-    // Not process.cwd(), which returns a remembered value.
+    // Not process.cwd(), which returns a cached value.
     realpathSync.native('.');
   } catch (cause) {
     if (!(cause instanceof Error && 'code' in cause && cause.code === 'ENOENT')) return;

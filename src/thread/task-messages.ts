@@ -56,14 +56,14 @@ export interface FetchTask {
   readonly memoryBytesMax: number;
 }
 
-/** Applies changes to what is served. The records to add come as chunks, as those of a stream do. */
+/** Applies changes to the served image. The added records arrive as chunks, like those of a stream. */
 export interface PatchTask extends Pick<LoadTask, 'rules' | 'deltas' | 'bounds'> {
   readonly task: 'patch';
   /** The name of the source, for messages. */
   readonly name: string;
   readonly served: SnapshotImage;
   readonly removals: readonly (string | number)[];
-  /** The source's version once the changes are applied. */
+  /** The source's version after the changes. */
   readonly version: string | null;
 }
 
@@ -85,7 +85,7 @@ export type Task =
     };
 
 export interface TaskListeners extends Pick<LoadOptions, 'signal' | 'onProgress' | 'onVersion' | 'onParts'> {
-  /** For sources with numbers in place of credentials, which may change while they are loaded. */
+  /** For sources with numbers instead of credentials, which may change during the load. */
   readonly askSecretHeaders?: AskSecretHeadersOf | undefined;
 }
 
@@ -94,17 +94,17 @@ export interface Loaded {
   readonly image: SnapshotImage;
   readonly sourceVersion: string | null;
   readonly source?: ImageSource | null;
-  /** An operator chose this image, so the gate does not judge it. */
+  /** An operator chose this image, so the gate does not check it. */
   readonly isChosen?: boolean;
   /** Present only for an image from disk. */
   readonly beside?: Beside | null;
   /** Null at the first load, and for an image from disk. */
   readonly delta: Delta | null;
-  /** Null at the first load, and for an image from disk whose file keeps none. */
+  /** Null at the first load, and for an image from disk whose file has none. */
   readonly history: History | null;
   /** The ids of all events that may differ, if the image was made from the served one. */
   readonly changedIds?: readonly string[];
-  /** Of the publication that an image from disk had; null if its file does not say. */
+  /** The publication of an image from disk; null if its file does not name it. */
   readonly sequence?: number | null;
 }
 
@@ -125,7 +125,7 @@ export type DoneOf<T extends Task> = T extends LoadTask | PatchTask
 
 export interface Failed {
   readonly kind: 'failed';
-  /** Null if the error is not a LecternError: a bug. */
+  /** Null if the error is not a LecternError, which means a bug. */
   readonly code: LecternErrorCode | null;
   readonly message: string;
   readonly retryAfterMs: number | null;
@@ -135,7 +135,10 @@ export type FromTask =
   | Done
   | Failed
   | { readonly kind: 'progress'; readonly progress: LoadProgress }
-  /** Version of the source that will be read now. Reported first, because a thread that runs out of memory cannot report it later. */
+  /**
+   * Version of the source that will now be read. Reported first, because a thread that runs out of memory
+   * cannot report it later.
+   */
   | { readonly kind: 'version'; readonly version: string | null }
   | { readonly kind: 'parts'; readonly report: PartsReport }
   /** Requests the next chunk of a stream. */

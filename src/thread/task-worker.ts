@@ -7,7 +7,10 @@ import { runTaskHere } from './task.js';
 import { errorOf, failureOf } from './task-failure.js';
 import type { FromTask, SecretsAnswer, StreamChunk, Task, TaskListeners } from './task-messages.js';
 
-/** The entry of a worker thread: does its one task, posts the result and ends. Without one it does those that are posted to it. */
+/**
+ * The entry of a worker thread: runs its one task, posts the result and ends. Without a task it runs those
+ * posted to it.
+ */
 const port = parentPort as MessagePort;
 if (port === null) throw new Error('this module is the entry of a worker thread');
 
@@ -29,7 +32,7 @@ async function* chunks(): AsyncGenerator<Uint8Array> {
 let asked = 0;
 const waiting = new Map<number, (answer: SecretsAnswer) => void>();
 
-/** The main thread has them: it renews them, and they are the same for all loads. */
+/** The main thread holds and renews them for all loads. */
 const askSecretHeaders: AskSecretHeadersOf = async (credentials, refused) => {
   // A task with addresses has no stream, so every message is an answer.
   if (asked === 0) {
@@ -70,10 +73,10 @@ async function performAll(): Promise<never> {
 }
 
 const only = workerData as Task | null;
-// Before a first load or an image is ready, no request can be answered, so these tasks keep their priority.
+// Before a first load or an image is ready, requests cannot be answered, so these tasks keep their priority.
 const isFirst = only !== null && 'served' in only && only.served === null;
 if (only?.task !== 'read-image' && !isFirst) letOthersGoFirst();
-// No top-level await: as a text inside a bundle this module is a CommonJS script.
+// No top-level await: inside a bundle this module is a CommonJS script.
 if (only === null) void performAll();
-// A stream that failed half-way still listens, and would keep the thread alive.
+// A stream that failed halfway still listens, and would keep the thread alive.
 else void perform(only).then(() => port.close());

@@ -1,10 +1,13 @@
-/** Room thread/. Work on another thread: loading, reading and writing images. It knows no refresh schedule and no HTTP. */
+/**
+ * Room thread/. Work on another thread: loading, reading and writing images. This room knows no refresh
+ * schedule and no HTTP.
+ */
 import { Readable } from 'node:stream';
 import type { Done, Task, TaskListeners } from './task-messages.js';
 
 /**
  * Runs a task on the calling thread, with the chunks of its stream. Throws LecternErrors. Each task imports
- * only what it needs, because a restarted service serves nothing before its image is read.
+ * only the modules that it needs, because a restarted service answers nothing before its image is read.
  */
 export async function runTaskHere(
   task: Task,

@@ -6,7 +6,7 @@ import { ChangeMessages } from '../view/change-messages.js';
 import type { LiveViews } from '../view/view-source.js';
 import type { ChangeSet } from './queries.js';
 
-/** Where a loop over changes begins, and ends. */
+/** The start and the end of a loop over changes. */
 export interface ChangesOptions {
   /** The id of the snapshot that the program knows: changes since then come first. Default: only what comes. */
   readonly since?: string | undefined;
@@ -14,15 +14,18 @@ export interface ChangesOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Changes that are too many to list, that the loop was too slow for, or that are not known any more: read everything anew. */
+/**
+ * Changes that are too many to list, that a slow loop missed, or that are no longer known: read everything
+ * again.
+ */
 export interface MissedChanges {
-  /** Id of the past snapshot; null if it is not known. */
+  /** Id of the past snapshot; null if unknown. */
   readonly from: string | null;
-  /** Id of the later one. */
+  /** Id of the later snapshot. */
   readonly to: string;
-  /** Says that nothing is listed. */
+  /** Marks a change without lists. */
   readonly readAnew: true;
-  /** Numbers of events; null if they are not known. */
+  /** Numbers of events; null if unknown. */
   readonly counts: ChangeCounts | null;
 }
 
@@ -38,7 +41,10 @@ interface Waiting {
 
 type Result = IteratorResult<TimetableChange, undefined>;
 
-/** The publications of a timetable, one at a time. Those that are not taken yet are bounded; more become one missed change. */
+/**
+ * The publications of a timetable, one at a time. Waiting publications are bounded; more become one missed
+ * change.
+ */
 export class ChangeLoop implements AsyncIterableIterator<TimetableChange, undefined> {
   readonly #views: LiveViews;
   readonly #messages: ChangeMessages;
@@ -49,7 +55,7 @@ export class ChangeLoop implements AsyncIterableIterator<TimetableChange, undefi
   /** Null before the first publication. */
   #snapshotId: string | null;
   #waiting: Waiting[] = [];
-  /** Calls of next() without a change so far. */
+  /** Calls of next() that still wait for a change. */
   #asking: ((result: Result) => void)[] = [];
   #hasEnded = false;
 
@@ -88,7 +94,7 @@ export class ChangeLoop implements AsyncIterableIterator<TimetableChange, undefi
     return Promise.resolve({ done: true, value: undefined });
   }
 
-  /** What waits can still be taken. */
+  /** Waiting changes can still be taken. */
   end(): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
@@ -131,7 +137,7 @@ export class ChangeLoops {
     this.#messages = new ChangeMessages(views);
   }
 
-  /** Each loop over the result begins anew. */
+  /** Each loop over the result starts anew. */
   over(options: ChangesOptions): AsyncIterable<TimetableChange> {
     const { since, signal, ...others } = options;
     const [unknown] = Object.keys(others);

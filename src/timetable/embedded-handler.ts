@@ -63,7 +63,7 @@ export function createEmbeddedHandler<Request extends IncomingMessage>(
   }
 }
 
-/** Undefined counts as null. Promises are refused, because they would look like users without events. */
+/** Undefined counts as null. Promises are refused, because they would count as users without events. */
 function checkIdentity(given: unknown): IdentityValues | null {
   if (given === undefined || given === null) return null;
   if (typeof given === 'object' && !Array.isArray(given) && !('then' in given)) return given;

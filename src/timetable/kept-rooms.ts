@@ -3,14 +3,14 @@ import type { RoomTable } from '../model/room.js';
 import type { Resolved } from '../options/option-types.js';
 import { readRooms, roomsOf } from '../source/rooms-file.js';
 
-/** The rooms that the operator knows of: given, or in a file that is read again when it changes. */
+/** The rooms given by the operator, directly or in a file that is read again when it changes. */
 export class KeptRooms {
   table: RoomTable | null = null;
   readonly files: readonly KeptFile[];
 
   /**
-   * @param onChange called when the file has other rooms than those before
-   * @throws LecternError `option-invalid` for bad rooms that are no file
+   * @param onChange called when the rooms in the file have changed
+   * @throws LecternError `option-invalid` for bad rooms that do not come from a file
    */
   constructor(
     { rooms, identifiers, watch }: Pick<Resolved<'openTimetable'>, 'rooms' | 'identifiers' | 'watch'>,

@@ -1,4 +1,4 @@
-/** Who may see what: given by options, or by files that are read again when they change. */
+/** Access rules from options, or from files that are read again when they change. */
 import { type Access, PresentAccess, type SecretPair } from '../auth/access.js';
 import { parseRevocations } from '../auth/feed-revocations.js';
 import { enrolmentsOf, parseEnrolments } from '../auth/identity.js';
@@ -20,7 +20,10 @@ export interface AccessOptions {
   readonly identifiers: IdentifierMode;
 }
 
-/** What the options give, and the files that bring the rest. Throws LecternError `option-invalid`, `key-invalid`. */
+/**
+ * The values of the options, and the files with the rest. Throws LecternError `option-invalid`,
+ * `key-invalid`.
+ */
 export function liveAccess(
   { auth, feed, identifiers }: AccessOptions,
   log: Logger | undefined,
@@ -35,12 +38,12 @@ export function liveAccess(
   return { access, files };
 }
 
-/** Logs how each later reading went. */
+/** Logs the result of each later read. */
 export function logFiles(log: Logger | undefined): (report: FileReport) => void {
   return ({ kind, paths, error }) => {
     const file = paths.join(', ');
     if (error === null) log?.info({ file }, `${FILE_KINDS[kind]} read anew`);
-    else log?.warn({ file, reason: error.message }, `${FILE_KINDS[kind]} not read: the old ones stay`);
+    else log?.warn({ file, reason: error.message }, `${FILE_KINDS[kind]} not read: the earlier ones stay`);
   };
 }
 
@@ -114,7 +117,7 @@ type SecretOptions = Pick<
   'secret' | 'secretFile' | 'secretPrevious' | 'secretPreviousFile'
 >;
 
-/** Both secrets together: a rotation moves one from a file to the other. */
+/** Both secrets together, because a rotation moves one from a file to the other. */
 function ofSecrets(
   use: 'HS256' | 'feed',
   { secret, secretFile, secretPrevious, secretPreviousFile }: SecretOptions,
@@ -140,7 +143,7 @@ function ofSecrets(
       const file = files[place];
       return file === undefined ? given[n] : own(parseSecret(texts[place] as string, file.name, use));
     });
-    // Checked by the rules of options before: no previous secret without a present one.
+    // The rules of options were checked before: there is no previous secret without a present one.
     return () => (signing === null ? undefined : take({ signing, previous }));
   };
   if (files.length > 0) return [keptTexts(use === 'feed' ? 'feed-secrets' : 'token-secrets', files, check)];
@@ -159,7 +162,7 @@ function givenSecret(
   return own(bytes);
 }
 
-/** A copy with memory of its own: a thread that is sent a part of a pool would get all of it. */
+/** A copy with its own memory: a thread that receives a part of a pool would get all of it. */
 function own(bytes: Uint8Array): Uint8Array {
   return Uint8Array.from(bytes);
 }

@@ -7,6 +7,7 @@ import { LecternError } from '../errors.js';
 import type { KeptFile, KeptFiles } from '../files/kept-files.js';
 import { findSwaggerUi } from '../http/development/docs-page.js';
 import type { ListenAddress } from '../http/server/listen-address.js';
+import type { SourceState } from '../model/source-state.js';
 import type { AdminListenerOptions, Resolved, ServeOptions } from '../options/option-types.js';
 import { resolveOptions } from '../options/resolve.js';
 import { type HandlerPlan, issuerOfPlan } from '../serving/handler-plan.js';
@@ -15,11 +16,10 @@ import type { ServingCondition } from '../serving/serving.js';
 import { threadsOf } from '../serving/worker-count.js';
 import { VERSION } from '../version.js';
 import type { Follower, Present, PublishedImage } from '../view/present.js';
-import type { SourceState } from '../view/view-source.js';
 import { liveAccess, logFiles } from './live-access.js';
 import { planAuth, planFeeds, type Reading } from './plan-auth.js';
 
-/** How a server is closed. */
+/** Options for closing a server. */
 export interface CloseOptions {
   /** Milliseconds until unfinished answers are cut. Default 10,000. */
   readonly deadlineMs?: number;
@@ -29,7 +29,7 @@ export interface CloseOptions {
 export interface TimetableServer extends AsyncDisposable {
   /** Where it listens. */
   readonly address: ListenAddress;
-  /** Where the admin listener listens; null without one. */
+  /** Address of the admin listener; null without one. */
   readonly adminAddress: ListenAddress | null;
   /** Serving threads. */
   readonly workers: number;
@@ -127,7 +127,7 @@ export class OpenServers implements Follower {
       try {
         await serving.close(closing);
         kept.close();
-        // Its own caller gets its failure.
+        // The caller of the load gets its failure.
         await until?.catch(() => {});
       } finally {
         // Closed last, because /ready answers until then.
@@ -142,7 +142,7 @@ export class OpenServers implements Follower {
       // Awaited together, because threads that fail to start never follow.
       await Promise.all([follower === null ? null : this.#follow(follower), serving.started]);
       if (adminPlan !== null) {
-        // Imported here, as its modules load slowly.
+        // Imported here, because its modules load slowly.
         const { openAdmin } = await import('../admin/open-admin.js');
         admin = await openAdmin({
           ...adminPlan.listener,

@@ -8,6 +8,7 @@ import { anySourceOf, Loader } from '../refresh/loader.js';
 import { SigningKey } from '../replication/head.js';
 import { Publisher } from '../replication/publisher.js';
 import { openStore, storeAddress } from '../store/open-store.js';
+import { keepingOf } from './keeping.js';
 
 /** The options of a timetable that concern its loads. */
 export type PublishedTimetable = Omit<
@@ -35,8 +36,8 @@ export interface PublishingOptions {
 /** A publisher at work. */
 export interface Publishing extends AsyncDisposable {
   /**
-   * Resolves when the store announces the loaded timetable. Rejects with the LecternError of a failed first load; with regular
-   * refreshes it waits for the first good load instead.
+   * Resolves when the store announces the loaded timetable. Rejects with the LecternError of a failed first
+   * load; with regular refreshes it waits for the first good load instead.
    */
   readonly announced: Promise<void>;
   /** Loads now. `force` skips the gate. */
@@ -46,8 +47,8 @@ export interface Publishing extends AsyncDisposable {
 }
 
 /**
- * Loads a timetable, keeps it fresh, and announces each snapshot that passes the gate in a store, from which replicas serve it. Of
- * several publishers of a store one announces; another takes over within 10 s.
+ * Loads a timetable, keeps it up to date, and announces each accepted snapshot in a store, from which
+ * replicas serve it. If a store has several publishers, one announces; another takes over within 10 s.
  *
  * @throws LecternError `option-invalid`, `key-invalid`
  */
@@ -56,7 +57,6 @@ export async function publishTimetable(
   { to, keyFile, log }: PublishingOptions,
 ): Promise<Publishing> {
   const options = resolveOptions('openTimetable', timetable);
-  const { refreshSeconds, watch, gate = {}, snapshotFile, snapshotFilesKept, memoryMbMax } = options;
   const loader = new Loader(anySourceOf(options.source), readRulesOf(options), options.buildOn);
   const key = new SigningKey(keyFile);
   const store = await openStore(storeAddress(to));
@@ -75,16 +75,9 @@ export async function publishTimetable(
     },
   });
   const keeper = new Keeper({
+    ...keepingOf(options),
     loader,
-    gate: gate === false ? null : resolveOptions('gate', gate),
-    bounds: {
-      eventsMax: options.eventsMax ?? null,
-      memoryBytesMax: memoryMbMax === undefined ? null : memoryMbMax * 2 ** 20,
-    },
-    refreshSeconds,
-    watch,
-    snapshotFile: snapshotFile === undefined ? null : { path: snapshotFile, keep: snapshotFilesKept },
-    pin: null,
+    refreshSeconds: options.refreshSeconds,
     events: {
       publish: ({ image, origin }) => {
         const { id, events, rejected } = image.summary;

@@ -19,7 +19,10 @@ import { checkText, invalidParameters } from '../query/object-form.js';
 import type { Answer, ReadResult } from '../view/answer.js';
 import type { ParseOptions, View } from '../view/view.js';
 
-/** The filters of GET /schedule as an object: one value or any of several. Times are RFC 3339 texts or Dates. */
+/**
+ * The filters of GET /schedule as an object: each with one value or several alternatives. Times are RFC 3339
+ * texts or Dates.
+ */
 export type ScheduleQuery = {
   readonly [Name in keyof Pick<TimetableRecord, ParameterFieldName>]?: string | readonly string[] | undefined;
 } & {
@@ -53,7 +56,7 @@ export type ConflictQuery = ScheduleQuery & {
   readonly merge?: boolean | undefined;
 };
 
-/** Kind of entries, and the window: both startTime and endTime, or `date`. */
+/** Kind of entries, and the window: either startTime and endTime, or `date`. */
 export type FreeTimeQuery = Pick<
   ScheduleQuery,
   'startTime' | 'endTime' | 'date' | 'days' | 'timeZone' | 'limit' | 'cursor'
@@ -86,7 +89,7 @@ export type DirectoryQuery = ScheduleQuery & {
   readonly q?: string | undefined;
 };
 
-/** The part of /schedule/all to return. */
+/** The requested part of /schedule/all. */
 export type PageQuery = Pick<ScheduleQuery, 'limit' | 'cursor'>;
 
 /** One page of events. */
@@ -111,7 +114,7 @@ export interface ConflictPage {
 
 /** One page of a directory. */
 export interface DirectoryPage {
-  /** By name in order of code points, entries without a name last; entries with equal names by id. */
+  /** Sorted by name in order of code points, then by id; entries without a name come last. */
   readonly entries: DirectoryEntry[];
   /** Matching entries on all pages. */
   readonly total: number;
@@ -168,7 +171,7 @@ export function bytesOf(answer: Answer): Uint8Array {
 }
 
 export function parse<T>(answer: Answer): T {
-  // A Buffer decodes shared memory, a TextDecoder does not.
+  // A Buffer can decode shared memory; a TextDecoder cannot.
   const bytes = bytesOf(answer);
   return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')) as T;
 }

@@ -25,7 +25,9 @@ export interface RefusedEvent {
 
 /** A load has ended. */
 export interface LoadedEvent {
-  /** `unchanged`: the source has the served data. `refused`: its data was refused, now or by an earlier load. */
+  /**
+   * `unchanged`: the source has the served data. `refused`: its data was refused, now or by an earlier load.
+   */
   readonly result: LoadResult;
   /** Duration of the load. */
   readonly durationMs: number;
@@ -37,13 +39,13 @@ export interface TimetableEvents {
   published: [event: PublishedEvent];
   /** A snapshot was built and not published. */
   refused: [event: RefusedEvent];
-  /** One of several sources began to fail, or is good again. */
+  /** One of several sources began to fail, or works again. */
   part: [part: SourcePart];
   /** After each load, following its `published`, `refused` or `error`. */
   loaded: [event: LoadedEvent];
   /**
-   * A load failed, the snapshot file could not be read or written, a lost serving thread (`thread-lost`) is replaced, or
-   * another listener threw. The served snapshot stays.
+   * A load failed, the snapshot file could not be read or written, a lost serving thread (`thread-lost`) is
+   * replaced, or another listener threw. The served snapshot stays.
    */
   error: [error: Error];
 }

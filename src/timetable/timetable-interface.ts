@@ -29,8 +29,9 @@ import type { TimetableEvents, TimetableListener } from './timetable-events.js';
 /** Loads a source, keeps it fresh, and answers reads from one immutable snapshot. All reads are synchronous. */
 export interface Timetable extends ViewSource, AsyncDisposable {
   /**
-   * Resolves when the first snapshot can be read. Rejects with the LecternError of a failed first load; with regular
-   * refreshes it waits for the first good load instead. The process stays alive until `ready` has settled, not longer.
+   * Resolves when the first snapshot can be read. Rejects with the LecternError of a failed first load; with
+   * regular refreshes it waits for the first good load instead. The process stays alive until `ready` has
+   * settled.
    */
   readonly ready: Promise<SnapshotSummary>;
   /**
@@ -40,7 +41,10 @@ export interface Timetable extends ViewSource, AsyncDisposable {
    *   `staleSecondsMax`; `closed`
    */
   find(query?: ScheduleQuery): EventPage;
-  /** The bytes of an answer, by default JSON. Do not write to them: they may be shared memory. Throws like {@link find}. */
+  /**
+   * The bytes of an answer, by default JSON. They may be shared memory, so only read them. Throws like {@link
+   * find}.
+   */
   findBytes(query?: BytesQuery, format?: FormatName): Uint8Array;
   /** One event by its id, or null. Throws `parameters-invalid` for an id that is not a text. */
   get(id: string): TimetableEvent | null;
@@ -51,33 +55,38 @@ export interface Timetable extends ViewSource, AsyncDisposable {
   /** GET /schedule/types. */
   types(): string[];
   /**
-   * GET /schedule/rooms, /courses, /groups or /lecturers of the events of a query, with names and numbers of events.
-   * Throws like {@link find}, and `option-invalid` for another name.
+   * GET /schedule/rooms, /courses, /groups or /lecturers: names and numbers of events for the events of a
+   * query. Throws like {@link find}, and `option-invalid` for another name.
    */
   directory(name: DirectoryName, query?: DirectoryQuery): DirectoryPage;
   /** GET /schedule/all. Throws like {@link find}. */
   all(query?: PageQuery): EventPage;
-  /** Changes since a snapshot, by its id; null for an unknown or forgotten id. */
+  /** Changes since a snapshot with the given id; null for an unknown or forgotten id. */
   changes(since: string): ChangeSet | null;
   /**
-   * The changes of each publication from now on, for a `for await` loop. The loop ends when the signal is aborted or the
-   * timetable is closed. A slow loop gets {@link MissedChanges} in place of the changes that it missed.
+   * The changes of each publication from now on, for a `for await` loop. The loop ends when the signal is
+   * aborted or the timetable is closed. A slow loop gets {@link MissedChanges} instead of the changes that it
+   * missed.
    *
    * @throws LecternError `parameters-invalid`, `option-invalid`, `closed`
    */
   changes(options?: ChangesOptions): AsyncIterable<TimetableChange>;
   /** The plan of GET /schedule, a directory or /schedule/free for `query`. Throws like {@link find}. */
   explain(query?: ScheduleQuery | DirectoryQuery | FreeTimeQuery, of?: DirectoryName | 'free'): Explanation;
-  /** Loads now, on another thread, also does what {@link reload} does, and resolves to the outcome. Keeps the process alive. */
+  /**
+   * Loads now, on another thread, and reads files as {@link reload} does; resolves to the outcome. Keeps the
+   * process alive.
+   */
   refresh(options?: RefreshOptions): Promise<LoadOutcome>;
   /**
-   * Reads the files of the configuration now: rooms, secrets, keys, enrolments and the like. Without it, changes are noticed
-   * within a second. Bad content is logged or becomes an `error`, and the earlier content stays.
+   * Reads the configuration files now, such as rooms, secrets, keys and enrolments. Otherwise, changes are
+   * noticed within a second. Bad content is logged or becomes an `error`, and the earlier content stays.
    */
   reload(): Promise<void>;
   /**
-   * Adds a listener. Listeners run in order, right after the event. If one throws, or its promise rejects, the others still
-   * run, and listeners of `error` get its error. Without such listeners, or if they fail, the error becomes a process warning.
+   * Adds a listener. Listeners run in order, right after the event. If one throws, or its promise rejects,
+   * the others still run, and listeners of `error` get the error. Without such listeners, or if they fail,
+   * the error becomes a process warning.
    *
    * @throws LecternError `option-invalid` for an event that does not exist
    */

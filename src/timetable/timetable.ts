@@ -7,6 +7,7 @@ import { ANSWER_CACHE_SHARE } from '../limits.js';
 import type { DirectoryEntry, TimetableEvent } from '../model/event.js';
 import { type DirectoryName, isDirectory } from '../model/fields.js';
 import type { FormatName } from '../model/format.js';
+import { LOADING, type SourceState } from '../model/source-state.js';
 import type {
   EmbeddedHandlerOptions,
   Resolved,
@@ -23,13 +24,13 @@ import type { RefreshOptions } from '../refresh/refresher.js';
 import { NO_DIFFERENCES } from '../snapshot/differences.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import type { Answer } from '../view/answer.js';
-import { loadingSource, Present, type PublishedImage, publicationOf } from '../view/present.js';
+import { Present, type PublishedImage, publicationOf } from '../view/present.js';
 import type { View } from '../view/view.js';
-import type { PublicationState, SourceState, TimetableStatus } from '../view/view-source.js';
+import type { PublicationState, TimetableStatus } from '../view/view-source.js';
 import { ChangeLoops, type ChangesOptions, type TimetableChange } from './change-loop.js';
 import { createEmbeddedHandler } from './embedded-handler.js';
+import { keepingOf, loaderOf } from './keeping.js';
 import { KeptRooms } from './kept-rooms.js';
-import { loaderOf } from './loader-of-options.js';
 import { OpenServers, type TimetableServer } from './open-servers.js';
 import type { Reading } from './plan-auth.js';
 import {
@@ -85,11 +86,10 @@ class KeptTimetable implements Timetable {
   #closed = false;
 
   constructor(options: Resolved<'openTimetable'>) {
-    const { watch, gate = {}, snapshotFile, snapshotFilesKept, pin, onProgress } = options;
-    const { unknownParameters, identifiers, staleSecondsMax, memoryMbMax } = options;
+    const { pin, onProgress, unknownParameters, identifiers, staleSecondsMax } = options;
     this.#reading = { unknownParameters, identifiers, timeZone: options.timeZone };
     this.#cacheBytesMax = options.cacheMb * 2 ** 20;
-    // A pinned snapshot never gets stale.
+    // A pinned snapshot never becomes stale.
     const canBeStale = pin === undefined && staleSecondsMax !== undefined;
     const staleMsMax = canBeStale ? staleSecondsMax * 1000 : Number.POSITIVE_INFINITY;
     this.#rooms = new KeptRooms(options, () => this.#publishRooms());
@@ -98,10 +98,13 @@ class KeptTimetable implements Timetable {
       if (error !== null) this.#listeners.tell('error', error);
     });
     const name = pin ?? loader.name;
-    this.#present = new Present(loadingSource(name), {
-      staleMsMax,
-      cacheBytesMax: this.#cacheBytesMax * (1 - ANSWER_CACHE_SHARE),
-    });
+    this.#present = new Present(
+      { name, ...LOADING },
+      {
+        staleMsMax,
+        cacheBytesMax: this.#cacheBytesMax * (1 - ANSWER_CACHE_SHARE),
+      },
+    );
     this.#loops = new ChangeLoops(this.#present);
     this.#servers = new OpenServers({
       present: this.#present,
@@ -113,16 +116,9 @@ class KeptTimetable implements Timetable {
       onLost: (error) => this.#listeners.tell('error', error),
     });
     this.#keeper = new Keeper({
+      ...keepingOf(options),
       loader,
-      gate: gate === false ? null : resolveOptions('gate', gate),
-      bounds: {
-        eventsMax: options.eventsMax ?? null,
-        memoryBytesMax: memoryMbMax === undefined ? null : memoryMbMax * 2 ** 20,
-      },
       refreshSeconds,
-      watch,
-      snapshotFile: snapshotFile === undefined ? null : { path: snapshotFile, keep: snapshotFilesKept },
-      pin: pin ?? null,
       ...(onProgress === undefined
         ? {}
         : { onProgress: (progress) => this.#listeners.heed('onProgress', onProgress(progress)) }),
@@ -135,7 +131,7 @@ class KeptTimetable implements Timetable {
         changed: (state) => this.#become({ name, ...state }),
       },
     });
-    // First the files, so that no answer lacks the rooms.
+    // The files first, so that every answer has the rooms.
     this.ready = kept
       .openBefore(() => this.#keeper.start())
       .then(async () => {
@@ -209,7 +205,7 @@ class KeptTimetable implements Timetable {
   changes(options?: ChangesOptions): AsyncIterable<TimetableChange>;
   changes(...args: [given?: string | ChangesOptions]): ChangeSet | null | AsyncIterable<TimetableChange> {
     if (this.#closed) throw this.#unreadable();
-    // An id that is undefined by mistake must not begin a loop.
+    // An id that is undefined by mistake must not start a loop.
     const given = args.length === 0 ? {} : args[0];
     const isLoop = typeof given === 'object' && given !== null && !Array.isArray(given);
     return isLoop ? this.#loops.over(given) : changesSince(this.#open(), given as string, this.#reading);

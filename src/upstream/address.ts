@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { LecternError } from '../errors.js';
 
-/** @throws LecternError `option-invalid`; the message shows nothing that could be a secret */
+/** @throws LecternError `option-invalid`; the message shows no possible secret */
 export function parseAddress(text: string, what = 'the address of the source'): URL {
-  // The constructor's error holds the whole text, so it is not given as the cause.
+  // The constructor's error holds the whole text, so it is not passed on as the cause.
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
     const found = url === null ? 'it cannot be parsed' : `its scheme is ${url.protocol.slice(0, -1)}`;
@@ -15,10 +15,16 @@ export function parseAddress(text: string, what = 'the address of the source'): 
   return url;
 }
 
-/** A long name with letters and digits, and its ending. Private addresses of calendars have their secret in the path. */
+/**
+ * A long name with letters and digits, and its ending. Private addresses of calendars have their secret in
+ * the path.
+ */
 const LONG_NAME = /^(?=[^/]*\d)(?=[^/]*[a-z])[^/]{20,}?(\.[a-z]{1,8})?$/i;
 
-/** For messages: without possible secrets, which are credentials, query values and long names with digits in the path. */
+/**
+ * For messages: without possible secrets, which are credentials, query values, and long names with digits in
+ * the path.
+ */
 export function redactAddress(url: URL): string {
   const path = url.pathname.split('/').map((name) => name.replace(LONG_NAME, '…$1'));
   const names = [...url.searchParams].map(([name, value]) =>

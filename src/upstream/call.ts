@@ -1,4 +1,7 @@
-/** Room upstream/. Requests to other servers, for sources and key sets. It does not interpret the answers. */
+/**
+ * Room upstream/. Requests to other servers, for sources and key sets. This room does not interpret the
+ * answers.
+ */
 import { once, setMaxListeners } from 'node:events';
 import { Agent, type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps, Agent as SecureAgent } from 'node:https';
@@ -20,8 +23,8 @@ export interface SecretHeaders {
 /**
  * Asked before each request.
  *
- * @param refused the version that was just answered with 401; null if none was
- * @param signal ends what takes long
+ * @param refused the version that just got a 401; null if none did
+ * @param signal aborts slow work
  */
 export type AskSecretHeaders = (
   refused: number | null,
@@ -32,9 +35,9 @@ const NOTHING_SECRET: SecretHeaders = { version: 0, headers: {} };
 
 export interface UpstreamCallOptions {
   readonly headers: RequestHeaders;
-  /** Sent to the first origin only. Default none. */
+  /** Sent only to the first origin. Default none. */
   readonly secretHeaders?: AskSecretHeaders | undefined;
-  /** Certificate authorities in PEM, in place of the usual ones. */
+  /** Certificate authorities in PEM, replacing the default ones. */
   readonly ca?: string | undefined;
   readonly headersMsMax: number;
   readonly idleMsMax: number;
@@ -49,7 +52,7 @@ export interface Answer {
   /** After redirects. */
   readonly url: URL;
   readonly message: IncomingMessage;
-  /** Whether the secret headers were sent: no redirect led to another origin. */
+  /** Whether the secret headers were sent, that is, no redirect led to another origin. */
   readonly trusted: boolean;
 }
 
@@ -83,7 +86,7 @@ export class UpstreamCall {
     this.#abort.signal.throwIfAborted();
   }
 
-  /** Closes every connection, also one with an unread answer. */
+  /** Closes every connection, even one with an unread answer. */
   close(): void {
     this.#clearTotal();
     this.#options.signal?.removeEventListener('abort', this.#onAbort);
@@ -126,7 +129,7 @@ export class UpstreamCall {
     }
   }
 
-  /** POST of a form, without redirects: what it holds is a secret. */
+  /** POST of a form, without redirects, because its content is secret. */
   async post(url: URL, form: URLSearchParams, headers: RequestHeaders): Promise<Answer> {
     const type = { 'content-type': 'application/x-www-form-urlencoded' };
     const message = await this.#request(
@@ -169,7 +172,7 @@ export class UpstreamCall {
         yield bytes;
         clear = this.#within(idleMsMax, idle);
       }
-      // Node should have failed already. Partial data must never pass for complete data.
+      // Node should have reported an error already. Partial data must never count as complete.
       if (!message.complete) throw new Error('it ended early');
     } catch (error) {
       const expected = message.headers['content-length'];
@@ -180,7 +183,7 @@ export class UpstreamCall {
     }
   }
 
-  /** Tries again if the upstream closed a kept connection meanwhile. */
+  /** Tries again if the upstream had closed a kept connection. */
   async #request(url: URL, headers: RequestHeaders, body?: string): Promise<IncomingMessage> {
     const { headersMsMax } = this.#options;
     const clear = this.#within(headersMsMax, () =>
@@ -218,7 +221,7 @@ export class UpstreamCall {
         unreadable(url, `more than ${UPSTREAM_INTERIM_ANSWERS_MAX} interim answers (1xx) came`),
       );
     });
-    // `once` and the reader of the body report errors; in between there is no listener.
+    // `once` and the reader of the body report errors, but between them there is no listener.
     return request.on('error', () => {}).on('response', (message) => message.on('error', () => {}));
   }
 

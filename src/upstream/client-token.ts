@@ -33,17 +33,20 @@ export interface ClientTokenSurroundings {
 interface Known {
   readonly token: string;
   readonly version: number;
-  /** From here on another one is fetched. */
+  /** From this time on another token is fetched. */
   readonly renewAtMs: number;
   readonly usableUntilMs: number;
 }
 
 const BACK_OFF_MS_MIN = 500;
-/** A third of its life is left when a token is renewed. */
+/** The share of its life that is left when a token is renewed. */
 const MARGIN_SHARE = 1 / 3;
 const JITTER = 0.2;
 
-/** Fetches a token when one is needed and the last one is about to expire. One fetch at a time; after failures ever less often. */
+/**
+ * Fetches a token when one is needed and the last is about to expire. One fetch at a time; after failures,
+ * pauses grow.
+ */
 export class ClientToken {
   readonly #plan: ClientTokenPlan;
   readonly #secret: () => string;
@@ -55,7 +58,7 @@ export class ClientToken {
   #failure: LecternError | null = null;
   #quietUntilMs = Number.NEGATIVE_INFINITY;
 
-  /** @param secret the client secret at present */
+  /** @param secret the present client secret */
   constructor(plan: ClientTokenPlan, secret: () => string, surroundings: ClientTokenSurroundings = {}) {
     this.#plan = plan;
     this.#secret = secret;
@@ -63,7 +66,8 @@ export class ClientToken {
   }
 
   /**
-   * @param refusedVersion of a token that the upstream did not take: another one is fetched, unless there is one already
+   * @param refusedVersion version of a token that the upstream refused: a new token is fetched unless there
+   * already is one
    * @param signal ends a fetch
    * @throws LecternError `source-unreadable`, `source-malformed` while there is no usable token
    */
@@ -84,11 +88,11 @@ export class ClientToken {
     this.#fetching ??= this.#fetch(signal).finally(() => {
       this.#fetching = null;
     });
-    // The old one is good until the new one has come.
+    // The old token stays valid until the new one has arrived.
     return isUsable ? this.#fetching.catch(() => known) : this.#fetching;
   }
 
-  /** With another secret, a failure of the old one says nothing. */
+  /** With another secret, a failure of the old one proves nothing. */
   forgetFailure(): void {
     this.#failures = 0;
     this.#quietUntilMs = Number.NEGATIVE_INFINITY;
@@ -96,7 +100,7 @@ export class ClientToken {
 
   async #fetch(signal: AbortSignal | undefined): Promise<Known> {
     const { fetch, now, random } = this.#around;
-    // Its life is counted from before it was made.
+    // Its life counts from a time before it was made.
     const beganMs = now();
     try {
       const { token, lifeMs } = await fetch(this.#plan, this.#secret(), signal);
@@ -160,7 +164,7 @@ async function fetchToken(
   }
 }
 
-/** RFC 6749 section 2.3.1: both are form-encoded first. */
+/** RFC 6749 section 2.3.1: both values are form-encoded first. */
 function basicOf(clientId: string, secret: string): string {
   const encode = (text: string): string => new URLSearchParams({ '': text }).toString().slice(1);
   return `Basic ${Buffer.from(`${encode(clientId)}:${encode(secret)}`, 'utf8').toString('base64')}`;
@@ -181,12 +185,12 @@ function readToken(json: Readonly<Record<string, unknown>>, url: URL): GrantedTo
   const fault = (problem: string): LecternError =>
     new LecternError(
       'source-malformed',
-      `the answer of ${redactAddress(url)} is no bearer token: ${problem}`,
+      `the answer of ${redactAddress(url)} is not a bearer token: ${problem}`,
     );
   if (typeof token !== 'string' || !TOKEN.test(token)) throw fault('it has no access_token that can be sent');
   if (typeof type !== 'string' || type.toLowerCase() !== 'bearer')
     throw fault('its token_type is not Bearer');
-  // Some issuers send the number as a text.
+  // Some issuers send the number as text.
   const life = seconds === undefined || seconds === null ? null : Number(seconds);
   if (life !== null && !(life > 0)) throw fault('its expires_in is not a number of seconds');
   return { token, lifeMs: life === null ? null : life * 1000 };

@@ -39,10 +39,10 @@ export function describeFailure(error: unknown): string {
   return error.message === '' ? code : error.message;
 }
 
-/** Does not show the answer's own reason phrase. */
+/** Does not show the reason phrase of the answer. */
 export function refused(url: URL, status: number, headers: IncomingHttpHeaders, hint: string): LecternError {
   const { 'retry-after': retryAfter, date = '' } = headers;
-  // By the upstream's clock if it sends one.
+  // On the upstream's clock, if it sends one.
   const sentAtMs = Date.parse(date);
   const nowMs = Number.isNaN(sentAtMs) ? Date.now() : sentAtMs;
   const retryAfterMs = retryAfter === undefined ? null : parseRetryAfter(retryAfter, nowMs);

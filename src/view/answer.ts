@@ -4,7 +4,7 @@ import type { Body } from '../encode/body.js';
 import type { ParameterFault } from '../errors.js';
 import type { FormatName } from '../model/format.js';
 
-/** A list that was read: counts, the next page, and the bytes in one representation. */
+/** A list read from a view: counts, the next page, and the bytes in one format. */
 export interface Answer {
   /** Matching entries on all pages. */
   readonly total: number;
@@ -20,27 +20,26 @@ export interface Answer {
 export type Encode = (format: FormatName) => Answer;
 
 /**
- * A request that has been parsed against one snapshot and can be answered from it, and only from it. The entity tag
- * is known without executing anything.
+ * A request that was parsed against one snapshot, and is answered only from it. The entity tag is known
+ * without executing anything.
  */
 export interface Read {
   /** Null if Accept decides. */
   readonly format: FormatName | null;
   /** A weak entity tag, `W/"…"`, of the snapshot's content, the canonical query and the representation. */
   entityTag(format: FormatName): string;
-  /** Finds and writes the page. @param feedName makes a calendar a feed of this name */
+  /** Finds and writes the page. @param feedName makes the calendar a feed with this name */
   execute(format: FormatName, feedName?: string): Answer;
 }
 
-/** Parameters that cannot be answered. */
+/** Faulty parameters. */
 export interface ReadFaults {
   /** All their faults. */
   readonly faults: readonly ParameterFault[];
 }
 
 /**
- * A read, or all faults of the parameters, or one sentence on why the requested snapshot or event is not known any
- * more, or does not exist.
+ * A read; or all faults of the parameters; or one sentence on why the requested snapshot or event is unknown.
  */
 export type ReadResult =
   | {
@@ -53,6 +52,6 @@ export type ReadResult =
       readonly gone: string;
     }
   | {
-      /** Why there is no such event. */
+      /** Why the event is unknown. */
       readonly missing: string;
     };

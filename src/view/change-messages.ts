@@ -3,21 +3,27 @@ import type { ChangeCounts } from '../snapshot/differences.js';
 import type { View } from './view.js';
 import type { LiveViews } from './view-source.js';
 
-/** What changed from one publication to a later one. */
+/** The changes from one publication to a later one. */
 export interface ChangeMessage {
   /** Of the later one. */
   readonly snapshotId: string;
   /** Of the later one. */
   readonly version: string;
-  /** JSON on one line: `from`, `to`, and `added`, `changed`, `removed`; or `readAnew` and `counts` in place of the lists. */
+  /**
+   * JSON on one line: `from`, `to`, and `added`, `changed`, `removed`; or `readAnew` and `counts` instead of
+   * the lists.
+   */
   readonly json: Buffer;
 }
 
-/** Messages of the present publication: each is made once, whoever gets it. */
+/** Messages of the present publication; each is made once for all readers. */
 export class ChangeMessages {
   readonly #views: LiveViews;
   #version = '';
-  /** By the snapshot that they begin with, of which the history knows a few; the empty text for all others. */
+  /**
+   * By the snapshot that they start from, of which the history knows a few; the empty text stands for all
+   * others.
+   */
   readonly #made = new Map<string, ChangeMessage>();
   #bytes = 0;
 
@@ -25,7 +31,7 @@ export class ChangeMessages {
     this.#views = views;
   }
 
-  /** @param isLast whether the publication right before the present one had this snapshot, so that its counts are known */
+  /** @param isLast whether the previous publication had this snapshot, so that its counts are known */
   since(view: View, from: string, isLast: boolean): ChangeMessage {
     if (view.version !== this.#version) {
       this.#made.clear();

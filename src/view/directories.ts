@@ -8,7 +8,7 @@ import type { Plan } from '../query/plan.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
 import type { Encode } from './answer.js';
 
-/** The directories of one snapshot. Each is sorted when it is first read. */
+/** The directories of one snapshot. Each is sorted on first use. */
 export class Directories {
   readonly #snapshot: Snapshot;
   readonly #directories = new Map<DirectoryName, Directory>();

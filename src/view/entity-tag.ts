@@ -5,8 +5,9 @@ import type { FieldFilter } from '../query/query.js';
 import { DIGEST_CHARACTERS, Digest } from '../structures/digest.js';
 
 /**
- * Weak entity tags of one snapshot's answers, made from everything that decides an answer. 64 bits of digest suffice: tags are
- * compared among answers of one URL, and a client that finds two queries with one digest harms only itself.
+ * Weak entity tags of one snapshot's answers, computed from everything that decides an answer. 64 bits of
+ * digest suffice: tags are compared only among answers of one URL, and a client that finds two queries with
+ * one digest harms only itself.
  */
 export class EntityTags {
   /** `W/"<snapshot id>-<digest>"`; only the digest changes. */

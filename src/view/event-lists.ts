@@ -27,7 +27,7 @@ export class EventLists {
     this.#rowCache = rowCache;
   }
 
-  /** @param feedName of a feed, for its head in iCalendar */
+  /** @param feedName name of a feed, for its iCalendar head */
   find(plan: Plan, parameters: Parameters, feedName?: string): Encode {
     const selection = executePlan(this.#snapshot, plan);
     const { page, nextCursor } = this.#page(selection, parameters);

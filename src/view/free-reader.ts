@@ -22,7 +22,7 @@ export class FreeReader {
   readonly #rooms: RoomTable | null;
   readonly #tags: EntityTags;
   readonly #directories: Directories;
-  /** Made when they are first asked for. */
+  /** Made on first use. */
   readonly #keys = new Map<ConflictBy, FreeKeys>();
 
   constructor(snapshot: Snapshot, directories: Directories, rooms: RoomTable | null, tags: EntityTags) {
@@ -41,7 +41,7 @@ export class FreeReader {
     };
   }
 
-  /** @param parseMs time for reading the parameters */
+  /** @param parseMs time taken to read the parameters */
   explain(parameters: Parameters, parseMs: number): Explanation {
     const query = parameters.free as FreeQuery;
     const planning = performance.now();

@@ -1,30 +1,31 @@
 import { monotonicMs, monotonicMsAt } from '../model/clock.js';
 import type { RoomTable } from '../model/room.js';
+import type { SourceState } from '../model/source-state.js';
 import type { ChangeCounts, Differences } from '../snapshot/differences.js';
 import type { Patch } from '../snapshot/field-changes.js';
 import { byteLengthOf, type SnapshotImage } from '../snapshot/image.js';
 import { Snapshot } from '../snapshot/snapshot.js';
 import type { Origin, SnapshotSummary } from '../snapshot/summary.js';
 import { SnapshotView, type View } from './view.js';
-import type { LiveViews, PublicationState, SourceState, TimetableStatus } from './view-source.js';
+import type { LiveViews, PublicationState, TimetableStatus } from './view-source.js';
 
-/** A publication as plain data in shared memory, of which every thread makes a view. */
+/** A publication as plain data in shared memory; every thread makes a view of it. */
 export interface PublishedImage {
   readonly image: SnapshotImage;
   readonly differences: Differences;
   readonly state: PublicationState;
-  /** How it was made of what was served before; null or absent if all is new. */
+  /** How it was made from the previous one; null or absent if all is new. */
   readonly patch?: Patch | null;
   /** Greater than that of every earlier publication. */
   readonly sequence: number;
-  /** Numbers of events that differ from the publication before; null if there was none. */
+  /** Numbers of events that differ from the previous publication; null if there was none. */
   readonly changes: ChangeCounts | null;
   /** Rooms of the rooms file. */
   readonly rooms?: RoomTable | null;
 }
 
 export interface PresentOptions {
-  /** Longest time since the source was last good; older snapshots are not served. Infinity: no limit. */
+  /** Longest time since the last good load; older snapshots are not served. Infinity: no limit. */
   readonly staleMsMax: number;
   /** For the row cache and the differences from past snapshots. */
   readonly cacheBytesMax: number;
@@ -38,12 +39,6 @@ export interface Follower {
   become(source: SourceState): void;
   /** Resolves when it serves all publications so far. */
   settled(): Promise<void>;
-}
-
-export function loadingSource(name: string): SourceState {
-  const never = { lastSuccessMs: null, lastSuccessMonotonicMs: null };
-  const good = { lastError: null, failingSinceMs: null, overdueAtMs: null };
-  return { name, state: 'loading', ...never, ...good, parts: null };
 }
 
 export function publicationOf(origin: Origin, { builtAtMs }: SnapshotSummary): PublicationState {

@@ -1,15 +1,17 @@
-import type { SourceParts } from '../model/source-parts.js';
+import type { SourceState } from '../model/source-state.js';
 import type { ChangeCounts } from '../snapshot/differences.js';
 import type { Origin, SnapshotSummary } from '../snapshot/summary.js';
 import type { View } from './view.js';
 
 /** The timetable as the HTTP layer sees it. */
 export interface ViewSource {
-  /** The present snapshot; null if there is none or it is stale. A request takes it once. */
+  /** The present snapshot; null if there is none or it is stale. A request reads it once. */
   readonly view: View | null;
-  /** Summary of the present snapshot, stale or not; null if there is none. */
+  /** Summary of the present snapshot, even a stale one; null if there is none. */
   readonly summary: SnapshotSummary | null;
-  /** `starting`: no snapshot yet. `degraded`: the last good one is served, but the source has a problem. */
+  /**
+   * `starting`: no snapshot yet. `degraded`: the last good snapshot is served, but the source has a problem.
+   */
   readonly status: TimetableStatus;
   /** The state of the source. */
   readonly source: SourceState;
@@ -19,7 +21,7 @@ export interface ViewSource {
 
 /** Also tells of publications. */
 export interface LiveViews extends ViewSource {
-  /** What the present publication changed; null for the first, and while there is none. */
+  /** The changes of the present publication; null for the first, and while there is none. */
   readonly changes: ChangeCounts | null;
   /** Calls back right after each publication. It must not throw. @returns what ends it */
   follow(onPublished: () => void): () => void;
@@ -34,28 +36,6 @@ export interface PublicationState {
   readonly origin: Origin;
   /** Epoch milliseconds. */
   readonly publishedAtMs: number;
-  /** When the snapshot was built, by `monotonicMs`: its age is counted from here. */
+  /** When the snapshot was built, on the clock of `monotonicMs`: its age counts from here. */
   readonly builtMonotonicMs: number;
-}
-
-/** The state of the source. Times are epoch milliseconds. */
-export interface SourceState {
-  /** A path, an address without credentials, `standard input`, … */
-  readonly name: string;
-  /** `refused`: the last load worked, but the gate refused its snapshot. */
-  readonly state: 'loading' | 'loaded' | 'failed' | 'refused';
-  /** When the source last delivered or confirmed the served timetable. */
-  readonly lastSuccessMs: number | null;
-  /** `lastSuccessMs` by the clock of `monotonicMs`, from which staleness is counted. */
-  readonly lastSuccessMonotonicMs: number | null;
-  /** One line on why the last load failed or was refused; null if it succeeded. */
-  readonly lastError: string | null;
-  /** Since when loads have failed or were refused; null if the last load succeeded. */
-  readonly failingSinceMs: number | null;
-  /** When that will have been for ten refresh intervals, or was; null if the last load went well. */
-  readonly overdueAtMs: number | null;
-  /** Several sources, a folder or a glob; null for a single source. */
-  readonly parts: SourceParts | null;
-  /** The published snapshot is damaged, and nothing is served until the next publication. */
-  readonly isWithdrawn?: boolean;
 }

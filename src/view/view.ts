@@ -1,5 +1,5 @@
 /**
- * Room view/. One snapshot, opened for reading by HTTP and the library. It knows neither status codes
+ * Room view/. One snapshot, opened for reading by HTTP and the library. This room knows neither status codes
  * nor sockets.
  */
 export type { ParameterPairs, ParseOptions } from '../query/parameters.js';
@@ -46,7 +46,7 @@ import { EntityTags } from './entity-tag.js';
 import { EventLists } from './event-lists.js';
 import { FreeReader } from './free-reader.js';
 
-/** What programs see of a snapshot. A request takes one view and so sees one snapshot. */
+/** What programs see of a snapshot. A request takes one view, and so sees one snapshot. */
 export interface View {
   /** Facts about the snapshot. */
   readonly summary: SnapshotSummary;
@@ -82,7 +82,7 @@ export interface View {
   countChanges(since: string): ChangeCounts | null;
   /** Whether a client that has seen this version sees nothing older here. */
   hasReached(version: TimetableVersion): boolean;
-  /** GET /schedule/rooms and the other directories: what matching events have, with names and numbers of events. */
+  /** GET /schedule/rooms and the other directories of matching events, with names and numbers of events. */
   directory(name: DirectoryName, pairs: ParameterPairs, options: ParseOptions): ReadResult;
   /** GET /schedule/events/{id}. */
   event(id: string, pairs: ParameterPairs, options: ParseOptions): ReadResult;
@@ -109,7 +109,7 @@ export class SnapshotView implements View {
   readonly summary: SnapshotSummary;
   readonly version: string;
   readonly contentId: string;
-  /** Cleared by the next publication, and usable after that. */
+  /** The next publication clears it; it stays usable. */
   readonly rowCache: RowCache;
   readonly snapshot: Snapshot;
   readonly #sequence: number;
@@ -122,7 +122,7 @@ export class SnapshotView implements View {
 
   /**
    * @param differences from past snapshots
-   * @param cacheBytesMax for rows that are laid side by side; 0 for none
+   * @param cacheBytesMax for rows kept together; 0 for none
    * @param rooms of the rooms file
    * @param sequence of the publication
    */
@@ -150,7 +150,10 @@ export class SnapshotView implements View {
     this.#free = new FreeReader(snapshot, this.#directories, rooms, this.#tags);
   }
 
-  /** Takes over cached rows of the view before, which differs at most in the events of `ids`. That one's are gone then. */
+  /**
+   * Takes over cached rows of the previous view, which differs at most in the events of `ids`. The previous
+   * view then has none.
+   */
   takeOver(before: SnapshotView, ids: readonly string[]): void {
     if (ids.length > CARRIED_CHANGES_MAX) return;
     this.rowCache.takeOver(before.rowCache, fieldChanges(before.snapshot, this.snapshot, ids));
@@ -240,7 +243,8 @@ export class SnapshotView implements View {
   }
 
   hasReached({ sequence, snapshotId }: TimetableVersion): boolean {
-    // Services that load one source by themselves count apart: a snapshot of the past was reached whatever its number.
+    // Services that each load the source count separately: a snapshot in the history counts as reached with
+    // any sequence.
     return (
       sequence < this.#sequence || differenceSince(this.#differences, snapshotId, this.summary.id) !== null
     );
@@ -279,7 +283,7 @@ export class SnapshotView implements View {
         : this.#directories.find(endpoint, plan, parsed.parameters);
     const encoding = performance.now();
     const { total, count, body } = find('json');
-    // Small bodies are made when they are read.
+    // Small bodies are made on reading.
     if (body.hasHeadRoom === true) Array.from(body.chunks);
     const ended = performance.now();
     return {

@@ -1,4 +1,7 @@
-/** Hosts that the admin listener accepts, so that no web page reads it under its own name; and probes beside idle clients. */
+/**
+ * Hosts that the admin listener accepts, so that no web page reads it under its own name; and probes beside
+ * idle clients.
+ */
 import { connect, type Socket } from 'node:net';
 import { type Test, test } from 'tap';
 import { AllowedHosts } from '../../src/admin/allowed-hosts.js';
@@ -55,7 +58,7 @@ const REFUSED: readonly string[] = [
   ':9464',
 ];
 
-test('an IP address, localhost and known names are allowed, and nothing else', (t) => {
+test('a Host header may be an IP address, localhost or a known name, and nothing else', (t) => {
   const hosts = new AllowedHosts(['127.0.0.1', 'Lectern.Monitoring.svc']);
   for (const host of ALLOWED) t.ok(hosts.allow('/metrics', host), host);
   for (const host of REFUSED) {
@@ -83,7 +86,7 @@ test('an IP address, localhost and known names are allowed, and nothing else', (
   t.end();
 });
 
-/** The whole answer to raw bytes, with the time until it came. */
+/** The whole answer to raw bytes, and the time until it arrived. */
 function exchange(port: number, bytes: string): Promise<{ readonly text: string; readonly ms: number }> {
   return new Promise((resolve, reject) => {
     const beganMs = performance.now();
@@ -108,7 +111,7 @@ async function start(t: Test, more: object = {}): Promise<number> {
 const get = (path: string, host: string): string =>
   `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
 
-test('a page that makes its name resolve to this machine reads nothing', async (t) => {
+test('a web page that rebinds its name to this machine reads nothing', async (t) => {
   const port = await start(t, { adminAllowedHosts: ['lectern.monitoring.svc'] });
   for (const host of ALLOWED)
     t.match((await exchange(port, get('/live', host))).text, /^HTTP\/1\.1 200 /, host);
@@ -123,7 +126,7 @@ test('a page that makes its name resolve to this machine reads nothing', async (
   await t.rejects(start(t, { adminAllowedHosts: ['a:1'] }), { code: 'option-invalid' });
 });
 
-/** Connections that each send something, or nothing, and then are silent. */
+/** Connections that send some bytes, or none, and then are silent. */
 async function crowd(t: Test, port: number, count: number, bytes: string): Promise<Socket[]> {
   const sockets = await Promise.all(
     Array.from(
@@ -143,7 +146,7 @@ async function crowd(t: Test, port: number, count: number, bytes: string): Promi
   return sockets;
 }
 
-test('probes and scrapes are answered beside clients that stay connected', {
+test('probes and scrapes get answers while many clients stay connected', {
   timeout: 120_000,
 }, async (t) => {
   const PROBES = size(10, 100);

@@ -1,4 +1,4 @@
-/** The admin listener: its reports, who may start loads, and what it refuses. */
+/** The admin listener: its reports, its token, and its refusals. */
 import { generateKeyPairSync } from 'node:crypto';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -48,7 +48,7 @@ function ask(url: string, method = 'GET', headers: Record<string, string> = {}):
 
 const bearer = { authorization: `Bearer ${TOKEN}` };
 
-test('ready follows the snapshot: none, present, stale, present again, draining', async (t) => {
+test('/ready is 503 without a snapshot, with a stale one and while draining, otherwise 200', async (t) => {
   let finish = (): void => {};
   const mayLoad = new Promise<void>((resolve) => {
     finish = resolve;
@@ -60,7 +60,7 @@ test('ready follows the snapshot: none, present, stale, present again, draining'
   let fails = false;
   const source = {
     name: 'slow',
-    // The load ends only when the test lets it.
+    // The load ends when the test allows it.
     watch: () => ({ close: () => mayEnd }),
     async load() {
       await mayLoad;
@@ -100,7 +100,7 @@ test('ready follows the snapshot: none, present, stale, present again, draining'
   await t.rejects(ask(`${admin}/live`), { code: 'ECONNREFUSED' }, 'the admin listener is closed last');
 });
 
-test('ready reports no-thread when no thread can answer', async (t) => {
+test('/ready reports no-thread when no thread can answer', async (t) => {
   const threads = watchThreads(t);
   const { log } = keptLog();
   const service = await startService({ ...OPTIONS, source: new MemorySource(RECORDS), workers: 2 }, { log });
@@ -119,7 +119,7 @@ test('ready reports no-thread when no thread can answer', async (t) => {
   t.strictSame([...seen], ['no-thread', 'ready again']);
 });
 
-test('ready reports no-keys until a key is usable', async (t) => {
+test('/ready reports no-keys until there is a usable key', async (t) => {
   let hasKeys = false;
   const { publicKey } = generateKeyPairSync('ed25519');
   const issuer = createServer((_req, res) => {
@@ -170,7 +170,7 @@ test('ready reports no-keys until a key is usable', async (t) => {
   t.ok(performance.now() - failingMs > 900, 'keys that cannot be fetched again serve for a while');
 });
 
-test('a repeated refusal is reported as refused again', async (t) => {
+test('a repeated refusal is reported again', async (t) => {
   const source = {
     name: 'shrunk',
     version: 1,
@@ -231,7 +231,7 @@ test('requests for consecutive loads each get the outcome of their own load', as
   t.teardown(() => service.close());
   await service.ready;
   const url = `${service.adminAddress?.origin}/refresh`;
-  // The second waits for the first, and ends otherwise.
+  // The second load waits for the first, and has another outcome.
   const first = service.timetable.refresh();
   const second = ask(url, 'POST', bearer);
   t.match(await first, { result: 'refused', reason: /80\.0 % fewer/ });
@@ -275,7 +275,7 @@ test('without the token nothing is loaded', async (t) => {
   );
 });
 
-test('a token that is short or odd is refused at the start, and not repeated', async (t) => {
+test('a short or malformed token is refused at the start and is not repeated', async (t) => {
   for (const text of ['Sh0rt!', `${'ü'.repeat(30)}`, `two words ${'x'.repeat(30)}`, '']) {
     const adminTokenFile = tokenFile(t, text);
     const failure = await startService({
@@ -340,13 +340,13 @@ test('other paths, other methods and malformed requests get problem documents', 
     t.match(reply, /^HTTP\/1.1 400 [\s\S]*\r\nConnection: close\r\n/, line);
     t.match(reply, /WWW-Authenticate: Bearer realm="lectern admin"[\s\S]*"code":"invalid-request"/, line);
   }
-  // A malformed request is always the last on its connection, even if it is too long as well.
+  // A malformed request is always the last on its connection, even if it is also too long.
   const long = `/${'x'.repeat(9000)}`;
   t.match(await raw(`GET ${long} HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n`), /^HTTP\/1.1 400 /);
   t.match(await raw(`TRACE ${long} HTTP/1.1\r\nHost: localhost\r\n\r\n`), /^HTTP\/1.1 405 /);
   const field = `Authorization: Bearer ${TOKEN}\r\n`;
   t.match(await raw(`POST /refresh HTTP/1.1\r\nHost: localhost\r\n${field}${field}\r\n`), /^HTTP\/1.1 400 /);
-  // A body is not read: the connection ends, and the body is not taken for a second request.
+  // A body is not read: the connection ends, so that the body does not count as a second request.
   const post = `POST /refresh HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${TOKEN}\r\n`;
   const answer = await raw(
     `${post}Content-Length: 40\r\n\r\nGET /live HTTP/1.1\r\nHost: localhost\r\n\r\n          `,

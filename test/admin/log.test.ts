@@ -23,7 +23,7 @@ interface Line {
 }
 
 for (const workers of ['1', '2']) {
-  test(`a session of ${workers} serving threads`, async (t) => {
+  test(`${workers} serving threads write the access log`, async (t) => {
     const folder = t.testdir({
       'events.ndjson': `${JSON.stringify(EVENT)}\n`,
       token: ADMIN_TOKEN,
@@ -69,7 +69,7 @@ for (const workers of ['1', '2']) {
     ];
     for (const [path, fields, status] of asked)
       t.equal((await get(base + path, fields)).status, status, path);
-    // A refused set twice, and a failing load twice; the log has the reason each time.
+    // A refused set twice, and a failing load twice; each time the log has the reason.
     const { admin = '' } = ready;
     const load = async (): Promise<unknown> => {
       const authorization = `Bearer ${ADMIN_TOKEN}`;

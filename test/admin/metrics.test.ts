@@ -1,4 +1,4 @@
-/** /metrics reports what happened, on any number of threads. */
+/** /metrics reports every kind of event, on any number of threads. */
 
 import { readFileSync } from 'node:fs';
 import { Agent } from 'node:http';
@@ -32,7 +32,7 @@ for (const workers of [1, 2]) {
     const admin = service.adminAddress?.origin ?? '';
     const ask = async (path: string, fields: Record<string, string> = {}): Promise<number> =>
       (await get(service.baseUrl + path, fields)).status;
-    // On separate connections, so that several threads are asked.
+    // On separate connections, so that several threads get requests.
     for (let n = 0; n < 30; n++) t.equal(await ask('/schedule?studyGroup=A', headers), 200);
     for (let n = 0; n < 4; n++) t.equal(await ask('/schedule/personal', headers), 200);
     t.equal(await ask('/schedule?limit=0', headers), 400);
@@ -66,7 +66,7 @@ for (const workers of [1, 2]) {
     t.equal(total(metrics, 'lectern_token_failures_total', 'reason="malformed"'), 1);
     t.equal(total(metrics, 'lectern_token_failures_total', 'reason="expired"'), 1);
     const misses = total(metrics, 'lectern_token_cache_lookups_total', 'result="miss"');
-    // The first token on each thread, and two that were never good.
+    // The first token on each thread, and two tokens that were never valid.
     t.ok(misses >= 3 && misses <= 2 + workers, `${misses} misses`);
     t.equal(total(metrics, 'lectern_token_cache_lookups_total'), 38);
     t.equal(metrics.get('lectern_ready'), 1);
@@ -79,7 +79,7 @@ for (const workers of [1, 2]) {
     const threads = workers === 1 ? ['main'] : ['1', '2', 'main'];
     for (const thread of threads) {
       t.ok(metrics.has(`lectern_event_loop_seconds_total{thread="${thread}",state="active"}`), thread);
-      // Each thread looks once a second.
+      // Each thread reports once a second.
       const heap = `nodejs_heap_size_used_bytes{thread="${thread}"}`;
       await until(async () => ((await scrape(admin)).get(heap) ?? 0) > 1e6);
     }
@@ -140,7 +140,7 @@ test('reloads and refusals are counted by outcome', async (t) => {
   t.equal(total(metrics, 'lectern_snapshot_rejected_records'), 1);
 });
 
-test('counts only grow while scrapes come under load, and a thread is lost', async (t) => {
+test('counts never fall during scrapes under load, even when a thread is lost', async (t) => {
   const threads = watchThreads(t);
   const source = new MemorySource(RECORDS);
   const service = await startService({ ...OPTIONS, source, workers: 2 });
@@ -152,7 +152,7 @@ test('counts only grow while scrapes come under load, and a thread is lost', asy
   let answered = 0;
   const clients = Array.from({ length: 8 }, async () => {
     while (!isOver) {
-      // Of a thread that is lost: the client tries again.
+      // From a lost thread: the client tries again.
       const answer = await get(`${service.baseUrl}/schedule?studyGroup=A`, headers, agent).catch(() => null);
       if (answer?.status === 200) answered++;
     }
@@ -172,18 +172,19 @@ test('counts only grow while scrapes come under load, and a thread is lost', asy
   agent.destroy();
   const metrics = await scrape(admin);
   const count = metrics.get(name) ?? 0;
-  // Answers in transit when the thread was lost were counted but did not arrive; the last may have been sent uncounted.
+  // Answers in transit when the thread was lost were counted but did not arrive; the last may have been sent
+  // uncounted.
   t.ok(count >= answered - 1 && count <= answered + 8, `${count} counted, ${answered} arrived`);
   t.equal(metrics.get('lectern_threads_lost_total'), 1);
 });
 
-test('counts of overloads are those of all threads, and stay when one is lost', async (t) => {
+test('overload counts cover all threads and stay when a thread is lost', async (t) => {
   const threads = watchThreads(t);
   const service = await startService({ ...OPTIONS, source: new MemorySource(RECORDS), workers: 2 });
   t.teardown(() => service.close());
   await service.ready;
   const admin = service.adminAddress?.origin ?? '';
-  // As threads tell it, once a second.
+  // Reported by threads once a second.
   const tell = (
     thread: Worker | undefined,
     isOverloaded: boolean,

@@ -11,20 +11,20 @@ import { get } from '../serving/threads.js';
 
 const CLIENTS = fileURLToPath(new URL('../hard/load-clients.mjs', import.meta.url));
 const AUTHORIZATION = `Bearer ${hs256({ sub: 'alice', exp: Math.floor(Date.now() / 1000) + 3600 })}`;
-/** Each takes a millisecond or more and has a small answer, and none is asked for twice. */
+/** Each takes a millisecond or more, has a small answer, and is requested once. */
 const PATH = '/api/v1/schedule/conflicts?by=room&limit=1&startTime=2020-01-01T00:00:00.{n}Z';
 const CONNECTIONS = 400;
-/** Client processes for each thread: one could not send as fast as a thread refuses. */
+/** Client processes for each thread, because a single client could not send as fast as a thread refuses. */
 const LOADS = 2;
 /** The load ends after this many reports of an overload, or after this time. */
 const TOLD = 3;
 const LOAD_MS_MAX = 25_000;
-/** Seconds are too long for a probe; on a machine with other work single answers may take them. */
+/** Seconds would be too long for a probe, but on a busy machine single answers may take them. */
 const LIVE_MS_MAX = 500;
 
 const source = await timetableFile((end) => process.once('exit', end), 20_000);
 
-/** Clients in a separate process, which repeat their request after each answer until they are stopped. */
+/** Clients in a separate process, which repeat their request after each answer until stopped. */
 function load(t: Test, port: number): () => Promise<void> {
   const child: ChildProcess = spawn(process.execPath, [CLIENTS, String(port), AUTHORIZATION, PATH], {
     stdio: ['pipe', 'ignore', 'inherit'],
@@ -40,7 +40,7 @@ function load(t: Test, port: number): () => Promise<void> {
 }
 
 for (const workers of [1, 2]) {
-  test(`in an overload the service is alive and not ready: ${workers} serving threads`, {
+  test(`an overloaded service is alive but not ready: ${workers} serving threads`, {
     timeout: 60_000,
   }, async (t) => {
     const service = await startService({

@@ -1,6 +1,6 @@
 import { get } from '../serving/threads.js';
 
-/** Metrics as `name{labels}` → value. Throws at a line that is not one of the text format. */
+/** Metrics as `name{labels}` → value. Throws at a line outside the text format. */
 export function parseMetrics(text: string): ReadonlyMap<string, number> {
   const values = new Map<string, number>();
   for (const line of text.split('\n')) {
@@ -25,7 +25,7 @@ export async function scrape(origin: string): Promise<ReadonlyMap<string, number
   return parseMetrics(body.toString());
 }
 
-/** Of all with this name and these labels among others. */
+/** The sum over all samples with this name and these labels. */
 export function total(metrics: ReadonlyMap<string, number>, name: string, ...labels: string[]): number {
   let sum = 0;
   for (const [key, value] of metrics) {

@@ -84,8 +84,8 @@ test('status, metrics and log name failing sources once, without secrets', async
   t.strictSame(told, [
     [name, 'missing', 'source failed; the others are served'],
     [join(folder, 'b.ndjson'), 'stale', 'source failed; the others are served'],
-    [join(folder, 'b.ndjson'), undefined, 'source is good again'],
-    [name, undefined, 'source is good again'],
+    [join(folder, 'b.ndjson'), undefined, 'source works again'],
+    [name, undefined, 'source works again'],
   ]);
   t.notMatch(JSON.stringify([lines, await status()]), 'hush');
 });

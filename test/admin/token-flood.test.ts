@@ -18,7 +18,7 @@ const RECORDS = [
 const CONNECTIONS = 400;
 const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const jwk = publicKey.export({ format: 'jwk' });
-// Each token without a name is tried with all eight.
+// Each token without a key name is tried with all eight keys.
 const KEYS = JSON.stringify({ keys: Array.from({ length: 8 }, (_, n) => ({ ...jwk, kid: `k${n}` })) });
 const PAGE = 'https://timetable.example.org';
 const exp = Math.floor(Date.now() / 1000) + 3600;
@@ -32,7 +32,7 @@ function requestOf(token: string): string {
   return `GET /api/v1/schedule HTTP/1.1\r\nHost: a\r\nOrigin: ${PAGE}\r\nAuthorization: Bearer ${token}\r\n\r\n`;
 }
 
-/** The whole answer, of which head and body come in one or two pieces. */
+/** The whole answer, whose head and body may arrive separately. */
 function answerOf(socket: Socket): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = '';
@@ -45,11 +45,11 @@ function answerOf(socket: Socket): Promise<string> {
 }
 
 for (const workers of [1, 2]) {
-  test(`a flood of forged tokens: ${workers} serving threads`, { timeout: 60_000 }, async (t) => {
+  test(`a flood of forged tokens is counted: ${workers} serving threads`, { timeout: 60_000 }, async (t) => {
     const { log, lines } = keptLog();
     const jwks = join(t.testdir({ 'keys.json': KEYS }), 'keys.json');
     const source = new MemorySource(RECORDS);
-    // The clients are on this thread, and their time must not count.
+    // The clients run on this thread, and their time must not count.
     const options = {
       port: 0,
       adminPort: 0,
@@ -66,7 +66,7 @@ for (const workers of [1, 2]) {
     const { port } = service.address;
     const admin = service.adminAddress?.origin ?? '';
     const authorization = `Bearer ${signed({ sub: 'alice', exp }, privateKey, { alg: 'RS256', kid: 'k3' })}`;
-    // Every thread has seen it.
+    // Every thread has seen the token.
     for (let n = 0; n < 20; n++) {
       t.equal((await get(`${service.baseUrl}/schedule`, { authorization })).status, 200);
     }
@@ -77,7 +77,7 @@ for (const workers of [1, 2]) {
           new Promise<Socket>((resolve, reject) => {
             const socket: Socket = connect(port, '127.0.0.1');
             socket.once('error', reject);
-            // Answered, so that the service has it, and reads all of them in one turn.
+            // Answered, so that the service has the connection and reads all requests in one turn.
             socket.once('data', () => resolve(socket));
             socket.write('GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n');
           }),
@@ -104,7 +104,7 @@ for (const workers of [1, 2]) {
     t.equal(invalid + refused.length, CONNECTIONS);
     t.ok(invalid >= 64, `${invalid} were verified`);
 
-    // Threads tell it once a second.
+    // Threads report once a second.
     let metrics = await scrape(admin);
     while (total(metrics, 'lectern_overload_refusals_total') < refused.length) metrics = await scrape(admin);
     t.equal(total(metrics, 'lectern_overload_refusals_total'), refused.length);

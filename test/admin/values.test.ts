@@ -1,4 +1,7 @@
-/** Each metric agrees with its name: every kind of event happens a different number of times, so no two metrics can be confused. */
+/**
+ * Each metric agrees with its name: every kind of event happens a different number of times, so that no two
+ * metrics can be confused.
+ */
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { open } from 'node:fs/promises';
@@ -34,7 +37,7 @@ const OPTIONS = { port: 0, adminPort: 0, hs256Secret: SECRET } as const;
 const nowSeconds = Math.floor(Date.now() / 1000);
 const exp = nowSeconds + 3600;
 
-/** The metrics of one meter, as a scrape gives them. */
+/** The metrics of one meter, as in a scrape. */
 async function expose(meter: Meter): Promise<ReadonlyMap<string, number>> {
   return parseMetrics(await expositionOf(meter).text());
 }
@@ -59,7 +62,7 @@ function expositionOf(meter: Meter): Exposition {
   return new Exposition(observed, [], () => true);
 }
 
-test('token failures, each by its reason', async (t) => {
+test('token failures are counted by reason', async (t) => {
   const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const keys = { keys: [{ ...rsa.publicKey.export({ format: 'jwk' }), kid: 'known' }] };
   const service = await startService({
@@ -118,7 +121,7 @@ test('token failures, each by its reason', async (t) => {
   t.equal(total(others, 'lectern_token_failures_total'), 1);
 });
 
-test('open connections, and closed ones by reason', async (t) => {
+test('open connections are counted, and closed ones by reason', async (t) => {
   const patience: ConnectionPatience = {
     lookMs: 20,
     readerWindowMs: 300,
@@ -152,7 +155,7 @@ test('open connections, and closed ones by reason', async (t) => {
   for (let n = 0; n < 3; n++) {
     await never.open(request.repeat(REQUESTS_IN_FLIGHT_MAX + PIPELINED_WAITING_MAX + 1));
   }
-  // The last test: all open connections are its own.
+  // The last test, because it counts all open connections.
   const full = await listen((_req, res) => res.end('x'), {}, 5);
   for (let n = 0; n < 5; n++) await once(await full.open(request), 'data');
   for (let n = 0; n < 4; n++) (await full.open('')).resume();
@@ -164,7 +167,7 @@ test('open connections, and closed ones by reason', async (t) => {
   t.strictSame(['slow-reader', 'silent', 'flooded', 'too-many'].map(cut), [1, 2, 3, 4]);
 });
 
-test('look-ups and bytes of the caches', async (t) => {
+test('look-ups and bytes of the caches are counted', async (t) => {
   const service = await startService({ ...OPTIONS, source: new MemorySource(RECORDS) });
   t.teardown(() => service.close());
   await service.ready;
@@ -184,7 +187,7 @@ test('look-ups and bytes of the caches', async (t) => {
     };
   };
   const rows = () => service.timetable.view?.rowCache;
-  // Each asked for once: no answer is kept, but the rows of the group are, from some time on.
+  // Each is requested once: answers are not kept, but from some time on the rows of the group are.
   for (let n = 0; n < 12; n++) {
     const window = `startTime=2024-09-02T00:00:${String(n).padStart(2, '0')}Z`;
     await get(`${service.baseUrl}/schedule?studyGroup=A&${window}`, headers);
@@ -196,14 +199,14 @@ test('look-ups and bytes of the caches', async (t) => {
   t.equal(before.rowBytes, rows()?.bytes);
   t.not(before.rowHits, before.rowMisses, `${before.rowHits} found, ${before.rowMisses} not`);
   t.ok(Number(before.rowBytes) > 1000);
-  // One asked for again and again: kept from the second time on, and no rows are looked for.
+  // One target is requested repeatedly: kept from the second time on, without looking up rows.
   for (let n = 0; n < 6; n++) await get(`${service.baseUrl}/schedule/types`, headers);
   const after = await caches();
   t.match(after, { ...before, answerHits: 4, answerMisses: 14, answerBytes: Number });
   t.ok(Number(after.answerBytes) > 0 && after.answerBytes !== after.rowBytes);
 });
 
-test('the delays of the event loop, and the heap', async (t) => {
+test('event loop delays and heap sizes are reported', async (t) => {
   const meter = new Meter();
   const stop = startSampling(meter);
   t.teardown(stop);
@@ -257,7 +260,7 @@ test('the delays of the event loop, and the heap', async (t) => {
   t.ok(loop('active') > 1.3 && loop('idle') > 1, `${loop('active')} s active, ${loop('idle')} s idle`);
 });
 
-test('counts of overloads and of dropped log lines', async (t) => {
+test('overloads and dropped log lines are counted', async (t) => {
   const metrics = await expose(new Meter());
   t.equal(metrics.get('lectern_overloaded_threads'), 2);
   t.equal(metrics.get('lectern_overload_refusals_total'), 30);
@@ -265,7 +268,7 @@ test('counts of overloads and of dropped log lines', async (t) => {
   t.equal(metrics.get('lectern_log_lines_dropped_total'), 11);
 });
 
-test('the lag of the event loop at one moment', async (t) => {
+test('the current event loop lag is reported', async (t) => {
   const meter = new Meter();
   const stop = startSampling(meter);
   t.teardown(stop);
@@ -277,7 +280,7 @@ test('the lag of the event loop at one moment', async (t) => {
   t.ok(lag >= 0.12 && lag < 5, `${lag} s`);
 });
 
-test("metrics for Node dashboards agree with the process's own figures", async (t) => {
+test('metrics for Node dashboards agree with the figures of the process', async (t) => {
   const held = Buffer.alloc(32 * 2 ** 20, 1);
   const meter = new Meter();
   t.teardown(startSampling(meter));
@@ -311,7 +314,7 @@ test('open files are counted', { skip: process.platform !== 'linux' && 'Linux on
   t.ok(((await expose(new Meter())).get('process_max_fds') ?? 0) >= before);
 });
 
-test('simultaneous scrapes do not add up', async (t) => {
+test('simultaneous scrapes count nothing twice', async (t) => {
   const exposition = expositionOf(new Meter());
   const texts = await Promise.all(Array.from({ length: 5 }, () => exposition.text()));
   for (const text of texts) {
@@ -321,7 +324,7 @@ test('simultaneous scrapes do not add up', async (t) => {
   }
 });
 
-test('the age of the key set and the outcomes of its fetches', async (t) => {
+test('the age of the key set and the outcomes of its fetches are reported', async (t) => {
   const metrics = await expose(new Meter());
   t.equal(metrics.get('lectern_key_set_age_seconds'), 1.5);
   t.equal(metrics.get('lectern_key_set_fetches_total{result="changed"}'), 3);

@@ -1,6 +1,6 @@
 /**
- * The clock of the day is set while the service runs, forward and back, by a minute, an hour and a day, under load. Tokens follow the
- * clock, since their times are times of day. Everything that is an age or a pause does not.
+ * The clock is set while the service runs under load: forward and back, by a minute, an hour and a day.
+ * Tokens follow the clock, because their times are times of day. Ages and pauses do not follow it.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, createServer, type IncomingHttpHeaders, request } from 'node:http';
@@ -19,7 +19,7 @@ const SHIM = fileURLToPath(new URL('./clock-shim.cjs', import.meta.url));
 const MINUTE_S = 60;
 const HOUR_S = 3600;
 const DAY_S = 86_400;
-/** One after the other, from the true time: there and back again, then both ways at once. */
+/** One after another, from the true time: there and back, then in both directions at once. */
 const JUMPS_S: readonly number[] = HARD
   ? [MINUTE_S, -MINUTE_S, 0, HOUR_S, 0, -HOUR_S, 0, DAY_S, 0, -DAY_S, 0, DAY_S, -DAY_S, 0]
   : [MINUTE_S, 0, DAY_S, -DAY_S, 0];
@@ -52,7 +52,7 @@ interface Service {
 
 const epochSeconds = (): number => Math.floor(Date.now() / 1000);
 
-/** Good for two days before and after now, so on either side of every jump. */
+/** Valid for two days before and after now, so on either side of every jump. */
 function longToken(subject: string): string {
   return hs256({ sub: subject, nbf: epochSeconds() - 2 * DAY_S, exp: epochSeconds() + 2 * DAY_S });
 }
@@ -75,7 +75,7 @@ async function startService(t: Test, source: string, options: readonly string[])
   service.child.stderr?.on('data', (text: string) => {
     log += text;
   });
-  // In development it says so as text, in production as a record of the log.
+  // Development reports it as text, production as a log record.
   const isDevelopment = options.includes('development') || options.includes('--dev');
   const text = isDevelopment ? await service.printed('loaded in') : '';
   const { url, admin = '' } = isDevelopment
@@ -144,7 +144,7 @@ function metric(text: string, name: string): number {
   return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
 }
 
-/** Within a time that even a busy machine keeps. */
+/** A time limit that even a busy machine keeps. */
 async function comesTrue(holds: () => boolean | Promise<boolean>): Promise<boolean> {
   const untilMs = performance.now() + 60_000;
   while (performance.now() < untilMs) {
@@ -155,7 +155,7 @@ async function comesTrue(holds: () => boolean | Promise<boolean>): Promise<boole
 }
 
 for (const workers of [1, 2]) {
-  test(`the clock is set under load, ${workers} serving threads`, {
+  test(`the service stays right when the clock is set under load, ${workers} serving threads`, {
     timeout: size(180_000, 600_000),
   }, async (t) => {
     const { state, url } = await startUpstream(t);
@@ -229,7 +229,7 @@ for (const workers of [1, 2]) {
 }
 
 for (const jump of [DAY_S, -DAY_S]) {
-  test(`a snapshot becomes stale by its age and not by the clock, ${jump} s`, {
+  test(`a snapshot becomes stale by its age, not by the clock: clock set by ${jump} s`, {
     timeout: 180_000,
   }, async (t) => {
     const { state, url } = await startUpstream(t);
@@ -259,7 +259,9 @@ for (const jump of [DAY_S, -DAY_S]) {
   });
 }
 
-test('development: /health, a token of /login and its end', { timeout: 180_000 }, async (t) => {
+test('in development /health and tokens of /login stay right when the clock is set', {
+  timeout: 180_000,
+}, async (t) => {
   const service = await startService(t, 'fixtures/demo.ndjson.gz', ['--mode', 'development']);
   const login = async (): Promise<string> =>
     (JSON.parse((await service.ask('/api/v1/login')).text) as { access_token: string }).access_token;

@@ -1,4 +1,4 @@
-/** A clock that tests set, with the timers that hang on it. */
+/** A clock that tests set, with the timers that depend on it. */
 export interface FakeClock {
   readonly now: () => number;
   readonly schedule: (callback: () => void, ms: number) => () => void;

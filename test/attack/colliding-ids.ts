@@ -1,4 +1,4 @@
-/** UUIDs with one unseeded hash, found as an attacker would: by meeting in the middle. */
+/** UUIDs with one unseeded hash, found as an attacker would find them: by meeting in the middle. */
 import { HASH_BEGIN, quickHash } from '../../src/structures/quick-hash.js';
 
 const MULTIPLIER = 0xcc9e2d51;
@@ -6,7 +6,7 @@ const MULTIPLIER = 0xcc9e2d51;
 const INVERSE = 0xdee13bb1;
 const FORWARD_BITS = 22;
 const FIRST = Buffer.from('00000000-0000-4000-8000-000000000000', 'latin1');
-/** The last 16 characters are chosen; the 20 before are the same in all. */
+/** The last 16 characters are chosen; the first 20 are the same in all. */
 const CHOSEN_FROM = 20;
 
 function after(state: number, word: number): number {
@@ -18,7 +18,7 @@ function before(state: number, word: number): number {
   return Math.imul((state >>> 13) | (state << 19), INVERSE) ^ word;
 }
 
-/** Four characters as the number that the hash takes them for: the hexadecimal digits of n, below 65,536. */
+/** Four characters as the number that the hash reads: the hexadecimal digits of n, below 65,536. */
 function hexWord(n: number): number {
   const text = n.toString(16).padStart(4, '0');
   return Buffer.from(text, 'latin1').readInt32LE(0);
@@ -31,7 +31,7 @@ function shortWord(n: number): number {
 
 const HEX_WORDS: Int32Array = Int32Array.from({ length: 65_536 }, (_, n) => hexWord(n));
 
-/** @returns so many different UUIDs with one quickHash */
+/** @returns this many different UUIDs with one quickHash */
 export function collidingIds(count: number): string[] {
   const view = new DataView(FIRST.buffer, FIRST.byteOffset, FIRST.length);
   let common = HASH_BEGIN;
@@ -65,7 +65,7 @@ export function collidingIds(count: number): string[] {
   return ids;
 }
 
-/** The hashes without a seed that texts have. */
+/** The hashes of texts without a seed. */
 export function quickHashesOf(texts: readonly string[]): Set<number> {
   return new Set(
     texts.map((text) => {

@@ -36,7 +36,7 @@ test('none of 100,000 bad addresses is accepted', TIMEOUT, async (t) => {
   );
 });
 
-test('over HTTP all get the same 404', TIMEOUT, async (t) => {
+test('over HTTP all bad addresses get the same 404', TIMEOUT, async (t) => {
   const revocations = new Map([[REVOKED, NOW_MS + 1]]);
   const access = new PresentAccess({ feedSecrets: SECRETS, feedRevocations: revocations });
   const { handler, logged } = setUp({ access, feeds: { now: () => NOW_MS }, accessLogShare: 1 });
@@ -60,7 +60,8 @@ test('over HTTP all get the same 404', TIMEOUT, async (t) => {
   const found = new Map<string, string>();
   let asked = 0;
   for (const [kind, address] of hostileFeeds(REQUESTS * 1.2, SEED + 1)) {
-    // Other characters never reach the service: clients and node:http refuse them. Dots alone are another path.
+    // Other characters never reach the service, because clients and node:http refuse them. Dots alone change
+    // the path.
     if (
       asked === REQUESTS ||
       !/^[\x21-\x7e]+$/.test(address) ||

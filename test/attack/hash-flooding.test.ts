@@ -1,4 +1,4 @@
-/** Colliding keys: their cost compared with as many ordinary ones, and the range of seeds. */
+/** Colliding keys: their cost compared with ordinary ones, and the range of seeds. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -33,7 +33,7 @@ const FIRST_MS = Date.UTC(2024, 8, 2, 8);
 const SEED = Number(process.env.LECTERN_SEED ?? randomHashSeed()[0] >>> 1);
 
 const colliding = collidingIds(IDS);
-/** As many ids that do not collide, and as many unknown ids. */
+/** Equally many ids that do not collide, and equally many unknown ids. */
 const ordinary = Array.from({ length: IDS }, (_, n) => idOf(Math.imul(n + 1, 0x9e3779b1) >>> 0));
 
 interface Row {
@@ -72,7 +72,7 @@ async function cpuMsOf(work: () => Promise<void> | void): Promise<number> {
   return (user + system) / 1000;
 }
 
-/** The ratio of two costs, in interleaved rounds: the least of each, since noise only adds. */
+/** The ratio of two costs in interleaved rounds, using the least of each because noise only adds time. */
 async function ratioOf(one: () => Promise<void> | void, other: () => Promise<void> | void): Promise<number> {
   let [least, leastOther] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   for (let round = 0; round < ROUNDS; round++) {
@@ -86,14 +86,14 @@ async function load(bytes: Buffer): Promise<SnapshotImage> {
   return (await loadImage(sourceOf(bytes), { identifiers: 'uuid' })).image;
 }
 
-test('without a seed the ids collide', (t) => {
+test('the made-up ids collide in a hash without a seed', (t) => {
   t.equal(new Set(colliding).size, IDS);
   t.equal(quickHashesOf(colliding).size, 1);
   t.ok(quickHashesOf(ordinary).size > IDS - 5);
   t.end();
 });
 
-test('with random seeds, ids that collide without a seed are as near to their slots as other ids', (t) => {
+test('under random seeds these ids are spread like any other ids', (t) => {
   /** The average distance of an entry from its own slot. */
   const displacement = (ids: readonly string[], seed: HashSeed): number => {
     const hash = new KeyedHash(seed);
@@ -110,7 +110,7 @@ test('with random seeds, ids that collide without a seed are as near to their sl
   fc.assert(
     fc.property(fc.tuple(word, word), (seed) => {
       const [bad, good] = [displacement(colliding, seed), displacement(ordinary, seed)];
-      // Of tables as full as these, up to half, Knuth expects at most 0.5: one is as another, within noise.
+      // For tables at most half full, Knuth expects at most 0.5; the difference must be noise.
       assert.ok(bad < 0.65 && good < 0.65, `${bad} and ${good} slots`);
     }),
     { seed: SEED, numRuns: size(20, 200) },
@@ -177,7 +177,7 @@ test('colliding values cost at most twice as much as ordinary ones', TIMEOUT, as
     ['long texts of one length', long(16_400), long(16_200)],
   ];
   for (const [name, bad, good] of cases) {
-    // Numbers collide in V8 only, which NDJSON does not go through.
+    // Numbers collide only in V8, which NDJSON avoids.
     for (const isArray of name.startsWith('numbers') ? [true] : [false, true]) {
       const [one, other] = [bytesOf(rowsOf(bad), isArray), bytesOf(rowsOf(good), isArray)];
       const ratio = await ratioOf(
@@ -189,10 +189,10 @@ test('colliding values cost at most twice as much as ordinary ones', TIMEOUT, as
   }
 });
 
-test('lessons whose slots and codes collide without a seed cost no more than others', async (t) => {
+test('lessons made to collide without a seed cost no more than others', async (t) => {
   const count = size(4000, 16_000);
   const courses = 256;
-  /** As lessons were hashed before: of the slot and of the codes of course, room and type. */
+  /** The earlier hash of lessons: of the slot and of the codes of course, room and type. */
   const oldHash = (slot: number, course: number, room: number): number => {
     let hash = Math.imul(slot, 0xcc9e2d51);
     for (const code of [course, room, 0]) hash = Math.imul(hash ^ (hash >>> 15) ^ code, 0x85ebca6b);
@@ -202,7 +202,7 @@ test('lessons whose slots and codes collide without a seed cost no more than oth
   while (places < 2 * count) places *= 2;
   const eventsWith = (isTaken: (hash: number) => boolean): ReturnType<typeof eventOf>[] => {
     const events = [];
-    // Codes are given in order of arrival: each course and room comes once before they are combined.
+    // Codes follow the order of arrival, so each course and room comes once before they are combined.
     for (let n = 0; n < courses; n++) events.push(lesson(n, 0, n, n));
     let slot = 1;
     for (let at = 0; events.length < count; at++) {
@@ -231,7 +231,7 @@ test('lessons whose slots and codes collide without a seed cost no more than oth
   t.ok(ratio <= RATIO_MAX, `${ratio.toFixed(2)} times`);
 });
 
-test('two builds with one seed are one image, with another seed only the index of ids differs', (t) => {
+test('builds with equal seeds are equal; another seed changes only the index of ids', (t) => {
   const events = Array.from({ length: 500 }, (_, n) => eventOf(n));
   const [one, again, other] = [
     imageOf(events, 0, [1, 2]),
@@ -316,7 +316,7 @@ test('a snapshot file may have any seed, and a wrong seed breaks nothing', (t) =
   t.end();
 });
 
-/** With another seed in its header, and the checksum of it right. */
+/** With another seed in its header, and a right checksum. */
 function withSeed(bytes: Buffer, hashSeed: unknown): Buffer {
   const end = 16 + bytes.readUInt32LE(8);
   const packed = new Packr({ useRecords: false }).pack({

@@ -30,7 +30,7 @@ export function grantFor(subject: string, more: Partial<FeedGrant> = {}): FeedGr
   };
 }
 
-/** Texts that a careless implementation could take. */
+/** Texts that a careless implementation could accept. */
 function oddities(payload: string, mac: string): readonly string[] {
   const json = Buffer.from(payload.slice(4), 'base64url').toString();
   const unkeyed = createHash('sha256').update(payload).digest('base64url');
@@ -62,7 +62,7 @@ function oddities(payload: string, mac: string): readonly string[] {
     `${payload.slice(0, 4)}${Buffer.from('null').toString('base64url')}.${mac}`,
     `${payload.slice(0, 4)}.${mac}`,
     `__proto__.${mac}`,
-    // As bytes of one character each, which would be the same letters without the upper bits.
+    // As bytes of one character each, which without the upper bits would be the same letters.
     [...`${payload}.${mac}`].map((c) => String.fromCharCode(c.charCodeAt(0) | 0x80)).join(''),
     [...`${payload}.${mac}`].map((c) => String.fromCharCode(c.charCodeAt(0) + 0x100)).join(''),
   ];
@@ -75,7 +75,7 @@ export function* hostileFeeds(
   const below = seeded(seed);
   const ours = addressesOf();
   const strangers = addressesOf({ signing: randomBytes(32), previous: null });
-  // Signed with a secret that only verifies: genuine, and so expired or revoked here.
+  // Signed with a secret that only verifies: genuine, so here they are expired or revoked.
   const former = addressesOf({ signing: SECRETS.previous as Uint8Array, previous: null });
   const good = Array.from({ length: 40 }, (_, n) => ours.sign(grantFor(`user ${n}`)));
   const pick = <T>(list: readonly T[]): T => list[below(list.length)] as T;
@@ -109,7 +109,7 @@ export function* hostileFeeds(
       const n = below(good.length);
       const one = good[n] as string;
       const other = good[(n + 1 + below(good.length - 1)) % good.length] as string;
-      // Between the subject and the mac, in both of which they differ.
+      // Between the subject and the mac, which both differ.
       return one.slice(0, 40) + other.slice(40);
     },
     stranger: () => strangers.sign(grantFor(`user ${below(40)}`)),

@@ -19,7 +19,7 @@ const [p256, p384, p521] = ecs.map(({ publicKey }) => publicKey.export({ format:
 const ed = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' });
 const good = rsa.publicKey.export({ format: 'jwk' });
 
-/** Odd, with the highest bit set, and the same in each run. */
+/** Odd, with the highest bit set, and equal in each run. */
 function number(bits: number, seed = 0): string {
   const bytes = Buffer.concat(
     Array.from({ length: Math.ceil(bits / 256) }, (_, n) =>
@@ -45,7 +45,7 @@ function cpuMsOf(work: () => void): number {
 const times = (count: number, key: (n: number) => object): object[] =>
   Array.from({ length: count }, (_, n) => key(n));
 
-test('odd keys are used or left out with a reason', async (t) => {
+test('odd keys are used, or left out with a reason', async (t) => {
   const rows: [name: string, keys: readonly object[], used: number, reason: RegExp | null][] = [
     ['100 keys', times(100, (n) => rsaJwk(2048, 'AQAB', n)), 100, null],
     ['10,000 keys', times(10_000, () => ed), KEY_SET_KEYS_MAX, /keys from 101 on/],
@@ -102,7 +102,7 @@ test('a hostile set of 1 MiB costs little to read', async (t) => {
   if (HARD) recordFigure('key-sets-read', `of processor: ${told.join(', ')}`);
 });
 
-test('any key set: a bounded number of keys is tried for a token', async (t) => {
+test('for any key set, a token is checked with a bounded number of keys', async (t) => {
   const kinds: [jwk: JsonWebKey, alg: string, most: number][] = [
     [good, 'RS256', KEYS_TRIED_MAX],
     [rsaJwk(4096), 'PS512', KEYS_TRIED_MAX],
@@ -201,7 +201,7 @@ test('a bad token costs at most a few ordinary verifications', { timeout: 300_00
     );
 });
 
-/** Processor time of the process, its other threads included, for one token that none of the keys has signed. */
+/** Processor time of the whole process for one token that none of the keys has signed. */
 async function cpuMsOfToken(
   keys: readonly object[],
   alg: string,

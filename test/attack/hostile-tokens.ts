@@ -1,4 +1,7 @@
-/** Tokens that must not be accepted: a catalogue of attacks by name, and any number of generated ones from a seed. */
+/**
+ * Tokens that must be refused: a catalogue of attacks by name, and any number of tokens generated from a
+ * seed.
+ */
 import { createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import type { KeySet } from '../../src/auth/key-set.js';
 import { createPublicKeySet, createSecretKeySet } from '../../src/auth/key-set.js';
@@ -325,7 +328,7 @@ export function* hostileTokens(count: number, seed: number): Generator<string> {
   const isGood = new Set(good);
   for (let n = 0; n < count; n++) {
     const token = (kinds[n % kinds.length] as () => string)();
-    // A character in the place of an equal one, for example.
+    // A character may be replaced by an equal one, for example.
     yield isGood.has(token) ? `${token}A` : token;
   }
 }

@@ -22,9 +22,9 @@ export interface Issuer {
   failure: Error | null;
   /** The answer waits for this promise. */
   hold: Promise<void> | null;
-  /** An answer instead of the keys. */
+  /** An answer that replaces the keys. */
   document: unknown;
-  /** When it was asked, by the clock. */
+  /** When it got a request, on the test's clock. */
   readonly askedMs: number[];
   token(kid: string, claims?: object): string;
   fetch(): Promise<unknown>;
@@ -77,7 +77,7 @@ export interface StartedKeys {
   readonly authenticator: Authenticator;
   /** How often the token cache was cleared. */
   readonly cleared: number;
-  /** Like the handler: looked up, otherwise verified. */
+  /** As in the handler: looked up, otherwise verified. */
   ask(token: string): Promise<string>;
 }
 
@@ -88,7 +88,7 @@ export interface SetUp {
   start(): StartedKeys;
 }
 
-/** Everything between a token and its user, on one clock. */
+/** All parts between a token and its user, on one clock. */
 export function setUp(plan: Partial<RemoteKeysPlan> = {}, kids: readonly string[] = ['a']): SetUp {
   const clock = fakeClock();
   const issuer = createIssuer(clock);

@@ -11,7 +11,7 @@ for (const [cooldownMs, figure] of [
   [1000, 'outage-short'],
   [PLAN.cooldownMs, 'outage-long'],
 ] as const) {
-  test(`10 minutes without the issuer, ${FORGED} forged kids, a cooldown of ${cooldownMs} ms`, async (t) => {
+  test(`the issuer is unreachable for 10 minutes: ${FORGED} forged kids, a cooldown of ${cooldownMs} ms`, async (t) => {
     const { clock, issuer, lines, start } = setUp({ cooldownMs }, ['a', 'b']);
     const { ask } = start();
     await clock.advance(0);
@@ -64,7 +64,7 @@ for (const [cooldownMs, figure] of [
   });
 }
 
-test('forged kids while the issuer answers: also at most one fetch per cooldown', async (t) => {
+test('forged kids cause at most one fetch per cooldown while the issuer answers, too', async (t) => {
   const { clock, issuer, start } = setUp({ cooldownMs: 1000 });
   const { ask } = start();
   await clock.advance(0);

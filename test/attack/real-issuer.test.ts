@@ -31,7 +31,7 @@ for (const [workers, figure] of [
   [1, 'real-issuer'],
   [3, 'real-issuer-threads'],
 ] as const) {
-  test(`an issuer that is rotated, stopped and started, with ${workers} serving threads`, {
+  test(`an issuer rotates its keys, stops and starts: ${workers} serving threads`, {
     timeout: 120_000 + ROUNDS * 30_000,
   }, async (t) => {
     const issuer = await createRealIssuer();
@@ -74,7 +74,7 @@ for (const [workers, figure] of [
     const failed: number[] = [];
     let valid = 0;
     const use = async (token: string): Promise<void> => {
-      // On connections of their own, and so on every thread.
+      // On separate connections, and so on every thread.
       for (let n = 0; n < workers * 2; n++) {
         const status = await ask(token);
         valid++;
@@ -115,7 +115,7 @@ for (const [workers, figure] of [
       t.equal(await ask(before[1] ?? ''), 401, 'the key that was withdrawn is not accepted any more');
     }
     t.same(failed, [], `${valid} valid requests`);
-    // By the clock of the issuer; on a busy machine requests arrive slightly late.
+    // On the issuer's clock; on a busy machine requests arrive slightly late.
     t.ok(leastGapMs(issuer.askedMs) > COOLDOWN_MS * 0.9, `${issuer.askedMs.length} fetches`);
     if (HARD) {
       recordFigure(

@@ -7,12 +7,12 @@ import { freePort } from '../hard/free-port.mjs';
 export interface RealIssuer {
   readonly address: string;
   readonly keysAddress: string;
-  /** When its key set was asked for, by performance.now(). */
+  /** When its key set was requested, by performance.now(). */
   readonly askedMs: readonly number[];
   /** The first key signs; all are published. */
   start(...kids: string[]): Promise<void>;
   stop(): Promise<void>;
-  /** An access token as RFC 9068 has it. */
+  /** An access token as in RFC 9068. */
   token(): Promise<string>;
 }
 
@@ -68,7 +68,7 @@ export async function createRealIssuer(): Promise<RealIssuer> {
 
 function createProvider(address: string, keys: readonly object[]): Provider {
   const { info, warn } = console;
-  // It tells of every default that a test has no reason to change.
+  // It logs every default that a test has no reason to change.
   Object.assign(console, { info: () => {}, warn: () => {} });
   try {
     return new Provider(address, {

@@ -1,4 +1,4 @@
-/** The token cache with more tokens and spellings than it holds; and tokens that it must not serve. */
+/** The token cache with more tokens and spellings than it holds, and with tokens that it must refuse. */
 import { createHmac } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -27,7 +27,7 @@ function heapMib(): number {
   return process.memoryUsage().heapUsed / MIB;
 }
 
-/** Of the rounds in which the cache was full. */
+/** From the rounds in which the cache was full. */
 function heapsOf(rounds: readonly number[]): string {
   return `heap ${Math.min(...rounds).toFixed(1)} to ${Math.max(...rounds).toFixed(1)} MiB once it was full`;
 }
@@ -43,7 +43,7 @@ function authenticatorOf(now: () => number, cacheEntriesMax = TOKEN_CACHE_ENTRIE
   });
 }
 
-test(`${TOKENS} different tokens: never more than the bound, and no more memory than that`, {
+test(`${TOKENS} different tokens stay within the bounds of entries and memory`, {
   timeout: 600_000,
 }, async (t) => {
   const user = { usableFromMs: Number.NEGATIVE_INFINITY, usableUntilMs: Number.POSITIVE_INFINITY };
@@ -70,7 +70,7 @@ test(`${TOKENS} different tokens: never more than the bound, and no more memory 
   }
 });
 
-test(`${VERIFIED} tokens that are verified one after the other leave the cache's bound in memory`, {
+test(`${VERIFIED} tokens verified one after another take no more memory than the cache may have`, {
   timeout: 1_800_000,
 }, async (t) => {
   const authenticator = authenticatorOf(() => NOW_MS, 1000);
@@ -88,7 +88,7 @@ test(`${VERIFIED} tokens that are verified one after the other leave the cache's
   t.equal(authenticator.lookup(hs256(goodClaims({ n: 0 }))), undefined, 'the first is not');
 });
 
-test('only one spelling of a good token is looked up; others are refused', async (t) => {
+test('only the canonical spelling of a good token is accepted', async (t) => {
   const authenticator = authenticatorOf(() => NOW_MS);
   const token = hs256(goodClaims());
   t.equal((await authenticator.verify(token)).outcome, 'ok');
@@ -115,7 +115,7 @@ function nextCharacter(character: string, n: number): string {
   return alphabet.charAt((alphabet.indexOf(character) + n) % 64);
 }
 
-test('equal claims with a new signature are a different token', async (t) => {
+test('equal claims with another signature are another token', async (t) => {
   const authenticator = authenticatorOf(() => NOW_MS);
   const input = `${base64url({ alg: 'HS256', a: 1 })}.${base64url(goodClaims())}`;
   const again = `${input}.${createHmac('sha256', SECRET).update(input).digest('base64url')}`;
@@ -124,7 +124,7 @@ test('equal claims with a new signature are a different token', async (t) => {
   t.equal((await authenticator.verify(again)).outcome, 'ok');
 });
 
-test("in every second of a token's life the cache agrees with a new verification", async (t) => {
+test("the cache agrees with a new verification in every second of a token's life", async (t) => {
   let nowMs = NOW_MS;
   const authenticator = authenticatorOf(() => nowMs);
   const fresh = createVerifier({ keySets: [createSecretKeySet(SECRET)], now: () => nowMs });
@@ -134,7 +134,7 @@ test("in every second of a token's life the cache agrees with a new verification
   ]);
   let served = 0;
   let refused = 0;
-  // Forward, and then the clock is set back to before everything.
+  // Forward; then the clock is set back to a time before everything.
   const steps = [...Array.from({ length: 150 }, (_, n) => n * 1000 - 7), -3_600_000, -1000, 0, 500, 45_000];
   for (const stepMs of steps) {
     nowMs = NOW_MS + stepMs;

@@ -31,7 +31,10 @@ const authenticator = new Authenticator({
   mode: 'uuid',
 });
 
-/** Whether a token is accepted. Asked twice, because the remembered answer must not differ; nothing may be thrown. */
+/**
+ * Whether a token is accepted. Requested twice, because the remembered answer must not differ; nothing may be
+ * thrown.
+ */
 async function isLetIn(token: string): Promise<boolean> {
   const { outcome } = await authenticator.verify(token);
   if (outcome !== 'ok' && outcome !== 'invalid') throw new Error(`"${outcome}"`);
@@ -55,7 +58,7 @@ test('arbitrary texts are refused', TIMEOUT, async (t) => {
     fc.string({ unit: 'binary', maxLength: 200 }),
     fc.array(part, { maxLength: 6 }).map((parts) => parts.join('.')),
   );
-  // The parts of good tokens can come together as they were.
+  // Parts of good tokens can be joined unchanged.
   const good = new Set(goodTokens());
   await fc.assert(
     fc.asyncProperty(token, async (text) => (await isLetIn(text)) === false || good.has(text)),
@@ -150,7 +153,7 @@ test('a well-signed token with arbitrary claims is accepted only if they are val
       const token = make({ alg: 'HS256', typ: 'JWT' }, record, SECRET);
       if (!(await isLetIn(token))) return true;
       letIn++;
-      // As it was written: JSON has no NaN, and knows no undefined.
+      // As it was written: JSON has neither NaN nor undefined.
       return isWithin(JSON.parse(JSON.stringify(record)) as Record<string, unknown>, Date.now());
     }),
     { numRuns: RUNS, seed: SEED },
@@ -186,7 +189,7 @@ test('a good token with other headers is accepted only if they are ordinary', TI
   held++;
 });
 
-test('all properties held', async (t) => {
+test('all properties held in every process', async (t) => {
   t.equal(held, PROPERTIES);
   if (HARD)
     recordFigure('token-properties', `${held} of ${PROPERTIES} properties hold for ${RUNS} tokens each`);

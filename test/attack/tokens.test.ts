@@ -13,7 +13,7 @@ import { AUDIENCE, attackMatrix, goodTokens, hostileTokens, ISSUER, KEY_SETS } f
 const GENERATED = size(4000, 100_000);
 const CONNECTIONS = 16;
 
-/** Asks with a token on one of few connections. */
+/** Sends a token on one of a few connections. */
 async function setUp(t: Test): Promise<(token: string) => Promise<number>> {
   const authenticator = new Authenticator({
     verifier: createVerifier({ keySets: KEY_SETS, issuer: ISSUER, audience: AUDIENCE }),

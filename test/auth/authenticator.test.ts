@@ -43,7 +43,7 @@ test('a bad token is never remembered', async (t) => {
   t.equal(clock.verified, 2);
 });
 
-test('a remembered token ends when it expires, to the millisecond and with the tolerance', async (t) => {
+test('a remembered token expires on time, to the millisecond and with the tolerance', async (t) => {
   const { clock, authenticator } = setUp();
   const token = hs256({ sub: 'a', exp: NOW_SECONDS + 10 });
   await authenticator.verify(token);
@@ -76,7 +76,7 @@ test('a verification that began before clear is repeated', async (t) => {
   t.ok(authenticator.lookup(token));
 });
 
-test('when keys change, tokens of old keys end at once, also those being verified', async (t) => {
+test('when keys change, tokens of old keys are refused at once, even during their verification', async (t) => {
   const { authenticator } = setUp();
   const known = hs256(goodClaims());
   const late = hs256(goodClaims({ sub: 'bob' }));
@@ -123,7 +123,7 @@ test('the development issuer makes tokens that its own verifier accepts and no o
   t.match(await verifierFor(other.keySet).verify(token), { outcome: 'invalid', reason: 'signature' });
 });
 
-test('a test token has a subject even if none is given', async (t) => {
+test('a test token always has a subject', async (t) => {
   const issuer = createDevelopmentIssuer({ table: createClaimTable() });
   const verifier = createVerifier({ keySets: [issuer.keySet] });
   t.match(await verifier.verify((await issuer.issue({})).token), {

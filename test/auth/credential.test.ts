@@ -4,7 +4,7 @@ import { readHeaderFacts } from '../../src/http/request/header-facts.js';
 import { TOKEN_BYTES_MAX } from '../../src/limits.js';
 import { goodClaims, hs256 } from './tokens.js';
 
-/** Of raw header fields, as the handler reads them. */
+/** Reads raw header fields, as the handler does. */
 function credentialOf(rawHeaders: readonly string[]): Credential {
   const { authorization, authorizations } = readHeaderFacts(rawHeaders);
   return readCredential(authorization, authorizations);
@@ -37,13 +37,13 @@ test('the Authorization header is read as RFC 6750 says', async (t) => {
   }
 });
 
-test('no header, a header of another name, and any case of the name', async (t) => {
+test('the header name is read in any case; other headers are ignored', async (t) => {
   t.same(credentialOf([]), { kind: 'missing' });
   t.same(credentialOf(['X-Authorization', 'Bearer a', 'authorizatiom', 'Bearer a']), { kind: 'missing' });
   t.same(credentialOf(['aUTHORIZATION', 'Bearer a']), { kind: 'token', token: 'a' });
 });
 
-test('a repeated Authorization header is malformed, even if both are equal or one has another scheme', async (t) => {
+test('a repeated Authorization header is malformed, even if both values are equal or the schemes differ', async (t) => {
   for (const second of ['Bearer a', 'Basic YTpi', '']) {
     t.equal(credentialOf(['Authorization', 'Bearer a', 'authorization', second]).kind, 'malformed');
   }
@@ -70,8 +70,8 @@ test('a token has three non-empty parts of canonical base64url within the bound'
   for (const [name, token] of cases) t.type(describeTokenShapeFault(token), 'string', name);
 });
 
-test('only one spelling of a signature passes', async (t) => {
-  // 32 bytes are 43 characters, and the last one carries four bits: of 64 characters 16 are canonical.
+test('only the canonical spelling of a signature passes', async (t) => {
+  // 32 bytes are 43 characters, and the last one carries four bits: 16 of 64 characters are canonical.
   const good = hs256(goodClaims());
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
   const bytes = Buffer.from(good.slice(good.lastIndexOf('.') + 1), 'base64url');
@@ -85,6 +85,6 @@ test('only one spelling of a signature passes', async (t) => {
   );
 });
 
-test('a description repeats nothing of the token', async (t) => {
+test('a description repeats no part of the token', async (t) => {
   t.notMatch(describeTokenShapeFault('secretpart.secretpart'), /secretpart/);
 });

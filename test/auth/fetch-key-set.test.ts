@@ -18,7 +18,7 @@ async function serve(t: Test, listener: RequestListener): Promise<URL> {
   return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/keys`);
 }
 
-test('a key set is fetched, also after a redirect', async (t) => {
+test('a key set is fetched, directly or after a redirect', async (t) => {
   const url = await serve(t, (req, res) => {
     if (req.url === '/keys') res.writeHead(302, { Location: '/moved' }).end();
     else res.writeHead(200, { 'Content-Type': 'text/plain' }).end('{"keys":[1]}');
@@ -26,7 +26,7 @@ test('a key set is fetched, also after a redirect', async (t) => {
   t.same(await fetchKeySet(url), { keys: [1] });
 });
 
-test('an answer that is not a key set or never ends is given up, with a reason that quotes nothing', async (t) => {
+test('an answer that is not a key set, or never ends, is given up with a reason that quotes nothing', async (t) => {
   const cases: [name: string, listener: RequestListener, message: RegExp, waitMsMax?: number][] = [
     ['an error', (_, res) => res.writeHead(500).end('hidden'), /answer is 500 .*expected 200/],
     ['empty, 204', (_, res) => res.writeHead(204).end(), /answer is 204/],
@@ -73,7 +73,7 @@ test('an answer that is not a key set or never ends is given up, with a reason t
     ['nowhere', (_, res) => res.writeHead(302).end(), /does not say where/],
   ];
   await Promise.all(
-    // The time is short only in the tests of the time limit, because a busy machine is slow in the others.
+    // The time is short only where the limit is tested, because a busy machine is slow.
     cases.map(async ([name, listener, message, waitMsMax = 30_000]) => {
       const url = await serve(t, listener);
       await t.rejects(fetchKeySet(url, undefined, waitMsMax), { message }, name);
@@ -82,7 +82,7 @@ test('an answer that is not a key set or never ends is given up, with a reason t
   );
 });
 
-test('a flooding answer is given up before it costs much', { timeout: 120_000 }, async (t) => {
+test('an answer that is too large is given up early', { timeout: 120_000 }, async (t) => {
   const script = fileURLToPath(new URL('../../test/auth/flooding-issuer.mjs', import.meta.url));
   const floods: [name: string, message: RegExp][] = [
     ['chunks', /chunks of a few bytes/],
@@ -101,13 +101,13 @@ test('a flooding answer is given up before it costs much', { timeout: 120_000 },
     const { user, system } = process.cpuUsage(before);
     const cpuMs = (user + system) / 1000;
     t.comment(`${name}: ${cpuMs.toFixed(1)} ms of processor`);
-    // Until its end after 5 s the first takes 1,200 ms and the second 1,600.
+    // Until the end after 5 s, the first takes 1,200 ms and the second 1,600.
     t.ok(cpuMs < 500, `${name}: ${cpuMs} ms`);
     issuer.kill();
   }
 });
 
-test('an issuer that does not answer, and an aborted fetch', async (t) => {
+test('an issuer that does not answer is given up, and a fetch can be aborted', async (t) => {
   const url = await serve(t, () => {});
   await t.rejects(fetchKeySet(new URL('http://127.0.0.1:9/keys')), { message: /refused/ });
   const abort = new AbortController();

@@ -1,4 +1,7 @@
-/** An issuer with an endless answer, in its own process, so that the cost of reading can be measured separately. The process ends without a signal. */
+/**
+ * An issuer with an endless answer, in its own process, so that the cost of reading can be measured
+ * separately. The process ends without a signal.
+ */
 import { createServer } from 'node:net';
 
 const CHUNKED = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';

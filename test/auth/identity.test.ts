@@ -83,7 +83,7 @@ test('claim names can be replaced, for any field that has an index', async (t) =
   t.throws(() => createClaimTable({ studyGroup: [] }), { code: 'option-invalid' });
 });
 
-test('enrolments add to the claims, and alone are enough', async (t) => {
+test('enrolments add to the claims, and are enough without claims', async (t) => {
   const enrolments = parseEnrolments(
     { alice: { studyGroup: ['A'], courseId: [UUID_A.toUpperCase()] }, bob: {} },
     'uuid',
@@ -112,11 +112,15 @@ test('the number of values is bounded over all fields', async (t) => {
   );
 });
 
-test('an enrolment map with a fault is refused, with number and field, and without the user', async (t) => {
+test("an invalid enrolment map is refused; the error names the entry's number and field, not the user", async (t) => {
   const cases: [name: string, json: unknown, message: RegExp][] = [
     ['an array', [], /map is not an object/],
     ['an entry that is an array', { alice: [] }, /^map, entry 1: not an object/],
-    ['an unknown field', { alice: { group: ['A'] } }, /^map, entry 1: there is no field "group".*studyGroup/],
+    [
+      'an unknown field',
+      { alice: { group: ['A'] } },
+      /^map, entry 1: the field "group" does not exist.*studyGroup/,
+    ],
     ['a string for an array', { alice: { studyGroup: 'A' } }, /studyGroup is not an array/],
     [
       'a number for a string',
@@ -140,7 +144,7 @@ test('an enrolment map with a fault is refused, with number and field, and witho
   );
 });
 
-test('with derived identifiers claims and enrolments take the text of the source, or the UUID', async (t) => {
+test("with derived identifiers, claims and enrolments may hold the source's text or the UUID", async (t) => {
   const enrolments = parseEnrolments(
     { alice: { courseId: ['Algebra', UUID_A.toUpperCase()] } },
     'derived',

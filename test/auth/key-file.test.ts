@@ -16,7 +16,7 @@ const RECORD = {
   endTime: '2026-09-14T09:00:00Z',
 };
 
-/** Starts a service, asks it once with a token, and gives the status and the warnings of keys. */
+/** Starts a service, sends one request with a token, and returns the status and the warnings about keys. */
 async function ask(
   t: Test,
   options:
@@ -40,7 +40,7 @@ function fileWith(t: Test, content: string): string {
   return path;
 }
 
-test('a key set file with some unusable keys starts with the others, and a warning', async (t) => {
+test('a key set file with some unusable keys is used with a warning', async (t) => {
   const good = publicKey.export({ format: 'jwk' });
   const token = signed(CLAIMS, privateKey, { alg: 'ES256' });
   const bad = Array.from({ length: 11 }, () => ({ kty: 'RSA', n: 'AQ', e: 'AQAB' }));

@@ -82,7 +82,7 @@ test('a key is used for its own algorithms only', async (t) => {
   t.equal(await count('HS256'), 0);
 });
 
-test('unusable keys beside a good one are skipped', async (t) => {
+test('unusable keys are skipped if there is a good one', async (t) => {
   const keys = [
     { kty: 'FOO' },
     { ...publicJwk, use: 'enc' },
@@ -124,7 +124,7 @@ test('a key set is read from a file; another file is refused without quoting it'
     [
       write('key.pem', '-----BEGIN PUBLIC KEY-----\nhidden\n'),
       1e6,
-      /^key set .*key\.pem is a PEM; expected a JSON Web Key Set \(\{"keys": \[…\]\}\), to which it has to be converted$/,
+      /^key set .*key\.pem is a PEM; expected a JSON Web Key Set \(\{"keys": \[…\]\}\); convert it$/,
     ],
     [
       write('key.json', JSON.stringify(publicJwk)),
@@ -138,7 +138,7 @@ test('a key set is read from a file; another file is refused without quoting it'
   }
 });
 
-test('a secret may be base64 text: bytes count after decoding, and nothing of it is repeated', async (t) => {
+test('a secret may be base64 text; its length counts after decoding, and errors never repeat it', async (t) => {
   const random = Buffer.from(Array.from({ length: 48 }, (_, i) => (i * 89 + 251) & 0xff));
   const plain = random.toString('base64');
   t.match(plain, /[+/]/, 'the two alphabets differ in it');
@@ -194,7 +194,7 @@ function faultOf(act: () => unknown): Error | null {
   }
 }
 
-/** Whether the key verifies what these bytes sign. */
+/** Whether the key verifies a signature of these bytes. */
 function isKeyOf(bytes: Uint8Array, key: webcrypto.CryptoKey): Promise<boolean> {
   const signature = createHmac('sha256', bytes).update('text').digest();
   return webcrypto.subtle.verify('HMAC', key, signature, Buffer.from('text'));

@@ -4,7 +4,7 @@ import { RemoteKeys } from '../../src/auth/remote-keys.js';
 import { LecternError } from '../../src/errors.js';
 import { leastGapMs, PLAN, setUp } from '../attack/issuer.js';
 
-test('keys are fetched at the start and again, and a token is verified with them', async (t) => {
+test('keys are fetched at the start and regularly, and verify tokens', async (t) => {
   const { clock, issuer, lines, start } = setUp();
   const { ask, feed } = start();
   t.equal(await ask(issuer.token('a')), 'ok', 'the first request waits for the first fetch');
@@ -23,7 +23,7 @@ test('keys are fetched at the start and again, and a token is verified with them
   t.equal(clock.waiting, 0);
 });
 
-test('a rotated key is fetched for its first token once the cooldown has passed; waiting tokens share the fetch', async (t) => {
+test('a rotated key is fetched for its first token after the cooldown; waiting tokens share the fetch', async (t) => {
   const { clock, issuer, start } = setUp();
   const { ask } = start();
   t.equal(await ask(issuer.token('a')), 'ok');
@@ -38,7 +38,7 @@ test('a rotated key is fetched for its first token once the cooldown has passed;
   t.equal(await ask(issuer.token('a')), 'ok', 'the old one is still published');
 });
 
-test('a token of a withdrawn key is not accepted from the cache after the fetch', async (t) => {
+test('after the fetch, a cached token of a withdrawn key is refused', async (t) => {
   const { clock, issuer, start } = setUp({}, ['a', 'b']);
   const service = start();
   await clock.advance(0);
@@ -59,7 +59,7 @@ test('a token of a withdrawn key is not accepted from the cache after the fetch'
   t.equal(await service.ask(kept), 'ok');
 });
 
-test('keys in another order are the same keys', async (t) => {
+test('the order of keys does not matter', async (t) => {
   const { clock, issuer, start } = setUp({}, ['a', 'b']);
   const service = start();
   await clock.advance(0);
@@ -90,7 +90,7 @@ test('fetches are counted by outcome, and the age counts from the last good fetc
   t.equal(feed.ageMs, Number(ageMs) + PLAN.refreshMs, 'a failed fetch does not make keys younger');
 });
 
-test('old keys are used for a bounded time, then the answer is 503 until there are new keys', async (t) => {
+test('old keys are used for a bounded time; then tokens get 503 until a fetch succeeds', async (t) => {
   const staleMsMax = 600_000;
   const { clock, issuer, lines, start } = setUp({ staleMsMax });
   const { ask } = start();
@@ -116,7 +116,7 @@ test('old keys are used for a bounded time, then the answer is 503 until there a
     [
       'info: key set taken',
       'warn: cannot fetch the key set',
-      'warn: key set too old, tokens are not verified any more',
+      'warn: key set too old, tokens are no longer verified',
       'info: key set can be fetched again',
     ],
     'one line per streak, however long',
@@ -140,7 +140,7 @@ test('a service that starts while the issuer is unreachable answers 503, and rec
   t.equal(await ask(token), 'ok');
 });
 
-test('while the issuer is unreachable, a token with an unknown key is not called invalid', async (t) => {
+test('while the issuer is unreachable, tokens with an unknown key are not called invalid', async (t) => {
   const { clock, issuer, start } = setUp();
   const { ask } = start();
   t.equal(await ask(issuer.token('a')), 'ok');
@@ -150,7 +150,7 @@ test('while the issuer is unreachable, a token with an unknown key is not called
   t.equal(await ask(`${issuer.token('a').slice(0, -4)}AAAA`), 'signature', 'this one is known');
 });
 
-test('wrong answers of an issuer do not replace good keys', async (t) => {
+test('unusable answers of an issuer do not replace good keys', async (t) => {
   const { clock, issuer, lines, start } = setUp();
   const { ask } = start();
   const token = issuer.token('a');
@@ -214,7 +214,7 @@ test('unusable keys are left out with a warning, and the others are used', async
   t.notMatch(JSON.stringify(lines), /c2VjcmV0/);
 });
 
-test('a logger that throws stops neither fetching nor the process; plain http to other machines causes a warning', async (t) => {
+test('a logger that throws does no harm; plain http to another machine causes a warning', async (t) => {
   for (const [url, warned] of [
     ['http://issuer.example/keys', true],
     ['https://issuer.example/keys', false],

@@ -3,7 +3,7 @@ import { TokenCache } from '../../src/auth/token-cache.js';
 
 const ALWAYS = { usableFromMs: Number.NEGATIVE_INFINITY, usableUntilMs: Number.POSITIVE_INFINITY };
 
-test('a value is found under its own token only', async (t) => {
+test('a value is found only under its own token', async (t) => {
   const cache = new TokenCache<typeof ALWAYS>();
   cache.set('a', ALWAYS);
   t.equal(cache.get('a')?.value, ALWAYS);
@@ -12,7 +12,7 @@ test('a value is found under its own token only', async (t) => {
   t.equal(cache.get(''), undefined);
 });
 
-test('an entry ends with the token, or after the longest time to live, and with a fresh clock', async (t) => {
+test('an entry ends with its token, or after the longest time to live', async (t) => {
   let nowMs = 1000;
   const cache = new TokenCache<typeof ALWAYS>({ now: () => nowMs, ttlMsMax: 60_000 });
   cache.set('short', { ...ALWAYS, usableUntilMs: 5000 });
@@ -28,7 +28,7 @@ test('an entry ends with the token, or after the longest time to live, and with 
   t.equal(cache.size, 0, 'entries past their time go when they are asked for');
 });
 
-test('a clock set back ends entries instead of prolonging them', async (t) => {
+test('setting the clock back removes entries instead of prolonging them', async (t) => {
   let nowMs = 100_000;
   const cache = new TokenCache<typeof ALWAYS>({ now: () => nowMs });
   cache.set('a', { ...ALWAYS, usableFromMs: 50_000 });
@@ -38,7 +38,7 @@ test('a clock set back ends entries instead of prolonging them', async (t) => {
   t.equal(cache.get('b'), undefined, 'stored in the future');
 });
 
-test('a value is not given out before its time', async (t) => {
+test('a value is not returned before its time', async (t) => {
   const cache = new TokenCache<typeof ALWAYS>({ now: () => 1000 });
   cache.set('a', { ...ALWAYS, usableFromMs: 1001 });
   cache.set('b', { ...ALWAYS, usableFromMs: 1000 });
@@ -52,7 +52,7 @@ test('a value past its time is not stored', async (t) => {
   t.equal(cache.size, 0);
 });
 
-test('the number of entries is bounded, and those in use stay', async (t) => {
+test('the number of entries is bounded, and entries in use stay', async (t) => {
   const cache = new TokenCache<typeof ALWAYS>({ entriesMax: 100 });
   cache.set('in use', ALWAYS);
   for (let i = 0; i < 10_000; i++) {

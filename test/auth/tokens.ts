@@ -23,7 +23,7 @@ export function hs256(
     .digest('base64url')}`;
 }
 
-/** The same by a private key: RS256, or ES256 and Ed25519 by the kind of the key. */
+/** The same with a private key: RS256, or ES256 and Ed25519 by the kind of the key. */
 export function signed(claims: object, key: KeyObject, header: { alg: string; kid?: string }): string {
   const input = `${base64url(header)}.${base64url(claims)}`;
   const digest = key.asymmetricKeyType === 'ed25519' ? null : 'sha256';
@@ -31,7 +31,7 @@ export function signed(claims: object, key: KeyObject, header: { alg: string; ki
   return `${input}.${signature.toString('base64url')}`;
 }
 
-/** The least that a good token says. */
+/** The least content of a good token. */
 export function goodClaims(more: object = {}): object {
   return { sub: 'alice', exp: NOW_SECONDS + 3600, ...more };
 }

@@ -19,7 +19,7 @@ const keySet = createPublicKeySet(
 );
 const now = () => NOW_MS;
 
-/** Tokens that no key has signed: tried with all keys, or with the one that they name. */
+/** Tokens that no key has signed: tried with all keys, or with the key that they name. */
 const forged = (n: number, kid?: string): string =>
   signed(goodClaims({ n }), stranger.privateKey, { alg: 'ES256', ...(kid === undefined ? {} : { kid }) });
 const good = (n: number, key = n % KEYS): string =>
@@ -31,7 +31,7 @@ function count(verifications: readonly (Verification | { readonly outcome: strin
   return counts;
 }
 
-test('a bounded number of keys is tried at a time; further tokens are refused at once and forgotten', async (t) => {
+test('the number of keys tried at a time is bounded; excess tokens are refused at once', async (t) => {
   const verifier = createVerifier({ keySets: [keySet], now, triesMax: 2 * KEYS });
   for (let round = 0; round < 3; round++) {
     const tokens = Array.from({ length: 10 }, (_, n) => forged(n));
@@ -64,7 +64,7 @@ test('a bounded number of keys is tried at a time; further tokens are refused at
   t.equal((await verifier.verify(good(23))).outcome, 'ok');
 });
 
-test('a token that needs one key is verified when tokens that need many are refused', async (t) => {
+test('tokens that need one key are verified while tokens that need many are refused', async (t) => {
   const verifier = createVerifier({ keySets: [keySet], now, triesMax: 2 * KEYS + 1 });
   const flood = Array.from({ length: 5 }, (_, n) => verifier.verify(forged(n)));
   const named = verifier.verify(good(1));
@@ -72,7 +72,7 @@ test('a token that needs one key is verified when tokens that need many are refu
   t.equal((await named).outcome, 'ok');
 });
 
-test('the bounds leave room for tokens that name no key; all tokens that waited for keys are verified', (t) => {
+test('tokens that name no key are verified within the bounds, and so are all tokens that waited for keys', (t) => {
   t.ok(KEY_TRIES_UNDER_WAY_MAX >= 32 * KEYS_TRIED_MAX);
   t.ok(KEY_WAITS_MAX <= KEY_TRIES_UNDER_WAY_MAX);
   t.end();
@@ -94,7 +94,7 @@ function shared() {
   };
 }
 
-test('simultaneous equal tokens are verified once, and not confused with others', async (t) => {
+test('equal tokens that arrive together are verified once', async (t) => {
   const { seen, authenticator } = shared();
   const [alice, bob] = [hs256(goodClaims()), hs256(goodClaims({ sub: 'bob' }))];
   const bad = `${alice.slice(0, -4)}AAAA`;
@@ -128,7 +128,7 @@ test('a verification that began before the keys changed is not shared with later
   t.ok(authenticator.lookup(token));
 });
 
-test('tokens that wait for keys are bounded, and do not delay tokens with a known key', async (t) => {
+test('tokens that wait for keys are bounded, and do not delay other tokens', async (t) => {
   const { clock, issuer, start } = setUpIssuer({}, ['a']);
   const { ask } = start();
   t.equal(await ask(issuer.token('a')), 'ok');

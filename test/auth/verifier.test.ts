@@ -49,7 +49,7 @@ test('good tokens of every kind of key are accepted', async (t) => {
   }
 });
 
-test('JSON that parsers read differently is accepted or refused as documented, in header and payload', async (t) => {
+test('JSON that parsers read differently is accepted or refused as the page says, in header and payload', async (t) => {
   const verifier = verifierOf([secretSet]);
   const exp = NOW_SECONDS + 3600;
   const claims = `{"sub":"alice","exp":${exp}}`;
@@ -210,7 +210,7 @@ test('a token that is not signed by a known key with its own algorithm is refuse
   }
 });
 
-test('claims are checked at their boundaries', async (t) => {
+test('claims are checked exactly at their limits', async (t) => {
   const verifier = verifierOf([secretSet]);
   const configured = verifierOf([secretSet], { issuer: 'https://issuer.example', audience: 'timetable' });
   const own = { iss: 'https://issuer.example', aud: 'timetable' };
@@ -255,7 +255,7 @@ test('claims are checked at their boundaries', async (t) => {
   }
 });
 
-test('an access token has the type and the claims of RFC 9068', async (t) => {
+test('an access token needs the type and the claims of RFC 9068', async (t) => {
   const own = {
     iss: 'https://issuer.example',
     aud: 'timetable',
@@ -312,7 +312,7 @@ test('an access token has the type and the claims of RFC 9068', async (t) => {
   t.equal(outcomeOf(await any.verify(hs256(goodClaims(own)))), 'ok', 'where any type is accepted');
 });
 
-test('a development token is an access token if the service requires one', async (t) => {
+test('a development token is an access token where access tokens are required', async (t) => {
   const issuer = createDevelopmentIssuer({
     issuer: 'https://issuer.example',
     audience: 'timetable',
@@ -329,7 +329,7 @@ test('a development token is an access token if the service requires one', async
   t.equal(outcomeOf(await verifier.verify(token)), 'ok');
 });
 
-test('a refusal describes itself and repeats nothing of the token', async (t) => {
+test('a refusal explains itself and repeats nothing of the token', async (t) => {
   const verifier = verifierOf([secretSet], { issuer: 'i', audience: 'a' });
   const token = hs256({
     sub: 'very-private',
@@ -349,7 +349,7 @@ test('a refusal describes itself and repeats nothing of the token', async (t) =>
   }
 });
 
-test('several keys without an identifier are all tried, up to a bound', async (t) => {
+test('if keys have no identifier, a bounded number of them is tried', async (t) => {
   const { kid: _, ...mine } = rsaJwk;
   const strangers = Array.from({ length: 8 }, () => otherRsa.publicKey.export({ format: 'jwk' }));
   const token = signed(goodClaims(), rsa.privateKey, { alg: 'RS256' });
@@ -387,7 +387,7 @@ test('missing keys give 503, unless another key verifies the token', async (t) =
   );
 });
 
-test('expiry is exact to the millisecond, although the library counts whole seconds', async (t) => {
+test('expiry is exact to the millisecond, although jose counts whole seconds', async (t) => {
   for (const [lateMs, outcome] of [
     [5499, 'ok'],
     [5500, 'expired'],

@@ -24,7 +24,7 @@ const results: unknown = JSON.parse(readFileSync(fileURLToPath(at('results/node2
 const plots = plotsOf(results);
 const plotOf = (file: string): string => plots.find((plot) => plot.file === file)?.svg ?? '';
 
-/** Wider than the fonts of systems are on average, in parts of the font size. */
+/** Wider than the average of system fonts, as a share of the font size. */
 const CHARACTER_WIDTH = 0.56;
 const FONT_SIZE = 13;
 const TITLE_SIZE = 15;
@@ -60,7 +60,7 @@ function labelBoxes(svg: string): Box[] {
     ]);
     const before = width * (shares.get(attributes.get('text-anchor') ?? 'start') ?? 0);
     const [ascent, descent] = [size * 0.75, size * 0.2];
-    // A label that is turned runs upwards.
+    // A rotated label runs upwards.
     if (attributes.has('transform')) {
       return { what, left: x - ascent, right: x + descent, top: y - width + before, bottom: y + before };
     }
@@ -116,7 +116,7 @@ function markBoxes(svg: string): Box[] {
   ];
 }
 
-/** A slanting line as short pieces: its own box would be far larger than it is. */
+/** A slanting line as short pieces, because its own box would be far too large. */
 function piecesOf(
   [x1, y1]: readonly [number, number],
   [x2, y2]: readonly [number, number],
@@ -132,7 +132,7 @@ function piecesOf(
 const overlap = (a: Box, b: Box): boolean =>
   a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
 
-/** Every label that lies on another, on a mark, or beyond the edge, in words. */
+/** Describes every label that covers another, covers a mark, or lies beyond the edge. */
 function faultsOf(svg: string): string[] {
   const labels = labelBoxes(svg);
   const marks = markBoxes(svg);
@@ -159,7 +159,7 @@ test('no label overlaps another or a mark, and all are on the page', async (t) =
   }
 });
 
-test('labels that overlap would be noticed', async (t) => {
+test('the test would notice overlapping labels', async (t) => {
   const svg = plotOf('sizes.svg');
   const label = /<text x="[\d.]+" y="[\d.]+" text-anchor="middle">rpi-fall-2024<\/text>/;
   t.match(svg, label);
@@ -195,7 +195,7 @@ test('plots of ratios have a line at 1.0', async (t) => {
   for (const svg of [ratio, sizes]) t.match(svg, '>1.0: bare node:http</text>');
 });
 
-test('figures of targets are in a column or in the legend, never beside a mark', async (t) => {
+test('target figures stand in a column or in the legend, never beside a mark', async (t) => {
   const ratio = plotOf('ratio.svg');
   const figures = elements(ratio, 'text').filter(({ content }) => /^\d\.\d\d$/.test(content));
   const columns = new Set(figures.map(({ attributes }) => numberOf(attributes, 'x')));
@@ -231,7 +231,7 @@ test('all plots have the same order, and Lectern has its own colour', async (t) 
     );
     t.ok(own.length > 0, `${file}: Lectern's marks`);
   }
-  // One colour stands for one server: Lectern has one curve, or a row of one mark a workload.
+  // One colour means one server. Lectern has one curve, or one mark a workload in a row.
   t.equal(plotOf('latency.svg').match(/class="s-lectern"/g)?.length, 1);
   for (const file of ['peers.svg', 'throughput.svg'])
     t.equal(plotOf(file).match(/class="f-lectern"/g)?.length, 3);

@@ -54,7 +54,7 @@ test('a row of a quick run has figures and no verdict', async (t) => {
   t.notMatch(tell(peer, { isJudged: false }), /at least|at most|MISSED/);
 });
 
-test('a missing data set: a line instead of its row, with its origin', (t) => {
+test('a missing data set gives a line that says where to get it', (t) => {
   const { status, stdout, stderr } = bench(ROOT, '--quick', '--no-peers', '--sets', 'rpi-fall-2024');
   t.equal(status, 0);
   t.match(
@@ -71,7 +71,7 @@ test('a missing data set: a line instead of its row, with its origin', (t) => {
   t.end();
 });
 
-/** A checkout in which no peer is installed. */
+/** A checkout without installed peers. */
 function withoutPeers(t: { teardown(end: () => void): void }): string {
   const folder = mkdtempSync(join(tmpdir(), 'lectern-bench-checkout-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
@@ -85,7 +85,7 @@ function withoutPeers(t: { teardown(end: () => void): void }): string {
   return folder;
 }
 
-test('a peer that is not installed: one sentence with the command', (t) => {
+test('a peer that is not installed gives one sentence with the command to install it', (t) => {
   const folder = withoutPeers(t);
   const sentence =
     /^json-server is not installed: "npm ci --prefix bench\/peers\/json-server" installs it\./m;

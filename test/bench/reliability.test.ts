@@ -16,7 +16,10 @@ import {
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const TEXTS = DOCUMENTS.map((name) => readFileSync(join(ROOT, name), 'utf8'));
-/** Of tests that record one: `recordFigure('name'` in scripts, a second argument of `told` in tests. */
+/**
+ * The names of figures that tests record: `recordFigure('name'` in scripts, and the second argument of `told`
+ * in tests.
+ */
 const RECORDED = /recordFigure\(\s*'([a-z0-9-]+)'/g;
 
 const FIGURE: Figure = {
@@ -28,7 +31,7 @@ const FIGURE: Figure = {
   machine: { cores: 2 },
 };
 
-test('the documents agree with the newest results; npm run hard:report makes it so', async (t) => {
+test('the documents agree with the newest results; npm run hard:report updates them', async (t) => {
   const figures = readFigures(RESULTS);
   t.strictSame(withFigures(TEXTS, figures), TEXTS);
   const places = TEXTS.flatMap(placesIn);
@@ -48,7 +51,7 @@ function sourcesOf(folder: string): string[] {
     .map((name) => join(ROOT, folder, name));
 }
 
-test('figures are inserted at their markers, and other text stays', async (t) => {
+test('figures are inserted at their markers, and no other text changes', async (t) => {
   const text =
     '| a | <!-- figure: one -->by hand<!-- end --> |\n| b | <!-- figure: two -->7 MiB<!-- end --> |\n';
   t.strictSame(withFigures([text], new Map()), [text]);

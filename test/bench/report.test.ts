@@ -88,7 +88,7 @@ test('docs/benchmarks.md has the cost of several threads', async (t) => {
   );
 });
 
-test('a page with other figures would be noticed', async (t) => {
+test('the test would notice a page with other figures', async (t) => {
   const rows = first.rows.map((row, n) => (n === 0 ? { ...row, median: row.median * 2 } : row));
   t.not(withReport(page, reportOf([{ ...first, rows }], plotsOf(first))), page);
   t.throws(() => withReport('# no markers', 'report'), /bench:begin/);
@@ -110,7 +110,7 @@ test('the plots are those of the results', async (t) => {
   t.same(files.sort(), plots.map(({ file }) => file).sort(), 'there are no others');
 });
 
-test('a row for every workload', async (t) => {
+test('every workload has a row', async (t) => {
   t.ok(WORKLOADS.length > 0);
   for (const results of all) {
     const names = results.rows.filter(({ group }) => group === 'workload').map(({ name }) => name);

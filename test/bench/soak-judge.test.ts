@@ -1,4 +1,4 @@
-/** A soak's judgement of memory: it refuses leaks, and nothing that is chance. */
+/** A soak's verdict on memory: it finds leaks, and ignores chance. */
 import { test } from 'tap';
 import { judgeMemory, LIMITS, type Look, type MemoryName } from '../soak/judge.mjs';
 import { fitOf } from '../soak/slope.mjs';
@@ -17,7 +17,7 @@ function randomOf(seed: number): () => number {
   };
 }
 
-/** Looks every 30 s: a level, chance of so many MB (as a standard deviation), and a leak. */
+/** Measurements every 30 s: a level, noise in MB (as a standard deviation), and a leak. */
 function looksOf(
   minutes: number,
   seed: number,
@@ -38,7 +38,7 @@ function looksOf(
   });
 }
 
-test('the line through points, and the standard error of its slope', async (t) => {
+test('a line is fitted through points, with the standard error of its slope', async (t) => {
   t.match(fitOf([1, 2, 3, 7].map((x) => ({ x, y: 5 - 2 * x }))), { slope: -2, error: 0 });
   const { slope, error } = fitOf([
     { x: 0, y: 1 },
@@ -83,7 +83,7 @@ for (const [name, mbPerHour] of [
   });
 }
 
-test('a slope above the limit never passes, and one below it is never undecided', async (t) => {
+test('a slope above the limit never passes; a slope below it is always decided', async (t) => {
   const seen = { passed: 0, undecided: 0, refused: 0 };
   for (let seed = 0; seed < 200; seed++) {
     const looks = looksOf(20, seed, { name: 'heapUsed', mbPerHour: 2 });
@@ -101,18 +101,18 @@ test('a slope above the limit never passes, and one below it is never undecided'
   t.ok(seen.undecided > 50 && seen.passed > 20, JSON.stringify(seen));
 });
 
-test('chance alone is rarely refused', async (t) => {
+test('noise alone rarely fails a run', async (t) => {
   for (const minutes of [20, 60]) {
     let refused = 0;
     for (let seed = 0; seed < 200; seed++) {
       if (judgeMemory(looksOf(minutes, seed, null), minutes).faults.length > 0) refused++;
     }
-    // Five kinds of memory, each once in forty at the most.
+    // Five kinds of memory, each wrong in at most one of forty runs.
     t.ok(refused <= 20, `${refused} of 200 runs of ${minutes} minutes`);
   }
 });
 
-test('the judge reports whether a run was long enough, and the necessary length', async (t) => {
+test('the judge says whether a run was long enough, and how long it has to be', async (t) => {
   const short = judgeMemory(looksOf(20, 1, null), 20).figures.heapUsed;
   t.equal(short.canTell, false);
   t.ok(short.minutesToTell > 30 && short.minutesToTell < 90, `${short.minutesToTell} minutes`);
@@ -121,7 +121,7 @@ test('the judge reports whether a run was long enough, and the necessary length'
   t.ok(Math.abs(long.mbPerHour) < 1);
 });
 
-test('a short run is refused for a leak beyond warm-up, and always with too few samples', async (t) => {
+test('a short run fails if it leaks beyond its warm-up, or has too few samples', async (t) => {
   const looks = (mb: number): Look[] =>
     Array.from({ length: 14 }, (_, n) => {
       const level = (100 + (mb * n) / 13) * MB;

@@ -13,7 +13,7 @@ const { workloadsOf } = (await import(pathToFileURL(join(ROOT, 'bench/workloads.
   workloadsOf(events: readonly object[], options: object): readonly Workload[];
 };
 
-test('no window of the bench is empty, even if hundreds of events begin at once', async (t) => {
+test('no window of the bench is empty, even where hundreds of events begin at once', async (t) => {
   const events = Array.from({ length: 400 }, (_, n) => {
     const time = Date.UTC(2024, 8, 2 + Math.floor(n / 200), 8);
     return {

@@ -1,5 +1,5 @@
 /**
- * The docs page in a real browser, right after the start of the service: everything is present, already
+ * The docs page in a real browser, right after the start of the service: everything is present and already
  * authorised, and nothing comes from other origins.
  */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
@@ -34,16 +34,16 @@ const RECORD_VIOLATIONS = `
 
 interface OpenPage {
   readonly page: Page;
-  /** Everything that was asked for, in order. */
+  /** All requests of the page, in order. */
   readonly requested: string[];
-  /** Console errors, parts of the page that are missing, and exceptions that nothing caught. */
+  /** Console errors, missing parts of the page, and uncaught exceptions. */
   readonly errors: string[];
 }
 
 if (!existsSync(CHROMIUM)) {
-  test('the docs page', { skip: NO_BROWSER }, () => {});
+  test('the docs page works in a browser', { skip: NO_BROWSER }, () => {});
 } else {
-  test('the docs page', async (t) => {
+  test('the docs page works in a browser', async (t) => {
     const service = await startService({
       source: fileURLToPath(new URL('../../fixtures/demo.ndjson.gz', import.meta.url)),
       mode: 'development',
@@ -82,7 +82,7 @@ if (!existsSync(CHROMIUM)) {
       });
     }
 
-    await t.test("a fault of a parameter is shown in the service's words", async (t) => {
+    await t.test("a faulty parameter is explained in the service's words", async (t) => {
       const { page } = await openPage(browser, docs);
       const block = await unfold(page, 'listEvents');
       await block.locator('tr[data-param-name="cursor"] input').fill('nonsense');
@@ -92,14 +92,17 @@ if (!existsSync(CHROMIUM)) {
       await page.close();
     });
 
-    await t.test('the policy refuses content of other origins, and this test would notice it', async (t) => {
-      const { page, errors } = await openPage(browser, docs);
-      await page.evaluate("new Image().src = 'http://127.0.0.1:9/elsewhere.png'");
-      await page.waitForFunction('window.policyViolations.length > 0');
-      t.match(await page.evaluate('window.policyViolations'), [/^img-src http:\/\/127\.0\.0\.1:9\//]);
-      t.match(errors, [/content security policy/i]);
-      await page.close();
-    });
+    await t.test(
+      'the policy blocks content of other origins, and this test would notice a gap',
+      async (t) => {
+        const { page, errors } = await openPage(browser, docs);
+        await page.evaluate("new Image().src = 'http://127.0.0.1:9/elsewhere.png'");
+        await page.waitForFunction('window.policyViolations.length > 0');
+        t.match(await page.evaluate('window.policyViolations'), [/^img-src http:\/\/127\.0\.0\.1:9\//]);
+        t.match(errors, [/content security policy/i]);
+        await page.close();
+      },
+    );
   });
 }
 
@@ -135,7 +138,7 @@ async function openPage(browser: BrowserContext, address: string): Promise<OpenP
   return { page, requested, errors };
 }
 
-/** Opens an operation, which can then be tried out without another click. */
+/** Opens an operation, which can then be tried without another click. */
 async function unfold(page: Page, operation: string): Promise<Locator> {
   const block = page.locator(`[id$="-${operation}"]`);
   if ((await block.locator('.execute').count()) === 0) {
@@ -145,7 +148,7 @@ async function unfold(page: Page, operation: string): Promise<Locator> {
   return block;
 }
 
-/** Presses "Execute" and reads what the page shows of the answer. */
+/** Presses "Execute" and reads the answer shown on the page. */
 async function execute(
   page: Page,
   operation: string,

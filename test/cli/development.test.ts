@@ -67,7 +67,7 @@ test('settings that would let a timetable become stale cause a warning', async (
   );
 });
 
-test('the outcome of a changed file or a requested load is a plain line', async (t) => {
+test('a changed file or a requested load is reported in a plain line', async (t) => {
   const event = (n: number): string =>
     `{"id":"00000000-0000-4000-8000-00000000000${n}","time":"2026-09-14T08:00:00Z","endTime":"2026-09-14T09:00:00Z"}\n`;
   const source = join(t.testdir({ 'a.ndjson': event(1) }), 'a.ndjson');
@@ -76,9 +76,9 @@ test('the outcome of a changed file or a requested load is a plain line', async 
   writeFileSync(source, event(1) + event(2));
   await running.printed('\nloaded again: 2 events\n');
   running.child.kill('SIGHUP');
-  await running.printed('\nloaded again: 2 events, nothing has changed\n');
+  await running.printed('\nloaded again: 2 events, unchanged\n');
   running.child.kill('SIGTERM');
-  t.match((await running.ended).stdout, /nothing has changed\n$/);
+  t.match((await running.ended).stdout, /unchanged\n$/);
 
   const lines: string[] = [];
   let listener: (event: { readonly result: LoadResult }) => void = () => {};
@@ -92,5 +92,5 @@ test('the outcome of a changed file or a requested load is a plain line', async 
   for (const result of ['unchanged', 'failed', 'unchanged', 'unchanged', 'refused', 'published'] as const) {
     listener({ result });
   }
-  t.strictSame(lines, ['loaded again: 1 event, nothing has changed\n', 'loaded again: 1 event\n']);
+  t.strictSame(lines, ['loaded again: 1 event, unchanged\n', 'loaded again: 1 event\n']);
 });

@@ -3,7 +3,7 @@ import { runHere } from './run-here.js';
 
 const DEMO = 'fixtures/demo.ndjson.gz';
 
-test('explain of free time, given as a path', async (t) => {
+test('explain takes free time as a path', async (t) => {
   const query = 'by=room&date=2026-10-05&weeks=3&limit=2';
   for (const path of ['/schedule/free', 'http://localhost:3000/api/v1/schedule/free/']) {
     const { code, stdout } = await runHere(t, ['explain', DEMO, `${path}?${query}`]);
@@ -17,7 +17,7 @@ test('explain of free time, given as a path', async (t) => {
   }
 });
 
-test('explain of local days, in the zone of the query or of --time-zone', async (t) => {
+test('explain takes local days, in the zone of the query or of --time-zone', async (t) => {
   const window = /^WINDOW \[2026-10-24T22:00:00\.000Z, 2026-10-25T23:00:00\.000Z\): /m;
   const asked = [
     ['date=2026-10-25&timeZone=Europe/Berlin'],

@@ -30,7 +30,7 @@ function readJson(path: string): TimetableEvent[] {
   return JSON.parse(readFileSync(path, 'utf8')) as TimetableEvent[];
 }
 
-test('every format goes to a file, by its ending or by --format', async (t) => {
+test('every format can be written to a file, chosen by its ending or by --format', async (t) => {
   const folder = t.testdir();
   for (const name of ['json', 'msgpack', 'ndjson', 'csv', 'ics']) {
     const path = join(folder, `labs.${name}`);
@@ -58,7 +58,7 @@ test('every format goes to a file, by its ending or by --format', async (t) => {
   );
 });
 
-test('a query selects, and standard output is the default', async (t) => {
+test('a query selects events; without --output they go to standard output', async (t) => {
   const query = 'studyGroup=BIO-1D&type=LEC&limit=3';
   const json = await lectern(['export', DEMO, query, '--format', 'json']);
   t.same([json.code, json.stderr], [0, '']);
@@ -73,11 +73,11 @@ test('a query selects, and standard output is the default', async (t) => {
   t.same([empty.code, empty.stdout], [0, '[]']);
 });
 
-test('wrong usage is one line', async (t) => {
+test('wrong usage gives one line', async (t) => {
   const missing = join(t.testdir(), 'no/such.csv');
   const cases: [argv: string[], code: number, message: RegExp][] = [
-    [[DEMO], 2, /which format is meant\? Give --format json, msgpack, ndjson, csv or ics/],
-    [[DEMO, '-o', 'list.xlsx'], 2, /which format is meant/],
+    [[DEMO], 2, /the format is not known: give --format json, msgpack, ndjson, csv or ics/],
+    [[DEMO, '-o', 'list.xlsx'], 2, /the format is not known/],
     [
       [DEMO, '-f', 'xlsx'],
       2,
@@ -124,7 +124,7 @@ test('a full disk or an unwritable folder gives one line', async (t) => {
   else assertOneLine(t, closed, 1, /permission denied/, 'closed');
 });
 
-test('export ends quietly when its reader goes away', { skip: NO_BASH }, async (t) => {
+test('export ends quietly when its reader closes the pipe', { skip: NO_BASH }, async (t) => {
   const line = `set -o pipefail; ${[process.execPath, ...CLI].join(' ')} export ${DEMO} -f csv | true`;
   const child = spawn('bash', ['-c', line], { cwd: ROOT, stdio: ['ignore', 'ignore', 'pipe'] });
   let stderr = '';

@@ -7,7 +7,7 @@ import { SECRET } from '../auth/tokens.js';
 import { until } from '../serving/threads.js';
 import { CLI, ROOT } from './lectern.js';
 
-// A user without rights needs a user namespace for it, which some systems do not give.
+// An ordinary user needs a user namespace for it, which some systems do not allow.
 const UNSHARE = ['-p', '-f', ...(process.getuid?.() === 0 ? [] : ['-r'])];
 const isPermitted = spawnSync('unshare', [...UNSHARE, 'true']).status === 0;
 const skip = isPermitted ? false : 'unshare -p is not permitted here';
@@ -33,7 +33,7 @@ async function startFirst(t: { teardown(end: () => void): void }, argv: readonly
   return { printed, ended, pid };
 }
 
-test('the second signal ends the first process of a container, too', { skip }, async (t) => {
+test('the second signal ends a process that is number 1 of a container, too', { skip }, async (t) => {
   for (const [signal, status] of [
     ['SIGTERM', 143],
     ['SIGINT', 130],
@@ -53,7 +53,7 @@ test('the second signal ends the first process of a container, too', { skip }, a
   }
 });
 
-test('one signal ends an idle first process', { skip }, async (t) => {
+test('one signal ends a process number 1 that has nothing to do', { skip }, async (t) => {
   const { printed, ended, pid } = await startFirst(t, ['fixtures/demo.ndjson.gz', '--port', '0']);
   await printed('"ready"');
   process.kill(pid(), 'SIGTERM');

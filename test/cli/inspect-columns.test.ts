@@ -18,7 +18,7 @@ function fileOf(t: Test, name: string, content: string | Uint8Array): string {
   return path;
 }
 
-/** The words of a proposed command, as a shell reads them, from its options on. */
+/** The words of a proposed command from its options on, split as in a shell. */
 function optionsOf(stdout: string): string[] {
   const [, options = ''] = /^ {2}lectern serve \S+ (.*)$/m.exec(stdout) ?? [];
   return [...options.matchAll(/(?:[^\s']|'[^']*')+/g)].map(([word]) => word.replaceAll("'", ''));
@@ -60,7 +60,7 @@ test('after a wrong column in a map, the existing columns are shown', async (t) 
   t.match(outcome.stdout, /^ {2}"Fach" +1 {2}"Übung"$/m);
 });
 
-test('a source without records, and one that is served well', async (t) => {
+test('inspect reports a source without records, and a source that needs no map', async (t) => {
   const empty = await runHere(t, ['inspect', fileOf(t, 'empty.csv', `${HEADER}\n`)]);
   t.match(empty, { code: 1, stdout: /\n\nthe source has no records\n$/ });
   const row = '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417,2026-08-31T06:00:00Z,2026-08-31T07:30:00Z,Algebra';
@@ -83,7 +83,7 @@ test('a real table of courses: the report says what is missing', {
   );
 });
 
-test('a calendar that is served well gets no proposal, and own properties are proposed for empty fields', async (t) => {
+test('a usable calendar gets no proposal; its own properties are proposed for empty fields', async (t) => {
   const calendar = (...lines: readonly string[]): string =>
     [
       ...['BEGIN:VCALENDAR', 'X-WR-CALNAME:CS-1', 'BEGIN:VEVENT', 'UID:1', 'CLASS:PUBLIC'],
@@ -98,7 +98,7 @@ test('a calendar that is served well gets no proposal, and own properties are pr
   t.notMatch(full.stdout, /to serve it, try/, 'events have a room');
 });
 
-test('several sources are inspected as one, and those that cannot be read are named', async (t) => {
+test('several sources are inspected as one, and unreadable ones are named', async (t) => {
   const line = (id: string): string =>
     `{"id":"0000000${id}-0000-4000-8000-000000000000","time":"2026-09-14T06:00:00Z","endTime":"2026-09-14T07:00:00Z"}\n`;
   const folder = t.testdir({

@@ -23,23 +23,23 @@ export interface Running {
   readonly child: ChildProcess;
   /** Resolves when the process has ended. */
   readonly ended: Promise<Outcome>;
-  /** Resolves to standard output once it contains the text; rejects where the process ends first. */
+  /** Resolves to standard output once it contains the text; rejects if the process ends first. */
   printed(text: string): Promise<string>;
-  /** The record of the log that says that the service is ready, in production; rejects where the process ends first. */
+  /** The log record that the service is ready, in production; rejects if the process ends first. */
   ready(): Promise<ReadyRecord>;
 }
 
-/** Compiled tests, as in `npm test`, use the build; a single test run from its source needs no build. */
+/** Compiled tests, as in `npm test`, use the build; a single test run from source needs none. */
 export const CLI: readonly string[] = import.meta.url.endsWith('.js')
   ? ['dist/cli.js']
   : ['--import', 'tsx', 'src/cli.ts'];
 
-/** Starts the command line, with no LECTERN_ variables but those given. */
+/** Starts the command line with only the given LECTERN_ variables. */
 export function start(argv: readonly string[], env?: Readonly<Record<string, string>>): Running {
   return spawnNode([...CLI, ...argv], env);
 }
 
-/** The same for any TypeScript. */
+/** Does the same for any TypeScript file. */
 export function startNode(argv: readonly string[], env?: Readonly<Record<string, string>>): Running {
   return spawnNode(['--import', 'tsx', ...argv], env);
 }
@@ -91,7 +91,7 @@ export function lectern(
   options: { readonly env?: Readonly<Record<string, string>>; readonly input?: string | Uint8Array } = {},
 ): Promise<Outcome> {
   const { child, ended } = start(argv, options.env);
-  // Commands that fail early do not read what they are given.
+  // Commands that fail early do not read their input.
   child.stdin?.on('error', () => {});
   child.stdin?.end(options.input);
   return ended;

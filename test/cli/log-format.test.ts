@@ -12,7 +12,7 @@ const SECRET = 'this-is-a-secret-of-more-than-thirty-two-bytes';
 const ENVIRONMENT = { LECTERN_HS256_SECRET: SECRET };
 const NO_SCRIPT = spawnSync('script', ['--version']).error !== undefined && 'script is not installed';
 const ESCAPE = String.fromCharCode(0x1b);
-/** Also those of one character that some terminals take for an escape and a bracket. */
+/** Also characters that some terminals take for an escape and a bracket. */
 const CONTROL = /(?!\n)\p{Cc}/u;
 
 /** The pretty lines that a logger writes. */
@@ -44,7 +44,7 @@ test('a pretty line has the local time, the level, the message and the fields', 
   );
 });
 
-test('colours only on request, and no control characters for the terminal', async (t) => {
+test('colours appear only on request, and control characters never reach the terminal', async (t) => {
   t.match(await pretty(true, (log) => log.info({}, 'ready')), CONTROL);
   const evil = '\u001b]0;title\u0007\u009b31m';
   const text = await pretty(false, (log) => {
@@ -55,7 +55,7 @@ test('colours only on request, and no control characters for the terminal', asyn
   t.match(text, /said .*title/);
 });
 
-test('--log-format and LECTERN_LOG_FORMAT: pretty lines in production, without colours in a pipe', async (t) => {
+test('--log-format and LECTERN_LOG_FORMAT give pretty lines in production, without colours in a pipe', async (t) => {
   for (const [argv, env] of [
     [['--log-format', 'pretty'], {}],
     [[], { LECTERN_LOG_FORMAT: 'pretty' }],
@@ -85,7 +85,7 @@ test('the fatal record of a failed start is written in either format', async (t)
   t.ok(last.time >= beganMs && last.time <= Date.now(), 'times are epoch milliseconds');
 });
 
-test('a JSON log does not load the pretty formatter', (t) => {
+test('JSON logs do not load the pretty formatter', (t) => {
   const folder = t.testdir({
     'loaded.cjs': `process.on('exit', () => {
       const loaded = Object.keys(require('node:module')._cache).some((path) => path.includes('pino-pretty'));

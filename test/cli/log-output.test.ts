@@ -1,4 +1,4 @@
-/** The output of the log: a missing reader must not delay the service. */
+/** The log's output: a missing reader must not delay the service. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -24,7 +24,7 @@ const headers = { authorization: `Bearer ${hs256({ sub: 'alice', exp })}` };
 
 type Test = Parameters<Parameters<typeof test>[0]>[0];
 
-/** A pipe with a name, and its end for reading, which also keeps it open. */
+/** A named pipe, with an open end for reading. */
 function pipe(t: Test, folder: string = t.testdir()): { readonly path: string; readonly reader: number } {
   const path = join(folder, 'pipe');
   spawnSync('mkfifo', [path]);
@@ -85,7 +85,7 @@ test('a flush writes the waiting lines as soon as there is room', (t) => {
   const fd = openSync(path, O_WRONLY | O_NONBLOCK);
   t.teardown(() => closeSync(fd));
   const output = new LogOutput(fd);
-  // A whole pipe of it, and a little more.
+  // A whole pipe of text, and a little more.
   for (let n = 0; n < 66; n++) output.write(`${'x'.repeat(1023)}\n`);
   readAll(reader);
   output.flushSync();
@@ -146,12 +146,12 @@ async function startUnread(
   t.teardown(() => child.kill('SIGKILL'));
   const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
   const admin = `http://127.0.0.1:${adminPort}`;
-  // Nothing that it writes can be read.
+  // Its output cannot be read.
   await until(async () => (await fetch(`${admin}/ready`).catch(() => null))?.status === 200);
   return { child, ended, origin: `http://127.0.0.1:${port}/api/v1`, admin };
 }
 
-/** Asks until log lines are dropped. */
+/** Sends requests until log lines are dropped. */
 async function fill({ origin, admin }: Unread): Promise<number> {
   const { port, pathname } = new URL(origin);
   const one = `GET ${pathname}/schedule HTTP/1.1\r\nHost: a\r\nAuthorization: ${headers.authorization}\r\n\r\n`;
@@ -181,7 +181,7 @@ for (const [workers, kind] of [
   ['1', 'socket'],
   ['2', 'pipe'],
 ] as const) {
-  test(`a ${kind} without a reader delays nothing, not even the end: ${workers} serving threads`, async (t) => {
+  test(`a ${kind} that is not read delays nothing, not even the exit: ${workers} serving threads`, async (t) => {
     const service = await startUnread(t, kind, ['--workers', workers]);
     t.ok((await fill(service)) > 0, 'lines were dropped');
     t.equal((await get(`${service.admin}/live`)).status, 200);
@@ -194,7 +194,7 @@ for (const [workers, kind] of [
   });
 }
 
-test('a fault ends the service even if nothing reads its log', async (t) => {
+test('a fault ends the service even if its log is not read', async (t) => {
   const inject = "data:text/javascript,process.on('SIGCONT',()=>{throw(new(Error)('out-of-order'))})";
   const service = await startUnread(t, 'pipe', [], ['--import', inject]);
   const beganMs = performance.now();

@@ -1,4 +1,7 @@
-/** A service whose folders are removed while it runs: one clear sentence each, and it continues to serve. */
+/**
+ * A service whose folders are removed while it runs: it reports each in one clear sentence and continues to
+ * serve.
+ */
 import { spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +11,7 @@ import { type Test, test } from 'tap';
 import { hs256, SECRET } from '../auth/tokens.js';
 
 const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
-/** The user nobody, without root's rights. */
+/** The user nobody, who has none of root's rights. */
 const OTHER_USER = 65_534;
 const Authorization = `Bearer ${hs256({ sub: 'alice', exp: Math.floor(Date.now() / 1000) + 7200 })}`;
 
@@ -20,9 +23,9 @@ interface Line {
 interface Running {
   /** Lines of the log so far. */
   lines(): Line[];
-  /** Waits for a line after the first `from` that has this message, and gives its reason. */
+  /** Waits for a line after the first `from` with this message, and returns its reason. */
   told(from: number, msg: string): Promise<string>;
-  /** The title of the first event that is served. */
+  /** The title of the first served event. */
   title(): Promise<string>;
 }
 
@@ -138,12 +141,12 @@ test('a limit on file sizes does not end the process', notOnWindows, async (t) =
   const service = await run(t, [source, '--snapshot-file', join(folder, 'snapshot')], { before });
   const from = service.lines().length;
   put(source, 'large', 900);
-  t.match(await service.told(from, 'snapshot file not written'), /it would become larger than files may be$/);
+  t.match(await service.told(from, 'snapshot file not written'), /it would exceed the limit on file sizes$/);
   t.equal(await service.title(), 'large');
 });
 
 test(
-  'without its working folder a process cannot start a thread, reports this, and continues to serve',
+  'without its working folder a process starts no thread, reports this, and continues to serve',
   notOnWindows,
   async (t) => {
     const folder = t.testdir();

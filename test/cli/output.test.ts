@@ -38,7 +38,7 @@ const COMMANDS = [
   'generate --events 2000',
 ];
 
-test('a reader that goes away ends commands quietly', { skip: NO_BASH }, async (t) => {
+test('commands end quietly when their reader closes the pipe', { skip: NO_BASH }, async (t) => {
   await Promise.all(
     COMMANDS.map(async (command) => {
       t.same(await shell(`set -o pipefail; $L ${command} | true`), { code: 0, stderr: '' }, command);
@@ -46,7 +46,7 @@ test('a reader that goes away ends commands quietly', { skip: NO_BASH }, async (
   );
 });
 
-test('unwritable output gives one line and exit code 1', {
+test('output that cannot be written gives one line and exit code 1', {
   skip: NO_BASH || (!FULL && 'no /dev/full'),
 }, async (t) => {
   const stderr = 'error: cannot write to standard output: no space is left on the device\n';
@@ -63,7 +63,7 @@ const BROKEN: readonly (readonly [name: string, open: () => number | null])[] = 
 ];
 
 for (const [i, [name, open]] of BROKEN.entries()) {
-  // Each of them on one of the two, since starting a service takes a second.
+  // Each fault on one of the two outputs, because starting a service takes a second.
   const broken = i + 1;
   test(`serve continues: ${name}, on ${broken === 1 ? 'standard output' : 'the log'}`, async (t) => {
     const file = open();
@@ -89,7 +89,7 @@ for (const [i, [name, open]] of BROKEN.entries()) {
   });
 }
 
-/** /health once there is a snapshot, slightly later, after the output about it. */
+/** /health once there is a snapshot, slightly after the output about it. */
 async function healthyWithin(origin: string): Promise<unknown> {
   for (let i = 0; i < 100; i++) {
     await delay(100);

@@ -8,7 +8,7 @@ import { runHere } from './run-here.js';
 
 const PASSWORD = 'a-word-that-no-message-shows';
 
-test('the command line with a database', { skip }, async (t) => {
+test('a database is used from the command line', { skip }, async (t) => {
   const server = await startServer((end) => t.teardown(end), { auth: 'scram-sha-256' });
   await server.sql(`${eventsTable('events', 60)} CREATE TABLE lessons AS SELECT id AS lesson, "time" AS begins, "endTime" AS ends, title AS subject FROM events;
     ALTER ROLE postgres PASSWORD '${PASSWORD}'; CREATE PUBLICATION lectern FOR TABLE events;`);
@@ -19,7 +19,7 @@ test('the command line with a database', { skip }, async (t) => {
   const bare = server.url();
   const full = bare.replace('@', `:${PASSWORD}@`);
 
-  await t.test('inspect counts a table, and proposes a map where it needs one', async (t) => {
+  await t.test('inspect counts the rows of a table and proposes a map where one is needed', async (t) => {
     const good = await runHere(t, ['inspect', full, '--table', 'events', '--json']);
     t.equal(good.code, 0);
     t.match(JSON.parse(good.stdout), {
@@ -45,7 +45,7 @@ test('the command line with a database', { skip }, async (t) => {
     t.match(mapped.stdout, /events +60/);
   });
 
-  await t.test('export writes a query of it', async (t) => {
+  await t.test('export writes the events of a query', async (t) => {
     const output = join(folder, 'out.csv');
     const argv = [
       'export',
@@ -61,12 +61,12 @@ test('the command line with a database', { skip }, async (t) => {
     const refused = await runHere(t, argv);
     t.equal(refused.code, 1);
     t.match(refused.stderr, /asks for a password for "postgres"; give it as PGPASSWORD/);
-    // In a process of its own: threads have the variables that it began with.
+    // In a separate process, because threads keep the variables from their start.
     const allowed = await start(argv, { PGPASSWORD: PASSWORD }).ended;
     t.equal(allowed.code, 0, allowed.stderr);
   });
 
-  await t.test('serve follows a table, beside its snapshot file, and shows no password', async (t) => {
+  await t.test('serve follows a table, writes its snapshot file, and shows no password', async (t) => {
     const service = start(
       [
         'serve',
@@ -99,14 +99,14 @@ test('the command line with a database', { skip }, async (t) => {
   });
 });
 
-test('settings of databases that have no effect, or contradict', async (t) => {
+test('database settings without effect, or in conflict, are refused', async (t) => {
   const url = `postgres://u:${PASSWORD}@127.0.0.1:1/x`;
   for (const [argv, message] of [
     [[url], /neither a table nor a query is given; expected --table or --query/],
     [[url, '--table', 'a', '--query', 'SELECT 1'], /a table and a query are given/],
     [[url, '--query', 'SELECT 1', '--follow'], /--follow needs --table/],
-    [['events.csv', '--table', 'a'], /table is given, and no source is a PostgreSQL address/],
-    [[url, 'events.csv', '--table', 'a', '--follow'], /can be followed only where it is the only source/],
+    [['events.csv', '--table', 'a'], /table is given, but no source is a PostgreSQL address/],
+    [[url, 'events.csv', '--table', 'a', '--follow'], /can be followed only if it is the only source/],
     [[url, '--table', 'a', '--follow', '--listen', 'b'], /--listen has no effect with --follow/],
     [[url, '--table', 'a', '--follow', '--watch', 'off'], /--follow has no effect with --watch off/],
     [[url, '--table', ''], /--table .* must not be empty/],

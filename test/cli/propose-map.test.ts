@@ -12,7 +12,7 @@ function propose(...records: readonly Readonly<Record<string, unknown>>[]): MapP
 
 const ID = '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417';
 
-test('names of several languages', (t) => {
+test('columns are recognised by their names in several languages', (t) => {
   for (const [language, record, map] of [
     [
       'German',
@@ -150,7 +150,7 @@ test('names of several languages', (t) => {
   t.end();
 });
 
-test('the order of dates', (t) => {
+test('the order of day and month is found from the dates', (t) => {
   const withDates = (...dates: readonly string[]): MapProposal =>
     propose(...dates.map((date) => ({ date, start: '08:00', end: '09:00' })));
   for (const [dates, order, isSure] of [
@@ -171,7 +171,7 @@ test('the order of dates', (t) => {
   t.end();
 });
 
-test('zone and identifiers are proposed only if they are needed', (t) => {
+test('a zone and identifiers are proposed only where they are needed', (t) => {
   const times = { time: '2024-08-31T08:00:00Z', endTime: '2024-08-31T09:30:00Z' };
   t.match(propose({ ...times, id: ID, roomId: ID }), { timeZone: null, identifiers: null });
   t.match(propose({ ...times, id: ID, Raum: 'H1' }), { timeZone: null, identifiers: 'derived' });
@@ -241,7 +241,7 @@ test('options are quoted for a shell', (t) => {
   t.end();
 });
 
-test('records that are not objects, lists, nested columns, many columns', (t) => {
+test('records may be no objects, or have lists, nested columns or many columns', (t) => {
   const look = new ColumnLook();
   for (const value of [null, 7, 'x', [1], { a: [1], b: { c: { d: { e: { f: { g: 1 } } } } }, '': 'x' }])
     look.record(value);

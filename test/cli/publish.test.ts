@@ -12,7 +12,9 @@ function lectern(...argv: readonly string[]): { readonly status: number | null; 
   return { status, text: stdout + stderr };
 }
 
-test('publish --once announces, and feed shows and chooses', { timeout: 120_000 }, async (t) => {
+test('publish --once announces an image; feed shows the images and chooses one', {
+  timeout: 120_000,
+}, async (t) => {
   const folder = t.testdir();
   const { keyFile, publicKeyFile } = writeKeys(folder, 'feed');
   const [source, share] = [join(folder, 'events.ndjson'), join(folder, 'share')];
@@ -45,7 +47,7 @@ test('publish --once announces, and feed shows and chooses', { timeout: 120_000 
   t.match(lectern('feed', 'promote', first, share), { status: 1, text: /is not the candidate/ });
 });
 
-test('publish: wrong usage', async (t) => {
+test('publish refuses wrong usage', async (t) => {
   const folder = t.testdir({ 'events.ndjson': '', 'bad.key': 'no key' });
   const { publicKeyFile } = writeKeys(folder, 'feed');
   const source = join(folder, 'events.ndjson');

@@ -51,13 +51,13 @@ test('inspect reads columns, dates and zones, and lists all faults and unserved 
   });
 });
 
-test('explain takes the same settings, and texts for derived identifiers', async (t) => {
+test('explain takes the same settings, and source texts for derived identifiers', async (t) => {
   const { code, stdout } = await runHere(t, ['explain', ROWS, 'roomId=A 101', ...MAP, ...RULES]);
   t.equal(code, 0);
   t.match(stdout, '1 event of 2');
 });
 
-test('a map may be in a file, and the command line wins', async (t) => {
+test('a map may be in a file; the command line overrides it', async (t) => {
   const map = file('map.json', {
     title: 'Etage',
     time: '{Datum} {Von}',
@@ -69,7 +69,7 @@ test('a map may be in a file, and the command line wins', async (t) => {
   t.match(stdout, /^roomId +2 /m);
 });
 
-test('variables are equivalent, with one map entry a line', async (t) => {
+test('variables are equivalent to flags, with one map entry a line', async (t) => {
   const env = {
     LECTERN_MAP: 'title=Fach\ntime={Datum} {Von}\nendTime={Datum} {Bis}\n',
     LECTERN_DATE_ORDER: 'dmy',
@@ -116,7 +116,7 @@ for (const [argv, message] of WRONG) {
     ['inspect', ROWS],
     ['explain', ROWS, 'type=x'],
   ]) {
-    test(`wrong: ${command[0]} ${argv.join(' ').replaceAll(folder, '')}`, async (t) => {
+    test(`wrong usage gives one line: ${command[0]} ${argv.join(' ').replaceAll(folder, '')}`, async (t) => {
       const { code, stdout, stderr } = await runHere(t, [...command, ...argv]);
       t.ok(code === 1 || code === 2);
       t.equal(stdout, '');
@@ -125,14 +125,14 @@ for (const [argv, message] of WRONG) {
   }
 }
 
-test('each command that reads a source has every setting of reading', async (t) => {
+test('every command that reads a source has all reading settings', async (t) => {
   for (const command of ['serve', 'inspect', 'explain', 'export']) {
     const { stdout } = await runHere(t, [command, '--help']);
     for (const { flag } of READING_SETTINGS) t.match(stdout, `${flag} <`, `${command} ${flag}`);
   }
 });
 
-test('with --pin settings of reading have no effect, apart from the time zone', async (t) => {
+test('with --pin, reading settings except the time zone are refused', async (t) => {
   const { code, stderr } = await runHere(t, [
     'serve',
     '--pin',

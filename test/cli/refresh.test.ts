@@ -22,7 +22,7 @@ interface Health {
   readonly source: { readonly state: string; readonly lastError: string | null };
 }
 
-/** Asks /health until it is as wanted, for at most ten seconds. */
+/** Requests /health until it is as expected, for at most ten seconds. */
 async function healthWhen(origin: string, wanted: (health: Health) => boolean): Promise<Health> {
   let health: Health | null = null;
   for (let i = 0; i < 100; i++) {
@@ -33,7 +33,7 @@ async function healthWhen(origin: string, wanted: (health: Health) => boolean): 
   throw new Error(`not in time: ${JSON.stringify(health)}`);
 }
 
-test('serve follows its file, refuses broken data, obeys its operator, and starts from disk', async (t) => {
+test('serve follows its file, refuses broken data, loads on request, and starts from disk', async (t) => {
   const folder = t.testdir({ 'a.ndjson': lines(10, 'first') });
   const source = join(folder, 'a.ndjson');
   const snapshot = join(folder, 'snapshot');

@@ -2,7 +2,7 @@ import type { Test } from 'tap';
 import { run } from '../../src/cli/program.js';
 import type { Outcome } from './lectern.js';
 
-/** Must be in no message. */
+/** Must not appear in any message. */
 export const SECRET = 'this-is-a-secret-of-more-than-thirty-two-bytes';
 
 /** Runs a command line in this process, which is much faster than starting a process each time. */

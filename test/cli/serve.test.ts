@@ -5,7 +5,7 @@ import { lectern, start, startNode } from './lectern.js';
 const DEMO = 'fixtures/demo.ndjson.gz';
 const SECRET = 'this-is-a-secret-of-more-than-thirty-two-bytes';
 
-test('in development: the ready text, a curl line that returns events, and a quiet end', async (t) => {
+test('development mode prints the address and a working curl line, and ends quietly', async (t) => {
   const { child, ended, printed } = start(['serve', DEMO, '--dev', '--port', '0', '--admin-port', '0']);
   const text = await printed('Another token');
   t.match(
@@ -34,7 +34,7 @@ test('in development: the ready text, a curl line that returns events, and a qui
   );
 });
 
-test('in production: settings from the environment, a log on standard error, no development endpoints', async (t) => {
+test('production takes settings from the environment, logs to standard error and has no development endpoints', async (t) => {
   const { child, ended, ready } = start(['serve', '-', '--port', '0'], {
     LECTERN_HS256_SECRET: SECRET,
     LECTERN_BASE_PATH: '/timetable',
@@ -77,7 +77,7 @@ test('in production: settings from the environment, a log on standard error, no 
   t.notOk(outcome.stderr.includes(SECRET) || outcome.stderr.includes(token), 'no secret, no token');
 });
 
-test('while the source is still being read, reads get 503 and a signal ends the service', async (t) => {
+test('while the source is being read, requests get 503 and a signal ends the service', async (t) => {
   const { child, ended } = start(['serve', '-', '--dev', '--port', '0', '--log-level', 'info']);
   const origin = await new Promise<string>((resolve) => {
     child.stderr?.on('data', (text: string) => {
@@ -163,7 +163,7 @@ test('explain prints the plan of a directory', async (t) => {
   t.match(outcome.stdout, /^\d+ lecturers, 2 on this page, .* of JSON$/m);
 });
 
-test('generate prints NDJSON, and ends quietly when its reader goes away', async (t) => {
+test('generate prints NDJSON, and ends quietly when its reader closes the pipe', async (t) => {
   const few = await lectern(['generate', '--events', '3', '--seed', '9']);
   t.match(few, { code: 0, stderr: '' });
   t.equal(

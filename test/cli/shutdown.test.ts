@@ -12,7 +12,7 @@ import { CLI, type Running, start, startNode } from './lectern.js';
 const DEMO = 'fixtures/demo.ndjson.gz';
 const ROUNDS = size(3, 50);
 const CLIENTS = 24;
-/** The time that a balancer needs to stop opening connections. */
+/** The time in which a balancer stops opening connections. */
 const NOTICED_MS = 300;
 const REQUEST = `GET /api/v1/schedule?limit=20 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${hs256({ sub: 'alice', exp: Math.floor(Date.now() / 1000) + 7200 })}\r\n\r\n`;
 
@@ -41,12 +41,13 @@ function startLoad(port: number): Load {
       if (failure !== null) load.failures.push(failure);
     }
   }
-  // Some at once, some after a pause: connections that are idle for a moment must not be closed under a request.
+  // Some send at once, some after a pause: connections that are idle for a moment must not close during a
+  // request.
   for (let n = 0; n < CLIENTS; n++) clients.push(client(n % 3 === 0 ? 0 : n % 40));
   return load;
 }
 
-/** One connection, to its end. Resolves to what went wrong, or null. */
+/** One connection, until it closes. Resolves to the fault, or null. */
 function converse(port: number, load: Load, pauseMs: number): Promise<string | null> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');
@@ -85,7 +86,9 @@ function converse(port: number, load: Load, pauseMs: number): Promise<string | n
   });
 }
 
-test(`ended ${ROUNDS} times under load, no request fails`, { timeout: 900_000 }, async (t) => {
+test(`no request fails when the service is ended ${ROUNDS} times under load`, {
+  timeout: 900_000,
+}, async (t) => {
   let answered = 0;
   let announced = 0;
   for (let round = 0; round < ROUNDS; round++) {
@@ -119,7 +122,7 @@ test(`ended ${ROUNDS} times under load, no request fails`, { timeout: 900_000 },
     );
 });
 
-test('a second signal ends the service at once, even while it waits', async (t) => {
+test('a second signal ends the service at once, even while it drains', async (t) => {
   const service = await startService(['--drain-seconds', '600']);
   const socket = connect(service.port, '127.0.0.1');
   socket.on('error', () => {});
@@ -154,7 +157,7 @@ for (const [name, fault, origin] of [
   });
 }
 
-test('a fault in the service itself ends it, with the log off too', async (t) => {
+test('an internal fault ends the service, even with the log off', async (t) => {
   const inject = "data:text/javascript,process.on('SIGCONT',()=>{throw(new(Error)('out-of-order'))})";
   for (const level of ['info', 'silent']) {
     const port = await freePort();
@@ -183,7 +186,9 @@ test('a fault in the service itself ends it, with the log off too', async (t) =>
   }
 });
 
-/** Waits until an address gives that status: without a log, nothing else says when the service is there. */
+/**
+ * Waits until an address gives that status: without a log, no other sign shows that the service has started.
+ */
 async function untilAnswered(url: string, status: number): Promise<void> {
   for (;;) {
     const answered = await fetch(url).then(

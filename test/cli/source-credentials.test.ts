@@ -1,4 +1,4 @@
-/** Options of rotations and of credentials for sources that do not fit together. */
+/** Options for rotations and for credentials of sources that contradict each other. */
 import { test } from 'tap';
 import { runHere } from './run-here.js';
 
@@ -20,11 +20,11 @@ const CASES: readonly (readonly [argv: readonly string[], message: RegExp])[] = 
   ],
   [
     [...ADDRESS, '--header', `https://other.example X-Key: ${HIDDEN}`],
-    /header X-Key is for https:\/\/other\.example, and no source is there; expected one of http:\/\/127/,
+    /header X-Key is for https:\/\/other\.example, but no source has this origin; expected one of http:\/\/127/,
   ],
 ];
 
-test('options of credentials that have no effect are refused', async (t) => {
+test('credential options without effect are refused', async (t) => {
   for (const [argv, message] of CASES) {
     const { code, stderr } = await runHere(t, [...argv]);
     t.equal(code, 2, message.source);

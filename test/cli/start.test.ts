@@ -150,7 +150,7 @@ test('an unwritable snapshot file causes one message, and serving continues', as
     const unwritten = logged(running, 'snapshot file not written');
     const printed = await running.printed('Another token');
     if (file === image) {
-      // The first is written. Where it would be kept for the sake of the second stands a folder.
+      // The first is written. A folder is at the path of the earlier snapshot.
       while (!existsSync(image)) await delay(50);
       writeFileSync(join(folder, 'source'), event('second'));
     }

@@ -5,7 +5,7 @@ import { resolveSettings } from '../../src/options/resolve.js';
 
 const ADDRESS = 'https://issuer.example/keys';
 
-test('impossible token options are refused without repeating any of an address', async (t) => {
+test('impossible token options are refused without repeating an address', async (t) => {
   const cases: [options: Partial<ServiceOptions>, message: RegExp][] = [
     [
       { jwks: 'https://user:hidden@issuer.example/keys' },
@@ -38,7 +38,7 @@ test('impossible token options are refused without repeating any of an address',
   }
 });
 
-test('token options have defaults, which are accepted with a key file', async (t) => {
+test('token options have defaults, which a key file may keep', async (t) => {
   t.match(resolveSettings({ source: 'x', jwks: 'keys.json' }), {
     jwks: 'keys.json',
     jwksRefreshSeconds: 300,

@@ -5,7 +5,7 @@ import { assertOneLine, runHere, SECRET } from './run-here.js';
 
 const DEMO = 'fixtures/demo.ndjson.gz';
 
-test('a secret file that is too short is refused without repeating it, and its last line end does not count', async (t) => {
+test('a secret file that is too short is refused without repeating it; its last line break does not count', async (t) => {
   const file = join(t.testdir({}), 'secret.txt');
   writeFileSync(file, `${'s3cr3t-'.repeat(4)}xyz\n`);
   const outcome = await runHere(t, ['serve', DEMO, '--dev', '--hs256-secret-file', file, '--port', '0']);

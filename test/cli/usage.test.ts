@@ -271,7 +271,7 @@ test('every fault gives one clear line on standard error, and an exit code', asy
   }
 });
 
-test('the process itself ends with that code, too', async (t) => {
+test('the process exits with that code', async (t) => {
   assertOneLine(t, await lectern(['serve']), 2, /missing required argument/, 'usage');
   const failure = await lectern(['serve', 'no-such-file', '--dev', '--port', '0']);
   assertOneLine(t, failure, 1, /there is no such file/, 'failure');

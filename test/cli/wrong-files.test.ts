@@ -1,4 +1,4 @@
-/** Files given in place of other kinds of files. */
+/** Files given by mistake for other kinds of files. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
@@ -6,7 +6,7 @@ import { assertOneLine, runHere } from './run-here.js';
 
 const DEMO = 'fixtures/demo.ndjson.gz';
 
-test('a secret given as a source or a map is hardly repeated', async (t) => {
+test('a secret that is given as a source or a map is hardly repeated', async (t) => {
   const text = 'a5dec0ffee'.repeat(6);
   const file = join(t.testdir({ 'secret.txt': `${text}\n` }), 'secret.txt');
   for (const [argv, shown] of [
@@ -21,14 +21,14 @@ test('a secret given as a source or a map is hardly repeated', async (t) => {
   }
 });
 
-test('a snapshot file given as a source is recognised', async (t) => {
+test('a snapshot file that is given as a source is recognised', async (t) => {
   const file = join(t.testdir({}), 'image');
   writeFileSync(file, 'LECTERN\u001a\u0000\u0001\u0002\u0003');
   const outcome = await runHere(t, ['inspect', file]);
   assertOneLine(t, outcome, 1, /found a snapshot file of Lectern: `lectern serve --pin` serves it/, 'image');
 });
 
-test('inspect exits with 1 if no event is left', async (t) => {
+test('inspect exits with 1 if there are no events', async (t) => {
   const folder = t.testdir({ 'bad.ndjson': '{}\n{}\n', 'none.json': '[]' });
   for (const name of ['bad.ndjson', 'none.json']) {
     for (const json of [[], ['--json']]) {

@@ -1,6 +1,7 @@
 /**
- * Images under the names of those that the Dockerfile begins from, for machines that reach no registry of images: with
- * Debian's packages, Node and npm from the registry of npm. What they are for is to try the Dockerfile, not to be shipped.
+ * Images with the names of the Dockerfile's base images, for machines that reach no image registry. They have
+ * Debian's packages, and Node and npm from the npm registry. They only serve to try the Dockerfile and are
+ * never shipped.
  */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
@@ -9,7 +10,7 @@ import { programOf } from './podman.mjs';
 
 const DEBIAN = 'bookworm';
 const NODE_MAJOR = 22;
-/** What node needs to start, all that a distroless image has of Debian but certificates. */
+/** The Debian files that node needs to start; a distroless image has these and certificates. */
 const LIBRARIES =
   'ld-linux-x86-64.so.2 libc.so.6 libdl.so.2 libgcc_s.so.1 libm.so.6 libpthread.so.0 libstdc++.so.6'.split(
     ' ',
@@ -22,7 +23,7 @@ const sh = (file, args, options = {}) =>
 
 /**
  * @param {import('./podman.mjs').Podman} podman
- * @param {string[]} names of the images that the Dockerfile begins from: one to build in, one to run in
+ * @param {string[]} names of the Dockerfile's base images: one for building, one for running
  */
 export async function makeBases(podman, [building, running]) {
   if (programOf('mmdebstrap') === null) throw new Error('mmdebstrap is missing: apt-get install mmdebstrap');
@@ -70,13 +71,13 @@ export async function makeBases(podman, [building, running]) {
     building,
     root,
     'RUN ["/usr/bin/ln", "-s", "../lib/node_modules/npm/bin/npm-cli.js", "/usr/local/bin/npm"]',
-    // As this machine reaches the registry of npm.
+    // The npm registry as this machine reaches it.
     `ENV npm_config_registry=${registry}`,
     ...(existsSync(certificates) ? ['ENV NODE_EXTRA_CA_CERTS=/etc/extra-ca.crt'] : []),
   );
 }
 
-/** An image of all that is in a folder. */
+/** An image of everything in a folder. */
 async function build(podman, name, folder, ...lines) {
   const file = join(podman.folder, 'Stand-in');
   writeFileSync(file, ['FROM scratch', 'COPY . /', ...lines, ''].join('\n'));

@@ -7,10 +7,10 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
-/** A limit below that of this process: podman's default is higher, and not every root may raise it. */
+/** A limit below that of this process: podman's default is higher, and not every root user may raise it. */
 const LIMITS = ['nofile=4096:4096', 'nproc=4096:4096'];
 
-/** The path of a program; null where there is none of this name. */
+/** The path of a program; null if there is none of this name. */
 export function programOf(name) {
   try {
     return execFileSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).trim();
@@ -20,7 +20,7 @@ export function programOf(name) {
 }
 
 export class Podman {
-  /** Of files that are needed for the run. */
+  /** Temporary files of the run. */
   folder = mkdtempSync(join(tmpdir(), 'lectern-container-'));
   #env;
 
@@ -30,7 +30,7 @@ export class Podman {
     const storage = join(this.folder, 'storage.conf');
     writeFileSync(storage, `[storage]\ndriver = "vfs"\ngraphroot = "${graph}"\nrunroot = "${state}"\n`);
     const containers = join(this.folder, 'containers.conf');
-    // Without systemd, and on machines whose groups are of the older kind, too, which runc can and crun cannot have.
+    // Works without systemd, and with control groups of version 1, which runc can use and crun cannot.
     const runtime = programOf('runc') === null ? '' : 'runtime = "runc"\n';
     writeFileSync(
       containers,
@@ -44,18 +44,18 @@ export class Podman {
     };
   }
 
-  /** @throws Error with what podman says, where it fails */
+  /** @throws Error with podman's message */
   async do(...args) {
     return (await this.outcome(...args)).stdout.trim();
   }
 
-  /** Also of what it says besides, and both where it fails. */
+  /** Also returns its other output; both appear in the error. */
   async outcome(...args) {
     const { stdout, stderr } = await run('podman', args, { env: this.#env, maxBuffer: OUTPUT_BYTES_MAX });
     return { stdout, stderr };
   }
 
-  /** Ends everything that was started. */
+  /** Ends every started container. */
   async end() {
     for (const args of [
       ['pod', 'rm', '--all', '--force'],

@@ -1,9 +1,9 @@
 /**
  * npm run test:container -- [--stand-in-bases]
  *
- * Builds the image of the Dockerfile and runs it, then runs the pod of deploy/kubernetes.yaml as it stands there, but for the two
- * addresses of elsewhere. Needs podman and the right to use it. With --stand-in-bases also where no registry of images can be
- * reached: see bases.mjs.
+ * Builds and runs the image of the Dockerfile. Then runs the pod of deploy/kubernetes.yaml unchanged except
+ * for the two addresses of other services. Needs podman and the right to use it. With --stand-in-bases it
+ * works without an image registry: see bases.mjs.
  */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -40,7 +40,7 @@ async function get(url, token) {
   return { status: response.status, body: await response.json() };
 }
 
-/** Asks until it is answered as wanted. */
+/** Sends requests until the answer is as expected. */
 async function until(wanted, ask) {
   let last;
   for (const endMs = performance.now() + READY_SECONDS_MAX * 1000; performance.now() < endMs; ) {
@@ -70,7 +70,7 @@ async function stopped(podman, container) {
   return { exitCode, isLogged: `${stdout}${stderr}`.includes('"msg":"closed"') };
 }
 
-/** The image, as the Dockerfile's first lines say to use it. */
+/** Uses the image as the Dockerfile's first lines say. */
 async function tryImage(podman, image) {
   const data = join(podman.folder, 'timetable.ndjson');
   writeFileSync(
@@ -119,7 +119,7 @@ async function tryImage(podman, image) {
   holds('it ends by SIGTERM', await stopped(podman, 'image'), { exitCode: 0, isLogged: true });
 }
 
-/** The pod of the manifests. podman does as a kubelet does; replicas, services and budgets it knows nothing of. */
+/** The pod of the manifests. podman acts like a kubelet, but ignores replicas, services and budgets. */
 async function tryManifests(podman, image) {
   const text = readFileSync(join(ROOT, 'deploy/kubernetes.yaml'), 'utf8');
   const deployment = parseAllDocuments(text)[0].toJS();

@@ -1,11 +1,11 @@
-/** Where the timetable and the keys of the Kubernetes example come from. */
+/** Serves the timetable and the keys of the Kubernetes example. */
 import { createServer } from 'node:http';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { generateEvents } from '../../dist/generate/events.js';
 
 export const EVENTS = 1000;
 
-/** @param {{ upstreamToken: string, issuer: string, audience: string }} options as the manifests have them */
+/** @param {{ upstreamToken: string, issuer: string, audience: string }} options as in the manifests */
 export async function startUpstream({ upstreamToken, issuer, audience }) {
   const { publicKey, privateKey } = await generateKeyPair('ES256');
   const keys = JSON.stringify({

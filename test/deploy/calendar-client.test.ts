@@ -20,7 +20,7 @@ function lesson(n: number, title: string): Record<string, string> {
   };
 }
 
-test('a calendar program sees the events of a feed, and then a change', {
+test('a calendar program sees the events of a feed, and later a change', {
   timeout: 300_000,
   skip,
 }, async (t) => {
@@ -75,7 +75,7 @@ default_timezone = Europe/Berlin
 `,
   );
   const env = { ...process.env, LC_ALL: 'C.UTF-8', HOME: folder, XDG_DATA_HOME: folder };
-  // Not while this process waits for it: the service's port is accepted by other threads.
+  // Runs while this process does not wait for it: other threads accept the service's connections.
   const run = (command: string, ...argv: string[]): string => {
     const { status, stdout, stderr } = spawnSync(command, argv, { env, encoding: 'utf8' });
     t.equal(status, 0, `${command} ${argv[0]}: ${stderr}`);

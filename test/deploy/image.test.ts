@@ -1,6 +1,6 @@
 /**
- * The Dockerfile, step by step, on this machine instead of in a container: copied files exist, commands succeed, and
- * the result serves. The base images are not checked.
+ * The Dockerfile, step by step, on this machine instead of in a container: copied files exist, commands
+ * succeed, and the result serves. The base images are not checked.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -29,7 +29,7 @@ function instructionsOf(text: string): Instruction[] {
     });
 }
 
-/** The words that .dockerignore lets through. */
+/** The patterns that .dockerignore allows. */
 function isInContext(path: string): boolean {
   const lines = readFileSync(join(ROOT, '.dockerignore'), 'utf8').split('\n');
   return lines.includes(`!${path.split('/')[0]}`);

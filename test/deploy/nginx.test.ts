@@ -20,7 +20,7 @@ import { StreamClient } from '../http/live-views.js';
 const CONFIG = fileURLToPath(new URL('../../deploy/nginx.conf', import.meta.url));
 type Teardown = (end: () => unknown) => unknown;
 
-/** Replaces exactly one place of the example, so that the test notices when the example has changed. */
+/** Replaces exactly one place of the example, so that a changed example fails the test. */
 function replaceOnce(text: string, from: string, to: string): string {
   const parts = text.split(from);
   if (parts.length !== 2) throw new Error(`the example has ${parts.length - 1} times: ${from}`);
@@ -28,8 +28,9 @@ function replaceOnce(text: string, from: string, to: string): string {
 }
 
 /**
- * Starts nginx with the example; only ports and rate limit differ. It keeps its clients' connections longer than
- * any pause of the test: otherwise it would close them (after 75 s) just when a client reuses one, which is not under test.
+ * Starts nginx with the example; only ports and rate limit differ. It keeps clients' connections longer than
+ * any pause of the test. Otherwise it would close them (after 75 s) just when a client reuses one, which is
+ * not under test.
  */
 async function startNginx(
   teardown: Teardown,
@@ -102,7 +103,7 @@ function ask(
       );
     });
     req.on('error', reject);
-    // As much as nginx lets through of a body, and one byte more.
+    // The largest body that nginx accepts, and one byte more.
     if (more['content-length'] !== undefined || more['transfer-encoding'] !== undefined) req.write('xx');
     req.end();
   });
@@ -111,7 +112,7 @@ function ask(
 const skip =
   spawnSync('nginx', ['-v']).error !== undefined && 'nginx is not installed (apt-get install nginx-light)';
 
-test('behind nginx with connections that stay open there is no 502', {
+test('behind nginx with keep-alive connections there is no 502', {
   timeout: 600_000,
   skip,
 }, async (t) => {
@@ -187,7 +188,7 @@ test('behind nginx with connections that stay open there is no 502', {
     );
 });
 
-test('event streams pass through nginx as they come', { skip, timeout: 60_000 }, async (t) => {
+test('nginx passes event streams on without delay', { skip, timeout: 60_000 }, async (t) => {
   const source = await timetableFile((end) => t.teardown(end), 100);
   const service = await startServiceProcess((end) => t.teardown(end), source);
   const { port } = await startNginx((end) => t.teardown(end), service.port);

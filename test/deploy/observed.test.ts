@@ -1,4 +1,4 @@
-/** The alert rules and the dashboard ask for metrics and labels that a service shows. */
+/** The alert rules and the dashboard use metrics and labels that exist. */
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -35,7 +35,7 @@ const { panels: PANELS } = JSON.parse(readFileSync(at('deploy/dashboard.json'), 
   panels: readonly Panel[];
 };
 
-/** Labels by metric, as a service shows them that has everything. */
+/** Labels by metric, from a service that has everything. */
 async function shownMetrics(t: Test): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
   const issuer = createServer((_, response) => response.writeHead(503).end());
   issuer.listen(0, '127.0.0.1');
@@ -66,7 +66,7 @@ async function shownMetrics(t: Test): Promise<ReadonlyMap<string, ReadonlySet<st
   return metrics;
 }
 
-test('rules and dashboard use existing metrics', async (t) => {
+test('rules and dashboard name existing metrics', async (t) => {
   const metrics = await shownMetrics(t);
   const expressions: readonly (readonly [where: string, expr: string])[] = [
     ...RULES.map(({ alert, expr }) => [alert, expr] as const),
@@ -89,7 +89,7 @@ test('rules and dashboard use existing metrics', async (t) => {
   }
 });
 
-test('every condition that an operator must act on has an alert', (t) => {
+test('each condition that needs an operator has an alert', (t) => {
   const expressions = RULES.map(({ expr }) => expr).join('\n');
   for (const name of ['lectern_sources_overdue', 'lectern_files_refused', 'lectern_ready']) {
     t.match(expressions, name);
@@ -125,7 +125,7 @@ test('promtool understands every expression', { skip }, (t) => {
       expr: expr.replaceAll('$__rate_interval', '5m').replaceAll('$instance', '.*'),
     })),
   );
-  // YAML 1.2 has JSON in it.
+  // YAML 1.2 includes JSON.
   const file = `${t.testdir({ 'panels.yaml': JSON.stringify({ groups: [{ name: 'panels', rules }] }) })}/panels.yaml`;
   const { status, stdout, stderr } = spawnSync(
     'promtool',

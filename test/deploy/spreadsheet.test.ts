@@ -1,4 +1,4 @@
-/** A real spreadsheet program opens our CSV and saves it again, and saves tables as people do. */
+/** A real spreadsheet program opens Lectern's CSV and saves it again, and saves tables as people do. */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,9 +12,9 @@ const IS_MISSING = spawnSync('soffice', ['--version']).status !== 0;
 const skip = IS_MISSING && 'LibreOffice is not installed (apt-get install libreoffice-calc)';
 const OPTIONS = { timeout: 300_000, skip };
 
-/** Comma, quotes, UTF-8, from the first line; the ten columns as text. */
+/** Comma, quotes, UTF-8, from the first line, with the ten columns as text. */
 const AS_TEXT = `CSV:44,34,76,1,${Array.from({ length: 10 }, (_, n) => `${n + 1}/2`).join('/')}`;
-/** Comma or semicolon, quotes, an encoding, and cells as they are shown. */
+/** Comma or semicolon, quotes, an encoding, and cells in their displayed form. */
 const saved = (delimiter: ',' | ';', encoding: 'UTF-8' | 'windows-1252'): string =>
   `csv:Text - txt - csv (StarCalc):${delimiter.charCodeAt(0)},34,${encoding === 'UTF-8' ? 76 : 1},1,,0,false,true,false`;
 
@@ -62,7 +62,7 @@ function csvOf({ view }: Timetable): Uint8Array {
   return Buffer.concat([...result.read.execute('csv').body.chunks]);
 }
 
-test('CSV that a spreadsheet program opened and saved again is the same timetable', OPTIONS, async (t) => {
+test('CSV that a spreadsheet program opened and saved is the same timetable', OPTIONS, async (t) => {
   const generated = [...generateEvents({ events: 300, seed: 7 })] as TimetableRecord[];
   const records = generated.map((record, n) => ({ ...record, title: TEXTS[n % TEXTS.length] as string }));
   const before = await opened(t, { source: new MemorySource(records) });
@@ -76,7 +76,7 @@ test('CSV that a spreadsheet program opened and saved again is the same timetabl
 });
 
 test(
-  'a German table that an American spreadsheet program saved is read with a field map',
+  'a German table saved by an American spreadsheet program is read with a field map',
   OPTIONS,
   async (t) => {
     const rows = [

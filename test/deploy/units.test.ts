@@ -23,7 +23,7 @@ test('the systemd unit is valid and hardened', { skip }, (t) => {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   t.equal(verdict, '', 'systemd-analyze verify finds no fault');
-  // On a scale to 10.0, a service without any hardening.
+  // On a scale to 10.0, the score of a service without any hardening.
   const exposure = ['security', '--offline=true', '--threshold=20', UNIT];
   t.doesNotThrow(
     () => execFileSync('systemd-analyze', exposure, { stdio: 'pipe' }),

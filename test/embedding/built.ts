@@ -1,4 +1,4 @@
-/** The library as it is shipped, built, with threads that start as fast as those of a user. */
+/** The built library, whose threads start as fast as for users. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
@@ -44,10 +44,10 @@ export interface ProgramOutcome {
   readonly stderr: string;
 }
 
-/** Longer than any program here takes: it hangs. */
+/** A program that takes longer hangs. */
 const PROGRAM_MS_MAX = 20_000;
 
-/** Runs a program with nothing but Node, in the folder. */
+/** Runs a program in the folder with plain Node. */
 export async function runProgram(folder: string, argv: readonly string[]): Promise<ProgramOutcome> {
   const child = spawn(process.execPath, argv, {
     cwd: folder,

@@ -4,7 +4,10 @@ import { build } from 'esbuild';
 import { test } from 'tap';
 import { ROOT, runProgram, temporaryFolder } from './built.js';
 
-/** Uses every part that is found at run time: threads, files, streams, snapshot files, MessagePack, the handler, tokens. */
+/**
+ * Uses every part that is found at run time: threads, files, streams, snapshot files, MessagePack, the
+ * handler, tokens.
+ */
 const PROGRAM = `
 import { createServer } from 'node:http';
 import { once } from 'node:events';
@@ -54,8 +57,8 @@ main();
 `;
 
 /**
- * What esbuild needs in an ES module wherever a CommonJS dependency (find-my-way, here) asks for a module of Node. Under a
- * name of its own, since msgpackr imports `createRequire`, too.
+ * esbuild needs this in an ES module if a CommonJS dependency (here find-my-way) requires a module of Node.
+ * Has its own name, because msgpackr imports `createRequire`, too.
  *
  * https://github.com/evanw/esbuild/issues/1921
  */
@@ -67,7 +70,7 @@ for (const [format, minify] of [
   ['esm', true],
   ['cjs', false],
 ] as const) {
-  test(`a program runs from one bundled file: ${format}${minify ? ', minified' : ''}`, async (t) => {
+  test(`a program runs from a single bundled file: ${format}${minify ? ', minified' : ''}`, async (t) => {
     const folder = await temporaryFolder(t);
     const outfile = join(folder, format === 'esm' ? 'program.mjs' : 'program.cjs');
     const { warnings } = await build({
@@ -106,11 +109,11 @@ for (const [format, minify] of [
   });
 }
 
-test('docs/embedding.md says what esbuild needs', async (t) => {
+test('docs/embedding.md names the settings that esbuild needs', async (t) => {
   t.ok((await readFile(join(ROOT, 'docs/embedding.md'), 'utf8')).includes(`--banner:js="${ESM_BANNER.js}"`));
 });
 
-test("a file beside the bundle with the name of the thread's module is ignored", async (t) => {
+test('a file beside the bundle that has the name of a thread script is ignored', async (t) => {
   const folder = await temporaryFolder(t);
   const outfile = join(folder, 'program.mjs');
   await writeFile(join(folder, 'task-worker.js'), 'process.exit(7)');
@@ -157,7 +160,7 @@ test('a TypeScript program runs through tsx', async (t) => {
   t.equal(code, 0);
 });
 
-test('the thread scripts in bundles are small, and include the licences of their contents', async (t) => {
+test('thread scripts in bundles are small and include the licences of their contents', async (t) => {
   const { size } = await stat(join(ROOT, 'dist/thread/worker-text.js'));
   t.ok(size > 50_000 && size < 450_000, `${size} bytes`);
   const serving = await stat(join(ROOT, 'dist/serving/serving-text.js'));

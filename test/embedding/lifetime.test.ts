@@ -59,7 +59,7 @@ test('a timetable that is never closed keeps no process alive once it is ready',
   );
 });
 
-test('a background refresh does not keep the process alive, one that is awaited does', async (t) => {
+test('a background refresh does not keep the process alive, but an awaited one does', async (t) => {
   const slow = `let loads = 0;
     const timetable = openTimetable({ source: {
       name: 'slow at the second load',
@@ -92,7 +92,7 @@ test('a background refresh does not keep the process alive, one that is awaited 
   t.match(regular, { code: 0, stdout: 'load\nload\n' });
 });
 
-test('awaiting ready keeps the process alive, also between the attempts of a broken source', async (t) => {
+test('awaiting ready keeps the process alive, even between attempts at a broken source', async (t) => {
   const outcome = await run(
     t,
     `let loads = 0;
@@ -109,7 +109,7 @@ test('awaiting ready keeps the process alive, also between the attempts of a bro
   t.match(outcome, { code: 0, stdout: '1 after 3\n', stderr: '' });
 });
 
-test('close() while it loads ends at once: ready rejects, and nothing is left', async (t) => {
+test('close() during a load ends it at once: ready rejects, and nothing is left', async (t) => {
   const outcome = await run(
     t,
     `const hanging = async function* () { yield RECORDS[0]; await new Promise((resolve) => setTimeout(resolve, 60_000).unref()); };
@@ -166,7 +166,7 @@ test('errors of callbacks do not end the program', async (t) => {
   });
 });
 
-test('an asynchronous onProgress that fails ends neither the process nor the load', async (t) => {
+test('an asynchronous onProgress that rejects ends neither the process nor the load', async (t) => {
   const outcome = await run(
     t,
     `const told = new Set();
@@ -189,7 +189,7 @@ test('an asynchronous onProgress that fails ends neither the process nor the loa
   });
 });
 
-test('failed standard input fails every later load, too', async (t) => {
+test('after standard input failed, every later load fails', async (t) => {
   const outcome = await run(
     t,
     `const timetable = openTimetable({ source: '-', refreshSeconds: 0.05 });
@@ -207,7 +207,7 @@ test('failed standard input fails every later load, too', async (t) => {
   });
 });
 
-test('a snapshot file is written to its end before close() resolves', async (t) => {
+test('close() waits until a snapshot file is complete', async (t) => {
   const outcome = await run(
     t,
     `const first = openTimetable({ source: 'events.ndjson.gz', snapshotFile: 'snapshot.image' });

@@ -4,7 +4,7 @@ import { test } from 'tap';
 import type { PublishedEvent, Timetable } from '../../src/index.js';
 import { idOf, LecternError, MemorySource, openTimetable, record, temporaryFolder } from './built.js';
 
-/** Resolves when a snapshot with that many events has been published. */
+/** Resolves when a snapshot with that many events was published. */
 function published(timetable: Timetable, events: number): Promise<PublishedEvent> {
   return new Promise((resolve) => {
     timetable.on('published', (event) => {
@@ -15,7 +15,7 @@ function published(timetable: Timetable, events: number): Promise<PublishedEvent
 
 const idsOf = (timetable: Timetable): string[] => timetable.all().events.map((event) => event.id);
 
-test('changes in one go become one rebuild', async (t) => {
+test('changes made together cause one rebuild', async (t) => {
   const memory = new MemorySource([record(1), record(2)]);
   const timetable = openTimetable({ source: memory });
   await timetable.ready;
@@ -39,7 +39,7 @@ test('changes in one go become one rebuild', async (t) => {
   await timetable.close();
 });
 
-test('changes that arrive while a snapshot is built become one more', async (t) => {
+test('changes that arrive during a build cause one more', async (t) => {
   const memory = new MemorySource([record(1)]);
   const timetable = openTimetable({ source: memory });
   await timetable.ready;
@@ -56,7 +56,7 @@ test('changes that arrive while a snapshot is built become one more', async (t) 
   await timetable.close();
 });
 
-test('records are present after apply() and refresh()', async (t) => {
+test('records are served after apply() and refresh()', async (t) => {
   const memory = new MemorySource();
   const timetable = openTimetable({ source: memory, gate: false });
   await timetable.ready;
@@ -82,7 +82,7 @@ test('without watching, a change waits for a refresh', async (t) => {
   await timetable.close();
 });
 
-test('ids in apply() are compared without regard to case', async (t) => {
+test('apply() ignores the case of ids', async (t) => {
   const id = 'ABCDEF00-0000-4000-8000-00000000000A';
   const memory = new MemorySource([record(1, { id })]);
   const timetable = openTimetable({ source: memory });
@@ -109,7 +109,7 @@ test('an invalid apply() changes nothing', async (t) => {
   await timetable.close();
 });
 
-test('changes apply to any records, and no copy of them is kept', async (t) => {
+test('changes apply to records of any kind, and no copy of them is kept', async (t) => {
   const kinds: readonly [name: string, records: () => Iterable<object> | AsyncIterable<object>][] = [
     ['array', () => [record(1), record(2)]],
     ['Set', () => new Set([record(1), record(2)])],
@@ -207,7 +207,7 @@ test('records may be an async generator, and its failure is reported', async (t)
   await failing.close();
 });
 
-test('an image of another process is not taken for the present records', async (t) => {
+test('an image made by another process does not count as the present records', async (t) => {
   const snapshotFile = join(await temporaryFolder(t), 'snapshot.image');
   const before = openTimetable({ source: [record(1)], snapshotFile });
   await before.ready;
@@ -228,7 +228,7 @@ test('an image of another process is not taken for the present records', async (
   await after.close();
 });
 
-test('a change of an id applies to all records with this id', async (t) => {
+test('a change applies to all records with its id', async (t) => {
   const memory = new MemorySource([
     record(1, { title: 'a' }),
     record(1, { title: 'b' }),
@@ -260,11 +260,11 @@ test('invalid changes and records are refused at once, and change nothing', asyn
   await timetable.ready;
   const changes: [change: unknown, problem: RegExp][] = [
     [undefined, /^apply\(\) takes \{ upsert: \[records\], remove: \[ids\] \}: it got none$/],
-    [{ remove: idOf(1) }, /remove is no list$/],
-    [{ upsert: record(2) }, /upsert is no list$/],
-    [{ upsert: null }, /upsert is no list$/],
+    [{ remove: idOf(1) }, /remove is not a list$/],
+    [{ upsert: record(2) }, /upsert is not a list$/],
+    [{ upsert: null }, /upsert is not a list$/],
     [{ upserts: [record(2)] }, /there is no "upserts"$/],
-    [{ upsert: [record(2)], remove: idOf(1) }, /remove is no list$/],
+    [{ upsert: [record(2)], remove: idOf(1) }, /remove is not a list$/],
   ];
   for (const [change, message] of changes) {
     t.throws(() => memory.apply(change as object), { code: 'option-invalid', message });
@@ -285,7 +285,7 @@ test('invalid changes and records are refused at once, and change nothing', asyn
   await timetable.close();
 });
 
-test('a consumed stream is not taken for an empty set, even by force', async (t) => {
+test('a consumed stream does not count as an empty set, even by force', async (t) => {
   const streams = {
     generator: (function* () {
       yield record(1);
@@ -299,7 +299,7 @@ test('a consumed stream is not taken for an empty set, even by force', async (t)
     const { events } = await timetable.ready;
     await timetable.refresh({ force: true });
     t.equal(timetable.all().total, events, name);
-    t.match(timetable.source, { state: 'failed', lastError: /are a stream, which was read already/ });
+    t.match(timetable.source, { state: 'failed', lastError: /are a stream that was already read/ });
     await timetable.refresh();
     t.match(timetable.source, { state: 'loaded', lastError: null }, 'nothing changed');
     memory.replace([record(1), record(2)]);
@@ -309,7 +309,7 @@ test('a consumed stream is not taken for an empty set, even by force', async (t)
   }
 });
 
-test('replace() and apply() while a load is under way are in the next one', async (t) => {
+test('replace() and apply() during a load take effect in the next one', async (t) => {
   let go = (): void => {};
   const begun = new Promise<void>((begin) => {
     go = begin;
@@ -338,7 +338,7 @@ test('replace() and apply() while a load is under way are in the next one', asyn
   await timetable.close();
 });
 
-test('a memory source without events is refused like any other, and published when it has some', async (t) => {
+test('a memory source without events is refused, and published once it has some', async (t) => {
   const refused = openTimetable({ source: new MemorySource() });
   await t.rejects(refused.ready, { code: 'snapshot-refused', message: /it has no events$/ });
   await refused.close();

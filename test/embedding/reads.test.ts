@@ -29,7 +29,7 @@ test('findBytes gives the bytes of the events of find', async (t) => {
   await timetable.close();
 });
 
-test('local days use the zone of the query, or else that of the timetable', async (t) => {
+test('local days use the zone of the query, otherwise that of the timetable', async (t) => {
   const timetable = openTimetable({ source: DEMO, timeZone: 'Europe/Berlin' });
   await timetable.ready;
   const window = { startTime: '2026-10-25T00:00:00+02:00', endTime: '2026-10-27T00:00:00+01:00' };
@@ -80,7 +80,7 @@ test('findBytes gives any representation, as GET /schedule does', async (t) => {
   await timetable.close();
 });
 
-test('get() takes an id in any case', async (t) => {
+test('get() ignores the case of an id', async (t) => {
   const id = 'abcdef00-0000-4000-8000-00000000000a';
   const timetable = openTimetable({ source: [record(1, { id, title: 'Ärger' }), record(2)] });
   await timetable.ready;
@@ -98,7 +98,7 @@ test('get() takes an id in any case', async (t) => {
   await exact.close();
 });
 
-test('changes() gives the difference from every snapshot still known', async (t) => {
+test('changes() gives the difference from every snapshot still kept', async (t) => {
   const memory = new MemorySource([record(1), record(2), record(3)]);
   const timetable = openTimetable({ source: memory, gate: false });
   const first = (await timetable.ready).id;
@@ -143,7 +143,7 @@ test('changes() gives the difference from every snapshot still known', async (t)
   t.throws(() => timetable.changes(first), { code: 'closed' });
 });
 
-test('only the last 16 snapshots are known', async (t) => {
+test('only the last 16 snapshots are kept', async (t) => {
   const memory = new MemorySource([record(1)]);
   const timetable = openTimetable({ source: memory, buildOn: 'here' });
   const ids = [(await timetable.ready).id];
@@ -158,7 +158,7 @@ test('only the last 16 snapshots are known', async (t) => {
   await timetable.close();
 });
 
-test('listeners come and go', async (t) => {
+test('listeners can be added and removed', async (t) => {
   const memory = new MemorySource([record(1)]);
   const timetable = openTimetable({ source: memory, watch: false });
   const heard: string[] = [];
@@ -212,7 +212,7 @@ test('a handler answers for its own timetable, and 503 after close', async (t) =
   t.equal((await fetch(schedule)).status, 503);
 });
 
-test('ready rejects with the reason, in words for people', async (t) => {
+test('ready rejects with a readable reason', async (t) => {
   const folder = await temporaryFolder(t);
   await writeFile(join(folder, 'page.ndjson'), '<!doctype html><title>Login</title>');
   const cases: [source: TimetableOptions['source'], code: string, message: RegExp][] = [
@@ -273,7 +273,7 @@ test('impossible options are refused at once', (t) => {
   t.end();
 });
 
-test('identify() must answer synchronously: other results do not pass for a user without events', async (t) => {
+test('identify() must answer synchronously; a promise does not count as a user without events', async (t) => {
   const timetable = openTimetable({ source: [record(1, { studyGroup: 'A' }), record(2)] });
   await timetable.ready;
   const lines: { readonly err: Error }[] = [];

@@ -27,7 +27,7 @@ class ScriptedSource implements RecordSource {
 }
 
 for (const buildOn of ['thread', 'here'] as const) {
-  test(`a version that did not change builds nothing (built ${buildOn})`, async (t) => {
+  test(`an unchanged version builds nothing (built ${buildOn})`, async (t) => {
     const source = new ScriptedSource(() => ({ records: [record(1)], version: 'v1' }));
     const timetable = openTimetable({ source, buildOn });
     const { id } = await timetable.ready;
@@ -78,7 +78,7 @@ test('a source that reports a change is loaded again', async (t) => {
   await timetable.close();
 });
 
-test('a failing source keeps the served timetable, and its reason is reported', async (t) => {
+test('a failing source keeps the served timetable, and the reason is reported', async (t) => {
   const source = new ScriptedSource(() => ({ records: [record(1)], version: 'v1' }));
   const timetable = openTimetable({ source });
   await timetable.ready;
@@ -151,7 +151,7 @@ test('a refused snapshot is reported, and published by force', async (t) => {
   await timetable.close();
 });
 
-test('a watch that cannot begin fails the first load with its reason', async (t) => {
+test('a watch that fails to start fails the first load with its reason', async (t) => {
   const begin: readonly [watch: () => unknown, message: RegExp][] = [
     [
       () => {
@@ -179,7 +179,7 @@ test('a watch that cannot begin fails the first load with its reason', async (t)
   await timetable.close();
 });
 
-test('a watch that cannot be closed keeps nothing else open, and is reported', async (t) => {
+test('a watch that fails to close is reported, and everything else closes', async (t) => {
   const fail = (): never => {
     throw new Error('cannot unsubscribe');
   };
@@ -214,7 +214,7 @@ test('a watch that cannot be closed keeps nothing else open, and is reported', a
   }
 });
 
-test('nothing is published after close, even by a load that has nearly ended', async (t) => {
+test('nothing is published after close, not even by a load that is nearly finished', async (t) => {
   for (let delayMs = 0; delayMs < 40; delayMs += 4) {
     const source = new ScriptedSource(() => ({ records: [record(1)], version: null }));
     const timetable = openTimetable({ source });

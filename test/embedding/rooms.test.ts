@@ -9,7 +9,7 @@ const HALL = 'aaaaaaaa-0000-4000-8000-000000000001';
 const LAB = 'bbbbbbbb-0000-4000-8000-000000000002';
 const EMPTY = 'cccccccc-0000-4000-8000-000000000003';
 
-/** The hall is taken from 8 to 10. */
+/** The hall is occupied from 8 to 10. */
 const RECORDS = [
   record(1, { roomId: HALL }),
   record(2, { roomId: LAB, time: '2024-09-02T10:00:00Z', endTime: '2024-09-02T11:00:00Z' }),
@@ -24,7 +24,7 @@ async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   throw new Error('it never became so');
 }
 
-test('free() with rooms of a program', async (t) => {
+test('free() uses the rooms that a program gives', async (t) => {
   const rooms = [
     { id: EMPTY, name: 'Atelier', building: 'B', capacity: 12 },
     { id: LAB, name: 'Lab', building: 'A', capacity: 30 },
@@ -61,7 +61,7 @@ test('free() with rooms of a program', async (t) => {
   });
 });
 
-test('a file of rooms is read before the first answer, and again when it changes, in all threads', async (t) => {
+test('a file of rooms is read before the first answer, and again when it changes, on all threads', async (t) => {
   const folder = await temporaryFolder(t);
   const path = join(folder, 'rooms.json');
   const roomOf = (name: string): object => ({ id: EMPTY, name });
@@ -101,7 +101,7 @@ test('a file of rooms is read before the first answer, and again when it changes
   await until(() => timetable.free(MORNING).free.some((room) => room.name === 'Loft'));
 });
 
-test('refresh() reads the file of rooms, watched or not', async (t) => {
+test('refresh() reads the file of rooms, even if it is not watched', async (t) => {
   const path = join(await temporaryFolder(t), 'rooms.json');
   writeFileSync(path, JSON.stringify([{ id: EMPTY, name: 'Atelier' }]));
   const timetable = openTimetable({ source: RECORDS, rooms: path, watch: false });

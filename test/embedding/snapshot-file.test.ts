@@ -7,7 +7,8 @@ import { crc32 } from 'node:zlib';
 import { Packr, unpack } from 'msgpackr';
 import { type Test, test } from 'tap';
 import type { TimetableOptions } from '../../src/index.js';
-import { IMAGE_FORMAT_VERSION, readImageFile, writeImageFile } from '../../src/snapshot/image-file.js';
+import { readImageFile, writeImageFile } from '../../src/snapshot/image-file.js';
+import { IMAGE_FORMAT_VERSION } from '../../src/snapshot/image-format.js';
 import { sourceDigest } from '../../src/source/spec.js';
 import { BUILT_MODULE, idOf, openTimetable, record, runProgram, temporaryFolder } from './built.js';
 
@@ -24,7 +25,7 @@ async function snapshotOf(
   return snapshotFile;
 }
 
-test('a snapshot with identifiers of another kind is not served, although the source did not change', async (t) => {
+test('a snapshot with another kind of identifiers is not served, even if the source did not change', async (t) => {
   const folder = await temporaryFolder(t);
   const source = join(folder, 'events.json');
   await writeFile(source, JSON.stringify([record(1), record(2, { id: 'event-2' })]));
@@ -48,7 +49,7 @@ test('a snapshot with identifiers of another kind is not served, although the so
   await uuid.close();
 });
 
-test('a snapshot of another source is not served at the start; one without a source name is', async (t) => {
+test('a snapshot of another source is not served at the start, but one without a source name is', async (t) => {
   const folder = await temporaryFolder(t);
   const [demo, mine, snapshotFile] = ['demo.json', 'mine.json', 'image'].map((name) =>
     join(folder, name),
@@ -77,7 +78,7 @@ test('a snapshot of another source is not served at the start; one without a sou
   t.strictSame(await openedWith(demo), [1, 'disk'], 'a file from before it was noted');
 });
 
-test('a snapshot file of an earlier format is not served but replaced', async (t) => {
+test('a snapshot file of an earlier format is replaced, not served', async (t) => {
   const folder = await temporaryFolder(t);
   const source = join(folder, 'events.json');
   const snapshotFile = join(folder, 'image');
@@ -103,7 +104,9 @@ test('a snapshot file of an earlier format is not served but replaced', async (t
   timetable.on('error', (error) => errors.push(error));
   t.equal((await timetable.ready).events, 2);
   t.equal(timetable.publication?.origin, 'source');
-  t.match(errors, [{ code: 'image-unusable', message: /its format version is 7; this is 8$/ }]);
+  t.match(errors, [
+    { code: 'image-unusable', message: /its format version is 7; this version of Lectern reads 8$/ },
+  ]);
   await timetable.close();
   const again = openTimetable({ source, snapshotFile });
   await again.ready;
@@ -111,7 +114,7 @@ test('a snapshot file of an earlier format is not served but replaced', async (t
   await again.close();
 });
 
-test('a snapshot file names its source without secrets, and other secrets do not change the source', (t) => {
+test('a snapshot file names its source without secrets; another secret is still the same source', (t) => {
   const of = (url: string): string => sourceDigest({ kind: 'http', url }, 'x');
   t.equal(of('https://ada:hidden@a.example/all'), of('https://a.example/all'));
   const headers = { Authorization: 'Bearer hidden' };
@@ -156,7 +159,7 @@ test('a pinned file never becomes stale; damaged files and pipes are refused at 
   }
 });
 
-test('changes since a snapshot are told across a forced publication, and across a restart', async (t) => {
+test('changes since a snapshot are available after a forced publication and after a restart', async (t) => {
   let records = [1, 2, 3, 4].map((n) => record(n));
   const snapshotFile = join(await temporaryFolder(t), 'image');
   const source = { name: 'the script', load: () => ({ records, version: null }) };
@@ -184,7 +187,7 @@ test('changes since a snapshot are told across a forced publication, and across 
   await again.close();
 });
 
-test('two processes that write the same snapshot file leave one whole image and no other file', async (t) => {
+test('two processes that write one snapshot file leave a whole image and no other file', async (t) => {
   const folder = await temporaryFolder(t);
   const program = join(folder, 'program.mjs');
   await writeFile(
@@ -221,7 +224,7 @@ test('an impossible snapshot file is refused when the timetable is opened', asyn
     [pipe, /it is not a regular file; expected one$/],
     [join(folder, 'none', 'image'), /there is no folder /],
   ];
-  // Nothing is forbidden to the superuser.
+  // The superuser can write everywhere.
   if (process.getuid?.() !== 0) cases.push([join(readOnly, 'image'), /permission denied/]);
   for (const [snapshotFile, message] of cases) {
     const options = { source: [record(1)], snapshotFile };

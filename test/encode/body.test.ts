@@ -5,7 +5,7 @@ import { allocateBody, releaseBody } from '../../src/encode/body.js';
 import { BODY_WHOLE_BYTES_MAX, DIRECT_HEAD_BYTES_MAX } from '../../src/limits.js';
 
 const KIB = 1024;
-/** Around every length at which memory comes from somewhere else, and anything. */
+/** Around every length where the source of memory changes, and any other length. */
 const LENGTHS = [15, 16, 32, 64, 128, 256].flatMap((kib) =>
   [-DIRECT_HEAD_BYTES_MAX, 0].flatMap((head) => [-1, 0, 1].map((more) => kib * KIB + head + more)),
 );
@@ -24,7 +24,7 @@ function wholeOf(body: Buffer): Buffer {
   );
 }
 
-test('bodies in use never share memory when others are freed in between', (t) => {
+test('bodies in use never share memory, even after others were freed', (t) => {
   const step = fc.record({ length: lengths, release: fc.boolean(), which: fc.nat() });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 120, size: 'max' }), (steps) => {
@@ -50,7 +50,7 @@ test('bodies in use never share memory when others are freed in between', (t) =>
 
 test('freed memory is used for the next body of its length', (t) => {
   for (const length of [100, 10 * KIB, 20 * KIB, 100 * KIB, BODY_WHOLE_BYTES_MAX]) {
-    // As after a slab that had no room left.
+    // The state after a slab without room.
     releaseBody(allocateBody(length));
     const first = allocateBody(length);
     const { buffer, byteOffset } = first;

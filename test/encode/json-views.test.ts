@@ -27,8 +27,8 @@ function slowly(runs: readonly number[]): string {
   return `[${texts.join(',')}]`;
 }
 
-test('runs of any lengths, some sent as views and some gathered, are the same array', (t) => {
-  /** Gaps and lengths in turn; a view takes about a hundred rows. */
+test('runs of any length form the same array, whether sent as views or gathered', (t) => {
+  /** Gaps and lengths alternate; a view takes about a hundred rows. */
   const steps = fc.array(
     fc.tuple(
       fc.integer({ min: 1, max: 9 }),

@@ -25,7 +25,7 @@ const CALENDAR_EVENTS_MAX = 1000;
 interface CalendarEvent {
   readonly uid: string;
   readonly start: string;
-  /** Null if the event takes no time. */
+  /** Null if the event has no length. */
   readonly end: string | null;
   readonly summary: string;
   readonly location: string;
@@ -55,7 +55,7 @@ csv.field_size_limit(10 ** 9)
 print(json.dumps(list(csv.reader(open(sys.argv[1], newline='', encoding='utf-8'), strict=True))))
 `;
 
-/** Debian has its packages in its own Python, which may not be the first. */
+/** Debian installs its packages for its own Python, which may not be the first. */
 const PYTHON = ['python3', '/usr/bin/python3'];
 const pythonWith = (module: string): string | undefined =>
   PYTHON.find((python) => spawnSync(python, ['-c', `import ${module}`]).status === 0);
@@ -168,12 +168,12 @@ test('a second parser of CSV is available', {
   t.ok(CSV_PYTHON);
 });
 
-test('the generated timetable is read back', async (t) => {
+test('the generated timetable survives writing and reading', async (t) => {
   assertAll(t, 'generated', viewOf(generateEvents({ events: 1500, seed: 3 })));
 });
 
 const dataSets = findDataSets();
-test('real timetables are read back', { skip: dataSets.length === 0 && NO_DATA }, async (t) => {
+test('real timetables survive writing and reading', { skip: dataSets.length === 0 && NO_DATA }, async (t) => {
   for (const dataSet of dataSets) assertAll(t, dataSet.name, viewOf(recordsOf(dataSet)));
 });
 
@@ -194,7 +194,7 @@ function viewOfTexts(texts: readonly string[]): View {
   return viewOfEvents(events, 'any');
 }
 
-test('texts that are hard to write are read back', async (t) => {
+test('texts that are hard to write survive writing and reading', async (t) => {
   const texts = fc.sample(nastyTexts, { seed: 17, numRuns: 600 });
   assertTable(viewOfTexts(texts));
   assertCalendars(viewOfTexts(texts), null);

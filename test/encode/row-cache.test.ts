@@ -25,7 +25,7 @@ const originOf = (snapshot: Snapshot, code: number) => {
   return { lists: [{ field, code }], listOf: null, positions: null, first: 0 };
 };
 
-test('answers are equal to the byte, with gathered rows and with kept lists', (t) => {
+test('answers are byte-identical with gathered rows and with kept lists', (t) => {
   const views = [0, 30_000, undefined].map((bytes) => new SnapshotView(snapshot, undefined, bytes));
   const few = [0, 1, 2, 3, 5, 8, 13, 21].map((n) => events[n * 40]).filter((event) => event !== undefined);
   const request = fc.record({
@@ -39,7 +39,7 @@ test('answers are equal to the byte, with gathered rows and with kept lists', (t
     limit: fc.option(fc.integer({ min: 1, max: 20 })),
     format: fc.constantFrom(...FORMATS.map(({ name }) => name)),
   });
-  // Chunks as they were handed out: later answers must not write over them.
+  // Chunks of earlier answers: later answers must not overwrite them.
   const kept: { readonly chunks: readonly Uint8Array[]; readonly bytes: Buffer }[] = [];
   fc.assert(
     fc.property(request, ({ event, second, filters, doubled, personal, fromHours, hours, limit, format }) => {
@@ -84,7 +84,7 @@ test('answers are equal to the byte, with gathered rows and with kept lists', (t
   t.end();
 });
 
-test('a list is kept once as many of its rows were requested as it has', (t) => {
+test('a list is kept once as many of its rows were requested as it holds', (t) => {
   const cache = new RowCache(snapshot.rows, 10_000_000);
   const field = snapshot.field('studyGroup');
   const origin = originOf(snapshot, 0);
@@ -101,7 +101,7 @@ test('a list is kept once as many of its rows were requested as it has', (t) => 
   t.end();
 });
 
-test('one request adds one list, and each list counts its used rows', (t) => {
+test('each request counts the used rows of its lists and adds at most one list', (t) => {
   const cache = new RowCache(snapshot.rows, 10_000_000);
   const field = snapshot.field('studyGroup');
   const codes = [0, 1, 2];
@@ -161,7 +161,7 @@ test('a list larger than the bound is never kept', (t) => {
   t.end();
 });
 
-test('a large result is made in slices, even if its lists are kept', (t) => {
+test('a large result is made in slices even if its lists are kept', (t) => {
   const field = snapshot.field('studyGroup');
   const codes = Array.from({ length: field.dictionary.size }, (_, code) => code)
     .sort((a, b) => field.postingCount(b) - field.postingCount(a))

@@ -73,7 +73,7 @@ const generated = (count: number): NormalisedEvent[] => {
   });
 };
 
-test('lists of events agree with the oracles in every representation', async (t) => {
+test('event lists agree with the oracles in every format', async (t) => {
   let events = 0;
   const sets = fc
     .constantFrom('uuid' as const, 'any' as const)
@@ -125,7 +125,7 @@ test('calendars mark events in a conflict on request', async (t) => {
   t.ok(marked > 300, `${marked} marked events`);
 });
 
-test('texts with quotes, breaks, controls and every length of UTF-8 are kept', async (t) => {
+test('texts with quotes, line breaks, control characters and UTF-8 of every length survive', async (t) => {
   fc.assert(
     fc.property(fc.array(fc.option(nastyTexts), { minLength: 1, maxLength: 6 }), (texts) => {
       const view = viewOfEvents(texts.map(eventWith), 'any');
@@ -139,7 +139,7 @@ test('texts with quotes, breaks, controls and every length of UTF-8 are kept', a
 const everyEvent = (view: View, format: FormatName, pairs: ParameterPairs = []): Answer =>
   readOf(view.all(pairs, STRICT)).execute(format);
 
-test('large lists are made in parts, and all rows are kept if there is room', async (t) => {
+test('large lists are made in parts, and all their rows are kept if they fit', async (t) => {
   const snapshot = snapshotOfEvents(generated(6000), 'uuid');
   const rowBytes = snapshot.rows.bytes.length;
   for (const [cacheBytes, isKept] of [
@@ -162,7 +162,7 @@ test('large lists are made in parts, and all rows are kept if there is room', as
   }
 });
 
-test('rows are kept until there is no room, and later rows are written for each reader', async (t) => {
+test('rows are kept while they fit; further rows are written for each reader', async (t) => {
   const { rows } = snapshotOfEvents(generated(6000), 'uuid');
   const { layout } = CSV;
   let room = 3;
@@ -177,7 +177,7 @@ test('rows are kept until there is no room, and later rows are written for each 
   t.equal(kept.nextRow, nextRow);
 });
 
-test('readers at different places of one list get the same bytes', async (t) => {
+test('readers at different places of a list get the same bytes', async (t) => {
   const view = new SnapshotView(snapshotOfEvents(generated(6000), 'uuid'));
   const expected = csvOf(listOf(everyEvent(view, 'json')) as TimetableEvent[]);
   const readers = Array.from({ length: 4 }, () => ({
@@ -199,7 +199,7 @@ test('readers at different places of one list get the same bytes', async (t) => 
   }
 });
 
-test('rows longer than a slice are whole', async (t) => {
+test('rows longer than a slice stay whole', async (t) => {
   const texts = [
     'x'.repeat(300_000),
     '"'.repeat(200_000),
@@ -224,7 +224,7 @@ test('calendars have the names of rooms and courses', async (t) => {
   t.same(text.match(/^SUMMARY:.*(?=\r$)/gm), ['SUMMARY:Algebra', 'SUMMARY:Own title']);
 });
 
-test('without events there is only the frame', async (t) => {
+test('without events only the frame is written', async (t) => {
   const view = viewOfEvents([], 'uuid');
   t.equal(textOf(everyEvent(view, 'ndjson')), '');
   t.equal(

@@ -56,7 +56,7 @@ test('many readers share a body that is made once', async (t) => {
   t.equal(made.written, rows);
 });
 
-test('readers of different bodies at different positions, with reused memory, get the right bytes', async (t) => {
+test('readers of several bodies at different positions get the right bytes from reused memory', async (t) => {
   // Mulberry32.
   let state = 7;
   const random = (below: number): number => {
@@ -80,7 +80,7 @@ test('readers of different bodies at different positions, with reused memory, ge
     const n = random(readers.length);
     const reader = readers[n] ?? begin();
     if (reader.held !== null) {
-      // It has waited while others went on.
+      // It has waited while others continued.
       const expected = reader.whole.subarray(reader.at, reader.at + reader.held.length);
       if (!expected.equals(reader.held)) wrong.push(step);
       reader.at += reader.held.length;
@@ -91,14 +91,14 @@ test('readers of different bodies at different positions, with reused memory, ge
     if (!done) reader.held = value;
     if (done && reader.at !== reader.whole.length) wrong.push(step);
     if (done) whole++;
-    // Some leave before the end, and give nothing back.
+    // Some leave before the end, and release nothing.
     if (done || random(500) === 0) readers[n] = begin();
   }
   t.strictSame(wrong, []);
   t.ok(whole > 100, `${whole} bodies read to the end`);
 });
 
-test('the kept slices are bounded', async (t) => {
+test('the number of kept slices is bounded', async (t) => {
   const { body } = bodyOf(4000);
   const shared = new SharedSlices();
   let slices = 0;

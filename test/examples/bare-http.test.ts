@@ -10,7 +10,7 @@ function bearer(claims: object, secret = SECRET): { headers: Record<string, stri
   return { headers: { Authorization: `Bearer ${token}` } };
 }
 
-test('bare-http.mjs: verifies tokens itself', async (t) => {
+test('bare-http.mjs verifies tokens itself', async (t) => {
   const { schedule, end } = await runExample('bare-http.mjs', ENVIRONMENT);
   try {
     t.match(schedule, /^http:\/\/127\.0\.0\.1:\d+\/api\/v1\/schedule$/, 'its address is one line');
@@ -33,7 +33,7 @@ test('bare-http.mjs: verifies tokens itself', async (t) => {
   }
 });
 
-test('bare-http.mjs: an unknown path is 404, in the timetable and beside it', async (t) => {
+test('bare-http.mjs answers unknown paths with 404', async (t) => {
   const { schedule, end } = await runExample('bare-http.mjs', ENVIRONMENT);
   try {
     const inside = await fetch(`${schedule}/nothing`, bearer({}));
@@ -46,7 +46,7 @@ test('bare-http.mjs: an unknown path is 404, in the timetable and beside it', as
   }
 });
 
-test('bare-http.mjs: reports a missing or too short secret', async (t) => {
+test('bare-http.mjs reports a secret that is missing or too short', async (t) => {
   await t.rejects(runExample('bare-http.mjs', {}), { message: /ended with 1: TIMETABLE_SECRET is not set/ });
   await t.rejects(runExample('bare-http.mjs', { TIMETABLE_SECRET: 'short' }), { message: /at least 32/ });
 });

@@ -4,7 +4,7 @@ import type { TimetableEvent } from '../../src/index.js';
 import { eventsTable, skip, startServer } from '../source/postgres/server.js';
 import { runExample } from './run-example.js';
 
-test('postgres-express.mjs: a committed change is served', { skip }, async (t) => {
+test('postgres-express.mjs serves a committed change', { skip }, async (t) => {
   const server = await startServer((end) => t.teardown(end));
   await server.sql(`${eventsTable('events', 50)} CREATE PUBLICATION lectern FOR TABLE events`);
   const { schedule, end } = await runExample('postgres-express.mjs', { DATABASE_URL: server.url() });
@@ -24,6 +24,6 @@ test('postgres-express.mjs: a committed change is served', { skip }, async (t) =
   t.strictSame(await server.sql('SELECT FROM pg_replication_slots'), []);
 });
 
-test('postgres-express.mjs: says what is missing without an address', async (t) => {
+test('postgres-express.mjs without an address says what is missing', async (t) => {
   await t.rejects(runExample('postgres-express.mjs'), { message: /DATABASE_URL is not set/ });
 });

@@ -3,7 +3,7 @@ import { test } from 'tap';
 import type { TimetableEvent } from '../../src/index.js';
 import { runExample } from './run-example.js';
 
-test('queue.mjs: serves what its queue says', async (t) => {
+test('queue.mjs serves the messages of its queue', async (t) => {
   const { schedule, end } = await runExample('queue.mjs');
   try {
     const titles = async (): Promise<(string | null)[]> => {
@@ -11,7 +11,7 @@ test('queue.mjs: serves what its queue says', async (t) => {
       return ((await answer.json()) as TimetableEvent[]).map(({ title }) => title);
     };
     const expected = ['Lesson 2 is in another room', 'Lesson 3', 'Lesson 4'];
-    // It takes as long as it takes on a busy machine; the test itself has a limit.
+    // A busy machine may take any time; the test itself has a limit.
     while ((await titles()).join() !== expected.join()) await delay(50);
     t.pass('all changes of the queue are there');
   } finally {

@@ -5,13 +5,13 @@ import { fileURLToPath } from 'node:url';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 export interface RunningExample {
-  /** As the example printed it: the address of /schedule. */
+  /** The address of /schedule, as printed by the example. */
   readonly schedule: string;
-  /** Asks it to end; the exit code and standard error. */
+  /** Tells it to end; resolves to the exit code and standard error. */
   end(): Promise<{ readonly code: number | null; readonly stderr: string }>;
 }
 
-/** Starts `examples/<name>` on a free port, as a user would, and waits for its address. */
+/** Starts `examples/<name>` on a free port, like a user, and waits for its address. */
 export async function runExample(
   name: string,
   env: Readonly<Record<string, string>> = {},

@@ -14,7 +14,7 @@ class Folder {
     return join(this.path, name);
   }
 
-  /** At once, as editors and Kubernetes do it. */
+  /** In one step, as editors and Kubernetes do. */
   write(name: string, content: string): string {
     writeFileSync(this.of(`${name}.new`), content);
     renameSync(this.of(`${name}.new`), this.of(name));
@@ -28,7 +28,7 @@ function newFolder(t: Test): Folder {
   return folder;
 }
 
-/** A file that holds `good` and more, and the contents that were taken up. */
+/** A file that holds `good` and more, and its accepted contents. */
 function keptIn(...paths: string[]): { readonly file: KeptFile; readonly taken: string[][] } {
   const taken: string[][] = [];
   const texts = paths.map(
@@ -76,7 +76,7 @@ test('a change takes effect; a bad or missing file is reported once and changes 
   t.strictSame([...files.counts], [['enrolments', { taken: 2, refused: 2 }]]);
 });
 
-test('reload reads at once, and reports nothing if nothing is new', async (t) => {
+test('reload reads at once and reports only changes', async (t) => {
   const folder = newFolder(t);
   const [one, two] = [folder.write('one', 'good 1'), folder.write('two', 'good 2')];
   const { file, taken } = keptIn(one, two);
@@ -102,7 +102,7 @@ test('reload reads at once, and reports nothing if nothing is new', async (t) =>
   t.equal(taken.length, 2, 'closed');
 });
 
-test('a file that is bad at the start rejects, with blocking calls and without', async (t) => {
+test('a bad file at the start rejects, with blocking calls and without', async (t) => {
   const folder = newFolder(t);
   const path = folder.write('one', 'bad');
   const files = new KeptFiles();

@@ -19,7 +19,7 @@ function read(path: string, bytesMax = BYTES_MAX): Promise<string> {
   return readTextFile(path, { name: 'the secret', bytesMax, code: 'key-invalid' });
 }
 
-test('a file is read whole, up to the bound and not beyond', async (t) => {
+test('a file is read whole, up to the bound', async (t) => {
   const path = join(folderFor(t), 'secret');
   const cases: [name: string, bytes: Uint8Array | string, outcome: string | RegExp][] = [
     ['empty', '', ''],
@@ -45,14 +45,14 @@ test('a path that is not a file is refused in one line', async (t) => {
   });
 });
 
-test('a device that never ends is read up to the bound only', {
+test('a device that never ends is read only up to the bound', {
   skip: !existsSync('/dev/zero'),
 }, async (t) => {
   const message = 'the secret has more than 200000 bytes, the most that are read';
   await t.rejects(read('/dev/zero'), { code: 'key-invalid', message });
 });
 
-test('a pipe is read to its end, and no further than the bound', {
+test('a pipe is read to its end, up to the bound', {
   skip: process.platform === 'win32',
 }, async (t) => {
   const path = join(folderFor(t), 'pipe');
@@ -89,7 +89,7 @@ test('a pipe whose writer sends nothing is given up', { skip: process.platform =
   });
 });
 
-test("a shell's <(command) is read", { skip: !existsSync('/bin/bash') }, (t) => {
+test('the argument <(command) of a shell is read', { skip: !existsSync('/bin/bash') }, (t) => {
   const module = new URL(
     import.meta.url.endsWith('.js') ? '../../dist/files/text-file.js' : '../../src/files/text-file.ts',
     import.meta.url,

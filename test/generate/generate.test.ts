@@ -18,7 +18,7 @@ test('the same seed gives the same events; another seed gives other events', (t)
   t.end();
 });
 
-test('exactly the requested number of events', (t) => {
+test('exactly the requested number of events is generated', (t) => {
   for (const events of [0, 1, 2, 17, 999, 5000, 121_000]) {
     let made = 0;
     for (const _ of generateEvents({ events, seed: 3 })) made++;
@@ -27,7 +27,7 @@ test('exactly the requested number of events', (t) => {
   t.end();
 });
 
-test('events are sorted as the service sorts them, also over several terms and with one slot per event', (t) => {
+test("events are in the service's order, over several terms and with one slot per event", (t) => {
   for (const [events, distinctSlots] of [
     [121_000, false],
     [10_000, true],
@@ -56,7 +56,7 @@ test('identifiers are lower-case UUIDs of version 4, and those of events are uni
   t.end();
 });
 
-test('far fewer slots than events; with distinctSlots one for each', (t) => {
+test('there are far fewer slots than events; with distinctSlots there is one for each', (t) => {
   const slots = distinct(sample, (event) => event.time + event.endTime);
   t.ok(slots < EVENTS / 10, `${slots} slots`);
   const spread = [...generateEvents({ events: EVENTS, seed: 7, distinctSlots: true })];
@@ -67,7 +67,7 @@ test('far fewer slots than events; with distinctSlots one for each', (t) => {
   t.end();
 });
 
-test("the timetable resembles a university's: rooms, groups with several courses, types, nulls, scripts", (t) => {
+test("the timetable resembles a university's in rooms, groups, types, nulls and scripts", (t) => {
   t.ok(
     between(
       distinct(sample, (event) => event.roomId),
@@ -107,7 +107,7 @@ test("the timetable resembles a university's: rooms, groups with several courses
   t.end();
 });
 
-test('a weekly pattern: the lessons of one week are mostly those of the next', (t) => {
+test('most lessons of a week recur in the next', (t) => {
   const weekMs = 7 * 86_400_000;
   const key = (event: GeneratedEvent, shiftMs: number) =>
     `${Date.parse(event.time) + shiftMs} ${event.roomId} ${event.courseId} ${event.groupId}`;
@@ -120,7 +120,7 @@ test('a weekly pattern: the lessons of one week are mostly those of the next', (
   t.end();
 });
 
-test('lectures are shared: several rows, one lesson', (t) => {
+test('a shared lecture has several rows', (t) => {
   const rows = new Map<string, number>();
   for (const event of sample) {
     if (event.courseId === null) continue;
@@ -132,7 +132,7 @@ test('lectures are shared: several rows, one lesson', (t) => {
   t.end();
 });
 
-test('there are true conflicts by room, lecturer and group, and they are few', (t) => {
+test('there are a few real conflicts by room, lecturer and group', (t) => {
   for (const [by, keyOf] of [
     ['room', (event: GeneratedEvent) => event.roomId],
     ['lecturer', (event: GeneratedEvent) => event.lecturerId],
@@ -144,7 +144,7 @@ test('there are true conflicts by room, lecturer and group, and they are few', (
   t.end();
 });
 
-test('the NDJSON is what JSON.stringify gives', (t) => {
+test('the NDJSON equals the output of JSON.stringify', (t) => {
   const some = sample.slice(0, 2000);
   const expected = some.map((event) => `${JSON.stringify(event)}\n`).join('');
   t.equal(Buffer.concat([...toNdjson(some)]).toString('utf8'), expected);
@@ -152,7 +152,7 @@ test('the NDJSON is what JSON.stringify gives', (t) => {
   t.end();
 });
 
-test('the demo fixture is what the generator gives for 10,000 events and seed 1', (t) => {
+test("the demo fixture equals the generator's 10,000 events of seed 1", (t) => {
   const fixture = gunzipSync(readFileSync(new URL('../../fixtures/demo.ndjson.gz', import.meta.url)));
   const bytes = Buffer.concat([...toNdjson(generateEvents({ events: 10_000, seed: 1 }))]);
   t.ok(
@@ -176,7 +176,7 @@ test('memory does not grow with the number of events', async (t) => {
   );
   const [made, maxRssKib] = stdout.trim().split(' ').map(Number);
   t.equal(made, 250_000);
-  // They are 100 MB as text alone, and with what Node takes twice that.
+  // The text alone is 100 MB, and Node needs twice that.
   t.ok(
     (maxRssKib ?? Number.POSITIVE_INFINITY) < 180 * 1024,
     `${Math.round((maxRssKib ?? 0) / 1024)} MiB at most`,
@@ -195,7 +195,7 @@ function between(value: number, least: number, most: number): boolean {
   return value >= least && value <= most;
 }
 
-/** Rows with another lesson of the same key at the same time. Quadratic per key and day, and plain to see. */
+/** Rows with another lesson of the same key at the same time. Quadratic per key and day, but obvious. */
 function rowsInConflict(
   events: readonly GeneratedEvent[],
   keyOf: (event: GeneratedEvent) => string | null,

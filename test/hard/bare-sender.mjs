@@ -1,6 +1,6 @@
 /**
- * A bare server that sends a large body in slices of 64 KiB, made one by one, with a turn in between: what others wait for beside
- * it is the machine's part.
+ * A bare server that sends a large body in slices of 64 KiB, made one by one with a turn in between. It shows
+ * how long others wait because of the machine.
  *
  *     node bare-sender.mjs <bytes of the large body>
  */

@@ -8,7 +8,7 @@ import { AUTHORIZATION, type ServiceProcess, startWarmService, timetableFile } f
 const HOST = '127.0.0.1';
 const PUBLISHED_MS_MAX = 60_000;
 
-/** The id of the snapshot that is served. */
+/** The id of the served snapshot. */
 export async function snapshotId({ port }: ServiceProcess): Promise<string> {
   const answer = await fetch(`http://${HOST}:${port}/api/v1/schedule/types`, {
     headers: { Authorization: AUTHORIZATION },
@@ -20,7 +20,7 @@ export async function snapshotId({ port }: ServiceProcess): Promise<string> {
 /**
  * Starts a service with `events` events, and replaces its timetable once for each of `changes`.
  *
- * @param changes one of how many events gets another title
+ * @param changes for each replacement: one event in this many gets another title
  * @returns the service with the ids of all snapshots but the last, oldest first
  */
 export async function startChangedService(
@@ -97,7 +97,7 @@ export function ask(
 
 const ROUNDS = 5;
 
-/** What the service uses of the processor for one such request: the least mean of several rounds, in ms. */
+/** The service's processor time for one such request: the least mean of several rounds, in ms. */
 export async function cpuPerRequestMs(
   service: ServiceProcess,
   asked: Asked,

@@ -12,7 +12,7 @@ import {
 import { HARD, size } from './size.js';
 
 const EVENTS = 100_000;
-/** Of the processor time of the same answer without a coding; the short form runs beside other tests. */
+/** As a share of the processor time without a coding; the short form runs beside other tests. */
 const RATIO_MAX = HARD ? 1.1 : 2;
 const ATTEMPTS = 5;
 
@@ -60,7 +60,7 @@ test('compressed answers cost no more than plain ones, and all events are a nint
   t.comment(told(figures.join('; '), 'compression'));
 });
 
-test('others are served while everything is compressed', { timeout: 120_000 }, async (t) => {
+test('other clients are served while everything is compressed', { timeout: 120_000 }, async (t) => {
   const teardown = (end: () => unknown): unknown => t.teardown(end);
   const service = await startWarmService(teardown, await timetableFile(teardown, EVENTS));
   const before = await latencyP99Ms(service, size(1000, 3000));

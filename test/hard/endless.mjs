@@ -1,6 +1,6 @@
 /**
- * Data without end, as fast as a load can take it: pieces of whole records whose ids all differ. Only the ids are rewritten for
- * each piece, or also the texts of every field where `isVaried`.
+ * Data without end, as fast as a load can take it: pieces of whole records whose ids all differ. Only the ids
+ * are rewritten for each piece; with `isVaried` also the texts of every field.
  */
 import { createGzip } from 'node:zlib';
 
@@ -26,7 +26,7 @@ export function* endless(format, { isVaried = false, title = 'Introduction to So
   }
 }
 
-/** The first pieces, with the end of the data. */
+/** The first pieces, followed by the end of the data. */
 export function* someOf(pieces, count, format) {
   let n = 0;
   for (const each of pieces) {
@@ -37,7 +37,7 @@ export function* someOf(pieces, count, format) {
   if (format === 'json-array') yield Buffer.from(`${JSON.stringify(recordOf(0, false, 'last', 'f'))}]`);
 }
 
-/** A little gzip data that unpacks to a lot: the title is long, and the same in each record. */
+/** A little gzip data that unpacks to a lot: the title is long and equal in each record. */
 export function packed(pieces) {
   const gzip = createGzip({ level: 9 });
   (async () => {
@@ -48,7 +48,7 @@ export function packed(pieces) {
   return gzip;
 }
 
-/** 200 events that are good. */
+/** 200 good events. */
 export function goodEvents() {
   return Array.from({ length: 200 }, (_, n) => recordOf(n, false, 'Good', 'a'));
 }

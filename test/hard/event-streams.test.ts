@@ -10,15 +10,17 @@ const EVENTS = 2000;
 const STREAMS = size(200, 2000);
 const PUBLICATIONS = size(2, 8);
 const PATH = '/api/v1/schedule/changes';
-/** Resident memory of one: the connection, node's request and response. */
+/** Resident memory of one stream: the connection, and node's request and response. */
 const KIB_MAX = 64;
-/** A message costs a write, as a small answer does. On a busy machine both cost more. */
+/** A message costs a write, like a small answer. On a busy machine both cost more. */
 const ANSWERS_MAX = 3;
 const P99_TIMES_MAX = 4;
 const P99_SLACK_MS = size(100, 25);
 
 for (const workers of ['1', '2']) {
-  test(`${STREAMS} event streams, ${workers} serving threads`, { timeout: 300_000 }, async (t) => {
+  test(`${STREAMS} event streams are served by ${workers} serving threads`, {
+    timeout: 300_000,
+  }, async (t) => {
     const source = await timetableFile((end) => t.teardown(end), EVENTS);
     const service = await startWarmService((end) => t.teardown(end), source, [
       '--workers',
@@ -33,7 +35,7 @@ for (const workers of ['1', '2']) {
       await changeTitles(source, ++number, 500);
       await untilPublished(service, before);
     };
-    /** Of the publications, and of a bystander meanwhile. */
+    /** Times of the publications, and of another client meanwhile. */
     const measure = async (each: () => Promise<unknown>) => {
       const p99s: number[] = [];
       const cpuMs = await service.cpuMs();
@@ -67,7 +69,7 @@ for (const workers of ['1', '2']) {
     const spread = spreads[spreads.length >> 1] ?? 0;
     const figure = `${kib.toFixed(1)} KiB and ${cpuUs.toFixed(0)} µs a stream; all have a message within ${spread.toFixed(0)} ms; p99 of others ${withStreams.p99Ms.toFixed(1)} ms, without streams ${without.p99Ms.toFixed(1)} ms`;
     t.comment(told(figure));
-    // With few streams, the CPU of the load itself hides theirs.
+    // With few streams, the load's own CPU time hides theirs.
     if (HARD) {
       t.ok(kib <= KIB_MAX, `${kib.toFixed(1)} KiB a stream`);
       const share = `${cpuUs.toFixed(0)} µs a stream, ${(1000 * answerMs).toFixed(0)} µs an answer`;

@@ -1,6 +1,6 @@
 /**
- * Whether the time of a refusal reveals why a feed address is bad. All payloads are readable: unreadable ones are refused
- * 0.4 µs sooner, which reveals only what the sender knows.
+ * Whether the time of a refusal reveals why a feed address is bad. All payloads are readable: unreadable ones
+ * are refused 0.4 µs sooner, which reveals nothing new to the sender.
  */
 import { test } from 'tap';
 import { addressesOf, grantFor, NOW_MS, REVOKED, SECRETS } from '../attack/hostile-feeds.js';
@@ -11,7 +11,7 @@ import { HARD, size } from './size.js';
 const BATCHES = size(1500, 5000);
 const BATCH = 40;
 const SEED = 20_261_123;
-/** Of the time of a refusal, 8 µs: a network varies by a hundred times as much. */
+/** A share of a refusal's 8 µs; a network varies a hundred times as much. */
 const DIFFERENCE_MAX = 0.05;
 const TIMEOUT = { timeout: 600_000 };
 
@@ -64,7 +64,7 @@ test('every bad address is refused in the same time', TIMEOUT, async (t) => {
   for (let n = 0; n < 500; n++) for (const kind of kinds) measure(kind);
   for (const list of times.values()) list.length = 0;
   for (let n = 0; n < BATCHES; n++) {
-    // In another order each time, because effects on caches must not always affect the same kind.
+    // In another order each time, because cache effects must not always hit the same kind.
     const order = kinds.map((kind) => ({ kind, at: below(1_000_000) })).sort((a, b) => a.at - b.at);
     for (const { kind } of order) measure(kind);
   }

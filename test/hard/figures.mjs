@@ -1,13 +1,13 @@
 /**
- * Figures of docs/reliability.md and docs/security.md as files, one for each: what was measured, when, of which commit, and where. `npm run
- * hard:report` puts them into the documents.
+ * Figures of docs/reliability.md and docs/security.md as files: each says what was measured, when, at which
+ * commit and on which machine. `npm run hard:report` puts them into the documents.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { provenanceOf } from '../../scripts/provenance.mjs';
 
-/** The compiled tests lie as deep as these. */
+/** The compiled tests lie at the same depth as these. */
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 export const RESULTS = join(ROOT, 'test/hard/results');
 

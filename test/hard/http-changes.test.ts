@@ -11,10 +11,10 @@ const EVENTS = 100_000;
 const TIMEOUT = { timeout: 300_000 };
 /** Most processor time of one such request. */
 const CPU_MS_MAX = 0.1;
-/** In the short form, which runs mostly on cold code. Making the whole body takes a thousand times as long. */
+/** In the short form, which mostly runs cold code. Making the whole body takes a thousand times as long. */
 const SHORT_CPU_MS_MAX = 0.3;
 const REQUESTS = size(100, 1000);
-/** All titles, then every hundredth, then every second: changed events are one run, or scattered. */
+/** All titles, then every hundredth, then every second: changed events form one run, or are scattered. */
 const CHANGES = [1, 100, 2];
 
 const TYPES = '/api/v1/schedule/types';
@@ -22,7 +22,7 @@ const changesPath = (since: string, format: string): string =>
   `/api/v1/schedule/changes?since=${since}&format=${format}`;
 
 for (const workers of ['1', '2']) {
-  test(`304, 406 and HEAD of /schedule/changes, ${workers} serving threads`, TIMEOUT, async (t) => {
+  test(`304, 406 and HEAD of /schedule/changes are cheap, ${workers} serving threads`, TIMEOUT, async (t) => {
     const { service, past } = await startChangedService((end) => t.teardown(end), EVENTS, CHANGES, [
       '--workers',
       workers,
@@ -64,12 +64,12 @@ for (const workers of ['1', '2']) {
   });
 }
 
-/** A test, as far as it is needed here. */
+/** The needed part of a test. */
 interface Teardowns {
   teardown(end: () => unknown): unknown;
 }
 
-/** Attempts for a ratio of two times of a machine that has other work. */
+/** Attempts at a ratio of two times on a busy machine. */
 const ATTEMPTS = 5;
 
 /** The p99 of other clients while one client repeats a request. */
@@ -95,7 +95,7 @@ const LOOPS = [
 ] as const;
 
 test(
-  'others wait at most twice as long beside a client that repeats /schedule/changes, or as long as beside a bare server',
+  'a client that repeats /schedule/changes delays others at most twofold, or no more than a bare server does',
   TIMEOUT,
   async (t) => {
     const teardown = (end: () => unknown): unknown => t.teardown(end);

@@ -31,7 +31,7 @@ async function open(use) {
 }
 
 const MODES = {
-  /** Ask for a large answer and never read. */
+  /** Clients that request a large answer and never read. */
   async stalled() {
     await open((socket) => {
       socket.pause();
@@ -40,7 +40,7 @@ const MODES = {
     tell({ open: Number(count) });
   },
 
-  /** All requests at once on one connection, which is not read for a while, and then is. */
+  /** All requests at once on one connection, which is read only after a while. */
   async pipelined() {
     const socket = connect(Number(port), '127.0.0.1');
     let bytes = 0;
@@ -80,7 +80,7 @@ const MODES = {
     tell({ open: Number(count) });
   },
 
-  /** The same request again as soon as its answer is there; the number of answers, once a second. */
+  /** Repeats the same request after each answer; prints the number of answers once a second. */
   async looped() {
     let answers = 0;
     await open((socket) => {
@@ -106,7 +106,7 @@ const MODES = {
     setInterval(() => tell({ answers }), 1000);
   },
 
-  /** One request, and nothing more. */
+  /** One request and nothing more. */
   async idle() {
     await open(
       (socket) =>
@@ -119,7 +119,10 @@ const MODES = {
     tell({ open: Number(count) });
   },
 
-  /** Event streams. Tells when all are open, and when all have the next message: how long after the first had it. */
+  /**
+   * Event streams. Reports when all are open, and how long after the first reader the last one has the next
+   * message.
+   */
   async streams() {
     const had = [];
     let ended = 0;
@@ -130,7 +133,7 @@ const MODES = {
           let last = '';
           socket.on('close', () => tell({ ended: ++ended }));
           socket.on('data', (chunk) => {
-            // A message begins with its id; a piece of one may be cut there.
+            // A message begins with its id; a piece may be cut there.
             const text = last + chunk.toString('latin1');
             last = text.slice(-4);
             for (let n = text.split('\nid: ').length - 1; n > 0; n--) {
@@ -176,5 +179,5 @@ const MODES = {
   },
 };
 await MODES[mode]();
-// Stays until it is ended: most of these connections are to be closed by the service.
+// Runs until stopped: the service should close most of these connections.
 setInterval(() => {}, 60_000);

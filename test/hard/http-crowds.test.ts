@@ -21,7 +21,7 @@ const TIMEOUT = { timeout: 170_000 };
 const teardowns: (() => unknown)[] = [];
 const source = await timetableFile((end) => teardowns.push(end), EVENTS);
 
-test(`${SLOWLORIS} connections whose header fields never end`, TIMEOUT, async (t) => {
+test(`${SLOWLORIS} connections send header fields that never end`, TIMEOUT, async (t) => {
   for (const [figure, options] of [
     ['slowloris', []],
     ['slowloris-threads', ['--workers', '2']],
@@ -35,7 +35,7 @@ test(`${SLOWLORIS} connections whose header fields never end`, TIMEOUT, async (t
     const slowest = Number(outcome.slowestMs);
     t.match(outcome, { closed: SLOWLORIS, statuses: { 408: SLOWLORIS } });
     t.ok(slowest <= 12_000, `closed after ${slowest.toFixed(0)} ms`);
-    // Below 5 ms a percentile on a machine with other work is more about that than about this.
+    // On a busy machine, a percentile below 5 ms says more about the machine than about the service.
     t.ok(
       meanwhile <= Math.max(2 * usual, 5),
       `p99 ${usual.toFixed(2)} ms, and meanwhile ${meanwhile.toFixed(2)}`,
@@ -50,7 +50,7 @@ test(`${SLOWLORIS} connections whose header fields never end`, TIMEOUT, async (t
   }
 });
 
-test(`${IDLE} idle connections`, TIMEOUT, async (t) => {
+test(`${IDLE} connections stay idle`, TIMEOUT, async (t) => {
   const service = await startWarmService((end) => t.teardown(end), source);
   const usual = await latencyP99Ms(service, LOAD_MS);
   const before = service.rssMib();

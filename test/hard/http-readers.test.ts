@@ -47,7 +47,7 @@ async function stall(
   const clients = startClients((end) => t.teardown(end), 'stalled', service, STALLED, path);
   await clients.next();
   const openedMs = performance.now() - beganMs;
-  // The system has accepted them; the service does so a moment later.
+  // The system has accepted them; the service accepts them a moment later.
   while (service.sockets() < sockets + STALLED) await delay(20);
   const p99 = await latencyP99Ms(service, 2000);
   await untilSockets(service, sockets, CLOSED_MS_MAX + 5000);
@@ -72,7 +72,7 @@ const KINDS = [
 // Each takes half a minute.
 for (const [name, figure, path, options] of KINDS.slice(HARD ? 0 : 1)) {
   test(
-    `${STALLED} clients that do not read /schedule/all of ${EVENTS} events: ${name}`,
+    `${STALLED} clients request /schedule/all of ${EVENTS} events and do not read it: ${name}`,
     TIMEOUT,
     async (t) => {
       const service = await startWarmService((end) => t.teardown(end), source, options);
@@ -81,7 +81,7 @@ for (const [name, figure, path, options] of KINDS.slice(HARD ? 0 : 1)) {
   );
 }
 
-/** All titles, then every second: changed events are one run, or scattered. */
+/** All titles, then every second: changed events form one run, or are scattered. */
 const CHANGES = [1, 2];
 const CHANGED_KINDS = [
   ['JSON', 'readers-changes-json', 'json', 0, []],
@@ -91,7 +91,7 @@ const CHANGED_KINDS = [
 ] as const;
 for (const [name, figure, format, since, options] of CHANGED_KINDS.slice(HARD ? 0 : 3)) {
   test(
-    `${STALLED} clients that do not read /schedule/changes of ${EVENTS} events: ${name}`,
+    `${STALLED} clients request /schedule/changes of ${EVENTS} events and do not read it: ${name}`,
     TIMEOUT,
     async (t) => {
       const { service, past } = await startChangedService((end) => t.teardown(end), EVENTS, CHANGES, options);
@@ -104,7 +104,7 @@ for (const [name, figure, path] of [
   ['JSON', 'pipelined-json', undefined],
   ['MessagePack', 'pipelined-msgpack', MSGPACK],
 ] as const) {
-  test(`1,000 pipelined requests for /schedule/all on one connection: ${name}`, TIMEOUT, async (t) => {
+  test(`one connection pipelines 1,000 requests for /schedule/all: ${name}`, TIMEOUT, async (t) => {
     const service = await startWarmService((end) => t.teardown(end), source);
     const before = service.rssMib();
     const rss = watchMax(service.rssMib, 20);

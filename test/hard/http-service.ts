@@ -1,4 +1,4 @@
-/** A service and its clients in separate processes, and the system's figures of the service. */
+/** A service and its clients in separate processes, and the system's figures for the service. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
@@ -34,7 +34,7 @@ export async function startBareSender(teardown: Teardown, bytes: number): Promis
   return { port: Number(told) };
 }
 
-/** A generated timetable, as a file that is there until the tests end. */
+/** A generated timetable in a file that exists until the tests end. */
 export async function timetableFile(teardown: Teardown, events: number): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'lectern-http-'));
   teardown(() => rmSync(folder, { recursive: true, force: true }));
@@ -50,13 +50,13 @@ export interface ServiceProcess {
   readonly pid: number;
   readonly port: number;
   rssMib(): number;
-  /** Open connections, listening sockets among them, as the system counts them. */
+  /** Open connections, including listening sockets, as the system counts them. */
   sockets(): number;
-  /** Processor time of all its threads so far, as its process.cpuUsage() has it. */
+  /** Processor time of all its threads so far, as its own process.cpuUsage() reports it. */
   cpuMs(): Promise<number>;
 }
 
-/** @param node the program that runs it; default: the one of this process */
+/** @param node the program that runs it; default: this process's own */
 export async function startServiceProcess(
   teardown: Teardown,
   source: string,
@@ -105,13 +105,13 @@ export async function startServiceProcess(
   };
 }
 
-/** The service at rest, with its caches and the heap as they are after some use. */
+/** The service at rest, with caches and heap in their state after some use. */
 export async function startWarmService(
   teardown: Teardown,
   source: string,
   options: readonly string[] = [],
 ): Promise<ServiceProcess> {
-  // No overload control: hundreds of requests come at once to measure the cost of each, so none may be refused.
+  // No overload control: hundreds of requests come at once to measure each, so none may be refused.
   const service = await startServiceProcess(teardown, source, ['--overload-ms', '0', ...options]);
   await latencyP99Ms(service, 1000);
   // Its connection is closed.
@@ -122,7 +122,7 @@ export async function startWarmService(
 /**
  * A figure with its provenance.
  *
- * @param name its marker in docs/reliability.md; a run of full size keeps the figure
+ * @param name its marker in docs/reliability.md; a full run keeps the figure
  */
 export function told(figure: string, name?: string, details: object = {}): string {
   if (HARD && name !== undefined) recordFigure(name, figure, details);
@@ -136,7 +136,7 @@ async function end(child: ChildProcess): Promise<void> {
 }
 
 export interface Clients {
-  /** The next line that they print. */
+  /** Their next output line. */
   next(): Promise<Record<string, unknown>>;
   end(): Promise<void>;
 }

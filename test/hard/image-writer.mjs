@@ -3,7 +3,7 @@
  *
  *     node image-writer.mjs <built image-file module> <built builder module> <path> <events> <first number>
  *
- * Image n holds events that all have the title `version n`. Says "ready" once the first is about to be written.
+ * Image n holds events that all have the title `version n`. Prints "ready" just before the first write.
  */
 const [imageFile = '', builder = '', path = '', events = '', first = ''] = process.argv.slice(2);
 const { writeImageFile } = await import(imageFile);
@@ -33,6 +33,6 @@ for (let version = Number(first); ; version++) {
   const image = snapshot.finish();
   if (!isReady) process.stdout.write('ready\n');
   isReady = true;
-  // Several writes to one build: it is the writing that is to be hit.
+  // Several writes to one build, because kills should hit the writing.
   for (let again = 0; again < 25; again++) writeImageFile(path, image, String(version), 1);
 }

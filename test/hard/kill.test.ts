@@ -15,7 +15,7 @@ const KILLS = size(4, 200);
 const EVENTS = size(2000, 5000);
 const WRITER = fileURLToPath(new URL('./image-writer.mjs', import.meta.url));
 
-/** Numerical Recipes' linear congruential generator: from 0 to 1, the same ones each time. */
+/** Numerical Recipes' linear congruential generator: from 0 to 1, always the same numbers. */
 function seeded(seed: number): () => number {
   let state = seed;
   return () => {
@@ -40,7 +40,7 @@ function versionOf(path: string): number {
   return Number(sourceVersion);
 }
 
-test(`killed ${KILLS} times while writing: a whole image each time`, {
+test(`a process killed ${KILLS} times while it writes always leaves a whole image`, {
   timeout: size(60_000, 900_000),
 }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'lectern-kill-'));
@@ -72,7 +72,7 @@ test(`killed ${KILLS} times while writing: a whole image each time`, {
     if (existsSync(`${path}.1`)) t.ok(versionOf(`${path}.1`) <= found, 'and so is the one before');
     version = found;
   }
-  // A few kills may all fall between two writes; of two hundred some must not.
+  // A few kills may all fall between two writes; of two hundred, some must hit one.
   t.ok(!HARD || inTheMiddle > 0, `${inTheMiddle} of ${KILLS} were hit in the middle of a write`);
   t.ok(leftMax <= 1, 'what a killed writer leaves is removed by the next');
 

@@ -1,6 +1,6 @@
 /**
- * Reloads one timetable many times, and prints after each round of reloads how much memory the process holds after a
- * garbage collection. Needs --expose-gc.
+ * Reloads one timetable many times, and prints the memory of the process after each round and a garbage
+ * collection. Needs --expose-gc.
  *
  *     node --expose-gc leak.mjs <built index module> <events> <reloads> <reloads per round> <snapshot file>
  */
@@ -44,7 +44,7 @@ for (let generation = 1; generation <= Number(reloads); generation++) {
   timetable.conflicts({ limit: 10 });
   timetable.changes(timetable.summary.id);
   if (generation % Number(perRound) !== 0) continue;
-  // Shared memory goes back to the system some time after the collection that found it unused.
+  // Shared memory returns to the system some time after its collection.
   for (let n = 0; n < 3; n++) {
     await new Promise((resolve) => setTimeout(resolve, 30));
     globalThis.gc();

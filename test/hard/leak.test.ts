@@ -27,7 +27,7 @@ function slopeOf(values: readonly number[]): number {
   return covariance / variance;
 }
 
-test('the slope of a line', async (t) => {
+test('a slope is fitted to points', async (t) => {
   t.equal(slopeOf([1, 1, 1]), 0);
   t.equal(slopeOf([1, 3, 5, 7]), 2);
   t.equal(slopeOf([4, 0, 4, 0, 4]), 0);
@@ -59,11 +59,12 @@ test(`${RELOADS} reloads of ${EVENTS} events leave no memory behind`, {
   const perReload = (values: number[]): number => slopeOf(values) / PER_ROUND;
   const told = (values: number[]): string =>
     `${values[0]?.toFixed(1)} to ${values.at(-1)?.toFixed(1)} MiB, ${perReload(values).toFixed(3)} MiB a reload`;
-  // The one that is served, the one before, and one that is being written.
+  // The served image, the previous one, and one being written.
   t.ok(Math.max(...rounds.map(({ alive }) => alive)) <= 3, 'snapshots that were replaced are collected');
   t.ok(perReload(heapMib) < size(1, 0.02), `heap: ${told(heapMib)}`);
-  // One snapshot of 20,000 events is about 9 MiB, so even occasional leaks show. In a short run, which is mostly
-  // warm-up, resident memory swings by more than all snapshots together, so living snapshots are counted instead.
+  // One snapshot of 20,000 events is about 9 MiB, so even occasional leaks show. In a short run, which is
+  // mostly warm-up, resident memory varies by more than all snapshots together, so living snapshots are
+  // counted instead.
   if (HARD) t.ok(perReload(rssMib) < 0.2, `resident: ${told(rssMib)}`);
   t.comment(`heap ${told(heapMib)}; resident ${told(rssMib)}`);
 });

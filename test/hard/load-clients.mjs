@@ -1,14 +1,14 @@
 /**
- * Load on a service, from a separate process. Reads commands as lines of JSON from standard input, and answers each with
- * such a line when it is over.
+ * Load on a service, from a separate process. Reads commands as lines of JSON from standard input, and
+ * answers each with such a line when it is done.
  *
  *     node load-clients.mjs <port> <authorization> <path with {n}>
  *
- * - `{ "connections": n, "forMs": n }`: a number of clients, each of which repeats its request after each answer
- * - `{ "rate": n, "connections": n, "forMs": n }`: a fixed rate of requests a second. Requests are sent
- *   on idle connections, or on new ones up to the bound, and otherwise wait
+ * - `{ "connections": n, "forMs": n }`: a number of clients, each of which repeats its request after each
+ *   answer - `{ "rate": n, "connections": n, "forMs": n }`: a fixed rate of requests a second. Requests use
+ *   idle connections, or new ones up to the bound, and otherwise wait
  *
- * Times are taken from when a request was sent until the last byte of its answer, in ms.
+ * Times run from sending a request to the last byte of its answer, in ms.
  */
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -65,7 +65,7 @@ function percentile(sorted, part) {
   return sorted.length === 0 ? 0 : sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))];
 }
 
-/** Counts and times by status; how many of each status came in each tenth of a second. */
+/** Counts and times by status; the number of each status in each tenth of a second. */
 function record() {
   const beganMs = performance.now();
   const times = {};
@@ -146,7 +146,7 @@ async function openLoop({ rate, connections, forMs }) {
     let lastMs = performance.now();
     const timer = setInterval(() => {
       const nowMs = performance.now();
-      // What was taken from the beginning.
+      // The part taken from the beginning.
       idle.splice(0, first);
       first = 0;
       due += ((nowMs - lastMs) / 1000) * rate;

@@ -23,13 +23,14 @@ import { recordFigure } from './figures.mjs';
 import { HARD } from './size.js';
 
 /**
- * No source of any kind ends a process that has 512 MiB. If possible it runs in its own control group, in which the
- * system would kill it. Otherwise its loads get the bound of such a group, and its resident memory is compared.
+ * A source of any kind does not end a process that has 512 MiB. If possible it runs in its own control group,
+ * where the system would kill it. Otherwise its loads have the bound of such a group, and its resident memory
+ * is compared.
  */
 const LIMIT_MIB = 512;
 const MIB = 2 ** 20;
 const SCRIPT = fileURLToPath(new URL('./bounded.mjs', import.meta.url));
-/** Growth is let through, so that memory is all there is to stop a load. */
+/** Growth is allowed, so that only memory can stop a load. */
 const OPEN = { gate: { growthPercentMax: 1e9 } };
 
 interface Outcome {
@@ -53,7 +54,7 @@ interface Job {
   readonly outcome: { readonly result: string; readonly reason?: RegExp };
 }
 
-/** A group of version 1 or 2 within the group of this process; null if none can be made. */
+/** A control group of version 1 or 2 within the group of this process; null if none can be made. */
 function createGroup(): string | null {
   const self = existsSync('/proc/self/cgroup') ? readFileSync('/proc/self/cgroup', 'utf8') : '';
   const [, own1] = /^\d+:(?:[^:]*,)?memory(?:,[^:]*)?:(.*)$/m.exec(self) ?? [];
@@ -77,7 +78,7 @@ function createGroup(): string | null {
         rmdirSync(group);
       }
     } catch {
-      // Not to be written by this user, or not the one in use.
+      // This user cannot write to it, or it is not in use.
     }
   }
   return null;
@@ -139,7 +140,7 @@ async function run(t: Test, { kind, options, hostile, serve }: Job): Promise<Out
   return JSON.parse(output.out) as Outcome;
 }
 
-/** Good at first, and then without end. */
+/** Good at first, then endless. */
 function pouring(format: Format, options: { isVaried?: boolean; title?: string } = {}): Serve {
   return async (_, res, n) => {
     if (n === 0) {
@@ -154,7 +155,7 @@ function pouring(format: Format, options: { isVaried?: boolean; title?: string }
 }
 
 const PAGES = endless('ndjson');
-/** Pages of a few thousand, each with a next link. */
+/** Pages of a few thousand records, each with a next link. */
 const paging: Serve = (_, res, n) => {
   if (n === 0) {
     res.end(goodText());
@@ -264,7 +265,7 @@ const JOBS: readonly (Job & { readonly name: string; readonly isQuick?: true })[
     kind: 'several',
     options: OPEN,
     serve: pouring('ndjson', { isVaried: true }),
-    // The address is stale; the file beside it is served on.
+    // The address is stale; the file beside it is still served.
     outcome: { result: 'unchanged' },
   },
   { name: 'records of a program', kind: 'records', options: OPEN, outcome: MEMORY },

@@ -1,4 +1,4 @@
-/** More requests than can be answered: figures of docs/reliability.md; short runs take less time. */
+/** More requests than the service can answer: figures of docs/reliability.md; short runs take less time. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -23,15 +23,15 @@ const ATTEMPTS_MAX = 6;
 const CONNECTIONS = 2000;
 const TIMES = 3;
 /**
- * Requests a second of a witness: a client with so little work that it waits only for the service. The load generators
- * read hundreds of megabytes a second, so answers wait for them.
+ * Requests a second of a witness, a client with so little work that it waits only for the service. The load
+ * generators read hundreds of megabytes a second, so answers wait for them.
  */
 const WITNESS_RATE = 200;
-/** Requests a second when it is over. */
+/** Requests a second after the overload. */
 const CALM_RATE = 20;
-/** More than this process has: to have less takes rights that tests may not have. */
+/** More than this process has: reducing it needs rights that tests may not have. */
 const LOAD_NICENESS = Math.min(19, getPriority() + 10);
-/** Refusals that it must have seen for its p99 to mean something. */
+/** The fewest refusals that make its p99 meaningful. */
 const WITNESSED_MIN = size(50, 500);
 const TIMEOUT = { timeout: 900_000 };
 
@@ -53,7 +53,10 @@ interface Load {
 const teardowns: (() => unknown)[] = [];
 const source = await timetableFile((end) => teardowns.push(end), EVENTS);
 
-/** @param niceness of the load generators, so that service and witness have priority, as if the load came from another machine */
+/**
+ * @param niceness of the load generators, so that service and witness have priority, as if the load came from
+ * another machine
+ */
 function startLoad(
   teardown: (end: () => unknown) => unknown,
   { port }: ServiceProcess,
@@ -90,17 +93,17 @@ interface Figures {
   /** As the witness measured. */
   readonly refused: number;
   readonly refusedP99Ms: number;
-  /** As the load generators measured, their own delay included. */
+  /** Measured by the load generators, including their own delay. */
   readonly refusedP99MsOfLoad: number;
   readonly recoveredMs: number;
 }
 
 /** Peak, overload, and half of the peak afterwards. */
 async function measure(load: Load, witness: Load): Promise<Figures> {
-  // Few enough clients that no request waits long.
+  // So few clients that no request waits long.
   const peak = await load.run({ connections: 32, forMs: 2000 });
   const peakPerSecond = peak.statuses['200']?.perSecond ?? 0;
-  // The first second is that in which it is found out.
+  // The overload is detected in the first second.
   await load.run({ rate: TIMES * peakPerSecond, connections: CONNECTIONS, forMs: 1000 });
   const [over, seen] = await Promise.all([
     load.run({ rate: TIMES * peakPerSecond, connections: CONNECTIONS, forMs: LOAD_MS }),
@@ -118,7 +121,7 @@ async function measure(load: Load, witness: Load): Promise<Figures> {
   };
 }
 
-/** The end of the last tenth of a second in which anything but 200 came. */
+/** The end of the last tenth of a second with an answer other than 200. */
 function msUntilGood({ tenths }: Awaited<ReturnType<Load['run']>>): number {
   const last = tenths.findLastIndex((counts) => Object.keys(counts).some((status) => status !== '200'));
   return (last + 1) * 100;
@@ -132,7 +135,7 @@ for (const { name, figure, path, goodputMin, refusedMsMax } of [
     goodputMin: 0.8,
     refusedMsMax: 10,
   },
-  // At three times the capacity even refusing takes most of the time, so the promise is only that some are answered.
+  // At three times the capacity even refusing takes most of the time, so only some answers are promised.
   {
     name: 'the cheapest answers, which cost little more than a refusal',
     figure: 'overload-cheap',
@@ -141,8 +144,8 @@ for (const { name, figure, path, goodputMin, refusedMsMax } of [
     refusedMsMax: Number.POSITIVE_INFINITY,
   },
 ]) {
-  test(`three times the answerable load: ${name}`, TIMEOUT, async (t) => {
-    /** How many times the limit the worse of the two is. */
+  test(`the load is three times what the service can answer: ${name}`, TIMEOUT, async (t) => {
+    /** The worse of the two, as a multiple of the limit. */
     const shortfallOf = ({ goodput, refusedP99Ms }: Figures): number =>
       refusedMsMax === Number.POSITIVE_INFINITY
         ? 1 / goodput
@@ -151,7 +154,7 @@ for (const { name, figure, path, goodputMin, refusedMsMax } of [
     const load = startLoad((end) => t.teardown(end), service, path, LOAD_NICENESS);
     const witness = startLoad((end) => t.teardown(end), service, path);
     await load.run({ connections: 32, forMs: 1500 });
-    // Its connections are open before there is an overload.
+    // Its connections open before the overload.
     await witness.run({ rate: WITNESS_RATE, connections: WITNESS_RATE, forMs: 500 });
     let best: Figures | null = null;
     const attempts: Figures[] = [];
@@ -159,7 +162,7 @@ for (const { name, figure, path, goodputMin, refusedMsMax } of [
       const figures = await measure(load, witness);
       attempts.push(figures);
       t.comment(JSON.stringify(figures));
-      // If the peak was measured in a slow moment, three times that load may be answerable later: no overload.
+      // If the peak was measured in a slow moment, three times that load may be no overload later.
       if (figures.refused < WITNESSED_MIN) continue;
       if (best === null || shortfallOf(figures) < shortfallOf(best)) best = figures;
       const { goodput, refusedP99Ms, recoveredMs } = figures;
@@ -179,7 +182,8 @@ for (const { name, figure, path, goodputMin, refusedMsMax } of [
       msUntilGood(calm) <= 2000,
       `all is answered when next to nothing is asked ${JSON.stringify(calm.statuses)}`,
     );
-    // On a busy machine a short run proves nothing about milliseconds, and half of an earlier peak may be too much.
+    // On a busy machine a short run proves nothing about milliseconds, and half of an earlier peak may be too
+    // much.
     if (HARD) {
       t.ok(best.recoveredMs <= 2000, text);
       t.ok(best.goodput >= goodputMin, text);

@@ -10,7 +10,7 @@ import { eventsTable, skip, startServer } from '../source/postgres/server.js';
 import { size } from './size.js';
 
 const FOLLOWER = fileURLToPath(new URL('./postgres-follower.mjs', import.meta.url));
-/** `LECTERN_FOLLOW_MINUTES=10` is the long run. */
+/** `LECTERN_FOLLOW_MINUTES=10` gives the long run. */
 const MINUTES = Number(process.env.LECTERN_FOLLOW_MINUTES ?? size(0.25, 3));
 const WRITES_PER_SECOND = 200;
 const EVENTS = size(2000, 20_000);
@@ -18,7 +18,7 @@ const REST_MS_MAX = 120_000;
 
 type Line = { readonly id?: string; readonly torn?: number; readonly error?: string };
 
-/** The timetable in a process of its own, which can be killed. */
+/** The timetable in a separate process, which can be killed. */
 function startFollower(url: string) {
   const child = spawn(process.execPath, [FOLLOWER, builtModule('index.js'), url], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -43,7 +43,7 @@ function startFollower(url: string) {
   };
 }
 
-test(`${WRITES_PER_SECOND} writes a second for ${MINUTES} minutes, with kills: equal at every rest`, {
+test(`${WRITES_PER_SECOND} writes a second for ${MINUTES} minutes, with kills: served events equal the table at every pause`, {
   skip,
   timeout: MINUTES * 60_000 * 3 + 300_000,
 }, async (t) => {
@@ -59,7 +59,7 @@ test(`${WRITES_PER_SECOND} writes a second for ${MINUTES} minutes, with kills: e
   });
   t.teardown(() => writer.stop());
 
-  /** A load of the whole table by another timetable. */
+  /** Another timetable loads the whole table. */
   async function expected(): Promise<string> {
     const whole = openTimetable({
       source: { kind: 'postgres', url: server.url(), table: 'events' },

@@ -1,4 +1,4 @@
-/** Follows a table, and tells each publication: its id, and how many pairs of rows disagree. */
+/** Follows a table, and prints for each publication its id and the number of pairs of rows that disagree. */
 const [, , index, url] = process.argv;
 const { openTimetable } = await import(index);
 

@@ -1,4 +1,4 @@
-/** A short soak, which shows that the soak works and can fail; `npm run soak` runs for any time. */
+/** A short soak, which shows that the soak works and can fail. `npm run soak` runs for any time. */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { test } from 'tap';
@@ -6,7 +6,7 @@ import { size } from './size.js';
 
 const SOAK = fileURLToPath(new URL('../soak/run.mjs', import.meta.url));
 
-test('everything at once: no good request fails, no bad one succeeds, no memory or handle leaks', {
+test('a soak with every feature: all good requests succeed, all bad ones fail, nothing leaks', {
   timeout: 1_800_000,
 }, (t) => {
   const argv = [SOAK, '--minutes', String(size(0.7, 20)), '--events', String(size(3000, 20_000))];

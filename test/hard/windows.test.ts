@@ -1,4 +1,4 @@
-/** The processor time of windows on alternating long and short slots: no more than that of the values' events. */
+/** The processor time of windows on alternating long and short slots: at most that of the values' events. */
 import { test } from 'tap';
 import type { FieldFilter } from '../../src/query/query.js';
 import type { ReadResult } from '../../src/view/answer.js';
@@ -11,7 +11,7 @@ import { HARD, size } from './size.js';
 
 const EVENTS = 100_000;
 const ROUNDS = size(5, 51);
-/** The same values without a window; a machine that is busy otherwise makes either longer. */
+/** The same values without a window; other work makes either longer. */
 const TIMES_MAX = 20;
 
 interface Case {
@@ -26,7 +26,10 @@ const CASES: readonly Case[] = [
   { figure: 'windows-identities', values: 850, isPersonal: true, worstMs: 20 },
 ];
 
-/** Windows that begin when half, nearly all and all of the events have begun. As many slots are running, or half as many. */
+/**
+ * Windows that begin when half, nearly all and all of the events have begun. As many slots are running, or
+ * half as many.
+ */
 const WINDOWS: readonly (readonly [startMinute: number, minutes: number | null])[] = [
   [EVENTS / 2, null],
   [EVENTS / 2, 24 * 60],
@@ -55,7 +58,7 @@ function medianOf(values: readonly number[]): number {
   return [...values].sort((a, b) => a - b)[values.length >> 1] as number;
 }
 
-/** Asks by values, and by values in a window, in turn. */
+/** Alternates queries by values with queries by values in a window. */
 function measure(view: View, { values, isPersonal }: Case, groups: number) {
   const asked = someGroups(values, groups);
   const identities: FieldFilter[] = [{ field: 'studyGroup', values: [...new Set(asked)].sort() }];
@@ -64,7 +67,7 @@ function measure(view: View, { values, isPersonal }: Case, groups: number) {
     isPersonal ? view.personal(pairs, STRICT, identities) : view.schedule([...filters, ...pairs], STRICT);
   return WINDOWS.map((window) => {
     const pairs = windowPairs(...window);
-    // Code that has not run before is slow once.
+    // Code is slow when it runs for the first time.
     for (let n = 0; n < 3; n++) cpuMsOf(() => ask(pairs));
     const withoutMs: number[] = [];
     const withMs: number[] = [];

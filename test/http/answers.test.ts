@@ -16,7 +16,7 @@ function titles(reply: Reply): unknown[] {
   return (reply.json() as { title: string }[]).map((event) => event.title);
 }
 
-test('every list has its header fields, its length, and an array', async (t) => {
+test('every list has its header fields and its length, and is an array', async (t) => {
   const { send } = await serve(t, setUp().handler);
   // The overlap is a clash of the room and of the lecturer.
   const counts = [11, 6, 11, 2, 2, 1, 0, 2, 1];
@@ -52,7 +52,7 @@ test('HEAD answers like GET, without the body', async (t) => {
   }
 });
 
-test('the entity tag answers 304 without a body, and changes with what it covers', async (t) => {
+test('the entity tag gives 304 without a body, and changes with its content', async (t) => {
   const { send } = await serve(t, setUp().handler);
   const tags = new Set<string | undefined>();
   const asked: [path: string, headers: Record<string, string>][] = [
@@ -108,7 +108,7 @@ test('pages are linked from the first to the last, for any query', async (t) => 
   t.same(seen, ['Lesson 1', 'Lesson 3', 'Lesson 5', 'Lesson 7', 'Lesson 9']);
 });
 
-test('Accept and format choose the representation; the content type is the canonical one', async (t) => {
+test('Accept and format choose the format; the content type has its canonical form', async (t) => {
   const { send } = await serve(t, setUp().handler);
   const cases: [query: string, accept: string, contentType: string][] = [
     ['', 'application/x-msgpack', 'application/vnd.msgpack'],
@@ -141,7 +141,7 @@ test('OPTIONS gives 204 and Allow without a token, also for the server as a whol
   t.equal((await send('/nowhere', { method: 'OPTIONS' })).status, 404);
 });
 
-test('paths: a trailing slash and encoded letters are the same, case and other slashes are not', async (t) => {
+test('a trailing slash and encoded letters are the same path; other case or more slashes are not', async (t) => {
   const { send, raw } = await serve(t, setUp().handler);
   for (const [path, status] of [
     ['/api/v1/schedule/', 200],
@@ -175,10 +175,10 @@ test('an unencoded "+" of an offset, which arrives as a space, is read as a plus
   t.same(titles(reply), ['Lesson 0', 'Lesson 1']);
 });
 
-test('chunks of a body arrive in order and whole, gathered or not', async (t) => {
+test('body chunks arrive in order and whole, gathered or not', async (t) => {
   for (const size of [1, 100, 3000, 100_000]) {
     const chunks = Array.from({ length: 40 }, (_, i) => {
-      // Shared memory, as a snapshot's: a view into the middle of it.
+      // Shared memory, like a snapshot's: a view into its middle.
       const memory = new Uint8Array(new SharedArrayBuffer(size + 2), 1, size);
       return memory.fill(65 + (i % 26));
     });
@@ -197,7 +197,7 @@ test('chunks of a body arrive in order and whole, gathered or not', async (t) =>
   }
 });
 
-test('a request sees one snapshot: the view is taken once', async (t) => {
+test('a request takes its snapshot once', async (t) => {
   const views = viewsOf();
   let taken = 0;
   const counting = {
@@ -217,7 +217,7 @@ test('a request sees one snapshot: the view is taken once', async (t) => {
   t.equal(taken, LISTS.length);
 });
 
-test('with a token seen before, the answer is written before the handler returns', async (t) => {
+test('for a known token, the answer is written before the handler returns', async (t) => {
   const { handler } = setUp();
   const credential = `Bearer ${token()}`;
   const call = () => {
@@ -250,7 +250,7 @@ test('an empty timetable is an empty array everywhere', async (t) => {
   t.equal(EVENTS.length, 11, 'the other tests have events');
 });
 
-test('If-Match and If-Unmodified-Since, for new and for kept answers', async (t) => {
+test('If-Match and If-Unmodified-Since work for new and for kept answers', async (t) => {
   const { send } = await serve(t, setUp().handler);
   const path = '/api/v1/schedule/all';
   const { etag = '' } = (await send(path, { headers: GOOD })).headers;

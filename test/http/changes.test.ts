@@ -18,7 +18,7 @@ function changedView(count: number): { readonly views: TestViews; readonly since
   const delta = compareSnapshots(before, present, SNAPSHOT_DELTA_ENTRIES_MAX);
   const view = new SnapshotView(present, extendHistory([], delta, present).differences);
   const counter = { views: viewsOf(), since: before.summary.id, made: 0 };
-  /** Counts how often chunks of a body are read; before that nothing is made. */
+  /** Counts how often chunks of a body are read; before that none are made. */
   const changes: View['changes'] = (pairs, options) => {
     const result = view.changes(pairs, options);
     if (!('read' in result)) return result;
@@ -55,7 +55,7 @@ const KINDS = [
 ] as const;
 for (const [name, count] of KINDS) {
   for (const format of ['json', 'msgpack']) {
-    test(`HEAD, 304 and 406 make no body of ${name} as ${format}`, async (t) => {
+    test(`HEAD, 304 and 406 of ${name} as ${format} make no body`, async (t) => {
       const changed = changedView(count);
       const { send } = await serve(t, setUp({ views: changed.views }).handler);
       const path = `/api/v1/schedule/changes?since=${changed.since}`;

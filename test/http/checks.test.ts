@@ -1,4 +1,4 @@
-/** Every check, its problem document and its header fields; and that they run in the documented order. */
+/** Every check, its problem document and header fields, and the documented order of checks. */
 import { type Test, test } from 'tap';
 import { parseEnrolments } from '../../src/auth/identity.js';
 import type { KeySet } from '../../src/auth/key-set.js';
@@ -27,7 +27,7 @@ const NO_GROUP = bearer();
 const GOOD = bearer({ studyGroup: 'A' });
 const BAD = { Authorization: `Bearer ${hs256(goodClaims(), { secret: 'x'.repeat(32) })}` };
 
-test('the first check that fails decides: 414, 404, 405, 401, 403, 406, 400, 304, 200', async (t) => {
+test('the first failing check decides: 414, 404, 405, 401, 403, 406, 400, 304, 200', async (t) => {
   const { send } = await serve(t, setUp().handler);
   const accept = { Accept: 'text/html' };
   const base = '/api/v1';
@@ -185,7 +185,7 @@ test('every problem code that a request can cause is reached, with its header fi
     { level: 'error', fields: { path } },
   ]);
 
-  // Tested elsewhere: with the server, raw requests, the admin listener, feeds, versions and event streams.
+  // Covered by tests of the server, raw requests, the admin listener, feeds, versions and event streams.
   reached
     .add('request-timeout')
     .add('headers-too-large')
@@ -197,7 +197,7 @@ test('every problem code that a request can cause is reached, with its header fi
   t.same([...reached].sort(), Object.keys(PROBLEMS).sort(), 'every code of the table');
 });
 
-test('callbacks of the embedding program that throw cause a 500 and nothing else', async (t) => {
+test('a callback of the embedding program that throws causes one 500', async (t) => {
   const fail = (): never => {
     throw new Error('a mistake with a secret in it');
   };
@@ -210,7 +210,7 @@ test('callbacks of the embedding program that throw cause a 500 and nothing else
   }
 });
 
-test('all faults of the parameters come at once, those of the encoding first', async (t) => {
+test('all parameter faults are listed together, broken encoding first', async (t) => {
   const { send } = await serve(t, setUp().handler);
   const query = [
     'type=%ff',
@@ -259,10 +259,10 @@ test('at most a hundred faults are listed', async (t) => {
   t.equal((reply.json() as { errors: unknown[] }).errors.length, 100);
 });
 
-test('unknown parameters are skipped if configured, but broken encoding is not', async (t) => {
+test('unknown parameters are skipped on request, but broken encoding is not', async (t) => {
   const { send } = await serve(t, setUp({ unknownParameters: 'ignore' }).handler);
   t.equal((await send('/api/v1/schedule?utm_source=x', { headers: GOOD })).status, 200);
-  // An undecodable name or value could belong to a filter.
+  // A name or value that cannot be decoded could belong to a filter.
   for (const query of ['utm_source=%', 'utm_source=%ff', '%=x', 'utm%ff=x', '%', 'st%udyGroup=A']) {
     t.match((await send(`/api/v1/schedule?${query}`, { headers: GOOD })).json(), {
       status: 400,
@@ -271,7 +271,7 @@ test('unknown parameters are skipped if configured, but broken encoding is not',
   }
 });
 
-test('repeated or odd credentials and hosts are refused from the raw header fields', async (t) => {
+test('repeated or malformed credentials and hosts are refused', async (t) => {
   const { raw } = await serve(t, setUp().handler);
   const good = `Authorization: Bearer ${token()}`;
   const cases: [name: string, head: string, status: string, code: string][] = [
@@ -327,7 +327,7 @@ test('too many header fields are refused with 431', async (t) => {
     const reply = await send(fields);
     t.match(reply, /^HTTP\/1.1 431 [\s\S]*\r\nConnection: close\r\n/, `${fields} fields`);
     t.match(reply, /Content-Type: application\/problem\+json\r\n/);
-    // Of 2,000 and more it is node itself that refuses some, depending on its version.
+    // From 2,000 on, node itself refuses some, depending on its version.
     t.match(reply, /"detail":"[^"]* more than 100 header fields[^"]*","code":"headers-too-large"/);
   }
   const kept = await raw(`GET /nowhere HTTP/1.1\r\nHost: a\r\n${'a:\r\n'.repeat(100)}\r\n`);
@@ -354,7 +354,7 @@ test('an enrolment is enough for the personal timetable', async (t) => {
   t.equal(await personal(bearer({ sub: 'dave' })), 403);
 });
 
-test('the instance of a problem is a URI reference for any target', async (t) => {
+test('the instance of a problem is a valid URI reference for any target', async (t) => {
   const { raw } = await serve(t, setUp().handler);
   for (const target of ['/%FC', '/%', '/a"<>\\^`{|}', '/a#b?c', '//host/%41']) {
     const reply = await raw(`GET ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
@@ -364,7 +364,7 @@ test('the instance of a problem is a URI reference for any target', async (t) =>
   }
 });
 
-test('a base path may be the root, and end with a slash', async (t) => {
+test('a base path may be the root, and may end with a slash', async (t) => {
   for (const [basePath, path] of [
     ['/', '/schedule'],
     ['/a/b/', '/a/b/schedule'],

@@ -1,4 +1,4 @@
-/** A full garbage collection on demand, for tests of memory and of time. */
+/** A full garbage collection on demand, for tests of memory and time. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 

@@ -70,7 +70,7 @@ function bearer(studyGroup: string, seconds = 3600): Record<string, string> {
   return { Authorization: `Bearer ${token}` };
 }
 
-test('the user of a connection is looked up once; another header is looked up again', async (t) => {
+test('the user of a connection is looked up once, and again for another header', async (t) => {
   const set = await setUp(t);
   const [a, b] = [bearer('A'), bearer('B & <C>, "D"')];
   for (let n = 0; n < 4; n++) t.strictSame(await set.ask(a), { status: 200, groups: ['A'] });

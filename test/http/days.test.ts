@@ -1,7 +1,7 @@
 import { test } from 'tap';
 import { bearer, serve, setUp } from './harness.js';
 
-test('local days over HTTP: their events, and links that keep them', async (t) => {
+test('local days over HTTP give their events, and links keep the days', async (t) => {
   const client = await serve(t, setUp().handler);
   const get = (query: string) => client.send(`/api/v1/schedule?${query}`, { headers: bearer() });
   // Lessons 0 to 10 begin at 08:00 UTC, which is 22:00 on Kiritimati.

@@ -38,7 +38,7 @@ const ANSWERS: readonly (readonly [target: string, expected: unknown])[] = [
   ['/groups?limit=1', [GROUPS[0]]],
 ];
 
-test('directories answer what filters, window, search and page select', async (t) => {
+test('directories honour filters, window, search and page', async (t) => {
   const { send } = await serve(t, setUp().handler);
   for (const [target, expected] of ANSWERS) {
     const reply = await send(SCHEDULE + target, { headers: GOOD });
@@ -49,7 +49,7 @@ test('directories answer what filters, window, search and page select', async (t
   }
 });
 
-test('pages of a directory are linked, and count entries on all pages', async (t) => {
+test('directory pages are linked, and counts cover all pages', async (t) => {
   const { send } = await serve(t, setUp().handler);
   const first = await send(`${SCHEDULE}/groups?limit=1`, { headers: GOOD });
   t.equal(first.headers['x-total-count'], '2');
@@ -95,12 +95,12 @@ test('faults of parameters are listed', async (t) => {
 
 const FIRST = `${SCHEDULE}/events/${EVENTS[0]?.id}`;
 
-test('one event is the event of the list, in both formats, with HEAD and 304', async (t) => {
+test('a single event equals its entry in the list, in both formats, with HEAD and 304', async (t) => {
   const { send } = await serve(t, setUp().handler);
   const list = (await send(SCHEDULE, { headers: GOOD })).json() as { id: string }[];
   for (const event of list) {
     for (const path of [`${SCHEDULE}/events/${event.id}`, `${SCHEDULE}/events/${event.id.toUpperCase()}/`]) {
-      // Three times: the third comes from the cache of answers.
+      // Three times: the third answer comes from the cache.
       for (let n = 0; n < 3; n++) {
         const reply = await send(path, { headers: GOOD });
         t.equal(reply.status, 200, path);
@@ -134,7 +134,7 @@ test('one event is the event of the list, in both formats, with HEAD and 304', a
   t.equal((await replica.send(FIRST, { headers: GOOD })).headers.etag, etag);
 });
 
-test('the checks of one event have the documented order', async (t) => {
+test('a single event is checked in the documented order', async (t) => {
   const { send } = await serve(t, setUp().handler);
   const unknown = `${SCHEDULE}/events/${'0'.repeat(8)}-0000-4000-8000-999999999999`;
   const cases: readonly (readonly [
@@ -171,7 +171,7 @@ test('the checks of one event have the documented order', async (t) => {
   t.equal(options.status, 204);
 });
 
-test('identifiers that are any text are found percent-encoded', async (t) => {
+test('identifiers of any characters are found percent-encoded', async (t) => {
   const ids = [
     'a/b',
     'a b',
@@ -210,7 +210,7 @@ test('identifiers that are any text are found percent-encoded', async (t) => {
   t.equal((await send(`${SCHEDULE}/events/a/b`, { headers: GOOD })).status, 404);
 });
 
-test('the router finds events by any id, and gives their last segment', async (t) => {
+test('the router passes any event id on unchanged', async (t) => {
   const findRoute = createRouter(scheduleRoutes('/api'));
   for (let n = 0; n < 3 * ROUTE_MEMO_ENTRIES_MAX; n++) {
     t.match(findRoute(`/api/schedule/events/${n}`), { endpoint: 'events' });

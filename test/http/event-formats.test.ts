@@ -30,7 +30,7 @@ const MANY = Array.from({ length: 6000 }, (_, n) => ({
   endTime: n * 60_000 + 3_600_000,
 }));
 
-test('Accept and format= give the same list, with its own tag and the name of a file', async (t) => {
+test('Accept and format= give the same list, with its own tag and file name', async (t) => {
   const { send } = await serve(t, setUp().handler);
   const tags = new Set<unknown>();
   for (const path of [...EVENT_LISTS, `${EVENT_LISTS[0]}?limit=3`, `${EVENT_LISTS[0]}?type=none`]) {
@@ -86,7 +86,7 @@ test('pages of every representation are linked to the last', async (t) => {
   }
 });
 
-test('other lists have only JSON and MessagePack: 400 for other names, 406 for other media types', async (t) => {
+test('other lists have only JSON and MessagePack: another name gives 400, another media type 406', async (t) => {
   const { send } = await serve(t, setUp().handler);
   for (const path of OTHER_LISTS) {
     for (const [name, accept] of FORMATS) {
@@ -129,7 +129,7 @@ test('a browser still gets JSON', async (t) => {
   }
 });
 
-test('large lists without a known length come in chunks, and whole', async (t) => {
+test('large lists without a known length come whole, in chunks', async (t) => {
   const { send, raw } = await serve(t, setUp({ views: viewsOf(MANY) }).handler);
   const json = eventsOf(await send('/api/v1/schedule/all', { headers: GOOD }));
   const expected = csvOf(json);
@@ -156,7 +156,7 @@ test('large lists without a known length come in chunks, and whole', async (t) =
   t.ok(lines.body.toString() === ndjsonOf(json));
 });
 
-test('a reader that leaves in the middle of a list harms no other', async (t) => {
+test('a reader that leaves in the middle of a list does not affect others', async (t) => {
   const { send, port } = await serve(t, setUp({ views: viewsOf(MANY) }).handler);
   const expected = icsOf(eventsOf(await send('/api/v1/schedule/all', { headers: GOOD })));
   for (const query of ['all?format=ics', 'all?format=csv', '?limit=5000&format=ics']) {

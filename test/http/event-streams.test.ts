@@ -34,7 +34,7 @@ async function streaming(t: Test, options: SetUpOptions = {}) {
   return { views, handler, open, ...client };
 }
 
-test('a message for each publication, with what the JSON form has', async (t) => {
+test('each publication is one message with the content of the JSON form', async (t) => {
   const { views, open, send } = await streaming(t);
   const first = views.view?.version ?? '';
   const stream = open();
@@ -50,7 +50,7 @@ test('a message for each publication, with what the JSON form has', async (t) =>
   t.ok(stream.retryMs >= 1000 && stream.retryMs <= 3000);
   for (const title of ['one', 'two', 'three']) {
     views.publishEvents(titled(title));
-    // Each publication has a turn of its own.
+    // Each publication has its own turn.
     await new Promise((resolve) => setImmediate(resolve));
   }
   const messages = await stream.count(3);
@@ -66,7 +66,7 @@ test('a message for each publication, with what the JSON form has', async (t) =>
   t.equal(messages.length, 3);
 });
 
-test('Last-Event-ID resumes, and what is unknown says to read anew', async (t) => {
+test('Last-Event-ID resumes the stream; an unknown id tells the reader to read everything again', async (t) => {
   const { views, open } = await streaming(t);
   const stream = open();
   await stream.count(1, 'version');
@@ -79,7 +79,7 @@ test('Last-Event-ID resumes, and what is unknown says to read anew', async (t) =
   t.equal(message?.id, last);
   t.match(message?.data, { from: known.split('.')[1], to: last.split('.')[1], changed: [{ title: 'two' }] });
   for (const unknown of [`7.${'x'.repeat(22)}`, 'nonsense']) {
-    // It counts more than since.
+    // It contains more than was requested with since.
     const anew = open(`${PATH}?since=${known}`, { 'Last-Event-ID': unknown });
     const [told] = await anew.count(1);
     t.equal(told?.id, last);
@@ -92,7 +92,7 @@ test('Last-Event-ID resumes, and what is unknown says to read anew', async (t) =
   t.equal(present.messages.length, 2);
 });
 
-test('what is too much for a message says to read anew, with its counts', async (t) => {
+test('a difference too large for a message tells the reader to read everything again, with counts', async (t) => {
   const events = Array.from({ length: 1000 }, (_, n) => eventOf(n));
   const { views, open } = await streaming(t);
   views.publishEvents(events);
@@ -108,7 +108,7 @@ test('what is too much for a message says to read anew, with its counts', async 
   t.match(forgotten?.data, { readAnew: true, counts: { added: 1, changed: 1000, removed: 0 } });
 });
 
-test('methods, formats and faults', async (t) => {
+test('methods, formats and faults of event streams are answered as documented', async (t) => {
   const { send, open, views } = await streaming(t);
   const accept = { ...bearer(), Accept: 'text/event-stream' };
   const head = await send(PATH, { method: 'HEAD', headers: accept });
@@ -134,7 +134,7 @@ test('methods, formats and faults', async (t) => {
   t.match(version.json(), { from: id, to: id }, 'since takes a version, too');
 });
 
-test('there are so many streams at most, and the gauge counts them', async (t) => {
+test('the number of streams is bounded, and the gauge counts them', async (t) => {
   const meter = new Meter();
   const { open, send } = await streaming(t, { streamsMax: 2, meter });
   const gauge = (): number => {
@@ -156,9 +156,9 @@ test('there are so many streams at most, and the gauge counts them', async (t) =
   t.equal(gauge(), 2);
 });
 
-test('a stream ends with its token, and at the end of its life', async (t) => {
+test('a stream ends with its token, and after its longest time', async (t) => {
   const { open } = await streaming(t);
-  // With the tolerance of the clock of 5 s.
+  // With a clock tolerance of 5 s.
   const exp = Math.floor(Date.now() / 1000) - 3;
   const short = open(PATH, { Authorization: `Bearer ${token({ exp })}` });
   const long = open();
@@ -172,7 +172,7 @@ test('a stream ends with its token, and at the end of its life', async (t) => {
   t.equal((await brief.head).complete, true);
 });
 
-test('a silent stream has a heartbeat, and is no idle connection', async (t) => {
+test('a silent stream has a heartbeat, and does not count as an idle connection', async (t) => {
   const views = new PublishedViews(EVENTS);
   const { handler } = setUp({ views, streamTimes: { ...TIMES, heartbeatMs: 200 } });
   const patience = { ...CONNECTION_PATIENCE, lookMs: 10, idleMsMax: 50 };
@@ -185,7 +185,7 @@ test('a silent stream has a heartbeat, and is no idle connection', async (t) => 
   stream.req.destroy();
 });
 
-test('closing and draining end streams at once', async (t) => {
+test('closing and draining end all streams at once', async (t) => {
   const { open, server } = await streaming(t);
   const drained = open();
   await drained.count(1, 'version');
@@ -199,7 +199,7 @@ test('closing and draining end streams at once', async (t) => {
   t.equal((await closed.head).complete, true);
 });
 
-test('a reader that takes nothing holds one message and is cut off', async (t) => {
+test('a stream that is not read holds one message and is cut off', async (t) => {
   const meter = new Meter();
   const { views, port } = await streaming(t, { meter, streamTimes: { ...TIMES, readerMs: 300 } });
   const socket = connect(port, '127.0.0.1');
@@ -222,7 +222,7 @@ test('a reader that takes nothing holds one message and is cut off', async (t) =
   await closed;
 });
 
-test('a reader that is late gets what it missed in one message', async (t) => {
+test('a slow stream gets everything it missed in one message', async (t) => {
   const { views, open } = await streaming(t);
   const stream = open();
   const res = await stream.head;
@@ -245,7 +245,7 @@ test('a reader that is late gets what it missed in one message', async (t) => {
   }
 });
 
-test('streams take no part in the durations of other answers', async (t) => {
+test('streams do not count in the durations of other answers', async (t) => {
   const meter = new Meter();
   const { open } = await streaming(t, { meter });
   const stream = open();

@@ -30,12 +30,12 @@ async function start(t: Test, options: SetUpOptions = {}) {
   return { ...made, ...client, issue, pathOf };
 }
 
-/** All but the date, which is another thing at another time. */
+/** All fields except the date, which depends on the time. */
 function comparable({ status, headers: { date: _, ...headers }, text }: Reply): object {
   return { status, headers, text };
 }
 
-test('a token gives an address, which gives the same events without a token', async (t) => {
+test('a user with a token gets an address that shows the same events without a token', async (t) => {
   const { send, issue, port } = await start(t, { feeds: { now: () => Date.UTC(2026, 0, 1) } });
   for (const [query, list] of [
     ['?for=personal', '/personal'],
@@ -70,7 +70,7 @@ test('a token gives an address, which gives the same events without a token', as
   }
 });
 
-test('header fields of a feed, 304, HEAD, OPTIONS, 412', async (t) => {
+test('feeds have their header fields, 304, HEAD, OPTIONS and 412', async (t) => {
   const { send, pathOf } = await start(t);
   const path = `${await pathOf('?for=personal')}.json`;
   const full = await send(path);
@@ -104,7 +104,7 @@ test('header fields of a feed, 304, HEAD, OPTIONS, 412', async (t) => {
   t.equal((await send(path, { headers: { Authorization: 'Bearer nonsense' } })).status, 200);
 });
 
-test('a feed in every format', async (t) => {
+test('a feed is available in every format', async (t) => {
   const { send, issue, pathOf } = await start(t);
   t.match(((await issue('?for=personal')).json() as Issued).url, /\.ics$/);
   const path = await pathOf('?for=personal&type=Lab&clashes=mark');
@@ -209,7 +209,7 @@ test('all bad addresses get the same 404', async (t) => {
   t.same(comparable(await send(`${good}.json`)), first, 'expired, though it was known');
 });
 
-test('revocations take effect at once, and only for earlier addresses', async (t) => {
+test('a revocation takes effect at once, and only for earlier addresses', async (t) => {
   let nowMs = Date.UTC(2026, 0, 1);
   const access = accessOf();
   const { send, pathOf } = await start(t, { access, feeds: { now: () => nowMs } });
@@ -224,7 +224,7 @@ test('revocations take effect at once, and only for earlier addresses', async (t
   t.equal((await send(`${old}.json`)).status, 200);
 });
 
-test('after a rotation the previous secret verifies but does not sign', async (t) => {
+test('after a rotation the previous secret verifies addresses but signs none', async (t) => {
   const access = accessOf();
   const { send, pathOf } = await start(t, { access });
   const old = await pathOf('?studyGroup=A');
@@ -243,7 +243,7 @@ test('after a rotation the previous secret verifies but does not sign', async (t
   t.equal((await send('/api/v1/schedule/feed?studyGroup=A', { headers: bearer() })).status, 404);
 });
 
-test('a feed uses present enrolments and the claims of its token', async (t) => {
+test('a feed uses the present enrolments and the claims of its token', async (t) => {
   const enrolled = (json: object) => parseEnrolments(json, 'uuid', 'map');
   const access = accessOf({ enrolments: enrolled({ alice: { studyGroup: ['A'] } }) });
   const { send, pathOf } = await start(t, { access });
@@ -268,7 +268,7 @@ test('a feed uses present enrolments and the claims of its token', async (t) => 
   t.equal(status, 403, '/schedule/personal knows it, too');
 });
 
-test('a forged Host cannot lead an address elsewhere', async (t) => {
+test('a forged Host header cannot lead an address elsewhere', async (t) => {
   const { send, port } = await start(t);
   const issue = (Host: string) =>
     send('/api/v1/schedule/feed?studyGroup=A', { headers: { ...bearer(), Host } });
@@ -287,7 +287,7 @@ test('a forged Host cannot lead an address elsewhere', async (t) => {
   }
 });
 
-test('with --public-url, addresses begin with it', async (t) => {
+test('with --public-url, every address begins with it', async (t) => {
   for (const publicUrl of [
     'https://timetable.example.org/university',
     'https://timetable.example.org/university/',
@@ -310,13 +310,13 @@ test('without a snapshot a good address gets 503, a bad one 404', async (t) => {
   t.equal((await issue('?studyGroup=A')).status, 503);
 });
 
-test('without feeds, no resource or header reveals them', async (t) => {
+test('without feeds, no resource or header mentions them', async (t) => {
   const { send } = await serve(t, setUp().handler);
   t.equal((await send('/api/v1/feeds/x.json')).status, 404);
   t.equal((await send('/api/v1/schedule/feed', { headers: bearer() })).status, 404);
 });
 
-test('no address is in the log or in a metric, also when an answer fails', async (t) => {
+test('no address appears in the log or in a metric, even when an answer fails', async (t) => {
   const views = viewsOf(EVENTS);
   const meter = new Meter();
   const { send, pathOf, logged } = await start(t, { views, meter, accessLogShare: 1 });

@@ -12,7 +12,7 @@ const UNUSED = 'aaaaaaaa-0000-4000-8000-000000000001';
 
 const ENTRY = { id: ROOM, name: null, freeFrom: '2024-09-02T19:00:00.000Z', freeUntil: null };
 
-test('free time over HTTP: the list, HEAD, MessagePack, 304', async (t) => {
+test('free time over HTTP: list, HEAD, MessagePack and 304', async (t) => {
   const { send } = await serve(t, setUp().handler);
   const path = `/api/v1/schedule/free?${NIGHT}`;
   const reply = await send(path, { headers: bearer() });
@@ -42,7 +42,7 @@ const REFUSED: readonly [path: string, status: number, code: string, fault?: str
   [`free/${ROOM}`, 404, 'not-found'],
 ];
 
-test('free time over HTTP: what is refused', async (t) => {
+test('free time over HTTP refuses invalid requests', async (t) => {
   const { send } = await serve(t, setUp().handler);
   for (const [path, status, code, fault] of REFUSED) {
     const reply = await send(`/api/v1/schedule/${path}`, { headers: bearer() });
@@ -57,7 +57,7 @@ test('free time over HTTP: what is refused', async (t) => {
   t.equal(text.status, 406);
 });
 
-test('pages of free time are linked, and the links work after a change of the rooms', async (t) => {
+test('pages of free time are linked, and the links still work when the rooms change', async (t) => {
   const ids = ['1', '2', '3', '4', '5'].map((n) => UNUSED.replace(/1$/, n));
   const views = viewsOf();
   const show = (some: readonly string[], digest: string): void => {
@@ -109,7 +109,7 @@ test('a repeated answer is compressed, and changes when the rooms change', async
     show(count);
     let reply = await ask();
     const plain = reply.text;
-    // The first requests are answered while it is being compressed.
+    // The first requests are answered before compression is finished.
     for (let n = 0; n < 100 && reply.headers['content-encoding'] === undefined; n++) {
       t.equal(reply.text, plain);
       await delay(5);

@@ -1,4 +1,4 @@
-/** Arbitrary bytes on the socket: always an answer or the end, never an internal fault. */
+/** Arbitrary bytes on the socket: always an answer or a closed connection, never an internal fault. */
 import { connect } from 'node:net';
 import fc from 'fast-check';
 import { test } from 'tap';
@@ -10,7 +10,10 @@ import { rawCases } from './raw-cases.js';
 const RUNS = size(400, 20_000);
 const SEED = 20_240_902;
 
-/** Sends the pieces, closes the sending half, and resolves with all that came until the service closed the other. */
+/**
+ * Sends the pieces, closes the sending side, and resolves with all bytes received until the service closes
+ * the other.
+ */
 function exchange(port: number, pieces: readonly Buffer[]): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1');
@@ -22,7 +25,7 @@ function exchange(port: number, pieces: readonly Buffer[]): Promise<string> {
     socket.on('data', (chunk: Buffer) => {
       text += chunk.toString('latin1');
     });
-    // Bytes that the service no longer reads may reset the connection.
+    // Bytes that the service does not read may reset the connection.
     socket.on('error', () => {});
     socket.on('close', () => {
       clearTimeout(timer);
@@ -37,7 +40,7 @@ function exchange(port: number, pieces: readonly Buffer[]): Promise<string> {
   });
 }
 
-/** The status of each answer; throws if the bytes are not a sequence of answers. */
+/** The status of each answer; throws unless the bytes are a sequence of answers. */
 function statusesOf(text: string): number[] {
   const statuses: number[] = [];
   let rest = text;
@@ -79,7 +82,7 @@ function cut(bytes: Buffer, places: readonly number[]): Buffer[] {
 
 const places = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 2 });
 
-test('arbitrary bytes, and requests with some bytes changed, never cause a 5xx nor a hang', {
+test('arbitrary bytes and damaged requests never cause a 5xx or a hang', {
   timeout: size(60_000, 900_000),
 }, async (t) => {
   const { handler, logged } = setUp();

@@ -39,13 +39,13 @@ function event(n: number, more: Partial<NormalisedEvent> = {}): NormalisedEvent 
   };
 }
 
-/** Ten lessons of an hour each, one after the other in one room, and an eleventh on top of the last. */
+/** Ten lessons of an hour each, one after another in one room, and an eleventh at the time of the last. */
 export const EVENTS: readonly NormalisedEvent[] = [
   ...Array.from({ length: 10 }, (_, n) => event(n)),
   event(10, { time: FIRST_MS + 9.5 * HOUR_MS, title: 'Überschneidung' }),
 ];
 
-/** A view source whose view can be taken away. */
+/** A view source whose view can be removed. */
 export interface TestViews extends LiveViews {
   view: View | null;
   status: ViewSource['status'];
@@ -93,7 +93,7 @@ export interface SetUpOptions {
   readonly accessLogShare?: number;
   /** Feeds with the access of `access`. */
   readonly feeds?: { readonly publicUrl?: string; readonly days?: number; readonly now?: () => number };
-  /** In place of `enrolments`, and may change. */
+  /** Replaces `enrolments`, and may change. */
   readonly access?: PresentAccess;
 }
 
@@ -152,7 +152,7 @@ export function setUp(options: SetUpOptions = {}): {
   return { handler, views, logged };
 }
 
-/** A token of the test secret, good for an hour. */
+/** A token of the test secret, valid for an hour. */
 export function token(claims: object = {}): string {
   return hs256({ sub: 'alice', exp: Math.floor(Date.now() / 1000) + 3600, ...claims });
 }
@@ -178,17 +178,17 @@ export interface Client {
     path: string,
     options?: { method?: string; headers?: Record<string, string | string[]> },
   ): Promise<Reply>;
-  /** Bytes as they are; resolves with everything that came back until the server closed the connection. */
+  /** Sends raw bytes; resolves with everything received until the server closes the connection. */
   raw(bytes: string): Promise<string>;
 }
 
-/** Listens on a free port for as long as the test runs. */
+/** Listens on a free port for the duration of the test. */
 export async function serve(
   t: { teardown(callback: () => Promise<void>): unknown },
   handler: RequestHandler,
   options: HttpServerOptions = {},
 ): Promise<Client> {
-  // Clients are on the same thread, and their time must not look like an overload.
+  // Clients run on the same thread, and their time must not look like an overload.
   const server = new HttpServer(handler, { overloadMs: 0, ...options });
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
   t.teardown(() => server.close({ deadlineMs: 0 }));

@@ -59,12 +59,12 @@ export interface StreamMessage {
   readonly data: unknown;
 }
 
-/** Reads a stream as the standard says, so far as it is used. */
+/** Reads the used part of the standard's stream format. */
 export class StreamClient {
   readonly req: ClientRequest;
-  /** Resolves when the head has come. */
+  /** Resolves when the head has arrived. */
   readonly head: Promise<IncomingMessage>;
-  /** Resolves when the stream has ended, in whatever way. */
+  /** Resolves when the stream has ended for any reason. */
   readonly ended: Promise<void>;
   readonly messages: StreamMessage[] = [];
   comments = 0;
@@ -96,7 +96,7 @@ export class StreamClient {
     this.req.end();
   }
 
-  /** The messages once there are so many of this name. Rejects if the stream ends before. */
+  /** The messages of this name, once there are this many. Rejects if the stream ends before. */
   async count(count: number, event = 'message'): Promise<StreamMessage[]> {
     for (;;) {
       const found = this.messages.filter((message) => message.event === event);

@@ -23,14 +23,14 @@ const LARGE = '431 Request Header Fields Too Large';
 const UNKNOWN = '501 Not Implemented';
 const VERSION = '505 HTTP Version Not Supported';
 
-/** @param authorization a header field with its line end, for a token that is good */
+/** @param authorization a header field with its line end, for a valid token */
 export function rawCases(authorization: string): readonly RawCase[] {
   const good = HOST + authorization;
   const cases: RawCase[] = [];
   const answered = (name: string, bytes: string, ...statuses: string[]): void => {
     cases.push({ name, bytes, statuses, code: null, closes: false });
   };
-  /** Refused, and the connection closed. */
+  /** Refused, and the connection is closed. */
   const refused = (name: string, bytes: string, status: string, code: string): void => {
     cases.push({ name, bytes, statuses: [status], code, closes: true });
   };
@@ -321,7 +321,7 @@ export interface RawOutcome {
   readonly areProblems: boolean;
 }
 
-/** A request that only a connection in order answers. */
+/** A request that is answered only on a working connection. */
 const PROBE = `GET /probe HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`;
 
 /**
@@ -348,7 +348,7 @@ export function sendRaw(port: number, { bytes, closes }: RawCase, timeoutMs = 50
       isProbed = true;
       socket.write(PROBE);
     });
-    // Bytes that the service no longer reads may reset the connection, after the answer.
+    // Bytes that the service does not read may reset the connection after the answer.
     socket.on('error', () => {});
     socket.on('close', () => {
       clearTimeout(timer);

@@ -14,9 +14,9 @@ test('every raw request gets exactly the expected answer, and its connection is 
   }
 });
 
-test('a client that closes its half of the connection gets its answer', async (t) => {
+test('a client that closes its sending side gets its answer', async (t) => {
   const { port } = await serve(t, setUp().handler);
-  // A token that was never seen is verified later than the end arrives.
+  // A new token is verified after the end of the input.
   const head = `GET /api/v1/schedule/types HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token({ jti: 'new' })}\r\n\r\n`;
   const reply = await new Promise<string>((resolve, reject) => {
     const socket = connect(port, '127.0.0.1');

@@ -25,9 +25,9 @@ async function versioned(t: Test) {
   return { views, ...(await serve(t, setUp({ views }).handler)) };
 }
 
-test('every list names its version: at first, from the cache, with 304, as HEAD, and after each publication', async (t) => {
+test('every list names its version: new, cached, as 304, as HEAD, and after each publication', async (t) => {
   const { views, send } = await versioned(t);
-  // The content of the third is that of the first, which the caches may still have.
+  // The third has the content of the first, which the caches may still hold.
   for (const events of [EVENTS, OTHERS, EVENTS]) {
     if (views.summary?.events !== events.length) views.publishEvents(events);
     const { version = '' } = views.view ?? {};
@@ -52,7 +52,7 @@ test('every list names its version: at first, from the cache, with 304, as HEAD,
   t.equal(headers['lectern-version'], views.view?.version);
 });
 
-test('a request waits for a version, and gets it or anything later', async (t) => {
+test('a request waits for a version, and gets it or a later one', async (t) => {
   const { views, send } = await versioned(t);
   const first = views.view?.version ?? '';
   const ask = (minVersion: string) =>
@@ -83,7 +83,7 @@ test('a request waits for a version, and gets it or anything later', async (t) =
   );
 });
 
-test('a wait ends in bounded time, and so many wait at most', async (t) => {
+test('waits are bounded in time and in number', async (t) => {
   const { send } = await versioned(t);
   const headers = { ...USER, 'Lectern-Min-Version': `2.${'x'.repeat(22)}` };
   const began = performance.now();
@@ -109,7 +109,7 @@ test('a wait ends in bounded time, and so many wait at most', async (t) => {
   }
 });
 
-test('pages of other origins may read the version, and ask for one', async (t) => {
+test('pages of other origins may read and request versions', async (t) => {
   const origin = 'https://app.example.org';
   const { handler } = setUp({ corsOrigins: [origin] });
   const { send } = await serve(t, handler, { corsOrigins: [origin] });

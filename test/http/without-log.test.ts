@@ -5,7 +5,7 @@ import { test } from 'tap';
 import { createHandler } from '../../src/http/handler.js';
 import { viewsOf } from './harness.js';
 
-test('without a log a fault of the service is a warning of the process', async (t) => {
+test('without a log, a fault of the service becomes a process warning', async (t) => {
   const broken = Object.defineProperty(viewsOf(), 'view', {
     get() {
       throw new Error('the view is broken');

@@ -4,7 +4,7 @@ import { test } from 'tap';
 import { InstantTexts } from '../../src/model/instant-texts.js';
 import { formatInstant, INSTANT_MS_MAX, INSTANT_MS_MIN } from '../../src/model/time.js';
 
-test('texts of instants are those of formatInstant', (t) => {
+test('texts of instants equal those of formatInstant', (t) => {
   const texts = new InstantTexts();
   const instant = fc.oneof(
     fc.integer({ min: INSTANT_MS_MIN, max: INSTANT_MS_MAX }),

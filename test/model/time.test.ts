@@ -3,10 +3,10 @@ import fc from 'fast-check';
 import { test } from 'tap';
 import { INSTANT_MS_MAX, INSTANT_MS_MIN, parseInstant } from '../../src/model/time.js';
 
-/** The same instant in the form that is read by the regular expression. */
+/** The same instant in the form that the regular expression reads. */
 const written = (utc: string): string => utc.replace(/Z$/, '+00:00');
 
-test('the fast reader agrees with the general form and with JavaScript', (t) => {
+test('the fast reader agrees with the general reader and with JavaScript', (t) => {
   fc.assert(
     fc.property(fc.integer({ min: INSTANT_MS_MIN, max: INSTANT_MS_MAX }), (instantMs) => {
       const text = new Date(instantMs).toISOString();
@@ -21,7 +21,7 @@ test('the fast reader agrees with the general form and with JavaScript', (t) => 
   t.end();
 });
 
-test('both ways refuse the same texts for the same reasons', (t) => {
+test('both readers refuse the same texts for the same reasons', (t) => {
   const digit = fc.constantFrom(...'0123456789');
   const odd = fc.constantFrom(...'0123456789-:.TtZz+ /');
   const template = '2024-02-29T23:59:59.999Z';
@@ -34,7 +34,7 @@ test('both ways refuse the same texts for the same reasons', (t) => {
     });
   fc.assert(
     fc.property(spoilt, (text) => {
-      // Only the last letter distinguishes the two forms; all other faults are in both.
+      // Only the last letter distinguishes the two forms; all other faults occur in both.
       if (!text.endsWith('Z')) return;
       assert.equal(parseInstant(text), parseInstant(written(text)));
     }),
@@ -44,7 +44,7 @@ test('both ways refuse the same texts for the same reasons', (t) => {
   t.end();
 });
 
-test('the edges of days, months and years', (t) => {
+test('days, months and years are read exactly at their limits', (t) => {
   const good: [text: string, instantMs: number][] = [
     ['0000-01-01T00:00:00Z', INSTANT_MS_MIN],
     ['9999-12-31T23:59:59.999Z', INSTANT_MS_MAX],

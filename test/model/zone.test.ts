@@ -56,7 +56,7 @@ test('local times become the same instants as in Temporal, around every clock ch
   t.end();
 });
 
-test('a zone that is not known is a RangeError', (t) => {
+test('an unknown zone is a RangeError', (t) => {
   t.throws(() => new Zone('Europe/Atlantis'), RangeError);
   t.equal(new Zone('europe/berlin').name, 'Europe/Berlin');
   t.end();

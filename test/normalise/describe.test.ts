@@ -15,7 +15,7 @@ const QUOTED: readonly [text: string, shown: string][] = [
   ['\ud83d', '"\\ud83d"'],
 ];
 
-test('texts are quoted, cut to 40 characters, and harmless on a terminal', async (t) => {
+test('quoted texts are cut to 40 characters, and harmless on a terminal', async (t) => {
   for (const [text, shown] of QUOTED) t.equal(quote(text), shown);
 });
 
@@ -24,7 +24,7 @@ const DESCRIBED: readonly [value: unknown, shown: string][] = [
   [undefined, 'undefined'],
   [[1], 'an array'],
   [{}, 'an object'],
-  [new Date(0), 'a timestamp, not a text'],
+  [new Date(0), 'a timestamp instead of text'],
   [new Uint8Array(2), 'binary data'],
   [true, 'a boolean (true)'],
   [-0.5, 'a number (-0.5)'],

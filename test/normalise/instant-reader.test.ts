@@ -74,7 +74,7 @@ test('a fault names the setting that would allow the time', async (t) => {
   for (const [rules, text, fault] of faults) t.match(readAll(rules, [text]).values[0], fault, text);
 });
 
-test('local times are read as Temporal reads them, and counted', async (t) => {
+test('local times agree with Temporal, and are counted', async (t) => {
   const zones = [
     'Europe/Berlin',
     'America/New_York',

@@ -4,7 +4,7 @@ import type { DateOrder } from '../../src/model/read-rules.js';
 import { createInstantReader } from '../../src/normalise/instant-reader.js';
 import { parseLocalTime } from '../../src/normalise/local-time.js';
 
-/** As ISO 8601 without an offset, or with the offset that the text has; or the fault. */
+/** As ISO 8601 without an offset, or with the text's own offset; or the fault. */
 function read(text: string, order: DateOrder | undefined): string {
   const local = parseLocalTime(text, order);
   if (typeof local === 'string') return local;
@@ -138,7 +138,7 @@ for (const [order, text, fault] of BAD) {
   });
 }
 
-test('every date in every order is read as the right day', async (t) => {
+test('every date is read as the right day in every order', async (t) => {
   const part = (n: number, isPadded: boolean): string => (isPadded ? String(n).padStart(2, '0') : String(n));
   const day = fc.date({ min: new Date('1970-01-01'), max: new Date('2199-12-31'), noInvalidDate: true });
   fc.assert(
@@ -162,7 +162,7 @@ test('every date in every order is read as the right day', async (t) => {
   );
 });
 
-test('no text makes it throw, or takes long', async (t) => {
+test('no text makes the reader throw or takes long', async (t) => {
   const reader = createInstantReader(
     { dateOrder: 'dmy', timeZone: 'Europe/Berlin' },
     { gaps: 0, overlaps: 0 },

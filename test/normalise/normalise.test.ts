@@ -32,7 +32,7 @@ test('missing optional fields become null', async (t) => {
   for (const field of FIELDS) if (!field.required) t.equal(event[field.name], null, field.name);
 });
 
-test('null and absent optional fields both become null, unknown fields are dropped', async (t) => {
+test('null and absent optional fields become null, and unknown fields are dropped', async (t) => {
   const nulls = Object.fromEntries(FIELDS.filter((f) => !f.required).map((f) => [f.name, null]));
   const undefineds = Object.fromEntries(FIELDS.filter((f) => !f.required).map((f) => [f.name, undefined]));
   t.same(accepted({ ...MINIMAL, ...nulls }), accepted(MINIMAL));
@@ -58,14 +58,14 @@ test('values become canonical', async (t) => {
   t.equal(event.lecturer, ' Doe,  John ', 'texts are otherwise untouched');
 });
 
-test('with identifiers "any" they are compared exactly', async (t) => {
+test('with identifiers "any", identifiers are compared exactly', async (t) => {
   const event = accepted({ ...MINIMAL, id: 'Event 1', roomId: 'Aula Magna' }, 'any');
   t.equal(event.id, 'Event 1');
   t.equal(event.roomId, 'Aula Magna');
   t.equal(accepted({ ...MINIMAL, id: ID.toUpperCase() }, 'any').id, ID.toUpperCase());
 });
 
-test('an event may have no length', async (t) => {
+test('an event may have a length of zero', async (t) => {
   const event = accepted({ ...MINIMAL, endTime: '2024-09-02T10:00:00+02:00' });
   t.equal(event.endTime, event.time);
 });
@@ -172,7 +172,7 @@ const REJECTED: readonly [
     { ...MINIMAL, time: new Date(0) },
     'wrong-type',
     'time',
-    `time is a timestamp, not a text; expected ${TIME}`,
+    `time is a timestamp instead of text; expected ${TIME}`,
   ],
   [
     'roomId a number',
@@ -289,7 +289,7 @@ for (const [name, value, code, field, detail, mode = 'uuid'] of REJECTED) {
   });
 }
 
-test('a rejection lists every fault of its record, in the order of the fields', async (t) => {
+test('a rejection lists all faults of its record, in the order of the fields', async (t) => {
   const bad = { id: 'x', time: '2024-02-30T08:00:00Z', title: 7, roomId: 'A1', lecturer: 'a\ud83d' };
   const { code, field, more } = run(bad) as Rejection;
   t.match({ code, field }, { code: 'malformed-identifier', field: 'id' }, 'it counts under the first');

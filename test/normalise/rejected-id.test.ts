@@ -2,7 +2,7 @@ import { test } from 'tap';
 import type { IdentifierMode } from '../../src/model/event.js';
 import { createNormaliser, isRejection } from '../../src/normalise/normalise.js';
 
-test('a rejection has the id of its record, canonical where it is valid', async (t) => {
+test("a rejection has its record's id, in canonical form if it is valid", async (t) => {
   const idIn = (value: unknown, mode: IdentifierMode = 'uuid'): string | undefined => {
     const result = createNormaliser(mode)(value, { record: 1 });
     return isRejection(result) ? result.id : 'no rejection';

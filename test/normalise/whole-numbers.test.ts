@@ -13,7 +13,7 @@ function run(value: unknown, mode: IdentifierMode = 'uuid'): object {
   return createNormaliser(mode)(value, { record: 1 });
 }
 
-test("with identifiers: 'any' a whole number is taken as its digits, in every identifier and nowhere else", async (t) => {
+test("with identifiers: 'any' a whole number counts as its digits, in identifiers only", async (t) => {
   const taken: readonly [written: string, digits: string][] = [
     ['0', '0'],
     ['-0', '0'],

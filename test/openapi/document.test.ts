@@ -58,7 +58,7 @@ function escapePointer(part: string): string {
   return part.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
-/** The response object of a status, and its JSON pointer; references followed. */
+/** The response object of a status, with references followed, and its JSON pointer. */
 function responseOf(path: string, status: number): { response: ResponseObject; pointer: string } {
   const response = document.paths[path]?.get.responses[status];
   if (response === undefined) throw new Error(`${path} has no response ${status}`);
@@ -72,7 +72,7 @@ function responseOf(path: string, status: number): { response: ResponseObject; p
   };
 }
 
-test('every code of both tables is in the document, and every problem is an example', async (t) => {
+test('every code of both error tables is in the document, and every problem has an example', async (t) => {
   for (const code of [...Object.keys(PROBLEMS), ...Object.keys(PARAMETER_FAULTS)]) {
     t.ok(text.includes(`"${code}"`), `${code} in an enum`);
     t.ok(text.includes(`\`${code}\``), `${code} in the text`);
@@ -133,7 +133,7 @@ test('servers are relative to the document, behind any prefix of a proxy', async
   }
 });
 
-test('every endpoint has exactly the parameters that it takes', async (t) => {
+test('every endpoint lists exactly its parameters', async (t) => {
   const paths = {
     schedule: '/schedule',
     personal: '/schedule/personal',
@@ -164,7 +164,7 @@ test('every endpoint has exactly the parameters that it takes', async (t) => {
   }
 });
 
-test('every reference leads somewhere', async (t) => {
+test('every reference has a target', async (t) => {
   const references = [...text.matchAll(/"\$ref":"#\/([^"]+)"/g)].map((match) => match[1] as string);
   t.ok(references.length > 50);
   for (const reference of new Set(references)) {
@@ -293,7 +293,7 @@ test('feeds agree with the document', async (t) => {
   await hold(t, send, '/feeds/{feed}', 404);
 });
 
-test('the answers while there is no snapshot are in the document, too', async (t) => {
+test('the document has the answers before the first snapshot', async (t) => {
   const views = viewsOf(EVENTS);
   views.view = null;
   views.status = 'starting';

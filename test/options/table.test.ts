@@ -18,7 +18,7 @@ const MADE_UP: Setting = {
   help: 'how long the tea stands',
 };
 
-/** Puts a setting into the one table for as long as the test runs. */
+/** Adds a setting to the one table for the duration of the test. */
 function withMadeUp(run: () => void): void {
   const table = SETTINGS as Setting[];
   table.push(MADE_UP);
@@ -29,7 +29,7 @@ function withMadeUp(run: () => void): void {
   }
 }
 
-test('a setting added to the table appears everywhere', async (t) => {
+test('a new setting in the table appears everywhere', async (t) => {
   withMadeUp(() => {
     const help =
       createProgram(() => {})
@@ -61,7 +61,7 @@ test('a setting added to the table appears everywhere', async (t) => {
       'row of the page',
     );
   });
-  t.notMatch(configurationPage(), 'tea');
+  t.notMatch(configurationPage(), 'tea-minutes');
 });
 
 test('a made-up setting is read from the command line and from its variable', async (t) => {
@@ -84,7 +84,7 @@ test('a made-up setting is read from the command line and from its variable', as
   t.equal(await seen(['serve', 'x']), 3);
 });
 
-test('docs/configuration.md agrees with the table; npm run docs writes it', async (t) => {
+test('docs/configuration.md agrees with the table; npm run docs updates it', async (t) => {
   const page = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8');
   t.equal(page, configurationPage());
 });
@@ -99,12 +99,12 @@ test('names, flags and variables are unique', async (t) => {
   }
 });
 
-test('every default is a good value', async (t) => {
+test('every default passes its own check', async (t) => {
   for (const { name, kind, default: usual } of SETTINGS)
     if (usual !== undefined) t.equal(kind.fault(usual), null, name);
 });
 
-/** Typed so that a name that is missing here does not compile. */
+/** Typed so that a missing name does not compile. */
 const DEFAULTED: Readonly<Record<DefaultedName, true>> = {
   port: true,
   host: true,
@@ -138,18 +138,18 @@ const DEFAULTED: Readonly<Record<DefaultedName, true>> = {
   accessLog: true,
 };
 
-test('the types know which options have a default', async (t) => {
+test('types say which options have a default', async (t) => {
   const inTable = SETTINGS.flatMap(({ name, option = name, default: usual }) =>
     usual === undefined ? [] : [name, option],
   );
   t.same(Object.keys(DEFAULTED).sort(), [...new Set(inTable)].sort());
   for (const { option, default: usual } of SETTINGS) {
-    // `port` has a default in one place only; the type of the other requires it.
+    // `port` has a default in only one place; the type of the other requires a value.
     if (option !== undefined && option !== 'port') t.equal(option in DEFAULTED, usual !== undefined, option);
   }
 });
 
-/** The options of the library as their types document them: name → comment. */
+/** The options of the library as documented by their types: name → comment. */
 function documented(file: string): Map<string, Map<string, string>> {
   const text = readFileSync(new URL(`../../src/${file}`, import.meta.url), 'utf8');
   const found = new Map<string, Map<string, string>>();
@@ -165,7 +165,7 @@ function documented(file: string): Map<string, Map<string, string>> {
   return found;
 }
 
-test("comments of the option types give the table's ranges and defaults", async (t) => {
+test('option comments give the ranges and defaults of the table', async (t) => {
   const serve = documented('options/option-types.ts');
   const types: readonly (readonly [Place, Map<string, string> | undefined])[] = [
     ['openTimetable', documented('options/option-types.ts').get('TimetableOptions')],

@@ -1,4 +1,4 @@
-/** The brute-force twin of GET /schedule/changes: both full sets, event by event. */
+/** The slow version of GET /schedule/changes: compares both full sets, event by event. */
 import type { NormalisedEvent, TimetableEvent } from '../../src/model/event.js';
 import { compareText, eventsInOrder, recordOf } from './events.js';
 
@@ -8,7 +8,10 @@ export interface OracleChanges {
   readonly removed: string[];
 }
 
-/** Added and changed events as they are now, in the documented order; ids of removed ones by code point. */
+/**
+ * Added and changed events with their present values, in the documented order; ids of removed ones by code
+ * point.
+ */
 export function changesOracle(
   before: readonly NormalisedEvent[],
   after: readonly NormalisedEvent[],

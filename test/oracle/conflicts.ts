@@ -1,13 +1,13 @@
 /**
- * The brute-force twin of GET /schedule/conflicts: every pair of lessons that share a key is compared, and the
- * overlapping pairs are joined into clusters by union-find.
+ * The slow version of GET /schedule/conflicts: compares every pair of lessons with the same key, and joins
+ * overlapping pairs into clusters by union-find.
  */
 import type { ConflictEntry, NormalisedEvent } from '../../src/model/event.js';
 import { CONFLICT_DIMENSIONS, type ConflictBy } from '../../src/model/fields.js';
 import { compareEvents, compareText, recordOf } from './events.js';
 import { matches, type OracleQuery } from './schedule.js';
 
-/** One thing that takes place: all of its rows have its time and endTime. */
+/** One lesson: all of its rows have its time and endTime. */
 interface Lesson {
   readonly time: number;
   readonly endTime: number;
@@ -68,19 +68,19 @@ function lessonsByKey(
   return byKey;
 }
 
-/** Zero-length lessons take no time and overlap nothing; lessons that only touch do not overlap. */
+/** Zero-length lessons overlap nothing; lessons that only touch do not overlap. */
 function overlap(a: Lesson, b: Lesson): boolean {
   if (a.time === a.endTime || b.time === b.endTime) return false;
   return a.time < b.endTime && b.time < a.endTime;
 }
 
-/** The connected components of two lessons and more, over all overlapping pairs. */
+/** The connected components with at least two lessons, over all overlapping pairs. */
 function componentsOf(lessons: readonly Lesson[]): Lesson[][] {
   const parent = lessons.map((_, i) => i);
   const rootOf = (i: number): number => {
     let root = i;
     while (parent[root] !== root) root = parent[root] as number;
-    // Path compression: otherwise long chains would make every pair slow.
+    // Path compression, because long chains would make every pair slow.
     parent[i] = root;
     return root;
   };
@@ -98,7 +98,7 @@ function componentsOf(lessons: readonly Lesson[]): Lesson[][] {
   return [...components.values()].filter((component) => component.length >= 2);
 }
 
-/** The count can only rise where a lesson starts, so the largest is at one of the starts. */
+/** The count rises only where a lesson starts, so the largest is at one of the starts. */
 function peakOf(lessons: readonly Lesson[]): number {
   const counts = lessons.map(
     (at) => lessons.filter((lesson) => lesson.time <= at.time && at.time < lesson.endTime).length,
@@ -138,7 +138,7 @@ export function allConflicts(events: readonly NormalisedEvent[], merge: boolean)
   return entries.sort(compareEntries);
 }
 
-/** The entries of the selected kinds of which at least one event matches the query. */
+/** The entries of the selected kinds with at least one event that matches the query. */
 export function conflictsInScope(
   conflicts: readonly OracleEntry[],
   by: readonly ConflictBy[],

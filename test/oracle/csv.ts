@@ -18,7 +18,7 @@ export function writeCsv(rows: readonly (readonly string[])[], style: Style): st
   return first + lines.join(lineEnd) + (style.endsWithLine ? lineEnd : '');
 }
 
-/** The line that each row begins on, from 1. */
+/** The first line of each row, from 1. */
 export function linesOf(rows: readonly (readonly string[])[], style: Style): number[] {
   let line = style.begin === 'sep' ? 2 : 1;
   return rows.map((row) => {

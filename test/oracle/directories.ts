@@ -1,4 +1,4 @@
-/** The linear-scan twin of GET /schedule/rooms, /courses, /groups and /lecturers. */
+/** The slow version of GET /schedule/rooms, /courses, /groups and /lecturers, by a linear scan. */
 import type { DirectoryEntry, NormalisedEvent } from '../../src/model/event.js';
 import type { DirectoryName, NamedFieldName } from '../../src/model/fields.js';
 import { compareText } from './events.js';
@@ -12,7 +12,7 @@ const KEYS: Readonly<Record<DirectoryName, readonly [NamedFieldName, 'studyGroup
   lecturers: ['lecturerId', 'lecturer'],
 };
 
-/** One character at a time, so that no context counts. */
+/** One character at a time, so that context has no effect. */
 function foldedText(text: string): string {
   return [...text.normalize('NFD').replace(/\p{M}/gu, '')]
     .map((character) => character.toLowerCase().toUpperCase().toLowerCase().replace('ς', 'σ'))
@@ -29,10 +29,10 @@ export function compareEntries(a: DirectoryEntry, b: DirectoryEntry): number {
 }
 
 /**
- * Names are those of the whole set, numbers of events those of the query.
+ * Names come from the whole set, numbers of events from the query.
  *
  * @param q a part of the id or the name, as a client writes it
- * @param nameOf for large sets, where the names are known already
+ * @param nameOf for large sets with known names
  */
 export function directoryOracle(
   events: readonly NormalisedEvent[],

@@ -1,10 +1,11 @@
 /**
- * The base of every oracle: plain event objects in a plain array, sorted the slow way and written the obvious way.
- * Oracles import types of src/model/ only, so that no index, column or row byte can agree with them by accident.
+ * The base of every oracle: plain event objects in a plain array, sorted and written in the slow, obvious
+ * way. Oracles import only types of src/model/, so that no index, column or row byte can agree with them by
+ * accident.
  */
 import type { NormalisedEvent, TimetableEvent } from '../../src/model/event.js';
 
-/** Code point order of strings is the order of their UTF-8 bytes. */
+/** Code point order of strings equals the order of their UTF-8 bytes. */
 export function compareText(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a, 'utf8'), Buffer.from(b, 'utf8'));
 }
@@ -16,7 +17,7 @@ export function compareEvents(a: NormalisedEvent, b: NormalisedEvent): number {
   return compareText(a.id, b.id);
 }
 
-/** A sorted copy. Of several events with one id only the first given counts: the others are rejected on load. */
+/** A sorted copy. Of several events with one id only the first counts: loading rejects the others. */
 export function eventsInOrder(events: readonly NormalisedEvent[]): NormalisedEvent[] {
   const seen = new Set<string>();
   const kept: NormalisedEvent[] = [];

@@ -1,4 +1,4 @@
-/** The slow twin of GET /schedule/free: for each key it checks every event, once for each week. */
+/** The slow version of GET /schedule/free: checks every event for each key, once for each week. */
 import type { NormalisedEvent } from '../../src/model/event.js';
 import type { ConflictBy } from '../../src/model/fields.js';
 import type { Room } from '../../src/model/room.js';
@@ -39,7 +39,7 @@ const FIELDS_OF = {
   group: ['groupId', 'studyGroup'],
 } as const;
 
-/** All keys that events or rooms name. @param nameOf the display name of an identifier */
+/** All keys that occur in events or rooms. @param nameOf the display name of an identifier */
 function knownOf(
   events: readonly NormalisedEvent[],
   by: ConflictBy,

@@ -1,4 +1,4 @@
-/** The display name of a value, by counting all events one after the other. */
+/** The display name of a value, found by counting all events one by one. */
 import type { NormalisedEvent } from '../../src/model/event.js';
 import type { FieldName, NamedFieldName } from '../../src/model/fields.js';
 import { compareText } from './events.js';
@@ -10,7 +10,9 @@ const NAMED_BY: Readonly<Record<NamedFieldName, readonly FieldName[]>> = {
   lecturerId: ['lecturer'],
 };
 
-/** The most frequent name that the events with this value have; of equally frequent ones the first by code point. */
+/**
+ * The most frequent name among the events with this value; of equally frequent ones the first by code point.
+ */
 export function nameOracle(
   events: readonly NormalisedEvent[],
   field: NamedFieldName,

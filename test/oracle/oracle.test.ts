@@ -45,7 +45,7 @@ const told = (entries: readonly OracleEntry[]): string[] =>
     return `${entry.by} ${entry.key} ${from}-${to} peak ${entry.peak}: ${ids(entry.events)}`;
   });
 
-test('events are ordered by time, endTime and id, and of several with one id the first counts', (t) => {
+test('events are ordered by time, endTime and id; of several with one id the first counts', (t) => {
   const events = [
     eventOf('d', 10, 20),
     eventOf('c', 0, 20),
@@ -135,7 +135,7 @@ test('values of one filter are alternatives, filters are all required, null matc
   t.end();
 });
 
-test('a page continues after a sort key, even if that event was removed', (t) => {
+test('a page continues after a sort key, even if its event was removed', (t) => {
   const events = ['a', 'b', 'c', 'd'].map((id) => eventOf(id, 0, 10));
   t.same(eventPageOf(events, 2, null), { page: events.slice(0, 2), isLast: false });
   t.same(eventPageOf(events, 2, eventOf('b', 0, 10)), { page: events.slice(2), isLast: true });
@@ -145,7 +145,7 @@ test('a page continues after a sort key, even if that event was removed', (t) =>
   t.end();
 });
 
-test('identities are a union, the filters narrow it, no identity has no events', (t) => {
+test('identities form a union that filters narrow; no identity gives no events', (t) => {
   const events = [
     eventOf('a', 0, 10, { studyGroup: 'g1', type: 'LEC' }),
     eventOf('b', 0, 10, { studyGroup: 'g2', lecturerId: 'l1', type: 'LAB' }),
@@ -186,7 +186,7 @@ test('a cluster is a maximal chain of overlaps with its span, peak and events', 
   t.end();
 });
 
-test('lessons that touch, zero-length lessons and null keys never conflict', (t) => {
+test('touching lessons, zero-length lessons and null keys never conflict', (t) => {
   const room = { roomId: 'r' };
   const events = [
     eventOf('a', 0, 20, room),
@@ -238,7 +238,7 @@ test('rows without courseId never merge; rows without roomId or type can merge',
   t.end();
 });
 
-test('a row without groupId has its studyGroup as key, a row without lecturerId its lecturer', (t) => {
+test('a row without groupId has its studyGroup as key, and a row without lecturerId its lecturer', (t) => {
   const events = [
     eventOf('a', 0, 20, { groupId: 'g1', studyGroup: 'S1', lecturerId: 'l1', lecturer: 'Doe' }),
     eventOf('b', 0, 20, { studyGroup: 'S1', lecturer: 'Doe' }),
@@ -254,7 +254,7 @@ test('a row without groupId has its studyGroup as key, a row without lecturerId 
   t.end();
 });
 
-test('a lesson for several groups clashes for the group concerned, whose rows alone are listed', (t) => {
+test('a lesson for several groups lists only the rows of the group that clashes', (t) => {
   const lecture = { courseId: 'c', roomId: 'r' };
   const events = [
     eventOf('a', 0, 20, { ...lecture, groupId: 'g1' }),
@@ -292,7 +292,7 @@ test('entries are sorted by the fields startTime, endTime, by, and key', (t) => 
   t.end();
 });
 
-test('an entry is in scope when one of its events matches all filters, and keeps its other events', (t) => {
+test('an entry is listed in full when one of its events matches all filters', (t) => {
   const events = [
     eventOf('a', 0, 20, { roomId: 'r', courseId: 'c1', type: 'LEC' }),
     eventOf('b', 10, 40, { roomId: 'r', courseId: 'c2', type: 'LAB' }),

@@ -1,4 +1,4 @@
-/** The linear-scan twin of GET /schedule/personal. */
+/** The slow version of GET /schedule/personal, by a linear scan. */
 import type { NormalisedEvent } from '../../src/model/event.js';
 import type { IndexedFieldName } from '../../src/model/fields.js';
 import { matches, type OracleQuery } from './schedule.js';

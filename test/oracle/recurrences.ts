@@ -1,6 +1,6 @@
 /**
- * The slow twin of the expansion of recurrence rules: it goes through every day from the start, and through every second of a day
- * that the rule may name, and checks each against the rule. It shares no code with the reader.
+ * The slow version of the expansion of recurrence rules. It visits every day from the start, and every second
+ * of a day that the rule may name, and checks each against the rule. It shares no code with the reader.
  */
 import { Temporal } from 'temporal-polyfill';
 
@@ -44,7 +44,7 @@ export function ruleText(rule: OracleRule): string {
   return parts.join(';');
 }
 
-/** Instants of all occurrences up to a day, the start first. */
+/** Instants of all occurrences up to a day; the start comes first. */
 export function occurrencesOf(
   rule: OracleRule,
   start: Temporal.PlainDateTime,
@@ -92,7 +92,7 @@ function selected(
   return period.filter((_, n) => bySetPos.includes(n + 1) || bySetPos.includes(n - period.length));
 }
 
-/** Names the period that a time belongs to, or null if the interval leaves it out. */
+/** Names the period of a time, or null if the interval leaves it out. */
 function periodOf(
   { freq, interval = 1, wkst = 'MO', byWeekNo }: OracleRule,
   start: Temporal.PlainDateTime,
@@ -168,7 +168,7 @@ function isWeekday(code: string, { freq, byMonth }: OracleRule, day: Temporal.Pl
   const isOfYear = freq === 'YEARLY' && byMonth === undefined;
   const isInside = (other: Temporal.PlainDate): boolean =>
     other.year === day.year && (isOfYear || other.month === day.month);
-  // Counts the same weekdays up to this one, from the begin or from the end.
+  // Counts the same weekdays up to this one, from the start or from the end.
   let place = 0;
   const step = { days: ordinal > 0 ? -7 : 7 };
   for (let other = day; isInside(other); other = other.add(step)) place++;

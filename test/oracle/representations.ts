@@ -1,4 +1,4 @@
-/** Events in each representation, written the slow and obvious way. */
+/** Events in each format, written in the slow, obvious way. */
 import type { NormalisedEvent, TimetableEvent } from '../../src/model/event.js';
 import { nameOracle } from './names.js';
 
@@ -65,7 +65,7 @@ export function icsOf(
   return lines.map((line) => `${folded(line)}\r\n`).join('');
 }
 
-/** TEXT of RFC 5545 section 3.3.11, a character at a time. */
+/** TEXT of RFC 5545 section 3.3.11, one character at a time. */
 function text(value: string): string {
   let written = '';
   for (const character of value.replaceAll('\r\n', '\n').replaceAll('\r', '\n')) {

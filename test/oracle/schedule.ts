@@ -1,4 +1,4 @@
-/** The linear-scan twin of GET /schedule and GET /schedule/all. */
+/** The slow version of GET /schedule and GET /schedule/all, by a linear scan. */
 import type { NormalisedEvent } from '../../src/model/event.js';
 import type { ParameterFieldName } from '../../src/model/fields.js';
 import { compareEvents } from './events.js';
@@ -9,7 +9,7 @@ export interface OracleFilter {
   readonly values: readonly string[];
 }
 
-/** The seven parameters, parsed. Instants are epoch milliseconds; null where a side of the window is left out. */
+/** The seven parameters, parsed. Instants are epoch milliseconds; null for an open side of the window. */
 export interface OracleQuery {
   readonly filters: readonly OracleFilter[];
   readonly startMs: number | null;
@@ -17,8 +17,8 @@ export interface OracleQuery {
 }
 
 /**
- * The half-open window rule (RFC 4791 section 9.9): an event that only touches the window is outside; a zero-length
- * event is inside at the window's start and outside at its end.
+ * The half-open window rule (RFC 4791 section 9.9): an event that only touches the window is outside. A
+ * zero-length event is inside at the window's start and outside at its end.
  */
 export function isInWindow(event: NormalisedEvent, startMs: number | null, endMs: number | null): boolean {
   const start = startMs ?? Number.NEGATIVE_INFINITY;
@@ -36,7 +36,7 @@ export function matches(event: NormalisedEvent, query: OracleQuery): boolean {
   return isInWindow(event, query.startMs, query.endMs);
 }
 
-/** @param ordered as from `eventsInOrder`; the result is in the same order */
+/** @param ordered the result of `eventsInOrder`; the order is kept */
 export function scheduleOracle(ordered: readonly NormalisedEvent[], query: OracleQuery): NormalisedEvent[] {
   return ordered.filter((event) => matches(event, query));
 }

@@ -1,4 +1,4 @@
-/** The twin of GET /schedule/types. */
+/** The slow version of GET /schedule/types. */
 import type { NormalisedEvent } from '../../src/model/event.js';
 import { compareText } from './events.js';
 

@@ -1,6 +1,6 @@
 /**
- * Every public declaration of Lectern has a doc comment: each name that `lectern` exports, each type that these mention, and each
- * member of them. Read from the text of dist/*.d.ts, as an editor would.
+ * Every public declaration of Lectern has a doc comment: each name exported by `lectern`, each type that it
+ * mentions, and each of their members. Read from the text of dist/*.d.ts, as in an editor.
  */
 import { readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -48,7 +48,7 @@ function readModule(file: string): Module {
   for (const start of starts) {
     const name = DECLARATION.exec(lines[start] ?? '')?.groups?.name ?? '';
     let end = start + 1;
-    // The closing brace, or a type's further lines, stand before the next thing at the margin.
+    // The closing brace, or further lines of a type, come before the next declaration at the margin.
     while (end < lines.length && /^(?:[ }]|$)/.test(lines[end] ?? '')) end++;
     const known = declarations.get(name);
     declarations.set(name, {
@@ -65,7 +65,7 @@ function endsComment(line: string | undefined): boolean {
   return line?.trimEnd().endsWith('*/') === true;
 }
 
-/** Declarations that can be reached from the exported names, in the order in which they are found. */
+/** Declarations reachable from the exported names, in the order of discovery. */
 function reachable(index: string): Declaration[] {
   const modules = new Map<string, Module>();
   const moduleOf = (file: string): Module => {
@@ -92,10 +92,10 @@ function reachable(index: string): Declaration[] {
   return [...found.values()];
 }
 
-/** Members without a comment right above them, of the declaration and of objects within it. */
+/** Members without a comment right above them, in the declaration and in objects within it. */
 function undocumented({ file, name, lines, isDocumented }: Declaration): string[] {
   const where = `${relative(DIST, file)}: ${name}`;
-  // Data that a type is derived from, and conditions within a type, are no members of anything.
+  // Data for deriving a type, and conditions within a type, are not members.
   if (/^export declare const |\bExtract</.test(lines[0] ?? '')) return [];
   const members = lines.flatMap((line, n) => {
     if (n === 0 || !line.startsWith('    ') || endsComment(lines[n - 1])) return [];
@@ -105,7 +105,7 @@ function undocumented({ file, name, lines, isDocumented }: Declaration): string[
   return isDocumented ? members : [where, ...members];
 }
 
-test('everything that a program sees has a doc comment', (t) => {
+test('every export has a doc comment', (t) => {
   const declarations = reachable(join(DIST, 'index.d.ts'));
   const names = declarations.map(({ name }) => name);
   for (const name of [

@@ -1,7 +1,7 @@
 /**
- * The package as users get it: packed, put into an empty project, imported, compiled against and run. So that this
- * needs no network, the tarball is unpacked by hand and the packages that it declares are links to the checkout's; with
- * LECTERN_REAL_INSTALL=1, `npm install` does it.
+ * The package as users get it: packed, put into an empty project, imported, compiled against and run. To need
+ * no network, the test unpacks the tarball by hand and links declared packages to those of the checkout; with
+ * LECTERN_REAL_INSTALL=1, `npm install` does both.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -23,16 +23,16 @@ import { test } from 'tap';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const REAL_INSTALL = process.env.LECTERN_REAL_INSTALL === '1';
 /**
- * Arguments of `env`: a plain Node, without the loaders, module paths and settings of the tests. To change the environment
- * of a child is not enough, since tap puts its own loader back.
+ * Arguments of `env`: a plain Node, without the loaders, module paths and settings of the tests. Changing the
+ * environment of a child is not enough, because tap restores its own loader.
  */
 const PLAIN = ['NODE_OPTIONS', 'NODE_PATH', ...Object.keys(process.env)]
   .filter((name) => /^(?:NODE_(?:OPTIONS|PATH)|LECTERN_\w+)$/.test(name))
   .flatMap((name) => ['-u', name]);
 const COMMAND_MS_MAX = 60_000;
-/** Half of it is the docs page. A larger package needs a review. */
+/** Half of the size is the docs page. A larger package needs a review. */
 const PACKED_BYTES_MAX = 3_500_000;
-/** Runs a command in a folder; rejects where it fails or hangs. */
+/** Runs a command in a folder; rejects if it fails or hangs. */
 function run(cwd: string, ...command: string[]): Promise<{ readonly stdout: string }> {
   return promisify(execFile)('env', [...PLAIN, ...command], { cwd, timeout: COMMAND_MS_MAX });
 }
@@ -49,7 +49,7 @@ interface Tarball {
   readonly files: readonly { readonly path: string }[];
 }
 
-/** Everything that may be in the package. */
+/** All files that the package may contain. */
 const ALLOWED: readonly RegExp[] = [
   /^(?:package\.json|README\.md|CHANGELOG\.md|CONTRIBUTING\.md|SECURITY\.md|LICENSE)$/,
   /^docs\/(?:[a-z]+\/)?[A-Za-z0-9-]+\.md$/,
@@ -119,7 +119,7 @@ test('the package', async (t) => {
   t.ok(REAL_INSTALL || existsSync(join(ROOT, 'dist/index.js')), 'the project is built: npm run build');
   const folder = mkdtempSync(join(tmpdir(), 'lectern-package-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-  // Beside other tests it must not be built again: they use what is built.
+  // It is not built again here, because other tests use the same build.
   const scripts = REAL_INSTALL ? [] : ['--ignore-scripts'];
   const packed = await run(
     ROOT,
@@ -137,7 +137,7 @@ test('the package', async (t) => {
   await install(project, join(folder, tarball.filename));
   const installed = join(project, 'node_modules/lectern');
 
-  await t.test('has exactly the needed files', async (t) => {
+  await t.test('the package has exactly the needed files', async (t) => {
     const paths = tarball.files.map((file) => file.path);
     t.same(
       paths.filter((path) => !ALLOWED.some((pattern) => pattern.test(path))),
@@ -167,7 +167,7 @@ test('the package', async (t) => {
     );
   });
 
-  await t.test('is imported by a plain program', async (t) => {
+  await t.test('a plain program imports the package', async (t) => {
     const program = `
       import { openTimetable } from 'lectern';
       const timetable = openTimetable({ source: ${RECORDS} });
@@ -182,22 +182,25 @@ test('the package', async (t) => {
     { module: 'nodenext', moduleResolution: 'nodenext' },
     { module: 'esnext', moduleResolution: 'bundler' },
   ]) {
-    await t.test(`compiles and runs with moduleResolution ${resolution.moduleResolution}`, async (t) => {
-      writeFileSync(join(project, 'program.ts'), TYPED_PROGRAM);
-      writeFileSync(join(project, 'tsconfig.json'), tsconfig(resolution));
-      const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
-      const compiled = await run(project, process.execPath, compiler, '-p', project).then(
-        ({ stdout }) => stdout,
-        (error: { readonly stdout: string; readonly stderr: string }) =>
-          `${error.stdout}${error.stderr}` || 'failed',
-      );
-      t.equal(compiled, '', 'no errors of types');
-      const output = await runProgram(project, `out-${resolution.moduleResolution}/program.js`);
-      t.same(JSON.parse(output), { titles: [null], faults: ['unknown-parameter'] });
-    });
+    await t.test(
+      `the package compiles and runs with moduleResolution ${resolution.moduleResolution}`,
+      async (t) => {
+        writeFileSync(join(project, 'program.ts'), TYPED_PROGRAM);
+        writeFileSync(join(project, 'tsconfig.json'), tsconfig(resolution));
+        const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
+        const compiled = await run(project, process.execPath, compiler, '-p', project).then(
+          ({ stdout }) => stdout,
+          (error: { readonly stdout: string; readonly stderr: string }) =>
+            `${error.stdout}${error.stderr}` || 'failed',
+        );
+        t.equal(compiled, '', 'no errors of types');
+        const output = await runProgram(project, `out-${resolution.moduleResolution}/program.js`);
+        t.same(JSON.parse(output), { titles: [null], faults: ['unknown-parameter'] });
+      },
+    );
   }
 
-  await t.test('has a command that runs, and serves the docs page from its own files', async (t) => {
+  await t.test('the command of the package runs, and serves the docs page from its own files', async (t) => {
     const cli = join(installed, 'dist/cli.js');
     t.equal((await runProgram(project, cli, '--version')).trim(), manifest.version);
     t.equal(
@@ -232,7 +235,7 @@ async function install(project: string, tarball: string): Promise<void> {
   } else {
     mkdirSync(join(modules, 'lectern'), { recursive: true });
     await run(join(modules, 'lectern'), 'tar', '-xzf', tarball, '--strip-components=1');
-    // Only declared packages: an import of any other fails here, as it would for a user.
+    // Only declared packages: importing any other fails here, as it would for a user.
     for (const name of Object.keys(manifest.dependencies)) link(name);
   }
   link('@types/node');
@@ -243,7 +246,7 @@ async function runProgram(cwd: string, ...argv: string[]): Promise<string> {
   return (await run(cwd, process.execPath, ...argv)).stdout;
 }
 
-/** The first group of a pattern, as soon as standard output has it. */
+/** The first group of a pattern, once standard output has it. */
 function printedLine(child: ChildProcess, pattern: RegExp): Promise<string> {
   return new Promise((resolve, reject) => {
     let output = '';

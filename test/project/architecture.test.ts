@@ -3,11 +3,11 @@ import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test } from 'tap';
 
-/** Style rules that matter are tests. */
+/** Important style rules are tests. */
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
- * The folders that each folder of src/ may import besides itself, and its packages. The data flows in one
+ * For each folder of src/: the other folders that it may import, and its packages. Data flows in one
  * direction: a folder on the right may import those on the left.
  */
 const MAY_IMPORT: Record<string, readonly string[]> = {
@@ -20,7 +20,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   metrics: ['errors.ts', 'limits.ts'],
   upstream: ['errors.ts', 'limits.ts'],
   files: ['errors.ts', 'limits.ts'],
-  store: ['errors.ts', 'limits.ts'],
+  store: ['model', 'errors.ts', 'limits.ts'],
   source: ['structures', 'upstream', 'files', 'model', 'errors.ts', 'limits.ts'],
   normalise: ['structures', 'model', 'limits.ts'],
   snapshot: ['structures', 'model', 'errors.ts', 'limits.ts'],
@@ -159,7 +159,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'cli.ts': ['cli'],
 };
 
-/** Folders that must not see a typed array: they work with bodies and counts. */
+/** Folders that must not use typed arrays: they work with bodies and counts. */
 const NO_TYPED_ARRAYS = ['http', 'auth', 'openapi', 'cli'];
 const TYPED_ARRAY = /\b(Uint32Array|Float64Array|SharedArrayBuffer)\b/;
 
@@ -203,7 +203,7 @@ test('every folder of src imports only lower folders', (t) => {
   t.end();
 });
 
-test('the check of layers sees imports at all', (t) => {
+test('the check of layers finds imports', (t) => {
   t.ok(importsOf('src/thread/load-image.ts').includes('src/snapshot/builder.ts'));
   t.ok(importsOf('src/index.ts').includes('src/timetable/timetable.ts'));
   t.end();
@@ -247,7 +247,7 @@ test('files are short and well named', (t) => {
   t.end();
 });
 
-test('docs/design/architecture.md is short and has its parts', (t) => {
+test('docs/design/architecture.md is short and has its sections', (t) => {
   const text = readFileSync(join(ROOT, 'docs/design/architecture.md'), 'utf8');
   t.ok(Buffer.byteLength(text) <= 10 * 1024, `${Buffer.byteLength(text)} bytes`);
   const parts = ['Goals', 'Non-goals', 'The way of the data', 'Entry points', 'Invariants', 'Dependencies'];
@@ -257,7 +257,7 @@ test('docs/design/architecture.md is short and has its parts', (t) => {
   t.end();
 });
 
-/** Folders that are a part of the room above them. */
+/** Folders that belong to the room above them. */
 const PARTS_OF_A_ROOM = [
   'src/source/formats',
   'src/source/http',
@@ -300,7 +300,7 @@ test('package.json has exact versions, and docs/design/architecture.md justifies
   t.end();
 });
 
-test('the lock file has an entry for every platform, which npm ci needs', (t) => {
+test('the lock file has an entry for every platform, as npm ci needs', (t) => {
   const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, { optionalDependencies?: Record<string, string> }>;
   };

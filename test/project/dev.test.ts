@@ -1,4 +1,4 @@
-/** `npm run dev`: a change restarts the service, and Ctrl-C ends everything that it started. */
+/** `npm run dev`: a change restarts the service, and Ctrl-C ends all its processes. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdtempSync, rmSync, symlinkSync, utimesSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { test } from 'tap';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const WAIT_MS_MAX = 60_000;
 
-/** Whether any process of a group is still there. */
+/** Whether any process of a group still exists. */
 function isAlive(group: number): boolean {
   try {
     process.kill(-group, 0);
@@ -27,7 +27,7 @@ async function until(condition: () => boolean): Promise<boolean> {
   return condition();
 }
 
-test('a change restarts npm run dev, and Ctrl-C leaves nothing behind', {
+test('npm run dev restarts after a change, and Ctrl-C leaves nothing behind', {
   skip: process.platform === 'win32' && 'no process groups',
 }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'lectern-dev-'));
@@ -37,7 +37,7 @@ test('a change restarts npm run dev, and Ctrl-C leaves nothing behind', {
   }
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   const { NODE_OPTIONS: _options, ...env } = process.env;
-  // In its own process group, like from a terminal: Ctrl-C reaches the whole group.
+  // In its own process group, as from a terminal: Ctrl-C reaches the whole group.
   const child = spawn('npm', ['run', '--silent', 'dev', '--', '--port', '0'], {
     cwd: folder,
     env,

@@ -1,4 +1,4 @@
-/** Every page names only what exists: links, paths, settings, scripts and decisions. */
+/** Every page names only existing things: links, paths, settings, scripts and decisions. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,11 +9,11 @@ import { SETTINGS } from '../../src/options/table.js';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
-/** Folders that hold no pages of the project. */
+/** Folders without pages of the project. */
 const WITHOUT_PAGES = ['node_modules', 'dist', 'peers'];
 const PAGES: ReadonlyMap<string, string> = new Map(pathsIn('', '.md').map((path) => [path, read(path)]));
 
-/** Options of other programs that the pages name. */
+/** Options of other programs that the pages mention. */
 const FOREIGN_FLAGS = [
   '--banner',
   '--format',
@@ -47,7 +47,7 @@ function definedFlags(): Set<string> {
   return new Set([...flags, ...SETTING_FLAGS, ...FOREIGN_FLAGS]);
 }
 
-/** The anchor of a heading, as GitHub makes it. */
+/** The anchor of a heading, as made by GitHub. */
 function anchorOf(heading: string): string {
   return heading
     .toLowerCase()
@@ -140,7 +140,7 @@ test('every page of docs/ can be reached from the README', (t) => {
   t.end();
 });
 
-test('the list of decisions is complete; npm run docs writes it', async (t) => {
+test('the list of decisions is complete; npm run docs updates it', async (t) => {
   const module = new URL('../../scripts/decisions.mjs', import.meta.url).href;
   const { decisionsPage } = (await import(module)) as { decisionsPage: () => string };
   t.equal(read('docs/decisions/README.md'), decisionsPage());

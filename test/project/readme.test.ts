@@ -1,10 +1,11 @@
 /**
- * The README and the pages of docs/ are right: their examples run against a real service, and their tables agree with the program.
+ * The README and the pages of docs/ are right: their examples run against a real service, and their tables
+ * agree with the program.
  *
- * - `bash` blocks of a page are one session, in order. A line that ends in `# → text` must print that text, and no other line
- *   may be answered with a problem.
- * - `sh` blocks run until they are stopped: each `lectern serve` is started and must become ready.
- * - `js` blocks are programs, `json` blocks are files, `text` blocks are what `npm start` prints. `console` blocks are not run.
+ * - `bash` blocks of a page are one session, in order. A line that ends in `# → text` must print that text,
+ * and every other line must not get a problem. - `sh` blocks run until they are stopped: each `lectern serve`
+ * is started and must become ready. - `js` blocks are programs, `json` blocks are files, `text` blocks are
+ * the output of `npm start`. `console` blocks are not run.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
@@ -36,14 +37,14 @@ const DOCUMENTED_ORIGIN = 'http://127.0.0.1:3000';
 const PROGRAM_MS_MAX = 60_000;
 /** Output of `lectern serve` when it is ready: a text in development, a log line in production. */
 const READY = /^Lectern serves \S+ at http:.*\n.*, loaded in |"msg":"ready"/m;
-/** Arguments of `env`: without the loader that tap puts into every process, and without settings. */
+/** Arguments of `env`: without the loader that tap adds to every process, and without settings. */
 const PLAIN = [
   'NODE_OPTIONS',
   ...Object.keys(process.env).filter((name) => name.startsWith('LECTERN_')),
 ].flatMap((name) => ['-u', name]);
 
 const LANGUAGES = ['sql', 'bash', 'console', 'js', 'json', 'sh', 'text'];
-/** By path. The README comes first, since later pages use the file that it writes. */
+/** By path. The README comes first, because later pages use the file that it writes. */
 const PAGES: ReadonlyMap<string, string> = new Map(
   [
     'README.md',
@@ -65,7 +66,7 @@ function blocks(language: string, text = all): string[] {
     .map(([, , text]) => text as string);
 }
 
-/** The rows of every table, cells without their padding. */
+/** The rows of every table, with trimmed cells. */
 const rows: readonly (readonly string[])[] = all
   .split('\n')
   .filter((line) => line.startsWith('| '))
@@ -76,7 +77,7 @@ const rows: readonly (readonly string[])[] = all
       .map((cell) => cell.trim()),
   );
 
-/** A folder like a fresh checkout that was built, with room for what the examples write. */
+/** A folder like a fresh, built checkout, where the examples can write. */
 function checkout(t: { teardown(end: () => void): void }): string {
   const folder = mkdtempSync(join(tmpdir(), 'lectern-readme-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
@@ -92,9 +93,9 @@ const MISSING = ['bash', 'curl', 'gzip', 'sed'].filter(
 const NO_SHELL = `no ${MISSING.join(', ')}`;
 
 if (MISSING.length > 0) {
-  test('the examples run as they stand', { skip: NO_SHELL }, () => {});
+  test('the examples run unchanged', { skip: NO_SHELL }, () => {});
 } else {
-  test('the examples run as they stand', async (t) => {
+  test('the examples run unchanged', async (t) => {
     t.ok(existsSync(join(ROOT, 'dist/cli.js')), 'the project is built: npm run build');
     const folder = checkout(t);
     const upstream = start(['serve', DEMO, '--dev', '--port', '0']);
@@ -106,7 +107,7 @@ if (MISSING.length > 0) {
     const origin = /at (http:\/\/[^/]+)/.exec(greeting)?.[1] ?? '';
     const local = (text: string) => text.replaceAll(DOCUMENTED_ORIGIN, origin);
 
-    await t.test('npm start prints the shown text', async (t) => {
+    await t.test('npm start prints the text of the README', async (t) => {
       t.match(manifest.scripts.start, `serve ${DEMO} --dev`);
       const lines = blocks('text').join('').trimEnd().split('\n').map(local);
       t.ok(lines.length > 3);
@@ -119,7 +120,7 @@ if (MISSING.length > 0) {
     for (const [path, page] of PAGES) {
       const session = blocks('bash', page);
       if (session.length === 0) continue;
-      await t.test(`commands that end by themselves: ${path}`, async (t) => {
+      await t.test(`commands that end by themselves work: ${path}`, async (t) => {
         const marked = session.map(
           (block, n) => `printf '\\n@@@ ${n}\\n'\n${local(block).replace(/ {2}# → .*$/gm, '')}`,
         );
@@ -136,7 +137,7 @@ if (MISSING.length > 0) {
       });
     }
 
-    await t.test('commands that run until they are stopped', async (t) => {
+    await t.test('commands that run until stopped work', async (t) => {
       const { publicKey } = generateKeyPairSync('ed25519');
       writeFileSync(
         join(folder, 'keys.json'),
@@ -163,7 +164,7 @@ if (MISSING.length > 0) {
       }
     });
 
-    await t.test('programs', async (t) => {
+    await t.test('the example programs work', async (t) => {
       const programs = blocks('js');
       t.ok(programs.length > 0);
       for (const program of programs) {
@@ -176,7 +177,10 @@ if (MISSING.length > 0) {
   });
 }
 
-/** Runs a program to its end, or until it prints a text, and then ends it. Output is standard output and error. */
+/**
+ * Runs a program to its end; or until it prints a text, and then ends it. Output is standard output and
+ * error.
+ */
 async function run(
   command: string,
   argv: readonly string[],
@@ -212,7 +216,7 @@ test('the commands of the pages exist', async (t) => {
   for (const block of blocks('json')) t.doesNotThrow(() => JSON.parse(block), block);
 });
 
-test('every endpoint is in the table', async (t) => {
+test('the table has every endpoint', async (t) => {
   const document = createOpenApiDocument({ basePath: '/api/v1', identifiers: 'uuid', version: '0' });
   for (const path of Object.keys(document.paths as object)) {
     const full = path === '/health' ? path : `/api/v1${path}`;
@@ -223,7 +227,7 @@ test('every endpoint is in the table', async (t) => {
   }
 });
 
-/** Typed so that a code that is new, or gone, does not compile. */
+/** Typed so that a new or removed code does not compile. */
 const REJECTIONS: Readonly<Record<RejectionCode, true>> = {
   'malformed-record': true,
   'record-too-large': true,
@@ -263,7 +267,7 @@ test('the README is short', async (t) => {
   t.ok(Buffer.byteLength(readme) <= 8192, `${Buffer.byteLength(readme)} bytes`);
 });
 
-test('every code is in the pages', async (t) => {
+test('the pages explain every code', async (t) => {
   for (const [code, { status, title }] of Object.entries(PROBLEMS)) {
     t.same(
       rows.find((cells) => cells[0] === `\`${code}\`` && cells[1] === String(status)),
@@ -280,7 +284,7 @@ test('every code is in the pages', async (t) => {
   for (const code of Object.keys(ERRORS)) t.ok(all.includes(`\`${code}\``), code);
 });
 
-test('the limits are those of the program', async (t) => {
+test("the pages give the program's limits", async (t) => {
   const KIB = 1024;
   const MIB = 1024 * KIB;
   const expected: readonly (readonly [what: string, most: string])[] = [

@@ -1,4 +1,6 @@
-/** The scripts that run tests: the files that a name means, the tests that a change affects, and the report. */
+/**
+ * The scripts that run tests: the files that a name matches, the tests that a change affects, and the report.
+ */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -35,7 +37,7 @@ const { Report } = (await load('test-report.mjs')) as {
 
 const FILES = ['test/http/server/close.test.ts', 'test/query/plan.test.ts', 'test/query/plan-b.test.ts'];
 
-test('a name means the one file whose path ends with it, otherwise all files that contain it', async (t) => {
+test('an exact name means one file; otherwise all files that contain it run', async (t) => {
   const table: [string, readonly string[]][] = [
     ['query/plan', ['test/query/plan.test.ts']],
     ['plan', ['test/query/plan.test.ts']],
@@ -48,7 +50,7 @@ test('a name means the one file whose path ends with it, otherwise all files tha
   for (const [name, expected] of table) t.strictSame(matching(name, FILES), expected, name);
 });
 
-test('the modules of a test, and whether it needs the build', async (t) => {
+test('the modules of a test are known, and whether it needs the build', async (t) => {
   const time = closureOf('test/model/time.test.ts');
   t.ok(time.has('src/model/time.ts'));
   t.notOk(needsBuild(time));
@@ -145,7 +147,7 @@ test('an aborted run and a run without tests fail', async (t) => {
 });
 
 function script(name: string, ...argv: string[]): { status: number | null; stdout: string; stderr: string } {
-  // As from a shell: without what tap gives to its own children.
+  // As from a shell: without tap's settings for its children.
   const { NODE_OPTIONS: _options, ...env } = process.env;
   const path = join(ROOT, 'scripts', name);
   return spawnSync(process.execPath, [path, ...argv], { cwd: ROOT, env, encoding: 'utf8' });
@@ -159,7 +161,7 @@ test('test:one runs a file from source, without control codes', async (t) => {
   t.notOk(stdout.includes('\u001b'));
 });
 
-test('unknown names give a sentence', async (t) => {
+test('an unknown name gives a sentence', async (t) => {
   const none = script('test-one.mjs', 'query/plam');
   t.equal(none.status, 2);
   t.match(
@@ -192,7 +194,7 @@ test('test/ mirrors src/; CONTRIBUTING.md names every other folder, and only exi
   for (const name of named) t.ok(name in scripts, name);
 });
 
-test('all places name the same version of Node', async (t) => {
+test('every file names the same version of Node', async (t) => {
   const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
   const { engines } = JSON.parse(read('package.json')) as { engines: { node: string } };
   const oldest = Number(/^>=(\d+)\./.exec(engines.node)?.[1]);

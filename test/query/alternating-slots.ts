@@ -1,6 +1,6 @@
 /**
- * Timetables with alternating long and short slots. Half of the events around the begin of a window are running: as many runs of
- * ordinals as there are events, the hardest case for narrowing posting lists.
+ * Timetables with alternating long and short slots. Half of the events around the start of a window are
+ * running: as many runs of ordinals as events, which is the hardest case for narrowing posting lists.
  */
 import type { NormalisedEvent } from '../../src/model/event.js';
 
@@ -9,7 +9,7 @@ export const MINUTE_MS = 60_000;
 
 export interface AlternatingOptions {
   readonly events: number;
-  /** Distinct study groups, each with long and short events in turn. */
+  /** Distinct study groups, each with alternating long and short events. */
   readonly groups: number;
   /** One event in this many is long. Default 2. */
   readonly longEvery?: number;
@@ -17,7 +17,7 @@ export interface AlternatingOptions {
   readonly longMinutes?: number;
 }
 
-/** An event a minute, of one minute or of many. */
+/** An event a minute, lasting one minute or many. */
 export function alternatingEvents(options: AlternatingOptions): NormalisedEvent[] {
   const { events, groups, longEvery = 2, longMinutes = 2 * events } = options;
   return Array.from({ length: events }, (_, i): NormalisedEvent => {
@@ -43,7 +43,7 @@ export function groupOf(n: number): string {
   return `group ${n}`;
 }
 
-/** The asked number of groups, spread evenly over all groups. */
+/** The requested number of groups, spread evenly over all groups. */
 export function someGroups(asked: number, groups: number): string[] {
   return Array.from({ length: asked }, (_, i) => groupOf(Math.floor((i * groups) / asked)));
 }

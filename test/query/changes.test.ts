@@ -19,7 +19,7 @@ import { bytesOf, readOf, STRICT, snapshotOfEvents } from './reading.js';
 
 type Events = readonly NormalisedEvent[];
 
-/** Ids that encoders and sorting get wrong, and the longest there are. */
+/** Ids that are hard to encode or sort, and the longest possible ones. */
 const IDS = [
   'a',
   'b"quoted"',
@@ -47,7 +47,7 @@ const contents: fc.Arbitrary<Events> = fc
     }),
   );
 
-/** The views that one publication after the other makes, each with all sets that were published until then. */
+/** The views of consecutive publications, each with all sets published until then. */
 function* publish(sets: readonly Events[]): Generator<{ view: View; present: Snapshot; past: Snapshot[] }> {
   const past: Snapshot[] = [];
   let history: History | null = null;
@@ -63,7 +63,7 @@ function* publish(sets: readonly Events[]): Generator<{ view: View; present: Sna
   }
 }
 
-/** Asserts the whole answer in both representations; gives the length of each. */
+/** Checks the whole answer in both formats; returns the length of each. */
 function assertChanges(view: View, from: Snapshot, to: Snapshot, before: Events, after: Events): number[] {
   const expected = {
     from: from.summary.id,
@@ -84,7 +84,7 @@ function assertChanges(view: View, from: Snapshot, to: Snapshot, before: Events,
   return [json, packed].map((answer) => bytesOf(answer).length) as [number, number];
 }
 
-test('the changes since each past snapshot equal the difference of the full sets, to the byte', async (t) => {
+test('changes since each past snapshot equal the difference of the full sets, to the byte', async (t) => {
   let compared = 0;
   const check = (): void =>
     fc.assert(
@@ -102,7 +102,7 @@ test('the changes since each past snapshot equal the difference of the full sets
   t.ok(compared > 800, `${compared} differences compared`);
 });
 
-test('the same for answers in slices, with runs and gaps, around the bound of whole answers', async (t) => {
+test('changes in slices equal whole answers, around the bound between them', async (t) => {
   const large = Array.from({ length: 2600 }, (_, n) => eventOf(n));
   const changed = (every: number, count = large.length): Events =>
     large.map((event, n) =>
@@ -141,7 +141,7 @@ test('the same for answers in slices, with runs and gaps, around the bound of wh
   }
 });
 
-test('both spellings of since, and unknown snapshots', async (t) => {
+test('both spellings of since are accepted, and unknown snapshots are refused', async (t) => {
   const sets = [[eventOf(1)], [eventOf(1), eventOf(2)]];
   const [first, second] = [...publish(sets)].map(({ view }) => view);
   if (first === undefined || second === undefined) throw new Error('there are two');

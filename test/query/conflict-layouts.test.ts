@@ -16,7 +16,7 @@ const EVENTS = size(2500, 25_000);
 const TIMES = 4;
 /** Linear work takes 4 times as long, quadratic work 16 times; sorting and slower memory add to this. */
 const GROWTH_MAX = 9;
-/** Enough rounds that some have no garbage collection, which takes longer than a build of few events. */
+/** So many rounds that some have no garbage collection, which takes longer than a build of few events. */
 const ROUNDS = 8;
 const KEY_FIELDS = {
   group: ['groupId', 'studyGroup'],
@@ -42,7 +42,7 @@ function imageOf(events: readonly NormalisedEvent[]): SnapshotImage {
   return builder.finish();
 }
 
-/** Filters, windows and kinds, as of an event in the middle, and what selects next to all. */
+/** Filters, windows and kinds: those of an event in the middle, and those that select almost everything. */
 function requestsOf(events: readonly NormalisedEvent[]): Record<string, ParameterPairs> {
   const { roomId, studyGroup, lecturerId, time } = events[events.length >> 1] as NormalisedEvent;
   const room: ParameterPairs = roomId === null ? [] : [['roomId', roomId]];
@@ -72,7 +72,7 @@ const lengthOf = (view: View, pairs: ParameterPairs): number =>
   readOf(view.conflicts(pairs, STRICT)).execute('json').body.byteLength ?? 0;
 
 for (const layout of LAYOUTS) {
-  test(`conflicts of a hard timetable are those of the oracle: ${layout}`, (t) => {
+  test(`conflicts of a hard timetable agree with the oracle: ${layout}`, (t) => {
     const events = eventsLaidOut(layout, COMPARED_WITH_ORACLE);
     const view = viewOfEvents(events, 'uuid');
     for (const merge of [true, false]) {
@@ -85,7 +85,7 @@ for (const layout of LAYOUTS) {
     t.end();
   });
 
-  test(`four times as many events take about four times as much: ${layout}`, (t) => {
+  test(`four times as many events take about four times as long: ${layout}`, (t) => {
     const few = eventsLaidOut(layout, EVENTS);
     const many = eventsLaidOut(layout, TIMES * EVENTS);
     imageOf(few);
@@ -100,7 +100,7 @@ for (const layout of LAYOUTS) {
     const largeRequests = requestsOf(many);
     for (const [name, pairs] of Object.entries(requestsOf(few))) {
       const more = largeRequests[name] ?? [];
-      // Many at a time, as one is too short to be measured.
+      // Many at a time, because one is too short to measure.
       const [least, most] = [
         cpuMs(() => {
           for (let n = 0; n < 10; n++) lengthOf(view, pairs);
@@ -122,7 +122,7 @@ for (const layout of LAYOUTS) {
     t.end();
   });
 
-  test(`entries have rows of their key only, and each row once for a kind: ${layout}`, (t) => {
+  test(`an entry has only rows of its key, and each row once: ${layout}`, (t) => {
     const events = eventsLaidOut(layout, EVENTS);
     const view = viewOfEvents(events, 'uuid');
     const lecturers = new Map(events.map(({ id, lecturerId }) => [id, lecturerId]));
@@ -147,7 +147,7 @@ for (const layout of LAYOUTS) {
   });
 }
 
-test('images of the hardest timetables are at most twice as large as that of an ordinary one', (t) => {
+test('images of the hardest timetables are at most twice as large as an ordinary one', (t) => {
   // Processor time and memory of whole loads are compared by test/hard/conflict-load.test.ts.
   const usualBytes = imageOf(ordinaryEvents(TIMES * EVENTS)).summary.bytes;
   for (const layout of LAYOUTS) {
@@ -157,7 +157,7 @@ test('images of the hardest timetables are at most twice as large as that of an 
   t.end();
 });
 
-test('a lecturer sees clashes of the lecturer only', (t) => {
+test("a lecturer sees only the lecturer's own clashes", (t) => {
   const events = ordinaryEvents(4000);
   const view = viewOfEvents(events, 'uuid');
   let entries = 0;

@@ -1,6 +1,6 @@
 /**
- * Timetables made up to be as hard as possible for finding conflicts, and an ordinary one to compare them with. All have rows of
- * about the same length.
+ * Timetables designed to make finding conflicts as hard as possible, and an ordinary one for comparison. All
+ * have rows of about the same length.
  */
 import { generateEvents } from '../../src/generate/events.js';
 import type { NormalisedEvent } from '../../src/model/event.js';
@@ -13,7 +13,7 @@ const KINDS: readonly What[] = ['event', 'room', 'course', 'group', 'lecturer'];
 
 /** The n-th identifier of a kind. */
 export function uuidOf(what: What, n: number): string {
-  // Multiplying by an odd number permutes the 32-bit integers: distinct, and in no order.
+  // Multiplying by an odd number permutes the 32-bit integers, so the results are distinct and unordered.
   const scattered = (Math.imul(n + 1, 0x9e3779b1) >>> 0).toString(16).padStart(8, '0');
   return `${scattered}-0000-4000-8000-${KINDS.indexOf(what)}${n.toString(16).padStart(11, '0')}`;
 }
@@ -26,7 +26,7 @@ export type LayoutName =
   | 'pairs of everything'
   | 'many groups in many lessons at once';
 
-/** Event n of a layout, but for its id and its texts. */
+/** Event n of a layout, without its id and texts. */
 type Place = (
   n: number,
   count: number,
@@ -39,7 +39,7 @@ const at = (fromMinutes: number, toMinutes: number): Pick<NormalisedEvent, 'time
 });
 
 const PLACES: Readonly<Record<LayoutName, Place>> = {
-  // Without a course every row is a lesson.
+  // Without a course every row is a separate lesson.
   'all in one room at once': (n) => ({ ...at(0, 90), room: 0, group: n % 300, lecturer: n % 300 }),
   'all groups in two lessons': (n) => ({
     ...at((n % 2) * 30, 90 + (n % 2) * 30),
@@ -57,7 +57,7 @@ const PLACES: Readonly<Record<LayoutName, Place>> = {
     group: 0,
     lecturer: 0,
   }),
-  // As many clusters as there can be, all at the same time.
+  // As many clusters as possible, all at the same time.
   'pairs of everything': (n) => ({ ...at(0, 90), room: n >> 1, course: n, group: n >> 1, lecturer: n >> 1 }),
   'many groups in many lessons at once': (n, count) => {
     const lessons = Math.max(1, Math.round(Math.sqrt(count)));
@@ -67,7 +67,10 @@ const PLACES: Readonly<Record<LayoutName, Place>> = {
 };
 
 export const LAYOUTS: readonly LayoutName[] = Object.keys(PLACES) as LayoutName[];
-/** Layouts without mostly distinct values. Distinct values cost more than an ordinary timetable, with any overlaps. */
+/**
+ * Layouts without mostly distinct values. Distinct values cost more than in an ordinary timetable, with any
+ * overlaps.
+ */
 export const COMPARED_LAYOUTS: readonly LayoutName[] = LAYOUTS.filter(
   (name) => name !== 'pairs of everything',
 );
@@ -101,7 +104,7 @@ export function ordinaryEvents(count: number): NormalisedEvent[] {
   }));
 }
 
-/** As a source has them. */
+/** As they come from a source. */
 export function toNdjson(events: readonly NormalisedEvent[]): string {
   return events
     .map(({ time, endTime, ...rest }) => {

@@ -75,7 +75,7 @@ for (const mode of MODES) {
   });
 }
 
-test('a conflict cursor continues by its sort key in another version of the data', (t) => {
+test('a conflict cursor continues by its sort key in another snapshot', (t) => {
   let compared = 0;
   const versions = fc.tuple(
     eventSets('uuid'),
@@ -136,7 +136,7 @@ test('a page of conflicts continues after the longest possible key', (t) => {
   t.end();
 });
 
-test('pages keep apart long keys that differ only at their ends', (t) => {
+test('long keys that differ only at the end stay apart on pages', (t) => {
   const row = { title: null, courseId: null, studyGroup: null, type: null, groupId: null, lecturerId: null };
   for (const stem of ['a', 'é', '\u{1F600}', '"', '\u0001']) {
     for (const length of [127, 128, 255, 256, 257, 700]) {
@@ -158,7 +158,7 @@ test('pages keep apart long keys that differ only at their ends', (t) => {
   t.end();
 });
 
-test('conflicts from before 1970 span their own lessons', (t) => {
+test('conflicts before 1970 span their own lessons', (t) => {
   const row = { title: null, courseId: null, studyGroup: null, type: null, groupId: null, lecturerId: null };
   const events: NormalisedEvent[] = [
     { ...row, id: 'a', time: -20_000, endTime: -10_000, roomId: 'r', lecturer: null },

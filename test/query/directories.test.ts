@@ -41,7 +41,7 @@ function searchOf(
   const begin = from % characters.length;
   const part = characters.slice(begin, begin + length).join('');
   const spelled = [part, part.toUpperCase(), part.toLowerCase(), part.normalize('NFD')][way] ?? part;
-  // Only marks: nothing is left to search for, which is a fault.
+  // Only marks: no text is left to search for, which is a fault.
   return /^\p{M}*$/u.test(spelled.normalize('NFD')) ? null : spelled;
 }
 
@@ -153,7 +153,7 @@ test('an entry has an id and a name, or null; nulls come last', async (t) => {
   t.strictSame(entriesOf(view, 'courses'), []);
 });
 
-test('a data set with study groups only has a directory of them', async (t) => {
+test('a data set that has only study groups has a directory of them', async (t) => {
   const view = viewOfEvents(
     ['B', 'A', 'B'].map((studyGroup, n) => eventOf(n, { studyGroup })),
     'uuid',
@@ -219,7 +219,7 @@ for (const [q, found] of SEARCHES) {
   });
 }
 
-test('searching is as case-insensitive as regular expressions are, for every letter', async (t) => {
+test('searching ignores case for every letter, as regular expressions do', async (t) => {
   const letters = Array.from({ length: 0x1e944 }, (_, code) => code)
     .filter((code) => code < 0xd800 || code > 0xdfff)
     .map((code) => String.fromCodePoint(code))
@@ -240,7 +240,7 @@ test('searching is as case-insensitive as regular expressions are, for every let
   t.strictSame(missed, []);
 });
 
-test('faults of directories', async (t) => {
+test('directories refuse faulty parameters', async (t) => {
   const view = viewOfEvents([eventOf(0), eventOf(1)], 'uuid');
   const cursor = directoryCursorOf(view, 'rooms', [['limit', '1']]);
   const fault = (pairs: ParameterPairs): unknown => {

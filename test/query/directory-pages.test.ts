@@ -31,7 +31,7 @@ import { findDataSets, NO_DATA } from './real-sets.js';
 const NAMES: readonly DirectoryName[] = DIRECTORIES.map(({ name }) => name);
 const NO_QUERY = { filters: [], startMs: null, endMs: null };
 
-test('names longer than a cursor may be, which differ only at their end', async (t) => {
+test('names longer than a cursor stay apart even if they differ only at the end', async (t) => {
   const names = ['é', 'a', 'b', 'c'].map((end) => 'x'.repeat(5000) + end);
   const view = viewOfEvents(
     [...names, ...names].map((roomName, n) => eventOf(n, { roomId: `r${n}`, roomName })),
@@ -71,7 +71,7 @@ test('a large directory comes in slices, equal in both formats', async (t) => {
   );
 });
 
-test('numbers of events of each length, in both formats', async (t) => {
+test('numbers of events of any length are written in both formats', async (t) => {
   const counts = [1, 9, 10, 99, 100, 127, 128, 255, 256, 999, 1000, 9999, 65_536];
   const events: NormalisedEvent[] = [];
   for (const count of counts) {
@@ -86,7 +86,7 @@ test('numbers of events of each length, in both formats', async (t) => {
   t.strictSame(unpackedListOf(read.execute('msgpack')), list);
 });
 
-test('the entity tag covers query, search, format and names, and nothing else', async (t) => {
+test('the entity tag covers only query, search, format and names', async (t) => {
   const events = (roomName: string): NormalisedEvent[] => [eventOf(0, { roomName }), eventOf(1)];
   const tag = (view: View, name: DirectoryName, ...pairs: (readonly [string, string])[]): string =>
     readOf(view.directory(name, pairs, STRICT)).entityTag('json');
@@ -133,7 +133,7 @@ test('plans say how events are counted', async (t) => {
 const DATA_SETS = findDataSets();
 if (DATA_SETS.length === 0) test(NO_DATA, async (t) => t.comment(NO_DATA));
 for (const dataSet of DATA_SETS) {
-  test(`directories of real data: ${dataSet.name}`, { timeout: 300_000 }, async (t) => {
+  test(`directories of real data agree with the oracle: ${dataSet.name}`, { timeout: 300_000 }, async (t) => {
     const normalise = createNormaliser('uuid');
     const events = namedRecordsOf(dataSet).map((record, n) => {
       const event = normalise(record, { record: n + 1 });

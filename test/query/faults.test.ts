@@ -9,7 +9,7 @@ import { listOf, readOf, viewOfEvents } from './reading.js';
 const ROOM = '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417';
 const COURSE = 'febb45ec-2e65-568c-b6e6-55ca917a9ff3';
 
-/** Two events, two clashes; no event has a lecturerId. Only the ids differ between the modes. */
+/** Two events and two clashes; no event has a lecturerId. Only the ids differ between the modes. */
 function eventsOf(mode: IdentifierMode): NormalisedEvent[] {
   const base: Omit<NormalisedEvent, 'id'> = {
     time: Date.UTC(2024, 8, 2, 8),
@@ -43,7 +43,7 @@ function ask(
   return of.personal(pairs, { unknownParameters }, [{ field: 'studyGroup', values: ['G1'] }]);
 }
 
-/** Faults as `parameter code`, sorted; an empty list for a read. */
+/** Faults as `parameter code`, sorted; an empty list if the query is valid. */
 function toldBy(result: ReadResult): string[] {
   return 'faults' in result ? result.faults.map((fault) => `${fault.parameter} ${fault.code}`).sort() : [];
 }
@@ -57,7 +57,7 @@ const cursorOf = (endpoint: 'all' | 'conflicts'): string => {
 const values = (name: string, count: number): [string, string][] =>
   Array.from({ length: count }, (_, i) => [name, `value ${i}`]);
 
-/** endpoint, parameters as a list of names and values in turn, the parameter at fault, the code */
+/** endpoint, parameters as alternating names and values, the parameter at fault, the code */
 const FAULTS: readonly [Endpoint, readonly string[], string, ParameterFaultCode][] = [
   ['schedule', ['studygroup', 'G1'], 'studygroup', 'unknown-parameter'],
   ['schedule', ['groupId', ROOM], 'groupId', 'unknown-parameter'],
@@ -184,7 +184,7 @@ test('each fault has its code, its parameter and a sentence', (t) => {
   t.end();
 });
 
-test('every fault code occurs, except that of decoding the request target', (t) => {
+test('every fault code occurs, except for a broken request target', (t) => {
   const reached = new Set<string>(FAULTS.map(([, , , code]) => code));
   const emptyWindow = ask('schedule', [
     ['startTime', '2024-09-02T08:00:00Z'],
@@ -235,7 +235,7 @@ test('an unknown parameter is answered with the nearest known name', (t) => {
   t.end();
 });
 
-test('a filter on an unused field finds nothing, and is checked like any other', (t) => {
+test('a filter on an unused field finds nothing, and is still checked', (t) => {
   for (const endpoint of ['schedule', 'personal', 'conflicts'] as const) {
     t.same(listOf(readOf(ask(endpoint, [['lecturerId', ROOM]])).execute('json')), [], endpoint);
     t.same(toldBy(ask(endpoint, [['lecturerId', 'x']])), ['lecturerId malformed-identifier'], endpoint);
@@ -283,7 +283,7 @@ function unknowns(count: number): [string, string][] {
   return Array.from({ length: count }, (_, i) => [`p${i}`, 'x']);
 }
 
-test('unknown parameters are skipped if the service ignores them; known ones are still checked', (t) => {
+test('unknown parameters are skipped on request; known ones are still checked', (t) => {
   for (const endpoint of ENDPOINTS) {
     const result = ask(endpoint, [['colour', 'red']], view, 'ignore');
     t.equal(
@@ -338,7 +338,7 @@ test('values just within the rules are accepted', (t) => {
   t.end();
 });
 
-test('the caller gets the format, or null if none is given', (t) => {
+test('the caller gets the format, or null', (t) => {
   for (const endpoint of ENDPOINTS) {
     t.equal(readOf(ask(endpoint, [])).format, null);
     t.equal(readOf(ask(endpoint, [['format', 'msgpack']])).format, 'msgpack');

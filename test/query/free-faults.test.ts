@@ -1,4 +1,4 @@
-/** Faults of GET /schedule/free, and values just within its rules. */
+/** Faults of GET /schedule/free, and values just within its limits. */
 import { test } from 'tap';
 import { PARAMETER_VALUES_MAX } from '../../src/limits.js';
 import type { NormalisedEvent } from '../../src/model/event.js';
@@ -96,7 +96,7 @@ const FAULTS: readonly [query: string, ...told: string[]][] = [
   ],
 ];
 
-test('free time: every fault has its code and its parameter', (t) => {
+test('every fault of free time has its code and its parameter', (t) => {
   for (const [query, ...expected] of FAULTS) {
     const result = view.free(pairsOf(query), STRICT);
     const told =
@@ -124,7 +124,7 @@ const FREE: readonly [query: string, found: number, from?: string | null, until?
   [`${BY}&${WINDOW}`, 1, '10:00', '14:00'],
   [`${BY}&startTime=2026-10-19T09:59:59.999Z&endTime=2026-10-19T14:00:00Z`, 0],
   [`${BY}&startTime=2026-10-19T10:00:00Z&endTime=2026-10-19T14:00:00.001Z`, 0],
-  // The zero-length event occupies nothing, and ends no gap.
+  // The zero-length event occupies no time and ends no gap.
   [`${BY}&startTime=2026-10-19T12:00:00Z&endTime=2026-10-19T12:00:00.001Z`, 1, '10:00', '14:00'],
   [`${BY}&startTime=2026-10-19T12:30:00Z&endTime=2026-10-19T13:00:00Z`, 1, '10:00', '14:00'],
   [`${BY}&startTime=2026-10-19T07:00:00Z&endTime=2026-10-19T08:00:00Z`, 1, null, '08:00'],
@@ -145,7 +145,7 @@ const FREE: readonly [query: string, found: number, from?: string | null, until?
   [`${BY}&${WINDOW}&capacityMin=1`, 0],
 ];
 
-test('free time: values just within the rules, and the gap around the window', (t) => {
+test('values of free time are accepted up to their limits, and gaps lie around the window', (t) => {
   for (const [query, found, from, until] of FREE) {
     const entries = listOf(readOf(view.free(pairsOf(query), STRICT)).execute('json')) as {
       freeFrom: string | null;
@@ -160,8 +160,8 @@ test('free time: values just within the rules, and the gap around the window', (
   t.end();
 });
 
-test('weeks move with the clock of the zone', (t) => {
-  // Monday 12:00 to 16:00 in Berlin: 10:00 to 14:00 UTC before the change of the clock, 11:00 to 15:00 after it.
+test('weeks keep their local time when clocks change', (t) => {
+  // Monday 12:00 to 16:00 in Berlin: 10:00 to 14:00 UTC before the clock change, 11:00 to 15:00 after it.
   const query = (zone: string) =>
     `${BY}&startTime=2026-10-12T10:00:00Z&endTime=2026-10-12T14:00:00Z&weeks=3&timeZone=${zone}`;
   const late = viewOfEvents([event(1, Date.UTC(2026, 9, 26, 14), Date.UTC(2026, 9, 26, 15))], 'uuid');
@@ -198,7 +198,7 @@ test('equal queries have equal entity tags; different queries have different tag
   t.end();
 });
 
-test('free time is explained', (t) => {
+test('explain covers free time', (t) => {
   const explained = view.explain(
     pairsOf(`${BY}&${WINDOW}&weeks=3&among=${ROOM}&building=A&capacityMin=2`),
     STRICT,
@@ -211,7 +211,7 @@ test('free time is explained', (t) => {
     'CHECK among: 1 identifier, 0 texts',
     'CHECK building of 1 value',
     'CHECK capacity of at least 2',
-    'GAP of those on the page, of 0 free',
+    'GAP of the entries on the page, of 0 free',
   ]);
   t.match(view.explain(pairsOf('by=room'), STRICT, 'free'), { faults: [{}, {}] });
   t.end();

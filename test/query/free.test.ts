@@ -22,7 +22,7 @@ const HOUR_MS = 3_600_000;
 const STEP_MS = HOUR_MS / 4;
 const START_MS = Date.UTC(2024, 8, 2, 8);
 
-/** A query with the windows that Temporal gives. */
+/** A query, with its windows computed by Temporal. */
 interface Question {
   readonly pairs: ParameterPairs;
   readonly windows: OracleFreeQuery['windows'];
@@ -208,7 +208,7 @@ function knownOf(
 }
 
 for (const dataSet of findDataSets()) {
-  test(`free time in ${dataSet.name} is what a linear scan finds`, (t) => {
+  test(`free time in ${dataSet.name} agrees with a linear scan`, (t) => {
     const normalise = createNormaliser('uuid');
     const events: NormalisedEvent[] = [];
     namedRecordsOf(dataSet).forEach((record, i) => {
@@ -246,9 +246,10 @@ for (const dataSet of findDataSets()) {
     t.end();
   });
 }
-if (findDataSets().length === 0) test('free time of real data', { skip: NO_DATA }, (t) => t.end());
+if (findDataSets().length === 0)
+  test('free time of real data agrees with a linear scan', { skip: NO_DATA }, (t) => t.end());
 
-test('gaps found from the events next to the window equal those found from the listed slots', (t) => {
+test('gaps are the same from events next to the window and from listed slots', (t) => {
   let gaps = 0;
   fc.assert(
     fc.property(

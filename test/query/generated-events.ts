@@ -1,6 +1,6 @@
 /**
- * Generated event sets, with universes so small that collisions are the rule: few rooms, groups and lecturers, times
- * on a coarse grid so that events touch, and the characters that encoders get wrong.
+ * Generated event sets with so few values that collisions are normal: few rooms, groups and lecturers, times
+ * on a coarse grid so that events touch, and characters that are hard to encode.
  */
 import fc from 'fast-check';
 import type { IdentifierMode, NormalisedEvent } from '../../src/model/event.js';
@@ -10,7 +10,10 @@ const START_MS = Date.UTC(2024, 8, 2, 8);
 const STEP_MS = 15 * 60_000;
 const STEPS = 12;
 
-/** Texts in NFC: combining, astral, quoted, control, line separators, the last code points of each UTF-8 length. */
+/**
+ * Texts in NFC: combining, astral, quoted, control, line separators, the last code points of each UTF-8
+ * length.
+ */
 const TEXTS = [
   'LEC',
   'lec',
@@ -32,11 +35,11 @@ const ROOMS = ['2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417', '00000000-0000-0000-0000-
 const COURSES = ['febb45ec-2e65-568c-b6e6-55ca917a9ff3', 'ffffffff-ffff-ffff-ffff-ffffffffffff'];
 const LECTURERS = ['7bde0f4d-b479-597f-b617-b31135d64457', '7bde0f4d-b479-597f-b617-b31135d64458'];
 const GROUPS = ['0bd61670-a367-53b6-9945-67f852563ccd', '50f0c54d-dfa5-5be7-8774-a1c7cb322252'];
-/** With `any`, identifiers are compared exactly: case and normalisation form tell them apart. */
+/** With `any`, identifiers are compared exactly: case and normalisation form matter. */
 const NAMES = ['R1', 'r1', 'Doe, John', 'caf\u00E9', 'cafe\u0301', '\u{1F600}', '\uFF5E', 'x'.repeat(64)];
 
 function uuidOf(n: number): string {
-  // Multiplying by an odd number permutes the 32-bit integers: distinct, and in no order.
+  // Multiplying by an odd number permutes the 32-bit integers, so the results are distinct and unordered.
   const hex = (Math.imul(n + 1, 0x9e3779b1) >>> 0).toString(16).padStart(8, '0');
   return `${hex}-0000-4000-8000-${n.toString(16).padStart(12, '0')}`;
 }
@@ -79,7 +82,7 @@ interface Span {
   readonly time: number;
   readonly endTime: number;
 }
-/** A way of laying out a set in time: spans on their own, or made from the number of the event. */
+/** A layout of a set in time: independent spans, or spans computed from the number of the event. */
 interface Shape {
   readonly spans: fc.Arbitrary<Span> | ((i: number) => Span);
   readonly weight: number;
@@ -110,7 +113,7 @@ function fieldsOf(mode: IdentifierMode): fc.Arbitrary<Omit<NormalisedEvent, 'id'
     roomId: orNull(rooms, 1),
     courseId: orNull(courses, 1),
     studyGroup: orNull(TEXTS.slice(0, 7), 2),
-    // Names that are also identifiers in `any` mode, and texts that no identifier can be.
+    // Names that are also identifiers in `any` mode, and texts that cannot be identifiers.
     lecturer: orNull(mode === 'uuid' ? TEXTS.slice(3, 8) : ['R1', 'Doe, John', 'tab\t', ''], 2),
     type: orNull(TEXTS, 2),
     groupId: orNull(groups, 3),
@@ -143,7 +146,7 @@ const lacking = fc.oneof(
 );
 
 /**
- * A set of 0 to 60 events in no order. Ids are in no relation to the order of generation; with `repeats`, some occur
+ * A set of 0 to 60 events in any order. Ids do not follow the order of generation; with `repeats`, some occur
  * twice, as in a faulty source.
  */
 export function eventSets(

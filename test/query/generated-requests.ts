@@ -1,7 +1,6 @@
 /**
- * Generated requests. A recipe says which values and boundaries to pick by number, so that one generator serves every
- * event set, generated or real; resolving it against a set gives the parameters to send, what they mean, and the
- * faults to expect.
+ * Generated requests. A recipe chooses values and boundaries by number, so that one generator serves every
+ * event set. Resolving it against a set gives the parameters to send, their meaning, and the expected faults.
  */
 import fc from 'fast-check';
 import type { ParameterFaultCode } from '../../src/errors.js';
@@ -32,7 +31,7 @@ export interface Recipe {
   readonly start: EdgeRecipe | null;
   /** A separate boundary, or a number of milliseconds after the start. */
   readonly end: EdgeRecipe | { readonly lengthMs: number } | null;
-  /** Chooses among equivalent ways of writing the same request. */
+  /** Chooses among equivalent spellings of a request. */
   readonly spelling: number;
 }
 
@@ -84,7 +83,7 @@ export function universeOf(events: readonly NormalisedEvent[], identifiers: Iden
 }
 
 export interface ExpectedFault {
-  /** Null where either of several parameters may be named. */
+  /** Null if any of several parameters may be named. */
   readonly parameter: string | null;
   readonly code: ParameterFaultCode;
 }
@@ -137,7 +136,7 @@ function unknownValueOf(name: ParameterFieldName, universe: Universe): string {
   return isUuid ? '11111111-1111-4111-8111-111111111111' : 'no such value';
 }
 
-/** Another way of writing the same value: UUIDs in upper case, text decomposed. */
+/** Another spelling of the same value: UUIDs in upper case, text decomposed. */
 function spell(name: ParameterFieldName, value: string, spelling: number, universe: Universe): string {
   if (spelling % 2 === 0) return value;
   if (kindOf(name) === 'text') return value.normalize('NFD');
@@ -151,7 +150,7 @@ const OFFSETS = [
   { text: '-08:00', minutes: -480 },
 ];
 
-/** Another way of writing the same instant, in RFC 3339. */
+/** Another spelling of the same instant, in RFC 3339. */
 export function spellInstant(instantMs: number, spelling: number): string {
   const text = new Date(instantMs).toISOString();
   const way = spelling % 7;
@@ -175,7 +174,7 @@ export const conflictRecipes: fc.Arbitrary<ConflictRecipe> = fc.record({
   merge: fc.constantFrom(null, null, 'true' as const, 'false' as const),
 });
 
-/** The parameters of a conflict recipe; none of `by` means all three. */
+/** The parameters of a conflict recipe; without `by`, all three kinds. */
 export function conflictPairsOf(recipe: ConflictRecipe): (readonly [string, string])[] {
   const pairs = recipe.by.map((by) => ['by', by] as const);
   return recipe.merge === null ? pairs : [...pairs, ['merge', recipe.merge] as const];

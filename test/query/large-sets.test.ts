@@ -1,4 +1,4 @@
-/** Sets with more slots than one interval tree holds, in the layouts that are hardest for an interval index. */
+/** Sets with more slots than one interval tree holds, in the hardest layouts for an interval index. */
 import fc from 'fast-check';
 import { test } from 'tap';
 import { INTERVALS_PER_TREE_MAX } from '../../src/limits.js';
@@ -96,7 +96,7 @@ for (const [layout, place] of Object.entries(LAYOUTS)) {
         );
         const pairs = [...request.pairs, ...conflictPairsOf(conflictRecipe)];
         assertWhole(readOf(view.conflicts(pairs, STRICT)), found.map(conflictRecordOf));
-        // Long enough for some of them to be made in slices.
+        // So long that some of them are made in slices.
         assertWhole(readOf(schedule(request.pairs)), expected, 'msgpack');
         assertWhole(readOf(view.conflicts(pairs, STRICT)), found.map(conflictRecordOf), 'msgpack');
       },

@@ -31,14 +31,16 @@ function fileOf(name: string, records: readonly object[]): string {
 const RECORDS_MAX = 15_000;
 
 const sets = findDataSets();
-test('real data is there', { skip: sets.length > 0 ? false : NO_DATA }, async (t) => t.ok(sets.length > 0));
+test('the folder of real data exists', { skip: sets.length > 0 ? false : NO_DATA }, async (t) =>
+  t.ok(sets.length > 0),
+);
 
 for (const set of sets) {
   const records = recordsOf(set).slice(0, RECORDS_MAX);
   const plain = imageOf(fileOf(`${set.name}.plain`, records), { identifiers: 'uuid' });
   const timeZone = set.name.startsWith('rpi') ? 'America/New_York' : 'Europe/Paris';
 
-  test(`${set.name} with other names, and local times in two columns`, async (t) => {
+  test(`${set.name} is the same with other names and with local times in two columns`, async (t) => {
     const written = records.map(({ time, endTime, title, room, ...record }) => {
       const [start, end] = [time, endTime].map((each) =>
         Temporal.Instant.from(each as string).toZonedDateTimeISO(timeZone),
@@ -63,7 +65,7 @@ for (const set of sets) {
     t.strictSame(image.summary.ambiguousTimes, { gaps: 0, overlaps: 0 });
   });
 
-  test(`${set.name} as CSV with other names`, async (t) => {
+  test(`${set.name} is the same as CSV with other names`, async (t) => {
     const names = [...new Set(records.flatMap((record) => Object.keys(record)))].filter(
       (name) => name !== 'room',
     );
@@ -82,7 +84,7 @@ for (const set of sets) {
     t.equal(image.summary.rejected, 0);
   });
 
-  test(`${set.name} with texts in place of identifiers, and without ids`, async (t) => {
+  test(`${set.name} is the same with texts in place of identifiers, and without ids`, async (t) => {
     const named = records.map(({ id: _, roomId, courseId, ...record }) => ({
       ...record,
       roomId: roomId && `Room ${roomId}`,

@@ -31,7 +31,10 @@ const identityRecipes: fc.Arbitrary<IdentityRecipe[]> = fc.uniqueArray(
   { selector: (identity) => identity.field, maxLength: 4 },
 );
 
-/** Canonical as the authentication makes them: in code point order, without repeats. Some values match nothing. */
+/**
+ * In the canonical form that authentication gives: code point order, without repeats. Some values match
+ * nothing.
+ */
 function identitiesOf(asked: readonly IdentityRecipe[], events: readonly NormalisedEvent[]): FieldFilter[] {
   return asked.map(({ field, picks }) => {
     const values = [
@@ -43,7 +46,7 @@ function identitiesOf(asked: readonly IdentityRecipe[], events: readonly Normali
   });
 }
 
-test('personal answers the union of the identities, narrowed by the filters', (t) => {
+test('personal answers hold the union of the identities, narrowed by the filters', (t) => {
   let compared = 0;
   let answeredSome = 0;
   const sets = fc.tuple(

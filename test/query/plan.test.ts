@@ -2,10 +2,10 @@ import { test } from 'tap';
 import { openTimetable, type ScheduleQuery, type Timetable } from '../../src/index.js';
 
 /**
- * Plans are text, and the text is tested: which index was used, not only which rows came back.
+ * Plans are text, and tests check this text: not only the returned rows, but also the index used.
  *
- * 100 events, one an hour from 2024-09-02T00:00Z, each two hours long, so that every event overlaps the next. Two rooms
- * in turn, ten courses in turn, one event of type EXAM.
+ * 100 events, one an hour from 2024-09-02T00:00Z, each two hours long, so that every event overlaps the next.
+ * Two rooms alternate, ten courses alternate, and one event has the type EXAM.
  */
 const HOUR_MS = 3_600_000;
 const BEGIN_MS = Date.parse('2024-09-02T00:00:00Z');
@@ -26,7 +26,7 @@ async function timetable(): Promise<Timetable> {
   return opened;
 }
 
-test("the plan names the leading index, the window's events, and the checks per event", async (t) => {
+test('the plan names the leading index, the events of the window and the checks per event', async (t) => {
   const cases: [why: string, query: ScheduleQuery, plan: string[], total: number][] = [
     ['no parameters: everything', {}, ['LEAD all events: 100 candidates'], 100],
     ['one filter: its posting list', { roomId: 'room-1' }, ['LEAD roomId of 1 value: 50 postings'], 50],

@@ -1,4 +1,4 @@
-/** Building views of event arrays, and reading answers the way a client would. */
+/** Builds views of event arrays, and reads answers like a client. */
 import assert from 'node:assert/strict';
 import { decode } from '@msgpack/msgpack';
 import type { DirectoryEntry, IdentifierMode, NormalisedEvent } from '../../src/model/event.js';
@@ -24,7 +24,7 @@ export function snapshotOfEvents(events: readonly NormalisedEvent[], identifiers
   return new Snapshot(builder.finish());
 }
 
-/** The read, where the parameters have no fault. */
+/** The read, if the parameters are valid. */
 export function readOf(result: ReadResult): Read {
   assert.ok('read' in result, `faults: ${'faults' in result ? JSON.stringify(result.faults) : ''}`);
   return result.read;
@@ -41,7 +41,7 @@ export function assertFaults(result: ReadResult, expected: readonly ExpectedFaul
   assert.deepEqual(told.sort(), expected.map((fault) => `${fault.parameter ?? ''} ${fault.code}`).sort());
 }
 
-/** The whole body, as bytes; its length is the one announced, if any. */
+/** The whole body as bytes; its length must be the announced one, if any. */
 export function bytesOf(answer: Answer): Buffer {
   const bytes = Buffer.concat([...answer.body.chunks]);
   const { byteLength } = answer.body;
@@ -57,7 +57,7 @@ export function listOf(answer: Answer): unknown[] {
   return list;
 }
 
-/** The same for MessagePack, by a decoder that is not the encoder's own. */
+/** The same for MessagePack, with a decoder from another library. */
 export function unpackedListOf(answer: Answer): unknown[] {
   const list = decode(bytesOf(answer));
   assert.ok(Array.isArray(list), 'the body is an array');
@@ -65,7 +65,7 @@ export function unpackedListOf(answer: Answer): unknown[] {
   return list;
 }
 
-/** Asserts that an unpaged answer is exactly this list: values, order of entries, and order of fields. */
+/** Checks that an unpaged answer is exactly this list: values, order of entries, and order of fields. */
 export function assertWhole(read: Read, expected: readonly unknown[], format: FormatName = 'json'): void {
   const answer = read.execute(format);
   const list = format === 'json' ? listOf(answer) : unpackedListOf(answer);
@@ -74,7 +74,7 @@ export function assertWhole(read: Read, expected: readonly unknown[], format: Fo
   assert.equal(answer.nextCursor, null, 'an unpaged answer has no next page');
 }
 
-/** Compares values, order of entries and order of fields; tells the first entry that differs. */
+/** Compares values, order of entries and order of fields; reports the first entry that differs. */
 export function assertSameList(actual: readonly unknown[], expected: readonly unknown[]): void {
   for (let i = 0; i < Math.max(actual.length, expected.length); i++) {
     // Texts also compare the order of the fields; the deep comparison is for its message.
@@ -85,8 +85,8 @@ export function assertSameList(actual: readonly unknown[], expected: readonly un
 }
 
 /**
- * Follows the next cursors from the first page to the last, with `limit` entries a page, and returns all entries. Each
- * page must be full but the last, and announce the same total.
+ * Follows the next cursors from the first page to the last with `limit` entries a page, and returns all
+ * entries. Every page except the last must be full, and all must announce the same total.
  */
 export function followPages(
   endpoint: (pairs: ParameterPairs) => ReadResult,

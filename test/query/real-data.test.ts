@@ -35,12 +35,12 @@ import {
 } from './reading.js';
 import { type DataSet, findDataSets, NO_DATA, recordsOf } from './real-sets.js';
 
-/** Conflict entries that were counted by other means than this project's. */
+/** Numbers of conflict entries that were counted by other programs. */
 const KNOWN_CONFLICTS: Readonly<Record<string, { room: number; lecturer: number; group: number }>> = {
   'enseeiht-2019': { room: 0, lecturer: 0, group: 0 },
   'rpi-fall-2024': { room: 5744, lecturer: 6582, group: 0 },
 };
-/** Longer answers are compared by their first page, except every tenth. */
+/** Of longer answers only the first page is compared, except every tenth. */
 const WHOLE_ANSWER_EVENTS_MAX = 2000;
 
 interface Loaded {
@@ -51,11 +51,11 @@ interface Loaded {
   readonly universe: Universe;
   /** Requests per generated part: all of them on a small set, fewer on a large one. */
   readonly asked: number;
-  /** Instants around which windows are laid. */
+  /** Instants to place windows around. */
   readonly boundaries: number;
 }
 
-/** Field by field: objects of one shape are scanned many times faster than copies by spreading. */
+/** Field by field, because objects of one shape are scanned many times faster than copies by spreading. */
 function plainEventOf(record: Record<string, unknown>): NormalisedEvent {
   const given = record as Record<keyof NormalisedEvent, string>;
   return {
@@ -73,7 +73,7 @@ function plainEventOf(record: Record<string, unknown>): NormalisedEvent {
   };
 }
 
-/** The view by way of the normaliser; the oracle's events straight from the file. */
+/** The view uses the normaliser; the oracle's events come directly from the file. */
 function load(dataSet: DataSet): Loaded {
   const records = recordsOf(dataSet);
   const normalise = createNormaliser('uuid');
@@ -96,7 +96,7 @@ function load(dataSet: DataSet): Loaded {
   };
 }
 
-/** Compares bytes first, and parses only if they differ, since escapes may be written in several ways. */
+/** Compares bytes first, and parses only if they differ, because escapes may be spelled in several ways. */
 function assertAnswer(answer: Answer, expectedText: string): void {
   if (bytesOf(answer).equals(Buffer.from(expectedText))) return;
   assertSameList(listOf(answer), JSON.parse(expectedText) as unknown[]);
@@ -159,7 +159,7 @@ function compareSchedule(t: Test, loaded: Loaded): void {
   t.ok(selective > sample.length / 4, `${selective} of ${sample.length} requests selected some events`);
 }
 
-/** Windows of one and two milliseconds on, before and after starts and ends, and windows open to one side. */
+/** Windows of one and two milliseconds at, before and after starts and ends, and windows open on one side. */
 function compareBoundaries(t: Test, loaded: Loaded): void {
   const { view, ordered, universe } = loaded;
   const schedule = (pairs: ParameterPairs) => view.schedule(pairs, STRICT);
@@ -260,19 +260,19 @@ function compareConflicts(t: Test, dataSet: DataSet, loaded: Loaded): void {
   }
 }
 
-/** One small and one large set; the others, which are like them, in long runs. */
+/** One small and one large set; the other sets, which are similar, in long runs. */
 const USUAL = new Set(['enseeiht-2019', 'rpi-fall-2024']);
 const dataSets = findDataSets().filter(({ name }) => process.env.LECTERN_HARD === '1' || USUAL.has(name));
 if (dataSets.length === 0) {
-  test('real timetables', { skip: NO_DATA }, () => {});
+  test('real timetables agree with the oracles', { skip: NO_DATA }, () => {});
 }
 for (const dataSet of dataSets) {
   test(`${dataSet.name} is served as in the oracles`, async (t) => {
     const loaded = load(dataSet);
-    await t.test('all, types and their MessagePack', async (t) => compareAll(t, loaded));
-    await t.test('generated requests', async (t) => compareSchedule(t, loaded));
-    await t.test('windows around boundaries', async (t) => compareBoundaries(t, loaded));
-    await t.test('personal', async (t) => comparePersonal(t, loaded));
-    await t.test('conflicts', async (t) => compareConflicts(t, dataSet, loaded));
+    await t.test('all, types and their MessagePack agree', async (t) => compareAll(t, loaded));
+    await t.test('generated requests agree', async (t) => compareSchedule(t, loaded));
+    await t.test('windows around boundaries agree', async (t) => compareBoundaries(t, loaded));
+    await t.test('personal timetables agree', async (t) => comparePersonal(t, loaded));
+    await t.test('conflicts agree', async (t) => compareConflicts(t, dataSet, loaded));
   });
 }

@@ -1,6 +1,6 @@
 /**
- * Real timetables, in the data folder beside the checkout. They are not part of the project: tests use them where they
- * are, and say so where they are not.
+ * Real timetables, in the data folder beside the checkout. They are not part of the project: tests use them
+ * if present, and otherwise say that they are missing.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,12 +14,12 @@ const PROJECT_ROOT = fileURLToPath(new URL('../..', import.meta.url));
 export const DATA_FOLDER: string = process.env.LECTERN_DATA ?? join(PROJECT_ROOT, '..', 'shared', 'data');
 
 export interface DataSet {
-  /** The file's name without its ending, as in `enseeiht-2019`. */
+  /** The file's name without its ending, such as `enseeiht-2019`. */
   readonly name: string;
   readonly path: string;
 }
 
-/** Every data set of the folder, by name; none where there is no such folder. */
+/** Every data set of the folder by name; none if the folder does not exist. */
 export function findDataSets(): DataSet[] {
   if (!existsSync(DATA_FOLDER)) return [];
   return readdirSync(DATA_FOLDER)
@@ -28,10 +28,10 @@ export function findDataSets(): DataSet[] {
     .map((file) => ({ name: file.slice(0, -ENDING.length), path: join(DATA_FOLDER, file) }));
 }
 
-/** Why a test is not run where there is no real data. */
+/** Why a test is skipped without real data. */
 export const NO_DATA: string = `real data not found: no *${ENDING} in ${DATA_FOLDER} (LECTERN_DATA names another folder)`;
 
-/** The records of a data set as they stand in the file, decoded with nothing of the project. */
+/** The unchanged records of a data set, decoded without code of the project. */
 export function recordsOf(dataSet: DataSet): Record<string, unknown>[] {
   const text = gunzipSync(readFileSync(dataSet.path)).toString('utf8');
   return text

@@ -28,7 +28,7 @@ function meaningOf(query: OracleQuery): string {
 
 const tagOf = (result: ReadResult): string => readOf(result).entityTag('json');
 
-/** One generated set with many events, in which every filter is available. */
+/** One generated set with many events, where every filter is available. */
 function richSet(): NormalisedEvent[] {
   const isRich = (events: NormalisedEvent[]): boolean =>
     events.length > 30 &&
@@ -37,7 +37,7 @@ function richSet(): NormalisedEvent[] {
   return sets.find(isRich) ?? assert.fail('no generated set is large enough');
 }
 
-test('MessagePack answers, read by another decoder, equal the JSON ones', (t) => {
+test('MessagePack answers, decoded by another library, equal the JSON ones', (t) => {
   let entries = 0;
   const sets = fc.tuple(
     fc
@@ -112,7 +112,7 @@ test('MessagePack frames arrays of every length class', (t) => {
   t.end();
 });
 
-test('an entity tag is weak, and equal exactly for equivalent queries', (t) => {
+test('an entity tag is weak, and is equal exactly for equivalent queries', (t) => {
   const events = richSet();
   const view = viewOfEvents(events, 'uuid');
   const universe = universeOf(events, 'uuid');
@@ -211,7 +211,7 @@ test('tags differ by representation, endpoint, page and user', (t) => {
   t.end();
 });
 
-test('replicas agree on tags for any order of records, and any change of content changes them', (t) => {
+test('replicas have equal tags for records in any order; any change of content changes the tags', (t) => {
   const events = richSet();
   const tagsOf = (view: View): string[] =>
     [view.all([], STRICT), view.types([], STRICT), view.conflicts([], STRICT)].map(tagOf);

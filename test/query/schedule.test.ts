@@ -55,7 +55,7 @@ for (const mode of MODES) {
     t.end();
   });
 
-  test(`pages follow one another without a gap or an overlap (identifiers: ${mode})`, (t) => {
+  test(`pages have no gap and no overlap (identifiers: ${mode})`, (t) => {
     let compared = 0;
     const sets = fc.tuple(eventSets(mode), recipes, fc.integer({ min: 1, max: 7 }));
     fc.assert(
@@ -80,7 +80,7 @@ for (const mode of MODES) {
     t.end();
   });
 
-  test(`a cursor continues by its sort key in another version of the data (identifiers: ${mode})`, (t) => {
+  test(`a cursor continues by its sort key in another snapshot (identifiers: ${mode})`, (t) => {
     let compared = 0;
     const versions = fc.tuple(
       eventSets(mode),

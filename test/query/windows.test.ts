@@ -31,7 +31,7 @@ function assertBytes(
   }
 }
 
-/** Which index led, in a few words. */
+/** The leading index, in a few words. */
 function wayOf(view: View, pairs: ParameterPairs): string {
   const explained = view.explain(pairs, STRICT);
   assert.ok('plan' in explained);
@@ -102,7 +102,7 @@ test('windows of all sizes on alternating slots agree with a linear scan', (t) =
   t.end();
 });
 
-test('the largest number of identities, in several fields, on alternating slots', (t) => {
+test('many identities in several fields are found on alternating slots', (t) => {
   const identitySets = fc.record({
     groups: fc.constantFrom(1, 40, 300, 850),
     courses: fc.constantFrom(0, 2, 11),
@@ -150,8 +150,9 @@ test('the largest number of identities, in several fields, on alternating slots'
   t.end();
 });
 
-test("the sizes at which the window's runs, and then the window itself, lead", (t) => {
-  // One group; events before the window: as many as are asked one by one, one fewer, one more, and many.
+test('answers are right at the sizes where the leading index changes', (t) => {
+  // One group, with a varying number of events before the window: around the number looked up one by one, and
+  // many.
   for (const before of [1, 31, 32, 33, 34, 64, 500]) {
     const events = alternatingEvents({ events: before + 20, groups: 1, longMinutes: 2 * before + 50 });
     const view = viewOfEvents(events, 'any');
@@ -182,7 +183,7 @@ test("the sizes at which the window's runs, and then the window itself, lead", (
   t.end();
 });
 
-test('explain names the index that led when the query was answered', (t) => {
+test('explain names the index that led the query', (t) => {
   const events = alternatingEvents({ events: 4000, groups: 20 });
   const view = viewOfEvents(events, 'any');
   const planOf = (groups: number, startMinute: number, minutes: number | null, set = view): string => {

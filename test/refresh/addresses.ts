@@ -14,7 +14,7 @@ export type Mood = 'good' | 'down' | 'hangs' | 'garbage' | 'cut' | 'later' | 'go
 export const record = (id: string, title: string): string =>
   `${JSON.stringify({ id, title, time: '2024-09-02T08:00:00Z', endTime: '2024-09-02T09:00:00Z' })}\n`;
 
-/** Addresses whose path is their number; each has two events of its own, and the one that all have. */
+/** Addresses with a number as their path; each has two events of its own, and one event that all have. */
 export interface Addresses {
   readonly moods: Mood[];
   readonly versions: number[];

@@ -7,7 +7,7 @@ declare module 'autocannon' {
     readonly connections: number;
     /** Seconds. */
     readonly duration: number;
-    /** Requests a second, of all connections together. */
+    /** Requests a second over all connections. */
     readonly overallRate?: number;
     readonly headers?: Readonly<Record<string, string>>;
   }

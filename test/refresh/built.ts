@@ -1,4 +1,4 @@
-/** The built package: its threads start as fast as those of a user, which matters where there are hundreds. */
+/** The built package, whose threads start as fast as for users; this matters when there are hundreds. */
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 

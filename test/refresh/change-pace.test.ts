@@ -1,19 +1,19 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { test } from 'tap';
 import {
+  ChangePace,
   PATCH_PAUSE_FACTOR,
   PATCH_PAUSE_MS_MAX,
   PATCH_PAUSE_MS_MIN,
   PATCH_TIMES_KEPT,
-} from '../../src/limits.js';
-import { ChangePace } from '../../src/refresh/change-pace.js';
+} from '../../src/refresh/change-pace.js';
 
 function paced(): { pace: ChangePace; loads: () => number } {
   let loads = 0;
   return { pace: new ChangePace(() => loads++), loads: () => loads };
 }
 
-/** Resolves once there were so many loads; the test times out if they never come. */
+/** Resolves once there were this many loads; otherwise the test times out. */
 async function until(loads: () => number, count: number): Promise<void> {
   while (loads() < count) await new Promise((resolve) => setTimeout(resolve, 2));
 }
@@ -36,7 +36,7 @@ test('changes of one turn become one load, and those during a load one more', as
   t.equal(loads(), 2);
 });
 
-test('after a patch there is a pause in proportion, with a bound', async (t) => {
+test('the pause after a patch is proportional, within a bound', async (t) => {
   const { pace, loads } = paced();
   pace.began();
   pace.changed();
@@ -68,7 +68,7 @@ test('one slow patch does not lengthen the pause, and fast ones do not shorten i
   t.ok(performance.now() - beganMs >= PATCH_PAUSE_MS_MIN - 2);
 });
 
-test('a load that begins by itself takes the changes that wait', async (t) => {
+test('a load that begins by itself takes all waiting changes', async (t) => {
   const { pace, loads } = paced();
   pace.pauseAfter(10);
   pace.changed();

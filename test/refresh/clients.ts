@@ -1,4 +1,4 @@
-/** Keep-alive clients that read one answer after the other, and check each. */
+/** Keep-alive clients that read one answer after another and check each. */
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -31,7 +31,7 @@ export interface Load {
 }
 
 /**
- * @param urls asked in turn by each client
+ * @param urls requested in turn by each client
  * @param problemOf the fault of an answer, or null
  * @param pauseMs between an answer and the next request of a client
  */
@@ -57,7 +57,7 @@ export function startLoad(
         problem = `${url}: ${error instanceof Error ? error.message : String(error)}`;
       }
       if (problem !== null && problems.length < 20) problems.push(problem);
-      // The server is on this very thread, and is not to be kept from everything else.
+      // The server runs on this thread, and needs time for other work.
       await delay(pauseMs);
     }
   };

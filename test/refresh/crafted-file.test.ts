@@ -1,6 +1,7 @@
 /**
- * A service that starts from a snapshot file with right checksums and wrong content, and gets requests at once. Every request ends,
- * every answer has its announced length, and once the source has been loaded all answers are right.
+ * A service that starts from a snapshot file with right checksums and wrong content, and gets requests at
+ * once. Every request ends, every answer has its announced length, and all answers are right once the source
+ * is loaded.
  */
 import { readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
@@ -17,9 +18,9 @@ import { openTimetable } from './built.js';
 
 const EVENTS = 300;
 const RUNS = size(15, 100);
-/** On a busy machine everything takes less than a tenth of this time; only hangs take all of it. */
+/** Even on a busy machine everything takes less than a tenth of this time, unless it hangs. */
 const PATIENCE_MS = 10_000;
-/** Loads beside answers have the lowest priority: on a machine that is busy otherwise they take long. */
+/** Loads beside answers have the lowest priority and take long on a busy machine. */
 const LOADED_MS = 60_000;
 const PATHS = [
   '/schedule/all',
@@ -33,13 +34,13 @@ const PATHS = [
 const Authorization = `Bearer ${hs256({ sub: 'alice', exp: Math.floor(Date.now() / 1000) + 7200 })}`;
 
 interface Reply {
-  /** 0 where the connection was cut. */
+  /** 0 if the connection was cut. */
   readonly status: number;
   readonly type: string;
   readonly body: Buffer;
 }
 
-/** One answer, which node's parser checks for its length. */
+/** One answer, whose length node's parser checks. */
 function ask(port: number, path: string, agent: Agent): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const cut = (): void => resolve({ status: 0, type: '', body: Buffer.alloc(0) });
@@ -77,20 +78,20 @@ function linesOf(title: string): string {
 let trials = 0;
 
 interface Outcome {
-  /** Whether something was served before the source had been loaded. */
+  /** Whether anything was served before the source was loaded. */
   readonly wasServed: boolean;
-  /** The events of the timetable about the file. */
+  /** The timetable's events about the file. */
   readonly faults: readonly string[];
 }
 
-/** Starts from a file, asks everything at once and again when the source has been loaded. */
+/** Starts from a file, requests everything at once, and again when the source is loaded. */
 async function trial(
   source: string,
   snapshotFile: string,
   workers: number,
   right: readonly Buffer[],
 ): Promise<Outcome> {
-  // Another version: otherwise a file that names the present one is confirmed by it.
+  // Another version, because a file that names the present one would be confirmed.
   const at = new Date(Date.UTC(2024, 0, 1) + 1000 * ++trials);
   utimesSync(source, at, at);
   const agent = new Agent({ keepAlive: true });
@@ -114,7 +115,7 @@ async function trial(
       if (performance.now() > untilMs) throw new Error(`not loaded: ${timetable.source.lastError}`);
       await delay(2);
     }
-    // Every thread has what was published.
+    // Every thread has the publication.
     await timetable.refresh();
     for (const [n, path] of PATHS.entries()) {
       const { status, body } = await ask(port, path, agent);
@@ -129,7 +130,7 @@ async function trial(
   }
 }
 
-/** A source, the snapshot file that was made of it, and all answers of both. */
+/** A source, its snapshot file, and all answers of both. */
 async function good(folder: string): Promise<{ source: string; bytes: Buffer; right: Buffer[] }> {
   const source = join(folder, 'events.ndjson');
   const file = join(folder, 'good');
@@ -145,7 +146,7 @@ async function good(folder: string): Promise<{ source: string; bytes: Buffer; ri
   return { source, bytes: readFileSync(file), right };
 }
 
-test('a service that starts from a crafted file answers, and is right once the source has been loaded', {
+test('a service that starts from a crafted file is right once the source is loaded', {
   timeout: size(120_000, 1_200_000),
 }, async (t) => {
   const folder = t.testdir();
@@ -175,7 +176,7 @@ test('a service that starts from a crafted file answers, and is right once the s
   }
 });
 
-/** Each is served at once: that something is wrong shows in the rows. */
+/** Each is served at once, because the fault is only in the rows. */
 const WITHDRAWN: readonly (readonly [string, Change])[] = [
   [
     'no quote in any row',
@@ -189,12 +190,12 @@ const WITHDRAWN: readonly (readonly [string, Change])[] = [
 
 for (const workers of [1, 2]) {
   for (const [name, change] of WITHDRAWN) {
-    test(`withdrawn until the source has been loaded, ${workers} serving: ${name}`, async (t) => {
+    test(`a crafted file is withdrawn until the source is loaded, ${workers} serving: ${name}`, async (t) => {
       const folder = t.testdir();
       const { source, bytes } = await good(folder);
       const file = join(folder, 'image');
       writeFileSync(file, crafted(bytes, [change]), { mode: 0o600 });
-      // The first load fails, so nothing replaces the withdrawn image.
+      // The first load fails, so that the withdrawn image has no replacement.
       writeFileSync(source, 'this is no timetable');
       const timetable = openTimetable({ source, snapshotFile: file, watch: false });
       t.teardown(() => timetable.close());
@@ -205,7 +206,7 @@ for (const workers of [1, 2]) {
       const agent = new Agent({ keepAlive: true });
       t.teardown(() => agent.destroy());
       while (faults.length < 2) await delay(2);
-      t.match(faults[0], /^the snapshot file .* cannot be used: row 0 is no row$/);
+      t.match(faults[0], /^the snapshot file .* cannot be used: row 0 is not a row$/);
       const { port } = server.address;
       while ((await ask(port, '/schedule/all', agent)).status !== 503) await delay(2);
       for (const path of PATHS) t.equal((await ask(port, path, agent)).status, 503, path);
@@ -221,7 +222,7 @@ for (const workers of [1, 2]) {
   }
 }
 
-test('a file of another timetable with the right id is found by its digests', async (t) => {
+test('digests reveal a file of another timetable with the right id', async (t) => {
   const folder = t.testdir();
   const { source, bytes, right } = await good(folder);
   const file = join(folder, 'image');

@@ -1,4 +1,6 @@
-/** Several addresses, files and folders. Some fail: the others continue, and each keeps its last good events. */
+/**
+ * Several addresses, files and folders. Some fail; the others continue, and each keeps its last good events.
+ */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
@@ -6,7 +8,7 @@ import type { SourcePart } from '../../src/model/source-parts.js';
 import { describeHealth } from '../../src/view/describe-health.js';
 import { type Mood, open, partsOf, record, startAddresses, states, titles } from './addresses.js';
 
-test('failing addresses keep their last events until they are good again; the others are refreshed', async (t) => {
+test('failing addresses keep their last events until they work again; the others are refreshed', async (t) => {
   const upstream = await startAddresses(t, 7);
   const { timetable, told } = open(t, { source: upstream.spec, buildOn: 'thread' });
   await timetable.ready;
@@ -81,7 +83,7 @@ test('if all sources fail, the load fails like that of a single source', async (
   t.equal(timetable.status, 'ok');
 });
 
-test('an overridden event is back when the later source drops it, also while the earlier one fails', async (t) => {
+test('an overridden event returns when the later source drops it, even while the earlier source fails', async (t) => {
   const upstream = await startAddresses(t, 1);
   const folder = t.testdir({ corrections: record('a0', 'corrected') });
   const path = join(folder, 'corrections');

@@ -1,4 +1,4 @@
-/** A loader with answers that a test sets beforehand. */
+/** A loader with answers that a test sets in advance. */
 
 import type { Loader, LoadRequest } from '../../src/refresh/loader.js';
 import { compareSnapshots, extendHistory } from '../../src/snapshot/differences.js';
@@ -7,7 +7,7 @@ import type { IntakeBounds, Refusal } from '../../src/snapshot/intake-bounds.js'
 import { Snapshot } from '../../src/snapshot/snapshot.js';
 import type { Done, DoneOf, LoadDone, Task } from '../../src/thread/task-messages.js';
 
-/** The content of the source: data with a version, a load that is given up, or a failure. */
+/** The content of the source: data with a version, an abandoned load, or a failure. */
 export type FakeSource =
   | { readonly image: SnapshotImage; readonly version: string | null; readonly isPatch?: true }
   | (Refusal & { readonly version?: string })
@@ -25,14 +25,14 @@ export class FakeLoader {
   writeFailure: Error | null = null;
   /** The fault of the stored rows. */
   rowsFault: Error | null = null;
-  /** Until it resolves, rows are being checked. */
+  /** While it is pending, rows are being checked. */
   checking: Promise<void> = Promise.resolve();
   /** The version that each load asked about. */
   readonly asked: (string | null)[] = [];
-  /** How far each load might go. */
+  /** The bounds of each load. */
   readonly bounds: IntakeBounds[] = [];
   onChange: (() => void) | null = null;
-  /** Until it resolves, loads do not end. */
+  /** While it is pending, loads do not end. */
   gate: Promise<void> = Promise.resolve();
 
   constructor(source: FakeSource) {

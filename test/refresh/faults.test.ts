@@ -1,6 +1,7 @@
 /**
- * One upstream in its own process makes every possible mistake; a service reads from it several times
- * a second and is read all the while. It continues to serve the last good snapshot, and /health is right.
+ * An upstream in a separate process makes every possible mistake, while a service reads from it several times
+ * a second and clients read from the service. The service continues to serve the last good snapshot, and
+ * /health is right.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Test, test } from 'tap';
@@ -166,7 +167,7 @@ const FAULTS: readonly Fault[] = [
   },
 ];
 
-test('reads continue with any upstream, and /health is right', {
+test('reads continue with any faulty upstream, and /health is right', {
   timeout: 90_000,
 }, async (t) => {
   const { upstream, service, authorization, until } = await setUp(t);
@@ -224,7 +225,7 @@ test('an operator can publish a refused timetable', async (t) => {
   t.match(forced, { status: 'ok', source: { state: 'loaded', lastError: null } });
 });
 
-test('a stale timetable is not served, if configured, until a new one comes', async (t) => {
+test('on request, a stale timetable is not served until a new one arrives', async (t) => {
   const staleSecondsMax = 1.5;
   const { upstream, service, authorization, until } = await setUp(t, { staleSecondsMax });
   const url = `${service.baseUrl}/schedule`;
@@ -259,12 +260,12 @@ test('a stale timetable is not served, if configured, until a new one comes', as
   t.equal((await get(url, authorization)).status, 200);
 });
 
-test('a hang is noticed and ended in time without configured limits', async (t) => {
+test('a hang is noticed and ended, without configured limits', async (t) => {
   const { upstream, until } = await setUp(t, {}, {});
   await upstream.behave({ kind: 'hang' });
   const hung = await until('hangs', ({ source }) => source.state === 'failed');
   t.match(hung, { status: 'degraded', source: { lastError: /no answer came within 3\.6 s$/ } });
-  // The next request hangs already.
+  // The next request already hangs.
   await delay(2 * INTERVAL_SECONDS * 1000);
   await upstream.behave({ kind: 'serve', body: json(100, 'back') });
   const back = await until('is back', ({ snapshot }) => snapshot.id !== hung.snapshot.id);

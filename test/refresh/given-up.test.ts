@@ -2,7 +2,7 @@ import { test } from 'tap';
 import { OUT_OF_MEMORY } from '../../src/snapshot/intake-bounds.js';
 import { full, keep } from './kept.js';
 
-test('a load that is given up counts as a refusal; the source is then asked with the earlier version', async (t) => {
+test('an abandoned load counts as refused; the source is then asked with the earlier version', async (t) => {
   const { loader, keeper, told } = keep({ image: full, version: '1' });
   await keeper.start();
   loader.source = { code: 'memory', detail: 'it takes too much' };
@@ -25,7 +25,7 @@ test('a load that is given up counts as a refusal; the source is then asked with
   await keeper.close();
 });
 
-test('a version whose load was given up is not read again until it changes', async (t) => {
+test('a version whose load was abandoned is not read again', async (t) => {
   const { loader, keeper, told } = keep({ image: full, version: '1' });
   await keeper.start();
   loader.source = { code: 'events', detail: 'it has too many', version: '2' };
@@ -42,7 +42,7 @@ test('a version whose load was given up is not read again until it changes', asy
   await keeper.close();
 });
 
-test('a load that ran out of memory is tried again, even if memory is bounded by a setting', async (t) => {
+test('a load that ran out of memory is tried again, even with a memory setting', async (t) => {
   const bounds = { eventsMax: null, memoryBytesMax: 2 ** 30 };
   const { loader, keeper } = keep({ image: full, version: '1' }, { bounds });
   await keeper.start();

@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
 import { LecternError } from '../../src/errors.js';
+import { LOADING } from '../../src/model/source-state.js';
 import { imageOfCount } from '../snapshot/images.js';
 import { FakeLoader, type FakeSource } from './fake-loader.js';
-import { down, full, half, keep, LOADING, other, type Setting, titleOf } from './kept.js';
+import { down, full, half, keep, other, type Setting, titleOf } from './kept.js';
 
 /** The path of an existing file, because the keeper checks this before it asks the loader. */
 function existingFile(t: { teardown(callback: () => void): unknown }): string {
@@ -19,7 +20,7 @@ function existingFile(t: { teardown(callback: () => void): unknown }): string {
 const STORED = { image: full, sourceVersion: '7' };
 const ROWS_FAULT = new LecternError('image-unusable', 'row 7 is no row');
 
-/** A keeper with a snapshot file, by default of version 7 of the source. */
+/** A keeper with a snapshot file, by default of the source's version 7. */
 function keepStored(
   t: { teardown(callback: () => void): unknown },
   source: FakeSource,
@@ -114,7 +115,7 @@ test('a refused set stays refused until the source changes', async (t) => {
   await keeper.close();
 });
 
-test('a forced load publishes a refused set', async (t) => {
+test('a forced load publishes a set that was refused', async (t) => {
   const { loader, keeper, told } = keep({ image: full, version: '1' });
   await keeper.start();
   loader.source = { image: half, version: '2' };
@@ -142,7 +143,7 @@ test('without a gate everything is published', async (t) => {
   await keeper.close();
 });
 
-test('too many rejected records are refused, and a different number of them is published', async (t) => {
+test('too many rejected records are refused; a set with another number of them may pass', async (t) => {
   const { loader, keeper, told } = keep({ image: full, version: null });
   await keeper.start();
   loader.source = { image: imageOfCount(10, { title: 'full' }, 2), version: null };
@@ -207,7 +208,7 @@ test('a damaged snapshot file is reported, and the source is loaded', async (t) 
   t.equal(loader.written.length, 1, 'and it is written again');
 });
 
-test('an image from disk with damaged rows is withdrawn, and the source is loaded as at the first start', async (t) => {
+test('an image from disk with damaged rows is withdrawn, and the source is loaded afresh', async (t) => {
   const { loader, keeper, told } = keepStored(t, down);
   const checked = latch();
   loader.rowsFault = ROWS_FAULT;
@@ -258,7 +259,7 @@ for (const version of ['7', '8']) {
   });
 }
 
-test('a load is not refused for growth beyond a withdrawn image', async (t) => {
+test('growth beyond a withdrawn image is no reason for refusal', async (t) => {
   const { loader, keeper, told } = keepStored(t, { code: 'grown', detail: 'it has grown', version: '8' });
   const checked = latch();
   const loaded = latch();
@@ -348,7 +349,7 @@ test('with a regular refresh a failed first load is tried again', async (t) => {
   await keeper.close();
 });
 
-test('a source that reports a change is loaded at once, until the keeper is closed', async (t) => {
+test('a source that reports a change is loaded at once, unless the keeper is closed', async (t) => {
   const { loader, keeper, told } = keep({ image: full, version: '1' }, { watch: true });
   await keeper.start();
   loader.source = { image: other, version: '2' };
@@ -374,7 +375,7 @@ for (const refreshSeconds of [0, 10]) {
   });
 }
 
-test('closing while a later attempt at the first load is awaited', { timeout: 5000 }, async (t) => {
+test('closing ends the wait for another first load', { timeout: 5000 }, async (t) => {
   const { keeper, told } = keep(down, { refreshSeconds: 10 });
   const started = keeper.start();
   await delay(5);

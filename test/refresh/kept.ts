@@ -3,7 +3,6 @@ import { LecternError } from '../../src/errors.js';
 import { resolveOptions } from '../../src/options/resolve.js';
 import type { Gate } from '../../src/refresh/gate.js';
 import { Keeper, type KeeperOptions } from '../../src/refresh/keeper.js';
-import type { KeeperState } from '../../src/refresh/keeper-state.js';
 import type { SnapshotImage } from '../../src/snapshot/image.js';
 import { imageOfCount } from '../snapshot/images.js';
 import { FakeLoader, type FakeSource } from './fake-loader.js';
@@ -14,16 +13,6 @@ export const full: SnapshotImage = imageOfCount(10, { title: 'full' });
 export const other: SnapshotImage = imageOfCount(10, { title: 'other' });
 export const half: SnapshotImage = imageOfCount(5, { title: 'half' });
 export const down: LecternError = new LecternError('source-unreadable', 'the upstream is down');
-
-export const LOADING: KeeperState = {
-  state: 'loading',
-  lastSuccessMs: null,
-  lastSuccessMonotonicMs: null,
-  lastError: null,
-  failingSinceMs: null,
-  overdueAtMs: null,
-  parts: null,
-};
 
 export interface Setting {
   readonly loader: FakeLoader;

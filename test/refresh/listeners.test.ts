@@ -7,7 +7,7 @@ interface Told {
   error: [error: Error];
 }
 
-test('listeners are called in order, as often as they were added, until they are removed', (t) => {
+test('listeners are called in order, once for each time they were added', (t) => {
   const listeners = new Listeners<Told>();
   const told: string[] = [];
   const first = (item: string, more: number): void => void told.push(`first ${item} ${more}`);

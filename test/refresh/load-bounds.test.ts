@@ -14,7 +14,7 @@ const GOOD = goodEvents()
   .join('');
 type Format = Parameters<typeof endless>[0];
 
-/** An upstream whose first answer is good, and each other one goes on until nothing reads it any more. */
+/** An upstream whose first answer is good, and whose later answers go on until the client stops reading. */
 async function startEndless(
   t: Test,
   format: Format,
@@ -47,7 +47,7 @@ async function startEndless(
   return upstream;
 }
 
-test('an endless upstream is given up early, and the served snapshot stays', async (t) => {
+test('an endless upstream is abandoned early, and the served snapshot stays', async (t) => {
   const upstream = await startEndless(t, 'ndjson');
   const { log, lines } = keptLog();
   const service = await startService({ port: 0, hs256Secret: SECRET, source: upstream.url }, { log });
@@ -71,7 +71,7 @@ test('an endless upstream is given up early, and the served snapshot stays', asy
     lines.filter(({ message }) => message === 'timetable refused'),
     [{ level: 'warn', fields: { reason: /more than 2200 records/ } }],
   );
-  // When the load is given up, the buffers of the system still hold some megabytes.
+  // When the load is given up, the system's buffers still hold some megabytes.
   t.ok(upstream.bytes < 20e6, `${upstream.bytes} bytes`);
   upstream.isGood = true;
   t.equal((await timetable.refresh()).result, 'unchanged');
@@ -105,7 +105,7 @@ test('growth within the bound is published', async (t) => {
   const timetable = openTimetable({ source, gate: { growthPercentMax: 10 } });
   t.teardown(() => timetable.close());
   await timetable.ready;
-  // Few records are let through in any case.
+  // Small numbers of records are always accepted.
   for (const [next, result] of [
     [1000, 'published'],
     [1100, 'published'],
@@ -117,7 +117,7 @@ test('growth within the bound is published', async (t) => {
   }
 });
 
-test('a first load is bounded by memory alone', async (t) => {
+test('a first load is bounded only by memory', async (t) => {
   for (const format of ['ndjson', 'json-array', 'messagepack'] as const) {
     const upstream = await startEndless(t, format);
     upstream.isGood = false;
@@ -135,7 +135,7 @@ test('a first load is bounded by memory alone', async (t) => {
   }
 });
 
-test('endless records of a program are given up, on a thread and on the main thread', async (t) => {
+test('endless records of a program are abandoned, on a thread and on the main thread', async (t) => {
   for (const buildOn of ['thread', 'here'] as const) {
     let isEndless = false;
     let ended = false;
@@ -159,7 +159,7 @@ test('endless records of a program are given up, on a thread and on the main thr
   }
 });
 
-test('a source that did not change since its load was given up is not read again', async (t) => {
+test('an unchanged source whose load was abandoned is not read again', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'lectern-bounds-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const line = (n: number): string => GOOD.slice(0, GOOD.indexOf('\n') + 1).replace(/000/, String(100 + n));

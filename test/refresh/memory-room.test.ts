@@ -6,14 +6,14 @@ import { down, keep } from './kept.js';
 
 const MIB = 2 ** 20;
 const meminfo = `MemTotal:       2048000 kB\nMemAvailable:   1024000 kB\n`;
-/** 20 MiB of cached files, half of them in use of late. */
+/** 20 MiB of cached files, half of them recently used. */
 const stat = [
   'cache 1',
   ...['', 'total_'].flatMap((of) => [`${of}inactive_file 10485760`, `${of}active_file 10485760`]),
   '',
 ].join('\n');
 
-test('the memory left is the least of the machine and of every group around the process', async (t) => {
+test('free memory is the least of the machine and of every group around the process', async (t) => {
   const groups = {
     v2: {
       'memory.max': 'max\n',
@@ -64,7 +64,7 @@ test('the memory left is the least of the machine and of every group around the 
   await t.rejects(keeper.start(), {
     code: 'snapshot-refused',
     message:
-      'the new snapshot of /none was refused: a load takes at least 24 MiB of memory, and machine and container have 0 MiB left for it',
+      'the new snapshot of /none was refused: a load takes at least 24 MiB of memory, but machine and container have only 0 MiB left',
   });
   await keeper.close();
   t.ok(memoryLeft({ proc: '/none', cgroup: '/none' }) > 0, 'elsewhere it is what the machine has');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'tap';
 import { open, record, startAddresses, states, titles } from './addresses.js';
 
-test('at the first load a failing address is left out, named and degraded, if a refresh can read it later', async (t) => {
+test('at the first load an unreadable address is left out and reported, if refreshes follow', async (t) => {
   const upstream = await startAddresses(t, 3);
   upstream.moods[1] = 'down';
   const { timetable, told } = open(t, { source: upstream.spec });
@@ -21,7 +21,7 @@ test('at the first load a failing address is left out, named and degraded, if a 
   t.equal(timetable.status, 'ok');
 });
 
-test('a timetable that had missing parts may grow by any share', async (t) => {
+test('a timetable with missing parts may grow without limit', async (t) => {
   const upstream = await startAddresses(t, 2);
   const folder = t.testdir({});
   const path = join(folder, 'large.ndjson');
@@ -35,7 +35,7 @@ test('a timetable that had missing parts may grow by any share', async (t) => {
   t.equal(timetable.all({ limit: 1 }).total, 3005);
 });
 
-test('sources that must be readable at the first load', async (t) => {
+test('some sources must be readable at the first load', async (t) => {
   const upstream = await startAddresses(t, 2);
   const folder = t.testdir({
     good: record('good', ''),
@@ -69,7 +69,7 @@ test('sources that must be readable at the first load', async (t) => {
   t.equal(timetable.status, 'degraded');
 });
 
-test('a restart from the snapshot file knows the last good events of each source', async (t) => {
+test('after a restart the snapshot file has the last good events of each source', async (t) => {
   const upstream = await startAddresses(t, 3);
   const snapshotFile = join(t.testdir({}), 'snapshot');
   const first = open(t, { source: upstream.spec, snapshotFile }).timetable;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'tap';
 import { open, record, states, titles } from './addresses.js';
 
-test('files of a watched folder: malformed, good again, removed', async (t) => {
+test('a watched folder keeps, renews and drops the events of its files', async (t) => {
   const folder = t.testdir({
     'a.ndjson': record('a', '1'),
     'b.ndjson': record('b', '1'),
@@ -33,7 +33,7 @@ test('files of a watched folder: malformed, good again, removed', async (t) => {
   t.match(told, [/^stale: /, 'ok']);
 });
 
-test('parts of several formats: names, odd times and rejections stay as they were when another part changes', async (t) => {
+test('a changed part leaves the names, times and rejections of other parts unchanged', async (t) => {
   const folder = t.testdir({
     'a.csv': [
       'id,time,endTime,title,roomId,roomName,extra',

@@ -40,7 +40,7 @@ test('every fifth failed attempt has the full time', (t) => {
   t.end();
 });
 
-test('limits apply to files and addresses without their own, also among several sources', (t) => {
+test('limits apply to files and addresses that have none of their own, also among several sources', (t) => {
   const limits = { headersMsMax: 1, idleMsMax: 2, totalMsMax: 3 };
   const file: SourceSpec = { kind: 'file', path: 'a', lecturerIds: 'b' };
   const plain: SourceSpec = { kind: 'http', url: 'http://a/', idleMsMax: undefined };

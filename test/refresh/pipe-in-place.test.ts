@@ -52,7 +52,9 @@ test('a pipe in place of the file is reported, and refreshing continues', {
   t.equal(timetable.all().total, 190);
 });
 
-test('the same for a map of lecturers', { skip: process.platform === 'win32' }, async (t) => {
+test('a pipe in place of the map of lecturers is reported, and refreshing continues', {
+  skip: process.platform === 'win32',
+}, async (t) => {
   const folder = folderFor(t);
   const path = join(folder, 'events');
   const map = join(folder, 'lecturers');
@@ -68,7 +70,7 @@ test('the same for a map of lecturers', { skip: process.platform === 'win32' }, 
   t.match(await timetable.refresh(), { result: 'published' });
 });
 
-test('a pipe that was there at the start is read, and again if it has a writer', {
+test('a pipe that was there at the start is read, and read again if it has a writer', {
   skip: process.platform === 'win32',
 }, async (t) => {
   const path = join(folderFor(t), 'events');
@@ -86,7 +88,7 @@ test('a pipe that was there at the start is read, and again if it has a writer',
   t.equal(timetable.all().total, 190);
 });
 
-test('a pipe without a writer is reported within seconds, and only while it gives nothing', {
+test('a pipe without a writer is reported within seconds', {
   skip: process.platform === 'win32',
   timeout: 30_000,
 }, async (t) => {

@@ -7,7 +7,7 @@ const FAILED: RefreshOutcome = { failed: true, retryAfterMs: null, dueMs: null }
 
 /** Refreshes that end on command. */
 class Manual {
-  /** Of each refresh that was begun: whether it was forced. */
+  /** For each started refresh: whether it was forced. */
   readonly begun: boolean[] = [];
   running = 0;
   runningMax = 0;
@@ -29,7 +29,7 @@ class Manual {
   }
 }
 
-test('refreshes run one at a time, and requests meanwhile share the next', async (t) => {
+test('refreshes run one at a time, and requests during a refresh share the next', async (t) => {
   const manual = new Manual();
   const refresher = new Refresher(manual.refresh, 0);
   const ended: string[] = [];
@@ -54,7 +54,7 @@ test('refreshes run one at a time, and requests meanwhile share the next', async
   await refresher.close();
 });
 
-test('a request between two refreshes joins the waiting one', async (t) => {
+test('a request between two refreshes joins the next', async (t) => {
   const manual = new Manual();
   const refresher = new Refresher(manual.refresh, 0);
   const first = refresher.request();

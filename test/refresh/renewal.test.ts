@@ -13,7 +13,7 @@ const expanded = { from: '2025-11-23', to: '2028-11-23', outside: null };
 const calendar: SnapshotImage = { ...full, summary: { ...full.summary, expanded } };
 const RULES: ReadRules = { identifiers: 'uuid' };
 
-test('recurring events are expanded anew after midnight, and within the hour after a failure', (t) => {
+test('recurring events are expanded anew after midnight, or within the hour after a failure', (t) => {
   const { summary } = calendar;
   t.equal(
     renewalMs(
@@ -89,7 +89,7 @@ test('recurring events are expanded anew after midnight, and within the hour aft
   t.end();
 });
 
-test('a load that is due needs no interval, and waits for Retry-After of the source', async (t) => {
+test('a due load needs no interval, but waits for Retry-After', async (t) => {
   for (const [retryAfterMs, expected] of [
     [null, 2],
     [60_000, 1],

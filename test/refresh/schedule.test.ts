@@ -8,12 +8,12 @@ const ROWS: readonly (readonly [number, number, number | null, number, number | 
   [0, 3, null, 0.5, null],
   [0, 3, 5000, 0.5, null],
   [-1, 0, null, 0.5, null],
-  // The interval, made shorter or longer by a tenth.
+  // The interval, shorter or longer by a tenth.
   [60_000, 0, null, 0.5, 60_000],
   [60_000, 0, null, 0, 54_000],
   [60_000, 0, null, 1, 66_000],
   [200, 0, null, 0.5, 200],
-  // After failures: from a second on, doubled each time, up to the interval.
+  // After failures: from one second, doubled each time, up to the interval.
   [60_000, 1, null, 0.5, 1000],
   [60_000, 1, null, 0, 900],
   [60_000, 1, null, 1, 1100],
@@ -40,7 +40,7 @@ test('the pause before the next load', async (t) => {
   }
 });
 
-test('the time of a failed load counts towards the pause, except for a second', (t) => {
+test('the duration of a failed load counts towards the pause', (t) => {
   const cases: [intervalMs: number, failures: number, spentMs: number, expected: number][] = [
     [60_000, 0, 50_000, 60_000],
     [60_000, 1, 50_000, 1000],

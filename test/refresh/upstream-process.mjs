@@ -47,7 +47,7 @@ process.on('message', async (message) => {
     server.closeAllConnections();
     await closed;
   } else {
-    // Answers under way keep the previous behaviour.
+    // Unfinished answers keep the previous behaviour.
     server.closeAllConnections();
     if (!server.listening) await listen();
   }

@@ -1,19 +1,19 @@
-/** A real process as the source of a timetable, which can make every mistake of an upstream. */
+/** A real process as the source of a timetable, able to make every mistake of an upstream. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-/** The behaviour of the upstream for later requests. */
+/** The upstream's behaviour for later requests. */
 export interface Behaviour {
   readonly kind:
     | 'serve'
     | 'status'
     /** Takes the request and never answers. */
     | 'hang'
-    /** Sends the head, and then a byte now and then. */
+    /** Sends the head, and then single bytes with pauses. */
     | 'trickle'
-    /** Sends half of what it announced, and closes. */
+    /** Sends half of the announced bytes, and closes. */
     | 'cut'
-    /** The same without an announced length: only the missing last chunk tells. */
+    /** The same without an announced length: only the missing last chunk shows the cut. */
     | 'cut-chunked'
     | 'refuse-connections';
   readonly status?: number;

@@ -6,7 +6,7 @@ import { test } from 'tap';
 import { FakeLoader } from './fake-loader.js';
 import { full, keep, other } from './kept.js';
 
-test('after a patch the file is written with a pause, and at the end with what is served then', async (t) => {
+test('after a patch the file is written with a delay, and on closing with the served events', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'lectern-pauses-'));
   t.teardown(() => rmSync(folder, { recursive: true }));
   const path = join(folder, 'image');

@@ -5,7 +5,7 @@ import { MemorySource } from '../refresh/built.js';
 import { events, KINDS, openFleet, titleOf, untilServed, writeKeys } from './fleet.js';
 
 for (const { kind, skip } of KINDS) {
-  test(`${kind}: announcements that are not good`, { skip, timeout: 120_000 }, async (t) => {
+  test(`${kind}: bad announcements are refused`, { skip, timeout: 120_000 }, async (t) => {
     const fleet = await openFleet(t, kind);
     const source = new MemorySource(events(10, 'good'));
     const publishing = await fleet.publisher(source);
@@ -34,11 +34,11 @@ for (const { kind, skip } of KINDS) {
     const bad = { ...head, sequence: 7, id: 'A'.repeat(22), hash, bytes: garbage.length };
     const key = new SigningKey(fleet.keyFile);
     const stranger = new SigningKey(writeKeys(fleet.folder, 'stranger').keyFile);
-    t.match(await announce(await stranger.sign(bad)), /signature is not good/);
-    t.match(await announce('no JWS'), /signature is not good/);
+    t.match(await announce(await stranger.sign(bad)), /signature is not valid/);
+    t.match(await announce('no JWS'), /signature is not valid/);
     const [protectedHeader, , signature] = (good?.text ?? '').split('.');
     const forged = Buffer.from(JSON.stringify(bad)).toString('base64url');
-    t.match(await announce(`${protectedHeader}.${forged}.${signature}`), /signature is not good/);
+    t.match(await announce(`${protectedHeader}.${forged}.${signature}`), /signature is not valid/);
     t.match(await announce(await key.sign(bad)), /not a snapshot file/, 'garbage with the right hash');
     t.match(await announce(await key.sign({ ...bad, bytes: 10 })), /not a snapshot file|longer/);
     t.match(await announce(await key.sign({ ...bad, hash: 'f'.repeat(64) })), /is missing/);

@@ -69,7 +69,7 @@ export async function openFleet(t: Test, kind: 'folder' | 'nats'): Promise<Fleet
     replica(options = {}) {
       const replica = openTimetable({ source: address, feedPublicKey: keys.publicKeyFile, ...options });
       closing.push(() => replica.close());
-      // Replicas of tests report failures by what they serve.
+      // Replicas in tests report failures through /status.
       replica.on('error', () => {});
       return replica;
     },
@@ -90,7 +90,7 @@ export function titleOf(timetable: Timetable): string {
   return timetable.summary === null ? 'nothing' : String(timetable.find({ limit: 1 }).events[0]?.title);
 }
 
-/** Waits until it is so. Resolves to the milliseconds that took, and rejects after 20 s. */
+/** Waits until the condition is true. Resolves to the milliseconds that it took, and rejects after 20 s. */
 export async function until(isSo: () => boolean | Promise<boolean>, what: string): Promise<number> {
   const beganMs = performance.now();
   while (performance.now() - beganMs < 20_000) {

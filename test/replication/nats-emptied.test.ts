@@ -8,7 +8,7 @@ import { events, openFleet, titleOf, untilServed } from './fleet.js';
 
 const options = { skip: NATS_MISSING, timeout: 120_000 };
 
-test('chunks that vanish during a get', options, async (t) => {
+test('a download whose chunks vanish ends, whole or with an error', options, async (t) => {
   const fleet = await openFleet(t, 'nats');
   const big = Buffer.alloc(8 * 1024 * 1024, 1);
   await fleet.store.put(
@@ -30,12 +30,12 @@ test('chunks that vanish during a get', options, async (t) => {
     }
     return bytes;
   };
-  // Either all was on its way already, or the read ends with an error: it never hangs.
+  // Either all was already in transit, or the read ends with an error: it never hangs.
   const outcome = await read().catch((error: { readonly code?: string }) => error.code);
   t.ok(outcome === big.length || outcome === 'store-unavailable', String(outcome));
 });
 
-test('streams are purged, and buckets deleted', options, async (t) => {
+test('replicas survive purged streams and deleted buckets', options, async (t) => {
   const fleet = await openFleet(t, 'nats');
   const source = new MemorySource(events(10, 'first'));
   await (await fleet.publisher(source)).announced;

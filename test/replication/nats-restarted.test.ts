@@ -5,7 +5,7 @@ import { events, openFleet, titleOf, until, untilServed } from './fleet.js';
 
 const options = { skip: NATS_MISSING, timeout: 120_000 };
 
-test('the server is killed and restarted', options, async (t) => {
+test('replicas survive a killed and restarted server', options, async (t) => {
   const fleet = await openFleet(t, 'nats');
   const source = new MemorySource(events(10, 'first'));
   await (await fleet.publisher(source)).announced;

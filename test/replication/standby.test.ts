@@ -3,10 +3,10 @@ import { MemorySource } from '../refresh/built.js';
 import { events, KINDS, openChannel, openFleet, titleOf, until, untilServed } from './fleet.js';
 
 for (const { kind, skip } of KINDS) {
-  test(`${kind}: a standby takes over; images are cleaned away`, { skip, timeout: 120_000 }, async (t) => {
+  test(`${kind}: a standby takes over, and old images are removed`, { skip, timeout: 120_000 }, async (t) => {
     const fleet = await openFleet(t, kind);
     const { store } = fleet;
-    // A leader that was killed: its lease stays, and is never renewed.
+    // A leader that was killed: its lease stays and is never renewed.
     await store.swap('leader', JSON.stringify({ owner: 'killed', beat: 1 }), null);
     const source = new MemorySource(events(10, 'n 0'));
     const [one, two] = [await fleet.publisher(source), await fleet.publisher(source)];

@@ -51,7 +51,7 @@ test(`${THREADS} threads answer like one`, async (t) => {
   const headers = { authorization: `Bearer ${token({ studyGroup: 'A' })}` };
   for (const path of PATHS) {
     const expected = await get(one.baseUrl + path, headers);
-    // Each on its own connection, so that more than one thread is asked.
+    // Each on its own connection, so that several threads get requests.
     const answers = await Promise.all(
       Array.from({ length: 3 * THREADS }, () => get(several.baseUrl + path, headers)),
     );
@@ -71,7 +71,7 @@ test(`${THREADS} threads answer like one`, async (t) => {
   t.equal((await get(`${several.baseUrl}/schedule`)).status, 401);
 });
 
-test('a test token of one thread is valid for the others, and every thread reports the state of the source', async (t) => {
+test('a test token of one thread is valid on the others, and every thread knows the state of the source', async (t) => {
   let fails = false;
   const source = {
     name: 'a source that can fail',
@@ -109,7 +109,7 @@ test('a test token of one thread is valid for the others, and every thread repor
   }
 });
 
-test('replacements under load reach all threads: nothing fails, and every answer is of one snapshot', async (t) => {
+test('all threads take replacements under load: nothing fails, and every answer is of one snapshot', async (t) => {
   const source = new MemorySource(generation(0));
   const service = await startService({ source, port: 0, hs256Secret: SECRET, workers: THREADS });
   t.teardown(() => service.close());

@@ -20,7 +20,7 @@ const record = (title: string): object => ({
   title,
 });
 
-test(`${THREADS} threads send every publication to all streams, and share their number`, async (t) => {
+test(`${THREADS} threads send every publication to all streams, within one bound on streams`, async (t) => {
   const source = new MemorySource([record('first')]);
   const service = await startService({
     source,
@@ -64,7 +64,7 @@ test(`${THREADS} threads send every publication to all streams, and share their 
   t.pass('closing ends all streams');
 });
 
-test('a handler in another server has streams, which end with the timetable', async (t) => {
+test('a handler in another server has streams that end with the timetable', async (t) => {
   const source = new MemorySource([record('first')]);
   const timetable = openTimetable({ source });
   const server = createServer(timetable.handler({ streamsMax: 1 }));

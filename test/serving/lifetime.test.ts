@@ -40,7 +40,7 @@ async function messageOf(starting: Promise<unknown>): Promise<string> {
   );
 }
 
-test('a taken port is reported as with one thread, even if another service with several threads has it', async (t) => {
+test('a taken port is reported with several threads, too', async (t) => {
   const threads = watchThreads(t);
   const options = { source: RECORDS, hs256Secret: SECRET, mode: 'production' } as const;
   const plain = createServer().listen(0, '127.0.0.1');
@@ -65,7 +65,7 @@ test('a taken port is reported as with one thread, even if another service with 
   t.equal(threads.length, 2, 'nothing is left behind');
 });
 
-test('a door takes its port, accepts no connection, and stays closed', async (t) => {
+test('a door reserves its port and accepts no connection', async (t) => {
   for (const reusePort of [true, false]) {
     const door = await openDoor({ host: '127.0.0.1', port: 0 }, reusePort);
     t.equal(door.descriptor === null, reusePort);
@@ -75,7 +75,7 @@ test('a door takes its port, accepts no connection, and stays closed', async (t)
   }
 });
 
-test('versions of Node that can listen with reusePort', async (t) => {
+test('some versions of Node can listen with reusePort', async (t) => {
   for (const version of ['v22.12.0', 'v22.20.1', 'v23.1.0', 'v24.0.0', 'v26.0.0']) {
     t.ok(canReusePort(version, 'linux'), version);
     t.notOk(canReusePort(version, 'darwin'), `${version} on a system that does not divide connections`);
@@ -83,7 +83,7 @@ test('versions of Node that can listen with reusePort', async (t) => {
   for (const version of ['v20.20.2', 'v22.11.0', 'v23.0.0']) t.notOk(canReusePort(version, 'linux'), version);
 });
 
-test('SIGTERM under load: started requests are finished, and the process exits with 0', async (t) => {
+test('SIGTERM under load lets started requests finish, and the process exits with 0', async (t) => {
   const { child, ended, ready } = start(
     ['serve', 'fixtures/demo.ndjson.gz', '--port', '0', '--workers', '3'],
     { LECTERN_HS256_SECRET: SECRET },
@@ -95,7 +95,7 @@ test('SIGTERM under load: started requests are finished, and the process exits w
   const complete = (await get(`${base}/schedule/all`, headers)).body.length;
   const idle = await openConnections(20, Number(port), '/nothing');
   const asked = `GET /api/v1/schedule/all HTTP/1.1\r\nHost: a\r\nAuthorization: ${headers.authorization}\r\n\r\n`;
-  // More than the buffers of both kernels hold, and the client does not read yet.
+  // More than the buffers of both kernels hold; the client does not read yet.
   const slow = Array.from({ length: 6 }, () => {
     const socket = connect(Number(port), '127.0.0.1').pause();
     socket.write(asked.repeat(5));
@@ -120,7 +120,7 @@ test('SIGTERM under load: started requests are finished, and the process exits w
   t.notOk(stderr.includes('lost'));
 });
 
-test('a signal while the threads are still starting ends the service', async (t) => {
+test('a signal while threads start ends the service', async (t) => {
   for (const ms of [100, 250, 400, 600]) {
     const { child, ended } = start(['serve', '-', '--port', '0', '--workers', '3'], {
       LECTERN_HS256_SECRET: SECRET,

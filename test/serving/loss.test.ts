@@ -39,7 +39,7 @@ test('connections reach every thread; a lost thread is replaced, and the others 
   await delay(50);
   t.ok(open.size > 0, `${left - open.size} were the second's, ${open.size} the third's`);
 
-  // While they are being replaced, and afterwards: the present snapshot, from the first request on.
+  // During and after the replacement: the present snapshot, from the first request on.
   source.replace([...RECORDS, { ...RECORDS[0], id: '51b5e7a5-0b9f-4b7c-8a5f-9f1f7a5b6d20' }]);
   await service.timetable.refresh();
   await until(() => threads.length === 3);

@@ -16,7 +16,7 @@ function state(more: Partial<KeyState> = {}): KeyState {
   };
 }
 
-test('simultaneous requests for newer keys are posted once, and wait for the reply', async (t) => {
+test('requests for newer keys that come together are posted once', async (t) => {
   let asked = 0;
   let told = 0;
   const keys = new PostedKeys(state(), () => asked++);

@@ -1,4 +1,4 @@
-/** Services of several threads, from the build, and what tests need to know of their threads. */
+/** Services with several threads, from the build, and facts about their threads. */
 import { type Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import type { Worker } from 'node:worker_threads';
@@ -10,7 +10,7 @@ export interface LogLine {
   readonly message: string;
 }
 
-/** A logger that keeps everything. */
+/** A logger that keeps all records. */
 export function keptLog(): { readonly log: Logger; readonly lines: LogLine[] } {
   const lines: LogLine[] = [];
   const line =
@@ -21,7 +21,7 @@ export function keptLog(): { readonly log: Logger; readonly lines: LogLine[] } {
   return { log: { info: line('info'), warn: line('warn'), error: line('error') }, lines };
 }
 
-/** Every thread that is started from now on and has not ended, in order. */
+/** Every thread started from now on that has not ended, in order. */
 export function watchThreads(t: { teardown(end: () => void): void }): Worker[] {
   const threads: Worker[] = [];
   const onWorker = (worker: Worker): void => {
@@ -44,7 +44,7 @@ export interface Answer {
   readonly body: Buffer;
 }
 
-/** On a separate connection, or one of the agent. */
+/** On a separate connection, or on one of the agent's. */
 export function get(url: string, headers: Record<string, string> = {}, agent?: Agent): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const req = request(url, { headers, agent: agent ?? false }, (res) => {
@@ -60,7 +60,7 @@ export function get(url: string, headers: Record<string, string> = {}, agent?: A
   });
 }
 
-/** Connections that have sent one request and stay open. Each removes itself when it is closed. */
+/** Connections that have sent one request and stay open. Each removes itself when closed. */
 export async function openConnections(count: number, port: number, path: string): Promise<Set<Socket>> {
   const open = new Set<Socket>();
   await Promise.all(
@@ -81,7 +81,7 @@ export async function openConnections(count: number, port: number, path: string)
   return open;
 }
 
-/** Waits until something is so, which a test's own time limit bounds. */
+/** Waits until a condition is true; the test's own time limit bounds this. */
 export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 10));
 }

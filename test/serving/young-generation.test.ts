@@ -17,7 +17,7 @@ for (const [workers, memoryGib, expected] of [
   [9, 16, 6],
   [16, 16, 6],
   [128, 16, 6],
-  // V8 of Node 20 makes semi-spaces of 8 MB in 4 GiB of memory, of 4 in 2 GiB, of 1 in 512 MiB.
+  // V8 of Node 20 makes semi-spaces of 8 MB with 4 GiB of memory, of 4 with 2 GiB, of 1 with 512 MiB.
   [4, 4.1, 24],
   [4, 4, null],
   [8, 4, 12],
@@ -29,7 +29,7 @@ for (const [workers, memoryGib, expected] of [
   });
 }
 
-/** MB that the heap of a thread with the bound may hold in all, as V8 has it there. */
+/** The largest heap, in MB, of a thread with the bound, as V8 reports it there. */
 async function heapMbMaxOf(maxYoungGenerationSizeMb: number): Promise<number> {
   const text =
     "require('node:worker_threads').parentPort.postMessage(require('node:v8').getHeapStatistics().heap_size_limit)";
@@ -46,7 +46,7 @@ test('V8 uses each bound without rounding it up', async (t) => {
   t.strictSame([middle - least, most - middle], [6, 12]);
 });
 
-test('threads are started with it', async (t) => {
+test('threads start with that bound', async (t) => {
   const threads = watchThreads(t);
   const service = await startService({
     source: 'fixtures/demo.ndjson.gz',

@@ -33,7 +33,7 @@ function leaves(part: unknown, path: string): [path: string, leaf: unknown][] {
   return Object.entries(part).flatMap(([name, inner]) => leaves(inner, `${path}.${name}`));
 }
 
-test('an image is flat: nothing but typed arrays over shared memory, a seed and a summary', (t) => {
+test('an image is only typed arrays over shared memory, a seed and a summary', (t) => {
   const { summary, hashSeed, ...parts } = build([
     event('a', 1, { roomId: 'r', studyGroup: 'g' }),
     event('b', 2, { roomId: 'r' }),
@@ -52,7 +52,7 @@ test('the number of objects in an image does not grow with the number of events'
   t.end();
 });
 
-test('the order of arrival does not matter, to the byte', (t) => {
+test('the order of records does not change a byte', (t) => {
   const events = Array.from({ length: 200 }, (_, i) =>
     event(`id-${(i * 7919) % 200}`, (i * 31) % 17, {
       title: `Ünïcode 講義 ${i % 5} "\\\u2028 😀`,
@@ -71,7 +71,7 @@ test('the order of arrival does not matter, to the byte', (t) => {
   t.end();
 });
 
-test('anything that can change an answer changes the content version', (t) => {
+test('any change that can alter an answer alters the content version', (t) => {
   const base = [event('a', 1), event('b', 2)];
   const { id } = build(base).summary;
   const others: [why: string, events: NormalisedEvent[]][] = [
@@ -91,7 +91,7 @@ test('anything that can change an answer changes the content version', (t) => {
   t.end();
 });
 
-test('ids of any characters are read back from the rows', (t) => {
+test('ids of any characters can be read from the rows', (t) => {
   const ids = ['plain', 'with "quotes"', 'back\\slash', 'é 講 😀', '\u0001\n', '\\"'];
   const snapshot = new Snapshot(build(ids.map((id, i) => event(id, i))));
   ids.forEach((id, ordinal) => {
@@ -108,7 +108,7 @@ test('ids of any characters are read back from the rows', (t) => {
   t.end();
 });
 
-test('a builder can be used once; a snapshot may have no events', (t) => {
+test('a builder is used once; a snapshot may have no events', (t) => {
   const builder = new SnapshotBuilder({ identifiers: 'uuid' });
   const image = builder.finish();
   t.throws(() => builder.finish(), /once/);

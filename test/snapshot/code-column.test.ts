@@ -1,4 +1,6 @@
-/** Columns of codes are as narrow as their dictionaries allow: the largest and the next size for each width. */
+/**
+ * Columns of codes are as narrow as their dictionaries allow: the largest size for each width, and the next.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +18,7 @@ const path = join(mkdtempSync(join(tmpdir(), 'lectern-codes-')), 'image');
 
 const roomOf = (n: number): string => `Room ${String(n).padStart(6, '0')}`;
 
-/** Event n has the n-th of so many rooms; the one after the last has none. */
+/** Event n has room n; the event after the last room has none. */
 function imageOfRooms(count: number): SnapshotImage {
   return imageOf(
     Array.from({ length: count + 1 }, (_, n) =>
@@ -35,7 +37,7 @@ for (const { count, type } of [
   { count: 65_536, type: Uint32Array },
   { count: 65_537, type: Uint32Array },
 ]) {
-  test(`${count} rooms, and an event without one`, (t) => {
+  test(`${count} rooms fit into their column, and so does an event without a room`, (t) => {
     const image = imageOfRooms(count);
     const { codes, postings } = image.fields.roomId;
     t.equal(codes.constructor, type);
@@ -71,7 +73,7 @@ for (const { count, type } of [
   });
 }
 
-test('an image whose column widths do not fit their dictionaries is refused', (t) => {
+test('an image is refused if column widths do not fit the dictionaries', (t) => {
   for (const [count, Other] of [
     [255, Uint16Array],
     [255, Uint32Array],
@@ -88,7 +90,7 @@ test('an image whose column widths do not fit their dictionaries is refused', (t
   t.end();
 });
 
-test('a code beyond the dictionary is refused, at each width', (t) => {
+test('codes beyond the dictionary are refused, at each width', (t) => {
   for (const count of [1, 254, 256, 65_534, 65_536]) {
     const image = imageOfRooms(count);
     image.fields.roomId.codes[0] = count;

@@ -29,7 +29,7 @@ import { bytesOf, listOf, readOf, STRICT, unpackedListOf } from '../query/readin
 import { arrayAt, type Change, changes, crafted, takeApart } from './crafted.js';
 import { eventOf, idOf, imageOf } from './images.js';
 
-/** Enough events that some codes take two bytes. */
+/** So many events that some codes take two bytes. */
 const EVENTS = 300;
 const RUNS = size(500, 5000);
 /** The bound of the cost of a crafted file, relative to the good file. */
@@ -78,7 +78,7 @@ const DIRECTORY_QUERIES: readonly (readonly [string, string])[][] = [
   ],
 ];
 
-/** Every answer that there is: a function that makes it, and its format. */
+/** Every possible answer: a function that makes it, and its format. */
 function* answersOf(view: View): Generator<readonly [() => Answer, string]> {
   for (const { name } of LIST_FORMATS) {
     yield [() => readOf(view.all([], STRICT)).execute(name), name];
@@ -97,7 +97,7 @@ function* answersOf(view: View): Generator<readonly [() => Answer, string]> {
 
 const IDS = [idOf(999), ...Array.from({ length: EVENTS }, (_, n) => idOf(n))];
 
-/** Asserts that every answer has the announced form. */
+/** Checks that every answer has the announced form. */
 function readStrictly(view: View): void {
   for (const id of IDS) JSON.parse(Buffer.from(view.eventOf(id) ?? 'null').toString('utf8'));
   for (const [makeAnswer, format] of answersOf(view)) {
@@ -106,7 +106,7 @@ function readStrictly(view: View): void {
   JSON.stringify(view.summary);
 }
 
-/** No answer has other bytes than were announced; but one may fail. */
+/** Every answer has the announced bytes, or fails. */
 function readLightly(view: View): void {
   const attempt = (read: () => unknown): void => {
     try {
@@ -122,7 +122,7 @@ function readLightly(view: View): void {
 const opened = (use: 'restart' | 'pin'): View =>
   new SnapshotView(new Snapshot(readCheckedImage(path, use).image));
 
-/** The reason where `read` is refused; null where it is not. */
+/** The reason if `read` is refused; otherwise null. */
 function refusalOf(read: () => void): string | null {
   try {
     read();
@@ -141,12 +141,12 @@ function cpuMsOf(work: () => void): number {
   return (user + system) / 1000;
 }
 
-test('a file with right checksums and wrong content is refused with a reason, or read without a fault', {
+test('a file with right checksums and wrong content is refused or read without a fault', {
   timeout: size(60_000, 900_000),
 }, async (t) => {
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const good = Array.from({ length: 20 }, () => cpuMsOf(() => readStrictly(opened('pin'))));
-  // The first are more expensive, because their code is being compiled.
+  // The first ones cost more, because their code is being compiled.
   const floorMs = Math.max(...good.slice(10));
   const seen = { refused: 0, used: 0, refusedAtRestart: 0 };
   const reasons = new Set<string>();
@@ -162,7 +162,7 @@ test('a file with right checksums and wrong content is refused with a reason, or
         seen.refused++;
         reasons.add(reason.replace(/\d+/g, 'n'));
       }
-      // Until rows have been checked an answer may fail. It still ends, and has the announced length.
+      // Before rows are checked, an answer may fail. It still ends, with the announced length.
       dearestMs = Math.max(
         dearestMs,
         cpuMsOf(() => {
@@ -187,7 +187,7 @@ test('a file with right checksums and wrong content is refused with a reason, or
   }
 });
 
-/** Changes of an attacker who knows the code. */
+/** Changes by an attacker who knows the code. */
 const ATTACKS: readonly (readonly [string, Change, RegExp, 'at once' | 'with its rows'])[] = [
   [
     'no quote in any row: looking for the end of an id must not go on for ever',
@@ -195,13 +195,13 @@ const ATTACKS: readonly (readonly [string, Change, RegExp, 'at once' | 'with its
       const rows = arrayAt(parts, 'rows.bytes');
       rows.fill(0x20, 1, rows.length - 1);
     },
-    /row 0 is no row/,
+    /row 0 is not a row/,
     'with its rows',
   ],
   [
     'rows that are not JSON',
     (parts) => arrayAt(parts, 'rows.bytes').write('{{', 1),
-    /row 0 is no row/,
+    /row 0 is not a row/,
     'with its rows',
   ],
   [
@@ -225,7 +225,7 @@ const ATTACKS: readonly (readonly [string, Change, RegExp, 'at once' | 'with its
       const bytes = arrayAt(parts, 'clusters.merged.jsonBytes');
       for (let at = 0; at < bytes.length; at += 4) bytes.writeUInt32LE(bytes.readUInt32LE(at) - 1, at);
     },
-    /jsonBytes does not match the data that it is derived from/,
+    /jsonBytes does not match its data/,
     'with its rows',
   ],
   [
@@ -236,7 +236,7 @@ const ATTACKS: readonly (readonly [string, Change, RegExp, 'at once' | 'with its
       const id = Buffer.from(idOf(0));
       for (let n = 0; n < EVENTS; n++) id.copy(rows, start.readUInt32LE(4 * n) + 7);
     },
-    /ids(?:\.hashes)? does not match the data that it is derived from/,
+    /ids(?:\.hashes)? does not match its data/,
     'with its rows',
   ],
   [
@@ -283,7 +283,7 @@ const ATTACKS: readonly (readonly [string, Change, RegExp, 'at once' | 'with its
 ];
 
 for (const [name, change, reason, when] of ATTACKS) {
-  test(`refused: ${name}`, async (t) => {
+  test(`wrong content is refused: ${name}`, async (t) => {
     const file = join(t.testdir(), 'image');
     writeFileSync(file, crafted(ORIGINAL, [change]));
     t.match(
@@ -312,7 +312,7 @@ for (const [name, change, reason, when] of ATTACKS) {
 test('a table of ids with slow look-ups is refused', async (t) => {
   const file = join(t.testdir(), 'image');
   const many = imageOf(Array.from({ length: 2000 }, (_, n) => eventOf(n)));
-  // Every event in the slot where it is found only after all others.
+  // Every event is in the slot where it is found last.
   many.ids.table.fill(0);
   for (let n = 0; n < 2000; n++) many.ids.table[n] = n + 1;
   writeImageFile(file, many, null);
@@ -322,7 +322,7 @@ test('a table of ids with slow look-ups is refused', async (t) => {
   );
 });
 
-test('a sparse file larger than the memory is refused before memory is allocated', async (t) => {
+test('a sparse file larger than the memory is refused before allocation', async (t) => {
   const file = join(t.testdir(), 'image');
   const bytes = takeApart(ORIGINAL);
   const entry = bytes.header.arrays.find(({ path }) => (path as string[]).join('.') === 'rows.bytes');
@@ -334,12 +334,12 @@ test('a sparse file larger than the memory is refused before memory is allocated
   const before = process.memoryUsage().rss;
   t.match(
     refusalOf(() => readCheckedImage(file, 'restart')),
-    /too many for the \d+ bytes of memory here/,
+    /this machine has \d+ bytes of memory/,
   );
   t.ok(process.memoryUsage().rss - before < 2 ** 28);
 });
 
-test('a file that other accounts may have written is refused', {
+test('a file that other accounts can write is refused', {
   skip: process.platform === 'win32' && 'no such permissions',
 }, async (t) => {
   const file = join(t.testdir(), 'image');

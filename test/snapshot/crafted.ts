@@ -1,5 +1,5 @@
 /**
- * Snapshot files with right checksums and wrong content, as written by a bug, or by an attacker who computes the
+ * Snapshot files with right checksums and wrong content, as from a bug, or from an attacker who computes the
  * checksums again. Arrays are found by the file's own table, so this module does not know their meaning.
  */
 import { crc32 } from 'node:zlib';
@@ -38,7 +38,7 @@ export function takeApart(bytes: Buffer): Parts {
   return { header, arrays };
 }
 
-/** With all checksums as they have to be. */
+/** With all checksums correct. */
 export function putTogether({ header, arrays }: Parts): Buffer {
   for (const [n, array] of arrays.entries()) {
     const entry = header.arrays[n];
@@ -102,7 +102,7 @@ const BYTES = [Buffer.of(0xff), Buffer.of(0xc3), Buffer.of(0x80), Buffer.of(0xf0
 const index: fc.Arbitrary<number> = fc.nat({ max: 10_000 });
 const share: fc.Arbitrary<number> = fc.integer({ min: 0, max: 1000 }).map((n) => n / 1000);
 
-/** One of the arrays, and how it is divided into elements. */
+/** One of the arrays, and its division into elements. */
 function pick({ header, arrays }: Parts, n: number): { bytes: Buffer; type: string; width: number } {
   const at = n % arrays.length;
   const type = String(header.arrays[at]?.type);
@@ -124,7 +124,7 @@ function read(bytes: Buffer, type: string, offset: number): number {
 
 const anyNumber = fc.constantFrom(...NUMBERS, ...ODD_NUMBERS);
 
-/** One number of an array is another. */
+/** One number of an array is replaced. */
 const otherNumber: fc.Arbitrary<Change> = fc
   .record({ array: index, at: share, number: anyNumber, step: fc.integer({ min: -3, max: 3 }) })
   .map(({ array, at, number, step }) => (parts) => {
@@ -134,7 +134,7 @@ const otherNumber: fc.Arbitrary<Change> = fc
     write(bytes, type, offset, step === 0 ? number : read(bytes, type, offset) + step);
   });
 
-/** All numbers of an array, or those of a part of it, are one number, or one is added to each. */
+/** All numbers of an array or of a part of it become one number, or grow by one. */
 const otherNumbers: fc.Arbitrary<Change> = fc
   .record({ array: index, from: share, to: share, number: anyNumber, isAdded: fc.boolean() })
   .map(({ array, from, to, number, isAdded }) => (parts) => {
@@ -145,7 +145,7 @@ const otherNumbers: fc.Arbitrary<Change> = fc
     }
   });
 
-/** An array reversed, or a part of it copied over another. */
+/** An array is reversed, or a part of it copied over another. */
 const otherOrder: fc.Arbitrary<Change> = fc
   .record({ array: index, from: share, to: share, length: share, isReversed: fc.boolean() })
   .map(({ array, from, to, length, isReversed }) => (parts) => {
@@ -160,7 +160,7 @@ const otherOrder: fc.Arbitrary<Change> = fc
     for (const [n, number] of numbers.entries()) write(bytes, type, n * width, number);
   });
 
-/** Some bytes are written over those of an array of bytes, once or everywhere. */
+/** Some bytes overwrite those of a byte array, once or everywhere. */
 const otherBytes: fc.Arbitrary<Change> = fc
   .record({ array: index, at: share, patch: fc.constantFrom(...PATCHES, ...BYTES), isFilled: fc.boolean() })
   .map(({ array, at, patch, isFilled }) => (parts) => {
@@ -174,7 +174,7 @@ const otherBytes: fc.Arbitrary<Change> = fc
     else patch.copy(bytes, offset);
   });
 
-/** An array is longer or shorter, and its entry in the header says so. */
+/** An array is longer or shorter, and its header entry says so. */
 const otherLength: fc.Arbitrary<Change> = fc
   .record({ array: index, elements: fc.integer({ min: -50, max: 50 }), bytes: fc.constantFrom(0, 0, 0, 1) })
   .map(({ array, elements, bytes }) => ({ header, arrays }) => {
@@ -187,7 +187,7 @@ const otherLength: fc.Arbitrary<Change> = fc
     entry.byteLength = length;
   });
 
-/** Two arrays are swapped, or one replaces the other, is missing, or is there twice. */
+/** Two arrays are swapped, or one replaces the other, is missing, or occurs twice. */
 const otherPlace: fc.Arbitrary<Change> = fc
   .record({ one: index, other: index, kind: fc.constantFrom('swap', 'copy', 'drop', 'double') })
   .map(({ one, other, kind }) => ({ header, arrays }) => {
@@ -223,13 +223,13 @@ const otherHeader: fc.Arbitrary<Change> = fc
     if (place !== undefined) place[0][place[1]] = value;
   });
 
-/** Earlier changes may have left nothing for this one to be made in. */
+/** Earlier changes may have removed the place for this one. */
 function forgiving(change: Change): Change {
   return (parts) => {
     try {
       change(parts);
     } catch {
-      // Then it is not made.
+      // Then it is left out.
     }
   };
 }
@@ -251,7 +251,7 @@ export const changes: fc.Arbitrary<Change[]> = fc.array(
   { minLength: 1, maxLength: 3 },
 );
 
-/** One small change, which more often is found late or does no harm. */
+/** One small change, which is more often found late or harmless. */
 export const smallChange: fc.Arbitrary<Change[]> = fc
   .oneof(otherNumber, otherBytes, otherBytes)
   .map((change) => [forgiving(change)]);

@@ -35,7 +35,7 @@ interface Generation {
   readonly snapshot: Snapshot;
 }
 
-/** Small sets of few events that take few forms: so that the same set, and the same event, come again. */
+/** Small sets of few different events, so that the same set and the same event reappear. */
 const contentArbitrary: fc.Arbitrary<Content> = fc
   .uniqueArray(fc.tuple(fc.nat(11), fc.nat(2), fc.nat(2)), { selector: ([n]) => n, maxLength: 12 })
   .map((events) => {
@@ -61,7 +61,7 @@ function differences(before: Content, after: Content): Record<'added' | 'changed
   };
 }
 
-test('a delta of known changes equals that of two whole snapshots', (t) => {
+test('a delta of known changes equals the delta of two snapshots', (t) => {
   const some = fc.array(
     fc.nat(13).map((n) => eventOf(n).id),
     { maxLength: 4 },
@@ -75,7 +75,7 @@ test('a delta of known changes equals that of two whole snapshots', (t) => {
       (a, b, more, max) => {
         const [before, after] = [generationOf(a).snapshot, generationOf(b).snapshot];
         const { added, changed, removed } = differences(a, b);
-        // Events that did not change, and ids that no event has, may be among them.
+        // Unchanged events, and unknown ids, may be among them.
         const ids = new Set([...more, ...removed, ...changed, ...added]);
         const delta = compareEvents(before, after, [...ids], max);
         assert.deepEqual(delta, compareSnapshots(before, after, max));
@@ -87,7 +87,7 @@ test('a delta of known changes equals that of two whole snapshots', (t) => {
   t.end();
 });
 
-/** The ids of a difference, each kind in order; null where it is not known. */
+/** The ids of a difference, each kind in order; null if unknown. */
 function toldSince(
   history: History | null,
   from: string,
@@ -165,7 +165,7 @@ test('the changes since any past snapshot equal the difference of the full sets'
   t.doesNotThrow(check);
 });
 
-test('a difference too large to keep is given as counts, and ends the history', async (t) => {
+test('a difference too large to keep is given as counts and ends the history', async (t) => {
   const sets = [3, 6, 9, 10].map((count) =>
     generationOf(new Map(Array.from({ length: count }, (_, n) => [idOf(n), eventOf(n)]))),
   );
@@ -191,7 +191,7 @@ function past(n: number, entries: number): PastRecords {
   return writePastRecords(Array.from({ length: entries }, (_, entry) => [`${n}-${entry}`, 'some digest.']));
 }
 
-test('past records are given back unchanged', async (t) => {
+test('past records are returned unchanged', async (t) => {
   const records: readonly PastRecord[] = [
     ['a', 'digest of a.'],
     ['ü\u{1F600}', null],
@@ -205,7 +205,7 @@ test('past records are given back unchanged', async (t) => {
   t.strictSame([...readPastRecords(writePastRecords([]))], []);
 });
 
-test('the history is bounded in snapshots and in entries, and the oldest go first', async (t) => {
+test('the history is bounded in snapshots and entries, and drops the oldest first', async (t) => {
   const [present] = [generationOf(new Map()).snapshot];
   const delta = (n: number, entries: number): Delta => ({
     from: `snapshot ${n}`,
@@ -244,7 +244,7 @@ test('the history is bounded in snapshots and in entries, and the oldest go firs
   t.equal(toldSince(tooLarge, 'snapshot 2', present), null);
 });
 
-test('all differences are in shared memory, 4 bytes an event', async (t) => {
+test('all differences are in shared memory, at 4 bytes an event', async (t) => {
   const titled = (title: string): Generation =>
     generationOf(new Map(Array.from({ length: 400 }, (_, n) => [idOf(n), eventOf(n, { title })])));
   let last = titled('0');

@@ -1,4 +1,4 @@
-/** Display names of rooms, courses, groups and lecturers: the kept names, and their sources. */
+/** Display names of rooms, courses, groups and lecturers: the kept names and their sources. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -55,13 +55,13 @@ const RULES: readonly (readonly [why: string, names: (string | null)[], expected
 ];
 
 for (const [why, names, expected] of RULES) {
-  test(`the name of a room: ${why}`, async (t) => {
+  test(`a room gets its name: ${why}`, async (t) => {
     t.equal(roomNameOf(...names), expected);
     t.equal(roomNameOf(...names.toReversed()), expected, 'in the other order');
   });
 }
 
-test('a group without a groupName has the name of its studyGroup, a lecturer that of lecturer', async (t) => {
+test('a group without groupName has the name of its studyGroup, and a lecturer the name lecturer', async (t) => {
   const events = [
     eventOf(0, { groupId: 'g1', studyGroup: 'A', lecturerId: 'l1', lecturer: 'Doe' }),
     eventOf(1, {
@@ -82,7 +82,7 @@ test('a group without a groupName has the name of its studyGroup, a lecturer tha
 });
 
 for (const mode of ['uuid', 'any'] as const) {
-  test(`names are those of the oracle, identifiers: ${mode}`, async (t) => {
+  test(`names agree with the oracle, identifiers: ${mode}`, async (t) => {
     let named = 0;
     fc.assert(
       fc.property(eventSets(mode, { repeats: true }), (events) => {
@@ -117,7 +117,7 @@ for (const mode of ['uuid', 'any'] as const) {
   });
 }
 
-test('another name is another snapshot in which no event changed', async (t) => {
+test('a changed name makes a new snapshot in which no event changed', async (t) => {
   const named = (roomName: string | null): SnapshotImage =>
     imageOf([eventOf(0, { roomId: ROOM, roomName }), eventOf(1, { roomId: ROOM }), eventOf(2)]);
   const ids = new Set<string>();
@@ -141,12 +141,12 @@ const recordOf = (n: number, more: object): object => ({
 
 const identifiers = 'uuid';
 
-/** The first records have no names, as in sources where they were added late. */
+/** The first records have no names, as in sources that added them late. */
 const LATE = Array.from({ length: 40 }, (_, n) =>
   recordOf(n, { roomId: ROOM, ...(n < 25 ? {} : { roomName: n % 2 === 1 ? 'Cafe\u0301 "1"' : 'Z' }) }),
 );
 
-test('names are read from lines and from objects alike, and normalised', async (t) => {
+test('lines and objects give the same normalised names', async (t) => {
   const path = join(t.testdir(), 'records.ndjson');
   writeFileSync(path, LATE.map((record) => `${JSON.stringify(record)}\n`).join(''));
   const byLines = (await loadImage(fileSource(path), { identifiers })).image;
@@ -164,14 +164,14 @@ test('a name of another type is a fault of its record', async (t) => {
   t.match(summary.rejections, [{ code: 'wrong-type', field: 'roomName' }]);
 });
 
-test('of merged sources, only served records decide the names', async (t) => {
+test('after a merge, only served records decide the names', async (t) => {
   const one = memorySource([recordOf(1, { roomId: ROOM, roomName: 'Old' })], 'one');
   const two = memorySource([recordOf(1, { roomId: ROOM, roomName: 'New' })], 'two');
   const { image } = await loadImage(mergedSource([one, two]), { identifiers });
   t.equal(new Snapshot(image).nameOfValue('roomId', ROOM), 'New');
 });
 
-test('a change of a record in memory changes the name', async (t) => {
+test('a changed record in memory changes the name', async (t) => {
   const memory = new MemorySource([recordOf(1, { roomId: ROOM, roomName: 'Old' }), recordOf(2, {})]);
   const nameNow = async (): Promise<string | null> => {
     const { records } = memory.load({
@@ -261,7 +261,7 @@ for (const [name, damage, reason] of DAMAGES) {
 const DATA_SETS = findDataSets();
 if (DATA_SETS.length === 0) test(NO_DATA, async (t) => t.comment(NO_DATA));
 for (const dataSet of DATA_SETS) {
-  test(`names of real data: ${dataSet.name}`, async (t) => {
+  test(`names of real data agree with the oracle: ${dataSet.name}`, async (t) => {
     const records = namedRecordsOf(dataSet);
     const { image } = await loadImage(memorySource(records, dataSet.name), { identifiers });
     const snapshot = new Snapshot(image);

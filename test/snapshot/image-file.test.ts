@@ -23,7 +23,8 @@ import { Packr, unpack } from 'msgpackr';
 import { test } from 'tap';
 import { LecternError } from '../../src/errors.js';
 import type { SnapshotImage } from '../../src/snapshot/image.js';
-import { IMAGE_FORMAT_VERSION, readImageFile, writeImageFile } from '../../src/snapshot/image-file.js';
+import { readImageFile, writeImageFile } from '../../src/snapshot/image-file.js';
+import { IMAGE_FORMAT_VERSION } from '../../src/snapshot/image-format.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
 import { HARD } from '../hard/size.js';
 import { eventOf, imageOf, imageOfCount } from './images.js';
@@ -76,7 +77,7 @@ const IMAGES: readonly (readonly [string, SnapshotImage])[] = [
 ];
 
 for (const [name, image] of IMAGES) {
-  test(`an image comes back as it was: ${name}`, async (t) => {
+  test(`an image is unchanged after writing and reading: ${name}`, async (t) => {
     const { path, bytes } = written(t, image);
     const { image: read, sourceVersion } = readImageFile(path);
     t.equal(sourceVersion, 'version 1');
@@ -89,19 +90,19 @@ for (const [name, image] of IMAGES) {
   });
 }
 
-test('a source without a version', async (t) => {
+test('a source without a version is stored', async (t) => {
   const path = join(folderFor(t), 'image');
   writeImageFile(path, imageOfCount(1), null);
   t.equal(readImageFile(path).sourceVersion, null);
 });
 
-test('every byte of an image flipped once is found', async (t) => {
+test('a flip of any byte of an image is found', async (t) => {
   const { path, bytes } = written(t, imageOfCount(2));
   const file = openSync(path, 'r+');
   const undetected: string[] = [];
   const masks = HARD ? [1, 2, 4, 8, 16, 32, 64, 128, 255] : null;
   for (let at = 0; at < bytes.length; at++) {
-    // One bit, each time another.
+    // One bit, a different one each time.
     for (const mask of masks ?? [1 << (at % 8)]) {
       writeSync(file, Buffer.of((bytes[at] ?? 0) ^ mask), 0, 1, at);
       if (reasonFor(path) === 'used') undetected.push(`byte ${at}, mask ${mask}`);
@@ -113,10 +114,10 @@ test('every byte of an image flipped once is found', async (t) => {
   t.equal(reasonFor(path), 'used', 'as it was written it can be used');
 });
 
-test('an image cut anywhere is found', async (t) => {
+test('a cut of an image at any place is found', async (t) => {
   const { path, bytes } = written(t, imageOfCount(2));
   const undetected: number[] = [];
-  // From the end on, as a file only ever gets shorter.
+  // From the end on, because files are only cut at the end.
   for (let length = bytes.length - 1; length >= 0; length--) {
     truncateSync(path, length);
     if (reasonFor(path) === 'used') undetected.push(length);
@@ -132,7 +133,7 @@ test('an image cut anywhere is found', async (t) => {
   t.strictSame(lengths, []);
 });
 
-/** Every kind of file that is no image of ours. */
+/** Every kind of file that is not a Lectern image. */
 const FOREIGN: readonly (readonly [string, (bytes: Buffer) => Buffer, RegExp])[] = [
   ['empty', () => Buffer.alloc(0), /it ends early/],
   ['text', () => Buffer.from('{"id":"2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417"}\n'), /it is not a snapshot file/],
@@ -155,7 +156,7 @@ const FOREIGN: readonly (readonly [string, (bytes: Buffer) => Buffer, RegExp])[]
   ['another byte order', withHeader({ byteOrder: endianness() === 'LE' ? 'BE' : 'LE' }), /its byte order is/],
 ];
 
-/** Changes the header and makes it good again. */
+/** Changes the header and corrects its checksum. */
 function withHeader(change: object): (bytes: Buffer) => Buffer {
   return (bytes) => {
     const end = 16 + bytes.readUInt32LE(8);
@@ -169,7 +170,7 @@ function withHeader(change: object): (bytes: Buffer) => Buffer {
 }
 
 for (const [name, make, reason] of FOREIGN) {
-  test(`a file that is not an image of Lectern is not used: ${name}`, async (t) => {
+  test(`a file that is not a Lectern image is not used: ${name}`, async (t) => {
     const { path, bytes } = written(t, imageOfCount(3));
     writeFileSync(path, make(bytes));
     t.match(reasonFor(path), reason);
@@ -177,7 +178,7 @@ for (const [name, make, reason] of FOREIGN) {
   });
 }
 
-test('a directory, and a missing file', async (t) => {
+test('a directory or a missing file is reported', async (t) => {
   const folder = folderFor(t);
   t.match(reasonFor(folder), /it is a directory$/);
   t.throws(() => readImageFile(join(folder, 'none')), {
@@ -201,7 +202,7 @@ test('the last few images are kept beside the newest', async (t) => {
   t.strictSame([eventsOf('image'), eventsOf('image.1')], [7, 5], 'without keep the others are left alone');
 });
 
-test('an image that cannot be written leaves the present one, and nothing else', async (t) => {
+test('an image that cannot be written leaves the present file and nothing else', async (t) => {
   const { path } = written(t, imageOfCount(3));
   const unwritable = { ...imageOfCount(4), ids: new Int8Array(3) } as unknown as SnapshotImage;
   t.throws(() => writeImageFile(path, unwritable, null), /ids is an array of an unknown type/);
@@ -211,14 +212,14 @@ test('an image that cannot be written leaves the present one, and nothing else',
     code: 'image-not-written',
     message: /below a file could not be written: a part of its path is not a directory$/,
   });
-  // A folder is at the path of the earlier image, so this step fails once everything is written.
+  // A folder is at the path of the earlier image, so this step fails after everything was written.
   mkdirSync(`${path}.1`);
   t.throws(() => writeImageFile(path, imageOfCount(4), null, 1), { code: 'image-not-written' });
   t.strictSame(readdirSync(join(path, '..')).sort(), ['image', 'image.1'], 'no temporary file is left');
   t.equal(readImageFile(path).image.summary.events, 3);
 });
 
-test('other files are never replaced; an empty file is', async (t) => {
+test('files of another kind are never replaced, except empty ones', async (t) => {
   const path = join(folderFor(t), 'notes.txt');
   for (const text of ['notes of mine, a whole page of them', 'LECTER']) {
     writeFileSync(path, text);
@@ -233,7 +234,7 @@ test('other files are never replaced; an empty file is', async (t) => {
   t.equal(readImageFile(path).image.summary.events, 1);
 });
 
-test('a pipe or device at the path is not replaced, and links that form a loop give a clear message', {
+test('a pipe or device at the path is not replaced, and a loop of links gives a clear message', {
   skip: process.platform === 'win32' && 'no named pipes',
 }, async (t) => {
   const folder = folderFor(t);

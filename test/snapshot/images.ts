@@ -11,7 +11,7 @@ export function idOf(n: number): string {
   return `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
 }
 
-/** Event n: one hour, 24 of them a day, four rooms; every eleventh runs into the next. */
+/** Event n: one hour long, 24 a day, four rooms; every eleventh overlaps the next. */
 export function eventOf(n: number, more: Partial<NormalisedEvent> = {}): NormalisedEvent {
   const time = FIRST_MS + Math.floor(n / 4) * HOUR_MS;
   return {

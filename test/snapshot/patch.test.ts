@@ -33,7 +33,7 @@ function arraysOf(part: unknown, path = ''): [string, Uint8Array][] {
   return Object.entries(part).flatMap(([name, inner]) => arraysOf(inner, `${path}.${name}`));
 }
 
-test('every step of generated sequences of changes equals a whole build, to the byte', async () => {
+test('every step of generated changes equals a whole build, to the byte', async () => {
   fc.assert(
     fc.property(timetables, chains, (start, steps) => {
       assertChain(start, steps);
@@ -93,7 +93,7 @@ for (const [why, start, steps] of CASES) {
   });
 }
 
-test('a change that changes nothing gives the very same arrays', async (t) => {
+test('a change without effect returns the very same arrays', async (t) => {
   const base = imageOf(first(50, { lecturerId: 'L', roomName: 'Aula' }));
   const same = first(3, { lecturerId: 'L', roomName: 'Aula' });
   const next = patchImage(base, { upserts: same, removals: ['unknown'] });
@@ -106,7 +106,7 @@ test('a change that changes nothing gives the very same arrays', async (t) => {
   }
 });
 
-test('what did not change is shared with the image before, which stays as it was', async (t) => {
+test('unchanged arrays are shared with the earlier image, which stays intact', async (t) => {
   const events = first(200);
   const base = patchImage(imageOf(events), upsert(eventOf(500)));
   const copy = new Map(arraysOf(base).map(([path, array]) => [path, array.slice()]));
@@ -122,7 +122,7 @@ test('what did not change is shared with the image before, which stays as it was
     );
 });
 
-test('no array keeps more memory than its own', async (t) => {
+test('no array keeps memory beyond its own', async (t) => {
   let image: SnapshotImage = imageOfCount(3000);
   for (let n = 0; n < 20; n++) {
     image = patchImage(image, n % 2 === 0 ? upsert(eventOf(n, { title: 'x' })) : remove(idOf(n)));
@@ -133,7 +133,7 @@ test('no array keeps more memory than its own', async (t) => {
   t.equal(image.summary.bytes, byteLengthOf({ ...image, summary: null, hashSeed: null }));
 });
 
-test('a summary keeps the counts of records that are no events, or takes those given', async (t) => {
+test('a summary keeps or replaces the counts of rejected records', async (t) => {
   const base = imageOfCount(5, {}, 3);
   const kept = patchImage(base, remove(idOf(0))).summary;
   t.equal(kept.rejected, 3);
@@ -144,7 +144,7 @@ test('a summary keeps the counts of records that are no events, or takes those g
   t.ok(kept.builtAtMs >= base.summary.builtAtMs);
 });
 
-test('more changes than a patch is good for are built anew, with equal bytes', async (t) => {
+test('too many changes for a patch cause a whole build with equal bytes', async (t) => {
   const start = first(3000, { lecturerId: 'L', roomName: 'Aula' });
   const upserts = start.slice(1000, 2500).map((event) => ({ ...event, title: 'Other', roomName: null }));
   const image = patchImage(imageOf(start, 2), { upserts, removals: eventIds(700) });
@@ -157,13 +157,13 @@ test('more changes than a patch is good for are built anew, with equal bytes', a
   );
 });
 
-test('an id that the changes name twice is a mistake of the program', async (t) => {
+test('naming an id twice in the changes is an error', async (t) => {
   const base = imageOfCount(5);
   t.throws(() => patchImage(base, { upserts: [eventOf(1)], removals: [idOf(1)] }), { message: /twice/ });
   t.throws(() => patchImage(base, upsert(eventOf(9), eventOf(9))), { message: /twice/ });
 });
 
-/** Changes as timetables have them: moved, renamed, called off, added. */
+/** Realistic changes: moved, renamed, cancelled and added events. */
 function changesOf(events: Timetable, random: (below: number) => number, n: number): EventChanges {
   const ids = [...events.keys()];
   const any = (): NormalisedEvent => events.get(ids[random(ids.length)] ?? '') as NormalisedEvent;
@@ -199,7 +199,7 @@ function assertManyPatches(start: Timetable, patches: number, seed: number): voi
   assertSameAsBuilt(image, events.values());
 }
 
-test(`${LARGE_PATCHES} patches of ${LARGE_EVENTS} events equal a whole build in the end`, async (t) => {
+test(`${LARGE_PATCHES} patches of ${LARGE_EVENTS} events equal a whole build`, async (t) => {
   assertManyPatches(timetableOf(first(LARGE_EVENTS)), LARGE_PATCHES, 1);
   t.pass();
 });

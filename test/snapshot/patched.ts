@@ -1,4 +1,4 @@
-/** Patches against whole builds of the same events with the same seed. */
+/** Compares patches with whole builds of the same events and the same seed. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { NormalisedEvent } from '../../src/model/event.js';
@@ -19,7 +19,7 @@ export function applied(events: Timetable, { upserts, removals }: EventChanges):
   return next;
 }
 
-/** Every array of an image and every number of its summary that a build determines, by path. */
+/** Every array of an image, and every number of its summary that a build determines, by path. */
 function partsOf(image: SnapshotImage): Map<string, unknown> {
   const { summary, ...arrays } = image;
   const { builtAtMs: _at, buildMs: _ms, ...determined } = summary;
@@ -52,7 +52,7 @@ export function assertSameAsBuilt(image: SnapshotImage, events: Iterable<Normali
   assert.ok(isSameImage(image, built));
 }
 
-/** @returns the image after all changes, of which each step equals a build */
+/** @returns the image after all changes; every step equals a build */
 export function assertChain(start: Timetable, steps: readonly EventChanges[]): SnapshotImage {
   let events = start;
   let image = imageOf(events.values());
@@ -93,7 +93,7 @@ const changedEvent: fc.Arbitrary<NormalisedEvent> = fc
     return { ...fields, time, endTime: time + hours * HOUR_MS };
   });
 
-/** Some events as they come from sources without display names. */
+/** Some events from sources without display names. */
 const event: fc.Arbitrary<NormalisedEvent> = fc.oneof(
   { weight: 3, arbitrary: changedEvent },
   {

@@ -1,4 +1,4 @@
-/** Publications in a snapshot file: what was written is read back, and what is damaged is left out. */
+/** Publications in a snapshot file: written ones are read back, and damaged ones are left out. */
 import fc from 'fast-check';
 import { test } from 'tap';
 import { compareSnapshots, type Delta, extendHistory } from '../../src/snapshot/differences.js';
@@ -8,7 +8,7 @@ import { Snapshot } from '../../src/snapshot/snapshot.js';
 import { publicationsOf, withPublications } from '../../src/snapshot/stored-history.js';
 import { imageOfCount } from './images.js';
 
-/** Some publications one after the other. */
+/** Several publications in a row. */
 function published(count: number): { image: SnapshotImage; deltas: readonly Delta[] } {
   let image = imageOfCount(20, { title: 'first' });
   let deltas: readonly Delta[] = [];
@@ -23,7 +23,7 @@ function published(count: number): { image: SnapshotImage; deltas: readonly Delt
 
 const PARTS: Beside = { meta: { version: 1, parts: [] }, arrays: [Uint8Array.of(1, 2, 3)] };
 
-test('through a file and back', (t) => {
+test('history survives a file', (t) => {
   for (const count of [0, 1, 5, 30]) {
     const { image, deltas } = published(count);
     const path = `${t.testdir()}/history.snapshot`;
@@ -51,7 +51,7 @@ test('files without publications are good', (t) => {
   t.end();
 });
 
-test('what does not lead to the image, or is damaged, is left out', (t) => {
+test('damaged or unrelated publications are left out', (t) => {
   const { image, deltas } = published(3);
   const whole = withPublications(null, { sequence: 7, deltas });
   t.ok(publicationsOf(whole, image)?.history);

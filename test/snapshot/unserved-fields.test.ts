@@ -50,7 +50,7 @@ test('names are counted right for records of alternating shapes', async (t) => {
   t.ok(fields.filter(({ name }) => name.startsWith('name')).every(({ records }) => records === 2));
 });
 
-test('the kept names are bounded', async (t) => {
+test('the number of kept names is bounded', async (t) => {
   const { fields, others } = counted([
     Object.fromEntries(Array.from({ length: UNSERVED_FIELDS_KEPT_MAX + 500 }, (_, n) => [`n${n}`, n])),
     { ['x'.repeat(UNSERVED_NAME_UNITS_MAX + 1)]: 1 },
@@ -61,7 +61,7 @@ test('the kept names are bounded', async (t) => {
   t.match(fields[0], { name: 'n0', records: 2 });
 });
 
-test('only a field that some record lacks is suggested', async (t) => {
+test('a field is suggested only if some record lacks it', async (t) => {
   const full = { ...GOOD, lecturer: 'x' };
   t.match(await unservedOf([{ ...full, lecturrer: 'y', tiem: 'z' }]), {
     fields: [{ suggestion: 'lecturerId' }, { suggestion: null }],

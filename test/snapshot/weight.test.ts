@@ -7,7 +7,7 @@ const MIB = 1024 * 1024;
 const counted = (): number => process.memoryUsage().arrayBuffers;
 const resident = (): number => process.memoryUsage().rss;
 
-test('a snapshot counts with the garbage collector, and takes no memory for it', async (t) => {
+test("the garbage collector counts a snapshot's memory", async (t) => {
   const weight = new Weight(0);
   const before = { counted: counted(), resident: resident() };
   weight.replace(80 * MIB);
@@ -18,7 +18,7 @@ test('a snapshot counts with the garbage collector, and takes no memory for it',
   t.ok(resident() - before.resident < 40 * MIB, `${(resident() - before.resident) / MIB} MiB more`);
 });
 
-test('a large snapshot counts only as much as is needed to trigger a collection', async (t) => {
+test('a large snapshot counts only enough to trigger a collection', async (t) => {
   const weight = new Weight(0);
   weight.replace(100_000 * MIB);
   await delay(20);
@@ -32,7 +32,7 @@ test('replacing snapshots triggers collections', async (t) => {
     collected++;
   });
   for (let n = 0; n < 30; n++) {
-    // As a snapshot is: a small object, whose memory V8 does not count.
+    // Like a snapshot: a small object whose memory V8 does not count.
     registry.register({ snapshot: n }, n);
     weight.replace(200 * MIB);
     await delay(10);

@@ -6,14 +6,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const pick = (list, random) => list[Math.floor(random() * list.length)];
 
-/** Ends the waiting of all rude clients. It has more listeners than Node's warning allows. */
+/** Ends the waits of all rude clients. It has more listeners than Node's warning allows. */
 function newShift() {
   const shift = new AbortController();
   setMaxListeners(0, shift.signal);
   return shift;
 }
 
-/** Requests of good clients, with rooms, groups and so on of the timetable. */
+/** Requests of good clients, with rooms, groups and other values of the timetable. */
 export function questionsOf(events, random) {
   const days = [...new Set(events.map(({ time }) => time.slice(0, 10)))];
   return () => {
@@ -41,7 +41,7 @@ export function questionsOf(events, random) {
   };
 }
 
-/** Refused for overload as promised: with Retry-After, and for no other reason. */
+/** Refused as promised for overload: with Retry-After, and for no other reason. */
 function isShed({ statusCode, headers }, text) {
   return (
     statusCode === 503 && /^\d+$/.test(headers['retry-after'] ?? '') && text.includes('"code":"overloaded"')
@@ -54,13 +54,13 @@ export class Clients {
   #agent = new Agent({ keepAlive: true, maxSockets: 24 });
   #isOver = false;
   #pause = null;
-  /** Ends the waiting of the rude clients when all clients leave. */
+  /** Ends the waits of the rude clients when all clients leave. */
   #shift = newShift();
   /** Requests of the clients that wait for their answers. */
   #asked = new Set();
-  /** Of those that are opened by hand. */
+  /** Clients whose connections are opened by hand. */
   #sockets = new Set();
-  /** Answers by kind of client and status; `error` for none. */
+  /** Answers by kind of client and status. `error` for none. */
   counts = {};
 
   constructor(url, random) {
@@ -240,8 +240,8 @@ export class Clients {
   }
 
   /**
-   * All clients leave: good ones after their answer, rude ones at once, unless they stay. None returns until the returned function is
-   * called.
+   * All clients leave: good ones after their answer, rude ones at once, unless they are to stay. They return
+   * only when the returned function is called.
    *
    * @param {{ rudeStay: boolean }} how
    */

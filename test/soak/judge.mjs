@@ -1,26 +1,28 @@
 /**
- * The verdict of a soak on memory, from the memory of the service at each look. Pure, so tests can show that it refuses a leak.
+ * The verdict of a soak on memory, from regular measurements of the service. Pure, so tests can show that it
+ * refuses a leak.
  *
- * A look measures the heap after a full collection, so it varies little: 0.2 MB without clients. Resident
- * memory includes memory that the allocator keeps, and jumps by some MB.
+ * Each measurement follows a full collection, so it varies little: 0.2 MB without clients. Resident memory
+ * includes memory kept by the allocator, and jumps by some MB.
  */
 import { fitOf } from './slope.mjs';
 
 const MB = 1_000_000;
 const MINUTES_PER_HOUR = 60;
 
-/** The least number of looks in the second half for a meaningful line. */
+/** The fewest measurements in the second half for a meaningful line. */
 export const LOOKS_MIN = 4;
 /** A shorter run is all warm-up: code is compiled and caches fill, for which some MB are allowed. */
 const WARM_UP_MINUTES = 10;
 
 /**
- * Allowed growth of each kind of memory over the second half, in MB an hour, and in MB in all while the service warms up.
+ * Allowed growth of each kind of memory over the second half, in MB an hour; and in MB in total during
+ * warm-up.
  *
- * - The heap: the promised limit. A part of the growth is code: V8 compiles functions that are called often, and continues,
- *   ever more slowly, for as long as any run lasted.
- * - The heap without this code: here a leak of Lectern would show, and noise is least. V8's count of code includes memory
- *   outside the heap and excludes other memory of functions. So the level is 2 MB too low, but the slope is right.
+ * - The heap: the promised limit. A part of the growth is code: V8 compiles functions that are called often,
+ *   and in every run so far it never stopped. - The heap without this code: here a leak of Lectern would
+ *   show, and noise is least. V8's count of code includes memory outside the heap and excludes other memory
+ *   of functions. So the level is 2 MB too low, but the slope is right.
  * - Buffers and other memory outside the heap, mainly snapshots. If one of the 300 snapshots of an hour (20,000 events, 15 MB) is never
  *   released, this limit finds it.
  * - Resident: 64 MB an hour are 32 bytes for each of 550 requests a second. A leak of native code per request, connection or
@@ -34,12 +36,14 @@ export const LIMITS = {
   rss: { mbPerHourMax: 64, warmUpMb: 128 },
 };
 
-/** Distance from the limit, in standard errors, from which a result counts: wrong in 1 of 40 cases by chance. */
+/**
+ * Distance from the limit, in standard errors, at which a result counts: wrong by chance in 1 of 40 cases.
+ */
 const ERRORS = 2;
 
 /**
- * @param {readonly object[]} looks `hours` since the beginning, and bytes by the names of LIMITS
- * @param {number} minutes that the run was to last
+ * @param {readonly object[]} looks `hours` since the start, and bytes by the names of LIMITS
+ * @param {number} minutes planned length of the run
  * @returns {{ faults: string[], undecided: string[], figures: Record<string, object> }} the exceeded limits; limits that may be exceeded
  *   by chance; and for each kind of memory its slope, the standard error, whether a run of this length
  *   is long enough, and how many minutes would be
@@ -78,8 +82,8 @@ export function judgeMemory(looks, minutes) {
 }
 
 /**
- * How long a run has to be so that twice the error of its second half is the limit: with looks at the same intervals the
- * error falls with the time to the power of 3/2.
+ * The length of a run at which twice the error of its second half equals the limit: with measurements at
+ * equal intervals the error falls with time to the power of 3/2.
  */
 function minutesToTell(error, hours, mbPerHourMax) {
   return Math.ceil(2 * hours * MINUTES_PER_HOUR * ((ERRORS * error) / mbPerHourMax) ** (2 / 3));

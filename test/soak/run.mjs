@@ -1,18 +1,19 @@
 /**
  * npm run soak -- [--minutes 20] [--events 20000] [--workers 1] [--seed 1]
  *
- * Everything at once for any time: good clients, clients that do not read or write, nonsense, floods, bad tokens, a
- * timetable that is replaced (sometimes by garbage), rotating keys and an issuer that stops; with overload control, log and
- * admin listener as in production, and scrapes. Every minute all clients leave, and the memory of the service is recorded
- * after a full collection, with an unused timetable. With clients present, the varying number of snapshots
- * being read would hide a leak. In a run of less than five minutes the rude clients stay. The run fails if
+ * Everything at once for any time: good clients, clients that do not read or write, nonsense, floods, bad
+ * tokens, a timetable that is replaced (sometimes by garbage), rotating keys and an issuer that stops.
+ * Overload control, log, admin listener and scrapes run as in production. Every minute all clients leave, and
+ * the memory of the service is recorded after a full collection, with an unused timetable. With clients
+ * present, the varying number of snapshots being read would hide a leak. In a run of less than five minutes
+ * the rude clients stay. The run fails if
  *
- * - a good request failed. Refusals with 503 `overloaded` and Retry-After are allowed, because the clients send more than can be
- *   answered. They are counted, and must not outnumber the answers;
- * - a bad request was let in, any other request got 5xx, or the admin listener did not answer;
- * - descriptors leaked: there are more after all clients left than before they came;
- * - memory grew over the second half of the time, see judge.mjs. If a limit may be exceeded by chance, the run
- *   is undecided, exits with 2 instead of 1, and says how long a run would have to be.
+ * - a good request failed. Refusals with 503 `overloaded` and Retry-After are allowed, because the clients
+ *   send more than can be answered. They are counted, and must not outnumber the answers; - a bad request
+ *   succeeded, any other request got 5xx, or the admin listener did not answer; - descriptors leaked: there
+ *   are more after all clients left than before they came; - memory grew over the second half of the time,
+ *   see judge.mjs. If a limit may be exceeded by chance, the run is undecided, exits with 2 instead of 1, and
+ *   says how long a run has to be.
  *
  * A run of 20 minutes or more leaves its figure for `npm run hard:report`.
  */
@@ -33,19 +34,24 @@ import { judgeMemory } from './judge.mjs';
 
 const MB = 1_000_000;
 const LONG_MINUTES = 5;
-/** The timetable is replaced in each. */
+/** Every measurement sees a new timetable. */
 const CYCLE_SECONDS = { short: 3, long: 6 };
-/** In a long run, looks are taken only when all cycles are in the same phase and long waits are over. */
+/** In a long run, memory is measured only when all cycles are in the same phase and long waits are over. */
 const CYCLES_PER_LOOK = { short: 1, long: 10 };
-/** Looks follow accepted versions: a version after a refused one is loaded later, before or after the look. */
+/**
+ * Measurements follow accepted versions: a version after a refused one is loaded later, before or after the
+ * measurement.
+ */
 const CYCLE_OF_LOOK = { short: 0, long: 2 };
-/** Of shorter runs no figure is published. */
+/** Figures of shorter runs are not published. */
 const PUBLISHED_MINUTES_MIN = 20;
 const IDLE_LOOKS = 5;
 const IDLE_LOOK_MS = 400;
-/** Until a reload that is under way is over, too. */
+/** Also waits until a running reload is over. */
 const LEAVING_WAIT_MS = 5000;
-/** Until the service has closed what clients left behind: connections without requests are closed after 90 s at the latest. */
+/**
+ * Until the service has closed abandoned connections: those without requests are closed after at most 90 s.
+ */
 const DESCRIPTORS_WAIT_MS = 100_000;
 
 const { values } = parseArgs({
@@ -81,7 +87,10 @@ process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
 const source = join(folder, 'events.ndjson');
 const events = [...generateEvents({ events: eventsCount, seed: Number(values.seed) })];
 const textOf = (some) => some.map((event) => `${JSON.stringify(event)}\n`).join('');
-/** In turn: all events, all except a few, all with other titles, and data that the gate or the reader must refuse. */
+/**
+ * In turn: all events, all except a few, all with other titles, and data that the gate or the reader must
+ * refuse.
+ */
 const VERSIONS = [
   textOf(events),
   textOf(events.filter((_, n) => n % 50 !== 0)),
@@ -139,15 +148,16 @@ async function lookAtService() {
 }
 
 /**
- * A timetable of which only one event was requested (in a short run the rude clients continue): structures built for
- * queries depend on the queries since the last replacement, and would hide leaks (they take 0.9 MB of the heap).
+ * A timetable with only one requested event, except that rude clients continue in a short run. Structures
+ * built for queries depend on the queries since the last replacement, and would hide leaks: they take 0.9 MB
+ * of the heap.
  */
 async function publishForLook(n) {
   replaceTimetable(textOf([{ ...events[0], title: `Look ${n}` }, ...events.slice(1)]));
   server.send('refresh');
   const { events: served } = await messageOf('refresh');
   if (served !== events.length) throw new Error(`${served} events are served, not ${events.length}`);
-  // Answers of the timetable before are kept until the first question to this one.
+  // Answers of the previous timetable are kept until the first request for this one.
   await askOnce('/schedule?limit=1', tokenOf());
 }
 
@@ -158,7 +168,7 @@ async function askOnce(path, token) {
   if (res.statusCode !== 200) throw new Error(`${path} was answered with ${res.statusCode}`);
 }
 
-/** The memory before the first client, after the building thread has ended. */
+/** The memory before the first client, after the build thread has ended. */
 async function descriptorsOfIdle() {
   let least = Number.POSITIVE_INFINITY;
   for (let n = 0; n < IDLE_LOOKS; n++) {
@@ -168,7 +178,7 @@ async function descriptorsOfIdle() {
   return least;
 }
 const descriptorsBefore = await descriptorsOfIdle();
-/** The first look with no more descriptors than before, or the last one within some time. */
+/** The first measurement with no more descriptors than before, or the last one within some time. */
 async function lookWhenLeft(waitMs) {
   const endMs = Date.now() + waitMs;
   for (;;) {
@@ -201,7 +211,7 @@ for (let cycle = 0; Date.now() - beganMs < minutes * 60_000; cycle++) {
   replaceTimetable(VERSIONS[cycle % VERSIONS.length]);
   if (cycle % 5 === 1) issuer.away = true;
   if (cycle % 5 === 3) issuer.away = false;
-  // As issuers do it: a new key is published while tokens are still signed with the one before.
+  // As issuers do: a new key is published while the previous one still signs tokens.
   if (cycle % 5 === 4) issuer.rotate();
   if (cycle % 5 === 0) renewTokens();
   await delay(cycleMs / 2);

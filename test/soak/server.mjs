@@ -1,6 +1,6 @@
 /**
- * The service under soak, in a process of its own (`node --expose-gc`). Argument: its options as JSON. Messages: `refresh` has it
- * load the source; `look` returns its memory after a full collection.
+ * The service under soak, in a separate process (`node --expose-gc`). Argument: its options as JSON.
+ * Messages: `refresh` makes it load the source; `look` returns its memory after a full collection.
  */
 import { readdirSync } from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -26,7 +26,7 @@ async function look() {
   process.send({ kind: 'look', heapUsed, heapWithoutCode, arrayBuffers, external, rss, descriptors });
 }
 
-/** The first may be of a load that was under way already. */
+/** The first outcome may belong to an earlier load. */
 async function refresh() {
   await service.timetable.refresh();
   await service.timetable.refresh();

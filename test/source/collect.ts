@@ -15,7 +15,7 @@ export interface Collected<Summary extends ReadSummary = LoadSummary> {
   readonly summary: Summary;
 }
 
-/** Gives the records as they are. */
+/** Gives the records unchanged. */
 export function memorySource(records: Iterable<unknown>, name = 'records in memory'): Source {
   return {
     name,
@@ -51,7 +51,7 @@ export function overwrite(chunk: Uint8Array): void {
   chunk.fill(0xc1);
 }
 
-/** Reads bytes that come in pieces of the given size; 0 for all at once. */
+/** Reads bytes that arrive in pieces of the given size; 0 for all at once. */
 export async function collectBytes(
   bytes: string | Uint8Array,
   pieceBytes = 0,
@@ -76,7 +76,7 @@ export async function* inPieces(bytes: Uint8Array, pieceBytes: number): AsyncGen
     yield bytes.subarray(start, start + pieceBytes);
 }
 
-/** Whether the source reports no change since `previous`. Fails if it pushes records nevertheless. */
+/** Whether the source reports no change since `previous`. Fails if it still pushes records. */
 export async function isUnchanged(
   source: Source,
   previous: string | null,
@@ -90,7 +90,7 @@ export async function isUnchanged(
   return true;
 }
 
-/** The error with which a promise rejects; fails if it does not reject. */
+/** The error of a rejected promise; fails if it does not reject. */
 export async function failureOf(promise: Promise<unknown>): Promise<Error & { code?: string }> {
   try {
     await promise;

@@ -38,7 +38,7 @@ function mapped(
   return records[0];
 }
 
-test('without rules that change records the sink stays the same, with its fast way', async (t) => {
+test('without rules that change records, the sink stays the same', async (t) => {
   const { sink } = collect();
   for (const format of ['ndjson', 'json-array', 'messagepack', 'memory']) {
     t.equal(mappedSink(sink, format, { identifiers: 'uuid' }, ''), sink, format);
@@ -91,14 +91,14 @@ const ENTRIES: readonly [text: string, value: unknown][] = [
 ];
 
 for (const [text, value] of ENTRIES) {
-  test(`courseId from ${JSON.stringify(text)}`, async (t) => {
+  test(`courseId is found in ${JSON.stringify(text)}`, async (t) => {
     const event = mapped(RECORD, { courseId: text }) as Record<string, unknown>;
     t.strictSame(event.courseId, value);
     t.equal(event.title, 'Algebra', 'a field outside of the map keeps its own name');
   });
 }
 
-test('columns that a map does not use stay, so that they are listed as not served', async (t) => {
+test('columns that a map does not use are listed as not served', async (t) => {
   const event = mapped(RECORD, { courseId: 'room.name', studyGroup: 'title' }) as Record<string, unknown>;
   t.equal(event.title, 'Algebra', 'a field that another one is mapped from keeps its value');
   t.notOk('room' in event, 'used');
@@ -108,12 +108,12 @@ test('columns that a map does not use stay, so that they are listed as not serve
   t.notOk((mapped(hostile, { type: 'name' }) as { title?: string }).title, '__proto__ is a name like others');
 });
 
-test('values that are not records pass, and are rejected later', async (t) => {
+test('values that are no records pass the map, and are rejected later', async (t) => {
   for (const value of [null, 7, 'text', ['a'], new Uint8Array(2)])
     t.equal(mapped(value, { title: 'x' }), value);
 });
 
-test('a map of one format wins, and leaves other formats alone', async (t) => {
+test('the map of one format overrides the general map for that format only', async (t) => {
   const map = { title: 'a', csv: { title: 'b' }, json: { type: 'c' } };
   const record = { a: 'A', b: 'B', c: 'C' };
   t.match(mapped(record, map, 'csv'), { title: 'B' });
@@ -122,7 +122,7 @@ test('a map of one format wins, and leaves other formats alone', async (t) => {
   t.match(mapped(record, map, 'messagepack'), { title: 'A' });
 });
 
-test('in text columns dots are part of a name, and an empty text is not a value', async (t) => {
+test('in tables a dot is part of the name, and an empty text is no value', async (t) => {
   const record = { 'Std.-Nr': '3', Nr: '', title: '' };
   t.strictSame(mapped(record, { courseId: 'Std.-Nr', groupId: 'Nr' }, 'csv'), {
     courseId: '3',
@@ -131,7 +131,7 @@ test('in text columns dots are part of a name, and an empty text is not a value'
   });
 });
 
-test("accents in a column's name may be separate characters", async (t) => {
+test('accents in column names may be separate characters', async (t) => {
   const [composed, decomposed] = ['Pr\u00fcfung', 'Pru\u0308fung'] as const;
   for (const [column, inFile] of [
     [composed, decomposed],
@@ -144,7 +144,7 @@ test("accents in a column's name may be separate characters", async (t) => {
   }
 });
 
-test('the text of an identifier is kept as the name', async (t) => {
+test('the text of an identifier becomes the name', async (t) => {
   const uuid = '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417';
   const derived = (record: object): unknown => mapped(record, {}, 'ndjson', { identifiers: 'derived' });
   t.strictSame(derived({ roomId: 'A 1', courseId: uuid, groupId: 'G', groupName: 'Group' }), {
@@ -175,17 +175,17 @@ const FAULTS: readonly [map: object, fault: RegExp][] = [
 ];
 
 for (const [map, fault] of FAULTS) {
-  test(`refused: ${JSON.stringify(map)}`, async (t) => {
+  test(`an invalid map is refused: ${JSON.stringify(map)}`, async (t) => {
     t.match(fieldMapFault(map as FieldMap), fault);
   });
 }
 
-test('every field can be mapped, and the three names', async (t) => {
+test('every field and the three names can be mapped', async (t) => {
   const names = [...FIELDS.map(({ name }) => name), 'roomName', 'courseName', 'groupName'];
   t.equal(fieldMapFault(Object.fromEntries(names.map((name) => [name, 'x']))), null);
 });
 
-test('a CSV file without a column of the map is refused at its first record', async (t) => {
+test('a CSV file without a mapped column is refused at its first record', async (t) => {
   const { sink } = collect();
   const file = mappedSink(
     sink,
@@ -200,7 +200,7 @@ test('a CSV file without a column of the map is refused at its first record', as
   });
 });
 
-test('a column that no JSON record has is refused at the end, of time and endTime after 1,000 records', async (t) => {
+test('a mapped column that no JSON record has is refused at the end, or for times after 1,000 records', async (t) => {
   const optional = collect();
   const rules: ReadRules = { identifiers: 'uuid', fieldMap: { title: 'room.nam', type: 'kind' } };
   const pages = [1, 2].map(() => mappedSink(optional.sink, 'ndjson', rules, 'a.json'));
@@ -223,7 +223,7 @@ test('a column that no JSON record has is refused at the end, of time and endTim
   t.throws(() => needed.record({ start: 1000 }, AT), { message: /"begin" \(for time\)/ });
 });
 
-test('the columns of separately loaded parts are checked together', async (t) => {
+test('columns of separately loaded parts are checked together', async (t) => {
   const rules: ReadRules = { identifiers: 'uuid', fieldMap: { title: 'a', type: 'b' } };
   const partOf = (record: object | null) => {
     const { sink, notes } = collect();
@@ -240,7 +240,7 @@ test('the columns of separately loaded parts are checked together', async (t) =>
   t.strictSame(whole.ambiguousTimes, { gaps: 4, overlaps: 0 });
 });
 
-test('records with renamed columns become the original records', async (t) => {
+test('a map gives records with renamed columns their original form', async (t) => {
   const names: readonly string[] = FIELDS.map(({ name }) => name);
   const value = fc.oneof(fc.string(), fc.constant(null), fc.integer());
   const record = fc.record(Object.fromEntries(names.map((name) => [name, value])), { requiredKeys: [] });

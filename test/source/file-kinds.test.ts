@@ -18,7 +18,7 @@ test('a path that is not a file is refused at once, by its kind', {
 }, async (t) => {
   const folder = t.testdir();
   execFileSync('mkfifo', [join(folder, 'pipe')]);
-  // The name of a socket has 107 bytes at most, so it is not in the folder of the test.
+  // The name of a socket has at most 107 bytes, so it is not in the folder of the test.
   const short = mkdtempSync(join(tmpdir(), 'lectern-'));
   t.teardown(() => rmSync(short, { recursive: true, force: true }));
   const server = createServer().listen(join(short, 'socket'));
@@ -45,7 +45,7 @@ test('a pipe without a writer is given up, and a replaced pipe at once', {
     code: 'source-unreadable',
     message: `cannot read ${path}: it was not read whole within 0.2 s, after 0 bytes`,
   });
-  // Opened for both, it counts as a writer, and waits for none.
+  // Opened for both, it counts as a writer and does not wait for one.
   const writer = openSync(path, 'r+');
   t.teardown(() => closeSync(writer));
   const reading = failureOf(collect(fileSource(path)));
@@ -57,7 +57,7 @@ test('a pipe without a writer is given up, and a replaced pipe at once', {
   });
 });
 
-test('a pipe that is expected is read to its end, however slowly it comes', {
+test('an expected pipe is read to its end, however slow it is', {
   skip: process.platform === 'win32',
 }, async (t) => {
   const path = join(t.testdir(), 'pipe');
@@ -69,13 +69,13 @@ test('a pipe that is expected is read to its end, however slowly it comes', {
   t.equal(read.summary.version, null);
 });
 
-test('a growing file is read to its earlier end', async (t) => {
+test('a growing file is read up to its length at the start', async (t) => {
   const path = join(t.testdir({ data: LINE.repeat(3 * Math.ceil(READ_CHUNK_BYTES / LINE.length)) }), 'data');
   const more = LINE.repeat(100_000);
   let records = 0;
   const sink = {
     record(): void {
-      // As fast as it is read: its end would never come.
+      // As fast as it is read, so its end would never come.
       if (records++ % 50_000 === 0) appendFileSync(path, more);
     },
     reject(): void {},
@@ -111,7 +111,7 @@ test('a file system that does not answer is given up, at each step', async (t) =
   t.equal(await new FilePatience(path, { idleMsMax: 100 }).wait(Promise.resolve(7)), 7);
 });
 
-test('a file that is removed while it is awaited is not given up', async (t) => {
+test('a file that is removed and awaited is not given up', async (t) => {
   const folder = t.testdir({ data: LINE });
   const patience = new FilePatience(join(folder, 'none'), { idleMsMax: 300 });
   patience.opened({ dev: 1n, ino: 1n });

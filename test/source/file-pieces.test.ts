@@ -13,7 +13,7 @@ const path = join(folder, 'file');
 const PIECES = 12;
 const content = Buffer.alloc(PIECES * READ_CHUNK_BYTES - 5, 'ABCDEFGHIJKLMNOPQRSTUVW');
 
-test('pieces of a file', (t) => {
+test('a file comes in pieces', (t) => {
   t.teardown(() => rmSync(folder, { recursive: true }));
   t.test('a file is read in pieces, and returned memory is reused', async (t) => {
     writeFileSync(path, content);
@@ -33,7 +33,7 @@ test('pieces of a file', (t) => {
     t.equal(memories.size, 2, 'one that is worked on, and one that is read meanwhile');
   });
 
-  t.test('memory that was not returned, or is foreign, is not written to', async (t) => {
+  t.test('memory that is foreign or not returned is never written', async (t) => {
     writeFileSync(path, content);
     const handle = await open(path);
     t.teardown(() => handle.close());

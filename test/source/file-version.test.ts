@@ -21,7 +21,7 @@ const LINE = `${JSON.stringify({ filler: 'x'.repeat(200) })}\n`;
 /** More than the stream reads ahead. */
 const MANY = LINE.repeat(Math.ceil((8 * READ_CHUNK_BYTES) / LINE.length));
 
-/** Does something at the first record. */
+/** Calls a function at the first record. */
 function atFirst(action: () => void): RecordSink {
   let done = false;
   return {
@@ -33,7 +33,7 @@ function atFirst(action: () => void): RecordSink {
   };
 }
 
-test('a file that did not change is not read again', async (t) => {
+test('an unchanged file is not read again', async (t) => {
   const path = join(t.testdir({ data: LINE }), 'data');
   const source = fileSource(path);
   const { version } = (await collect(source)).summary;
@@ -82,8 +82,8 @@ test('every way to change a file changes its version', async (t) => {
   }
 });
 
-test('a file is read once it is old enough that a further write would show', async (t) => {
-  // File systems count time in ticks of several milliseconds: two writes within one tick look the same.
+test('a file is read once it is old enough to show a further write', async (t) => {
+  // File systems count time in ticks of several milliseconds, so two writes within one tick look the same.
   const path = join(t.testdir(), 'data');
   const source = fileSource(path);
   for (let i = 0; i < 10; i++) {
@@ -111,7 +111,7 @@ test('a file is read once it is old enough that a further write would show', asy
   );
 });
 
-test('a file that changes while it is read is not taken', async (t) => {
+test('a file that changes during reading is refused', async (t) => {
   const cases: [how: string, contents: string, change: (path: string) => void][] = [
     ['more at the end', MANY, (path) => appendFileSync(path, LINE)],
     ['written again', MANY, (path) => writeFileSync(path, MANY.replaceAll('x', 'y'))],
@@ -135,7 +135,7 @@ test('a malformed file stays malformed if it does not change', async (t) => {
   t.match(await failureOf(collect(fileSource(path))), { code: 'source-malformed' });
 });
 
-test('a file that is replaced while it is read is read as it was, and the new one is another version', async (t) => {
+test('a file replaced during reading is read in its old form, and the new file is another version', async (t) => {
   const folder = t.testdir({ data: MANY, new: LINE });
   const path = join(folder, 'data');
   const source = fileSource(path);
@@ -146,7 +146,7 @@ test('a file that is replaced while it is read is read as it was, and the new on
   t.equal((await collect(source)).records.length, 1);
 });
 
-test('a file that is removed and written again is another version', async (t) => {
+test('a file removed and written again is another version', async (t) => {
   const path = join(t.testdir({ data: LINE }), 'data');
   const source = fileSource(path);
   const { version } = (await collect(source)).summary;
@@ -176,7 +176,7 @@ test('a pipe has no version', { skip: process.platform === 'win32' && 'no named 
 const FULL = LINE.repeat(3);
 const CUT = FULL.slice(0, -40);
 
-test('a recently written file that ends in the middle of a record is not read yet', async (t) => {
+test('a fresh file that ends inside a record is not read yet', async (t) => {
   const path = join(t.testdir({ data: CUT }), 'data');
   const loading = failureOf(collect(fileSource(path)));
   setTimeout(() => appendFileSync(path, FULL.slice(CUT.length)), 300);
@@ -185,7 +185,7 @@ test('a recently written file that ends in the middle of a record is not read ye
   t.strictSame([whole.records.length, whole.rejections.length], [3, 0]);
 });
 
-test('once the file is unchanged for a while, its cut record is rejected', async (t) => {
+test('after a while without changes, the cut record of a file is rejected', async (t) => {
   const path = join(t.testdir({ data: CUT }), 'data');
   const beganMs = Date.now();
   const young = await collect(fileSource(path));

@@ -17,7 +17,7 @@ import type { WatchOptions } from '../../src/files/path-watch.js';
 import { watchSource } from '../../src/source/file-watch.js';
 import type { SourceSpec } from '../../src/source/spec.js';
 
-/** Quick enough for a test, and settling clearly longer than it takes to look. */
+/** Quick enough for a test, with a settling time clearly longer than a check takes. */
 const QUICK = { pollMs: 25, settleMs: 60 } as const;
 
 /** Counts the reports of a watch. */
@@ -59,7 +59,7 @@ function watching(t: Test, spec: SourceSpec, options: WatchOptions = QUICK) {
 
 const file = (path: string): SourceSpec => ({ kind: 'file', path });
 
-/** Puts a new link in the place of an old one, as `ln -sfn` with a rename does. */
+/** Replaces a link by a new one, as `ln -sfn` with a rename does. */
 function swapLink(target: string, path: string): void {
   symlinkSync(target, `${path}.new`);
   renameSync(`${path}.new`, path);
@@ -91,8 +91,8 @@ test('every kind of change of a file is reported once', async (t) => {
   }
 });
 
-test('swapped links high up on the path are reported', async (t) => {
-  // As Kubernetes mounts a ConfigMap.
+test('swapped links high up in the path are reported', async (t) => {
+  // A ConfigMap as mounted by Kubernetes.
   const folder = t.testdir({
     mount: {
       '..2024_09_02': { 'events.ndjson': 'a' },
@@ -123,7 +123,7 @@ test('swapped links high up on the path are reported', async (t) => {
   t.equal(released.count, 2);
 });
 
-test('a replaced directory is reported, and so are changes in the new one', async (t) => {
+test('a replaced directory is reported, and changes in the new one as well', async (t) => {
   const folder = t.testdir({ in: { data: 'a' }, next: { data: 'b' } });
   const path = join(folder, 'in', 'data');
   const watch = watching(t, file(path));
@@ -135,7 +135,7 @@ test('a replaced directory is reported, and so are changes in the new one', asyn
   t.equal(watch.count, 2);
 });
 
-test('a file that is being written is reported once, when it is finished', async (t) => {
+test('a file is reported once, when its writing is finished', async (t) => {
   const folder = t.testdir({ data: 'a' });
   const path = join(folder, 'data');
   const watch = watching(t, file(path), { pollMs: 20, settleMs: 300 });
@@ -149,7 +149,7 @@ test('a file that is being written is reported once, when it is finished', async
   t.equal(watch.count, 1);
 });
 
-test('a file that vanishes and returns unchanged is not a change', async (t) => {
+test('a file that vanishes and returns unchanged is no change', async (t) => {
   const path = join(t.testdir({ data: 'a' }), 'data');
   const watch = watching(t, file(path), { pollMs: 10, settleMs: 100 });
   renameSync(path, `${path}.away`);
@@ -159,7 +159,7 @@ test('a file that vanishes and returns unchanged is not a change', async (t) => 
   t.equal(watch.count, 0);
 });
 
-test('a missing file is reported when it appears, also with its directory', async (t) => {
+test('a missing file is reported when it appears, even with its directory', async (t) => {
   const folder = t.testdir({});
   const watch = watching(t, file(join(folder, 'sub', 'data')));
   mkdirSync(join(folder, 'sub'));
@@ -176,7 +176,7 @@ test('links that form a loop are treated as a missing file', async (t) => {
   t.equal(watch.count, 1);
 });
 
-test('every file of a source is watched, maps of lecturer identifiers too, and nothing else', async (t) => {
+test('all files of a source are watched, including maps of lecturers, and nothing else', async (t) => {
   const folder = t.testdir({ one: 'a', two: 'a', ids: '{}', unrelated: 'a' });
   const watch = watching(t, {
     kind: 'merged',
@@ -198,7 +198,7 @@ test('every file of a source is watched, maps of lecturer identifiers too, and n
   t.equal(watch.count, 3);
 });
 
-test('files added to, changed in and removed from a folder or glob are reported once each', async (t) => {
+test('files added, changed or removed in a folder or glob are reported once each', async (t) => {
   const folder = t.testdir({ files: { 'a.ics': 'a' }, deep: {} });
   const path = (name: string): string => join(folder, name);
   const source: SourceSpec = {
@@ -240,7 +240,7 @@ test('files added to, changed in and removed from a folder or glob are reported 
   t.equal(watch.count, changes.length, 'closed');
 });
 
-test('a closed watch reports nothing more, not even changes already found', async (t) => {
+test('a closed watch reports nothing, not even a change it found before', async (t) => {
   const path = join(t.testdir({ data: 'a' }), 'data');
   const watch = watching(t, file(path), { pollMs: 10, settleMs: 100 });
   const early = watching(t, file(path));
@@ -253,7 +253,7 @@ test('a closed watch reports nothing more, not even changes already found', asyn
   t.equal(watch.count + early.count, 0);
 });
 
-test('with the settings of production, a change right after the call is reported within about a second', async (t) => {
+test('with production settings a change right after the call is reported within about a second', async (t) => {
   const path = join(t.testdir({ data: 'a' }), 'data');
   const watch = watching(t, file(path), {});
   writeFileSync(path, 'bc');

@@ -15,7 +15,7 @@ const LINE = `${JSON.stringify({ title: 'Řízení', filler: 'x'.repeat(180) })}
 const LINES = Math.ceil((4 * READ_CHUNK_BYTES) / Buffer.byteLength(LINE));
 const BYTES = LINES * Buffer.byteLength(LINE);
 
-/** Counts records and does something at the first. */
+/** Counts records and calls a function at the first. */
 function counting(atFirst: () => void): RecordSink & { records: number } {
   return {
     records: 0,
@@ -26,7 +26,7 @@ function counting(atFirst: () => void): RecordSink & { records: number } {
   };
 }
 
-test('a file is read in chunks, with progress, by content and not by name', async (t) => {
+test('a file is read in chunks with progress, and its content decides the format', async (t) => {
   const folder = t.testdir({ 'data.json.gz': LINE.repeat(LINES) });
   const path = join(folder, 'data.json.gz');
   const progress: LoadProgress[] = [];
@@ -67,7 +67,7 @@ test('progress of a gzipped file counts the bytes of the file', async (t) => {
   t.match(progress.at(-1), { bytesRead: packed.length, bytesTotal: packed.length });
 });
 
-test('a file that cannot be opened is unreadable, with one clear line', async (t) => {
+test('a file that cannot be opened gives one clear line', async (t) => {
   const folder = t.testdir({ file: 'x' });
   const cases: [path: string, reason: string][] = [
     [folder, 'it is a directory; expected a file'],
@@ -88,7 +88,7 @@ test('a file without permission is unreadable', async (t) => {
   const folder = t.testdir({ file: LINE });
   const path = join(folder, 'file');
   chmodSync(path, 0);
-  // The superuser may read anything, so the test changes its user for a moment.
+  // The superuser can read everything, so the test changes its user for a moment.
   const superuser = process.geteuid?.() === 0;
   if (superuser) {
     chmodSync(folder, 0o755);
@@ -100,7 +100,7 @@ test('a file without permission is unreadable', async (t) => {
   t.match(failure, { code: 'source-unreadable', message: `cannot read ${path}: permission denied` });
 });
 
-test('a file that is removed while it is read is read to its end', async (t) => {
+test('a file removed during reading is read to its end', async (t) => {
   const folder = t.testdir({ data: LINE.repeat(LINES) });
   const path = join(folder, 'data');
   const sink = counting(() => unlinkSync(path));
@@ -113,7 +113,7 @@ test('a file that is removed while it is read is read to its end', async (t) => 
   );
 });
 
-test('a file that is cut while it is read is unreadable', async (t) => {
+test('a file cut during reading is unreadable', async (t) => {
   const folder = t.testdir({ data: LINE.repeat(LINES * 8) });
   const path = join(folder, 'data');
   const sink = counting(() => truncateSync(path, Buffer.byteLength(LINE)));
@@ -125,7 +125,7 @@ test('a file that is cut while it is read is unreadable', async (t) => {
   );
 });
 
-test('a device that fails while it is read is unreadable', {
+test('a device that fails during reading is unreadable', {
   skip: process.platform !== 'linux' && 'no /proc',
 }, async (t) => {
   const failure = await failureOf(collect(fileSource('/proc/self/mem')));
@@ -148,7 +148,7 @@ test('an abort ends the load with its reason', async (t) => {
   }
 });
 
-test('an abort at any moment is a rejection and nothing else', async (t) => {
+test('an abort at any moment only rejects the load', async (t) => {
   const folder = t.testdir({ plain: LINE.repeat(LINES) });
   const outcomes = new Set<string>();
   for (let turns = 0; turns < 60; turns++) {
@@ -181,7 +181,7 @@ test('errors of the sink come through unchanged', async (t) => {
   }
 });
 
-test('standard input is a source that is read once', async (t) => {
+test('standard input is a source that can be read once', async (t) => {
   const module = new URL('../../src/source/file.ts', import.meta.url).href;
   const folder = t.testdir();
   const script = join(folder, 'read.mts');

@@ -11,7 +11,7 @@ import { ndjson } from './http/upstream.js';
 
 const line = (id: string, title = id): string => ndjson([{ id, title }]);
 
-test('a folder has the files directly in it, by code point, whose names have a known ending', async (t) => {
+test('a folder has the files directly in it whose names have a known ending, by code point', async (t) => {
   const folder = t.testdir({
     'b.ndjson': '',
     'a.ICS': '',
@@ -53,7 +53,7 @@ test('a folder has the files directly in it, by code point, whose names have a k
   t.equal(skipped, 8);
 });
 
-test('what a glob matches', async (t) => {
+test('a glob matches as documented', async (t) => {
   const folder = t.testdir({
     'a.ics': '',
     'b.csv': '',
@@ -92,7 +92,7 @@ test('what a glob matches', async (t) => {
   }
 });
 
-test('if no file is found the error lists the other entries', async (t) => {
+test('if no file is found, the error lists the other entries', async (t) => {
   const folder = t.testdir({
     none: {},
     some: { 'a.md': '', b: {}, 'c.txt': '', d: '', e: '', f: '', g: '' },
@@ -161,7 +161,7 @@ test('a folder is the same source with any files', (t) => {
   t.end();
 });
 
-test('files are found again at each load, and only changed ones are read', async (t) => {
+test('files are searched again at each load, and only changed ones are read', async (t) => {
   const folder = t.testdir({
     'a.ndjson': line('a'),
     'b.ndjson.gz': gzipSync(line('b')),

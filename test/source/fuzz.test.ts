@@ -33,7 +33,7 @@ const GOOD: readonly Buffer[] = [
   gzipSync(encode(events)),
 ];
 
-/** One change of some bytes: overwritten, put in, taken out, or moved about. */
+/** One change of some bytes: overwritten, inserted, removed, or moved. */
 const change = fc.record({
   at: fc.noBias(fc.integer({ min: 0, max: 9999 })).map((n) => n / 10_000),
   length: fc.nat({ max: 40 }),
@@ -105,7 +105,7 @@ test('arbitrary bytes are loaded in part, or refused with a reason', {
     }),
     { numRuns: RUNS, seed: 17 },
   );
-  // Each of the ways out was taken often.
+  // Each outcome occurred often.
   t.ok(seen.loaded > RUNS / 10 && seen.events > RUNS, JSON.stringify(seen));
   t.ok(seen.rejected > RUNS / 10 && seen.refused > RUNS / 20, JSON.stringify(seen));
 });

@@ -16,7 +16,7 @@ async function filled(record: unknown): Promise<unknown> {
   return read.records[0]?.value;
 }
 
-test('lecturerId is filled from the name if a record has none', async (t) => {
+test("records without lecturerId get it from their lecturer's name", async (t) => {
   t.same(await filled({ lecturer: 'Lovelace, Ada', n: 1 }), {
     lecturer: 'Lovelace, Ada',
     n: 1,
@@ -59,7 +59,7 @@ test('every other record stays unchanged', async (t) => {
   t.not(await filled(record), record, 'and one that is filled is a copy');
 });
 
-test('positions, rejections and the summary come through', async (t) => {
+test('positions, rejections and the summary are passed on', async (t) => {
   const path = join(t.testdir({ data: '{"lecturer":"Řehoř"}\n{\n' }), 'data');
   const source = withLecturerIds(fileSource(path), IDS);
   t.equal(source.name, path);
@@ -69,7 +69,7 @@ test('positions, rejections and the summary come through', async (t) => {
   t.match(read.summary, { format: 'ndjson', version: String });
 });
 
-test('the version covers the map, whether it is given or a file', async (t) => {
+test('the version covers the map, given directly or as a file', async (t) => {
   const folder = t.testdir({ data: '{}\n', ids: JSON.stringify(IDS) });
   const data = fileSource(join(folder, 'data'));
   const inFile = withLecturerIds(data, join(folder, 'ids'));
@@ -108,7 +108,7 @@ test('an invalid map is a failure', async (t) => {
     ['large', 'source-unreadable', /it has \d+ bytes; expected at most/],
     ['missing', 'source-unreadable', /there is no such file$/],
     ['folder', 'source-unreadable', /it is a directory; expected a file/],
-    // Opened, it would wait for its writer for ever.
+    // Opening it would wait for a writer forever.
     ['pipe', 'source-unreadable', /it is a named pipe; expected a regular file$/],
   ];
   mkdirSync(join(folder, 'folder'));

@@ -18,7 +18,7 @@ const event = (id: string, title: string): object => ({
   endTime: '2024-09-02T10:00:00Z',
 });
 
-/** A source whose version the test sets, and that records its requests. */
+/** A source with a settable version, which records its requests. */
 function versioned(name: string, records: readonly unknown[], version: string | null) {
   const asked: (string | null)[] = [];
   const source = {
@@ -48,7 +48,7 @@ async function titlesOf(source: Source): Promise<Record<string, string>> {
   return Object.fromEntries(rows.map(({ id, title }) => [id, title]));
 }
 
-test('if two sources have an event with the same id, the later source wins', async (t) => {
+test("of two events with one id, the later source's wins", async (t) => {
   const one = memorySource([event('a', '1'), event('b', '1'), event('c', '1')], 'one');
   const two = memorySource([event('b', '2'), event('c', '2'), event('d', '2')], 'two');
   const three = memorySource([event('c', '3')], 'three');
@@ -87,12 +87,12 @@ test('overridden records are reported separately from faults', async (t) => {
   );
 });
 
-test('a record that is bad does not override a good one', async (t) => {
+test('a bad record does not override a good one', async (t) => {
   const merged = mergedSource([memorySource([event('a', '1')], 'one'), memorySource([{ id: 'a' }], 'two')]);
   t.strictSame(await titlesOf(merged), { a: '1' });
 });
 
-test('many overridden records leave room for the faults', async (t) => {
+test('many overridden records leave room for faults in the report', async (t) => {
   const many = Array.from({ length: 2 * REJECTIONS_KEPT_MAX }, (_, i) => event(`e${i}`, ''));
   const summary = await summaryOf(
     mergedSource([memorySource([...many, { id: 'bad' }], 'one'), memorySource(many, 'two')]),
@@ -101,7 +101,7 @@ test('many overridden records leave room for the faults', async (t) => {
   t.equal(summary.rejections.at(-1)?.code, 'missing-field');
 });
 
-test('sources with equal names are distinguished, even if they are merged themselves', async (t) => {
+test('sources of equal names are told apart, even if they are merged themselves', async (t) => {
   const one = memorySource([event('a', '1')], 'same');
   const two = memorySource([event('a', '2')], 'same');
   const merged = mergedSource([one, two]);
@@ -112,7 +112,7 @@ test('sources with equal names are distinguished, even if they are merged themse
   t.equal((await summaryOf(nested)).rejections[0]?.position.source, 'same (source 1)');
 });
 
-test('a single source, a source given twice, and no source', async (t) => {
+test('one source, the same source twice, and no source are handled', async (t) => {
   const one = memorySource([event('a', '1')], 'one');
   t.equal((await collect(mergedSource([one]))).records.length, 1);
   t.strictSame((await summaryOf(mergedSource([one, one]))).rejectedByCode, { overridden: 1 });
@@ -160,14 +160,14 @@ test('if one source changed, all are read completely, in order, each record once
   }
 });
 
-test('a source without a version makes the whole without one', async (t) => {
+test('if one source has no version, the whole has none', async (t) => {
   const merged = mergedSource([versioned('a', [1], 'a1'), memorySource([2])]);
   const { version } = (await collect(merged)).summary;
   t.equal(version, null);
   t.notOk(await isUnchanged(merged, version));
 });
 
-test('a version of another number of sources is not sent', async (t) => {
+test('a version for another number of sources is not sent', async (t) => {
   for (const previous of [
     '',
     'null',
@@ -187,7 +187,7 @@ test('a version of another number of sources is not sent', async (t) => {
   }
 });
 
-test('a file and an address: one changed, the other not', async (t) => {
+test('a file and an address work together when only one changed', async (t) => {
   const path = join(t.testdir({ data: ndjson([event('a', 'file'), event('b', 'file')]) }), 'data');
   let etag = '"one"';
   const upstream = await startUpstream(t, (request, response) => {
@@ -211,7 +211,7 @@ test('a file and an address: one changed, the other not', async (t) => {
   await allClosed(upstream);
 });
 
-test('one source that fails fails the load, by its name', async (t) => {
+test('if one source fails, the load fails and names it', async (t) => {
   const good = memorySource([event('a', '1')], 'good');
   const upstream = await startUpstream(t, (_, response) =>
     response.writeHead(503, { 'retry-after': '7' }).end(),
@@ -230,7 +230,7 @@ test('one source that fails fails the load, by its name', async (t) => {
   t.match(await failureOf(collect(merged)), { message: `${join(folder, 'missing')}: there is no such file` });
 });
 
-test('a source that fails when it is asked fails the load, too', async (t) => {
+test('a source that fails when asked for changes fails the load', async (t) => {
   const folder = t.testdir({ one: ndjson([event('a', '1')]), two: ndjson([event('b', '1')]) });
   const merged = mergedSource([fileSource(join(folder, 'one')), fileSource(join(folder, 'two'))]);
   const { version } = (await collect(merged)).summary;
@@ -255,7 +255,7 @@ test('an abort reason and errors of the sink come through', async (t) => {
   t.equal(await failureOf(merged.load(sink)), mistake);
 });
 
-test('progress adds up', async (t) => {
+test('progress is the sum over all sources', async (t) => {
   const folder = t.testdir({ one: '{}\n{}\n', two: '{}\n' });
   const merged = mergedSource([fileSource(join(folder, 'one')), fileSource(join(folder, 'two'))]);
   const progress: LoadProgress[] = [];

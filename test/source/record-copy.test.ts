@@ -69,7 +69,7 @@ const positions = fc.record(
   { requiredKeys: ['record'], noNullPrototype: true },
 ) as fc.Arbitrary<RecordPosition>;
 
-test('a copy gives back the same event or rejection at the same position', (t) => {
+test('a copy returns the same event or rejection at the same position', (t) => {
   fc.assert(
     fc.property(fc.array(fc.tuple(records, positions), { maxLength: 30 }), (given) => {
       const { told } = copied((sink) => {
@@ -89,7 +89,7 @@ test('a copy gives back the same event or rejection at the same position', (t) =
   t.end();
 });
 
-test('of unserved fields the names are kept, in order, and the values are not', (t) => {
+test('the names of unserved fields are kept in order, but not their values', (t) => {
   const { told } = copied((sink) => {
     sink.record({ zoom: 'x'.repeat(10_000), id: 'a', note: 1 }, { record: 1 });
   });
@@ -119,7 +119,7 @@ test('rejections keep their place among the records', (t) => {
   t.end();
 });
 
-test('many records are several batches, in shared memory, and no more than the budget', async (t) => {
+test('many records form several batches in shared memory, within the budget', async (t) => {
   const count = 2 * COPY_BATCH_RECORDS + 1;
   const fill = (sink: RecordSink): void => {
     for (let n = 1; n <= count; n++) sink.record({ id: `${n}`, title: `t${n % 7}` }, { record: n, line: n });
@@ -134,7 +134,7 @@ test('many records are several batches, in shared memory, and no more than the b
   t.ok(copy.bytes.buffer instanceof SharedArrayBuffer);
   t.match(await failureOf((async () => copied(fill, copy.bytes.length / 2))()), {
     code: 'source-too-large',
-    message: /^cannot read test: after \d+ records no memory is left/,
+    message: /^cannot read test: no memory is left for the records of several sources, after \d+ records/,
   });
 });
 

@@ -29,7 +29,7 @@ async function faultOf(content: string, identifiers: 'uuid' | 'any' = 'uuid'): P
   );
 }
 
-test('rooms of a JSON array: sorted by id, in canonical form, other fields aside', async (t) => {
+test('rooms of a JSON array are sorted by id, in canonical form, without other fields', async (t) => {
   const json = JSON.stringify([
     { id: B.toUpperCase(), name: 'Aula', building: 'cafe\u0301', capacity: 300, floor: 2 },
     { id: A },
@@ -48,7 +48,7 @@ test('rooms of a JSON array: sorted by id, in canonical form, other fields aside
   t.same((await readRooms(fileOf('[]'), 'uuid')).rooms, []);
 });
 
-test('identifiers of any kind, and numbers', async (t) => {
+test('rooms may have identifiers of any kind, and numbers', async (t) => {
   const { rooms } = await readRooms(fileOf('{"id": 101}\n{"id": "Aula", "name": "Audimax"}'), 'any');
   t.same(
     rooms.map(({ id, name }) => [id, name]),
@@ -59,7 +59,7 @@ test('identifiers of any kind, and numbers', async (t) => {
   );
 });
 
-test('derived identifiers: the text is the name', async (t) => {
+test('with derived identifiers, the text becomes the name', async (t) => {
   const csv = 'id;capacity;building\nA 101;30;Main\nA 102;;\n';
   const { rooms } = await readRooms(fileOf(csv), 'derived');
   t.same(rooms.map(({ name, building, capacity }) => [name, building, capacity]).sort(), [
@@ -74,7 +74,7 @@ test('derived identifiers: the text is the name', async (t) => {
   );
 });
 
-test('the faults of CSV have their lines', async (t) => {
+test('faults of CSV have their lines', async (t) => {
   const error = await faultOf(`id,name,capacity\n${A},"two\nlines",30\n${B},Aula,many\n,x,1\n`);
   t.match(error.message, /line 4 \(record 2\): the capacity "many" .*; line 5 \(record 3\): it has no id$/);
 });
@@ -85,7 +85,7 @@ const FAULTS: readonly [content: string, message: RegExp][] = [
   ['{"name": "A"}', /line 1: it has no id$/],
   ['[1]', /^the rooms file \S+ cannot be used: line 1: it is not an object/],
   [`[{"id": "${A}"},\n{"id": "A101"}]`, /line 2: the id "A101" is not a UUID such as/],
-  [`[{"id": "${A}"},\n{"id": "${A.toUpperCase()}"}]`, /line 2: an earlier record has the id "aaaaaaaa/],
+  [`[{"id": "${A}"},\n{"id": "${A.toUpperCase()}"}]`, /line 2: an earlier record has the same id "aaaaaaaa/],
   [`[{"id": "${A}", "name": 7}]`, /line 1: the name "7" is not a text of at most 256 characters/],
   [`[{"id": "${A}", "building": ["A"]}]`, /line 1: the building "an object" is not a text/],
   [`[{"id": "${A}", "name": "${'x'.repeat(257)}"}]`, /line 1: the name "x{40}" is not a text/],
@@ -100,7 +100,7 @@ const FAULTS: readonly [content: string, message: RegExp][] = [
   [`[${'{},'.repeat(20)}{}]`, /line 1 \(record 10\): it has no id; and 11 more faults$/],
 ];
 
-test('every fault of the file is named with its line, and refuses the file', async (t) => {
+test('a file with faults is refused, and every fault is named with its line', async (t) => {
   for (const [content, message] of FAULTS) {
     const error = await faultOf(content);
     t.equal(error.code, 'rooms-unusable', content.slice(0, 60));
@@ -119,7 +119,7 @@ test('the number of rooms is bounded', async (t) => {
   t.match(error.message, /it has more than 20000 rooms$/);
 });
 
-test('rooms of a program are checked like those of a file', (t) => {
+test('rooms given by a program are checked like those of a file', (t) => {
   t.equal(roomsOf([{ id: A }], 'uuid').rooms.length, 1);
   t.throws(() => roomsOf([{ id: A }, { id: 'x' }, null], 'uuid'), {
     code: 'option-invalid',

@@ -78,7 +78,7 @@ test('header fields go to one origin only', (t) => {
   t.end();
 });
 
-test('a description sent to another thread is the same source there', async (t) => {
+test('a source description is the same source on another thread', async (t) => {
   const folder = t.testdir({ data: ndjson([{ title: '0' }, { title: '1' }]), ids: '{"Ada":"1"}' });
   const upstream = await startUpstream(t, (_, response) => response.end(ndjson([{ lecturer: 'Ada' }])));
   const spec: SourceSpec = parseSourceArgument([join(folder, 'data'), upstream.origin], {
@@ -97,7 +97,7 @@ test('a description sent to another thread is the same source there', async (t) 
   t.equal(upstream.requests[0]?.headers['x-key'], 'abc');
 });
 
-test('a map of lecturer identifiers may be of one source alone', async (t) => {
+test('one source may have its own map of lecturer identifiers', async (t) => {
   const folder = t.testdir({ one: '{"lecturer":"Ada"}\n', two: '{"lecturer":"Ada"}\n' });
   const source = sourceOfSpec({
     kind: 'merged',

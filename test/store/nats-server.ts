@@ -1,10 +1,10 @@
-/** A real nats-server in a folder of its own. */
+/** A real nats-server in its own folder. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Why there is none, or false. */
+/** Why it is missing, or false. */
 export const NATS_MISSING: string | false =
   spawnSync('nats-server', ['-v']).status === 0 ? false : 'nats-server is not installed';
 

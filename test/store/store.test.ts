@@ -35,7 +35,7 @@ async function textOf(store: Store, name: string): Promise<string | null> {
 }
 
 for (const [kind, { skip, address }] of Object.entries(KINDS)) {
-  test(`${kind}: objects and records`, { skip }, async (t) => {
+  test(`${kind}: objects and records are kept`, { skip }, async (t) => {
     const where = await address(t);
     const [store, other] = [await openStore(where), await openStore(where)];
     t.teardown(() => Promise.all([store.close(), other.close()]));
@@ -102,7 +102,7 @@ for (const [kind, { skip, address }] of Object.entries(KINDS)) {
   });
 }
 
-test('addresses', async (t) => {
+test('store addresses are parsed', async (t) => {
   for (const address of [
     'nats://host',
     'nats://',

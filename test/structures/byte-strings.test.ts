@@ -50,7 +50,7 @@ test('texts with equal hashes are distinguished', (t) => {
   t.end();
 });
 
-test('no bytes of UTF-8 are changed by being copied as doubles', (t) => {
+test('copying UTF-8 as doubles changes no byte', (t) => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 60 }), fc.nat(9), (given, offset) => {
       const source = Buffer.from(given.toWellFormed(), 'utf8');
@@ -69,7 +69,7 @@ test('no bytes of UTF-8 are changed by being copied as doubles', (t) => {
     }),
     { seed: SEED, numRuns: 2000 },
   );
-  // Around each place of a window of eight: the bytes that come nearest to a NaN.
+  // Around each place of a window of eight: the bytes closest to a NaN.
   for (let n = 0; n < 16; n++) {
     for (const text of ['\u007f', '\u{10ffff}\u007f', '\u{100000}', '\uffff\u007f', '\u0000']) {
       const source = Buffer.from('x'.repeat(n) + text.repeat(6), 'utf8');
@@ -81,7 +81,7 @@ test('no bytes of UTF-8 are changed by being copied as doubles', (t) => {
   t.end();
 });
 
-test('buffers that grow are small or large', (t) => {
+test('growing buffers work at small and large sizes', (t) => {
   const lengths: number[] = [];
   for (let length = 4096; length < 2 ** 28; length = grownByteLength(length)) lengths.push(length);
   t.strictSame(

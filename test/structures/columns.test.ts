@@ -7,7 +7,7 @@ import { KeyedHash } from '../../src/structures/keyed-hash.js';
 import { buildPostingLists } from '../../src/structures/posting-lists.js';
 import { radixSort } from '../../src/structures/radix-sort.js';
 
-/** With texts whose order is another in UTF-16 than in UTF-8. */
+/** With texts whose order differs between UTF-16 and UTF-8. */
 const text = fc.oneof(
   fc.string({ unit: 'grapheme', maxLength: 6 }),
   fc.string({
@@ -25,7 +25,7 @@ const text = fc.oneof(
   }),
 );
 
-test('a dictionary gives back every value, in byte order, and finds no other', (t) => {
+test('a dictionary returns every value in byte order and finds no other', (t) => {
   fc.assert(
     fc.property(fc.array(text, { maxLength: 40 }), text, (values, other) => {
       const builder = new DictionaryBuilder(new KeyedHash([1, 2]));
@@ -61,7 +61,7 @@ test('null has no code, and the empty text has one', (t) => {
   t.end();
 });
 
-test('posting lists hold each ordinal under its code, ascending', (t) => {
+test('posting lists hold each ordinal under its code, in ascending order', (t) => {
   const { start, ordinals } = buildPostingLists(Uint32Array.from([1, NO_CODE, 0, 1, 3, 1]), 4);
   t.strictSame([...start], [0, 1, 4, 4, 5]);
   t.strictSame([...ordinals], [2, 0, 3, 5, 4]);

@@ -53,7 +53,7 @@ test('every bit of a text changes about half of the bits of its digest', (t) => 
   t.end();
 });
 
-test('texts and numbers with the same characters have different digests', (t) => {
+test('texts and numbers of the same characters have different digests', (t) => {
   const of = (...parts: readonly (string | number)[]): string => {
     const digest = new Digest();
     for (const part of parts) {
@@ -88,7 +88,7 @@ test('texts and numbers with the same characters have different digests', (t) =>
   t.end();
 });
 
-test('digests stay what they are: replicas of another version must agree', (t) => {
+test('digests never change, so that replicas of other versions agree', (t) => {
   t.equal(textDigest('schedule json -Infinity Infinity Infinity'), 'KrY6LCTAxyz');
   t.end();
 });

@@ -45,7 +45,7 @@ test('a value replaces the previous one and its bytes', (t) => {
   t.end();
 });
 
-test('a bound of nothing keeps nothing', (t) => {
+test('a cache with a bound of zero keeps nothing', (t) => {
   const cache = new GenerationalCache<string>(0);
   cache.set('any', 'value', 1);
   t.equal(cache.get('any'), undefined);

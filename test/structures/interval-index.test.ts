@@ -20,7 +20,7 @@ function indexOf(
   });
 }
 
-/** The window rule, read off its definition. */
+/** The window rule, directly from its definition. */
 function overlapping(intervals: readonly Interval[], from: number, to: number): number[] {
   return [...intervals]
     .sort((a, b) => a[0] - b[0] || a[1] - b[1])
@@ -51,7 +51,7 @@ test('a window finds exactly the intervals that overlap it', (t) => {
       fc.integer({ min: 1, max: 95 }),
       (intervals, from, length) => {
         const expected = overlapping(intervals, from, from + length);
-        // By trees, by scans, and by what is asked for a second and third time.
+        // By trees, by scans, and by repeated queries.
         assert.deepEqual(ask(indexOf(intervals), from, from + length), expected);
         const index = indexOf(intervals, 4, 3, 1);
         for (let time = 0; time < 3; time++) assert.deepEqual(ask(index, from, from + length), expected);
@@ -63,7 +63,7 @@ test('a window finds exactly the intervals that overlap it', (t) => {
   t.end();
 });
 
-test('a search with a limit gives all intervals, or null', (t) => {
+test('a search with a limit gives all intervals, or null if there are more', (t) => {
   const intervals = Array.from({ length: 100 }, (_, i): Interval => [i, i + 10]);
   // By trees at once, and by scans.
   for (const scansMax of [0, 255]) {
@@ -80,7 +80,7 @@ test('a search with a limit gives all intervals, or null', (t) => {
   t.end();
 });
 
-test('windows at every kind of boundary', (t) => {
+test('windows at every kind of boundary agree with a scan', (t) => {
   const intervals: Interval[] = [
     [10, 20],
     [15, 15],
@@ -105,7 +105,7 @@ test('windows at every kind of boundary', (t) => {
   t.end();
 });
 
-test('no intervals at all', (t) => {
+test('an index without intervals finds nothing', (t) => {
   const index = indexOf([]);
   t.strictSame(ask(index, 0, 10), []);
   t.end();
@@ -121,7 +121,7 @@ test('the trees in memory stay within their bound, and answers stay right', (t) 
   t.end();
 });
 
-test('a tree is built once scans have cost as much as a build, one tree per query', (t) => {
+test('a tree is built once scans have cost as much as its build, at most one per query', (t) => {
   const intervals = Array.from({ length: 12 }, (_, i): Interval => [i, i + 100]);
   const index = indexOf(intervals, 4, 2, 3);
   const counts = Array.from({ length: 9 }, () => {
@@ -138,7 +138,7 @@ test('a few very long intervals do not make queries search every bucket', (t) =>
   for (let i = 0; i < 20; i++) intervals.push([i, 60_000]);
   const index = indexOf(intervals, 64, 1000);
   t.strictSame(ask(index, 25_005, 25_006), overlapping(intervals, 25_005, 25_006));
-  // One bucket of short intervals, and those of the one or two length classes of the long ones.
+  // One bucket of short intervals, and the buckets of one or two length classes of long ones.
   t.ok(index.treeCount <= 4, `${index.treeCount} trees were built`);
   t.end();
 });

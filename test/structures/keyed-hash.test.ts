@@ -15,12 +15,15 @@ function hashOf(hash: KeyedHash, bytes: Uint8Array): number {
   return hash.bytes(viewOf(bytes), 0, bytes.length) >>> 0;
 }
 
-/** Of the bytes 0, 1, 2 … under the key of the bytes 0 to 7, by their number: the published answers of HalfSipHash-1-3. */
+/**
+ * The published results of HalfSipHash-1-3 for the bytes 0, 1, 2 …, by their number, under the key of the
+ * bytes 0 to 7.
+ */
 const PUBLISHED = [
   0x5814c896, 0xe7e864ca, 0xbc4b0e30, 0x01539939, 0x7e059ea6, 0x88e3d89b, 0xa0080b65, 0x9d38d9d6, 0x577999b1,
 ];
 
-test('the hash gives the published answers', (t) => {
+test('the hash gives the published results', (t) => {
   const seed = [0x03020100, 0x07060504] as const;
   PUBLISHED.forEach((expected, length) => {
     const bytes = Uint8Array.from({ length }, (_, n) => n);
@@ -30,7 +33,7 @@ test('the hash gives the published answers', (t) => {
   t.end();
 });
 
-test('bytes at any offset and texts have the hash of the slow twin', (t) => {
+test('bytes at any offset and texts have the same hash as in the slow version', (t) => {
   fc.assert(
     fc.property(seeds, fc.uint8Array({ maxLength: 300 }), fc.nat(5), (seed, bytes, offset) => {
       const hash = new KeyedHash(seed);
@@ -57,7 +60,7 @@ test('bytes at any offset and texts have the hash of the slow twin', (t) => {
   t.end();
 });
 
-test('texts that collide under one seed do not under another', (t) => {
+test('texts that collide under one seed do not collide under another', (t) => {
   const [one, other] = [new KeyedHash([SEED, 1]), new KeyedHash([SEED, 2])];
   const bytes = Buffer.from('00000000-0000-4000-8000-000000000000', 'latin1');
   const seen = new Map<number, number>();
@@ -74,12 +77,12 @@ test('texts that collide under one seed do not under another', (t) => {
     write(first);
     t.not(hashOf(other, bytes), present, `${first} and ${n}`);
   }
-  // Of 300,000 texts 10 pairs are expected to collide.
+  // Among 300,000 texts, 10 pairs are expected to collide.
   t.ok(collisions > 0 && collisions < 40, `${collisions} pairs collide`);
   t.end();
 });
 
-test('seeds are two numbers of 32 bits, and random ones differ', (t) => {
+test('a seed is two 32-bit numbers, and random seeds differ', (t) => {
   const good = [[0, 0], [0xffffffff, 0xffffffff], [1, 0x80000000], randomHashSeed()];
   const bad = [
     null,
@@ -128,7 +131,7 @@ test('a table finds every number by its hash, even if many share a hash', (t) =>
   t.end();
 });
 
-test('a memo of texts is bounded, and leaves out what V8 hashes without its seed', (t) => {
+test('a memo of texts is bounded, and leaves out texts that V8 hashes without its seed', (t) => {
   const memo = new TextMemo<number>(3, 20);
   const kept = ['', 'a', 'a1', 'A 101', '12345678901', '2c3c9bfd-5da4', 'x'.repeat(20)];
   const left = ['1', '0', '101', '1234567890', 'x'.repeat(21), '1'.repeat(21)];

@@ -45,7 +45,7 @@ test('only the requested part of a list is read', (t) => {
   t.end();
 });
 
-test('a list within runs, at their boundaries', (t) => {
+test('a list within runs is right at their boundaries', (t) => {
   const cases: [why: string, list: number[], runs: number[], positions: number[]][] = [
     ['neither', [], [], []],
     ['no list', [], [0, 9], []],
@@ -76,7 +76,7 @@ test('a list within runs, at their boundaries', (t) => {
   t.end();
 });
 
-test('sorting without repeats is the same by sort and by bitmap', (t) => {
+test('sorting and the bitmap remove repeats in the same way', (t) => {
   fc.assert(
     fc.property(fc.array(fc.nat(300), { maxLength: 60 }), (list) => {
       const expected = [...new Set(list)].sort((a, b) => a - b);
@@ -99,7 +99,7 @@ test('the bitmap covers the last bit of its last word', (t) => {
   t.end();
 });
 
-test('galloping and binary search agree from every starting point', (t) => {
+test('galloping and binary search agree from every start', (t) => {
   fc.assert(
     fc.property(ordinals, fc.nat(210), fc.nat(80), (list, target, low) => {
       const packed = Uint32Array.from(list);

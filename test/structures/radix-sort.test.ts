@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { test } from 'tap';
 import { radixSort } from '../../src/structures/radix-sort.js';
 
-/** Positions sorted by key, equal keys in the order in which they were. */
+/** Positions sorted by key; equal keys keep their order. */
 function expectedOrder(keys: readonly number[]): number[] {
   return keys.map((_, i) => i).sort((a, b) => (keys[a] as number) - (keys[b] as number) || a - b);
 }
@@ -19,7 +19,7 @@ for (const [name, count, keyMax] of [
   ['many of few values', 20_000, 3],
   ['many that are equal', 20_000, 0],
 ] as const) {
-  test(`keys come out in order, equal ones as they were: ${name}`, (t) => {
+  test(`keys come out in order, and equal keys keep their order: ${name}`, (t) => {
     const keys = fc.sample(fc.maxSafeNat(), { seed: 7, numRuns: count }).map((key) => key % (keyMax + 1));
     const order = Uint32Array.from(keys, (_, i) => i);
     radixSort(order, Float64Array.from(keys));

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { test } from 'tap';
 import { inScratch, results, scratch, shared } from '../../src/structures/slabs.js';
 
-/** More than a slab holds, so that several are gone through. */
+/** More than a slab holds, so that several slabs are used. */
 const ARRAYS = 2000;
 
 test('kept arrays of any lengths never share memory', (t) => {
@@ -29,7 +29,7 @@ test('a copy has its own memory', (t) => {
   t.end();
 });
 
-test('shared arrays of one build lie in one buffer, zeroed, apart and aligned', (t) => {
+test('shared arrays of one build lie in one buffer, zeroed, separate and aligned', (t) => {
   const { bytes, words, doubles, large } = shared.within(4096, () => ({
     bytes: shared.uint8(3).fill(255),
     words: shared.uint32(5).fill(0xffffffff),
@@ -48,7 +48,7 @@ test('shared arrays of one build lie in one buffer, zeroed, apart and aligned', 
   t.end();
 });
 
-test('scratch arrays are zeroed and separate, and a full slab is followed by another', (t) => {
+test('scratch arrays are zeroed and separate, even after a slab is full', (t) => {
   const size = 5 * 1024 * 1024;
   const [a, b, c] = inScratch(size, () => [
     scratch.uint32(3).fill(9),

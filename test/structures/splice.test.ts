@@ -1,4 +1,4 @@
-/** Splices against arrays that are filtered and joined, and what they make against builds. */
+/** Compares splices with arrays that are filtered and joined, and their results with builds. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';
@@ -13,7 +13,7 @@ import { splicePostingLists } from '../../src/structures/splice-posting-lists.js
 
 interface Item<Value> {
   readonly value: Value;
-  /** Old place, or null for an item that comes. */
+  /** Old place, or null for an added item. */
   readonly old: number | null;
 }
 
@@ -23,7 +23,7 @@ interface Change<Value> {
   readonly after: readonly Item<Value>[];
 }
 
-/** Any sequence, and what became of it the slow way: item by item. */
+/** A sequence, and its result in the slow way: item by item. */
 function changesOf<Value>(value: fc.Arbitrary<Value>): fc.Arbitrary<Change<Value>> {
   const part = fc.record({ value, goes: fc.boolean(), come: fc.array(value, { maxLength: 2 }) });
   return fc
@@ -51,7 +51,7 @@ function changesOf<Value>(value: fc.Arbitrary<Value>): fc.Arbitrary<Change<Value
 
 const options = { numRuns: 2000, seed: 53 };
 
-test('a splice says where everything is, and copies what stays', async () => {
+test('a splice knows where every item is, and copies the rest', async () => {
   fc.assert(
     fc.property(changesOf(fc.nat({ max: 250 })), ({ before, splice, after }) => {
       assert.equal(splice.after, after.length);
@@ -103,7 +103,7 @@ test('pieces of items are copied to their new starts', async () => {
   );
 });
 
-test('a spliced dictionary is that of the values', async () => {
+test('a spliced dictionary equals one built from the values', async () => {
   const word = fc.constantFrom('', 'a', 'b', 'ab', 'é', '\uFF5E', '\u{1F600}', 'z', 'aa', 'b\0');
   const build = (values: Iterable<string>): { bytes: Uint8Array; start: Uint32Array } => {
     const builder = new DictionaryBuilder(new KeyedHash([1, 2]));
@@ -128,7 +128,7 @@ test('a spliced dictionary is that of the values', async () => {
   );
 });
 
-test('a mended table of hashes is the built one, however many of them collide', async () => {
+test('a mended hash table equals a built one, even if many hashes collide', async () => {
   const hash = fc.constantFrom(0, 1, 2, 3, 14, 15, 30, 31, 0x80000000, 0xffffffff);
   fc.assert(
     fc.property(changesOf(hash), ({ before, splice, after }) => {
@@ -141,7 +141,7 @@ test('a mended table of hashes is the built one, however many of them collide', 
   );
 });
 
-test('mended posting lists are the built ones', async () => {
+test('mended posting lists equal built ones', async () => {
   const CODES = 5;
   fc.assert(
     fc.property(changesOf(fc.nat({ max: CODES })), ({ before, splice, after }) => {

@@ -3,7 +3,7 @@ import { suggest } from '../../src/structures/suggest.js';
 
 const FIELDS = ['id', 'time', 'endTime', 'title', 'roomId', 'courseId', 'studyGroup', 'lecturer', 'type'];
 
-test('the nearest name is suggested; letters that changed places are one edit', (t) => {
+test('the nearest name is suggested; swapped letters count as one edit', (t) => {
   for (const [typed, name] of [
     ['titel', 'title'],
     ['tmie', 'time'],

@@ -10,7 +10,7 @@ test('the first thread of a process keeps its priority', (t) => {
   t.end();
 });
 
-test('another thread has a lower priority, if the system supports it', async (t) => {
+test('other threads have a lower priority, if the system supports it', async (t) => {
   let own: string;
   try {
     own = readlinkSync('/proc/thread-self');

@@ -2,7 +2,7 @@ import { test } from 'tap';
 import type { Records } from '../../src/source/records.js';
 import { recordChunks } from '../../src/thread/record-chunks.js';
 
-/** The chunks as texts. Each must be whole lines in a buffer of its own, which can be handed over. */
+/** The chunks as texts. Each must hold whole lines in its own buffer, which can be transferred. */
 async function chunksOf(records: Records): Promise<string[]> {
   const chunks: string[] = [];
   for await (const chunk of recordChunks(records)) {
@@ -12,17 +12,17 @@ async function chunksOf(records: Records): Promise<string[]> {
   return chunks;
 }
 
-test('records become lines, in order', async (t) => {
+test('records become lines in order', async (t) => {
   const lines = (await chunksOf([{ id: 'a' }, { id: 'ü"\n' }, 3, 'text', null, [1]])).join('');
   t.equal(lines, '{"id":"a"}\n{"id":"ü\\"\\n"}\n3\n"text"\nnull\n[1]\n');
 });
 
-test('no records are no chunk', async (t) => {
+test('no records give no chunk', async (t) => {
   t.strictSame(await chunksOf([]), []);
   t.strictSame(await chunksOf((async function* () {})()), []);
 });
 
-test('values become what JSON makes of them', async (t) => {
+test('values are written as JSON.stringify writes them', async (t) => {
   const time = new Date(Date.UTC(2024, 8, 2, 8));
   t.strictSame(await chunksOf([{ time, title: undefined, n: Number.NaN, toJSON: undefined }]), [
     '{"time":"2024-09-02T08:00:00.000Z","n":null}\n',
@@ -74,7 +74,7 @@ test('a chunk ends after a few milliseconds', async (t) => {
   t.equal(chunks.join(''), '{"n":0}\n{"n":1}\n{"n":2}\n{"n":3}\n{"n":4}\n');
 });
 
-test('records of an async iterable; and one that fails', async (t) => {
+test('records of an async iterable are read, and a failure is passed on', async (t) => {
   async function* failing(): AsyncGenerator<object> {
     yield { n: 1 };
     throw new Error('the cursor was closed');

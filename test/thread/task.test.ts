@@ -48,7 +48,7 @@ function imageOf(result: Done): SnapshotImage {
   return result.image;
 }
 
-test('a thread builds the same image as this one, in memory that both share', async (t) => {
+test('a thread builds the same image as the main thread, in shared memory', async (t) => {
   const here = imageOf(await runTaskHere(loadTask({}), {}, recordChunks(RECORDS)));
   const threaded = await spawnTask(loadTask({}), {
     feed: recordChunks(RECORDS),
@@ -64,7 +64,7 @@ test('a thread builds the same image as this one, in memory that both share', as
   t.equal(new Snapshot(there).ordinalOf(idOf(2)), 1);
 });
 
-test('the outcomes of a load of records', async (t) => {
+test('loads of records report their outcomes', async (t) => {
   const load = (records: readonly object[], served: SnapshotImage | null): Promise<Done> =>
     runTaskHere(loadTask({ served }), {}, recordChunks(records));
   const first = imageOf(await load(RECORDS, null));
@@ -81,7 +81,7 @@ test('the outcomes of a load of records', async (t) => {
   );
 });
 
-test('a file that did not change is not read again', async (t) => {
+test('an unchanged file is not read again', async (t) => {
   const path = join(folderFor(t), 'events.ndjson');
   writeFileSync(path, RECORDS.map((each) => JSON.stringify(each)).join('\n'));
   const source = { kind: 'file', path } as const;
@@ -113,14 +113,14 @@ test('images are written and read on other threads', async (t) => {
   t.strictSame(imageOf(read).rows.bytes, image.rows.bytes);
 });
 
-test('an error of the task keeps its code on the way', async (t) => {
+test('an error of a task keeps its code across threads', async (t) => {
   const source = { kind: 'file', path: join(folderFor(t), 'none') } as const;
   const failing = spawnTask(loadTask({ source }), { keepsProcessAlive: true });
   await t.rejects(failing, { code: 'source-unreadable', message: /there is no such file/ });
   await t.rejects(failing, LecternError);
 });
 
-test('records that fail in the middle fail the load', async (t) => {
+test('records that fail halfway fail the load', async (t) => {
   async function* failing(): AsyncGenerator<object> {
     yield record(1);
     throw new Error('the cursor was closed');
@@ -159,7 +159,7 @@ test('aborting ends the thread, and releases the records', { timeout: 20_000 }, 
   await t.rejects(spawnTask(loadTask({}), { signal: abort.signal, keepsProcessAlive: true }), reason);
 });
 
-test('any value that onProgress throws rejects the task, and the thread ends', async (t) => {
+test('any value that onProgress throws rejects the task and ends the thread', async (t) => {
   const path = join(folderFor(t), 'events.ndjson');
   writeFileSync(path, RECORDS.map((each) => JSON.stringify(each)).join('\n'));
   const source = { kind: 'file', path } as const;
@@ -177,7 +177,7 @@ test('any value that onProgress throws rejects the task, and the thread ends', a
   }
 });
 
-test('differences that do not fit into the memory of a load are dropped, and the load continues', async (t) => {
+test('differences too large for the memory of a load are dropped, and the load continues', async (t) => {
   const count = 30_000;
   const records = (title: string): object[] => Array.from({ length: count }, (_, n) => record(n, title));
   const load = (title: string, more: Partial<LoadTask>): Promise<Done> =>
@@ -197,7 +197,7 @@ test('differences that do not fit into the memory of a load are dropped, and the
 });
 
 test('if the thread of a load runs out of memory, only the load is refused', async (t) => {
-  // Fewer pieces than between two checks of memory, each with only new texts.
+  // Fewer pieces than between two memory checks, each with only new texts.
   async function* feed(): AsyncGenerator<Uint8Array<ArrayBuffer>> {
     for (let piece = 0; piece < LOAD_LOOK_CHUNKS - 1; piece++) {
       const lines = Array.from({ length: 900 }, (_, n) =>

@@ -28,7 +28,7 @@ function recordsOf(n: number) {
   }));
 }
 
-/** Tokens, and until when the gate lets each of them through. */
+/** Tokens, each with the time until which the gate accepts it. */
 class Issuer {
   readonly goodUntilMs = new Map<string, number>();
   #issued = 0;
@@ -55,7 +55,7 @@ function startIssuer(t: Test, issuer: Issuer): Promise<Upstream> {
   });
 }
 
-/** A timetable that changes all the time, behind a gate without any tolerance for tokens that are too old. */
+/** A timetable that changes constantly, behind a gate without any tolerance for expired tokens. */
 async function startFirst(t: Test, issuer: Issuer): Promise<string> {
   const source = new MemorySource(recordsOf(0));
   const first = await startService({ source, port: 0, hs256Secret: SECRET });
@@ -85,7 +85,10 @@ async function startFirst(t: Test, issuer: Issuer): Promise<string> {
   return `http://127.0.0.1:${(gate.address() as AddressInfo).port}/api/v1/schedule/all`;
 }
 
-/** Reads from the second one while it loads, until changes came with three tokens. Counts its loads by how they ended, and answers that are not 200. */
+/**
+ * Reads from the second service while it loads, until changes came with three tokens. Counts its loads by
+ * outcome, and answers other than 200.
+ */
 async function runFor(
   ms: number,
   second: Service,
@@ -110,7 +113,7 @@ async function runFor(
   return { loads, failed };
 }
 
-test(`tokens of an issuer for ${CHAIN_MS / 1000} s: no refresh fails`, async (t) => {
+test(`no refresh fails with tokens of an issuer for ${CHAIN_MS / 1000} s`, async (t) => {
   const issuer = new Issuer();
   const source = await startFirst(t, issuer);
   const issuing = await startIssuer(t, issuer);
@@ -136,7 +139,7 @@ test(`tokens of an issuer for ${CHAIN_MS / 1000} s: no refresh fails`, async (t)
   t.notOk(text.includes(CLIENT_SECRET), 'no secret in the log');
 });
 
-test(`the library, which loads on its own thread, for ${CHAIN_MS / 1000} s: no refresh fails`, async (t) => {
+test(`no refresh fails in the library with its own load thread for ${CHAIN_MS / 1000} s`, async (t) => {
   const issuer = new Issuer();
   const url = await startFirst(t, issuer);
   const tokenUrl = `${(await startIssuer(t, issuer)).origin}/token`;
@@ -153,7 +156,7 @@ test(`the library, which loads on its own thread, for ${CHAIN_MS / 1000} s: no r
   t.equal(loads.failed ?? 0, 0, JSON.stringify({ ...loads, tokens: issuer.issued }));
 });
 
-test(`a token in a file that is renewed, for ${CHAIN_MS / 1000} s: no refresh fails`, async (t) => {
+test(`no refresh fails with a renewed token file for ${CHAIN_MS / 1000} s`, async (t) => {
   const issuer = new Issuer();
   const folder = mkdtempSync(join(tmpdir(), 'lectern-chain-'));
   t.teardown(() => rmSync(folder, { recursive: true }));
@@ -175,7 +178,7 @@ test(`a token in a file that is renewed, for ${CHAIN_MS / 1000} s: no refresh fa
   t.equal(failed, 0, 'every read was answered');
 });
 
-test('without its token file the service does not start, and says which', async (t) => {
+test('without its token file the service does not start, and names the file', async (t) => {
   const source = 'http://127.0.0.1:1/all';
   const sourceHeaders = { Authorization: 'Bearer file:/no/such/token' };
   const service = await startService({

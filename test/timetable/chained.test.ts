@@ -30,7 +30,7 @@ async function serve(timetable: Timetable, port: number): Promise<number> {
   return address.port;
 }
 
-/** Paths of the requests that the first service gets. */
+/** Paths of the requests that reach the first service. */
 function following(port: number, options: Partial<TimetableOptions> = {}): Timetable {
   const url = `http://127.0.0.1:${port}/api/v1/schedule/all`;
   const source = { kind: 'http', url, headers: { Authorization: AUTHORIZATION } } as const;
@@ -78,14 +78,14 @@ async function counting(t: Test, target: () => number) {
   return { port: (proxy.address() as AddressInfo).port, counts };
 }
 
-test('changes come by the stream, and only they are read', async (t) => {
+test('changes arrive by the stream, and only they are read', async (t) => {
   const source = new MemorySource(Array.from({ length: 100 }, (_, n) => record(n, 'first')));
   const first = openTimetable({ ...ALLOW_ALL, source });
   t.teardown(() => first.close());
   await first.ready;
   const port = await serve(first, 0);
   const { port: proxied, counts } = await counting(t, () => port);
-  // No regular refresh would see anything within this test.
+  // Regular refreshes would not run within this test.
   const second = following(proxied, { refreshSeconds: 3600 });
   t.teardown(() => second.close());
   await second.ready;
@@ -104,7 +104,7 @@ test('changes come by the stream, and only they are read', async (t) => {
   t.equal(counts.all, 1, 'everything was read once');
   t.ok(counts.changes >= 10);
   t.equal(second.status, 'ok');
-  // Too much to be read as changes.
+  // Too many to be read as changes.
   const many = Math.ceil(UPSTREAM_CHANGES_BYTES_MAX / 900);
   source.replace(Array.from({ length: many }, (_, n) => record(n, 'x'.repeat(700))));
   await first.refresh();
@@ -112,7 +112,7 @@ test('changes come by the stream, and only they are read', async (t) => {
   t.equal(counts.all, 2, 'everything was read');
 });
 
-test('an upstream that is no Lectern is read whole, and conditionally', async (t) => {
+test('an upstream other than Lectern is read whole, and conditionally', async (t) => {
   const asked: string[] = [];
   let title = 'first';
   const server = createServer((req, res) => {
@@ -137,7 +137,9 @@ test('an upstream that is no Lectern is read whole, and conditionally', async (t
   server.close();
 });
 
-test(`${PUBLICATIONS} publications, and restarts of either`, { timeout: 600_000 }, async (t) => {
+test(`a chain stays right over ${PUBLICATIONS} publications and restarts of either side`, {
+  timeout: 600_000,
+}, async (t) => {
   const folder = t.testdir();
   const records = new Map(Array.from({ length: 150 }, (_, n) => [n, record(n, 'first')]));
   let source = new MemorySource([...records.values()], 'the first');
@@ -145,7 +147,7 @@ test(`${PUBLICATIONS} publications, and restarts of either`, { timeout: 600_000 
     source = new MemorySource([...records.values()], 'the first');
     const timetable = openTimetable({ ...ALLOW_ALL, source, snapshotFile: `${folder}/first` });
     await timetable.ready;
-    // What the file has may be older than the source.
+    // The file may be older than the source.
     await timetable.refresh();
     return [timetable, await serve(timetable, port)];
   };

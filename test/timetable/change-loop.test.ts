@@ -32,7 +32,7 @@ async function take(loop: AsyncIterator<TimetableChange>): Promise<TimetableChan
   return done === true ? null : value;
 }
 
-test('each publication is one change, as changes(since) gives it', async (t) => {
+test('each publication is one change, equal to changes(since)', async (t) => {
   const { source, timetable } = await opened();
   const loop = timetable.changes()[Symbol.asyncIterator]();
   const first = timetable.summary?.id ?? '';
@@ -51,7 +51,7 @@ test('each publication is one change, as changes(since) gives it', async (t) => 
   t.throws(() => timetable.changes({}), { code: 'closed' });
 });
 
-test('since: what a program has missed comes first', async (t) => {
+test('with since, a program first gets everything it missed', async (t) => {
   const { timetable, change } = await opened();
   const first = timetable.summary?.id ?? '';
   await change(1);
@@ -69,7 +69,7 @@ test('since: what a program has missed comes first', async (t) => {
   await timetable.close();
 });
 
-test('a slow loop gets one missed change, and then goes on', async (t) => {
+test('a slow loop gets all missed changes as one, then continues', async (t) => {
   const { timetable, change } = await opened();
   const loop = timetable.changes()[Symbol.asyncIterator]();
   const first = timetable.summary?.id ?? '';
@@ -81,7 +81,7 @@ test('a slow loop gets one missed change, and then goes on', async (t) => {
   await timetable.close();
 });
 
-test('a signal, and a break, end a loop', async (t) => {
+test('a signal or a break ends a loop', async (t) => {
   const { timetable, change } = await opened();
   const abort = new AbortController();
   const seen: TimetableChange[] = [];
@@ -101,7 +101,7 @@ test('a signal, and a break, end a loop', async (t) => {
   await timetable.close();
 });
 
-test('what is too much for one change says to read anew, with counts', async (t) => {
+test('a change that is too large says to read everything again, with counts', async (t) => {
   const { source, timetable } = await opened(1000);
   const loop = timetable.changes()[Symbol.asyncIterator]();
   const from = timetable.summary?.id;

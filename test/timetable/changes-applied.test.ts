@@ -1,4 +1,6 @@
-/** Changes of records in memory against a slow twin: a Map of the records, loaded whole after each step. */
+/**
+ * Changes of records in memory against a slow version: a Map of the records, loaded whole after each step.
+ */
 import fc from 'fast-check';
 import { test } from 'tap';
 import { MemorySource, openTimetable, type RecordLoad, type RecordSource } from '../../src/index.js';
@@ -19,7 +21,7 @@ const aRecord = fc.record(
   },
   { requiredKeys: ['id', 'time', 'endTime'] },
 );
-/** One in six is rejected: it has no end, or a title that is a number. */
+/** One in six is rejected: it has no end, or a number as its title. */
 const aRecordOrBad = fc.oneof(
   { weight: 5, arbitrary: aRecord },
   { weight: 1, arbitrary: aRecord.map(({ endTime: _, ...record }) => record) },
@@ -64,7 +66,7 @@ function recordsAs(kind: Kind, records: readonly Given[]): Iterable<unknown> | A
   })();
 }
 
-/** Fails the next load after the source was asked, as a thread that ends would. */
+/** Fails the next load after the source was asked, like a thread that ends. */
 class Flaky implements RecordSource {
   readonly name = 'a source that fails at times';
   readonly answers: string[] = [];
@@ -93,7 +95,7 @@ async function wholeOf(records: Iterable<Given>): Promise<{ rows: string; id: st
 }
 
 for (const kind of ['array', 'Set', 'generator', 'async generator'] as const) {
-  test(`any changes of records given as ${kind} give what a load of all gives`, async (t) => {
+  test(`changes of records given as ${kind} give the same as a load of all`, async (t) => {
     let deltas = 0;
     let refusals = 0;
     const first = fc.uniqueArray(aRecord, { selector: ({ id }) => id, minLength: 4, maxLength: 12 });

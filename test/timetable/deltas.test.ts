@@ -40,7 +40,7 @@ async function opened(
   return { source, timetable };
 }
 
-test('a delta changes what is served, and its version is asked for next', async (t) => {
+test('a delta changes the served events, and the next request names its version', async (t) => {
   const { source, timetable } = await opened();
   const { id } = (await timetable.ready) as { id: string };
   source.next = () => ({
@@ -83,7 +83,7 @@ test('a delta changes what is served, and its version is asked for next', async 
   await timetable.close();
 });
 
-test('an answer that is no delta fails the load and changes nothing', async (t) => {
+test('a malformed delta fails the load and changes nothing', async (t) => {
   const { source, timetable } = await opened();
   for (const [answer, message] of [
     [{ upserts: 'abc', removals: [], version: 'v2' }, /a delta without iterable upserts/],
@@ -108,7 +108,7 @@ test('an answer that is no delta fails the load and changes nothing', async (t) 
   await unready.close();
 });
 
-test('a refused delta is asked for again since the served version, and force lets it through', async (t) => {
+test('a refused delta is requested again, and force publishes it', async (t) => {
   const { source, timetable } = await opened();
   source.next = () => ({ upserts: [], removals: [1, 2, 3].map(idOf), version: 'v2' });
   t.match(await timetable.refresh(), { result: 'refused', reason: /60\.0 % fewer/ });
@@ -131,7 +131,7 @@ test('a refused delta is asked for again since the served version, and force let
   await timetable.close();
 });
 
-test('bounds hold for deltas', async (t) => {
+test('bounds apply to deltas', async (t) => {
   const many = Array.from({ length: 1200 }, (_, n) => record(n + 1));
   const tooMany = await opened({ eventsMax: 6 });
   tooMany.source.next = () => ({ upserts: [record(6), record(7)], removals: [], version: 'v2' });
@@ -165,7 +165,7 @@ test('bounds hold for deltas', async (t) => {
   await large.timetable.close();
 });
 
-test('a rejected upsert takes the earlier event with it, and leaves the counts once it is mended', async (t) => {
+test('a rejected upsert removes the earlier event, and no longer counts once it is mended', async (t) => {
   const { source, timetable } = await opened({ gate: false });
   const counts = (): unknown => [timetable.summary?.events, timetable.summary?.rejected];
   source.next = () => ({ upserts: [record(1, { endTime: 'late' })], removals: [], version: 'v2' });

@@ -16,7 +16,7 @@ const RECORDS = [
   record(4, { roomId: 'h3', roomName: 'Curie', studyGroup: 'G-2' }),
 ];
 
-test('a directory has names and numbers of events, and takes the filters of find', async (t) => {
+test('a directory has names and numbers of events, and accepts the filters of find', async (t) => {
   const timetable = openTimetable({ source: RECORDS, identifiers: 'any' });
   await timetable.ready;
   const expected: DirectoryPage = {
@@ -59,7 +59,7 @@ test('a directory has names and numbers of events, and takes the filters of find
   await timetable.close();
 });
 
-test('mistakes are reported', async (t) => {
+test('mistakes in a query are reported', async (t) => {
   const timetable = openTimetable({ source: RECORDS, identifiers: 'any' });
   await timetable.ready;
   const codeOf = (read: () => unknown): unknown => {

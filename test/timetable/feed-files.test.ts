@@ -1,4 +1,4 @@
-/** Feeds served by the library: with files that change meanwhile, and with several threads. */
+/** Feeds served by the library: with files that change, and with several threads. */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -24,7 +24,7 @@ class Folder {
     return join(this.path, name);
   }
 
-  /** At once, as editors and Kubernetes do it. */
+  /** In one step, as editors and Kubernetes do. */
   write(name: string, content: string): string {
     writeFileSync(this.of(`${name}.new`), content);
     renameSync(this.of(`${name}.new`), this.of(name));
@@ -64,7 +64,7 @@ async function open(
   return { logged, addressOf };
 }
 
-/** The answers on a number of new connections, enough to reach each thread. */
+/** The answers on several new connections, enough to reach each thread. */
 async function answers(address: string): Promise<readonly string[]> {
   const found = new Set<string>();
   const ask = async (): Promise<void> => {
@@ -77,7 +77,7 @@ async function answers(address: string): Promise<readonly string[]> {
   return [...found];
 }
 
-/** On a quiet machine: tests that run side by side keep each other from the processor for seconds. */
+/** On a quiet machine only: parallel tests keep each other from the processor for seconds. */
 const TAKEN_UP_MS_MAX = size(10_000, 1000);
 
 async function becomes(t: Test, address: string, expected: string, what: string): Promise<void> {
@@ -154,9 +154,10 @@ test('a bad or missing file is refused, and the earlier content stays', async (t
   t.same(await answers(bob), ['404'], 'no file');
   t.same(await answers(alice), ['200,A,B']);
   const text = logged.join('\n');
-  t.match(text, /"reason":"enrolment map [^\n]+"message":"enrolments not read: the old ones stay"/);
-  t.match(text, /entry 1 is not a time: [^\n]+"message":"feed revocations not read: the old ones stay"/);
-  const short = /it has 5 bytes; a feed needs at least 32[^\n]+"feed secrets not read: the old ones stay"/;
+  t.match(text, /"reason":"enrolment map [^\n]+"message":"enrolments not read: the earlier ones stay"/);
+  t.match(text, /entry 1 is not a time: [^\n]+"message":"feed revocations not read: the earlier ones stay"/);
+  const short =
+    /it has 5 bytes; a feed needs at least 32[^\n]+"feed secrets not read: the earlier ones stay"/;
   t.match(text, short);
   t.notMatch(text, 'bob', 'no subject of the revocations');
   t.notMatch(text, '"short', 'no secret');

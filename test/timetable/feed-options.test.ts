@@ -14,7 +14,7 @@ const EVENTS = ['A', 'B'].map((studyGroup, n) => ({
   studyGroup,
 }));
 
-test('options of feeds', async (t) => {
+test('options of feeds are checked', async (t) => {
   const timetable = openTimetable({ source: EVENTS });
   t.teardown(() => timetable.close());
   const auth = { hs256Secret: SECRET };
@@ -35,7 +35,7 @@ test('options of feeds', async (t) => {
   });
 });
 
-test('an embedded handler has feeds, too', async (t) => {
+test('an embedded handler has feeds', async (t) => {
   const timetable = openTimetable({ source: EVENTS });
   t.teardown(() => timetable.close());
   await timetable.ready;

@@ -1,4 +1,4 @@
-/** Field maps, dates, time zones and derived identifiers, as a program and a person at the command line meet them. */
+/** Field maps, dates, time zones and derived identifiers, for a program and on the command line. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -52,7 +52,7 @@ async function folderOf(t: Test): Promise<string> {
   return folder;
 }
 
-test('records with columns and dates of their own are served', async (t) => {
+test('records with their own columns and dates are served', async (t) => {
   const { events, summary } = await load({ source: ROWS, ...RULES });
   t.equal(summary.rejected, 0);
   t.strictSame(
@@ -83,7 +83,7 @@ test('records with columns and dates of their own are served', async (t) => {
   );
 });
 
-test('filters, identities and get() take a text or the UUID that was derived from it', async (t) => {
+test('filters, identities and get() accept a text or the UUID derived from it', async (t) => {
   const source = ROWS.map((row, n) => ({ ...row, id: `event ${n}` }));
   const timetable = openTimetable({ source, buildOn: 'here', ...RULES });
   await timetable.ready;
@@ -122,7 +122,7 @@ test('UUIDs stay, numbers count as their digits, and an empty text is no identif
   t.match(summary.rejections, [{ code: 'wrong-type', field: 'roomId' }]);
 });
 
-test('records without an id have the same identifiers in every load and order', async (t) => {
+test('records without an id get the same identifiers in every load and order', async (t) => {
   const row = fc.constantFrom(...ROWS, ...ROWS.map((each) => ({ ...each, Raum: null })));
   const idsOf = async (source: object[]): Promise<string[]> =>
     (await load({ source, ...RULES })).events.map(({ id }) => id).sort();
@@ -141,7 +141,7 @@ test('records without an id have the same identifiers in every load and order', 
   );
 });
 
-test('identifiers are derived from the canonical content of a record', async (t) => {
+test('identifiers come from the canonical content of a record', async (t) => {
   const one = {
     time: '2024-09-02T08:00:00Z',
     endTime: '2024-09-02T09:00:00Z',
@@ -174,7 +174,7 @@ test('identifiers are derived from the canonical content of a record', async (t)
   t.notSame(await idsOf({ ...one, endTime: '2024-09-02T09:00:01Z' }), ids);
 });
 
-test('one of two equal records in two sources is served', async (t) => {
+test('of two equal records in two sources, one is served', async (t) => {
   const folder = await folderOf(t);
   const record = { time: '2024-09-02T08:00:00Z', endTime: '2024-09-02T09:00:00Z', title: 'x' };
   const specs = await Promise.all(
@@ -203,7 +203,7 @@ test('an unreadable time is rejected, with the setting that would allow it', asy
   t.match(summary.rejections[0], { detail: /has no offset: .* --time-zone/, more: [{ field: 'endTime' }] });
 });
 
-test('a map of missing columns fails the load, and the last timetable stays', async (t) => {
+test('a map with missing columns fails the load, and the last timetable stays', async (t) => {
   const folder = await folderOf(t);
   const source = join(folder, 'rows.json');
   await writeFile(source, JSON.stringify(ROWS));
@@ -220,7 +220,7 @@ test('a map of missing columns fails the load, and the last timetable stays', as
   await timetable.close();
 });
 
-test('one of several JSON sources must have an optional column of the map', async (t) => {
+test('of several JSON sources, one must have an optional column of the map', async (t) => {
   const folder = await folderOf(t);
   const times = { time: '2024-09-02T08:00:00Z', endTime: '2024-09-02T09:00:00Z' };
   const paths = ['with.json', 'without.json'].map((name) => join(folder, name)) as [string, string];
@@ -239,7 +239,7 @@ test('one of several JSON sources must have an optional column of the map', asyn
   await t.rejects(load({ source: named as never, identifiers: 'derived', fieldMap }), { message });
 });
 
-test('a snapshot file of other rules is served at the start, and not confirmed as unchanged', async (t) => {
+test('a snapshot file made with other reading rules is served at the start, then rebuilt', async (t) => {
   const folder = await folderOf(t);
   const source = join(folder, 'rows.json');
   const snapshotFile = join(folder, 'image');
@@ -269,7 +269,7 @@ test('a snapshot file of other rules is served at the start, and not confirmed a
   t.strictSame(await open({}), [utc, 'published', berlin]);
 });
 
-test('a source of the program is asked with its own version under any rules', async (t) => {
+test("a program's source is asked with its own version under any rules", async (t) => {
   const asked: (string | null)[] = [];
   const source = {
     name: 'rows',
@@ -299,7 +299,7 @@ const FAULTS: readonly [options: object, message: RegExp][] = [
 ];
 
 for (const [options, message] of FAULTS) {
-  test(`refused: ${JSON.stringify(options)}`, async (t) => {
+  test(`wrong options are refused: ${JSON.stringify(options)}`, async (t) => {
     t.throws(() => openTimetable({ source: [], ...options }), { code: 'option-invalid', message });
   });
 }

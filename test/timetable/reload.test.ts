@@ -1,4 +1,7 @@
-/** Every file that is read again is changed under load: good requests go on, bad ones stay out, and changes come within a second. */
+/**
+ * Every file that is read again is changed under load: good requests succeed, bad ones fail, and changes take
+ * effect within a second.
+ */
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,10 +19,10 @@ import { get, keptLog } from '../serving/threads.js';
 
 const ROUNDS = size(2, 10);
 const TAKEN_UP_MS_MAX = 1000;
-/** Checks are as slow as the machine is busy: the limit is longer by so many of them. */
+/** Checks are slower on a busy machine, so the limit is extended by as many of them. */
 const CHECKS = 5;
 const NEW_CONNECTIONS = 6;
-/** Kinds of files, each of which is spoiled once a round. */
+/** Kinds of files; each is damaged once a round. */
 const KINDS = 7;
 
 const EVENTS = ['A', 'B'].map((studyGroup, n) => ({
@@ -61,7 +64,7 @@ class Files {
     return join(this.folder, name);
   }
 
-  /** At once, as editors and Kubernetes do it. */
+  /** In one step, as editors and Kubernetes do. */
   #write(name: string, content: string): void {
     writeFileSync(this.of(`${name}.new`), content);
     renameSync(this.of(`${name}.new`), this.of(name));
@@ -118,7 +121,7 @@ async function start(t: Test, files: Files) {
   );
   t.teardown(() => service.close());
   await service.ready;
-  // The same timetable inside of another server.
+  // The same timetable inside another server.
   const embedding = createServer(service.timetable.handler({ auth, feed, log }));
   embedding.listen(0, '127.0.0.1');
   await once(embedding, 'listening');
@@ -148,12 +151,12 @@ function median(all: readonly number[]): number {
   return all.toSorted((a, b) => a - b)[Math.floor(all.length / 2)] ?? Number.NaN;
 }
 
-test(`${ROUNDS} changes of everything under load, on three threads and in a handler`, async (t) => {
+test(`${ROUNDS} changes of every file under load, on three threads and in a handler`, async (t) => {
   const files = new Files();
   t.teardown(() => rmSync(files.folder, { recursive: true }));
   const generations = Array.from({ length: ROUNDS + 3 }, (_, n) => new Generation(n));
   const at = (n: number): Generation => generations[n] as Generation;
-  /** Good before and after a change; `present - 2` and older ones are bad. */
+  /** Valid before and after a change; `present - 2` and older ones are invalid. */
   let present = 2;
   files.take(at(present), at(present - 1));
   const { bases, admin, lines } = await start(t, files);
@@ -170,7 +173,7 @@ test(`${ROUNDS} changes of everything under load, on three threads and in a hand
   const failed: string[] = [];
   const accepted: string[] = [];
   let requests = 0;
-  /** The generation that each client asks with. */
+  /** The generation that each client uses. */
   const asking: number[] = [];
   const client = async (base: string, n: number): Promise<void> => {
     while (!isOver) {
@@ -194,7 +197,7 @@ test(`${ROUNDS} changes of everything under load, on three threads and in a hand
   };
   const clients = Promise.all(bases.flatMap((base, b) => [0, 1].map((n) => client(base, 2 * b + n))));
 
-  /** Whether every thread has taken up everything. */
+  /** Whether every thread has accepted everything. */
   const isTaken = async (now: Generation, gone: Generation): Promise<boolean> => {
     for (const base of bases) {
       const groups = now.number % 2 === 0 ? 1 : 2;
@@ -233,11 +236,11 @@ test(`${ROUNDS} changes of everything under load, on three threads and in a hand
     t.equal(await refresh(admin, at(next).adminToken), 200, 'the new admin token');
     present = next;
     await addFeeds();
-    // A request with the generation before could meet the next change but one.
+    // A request of the previous generation could arrive after the next change.
     while (asking.some((generation) => generation !== present)) await delay(10);
     files.spoil();
     const refused = async () => total(await scrape(admin), 'lectern_files_refused');
-    // The handler has files of its own, but neither rooms nor an admin token.
+    // The handler has its own files, but neither rooms nor an admin token.
     while ((await refused()) < KINDS + KINDS - 2) await delay(50);
     t.ok(await isTaken(at(present), at(present - 2)), 'what is bad changes nothing');
   }

@@ -1,4 +1,4 @@
-/** Versions and histories through restarts, by the snapshot file. */
+/** Versions and histories across restarts, through the snapshot file. */
 import { test } from 'tap';
 import { MemorySource, openTimetable, type Timetable } from '../../src/index.js';
 
@@ -60,7 +60,7 @@ test('since survives a restart, and versions never go back', async (t) => {
   await three.timetable.close();
 });
 
-test('without a snapshot file versions do not go back either', async (t) => {
+test('versions never go back without a snapshot file, either', async (t) => {
   let last = 0;
   for (const title of ['one', 'two']) {
     const source = new MemorySource(records(title));

@@ -39,7 +39,7 @@ test('three lines of code read a timetable', async (t) => {
   await timetable.close();
 });
 
-test('dates, lists and pages', async (t) => {
+test('dates, lists and pages work in queries', async (t) => {
   const timetable = openTimetable({
     source: [1, 2, 3, 4].map((n) => record(n, { type: n % 2 ? 'LEC' : 'LAB' })),
   });
@@ -58,7 +58,7 @@ test('dates, lists and pages', async (t) => {
   await timetable.close();
 });
 
-test('an invalid query throws all faults, and never returns everything', async (t) => {
+test('an invalid query throws all its faults', async (t) => {
   const timetable = openTimetable({ source: [record(1, { roomId: ROOM })] });
   await timetable.ready;
   const cases: [query: object, codes: string[]][] = [
@@ -86,7 +86,7 @@ test('an invalid query throws all faults, and never returns everything', async (
   await timetable.close();
 });
 
-test('an invalid query is refused, with each value of a wrong type, and never selects everything', async (t) => {
+test('a query with a value of a wrong type is refused, and never selects everything', async (t) => {
   for (const unknownParameters of ['reject', 'ignore'] as const) {
     const timetable = openTimetable({
       buildOn: 'here',
@@ -158,7 +158,7 @@ test('an invalid query is refused, with each value of a wrong type, and never se
     ];
     for (const [query, message, codes] of badValues) {
       for (const method of ['find', 'findBytes', 'conflicts', 'explain'] as const) {
-        // The cursors of conflicts are others, their faults are not.
+        // The cursors of conflicts differ, but their faults do not.
         refused(() => timetable[method](query), message, codes);
       }
     }
@@ -188,7 +188,7 @@ test('an invalid query is refused, with each value of a wrong type, and never se
   }
 });
 
-test('every parameter accepts texts, as from a framework, and queries may be objects of a class', async (t) => {
+test('parameters accept texts, as from a framework, and a query may be an object of a class', async (t) => {
   const timetable = openTimetable({
     buildOn: 'here',
     source: [record(1, { studyGroup: 'A' }), record(2, { studyGroup: 'B' })],
@@ -219,7 +219,7 @@ test('a timetable cannot be opened without options', (t) => {
   t.end();
 });
 
-test('a handler with a mistyped option is refused instead of letting every request in', async (t) => {
+test('a handler with a misspelt option is refused instead of letting every request in', async (t) => {
   const timetable = openTimetable({ buildOn: 'here', source: [record(1)] });
   const hs256Secret = 'a secret of the tests, 32 bytes or more';
   const cases: [options: unknown, message: RegExp][] = [
@@ -264,7 +264,7 @@ test('an error of onProgress fails the first load', async (t) => {
   }
 });
 
-test("changes of records with identifiers: 'any' know a whole number by its digits", async (t) => {
+test("changes of records with identifiers: 'any' treat a whole number as its digits", async (t) => {
   const memory = new MemorySource([record(1, { id: 7 }), record(2, { id: '8' })]);
   const timetable = openTimetable({ source: memory, identifiers: 'any', buildOn: 'here', watch: false });
   await timetable.ready;
@@ -286,7 +286,7 @@ test("changes of records with identifiers: 'any' know a whole number by its digi
   await timetable.close();
 });
 
-test('a listener that throws stops no refresh and no other listener', async (t) => {
+test('a listener that throws stops neither a refresh nor another listener', async (t) => {
   const memory = new MemorySource([record(1)]);
   const timetable = openTimetable({ source: memory, buildOn: 'here', watch: false });
   const errors: string[] = [];
@@ -310,7 +310,7 @@ test('a listener that throws stops no refresh and no other listener', async (t) 
   await timetable.close();
 });
 
-test('a listener of an event that does not exist is refused', async (t) => {
+test('a listener for an unknown event is refused', async (t) => {
   const timetable = openTimetable({ source: [record(1)], buildOn: 'here' });
   t.throws(() => timetable.on('publishd' as 'published', () => {}), {
     code: 'option-invalid',

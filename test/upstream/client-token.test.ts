@@ -21,7 +21,7 @@ function issuer(lifeMs: number | null) {
   return { state, token: new ClientToken(PLAN, () => 'secret', around), release: () => release() };
 }
 
-test('a token is fetched once, and again when a third of its life is left', async (t) => {
+test('a token is fetched once, and again when a third of its life remains', async (t) => {
   const { state, token } = issuer(60_000);
   t.equal((await token.get(null)).token, 'token-1');
   state.nowMs = 39_999;
@@ -41,7 +41,7 @@ test('if the issuer gives no lifetime, a new token is fetched only after a refus
   t.equal((await token.get(first.version)).token, 'token-2', 'an older refusal says nothing of it');
 });
 
-test('one fetch at a time', async (t) => {
+test('tokens are fetched one at a time', async (t) => {
   const { state, token, release } = issuer(60_000);
   state.heldUp = true;
   const all = Array.from({ length: 100 }, () => token.get(null));
@@ -50,7 +50,7 @@ test('one fetch at a time', async (t) => {
   t.equal(state.fetches, 1);
 });
 
-test('while the issuer fails, a token is used until it expires, and pauses between fetches grow', async (t) => {
+test('while the issuer fails, a token is used until it expires, with growing pauses between fetches', async (t) => {
   const { state, token } = issuer(60_000);
   await token.get(null);
   state.fails = true;
@@ -73,7 +73,7 @@ test('while the issuer fails, a token is used until it expires, and pauses betwe
   t.match((await token.get(null)).token, /^token-/);
 });
 
-test('Retry-After of the issuer is honoured, and another secret ends the pause', async (t) => {
+test('Retry-After of the issuer is honoured, and a new secret ends the pause', async (t) => {
   const { state, token } = issuer(60_000);
   Object.assign(state, { fails: true, retryAfterMs: 100_000 });
   await t.rejects(token.get(null));
@@ -87,7 +87,7 @@ test('Retry-After of the issuer is honoured, and another secret ends the pause',
 
 const GRANT = { access_token: 'abc.def', token_type: 'bearer', expires_in: 60 };
 
-test('the request follows RFC 6749, and the client secret is sent only to the issuer', async (t) => {
+test('the request follows RFC 6749, and the client secret goes only to the issuer', async (t) => {
   let answer: Answer = (_, response) => response.end(JSON.stringify(GRANT));
   let body = '';
   const upstream = await startUpstream(t, (request, response) => {

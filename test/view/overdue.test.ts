@@ -1,29 +1,32 @@
-/** A source that stays away is seen: in /health, in the metric, and by a bound that follows the interval. */
+/**
+ * A source that stays away is noticed: in /health, in the metric, and by a bound that follows the interval.
+ */
 import { test } from 'tap';
+import { LOADING, type SourceState } from '../../src/model/source-state.js';
 import { sourceParts } from '../../src/refresh/parts.js';
 import { describeHealth, overdueSources } from '../../src/view/describe-health.js';
-import { loadingSource } from '../../src/view/present.js';
-import type { SourceState, ViewSource } from '../../src/view/view-source.js';
+import type { ViewSource } from '../../src/view/view-source.js';
 
 const nowMs = Date.now();
 const SUMMARY = {} as ViewSource['summary'];
 const failing = (overdueAtMs: number): SourceState => ({
-  ...loadingSource('a'),
+  name: 'a',
+  ...LOADING,
   state: 'failed',
   lastError: 'it is away',
   failingSinceMs: nowMs - 60_000,
   overdueAtMs,
 });
 
-test('a single source is overdue after ten intervals, or at once if it was never read', (t) => {
-  t.equal(overdueSources({ source: loadingSource('a'), summary: SUMMARY }), 0);
+test('a source is overdue after ten intervals, or at once if it was never read', (t) => {
+  t.equal(overdueSources({ source: { name: 'a', ...LOADING }, summary: SUMMARY }), 0);
   t.equal(overdueSources({ source: failing(nowMs + 60_000), summary: SUMMARY }), 0);
   t.equal(overdueSources({ source: failing(nowMs), summary: SUMMARY }), 1);
   t.equal(overdueSources({ source: failing(nowMs + 60_000), summary: null }), 1);
   t.end();
 });
 
-test('parts are counted, and each says whether it is overdue', (t) => {
+test('each part says whether it is overdue, and overdue parts are counted', (t) => {
   const failure = { code: 'source-unreadable', message: 'it is away', retryAtMs: 0 } as const;
   const copy = { records: 1 } as never;
   const part = (id: string, sinceMs: number | null, hasCopy = true) => ({
@@ -40,7 +43,7 @@ test('parts are counted, and each says whether it is overdue', (t) => {
     part('missing', nowMs, false),
   ];
   const parts = sourceParts({ parts: report, skipped: 0 }, 1);
-  const source = { ...loadingSource('a'), parts };
+  const source = { name: 'a', ...LOADING, parts };
   t.equal(overdueSources({ source, summary: SUMMARY }), 2);
   const views = { source, summary: null, status: 'degraded', publication: null, view: null } as const;
   t.match(describeHealth(views, '1'), {

@@ -1,11 +1,14 @@
-/** The clock of the day is set while a snapshot is served: its age goes on as it did. The same in a process of its own: test/attack/clock-jumps.test.ts */
+/**
+ * The clock is set while a snapshot is served: its age continues unchanged. test/attack/clock-jumps.test.ts
+ * does the same in a separate process.
+ */
 import { type Test, test } from 'tap';
 import { monotonicMs, monotonicMsAt } from '../../src/model/clock.js';
+import type { SourceState } from '../../src/model/source-state.js';
 import { SnapshotBuilder } from '../../src/snapshot/builder.js';
 import { NO_DIFFERENCES } from '../../src/snapshot/differences.js';
 import { refused } from '../../src/upstream/failure.js';
 import { Present } from '../../src/view/present.js';
-import type { SourceState } from '../../src/view/view-source.js';
 import { serve, setUp } from '../http/harness.js';
 
 const MINUTE_MS = 60_000;
@@ -15,7 +18,7 @@ const JUMPS_MS: readonly number[] = [0, 1, 60, 1440].flatMap((minutes) =>
 const STALE_MS = 20 * MINUTE_MS;
 const realNow = Date.now.bind(Date);
 
-/** Sets the clock of the day, in milliseconds from the true time, until the test is over. */
+/** Sets the clock, in milliseconds from the true time, until the test ends. */
 function setClock(t: Test, offsetMs: number): void {
   t.intercept(Date, 'now', { value: () => realNow() + offsetMs, configurable: true });
 }
@@ -51,7 +54,7 @@ const confirmed = (msAgo: number): Partial<SourceState> => ({
 });
 
 for (const jumpMs of JUMPS_MS) {
-  test(`with the clock off by ${jumpMs / MINUTE_MS} minutes`, async (t) => {
+  test(`ages are right with the clock off by ${jumpMs / MINUTE_MS} minutes`, async (t) => {
     const early = STALE_MS - MINUTE_MS;
     const late = STALE_MS + MINUTE_MS;
     const fresh = presentOf({}, early);
@@ -78,7 +81,7 @@ for (const jumpMs of JUMPS_MS) {
     t.end();
   });
 
-  test(`Retry-After with a date, with our clock off by ${jumpMs / MINUTE_MS} minutes`, (t) => {
+  test(`Retry-After with a date is right with the clock off by ${jumpMs / MINUTE_MS} minutes`, (t) => {
     setClock(t, jumpMs);
     const dated = (ms: number): string => new Date(ms).toUTCString();
     const headers = { date: dated(realNow()), 'retry-after': dated(realNow() + 2 * MINUTE_MS) };
@@ -90,7 +93,7 @@ for (const jumpMs of JUMPS_MS) {
   });
 }
 
-test('a wall-clock time on the monotonic clock', (t) => {
+test('a wall-clock time is converted to the monotonic clock', (t) => {
   const near = (a: number, b: number): boolean => Math.abs(a - b) < MINUTE_MS / 2;
   t.ok(near(monotonicMsAt(Date.now() - 10 * MINUTE_MS), monotonicMs() - 10 * MINUTE_MS), 'of the past');
   t.ok(near(monotonicMsAt(Date.now() + 10 * MINUTE_MS), monotonicMs()), 'of the future: now');

@@ -1,4 +1,4 @@
-/** What caches keep over a patch, against a view that has just been made. */
+/** Cached results kept over a patch, against a new view. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';
@@ -25,7 +25,7 @@ function imageOfEvents() {
   return builder.finish();
 }
 
-/** Every list of three fields, and windows that many events run in. */
+/** Every list of three fields, and windows with many running events. */
 const REQUESTS: ParameterPairs[] = [
   ...(['roomId', 'studyGroup', 'type'] as const).flatMap((field) =>
     [...new Set(events.flatMap((event) => event[field] ?? []))].map(
@@ -55,7 +55,7 @@ const aChange = fc.record({
   kind: fc.constantFrom('title', 'place', 'time', 'removal', 'new room', 'new event'),
 });
 
-/** The event as it is afterwards; null if it is gone. */
+/** The new event; null if it was removed. */
 function changed({ event, like, kind }: { event: NormalisedEvent; like: NormalisedEvent; kind: string }) {
   if (kind === 'removal') return null;
   if (kind === 'title') return { ...event, title: `${event.title} changed` };
@@ -65,7 +65,7 @@ function changed({ event, like, kind }: { event: NormalisedEvent; like: Normalis
   return { ...event, id: `0${like.id.slice(1)}` };
 }
 
-test('answers after patches are those of a new view, and most lists are still laid out', (t) => {
+test('answers after patches equal those of a new view, and most lists are reused', (t) => {
   const first = imageOfEvents();
   const shares: number[] = [];
   fc.assert(

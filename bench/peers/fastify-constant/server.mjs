@@ -1,6 +1,6 @@
 /**
- * Fastify with one constant answer. Arguments: JSON of { status, headers, bodyFile }, as for the floor; a secret, if tokens
- * are to be verified.
+ * Fastify with one constant answer. Arguments: JSON of { status, headers, bodyFile }, as for the floor; a
+ * secret if tokens are verified.
  */
 import { readFileSync } from 'node:fs';
 import { createVerifier } from 'fast-jwt';

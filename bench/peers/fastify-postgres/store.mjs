@@ -36,9 +36,9 @@ export class Store {
    * @param {string} source NDJSON file
    */
   static async load(connection, source) {
-    // Connections stay, since a new one would have to plan everything again.
+    // Connections stay open, because a new one would have to plan every statement again.
     const store = new Store(new pg.Pool({ ...connection, max: CONNECTIONS, idleTimeoutMillis: 0 }));
-    // The end of the server ends them.
+    // They close when the server ends.
     store.#pool.on('error', () => {});
     await store.#fill(source);
     return store;
@@ -58,7 +58,7 @@ export class Store {
       if (batch.push(event) === BATCH) await flush();
     }
     await flush();
-    // In the order of the answer, so that a window without filters lies in few pages.
+    // Rows are stored in the order of the answer, so that a window without filters lies in few pages.
     await run(`CREATE UNLOGGED TABLE events AS SELECT *, int8range("startMs", "lastMs", '[]') AS during
       FROM loaded ORDER BY "startMs", "endMs", id`);
     await run('DROP TABLE loaded');
@@ -92,8 +92,9 @@ export class Store {
   }
 
   /**
-   * Nothing that begins earlier than the longest event before a window can still run in it. With short events that is a range
-   * of the start times, which costs less than half of a search among ranges; with long ones it would be most of the table.
+   * A running event began at most the length of the longest event before the window. For short events this
+   * gives a range of start times, at less than half the cost of a search among ranges; for long ones it would
+   * be most of the table.
    */
   get #searchesRanges() {
     return this.#longestMs > LONG_MS;

@@ -3,7 +3,7 @@ import { eventsOf, FILTERS, OUTPUT } from '../schedule.mjs';
 
 const COLUMNS = [...OUTPUT, 'lecturerId', 'startMs', 'endMs', 'lastMs'];
 
-/** Of a row as an array: better-sqlite3 takes longer to name the columns than this does. */
+/** Rows are arrays: better-sqlite3 takes longer to name the columns. */
 function eventOf(row) {
   return {
     id: row[0],
@@ -43,8 +43,8 @@ export class Store {
     }
     this.#database.exec('CREATE INDEX events_time ON events (startMs, endMs, id, lastMs)');
     this.#database.exec('ANALYZE');
-    // With histograms a statement is planned anew for each set of values (sqlite.org/c3ref/prepare.html), which takes longer
-    // than most of these queries. The averages suffice for choosing the index.
+    // With histograms a statement is planned again for each set of values (sqlite.org/c3ref/prepare.html),
+    // which takes longer than most of these queries. The averages suffice for choosing the index.
     this.#database.exec('DROP TABLE sqlite_stat4; ANALYZE sqlite_schema');
     this.#database.pragma('query_only = ON');
   }
@@ -58,7 +58,7 @@ export class Store {
    */
   find(filters, values, startMs, endMs) {
     const bound = [...values];
-    // Nothing that begins earlier than the longest event can still run: so the index is read from there.
+    // A running event began at most the length of the longest event before: the index is read from there.
     if (startMs !== undefined) bound.push(startMs, startMs - this.#longestMs);
     if (endMs !== undefined) bound.push(endMs);
     return this.#statement(filters, startMs !== undefined, endMs !== undefined)

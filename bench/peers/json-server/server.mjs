@@ -28,7 +28,10 @@ function requireToken(req, res, next) {
   });
 }
 
-/** A window in json-server's own operators, which include both ends. The filter on a field comes first: it leaves fewer. */
+/**
+ * A window in json-server's own operators, which include both ends. The filter on a field comes first,
+ * because it leaves fewer events.
+ */
 function expressWindow(req, _res, next) {
   const { startTime, endTime } = req.query;
   const query = {};
@@ -41,7 +44,7 @@ function expressWindow(req, _res, next) {
   next();
 }
 
-// The events lie in the order of the answer, which filters keep.
+// The events are stored in the order of the answer, which filters keep.
 const events = [...eventsOf(source)].sort(inOrder).map((event) => ({
   ...Object.fromEntries(OUTPUT.map((name) => [name, event[name]])),
   lecturerId: event.lecturerId,

@@ -1,4 +1,7 @@
-/** Whole answers of one content, by request target. An answer is kept from its second request on: most targets are requested once. */
+/**
+ * Whole answers from one content, by request target. An answer is kept from its second request on, because
+ * most targets are requested once.
+ */
 import { ANSWER_CACHE_ENTRY_BYTES_MAX, ANSWERS_SEEN_ENTRIES } from '../../limits.js';
 import type { FormatName } from '../../model/format.js';
 import { GenerationalCache } from '../../structures/generational-cache.js';
@@ -9,19 +12,19 @@ import { directHead, httpDate, sendDirectly } from '../node/direct.js';
 export interface KnownAnswer {
   readonly entityTag: string;
   readonly headers: FlatHeaders;
-  /** Null if only the tag is known, from an answer of 304 or 412. A part of `wire`, unless that is null. */
+  /** Null if only the tag is known, from a 304 or 412. A part of `wire`, unless that is null. */
   body: Uint8Array | null;
-  /** Head and body in one buffer, once it was sent directly. */
+  /** Head and body in one buffer, after it was sent directly. */
   wire: { readonly bytes: Buffer; readonly dateOffset: number; date: string } | null;
 }
 
 export interface KnownTarget {
-  /** The format that the query names; null if Accept decides. */
+  /** The format named in the query; null if Accept decides. */
   readonly format: FormatName | null;
   readonly answers: Partial<Record<FormatName, KnownAnswer>>;
 }
 
-/** Memory of an entry besides body and target: objects, header fields twice, a place in a Map. */
+/** Memory of an entry besides body and target: objects, header fields twice, a Map entry. */
 const ENTRY_BYTES = 1536;
 
 export class AnswerCache {
@@ -38,7 +41,7 @@ export class AnswerCache {
     return this.#known.bytes;
   }
 
-  /** Forgets the answers of another content (`View.contentId`). Call it first in each request. */
+  /** Forgets the answers of any other content (`View.contentId`). Call it first in each request. */
   keepOnly(contentId: string): void {
     if (contentId === this.contentId) return;
     this.contentId = contentId;
@@ -59,13 +62,13 @@ export class AnswerCache {
   ): void {
     const { body } = answer;
     if ((body?.length ?? 0) > ANSWER_CACHE_ENTRY_BYTES_MAX || !this.wasSeen(answer.entityTag)) return;
-    // A Buffer with its own memory; from other values node:http would make a Buffer each time.
+    // A Buffer with its own memory; node:http would otherwise make a Buffer each time.
     const copy = body === null ? null : Buffer.allocUnsafeSlow(body.length);
     copy?.set(body as Uint8Array);
     this.keep(target, format, answerFormat, { ...answer, body: copy });
   }
 
-  /** Keeps an answer as it is. @returns whether it fits */
+  /** Keeps an answer unchanged. @returns whether it fits */
   keep(
     target: string,
     format: FormatName | null,
@@ -83,7 +86,7 @@ export class AnswerCache {
 
   /** Whether this tag of the present content was seen before. */
   wasSeen(entityTag: string): boolean {
-    // The tag ends with a quote. Each of the two letters before the quote has six bits of a digest.
+    // The tag ends with a quote. The two letters before the quote have six bits of a digest each.
     const { length } = entityTag;
     const place = (entityTag.charCodeAt(length - 2) << 6) ^ entityTag.charCodeAt(length - 3);
     const at = place & (ANSWERS_SEEN_ENTRIES - 1);
@@ -95,7 +98,10 @@ export class AnswerCache {
 
 const DATE_FIELD = '\r\nDate: ';
 
-/** Sends a kept answer directly: only its Date changes, once a second. @returns false if its head is too long; nothing was sent then */
+/**
+ * Sends a kept answer directly: only its Date changes, once a second. @returns false if its head is too long;
+ * then nothing was sent
+ */
 export function sendKnown(exchange: Exchange, answer: KnownAnswer, body: Uint8Array): boolean {
   const date = httpDate();
   let { wire } = answer;

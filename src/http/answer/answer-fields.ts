@@ -3,18 +3,18 @@ import type { IncomingMessage } from 'node:http';
 /** The last header fields of every answer: rules for browsers, and CORS (https://fetch.spec.whatwg.org/#http-cors-protocol). */
 export interface AnswerFields {
   readonly flat: readonly string[];
-  /** The fields as lines of a head, each with its line end. */
+  /** These fields as lines of a head, each with its line end. */
   readonly text: string;
   /** The key of these fields: answers are cached under key and target. Empty, or begins with a space, which no target does. */
   readonly keyPrefix: string;
-  /** For answers with their own Content-Security-Policy; null if these fields have none. */
+  /** For answers with their own Content-Security-Policy; null if these fields already lack one. */
   readonly withoutPolicy: AnswerFields | null;
   /** For answers whose address is a secret; null if these fields are already for such answers. */
   readonly ofSecretAddress: AnswerFields | null;
 }
 
 const NO_SNIFFING: readonly string[] = ['X-Content-Type-Options', 'nosniff'];
-/** An answer that a browser shows runs and loads nothing, and no page can frame it. */
+/** In a browser an answer runs and loads nothing, and pages cannot frame it. */
 const NOTHING_RUNS: readonly string[] = [
   'Content-Security-Policy',
   "default-src 'none'; frame-ancestors 'none'",
@@ -53,9 +53,12 @@ export class OriginFields {
   readonly #others: AnswerFields;
   readonly #allowed: ReadonlyMap<string, AnswerFields>;
 
-  /** @param origins as browsers write them: see {@link originFault}; if there are none, answers do not mention origins */
+  /**
+   * @param origins in the browsers' spelling: see {@link originFault}; without any, answers do not mention
+   * origins
+   */
   constructor(origins: readonly string[]) {
-    // Also for other origins and for none: a cache must not give these answers to allowed pages.
+    // Also sent for other origins and without one: a cache must not give these answers to allowed pages.
     this.#others = origins.length === 0 ? PLAIN_FIELDS : fieldsOf(['Vary', 'Origin'], '');
     this.#allowed = new Map(
       origins.map((origin) => [
@@ -77,7 +80,7 @@ export class OriginFields {
    * token with a preflight, and if it fails, a page cannot read why.
    */
   isPreflight(req: IncomingMessage): boolean {
-    // Node makes the object of all header fields when it is first asked for.
+    // Node builds the object of all header fields on first use.
     if (req.method !== 'OPTIONS') return false;
     const { headers } = req;
     if (headers['access-control-request-method'] === undefined) return false;
@@ -85,7 +88,7 @@ export class OriginFields {
   }
 }
 
-/** The fault of a text that should be an origin as browsers write it; null if it is one. */
+/** The fault of an origin that is not in the browsers' spelling; null for a correct one. */
 export function originFault(origin: string): string | null {
   if (origin.includes('*') || origin === 'null') {
     return 'it must be an exact origin, without wildcards';
@@ -97,5 +100,5 @@ export function originFault(origin: string): string | null {
     return 'it must be an origin, such as https://timetable.example.org';
   }
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'it must begin with https:// or http://';
-  return url.origin === origin ? null : `it must be an origin and nothing else; expected ${url.origin}`;
+  return url.origin === origin ? null : `it must be only an origin; expected ${url.origin}`;
 }

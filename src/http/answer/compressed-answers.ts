@@ -7,17 +7,20 @@ import { type Coding, compress, negotiateCoding, tagWithCoding } from './compres
 /** An uncompressed answer. */
 export interface PlainAnswer {
   readonly target: string;
-  /** The format that the query names; null if Accept decides. */
+  /** The format named in the query; null if Accept decides. */
   readonly named: FormatName | null;
   readonly format: FormatName;
   readonly entityTag: string;
   readonly headers: FlatHeaders;
   readonly byteLength: number;
-  /** The body; no other code may overwrite it. */
+  /** The body; other code must not overwrite it. */
   chunks(): Iterable<Uint8Array>;
 }
 
-/** Compresses repeatedly requested answers, one at a time. Until an answer is compressed, requests get it uncompressed. */
+/**
+ * Compresses repeatedly requested answers, one at a time. Requests get the uncompressed answer until
+ * compression is done.
+ */
 export class CompressedAnswers {
   readonly #cache: AnswerCache;
   readonly #isOn: boolean;
@@ -32,7 +35,7 @@ export class CompressedAnswers {
     return acceptEncoding === undefined || !this.#isOn ? null : negotiateCoding(acceptEncoding);
   }
 
-  /** An entry without a body means that the answer is sent uncompressed. */
+  /** An entry without a body means: send the answer uncompressed. */
   find(target: string, coding: Coding): KnownTarget | undefined {
     return this.#cache.find(keyOf(target, coding));
   }

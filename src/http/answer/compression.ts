@@ -12,7 +12,7 @@ export type Coding = 'br' | 'zstd' | 'gzip';
 /** From Node 22.15 on. */
 const { createZstdCompress } = zlib as unknown as { readonly createZstdCompress?: () => Transform };
 
-/** The order decides between codings that a client likes equally. */
+/** Among codings that a client likes equally, the first wins. */
 const COMPRESSORS = new Map<Coding, (byteLength: number) => Transform>([
   [
     'br',
@@ -31,7 +31,7 @@ const COMPRESSORS = new Map<Coding, (byteLength: number) => Transform>([
 
 const CODINGS: readonly Coding[] = [...COMPRESSORS.keys()];
 
-/** The types of the package lack the preference of the server. */
+/** The types of the package lack the server's preference. */
 interface Negotiation {
   encoding(available: readonly string[], options: { preferred: readonly string[] }): string | undefined;
 }
@@ -39,7 +39,10 @@ interface Negotiation {
 const MEMO_CHARACTERS_MAX = 256;
 const memo = new Map<string, Coding | null>();
 
-/** The coding that Accept-Encoding prefers; null for none. Null also if it refuses uncompressed answers: these are sent anyway. */
+/**
+ * The coding that Accept-Encoding prefers; null for none. Null also if it refuses uncompressed answers, which
+ * are sent anyway.
+ */
 export function negotiateCoding(acceptEncoding: string): Coding | null {
   const known = memo.get(acceptEncoding);
   if (known !== undefined) return known;
@@ -55,7 +58,7 @@ export function negotiateCoding(acceptEncoding: string): Coding | null {
   return coding;
 }
 
-/** Takes a turn of the event loop for each piece. */
+/** Each piece takes one turn of the event loop. */
 export async function compress(
   chunks: Iterable<Uint8Array>,
   byteLength: number,

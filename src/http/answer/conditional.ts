@@ -3,13 +3,13 @@ import type { ParameterPairs } from '../../view/view.js';
 import { formatQueryString } from '../request/query-string.js';
 import { tagWithoutCoding } from './compression.js';
 
-/** RFC 9110 section 8.8.3, `entity-tag`, at a given place. */
+/** Reads an `entity-tag` (RFC 9110 section 8.8.3) at a given place. */
 const ENTITY_TAG = /(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")/y;
 const SEPARATOR = /[ \t,]*/y;
 
 /**
- * The entity tag that If-None-Match names, in any coding, by weak comparison (RFC 9110 section 13.1.2). Null for none. Anything
- * else ends the list.
+ * The entity tag named by If-None-Match, in any coding, by weak comparison (RFC 9110 section 13.1.2). Null
+ * for none. Any other character ends the list.
  */
 export function matchedEntityTag(ifNoneMatch: string, entityTag: string): string | null {
   if (ifNoneMatch === entityTag || ifNoneMatch.trim() === '*') return entityTag;
@@ -31,7 +31,10 @@ export function matchedEntityTag(ifNoneMatch: string, entityTag: string): string
 export const CACHE_CONTROL = 'private, no-cache';
 export const VARY = 'Accept, Accept-Encoding, Authorization';
 
-/** The value of Link for the next page (RFC 8288). Encoded again, so that it has no "<", ">" or line break of the client. */
+/**
+ * The value of Link for the next page (RFC 8288). Encoded again, so that it cannot contain "<", ">" or a line
+ * break from the client.
+ */
 export function nextLink(path: string, pairs: ParameterPairs, cursor: string): string {
   const next = pairs.filter(([name]) => name !== 'cursor');
   return `<${path}?${formatQueryString([...next, ['cursor', cursor]])}>; rel="next"`;

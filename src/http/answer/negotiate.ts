@@ -15,7 +15,7 @@ const DISPOSITIONS = Object.fromEntries(
 const MEMO_ACCEPT_CHARACTERS_MAX = 256;
 
 class Choice {
-  /** Every spelling of a media type and what it means; the order decides between equally good ones. */
+  /** Every spelling of a media type with its format; among equally good ones the first wins. */
   readonly #formatByMediaType: ReadonlyMap<string, FormatName>;
   readonly #mediaTypes: string[];
   readonly #memo = new Map<string, FormatName | null>();
@@ -37,7 +37,7 @@ class Choice {
     if (known !== undefined) return known;
     const format = this.#negotiate(accept);
     if (accept.length <= MEMO_ACCEPT_CHARACTERS_MAX) {
-      // Emptied when full: clients have a handful of different headers.
+      // Emptied when full: clients use a handful of different headers.
       if (this.#memo.size >= ACCEPT_MEMO_ENTRIES_MAX) this.#memo.clear();
       this.#memo.set(accept, format);
     }
@@ -55,7 +55,9 @@ class Choice {
 const EVENT_CHOICE = new Choice(FORMATS);
 const LIST_CHOICE = new Choice(LIST_FORMATS);
 
-/** The format that an Accept header prefers; JSON without the header; null if none of `formats` fits: 406. */
+/**
+ * The format that an Accept header prefers; JSON without the header; null (406) if none of `formats` fits.
+ */
 export function negotiateFormat(accept: string | undefined, formats: readonly Format[]): FormatName | null {
   if (accept === undefined || accept === '*/*' || accept === 'application/json') return 'json';
   return (formats === FORMATS ? EVENT_CHOICE : LIST_CHOICE).of(accept);

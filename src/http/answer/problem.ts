@@ -1,7 +1,8 @@
 /**
- * Errors as application/problem+json (RFC 9457). `type` is `urn:lectern:problem:{code}`, which does not depend on the mount path.
- * `instance` is the path alone: a query may hold secrets. Errors are `no-store`, as they depend on the token or the moment, and a
- * cache could keep a 404 (RFC 9110 section 15.1).
+ * Errors as application/problem+json (RFC 9457). `type` is `urn:lectern:problem:{code}`, which does not
+ * depend on the mount path. `instance` is only the path, because a query may hold secrets. Errors are
+ * `no-store`, as they depend on the token or the moment, and a cache could keep a 404 (RFC 9110 section
+ * 15.1).
  */
 import { type ParameterFault, PROBLEMS, type ProblemCode } from '../../errors.js';
 import { PARAMETER_FAULTS_MAX } from '../../limits.js';
@@ -27,7 +28,7 @@ export const INTERNAL_ERROR: Problem = {
 
 const INSTANCE_CHARACTERS_MAX = 256;
 
-/** The body of a problem. @param path of the request, if one could be read */
+/** The body of a problem. @param path of the request, if it could be read */
 export function problemBody({ code, detail, errors }: Problem, path?: string): string {
   const { status, title } = PROBLEMS[code];
   return JSON.stringify({
@@ -54,13 +55,13 @@ export function sendProblem(exchange: Exchange, problem: Problem): void {
   );
 }
 
-/** Encodes what RFC 3986 does not allow in a path, and percent signs that encode nothing. */
+/** Encodes characters that RFC 3986 does not allow in a path, and percent signs that encode nothing. */
 function toUriReference(path: string): string {
   return path
     .slice(0, INSTANCE_CHARACTERS_MAX)
     .replace(/%(?![0-9A-Fa-f]{2})|[^A-Za-z0-9\-._~!$&'()*+,;=:@/%]/g, (character) => {
       const code = character.charCodeAt(0);
-      // node:http gives bytes; anything above comes from a caller in the same process.
+      // node:http gives bytes; other characters come from a caller in the same process.
       return code > 0xff ? '%EF%BF%BD' : `%${code.toString(16).toUpperCase().padStart(2, '0')}`;
     });
 }

@@ -13,7 +13,7 @@ const BODY_GATHER_BYTES_MAX = 65_536;
  * sent in chunks (RFC 9112 section 7.1).
  */
 export function sendBody(exchange: Exchange, status: number, headers: FlatHeaders, body: Body): void {
-  // HEAD does not read the chunks, since reading may make them.
+  // HEAD does not read the chunks, because reading may make them.
   if (exchange.head || body.byteLength === 0) sendHead(exchange, status, headers);
   else sendChunks(exchange, status, headers, body);
   exchange.answered(status, exchange.head ? 0 : (body.byteLength ?? 0));
@@ -40,7 +40,7 @@ export function sendEmpty(exchange: Exchange, status: number, headers: FlatHeade
   exchange.answered(status, 0);
 }
 
-/** Sends a head. @returns what the body is written to */
+/** Sends a head. @returns the response to which the body is written */
 export function beginBody(exchange: Exchange, status: number, headers: FlatHeaders): ServerResponse {
   writeHead(exchange, status, headers);
   exchange.answered(status, 0);
@@ -81,14 +81,14 @@ function sendChunks(exchange: Exchange, status: number, headers: FlatHeaders, bo
   else writeChunks(exchange, chunks);
 }
 
-/** @param body with room for the head before it */
+/** @param body has room for the head before it */
 function sendWithHead(exchange: Exchange, head: string, body: Uint8Array): void {
   const whole = Buffer.from(body.buffer, body.byteOffset - head.length, head.length + body.length);
   whole.write(head, 'latin1');
   if (sendDirectly(exchange, whole)) releaseBody(body);
 }
 
-/** Corked, the chunks go to the kernel in one call; none is copied. */
+/** Corking passes all chunks to the kernel in one call, without a copy. */
 function writeChunks(exchange: Exchange, chunks: readonly Uint8Array[]): void {
   if (!canSendWhole(chunks)) {
     writeSlices(exchange, piecesOf(chunks), false);
@@ -108,7 +108,7 @@ function* piecesOf(chunks: readonly Uint8Array[]): Generator<Uint8Array> {
 }
 
 /**
- * Makes a slice only when the previous one was sent, and lets other requests run in between.
+ * Makes a slice only after the previous one was sent; other requests run in between.
  *
  * @param countsBytes the length was unknown when the answer was counted
  */
@@ -128,11 +128,11 @@ function writeSlices(exchange: Exchange, slices: Iterator<Uint8Array>, countsByt
     }
     sent = slice.value;
     if (countsBytes) exchange.sent(sent.length);
-    // Ends the turn even if the kernel took everything: a fast reader must not make others wait.
+    // Ends the turn even if the kernel took all bytes, so that a fast reader does not make others wait.
     if (res.write(sent)) setImmediate(later);
     else res.once('drain', () => setImmediate(later));
   };
-  // The handler catches what the first slice throws.
+  // The handler catches errors from the first slice.
   const later = (): void => {
     try {
       next();

@@ -1,4 +1,6 @@
-/** The docs page. Its links are relative, because a proxy may add a prefix. @param assets `./` or `./docs/` */
+/**
+ * The docs page. Its links are relative, because a proxy may add a prefix. @param assets `./` or `./docs/`
+ */
 export function docsHtml(assets: string): string {
   return `<!doctype html>
 <html lang="en">
@@ -57,7 +59,7 @@ export const DOCS_INITIALIZER = `'use strict';
     }
   }
 
-  // Items that are UUIDs get the input of any text. Without this, Swagger UI warns.
+  // Items that are UUIDs get a plain text input. Without this, Swagger UI warns.
   const identifierInput = (system) => ({
     components: {
       JsonSchema_string_uuid: (props) =>

@@ -1,4 +1,7 @@
-/** Room http/development/. Resources of development mode: /login, /docs, /health. Production has no route to them. */
+/**
+ * Room http/development/. Resources of development mode: /login, /docs, /health. Production has no route to
+ * them.
+ */
 import { hash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -15,7 +18,7 @@ const CONTENT_SECURITY_POLICY: string =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
   "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'";
 
-/** A fixed list, so the path of a request is never used as the path of a file. */
+/** A fixed list, so that the path of a request never becomes the path of a file. */
 const SWAGGER_UI_FILES: readonly (readonly [name: string, contentType: string])[] = [
   ['swagger-ui.css', 'text/css; charset=utf-8'],
   ['swagger-ui-bundle.js', 'text/javascript; charset=utf-8'],
@@ -27,7 +30,7 @@ export function docsRoutes(options: {
   readonly basePath: string;
   readonly identifiers: IdentifierMode;
   readonly version: string;
-  /** Address of the folder of Swagger UI's files, for bundled code, which cannot find the folder itself. */
+  /** Address of the folder with Swagger UI's files, for bundled code, which cannot find the folder itself. */
   readonly docsAssets?: string | undefined;
 }): OpenRoute[] {
   const path = `${options.basePath}/docs`;
@@ -35,7 +38,7 @@ export function docsRoutes(options: {
   const html = 'text/html; charset=utf-8';
   const below = staticSender(html, docsHtml('./'));
   const beside = staticSender(html, docsHtml('./docs/'));
-  // Imported when it is asked for: most starts do not need its modules.
+  // Imported on first use, because most starts do not need its modules.
   let document: Promise<ReturnType<typeof staticSender>> | null = null;
   const makeDocument = async (): Promise<ReturnType<typeof staticSender>> => {
     const { createOpenApiDocument } = await import('../../openapi/document.js');
@@ -45,7 +48,7 @@ export function docsRoutes(options: {
     return { kind: 'open', label: '/docs', path: `${path}${name}`, handle };
   };
   return [
-    // With a trailing slash, relative links have another base.
+    // With a trailing slash, relative links would have another base.
     route('', (exchange) => (exchange.path.endsWith('/') ? below(exchange) : beside(exchange))),
     ...SWAGGER_UI_FILES.map(([name, contentType]) =>
       route(`/${name}`, staticSender(contentType, readFileSync(new URL(name, folder)))),
@@ -59,7 +62,7 @@ export function docsRoutes(options: {
   ];
 }
 
-/** The folder of Swagger UI: the copy in the package, or in a checkout the development dependency. */
+/** The folder of Swagger UI: a copy in the package; in a checkout, the development dependency. */
 export function findSwaggerUi(): URL {
   const packaged = new URL('./swagger-ui/', import.meta.url);
   if (existsSync(packaged)) return packaged;
@@ -69,7 +72,7 @@ export function findSwaggerUi(): URL {
 
 function staticSender(contentType: string, content: string | Buffer): (exchange: Exchange) => void {
   const bytes = Buffer.from(content);
-  // A strong one (RFC 9110 section 8.8.3).
+  // A strong entity tag (RFC 9110 section 8.8.3).
   const entityTag = `"${hash('sha256', bytes, 'base64url').slice(0, 22)}"`;
   return (exchange) => {
     exchange.fields = exchange.fields.withoutPolicy ?? exchange.fields;

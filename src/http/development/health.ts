@@ -4,7 +4,7 @@ import type { ViewSource } from '../../view/view-source.js';
 import { sendText } from '../answer/respond.js';
 import type { OpenRoute } from '../routes.js';
 
-/** 200 while there is a snapshot to serve, even if the source now fails; otherwise 503. */
+/** 200 while there is a snapshot to serve, even if the source fails; otherwise 503. */
 export function healthRoute(views: ViewSource, version: string): OpenRoute {
   return {
     kind: 'open',

@@ -1,4 +1,4 @@
-/** GET {base}/login, in development: a test token for everyone. */
+/** GET {base}/login, only in development: gives every client a test token. */
 import type { DevelopmentIssuer } from '../../auth/development-issuer.js';
 import { type ClaimTable, canonicalValue } from '../../auth/identity.js';
 import type { ParameterFault, ParameterFaultCode } from '../../errors.js';
@@ -64,7 +64,7 @@ export function loginRoute(
   };
 }
 
-/** `sub` once; every field that a claim selects on, any number of times. */
+/** `sub` once, and every field with a claim, any number of times. */
 function parseLogin(
   pairs: ParameterPairs,
   table: ClaimTable,
@@ -104,7 +104,9 @@ function parseLogin(
   return { subject, values, faults };
 }
 
-/** A value of the data set, because /schedule/personal should show events. Fields with a default claim go first. */
+/**
+ * A value from the data set, so that /schedule/personal shows events. Fields with a default claim go first.
+ */
 function sampleValues(view: View, table: ClaimTable): ValuesByField {
   const rows = [...table].sort(
     (a, b) => Number(b.field.claims.length > 0) - Number(a.field.claims.length > 0),

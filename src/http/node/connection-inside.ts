@@ -1,12 +1,14 @@
-/** Undocumented facts of Node's connections. Each function has a substitute for missing parts. */
+/**
+ * Facts about Node's connections that are not documented. Each function has a substitute for missing parts.
+ */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { READER_BYTES_MIN } from '../../limits.js';
 import { usable } from './inner-parts.js';
 
 /**
- * Largest write if only completed writes are counted. Much less than READER_BYTES_MIN, so that steady readers
- * show progress.
+ * Largest write if only completed writes can be counted. Much less than READER_BYTES_MIN, so that steady
+ * readers show progress.
  */
 export const WRITE_BYTES_MAX: number = READER_BYTES_MIN / 4;
 
@@ -18,7 +20,7 @@ export function canSendWhole(chunks: readonly Uint8Array[]): boolean {
   return bytes <= WRITE_BYTES_MAX;
 }
 
-/** Bytes that the system has taken; without Node's counts, the bytes of completed writes. */
+/** Bytes that the system has taken; if Node does not count them, the bytes of completed writes. */
 export function bytesTaken(socket: Socket): number {
   if (!usable.writeProgress) return socket.bytesWritten - socket.writableLength;
   const { _handle: handle } = socket as unknown as {
@@ -27,7 +29,7 @@ export function bytesTaken(socket: Socket): number {
   return handle === null ? 0 : handle.bytesWritten - handle.writeQueueSize;
 }
 
-/** No effect once the head is written. */
+/** No effect after the head is written. */
 export function endWithAnswer(res: ServerResponse): void {
   if (usable.keepAlive) res.shouldKeepAlive = false;
   else if (!res.headersSent) res.setHeader('Connection', 'close');
@@ -42,8 +44,8 @@ export function endsWithAnswer(res: ServerResponse): boolean {
 }
 
 /**
- * Ends a connection after its last answer. Node would destroy it: further bytes of the client would then reset it, and the
- * answer could be lost.
+ * Ends a connection after its last answer. Node would destroy it: further bytes from the client would then
+ * reset it, and the answer could be lost.
  *
  * @param onEnd called when the answer was sent
  */
@@ -60,10 +62,12 @@ export function closeGently(socket: Socket, last: ServerResponse, onEnd: () => v
 
 export interface ParserFault {
   readonly code: string;
-  /** The last packet, or empty bytes; `line` is its rest from the line where the parser stopped. */
+  /** The last packet, or empty bytes; `line` is the rest from the line where the parser stopped. */
   readonly packet: string;
   readonly line: string;
-  /** A line does not end with CR LF. The parser has several codes for this, so its message is compared. */
+  /**
+   * A line does not end with CR LF. The parser has several codes for this fault, so its message is compared.
+   */
   readonly isLineEnd: boolean;
 }
 

@@ -11,10 +11,10 @@ const CONNECTION = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(K
 let dateMs = 0;
 let dateText = '';
 
-/** The value of Date (RFC 9110 section 6.6.1), the same string for a second. */
+/** The value of Date (RFC 9110 section 6.6.1); one string for each second. */
 export function httpDate(): string {
   const nowMs = Date.now();
-  // The second also changes if the clock was set back.
+  // The second also changes when the clock is set back.
   if (nowMs - dateMs >= 1000 || nowMs < dateMs) {
     dateMs = nowMs - (nowMs % 1000);
     dateText = new Date(nowMs).toUTCString();
@@ -22,7 +22,10 @@ export function httpDate(): string {
   return dateText;
 }
 
-/** True for lone requests, and for HTTP/1.1 on Lectern's own connections that stay open and have no unsent bytes. */
+/**
+ * True for lone requests, and for HTTP/1.1 on Lectern's own connections that stay open and have no unsent
+ * bytes.
+ */
 export function canSendDirectly(exchange: Exchange): boolean {
   const { req, ownsSocket, lone } = exchange;
   if (!ownsSocket) return false;

@@ -1,31 +1,32 @@
 /**
- * Room http/node/. The only room that touches the inside of node:http. It knows nothing of timetables or tokens.
+ * Room http/node/. The only room that uses internals of node:http. This room knows nothing of timetables or
+ * tokens.
  *
- * Each inner part is tried once per process, on a connection made for this check. A feature with a missing part is off: its public
- * substitute is slower.
+ * Each internal is tried once per process, on a connection made for this check. A feature with a missing
+ * internal is off, and a slower public one replaces it.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 
 const FEATURES = {
-  /** Answering a request before node:http makes a response for it. */
+  /** Answers a request before node:http makes a response for it. */
   loneRequests: ['parser.onIncoming', 'parser.incoming', 'request.upgrade'],
-  /** Sending a whole answer without the response object. */
+  /** Sends a whole answer without the response object. */
   directAnswers: ['response._header', 'response.finished', 'response.shouldKeepAlive'],
-  /** Ending a connection with an answer, and seeing that it ends. */
+  /** Ends a connection with an answer, and notices that it ends. */
   keepAlive: ['response.shouldKeepAlive'],
-  /** Counting the bytes that the system has taken. */
+  /** Counts the bytes that the system has taken. */
   writeProgress: ['handle.bytesWritten', 'handle.writeQueueSize'],
-  /** Seeing what arrived after a request. */
+  /** Shows the bytes that arrived after a request. */
   readAhead: ['parser.getCurrentBuffer'],
-  /** Accepting the waiting connections of a port before it is closed. */
+  /** Accepts the waiting connections of a port before it closes. */
   shortBacklog: ['listener.listen'],
   descriptor: ['listener.fd'],
-  /** Answering clients that have closed their half. */
+  /** Answers clients that have closed their sending side. */
   halfOpen: ['server.httpAllowHalfOpen'],
-  /** Continuing to read for a moment after the last answer. */
+  /** Continues to read for a moment after the last answer. */
   gentleClose: ['socket.destroySoon'],
-  /** Saying what was wrong with unreadable requests. */
+  /** Explains the fault of unreadable requests. */
   parserErrors: ['error.reason', 'error.rawPacket', 'error.bytesParsed'],
 } as const;
 
@@ -49,7 +50,7 @@ export function checkInnerParts(): Promise<readonly InnerPart[]> {
   return checking;
 }
 
-/** Other threads take the result of the main thread. */
+/** Other threads use the result of the main thread. */
 export function useInnerParts(found: readonly InnerPart[]): readonly InnerPart[] {
   missing = found;
   checking = Promise.resolve(found);
@@ -64,7 +65,7 @@ function usableWithout(found: readonly InnerPart[]): Record<Feature, boolean> {
 }
 
 const HOSTS: readonly string[] = ['127.0.0.1', '::1'];
-/** Counted in looks instead of time, because the process may be busy while it starts. */
+/** Counted in checks instead of time, because the process may be busy while it starts. */
 const LOOKS_MAX = 20;
 const LOOK_MS = 50;
 
@@ -77,7 +78,7 @@ type Check = (part: InnerPart, works: boolean) => void;
 
 const insideOf = (object: unknown): Inside => (object ?? {}) as Inside;
 
-/** @returns the parts that did not work; all without a loopback address */
+/** @returns the internals that did not work; all of them if there is no loopback address */
 export async function probeInnerParts(): Promise<readonly InnerPart[]> {
   for (const host of HOSTS) {
     const passed = new Set<InnerPart>();
@@ -89,7 +90,10 @@ export async function probeInnerParts(): Promise<readonly InnerPart[]> {
   return INNER_PARTS;
 }
 
-/** Tries every part: one answer without a response object, one without node:http, one unreadable request. @returns false if not connected */
+/**
+ * Tries every internal: one answer without a response object, one without node:http, one unreadable request.
+ * @returns false if not connected
+ */
 function probe(host: string, check: Check): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
@@ -125,7 +129,7 @@ function probe(host: string, check: Check): Promise<boolean> {
     });
     server.once('request', (req, res) => {
       const parser = tryRequest(req, check);
-      // The next request comes only if Node continues after this answer.
+      // The next request arrives only if Node continues after this answer.
       if (!tryResponse(req.socket, res, check)) res.writeHead(204).end();
       if (parser === null) server.once('request', (_req, next) => next.writeHead(204).end());
       else takeNext(parser, req.socket, check);
@@ -141,7 +145,7 @@ function tryServer(server: Server, check: Check): void {
   check('server.httpAllowHalfOpen', typeof httpAllowHalfOpen === 'boolean');
 }
 
-/** @returns the parser if it can be used */
+/** @returns the parser if it is usable */
 function tryRequest(req: IncomingMessage, check: Check): Inside | null {
   check('request.upgrade', insideOf(req).upgrade === false);
   const parser = insideOf(insideOf(req.socket).parser);

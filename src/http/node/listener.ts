@@ -14,7 +14,7 @@ function handleOf(server: Server): ListeningHandle | null {
   return (server as unknown as { readonly _handle: ListeningHandle | null })._handle;
 }
 
-/** Clients may close their half after a request and still get the answer. */
+/** Clients may close their sending side after a request and still get the answer. */
 export function allowHalfOpen(server: HttpServer): void {
   if (usable.halfOpen) Object.assign(server, { httpAllowHalfOpen: true });
 }
@@ -22,18 +22,18 @@ export function allowHalfOpen(server: HttpServer): void {
 const TAKE_MS_MAX = 1000;
 
 /**
- * Await this right before a port is closed. Closing resets connections that the system has accepted and Node has not taken.
- * Shrinks the system's queue to one connection where Node can, and resolves after a turn of the event loop in which the server
- * took none.
+ * Await this right before a port is closed. Closing resets connections that the system has accepted but Node
+ * has not taken. Shrinks the system's queue to one connection where Node can. Resolves after a turn of the
+ * event loop without a new connection.
  *
- * @param accepted connections that the server has taken so far
+ * @param accepted number of connections that the server has taken
  */
 export async function takeQueued(server: Server, accepted: () => number): Promise<void> {
   if (usable.shortBacklog) handleOf(server)?.listen(0);
   const untilMs = performance.now() + TAKE_MS_MAX;
   let before = -1;
   for (let turn = 0; accepted() !== before && performance.now() < untilMs; turn++) {
-    // The first turn may have begun before.
+    // The first turn may have begun earlier.
     if (turn > 0) before = accepted();
     await new Promise((resolve) => setImmediate(resolve));
   }
@@ -68,10 +68,11 @@ server.close();
 process.disconnect();`;
 
 /**
- * Duplicates a listening socket, since an ending thread would close a shared descriptor for all. Node has no call for this: a
- * child process gets the descriptor, and the system makes a new one when it sends it back.
+ * Duplicates a listening socket, since an ending thread would close a shared descriptor for all. Node has no
+ * call for this: a child process gets the descriptor, and the system makes a new one when the child returns
+ * it.
  *
- * @param fd may be closed as soon as this has returned
+ * @param fd may be closed once this has returned
  */
 export async function duplicateSocket(fd: number): Promise<SocketHandle> {
   const { NODE_OPTIONS: _, ...env } = process.env;
@@ -85,7 +86,7 @@ export async function duplicateSocket(fd: number): Promise<SocketHandle> {
     child.once('error', reject);
     child.once('disconnect', () => reject(new Error('the process that duplicates the socket sent nothing')));
   });
-  // Until then it may hold the socket, too.
+  // Until then the child may also hold the socket.
   await exited;
   return handle;
 }

@@ -1,7 +1,8 @@
 /**
- * Lone requests: all earlier answers were sent, and the connection stays open. Their answers go straight to the
- * socket, without Node's response, timers and streams, which are most of the cost. Other answers get Node's response when it is
- * first needed. A request whose answer comes later stays lone until something else happens on its connection.
+ * Lone requests: all earlier answers were sent, and the connection stays open. Their answers go directly to
+ * the socket, without Node's response, timers and streams, which are most of the cost. Other answers get
+ * Node's response on first use. A request with a later answer stays lone until another event on its
+ * connection.
  */
 import { channel } from 'node:diagnostics_channel';
 import { EventEmitter } from 'node:events';
@@ -20,7 +21,7 @@ interface Parser {
 /** A text of ISO 8859-1, bytes, or pieces. */
 export type Outgoing = string | Uint8Array | readonly Uint8Array[];
 
-/** @returns whether the kernel has taken everything: then the bytes are free */
+/** @returns whether the kernel has taken all bytes, so that their memory is free */
 export function writeOut(socket: Socket, what: Outgoing): boolean {
   if (typeof what === 'string') socket.write(what, 'latin1');
   else if (what instanceof Uint8Array) socket.write(what);
@@ -32,7 +33,7 @@ export function writeOut(socket: Socket, what: Outgoing): boolean {
   return socket.writableLength === 0;
 }
 
-const NOT_UNDER_WAY = 'the request is not under way any more';
+const NOT_UNDER_WAY = 'the request is no longer in progress';
 const NO_RESPONSE = 'node:http made no response';
 
 /** Channels of tracing tools. Performance entries need responses, too, but are not checked. */
@@ -44,7 +45,7 @@ const CHANNELS = [
 
 export interface Awaited {
   readonly req: IncomingMessage;
-  /** Called at most once, before the answer, which then goes to node's response. */
+  /** Called at most once, before the answer, which then uses Node's response. */
   takeResponse(res: ServerResponse): void;
 }
 
@@ -60,7 +61,7 @@ export class LoneRequest {
   #awaited: Awaited | null = null;
   /** Set while Node makes a response for {@link LoneRequest.makeResponse}. */
   #making: { res: ServerResponse | null } | null = null;
-  /** The idle timer was set here, not by node. */
+  /** Lectern set the idle timer, not Node. */
   #isTimed = false;
 
   private constructor(server: Server, socket: Socket, parser: Parser, idleMs: number) {
@@ -89,7 +90,7 @@ export class LoneRequest {
     parser.onIncoming = (req, keepAlive) => {
       lone.#req = req;
       lone.#isAnswered = false;
-      // Node resets this property if nothing listens to 'upgrade'.
+      // Node resets this property if 'upgrade' has no listener.
       lone.#isUpgrade = (req as IncomingMessage & { readonly upgrade?: unknown }).upgrade === true;
       try {
         return see(lone, req, keepAlive) ? 0 : lone.#goOn(req, keepAlive);
@@ -106,7 +107,9 @@ export class LoneRequest {
     return this.#socket.writableLength === 0 && this.#socket.writable && !this.#isTraced();
   }
 
-  /** Tracing tools need a response. They may begin to listen to Node's channels or to wrap `emit` at any time. */
+  /**
+   * Tracing tools need a response. They may subscribe to Node's channels or wrap `emit` at any time.
+   */
   #isTraced(): boolean {
     if (this.#server.emit !== EventEmitter.prototype.emit) return true;
     for (const each of CHANNELS) if (each.hasSubscribers) return true;
@@ -128,7 +131,10 @@ export class LoneRequest {
     return req !== this.#req || this.#isAnswered;
   }
 
-  /** Whether node:http drops bytes after the request: after an ignored Upgrade, the rest of the packet. */
+  /**
+   * Whether node:http drops bytes after the request: after an ignored Upgrade, it drops the rest of the
+   * packet.
+   */
   dropsRest(req: IncomingMessage): boolean {
     if (req !== this.#req || !this.#isUpgrade) return false;
     if (!usable.readAhead) return true;
@@ -138,7 +144,7 @@ export class LoneRequest {
 
   #goOn(req: IncomingMessage, keepAlive: boolean): number {
     if (this.#isTimed) {
-      // An answer may take longer than a client may be idle.
+      // An answer may take longer than the allowed idle time.
       this.#isTimed = false;
       this.#socket.setTimeout(0);
     }
@@ -146,8 +152,7 @@ export class LoneRequest {
   }
 
   /**
-   * Announces that the answer comes later: through {@link LoneRequest.answer}, or on the response given to
-   * `awaited`.
+   * Announces a later answer: through {@link LoneRequest.answer}, or on the response given to `awaited`.
    */
   awaitAnswer(awaited: Awaited): void {
     if (awaited.req !== this.#req || this.#isAnswered) throw new Error(NOT_UNDER_WAY);
@@ -158,7 +163,7 @@ export class LoneRequest {
   }
 
   /**
-   * Call it before anything else happens on the connection: an awaited request then gets Node's response.
+   * Call it before any other event on the connection: an awaited request then gets Node's response.
    *
    * @returns the response; null if no request was awaited, or if Node made none and the connection was closed
    */
@@ -215,7 +220,10 @@ export class LoneRequest {
     return true;
   }
 
-  /** Sends the whole answer, head included. @returns whether the kernel has taken the bytes: then they are free */
+  /**
+   * Sends the whole answer, head included. @returns whether the kernel has taken the bytes, so that their
+   * memory is free
+   */
   answer(what: Outgoing): boolean {
     const socket = this.#socket;
     this.#isAnswered = true;

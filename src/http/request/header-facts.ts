@@ -1,4 +1,4 @@
-/** Room http/request/. Reads requests: target, header fields, query string. It makes no answer. */
+/** Room http/request/. Reads requests: target, header fields and query string. It makes no answer. */
 
 /** Several fields of one name form one list (RFC 9110 section 5.3), or the last one counts. */
 export interface HeaderFacts {
@@ -20,7 +20,7 @@ export interface HeaderFacts {
   readonly lastEventId: string | undefined;
 }
 
-/** Reads the raw headers once: Node's `headers` object would hide repeated fields. */
+/** Reads the raw header fields once: Node's `headers` object would hide repeated fields. */
 export function readHeaderFacts(rawHeaders: readonly string[]): HeaderFacts {
   const facts: { -readonly [Name in keyof HeaderFacts]: HeaderFacts[Name] } = {
     accept: undefined,
@@ -41,7 +41,7 @@ export function readHeaderFacts(rawHeaders: readonly string[]): HeaderFacts {
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] as string;
     const value = rawHeaders[i + 1] as string;
-    // The length settles most names without comparing text.
+    // The length identifies most names without comparing text.
     switch (name.length) {
       case 4:
         if (isNamed(name, 'Host', 'host')) {

@@ -19,7 +19,10 @@ export function splitTarget(target: string): { path: string; query: string } {
     : { path: origin.slice(0, mark), query: origin.slice(mark + 1) };
 }
 
-/** The path under which a framework, as Express, has mounted the handler; '' without one. Links show paths as clients know them. */
+/**
+ * The path under which a framework such as Express has mounted the handler; '' without one. Links show paths
+ * as clients know them.
+ */
 export function mountPathOf(req: IncomingMessage): string {
   const { originalUrl } = req as IncomingMessage & { readonly originalUrl?: unknown };
   const { url } = req;

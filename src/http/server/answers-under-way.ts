@@ -6,7 +6,7 @@ import type { Exchange } from '../exchange.js';
 export class AnswersUnderWay {
   /** By snapshot, the oldest first. */
   readonly #answers = new Map<object, Set<Exchange>>();
-  /** Callbacks by connection, which needs only one listener then. */
+  /** Callbacks by connection, so that each connection needs only one listener. */
   readonly #ends = new WeakMap<object, Set<() => void>>();
   readonly #onCutOff: () => void;
 
@@ -18,13 +18,13 @@ export class AnswersUnderWay {
     return this.#answers.size;
   }
 
-  /** Call it right after an answer was handed over. @param snapshot any object that identifies it */
+  /** Call it right after handing over an answer. @param snapshot any object that identifies it */
   add(exchange: Exchange, snapshot: object): void {
     const { req, lone } = exchange;
     const res = lone === null ? exchange.makeResponse() : null;
     const isTaken =
       res === null ? req.socket.writableLength === 0 : res.writableEnded && res.writableLength === 0;
-    // If the client left during the verification, no event will report the end.
+    // If the client left during verification, no event reports the end.
     if (isTaken || res?.destroyed || req.socket?.destroyed) return;
     let answers = this.#answers.get(snapshot);
     if (answers === undefined) {
@@ -34,7 +34,7 @@ export class AnswersUnderWay {
     }
     answers.add(exchange);
     if (res === null) {
-      // Called when everything before this point was sent, or has failed.
+      // Called when everything before this point was sent or has failed.
       req.socket.write('', () => this.#delete(snapshot, exchange));
       return;
     }
@@ -51,7 +51,7 @@ export class AnswersUnderWay {
     ends?.add(end);
   }
 
-  /** Adapters may have no socket, or one without events. */
+  /** Adapters may have no socket, or a socket without events. */
   #endsOf(socket: Partial<Socket> | null | undefined): Set<() => void> | undefined {
     if (socket === null || typeof socket?.once !== 'function') return undefined;
     const known = this.#ends.get(socket);

@@ -18,7 +18,9 @@ const SERVER_TIMES: ServerTimes = {
   lookMs: CONNECTIONS_CHECKING_INTERVAL_MS,
 };
 
-/** From Node 24 on, requests without a body need not be read to their end. The types do not know the option. */
+/**
+ * From Node 24 on, requests without a body need not be read to their end. The types do not know the option.
+ */
 const EMPTY_REQUESTS: object = { optimizeEmptyRequests: true };
 
 export function createBareServer(listener: RequestListener, times: ServerTimes = SERVER_TIMES): Server {

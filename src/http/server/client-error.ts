@@ -1,4 +1,4 @@
-/** Answers requests that node:http could not read: there is only a socket then. */
+/** Answers requests that node:http could not read, for which only a socket exists. */
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { PROBLEMS } from '../../errors.js';
@@ -11,7 +11,10 @@ import { METHOD_NOT_ALLOWED, WRONG_VERSION } from '../message-fault.js';
 import { parserFaultOf } from '../node/connection-inside.js';
 import { ALLOW } from '../routes.js';
 
-const MALFORMED: Problem = { code: 'invalid-request', detail: 'What arrived is not an HTTP/1.1 request.' };
+const MALFORMED: Problem = {
+  code: 'invalid-request',
+  detail: 'The received bytes are not an HTTP/1.1 request.',
+};
 
 /** A proxy may parse a lone LF differently; RFC 9112 section 2.2 allows refusing it. */
 const LINE_END: Problem = {
@@ -53,7 +56,7 @@ const TARGET_TOO_LONG: Problem = {
   detail: `The request target is too long; at most ${REQUEST_TARGET_BYTES_MAX} bytes are read.`,
 };
 
-/** Ends the connection with a problem document, but not inside an answer that is still being written. */
+/** Ends the connection with a problem document, but not inside an unfinished answer. */
 export function answerClientError(
   error: NodeJS.ErrnoException,
   socket: Socket,
@@ -64,7 +67,7 @@ export function answerClientError(
   else sendLast(socket, problemOf(error), fields, meter);
 }
 
-/** CONNECT asks for a tunnel. Node gives only a bare socket for it. */
+/** CONNECT asks for a tunnel. For it Node gives only a bare socket. */
 export function answerConnect(socket: Socket, fields: AnswerFields, meter: Meter | null): void {
   sendLast(socket, METHOD_NOT_ALLOWED, fields, meter);
 }
@@ -95,7 +98,7 @@ function problemOf(error: NodeJS.ErrnoException): Problem {
   if (isLineEnd) return LINE_END;
   if (code === 'HPE_INVALID_VERSION') return OTHER_VERSION.test(line) ? WRONG_VERSION : MALFORMED;
   const problem = PROBLEM_BY_CODE[code] ?? MALFORMED;
-  // The first packet holds only a request target so far.
+  // The first packet has only a request target so far.
   if (problem.code === 'headers-too-large' && /^[A-Z]+ /.test(packet)) {
     const lineEnd = packet.indexOf('\r\n');
     if (lineEnd < 0 || lineEnd > REQUEST_TARGET_BYTES_MAX) return TARGET_TOO_LONG;

@@ -32,25 +32,25 @@ export class Connection {
   readonly socket: Socket;
   /** Null: Node makes a response for every request. */
   lone: LoneRequest | null = null;
-  /** No request came so far. Node does not count such connections as idle. */
+  /** No request has arrived yet. Node does not count such connections as idle. */
   isUnused = true;
   /** Later requests are not answered. */
   isEnding = false;
-  /** The response to the last request. The check after it was sent drops it. */
+  /** The response to the last request. The check after its end drops it. */
   answer: ServerResponse | null = null;
-  /** Answers whose handler still runs. Node closes only the one whose turn it is. */
+  /** Answers whose handler is still running. Node closes only the answer whose turn it is. */
   readonly pending: Set<ServerResponse> = new Set();
-  /** Pipelined requests that are not handled yet. */
+  /** Pipelined requests not handled yet. */
   readonly waiting: { readonly req: IncomingMessage; readonly res: ServerResponse }[] = [];
   /** The number of the last check that found the connection in use. */
   usedAt: number;
-  /** The number of the check that closes it in any case; 0: none. */
+  /** The number of the check that closes it in any case; 0 for none. */
   closedAt = 0;
-  /** Bytes that the system had taken at the latest checks, the oldest first; null if nothing waits to be sent. */
+  /** Bytes that the system had taken at the latest checks, oldest first; null if nothing waits to be sent. */
   taken: number[] | null = null;
-  /** Read at the last sweep; -1 before. */
+  /** Read at the last sweep; -1 before the first. */
   bytesRead = -1;
-  /** Pipelined requests with an unsent answer, and the bytes of those answers. */
+  /** Number of pipelined requests with an unsent answer, and the bytes of those answers. */
   #inFlight = 0;
   #inFlightBytes = 0;
 
@@ -64,7 +64,10 @@ export class Connection {
     return answer !== null && !answer.writableFinished && !answer.destroyed;
   }
 
-  /** Handles a request in its turn; node:http would handle all pipelined ones at once. @returns false if too many wait */
+  /**
+   * Handles a request in its turn, because node:http would handle all pipelined ones at once. @returns false
+   * if too many wait
+   */
   handleInTurn(req: IncomingMessage, res: ServerResponse, handle: Handle): boolean {
     // A response without a socket waits behind others.
     if (res.socket !== null) {
@@ -81,7 +84,7 @@ export class Connection {
     // One or two more may be uncounted, because they found the connection free.
     while (this.#inFlight < REQUESTS_IN_FLIGHT_MAX - 1 && this.#inFlightBytes < PIPELINED_BYTES_MAX) {
       const next = this.waiting.shift();
-      // An answer has closed the connection: no other can be sent.
+      // An answer has closed the connection: another cannot be sent.
       if (next === undefined || !this.socket.writable) return;
       const { req, res } = next;
       handle(this, req, res);
@@ -99,11 +102,11 @@ export class Connection {
 }
 
 interface ClosedCounts {
-  /** On arrival, because there were too many. */
+  /** Closed on arrival, because there were too many. */
   dropped: number;
-  /** The client read nothing, or too slowly. */
+  /** The client did not read, or too slowly. */
   slowReaders: number;
-  /** Bytes came, but no request for a long time. */
+  /** Bytes arrived, but no request for a long time. */
   silent: number;
   flooded: number;
 }
@@ -114,7 +117,7 @@ export interface ConnectionCounts extends Readonly<ClosedCounts> {
 
 const CUT_OFF_DECAY = 0.8;
 
-/** All open connections, and the one timer that checks them: for slow readers, silence and last answers. */
+/** All open connections, and one timer that checks them: for slow readers, silence and last answers. */
 export class Connections {
   readonly closed: ClosedCounts = { dropped: 0, slowReaders: 0, silent: 0, flooded: 0 };
   readonly open: Map<Socket, Connection> = new Map();
@@ -147,7 +150,10 @@ export class Connections {
     return connection;
   }
 
-  /** Closes all but `max` connections: first idle ones, then readers, then those whose answer is being made. */
+  /**
+   * Closes all but `max` connections: idle ones first, then readers, then those with an answer in
+   * preparation.
+   */
   makeRoom(max: number): void {
     const open = [...this.open.values()].filter(({ socket }) => !socket.destroyed);
     if (open.length <= max) return;
@@ -184,8 +190,8 @@ export class Connections {
   }
 
   /**
-   * Reads for a moment longer, then closes. A close with unread bytes is a reset, and the client could lose the last answer
-   * (RFC 9112 section 9.6).
+   * Reads for another moment, then closes. Closing with unread bytes is a reset, and the client could lose
+   * the last answer (RFC 9112 section 9.6).
    */
   linger(connection: Connection): void {
     connection.closedAt = this.#look + 1 + this.#looks(this.#patience.lingerMsMax);
@@ -202,7 +208,7 @@ export class Connections {
         continue;
       }
       if (answer !== null && (answer.writableFinished || answer.destroyed)) connection.answer = null;
-      // An event stream may have nothing to say for long.
+      // An event stream may be silent for a long time.
       else if (answer !== null) connection.usedAt = look;
       if (connection.lone?.isAwaited) connection.usedAt = look;
       if (socket.writableLength > 0) {

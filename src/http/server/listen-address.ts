@@ -7,7 +7,7 @@ export interface ListenOptions {
   readonly port: number;
   /** Several servers share the port. Each has its own socket, and the system divides the connections. */
   readonly reusePort?: boolean | undefined;
-  /** A socket that listens already, as node:net takes it; host and port are then for messages. */
+  /** A listening socket for node:net; host and port are then only for messages. */
   readonly handle?: object | undefined;
 }
 
@@ -15,7 +15,7 @@ export interface ListenOptions {
 export interface ListenAddress {
   /** The IP address. */
   readonly host: string;
-  /** The actual TCP port, even if any free one was asked for. */
+  /** The actual TCP port, even if the setting was 0. */
   readonly port: number;
   /** `http://host:port`, without a path. */
   readonly origin: string;

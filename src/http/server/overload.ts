@@ -1,36 +1,54 @@
 /**
  * Detects that one thread has too many requests, and chooses which to refuse.
  *
- * A turn of the event loop reads all requests that have arrived, so its length is the longest wait. Long turns of many requests
- * without a pause are an overload: then each turn admits requests for a few milliseconds and refuses the rest.
+ * A turn of the event loop reads all requests that have arrived, so its length is the longest wait. Long
+ * turns of many requests without a pause are an overload: each turn then accepts requests for a few
+ * milliseconds and refuses the rest.
  *
- * libuv may read for seconds in one turn. It is cut into *slices* by number of requests and by time. Turns are timed only after a
- * long one.
+ * libuv may read for seconds in one turn. It is cut into *slices* by number of requests and by time. Turns
+ * are timed only after a long one.
  */
 import { performance } from 'node:perf_hooks';
 import { OVERLOAD_TURN_MS_MAX } from '../../limits.js';
 
-/** Share of a turn for refusing. If refusing takes more, turns get longer, and some requests are still answered. */
+/**
+ * Share of a turn that refusing may use. If refusing takes more, turns get longer, and some requests are
+ * still answered.
+ */
 const OVERLOAD_REFUSING_SHARE_MAX = 0.5;
-/** Longest turn while other processes have the CPU, as a multiple: 4 × 2.5 = 10 ms. */
+/** Longest turn while other processes use the CPU, as a multiple: 4 × 2.5 = 10 ms. */
 const OVERLOAD_PAUSED_TIMES_MAX = 4;
-/** Late turns for this long, without idleness, are an overload. A shorter series is a pause and its backlog. */
+/**
+ * Late turns for this long, without idle time, are an overload. A shorter series is a pause and its backlog.
+ */
 const OVERLOAD_SUSTAINED_MS = 200;
 const OVERLOAD_TURNS_MIN = 3;
-/** Late turns count from this utilisation on. A thread that waits for the network between turns is below. */
+/**
+ * Late turns count only above this utilisation. A thread that waits for the network between turns is below
+ * it.
+ */
 const OVERLOAD_BUSY_MIN = 0.8;
-/** Requests between two measurements of a turn. At 1 ms each, fewer requests take less than 32 ms and are not worth refusing. */
+/**
+ * Requests between two measurements of a turn. At 1 ms each, fewer requests take less than 32 ms and are not
+ * worth refusing.
+ */
 export const OVERLOAD_REQUESTS_MIN = 32;
 /** libuv's EVENTS_SIZE: up to 48 such batches precede a timer, 48 × 1,024 × 60 µs = 3 s. */
 const OVERLOAD_SLICE_REQUESTS_MAX = 1024;
-/** Time between two measurements of the event loop's delay while turns are timed. Waking an idle thread takes 0.2 ms. */
+/**
+ * Time between two measurements of the event loop's delay while turns are timed. Waking an idle thread takes
+ * 0.2 ms.
+ */
 const OVERLOAD_LOOK_MS = 20;
-/** How long turns are timed after a late one: 0.05 µs a request. */
+/** How long turns are timed after a late one, at 0.05 µs a request. */
 export const OVERLOAD_WATCH_MS = 1000;
-/** Recovered after a period of this length with a twentieth idle and few refusals. Recovery is noticed within 1 s. */
+/**
+ * The thread has recovered after a period of this length with 5 % idle time and few refusals. Recovery is
+ * noticed within 1 s.
+ */
 export const OVERLOAD_RECOVERY_MS = 500;
 const OVERLOAD_UTILISATION_MIN = 0.95;
-/** At 1.1 times the capacity a tenth of the requests is refused. */
+/** At 1.1 times the capacity, a tenth of the requests is refused. */
 const OVERLOAD_REFUSED_SHARE_MAX = 0.1;
 
 export interface OverloadCounts {
@@ -104,7 +122,7 @@ export class Overload {
     this.#become(false);
   }
 
-  /** While turns are not timed, one request in so many measures its turn. */
+  /** While turns are not timed, one request in this many measures its turn. */
   #pass(): void {
     if (++this.#passed < OVERLOAD_REQUESTS_MIN) return;
     this.#passed = 0;
@@ -118,7 +136,7 @@ export class Overload {
     } else this.#probe();
   }
 
-  /** Measures the turn of one request, which sees half of the turn on average. */
+  /** Measures the turn of one request; on average the request sees half of it. */
   #probe(): void {
     const nowMs = performance.now();
     if (nowMs - (this.#probedMs ?? nowMs) > this.#delayMsMax / 4) this.#watch(nowMs);
@@ -163,7 +181,7 @@ export class Overload {
     }
     if (++this.#turnRequests >= OVERLOAD_REQUESTS_MIN && nowMs - this.#turnBeganMs > this.#delayMsMax) {
       this.#isLate = true;
-      // Otherwise, at three times the capacity each turn would be three times as long as the previous one.
+      // Otherwise, at three times the capacity, each turn would be three times as long as the last.
       if (!this.#isOverloaded && nowMs - this.#sliceBeganMs > this.#delayMsMax) this.#endSlice();
     }
     if (this.#sliceRequests === 0) this.#beginSlice(nowMs);
@@ -184,7 +202,7 @@ export class Overload {
     this.#isInTurn = false;
   };
 
-  /** Compares processor time too, because other processes may have the processor. */
+  /** Compares processor time too, because other processes may use the processor. */
   #isUsedUp(sliceMs: number): boolean {
     const admittingMs =
       this.#turnMsMax - Math.min(this.#refusingMs, OVERLOAD_REFUSING_SHARE_MAX * this.#turnMsMax);
@@ -215,7 +233,7 @@ export class Overload {
   #judge(): void {
     this.#lateSlices++;
     if (this.#lateSlices > 1 && performance.now() - this.#late.ms < OVERLOAD_SUSTAINED_MS) return;
-    // Clients come in bursts, so some turns are short, but an overload has no idleness.
+    // Clients send in bursts, so some turns are short, but an overload leaves no idle time.
     const isBusy = performance.eventLoopUtilization(this.#late.loop).utilization >= OVERLOAD_BUSY_MIN;
     if (this.#lateSlices >= OVERLOAD_TURNS_MIN && isBusy) this.#become(true);
     else if (this.#lateSlices === 1 || !isBusy) {
@@ -236,7 +254,7 @@ export class Overload {
 
   #measure(): void {
     const { utilization } = performance.eventLoopUtilization(this.#measured.loop);
-    // Refusing is cheap, so even a thread that refuses most requests is idle at times.
+    // Refusing is cheap, so even a thread that refuses most requests is sometimes idle.
     const isFitting = this.#turnedAway <= OVERLOAD_REFUSED_SHARE_MAX * this.#asked;
     this.#measured = mark();
     this.#asked = 0;

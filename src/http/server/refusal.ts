@@ -1,4 +1,4 @@
-/** Refuses requests during an overload, as cheaply as possible. */
+/** Refuses requests during an overload at the lowest cost. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { HEADER_FIELDS_MAX, OVERLOAD_RETRY_AFTER_SECONDS } from '../../limits.js';
 import type { AnswerFields, OriginFields } from '../answer/answer-fields.js';
@@ -22,10 +22,10 @@ const HEADERS: FlatHeaders = Object.entries({
   'Content-Length': String(BODY.length),
 }).flat();
 
-/** The answer of this second. Its bytes must not change, because some may still wait to be sent. */
+/** The answer for the present second. Its bytes must not change, because some may still wait to be sent. */
 const preparedByFields = new WeakMap<AnswerFields, { date: string; whole: Buffer; head: Buffer }>();
 
-/** Null: a long origin makes the head too long to be sent directly. */
+/** Null: a long origin makes the head too long for sending directly. */
 function preparedFor(fields: AnswerFields) {
   const date = httpDate();
   const known = preparedByFields.get(fields);

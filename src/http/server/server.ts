@@ -1,4 +1,7 @@
-/** Room http/server/. The port and its connections: limits, overload, closing. It knows nothing of timetables. */
+/**
+ * Room http/server/. The port and its connections: limits, overload, closing. This room knows nothing of
+ * timetables.
+ */
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
@@ -25,20 +28,23 @@ const DRAIN_SWEEP_MS = 500;
 
 /** How often close() looks for connections that have become idle. */
 const CLOSE_POLL_MS = 25;
-/** Connections stay open this much longer than announced, as in Node: a request may be in transit. */
+/** Connections stay open this much longer than announced, as in Node, because a request may be in transit. */
 const KEEP_ALIVE_GRACE_MS = 1000;
 /** How long close() waits for the first request of a connection. */
 const CLOSE_UNUSED_MS = 200;
 
 export interface HttpServerOptions {
-  /** Further connections are closed on arrival and counted. Default CONNECTIONS_MAX_DEFAULT. */
+  /** More connections are closed on arrival and counted. Default CONNECTIONS_MAX_DEFAULT. */
   readonly connectionsMax?: number | undefined;
   /** `close-idle`: the longest idle connection makes room for a new one. Default `refuse`. */
   readonly whenFull?: 'refuse' | 'close-idle' | undefined;
   /** For tests, as `times`. Default: the bounds of limits.ts. */
   readonly patience?: ConnectionPatience | undefined;
   readonly times?: ServerTimes | undefined;
-  /** Longest wait for this thread before requests are refused; 0: never. Default OVERLOAD_MS_DEFAULT. */
+  /**
+   * Longest wait for this thread before requests are refused; 0 disables refusals. Default
+   * OVERLOAD_MS_DEFAULT.
+   */
   readonly overloadMs?: number | undefined;
   readonly onOverload?: ((isOverloaded: boolean) => void) | undefined;
   readonly corsOrigins?: readonly string[] | undefined;
@@ -110,7 +116,9 @@ export class HttpServer {
     return toListenAddress(server.address() as AddressInfo);
   }
 
-  /** Every answer ends its connection, and idle ones are closed. New connections are still accepted. */
+  /**
+   * Every answer ends its connection, and idle connections are closed. New connections are still accepted.
+   */
   drain(): void {
     if (this.#isDraining) return;
     this.#announceEnd();
@@ -126,7 +134,7 @@ export class HttpServer {
     return this.#closing;
   }
 
-  /** @param roomFor a number of connections to make room for; null: further ones are refused */
+  /** @param roomFor a number of connections to make room for; null: more connections are refused */
   #listenToNode(roomFor: number | null, meter: Meter | null): void {
     const server = this.#server;
     const connections = this.#connections;
@@ -134,14 +142,14 @@ export class HttpServer {
       connections.closed.dropped++;
     });
     server.on('checkContinue', (req, res) => {
-      // A final status in place of 100 (RFC 9110 section 10.1.1).
+      // A final status instead of 100 (RFC 9110 section 10.1.1).
       endWithAnswer(res);
       this.#answer(req, res);
     });
     server.on('checkExpectation', (req, res) => this.#answer(req, res));
     server.on('connect', (_req, duplex) => {
       const socket = duplex as Socket;
-      // Node has removed its listeners, and an unhandled error would end the process.
+      // Node has removed its listeners, so an unhandled error would end the process.
       socket.on('error', () => socket.destroy());
       socket.resume();
       this.#endWith(socket, (fields) => answerConnect(socket, fields, meter));
@@ -157,7 +165,7 @@ export class HttpServer {
       connection.lone = LoneRequest.watch(server, socket, this.#idleMs, (lone, req, keepAlive) =>
         this.#see(connection, lone, req, keepAlive),
       );
-      // Runs before Node, which ends the other half if it knows no response.
+      // Runs before Node, which closes the sending side if it knows no response.
       socket.prependListener('end', () => this.#endAwaiting(connection));
       socket.once('close', () => {
         this.#endAwaiting(connection);
@@ -171,7 +179,7 @@ export class HttpServer {
     this.#endAwaiting(connection);
     const isBusy = this.#isDraining || connection.isEnding || connection.isAnswering;
     const isAlone = !isBusy && lone.standsAlone(keepAlive);
-    // Other requests are refused when their turn comes.
+    // Other requests are refused in their turn.
     if (this.#overload.refuses() && isAlone && refuseDirectly(lone, this.#origins)) {
       this.#overload.count();
       this.#connections.use(connection, null);
@@ -180,12 +188,12 @@ export class HttpServer {
     if (this.#answerLone === undefined || !isAlone || this.#overload.isFull) return false;
     this.#connections.use(connection, null);
     this.#answerLone(lone);
-    // Node has made a response meanwhile.
+    // Meanwhile Node has made a response.
     if (connection.answer !== null) this.#settle(connection, req, connection.answer);
     return true;
   }
 
-  /** Call it before any other event of the connection: a later answer then goes to node's response. */
+  /** Call it before any other event on the connection: a later answer then uses Node's response. */
   #endAwaiting(connection: Connection): void {
     const res = connection.lone?.endAwaiting() ?? null;
     if (res !== null) this.#settle(connection, res.req, res);
@@ -193,14 +201,14 @@ export class HttpServer {
 
   #answer(req: IncomingMessage, res: ServerResponse): void {
     const connection = this.#connections.open.get(req.socket);
-    // After the last answer of a connection, bytes need not be a request.
+    // Bytes after the last answer of a connection need not be a request.
     if (connection === undefined || connection.isEnding) return;
     const { lone } = connection;
     this.#connections.use(connection, res);
     if (lone?.takes(res)) return;
     // Tells the client that no later request was read.
     if (lone === null ? req.headers.upgrade !== undefined : lone.dropsRest(req)) endWithAnswer(res);
-    // For a lone request, #see has called refuses() already; #handle uses the result.
+    // For a lone request, #see has already called refuses(); #handle uses the result.
     if (lone === null) this.#overload.refuses();
     if (connection.handleInTurn(req, res, this.#handle)) return;
     this.#connections.closed.flooded++;
@@ -252,7 +260,7 @@ export class HttpServer {
     this.#endStreams();
   }
 
-  /** Each sweep runs right after the event loop has read, so it knows the requests that came meanwhile. */
+  /** Each sweep runs right after the event loop has read, so it knows requests that have just arrived. */
   #sweepEvery(ms: number): NodeJS.Timeout {
     return setInterval(() => setImmediate(() => this.#connections.sweep(this.#sparesUnused)), ms);
   }

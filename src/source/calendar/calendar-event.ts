@@ -1,4 +1,4 @@
-/** One VEVENT while its lines arrive, with its times as written. */
+/** One VEVENT while its lines arrive, with its unparsed times. */
 import { RECORD_BYTES_MAX } from '../../limits.js';
 import type { RecordPosition, Rejection, RejectionCode } from '../../model/event.js';
 import type { FieldName } from '../../model/fields.js';
@@ -21,7 +21,7 @@ export interface CalendarEvent {
   readonly end: GivenTime | null;
   readonly duration: string | null;
   readonly replaces: GivenTime | null;
-  /** Whether it also replaces the occurrences that follow. */
+  /** Whether it also replaces later occurrences. */
   readonly isFuture: boolean;
   readonly rules: readonly string[];
   readonly excludedRules: readonly string[];
@@ -65,7 +65,7 @@ export class EventLines {
 
   take({ bytes, start, end, lineNumber, isPlain, isCut }: FoundLine): void {
     const isTooLong = isCut || this.#bytes + end - start > RECORD_BYTES_MAX;
-    // An attachment may hold a whole file, and no field of an event needs it.
+    // An attachment may hold a whole file, which no field of an event needs.
     if (isTooLong && /^ATTACH[;:]/i.test(bytes.toString('latin1', start, Math.min(end, start + 7)))) return;
     this.#bytes += end - start;
     if (isCut || this.#bytes > RECORD_BYTES_MAX) this.fault ??= tooLarge();
@@ -171,7 +171,7 @@ function rangeOf({ parameters }: ContentLine): string | undefined {
   return parameterOf(parameters, 'RANGE')?.toUpperCase();
 }
 
-/** The name, or else the address. */
+/** The name, or otherwise the address. */
 export function personOf({ parameters, value }: ContentLine): string {
   const name = parameters === '' ? null : parameterOf(parameters, 'CN');
   return name === null || name.trim() === '' ? value.replace(/^mailto:/i, '') : name;

@@ -7,7 +7,7 @@ export const CALENDAR_FIELD_MAP: Readonly<Record<string, string>> = {
   roomId: 'LOCATION',
   roomName: 'LOCATION',
   studyGroup: 'X-WR-CALNAME',
-  /** ORGANIZER, or else the first ATTENDEE. */
+  /** ORGANIZER, or otherwise the first ATTENDEE. */
   lecturer: 'PERSON',
   type: 'CATEGORIES',
 };

@@ -20,8 +20,8 @@ const COLON = 0x3a;
 const NAME_UNITS_SHOWN = 40;
 
 /**
- * iCalendar (RFC 5545). Events go to the sink when they end; recurring ones by `rest`, since their changed occurrences may be
- * anywhere in the source.
+ * iCalendar (RFC 5545). Events go to the sink at their end. Recurring ones go there in `rest`, because their
+ * changed occurrences may be anywhere in the source.
  */
 export class CalendarReader implements FormatReader {
   readonly format = 'icalendar';
@@ -62,7 +62,7 @@ export class CalendarReader implements FormatReader {
     return this.#components + this.#output.occurrences;
   }
 
-  /** A source of several calendars may be cut between two of them. */
+  /** A source with several calendars may be cut between two of them. */
   get selfDelimiting(): boolean {
     return this.#calendars === 1;
   }
@@ -109,7 +109,7 @@ export class CalendarReader implements FormatReader {
       );
     }
     if (this.#event !== null) {
-      // Properties of an alarm are not those of the event.
+      // Properties of an alarm do not belong to the event.
       if (depth === 2) this.#event.take(line);
     } else if (this.#zone !== null) this.#zone.take(line);
     else if (depth === 1) this.#takeCalendarLine(line);
@@ -160,7 +160,7 @@ export class CalendarReader implements FormatReader {
       }
     }
     if (this.#open.length >= CALENDAR_DEPTH_MAX) {
-      const problem = `line ${lineNumber}: more than ${CALENDAR_DEPTH_MAX} components lie within each other`;
+      const problem = `line ${lineNumber}: more than ${CALENDAR_DEPTH_MAX} components are nested`;
       throw malformed(this.#sourceName, problem);
     }
     this.#open.push(name);
@@ -230,7 +230,7 @@ export class CalendarReader implements FormatReader {
   }
 }
 
-/** Events without a UID are identified by their content. */
+/** Content identifies events without a UID. */
 function uidOf(event: CalendarEvent): string {
   const { columns, start, end, duration, rules } = event;
   const uid = columns.UID;

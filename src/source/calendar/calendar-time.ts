@@ -1,4 +1,4 @@
-/** Dates, times and durations as RFC 5545 writes them. */
+/** Dates, times and durations in the forms of RFC 5545. */
 import { daysFromCivil, daysInMonth } from '../../model/time.js';
 
 export const DAY_MS = 86_400_000;
@@ -9,9 +9,9 @@ export interface GivenTime {
   readonly tzid: string | null;
 }
 
-/** A date or date-time as written, before its time zone is known. */
+/** A parsed date or date-time whose time zone is not known yet. */
 export interface WrittenTime {
-  /** Date and time as if they were UTC. */
+  /** Date and time, treated as UTC. */
   readonly localMs: number;
   readonly isDate: boolean;
   readonly isUtc: boolean;
@@ -23,7 +23,7 @@ export interface Length {
   readonly ms: number;
 }
 
-const NO_TIME = 'it is not a date or date-time of iCalendar such as 20260914 or 20260914T080000';
+const NO_TIME = 'it is not an iCalendar date or date-time such as 20260914 or 20260914T080000';
 const LETTER_T = 0x54;
 const LETTER_Z = 0x5a;
 const LOWER_CASE = 0x20;
@@ -70,7 +70,7 @@ const DAYS_MAX = 36_525;
 
 export function parseDuration(text: string): Length | string {
   const match = DURATION.exec(text);
-  if (match === null || !/\d/.test(text)) return 'it is not a duration of iCalendar such as PT1H30M';
+  if (match === null || !/\d/.test(text)) return 'it is not an iCalendar duration such as PT1H30M';
   const [, sign, weeks = '0', days = '0', hours = '0', minutes = '0', seconds = '0'] = match;
   const direction = sign === '-' ? -1 : 1;
   const wholeDays = Number(weeks) * 7 + Number(days);
@@ -85,7 +85,7 @@ export interface CivilDate {
   readonly day: number;
 }
 
-/** The date of a day, which counts from 1970-01-01. */
+/** The date of a day number, counted from 1970-01-01. */
 export function civilOf(days: number): CivilDate {
   // Years begin in March, so that the leap day is the last day; 146,097 days are 400 years.
   const shifted = days + 719_468;

@@ -1,4 +1,4 @@
-/** Time zones as calendars name them. */
+/** Time zones by their names in calendars. */
 import { Zone } from '../../model/zone.js';
 import { DAY_MS } from './calendar-time.js';
 import { WINDOWS_ZONES } from './windows-zones.js';
@@ -9,10 +9,10 @@ export type ZoneInstant = ReturnType<Zone['instantOf']>;
 
 const DAYS_KEPT_MAX = 16_384;
 
-/** A zone that remembers days without a clock change, so most events cost one look-up. */
+/** A zone that remembers days without a clock change, so that most events cost one look-up. */
 export class CalendarZone {
   readonly #zone: Zone;
-  /** By local day: the offset around it. NaN if it changes there. */
+  /** By local day: the offset around it. NaN if the offset changes on that day. */
   readonly #days = new Map<number, number>();
 
   constructor(zone: Zone) {
@@ -44,7 +44,7 @@ const known = new Map<string, CalendarZone | null>();
 /** Enough for 600 names of zones and as many wrong names. */
 const NAMES_KEPT_MAX = 1200;
 
-/** A zone by its name of IANA or Windows, which may have a prefix such as `/mozilla.org/20050126_1/`. */
+/** Finds a zone by its IANA or Windows name, which may have a prefix such as `/mozilla.org/20050126_1/`. */
 export function zoneOfName(name: string): CalendarZone | null {
   const trimmed = name.trim();
   const before = known.get(trimmed);
@@ -71,7 +71,7 @@ function findZone(name: string): CalendarZone | null {
 }
 
 function ianaZone(name: string): CalendarZone | null {
-  // Offsets such as +01:00 are names for newer versions of Node only.
+  // Only newer versions of Node accept offsets such as +01:00 as names.
   if (!/^[A-Za-z]/.test(name)) return null;
   try {
     return new CalendarZone(new Zone(name));
@@ -81,7 +81,7 @@ function ianaZone(name: string): CalendarZone | null {
   }
 }
 
-/** A zone by the rules of a VTIMEZONE. */
+/** A zone defined by the rules of a VTIMEZONE. */
 export class RuledZone extends Zone {
   readonly #rules: ZoneRules;
 

@@ -14,7 +14,7 @@ const IS_NAME: Uint8Array = Uint8Array.from({ length: 256 }, (_, byte) =>
 export interface ContentLine {
   /** In upper case. */
   readonly name: string;
-  /** The parameters as written, with their semicolons: `TZID=Europe/Berlin;VALUE=DATE`. */
+  /** The unparsed parameters, with their semicolons: `TZID=Europe/Berlin;VALUE=DATE`. */
   readonly parameters: string;
   readonly value: string;
 }
@@ -73,7 +73,7 @@ export function readContentLine(
     const line = bytes.subarray(start, end);
     if (!isAscii(line)) {
       if (!isUtf8(line))
-        return 'it holds bytes that are not UTF-8; set encoding (on the command line --encoding windows-1252) if that is meant';
+        return 'it holds bytes that are not UTF-8; if it has another encoding, set encoding (on the command line --encoding windows-1252)';
       encoding = 'utf8';
     }
   }
@@ -114,7 +114,7 @@ function unquote(text: string): string {
   );
 }
 
-/** RFC 5545 section 3.3.11. A backslash before another character stays. */
+/** RFC 5545 section 3.3.11. A backslash before any other character stays. */
 export function unescapeText(text: string): string {
   let at = text.indexOf('\\');
   if (at === -1) return text;
@@ -132,7 +132,7 @@ export function unescapeText(text: string): string {
   return plain + text.slice(start);
 }
 
-/** The first of several texts, which commas separate. */
+/** The first of several texts separated by commas. */
 export function firstText(text: string): string {
   if (!text.includes(',')) return unescapeText(text);
   const first = /^(?:[^\\,]|\\.)*/su.exec(text)?.[0] ?? '';

@@ -12,16 +12,16 @@ import {
 import { parseRule } from './recurrence-rule.js';
 
 const RULE_UNITS_SHOWN = 80;
-/** A record has no more faults than fields. */
+/** A record has at most as many faults as fields. */
 const FAULTS_MAX = 8;
 
-/** What is wrong with a rule. @param problem a clause, such as "it has no FREQ" */
+/** The fault of a rule. @param problem a clause, such as "it has no FREQ" */
 export function ruleFault(name: 'RRULE' | 'EXRULE', text: string, problem: string): EventFault {
   const shown = JSON.stringify(text.slice(0, RULE_UNITS_SHOWN));
   return faultOf('malformed-recurrence', null, `${name} ${shown} cannot be followed: ${problem}`);
 }
 
-/** A fault with the others of an event's times and rules. */
+/** A fault that appears with the others of an event's times and rules. */
 export function withOthers(fault: EventFault, event: CalendarEvent, scope: CalendarScope): EventFault {
   const others = [...timeFaults(event, scope), ...ruleFaults(event)].filter(
     ({ detail }) => detail !== fault.detail,

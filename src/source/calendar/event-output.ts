@@ -11,7 +11,7 @@ export interface EventTimes {
   readonly kind: Moment['kind'];
 }
 
-/** The dates of recurring events that have nothing in the window. */
+/** The dates of recurring events without an occurrence in the window. */
 export interface OutsideSpan {
   readonly events: number;
   readonly firstMs: number;
@@ -34,7 +34,7 @@ export class EventOutput {
     this.#sink = sink;
   }
 
-  /** @param namedMs the start from which the identifier is made */
+  /** @param namedMs the start that the identifier comes from */
   give(event: CalendarEvent, uid: string, namedMs: number, { start, length, end }: Timing): void {
     const endMs = end?.instantMs ?? endOf(start.localMs, start.instantMs, start.zone, length);
     if (end !== null) this.#count(end.kind);
@@ -59,7 +59,7 @@ export class EventOutput {
     { startMs, endMs, kind }: EventTimes,
   ): void {
     if (startMs < INSTANT_MS_MIN || endMs > INSTANT_MS_MAX) {
-      const detail = 'the event does not lie within the years 0000 to 9999';
+      const detail = 'the event lies outside the years 0000 to 9999';
       this.reject(event, faultOf('malformed-time', 'endTime', detail));
       return;
     }
@@ -71,7 +71,7 @@ export class EventOutput {
     this.#sink.record(columns, event.position);
   }
 
-  /** A recurring event has nothing in the window. */
+  /** A recurring event has no occurrence in the window. */
   passOver(firstMs: number, lastMs: number): void {
     const { outside } = this;
     this.outside = {

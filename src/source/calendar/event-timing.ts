@@ -1,4 +1,4 @@
-/** When an event begins and how long it is. */
+/** The start and the length of an event. */
 import type { FieldName } from '../../model/fields.js';
 import { INSTANT_MS_MAX, INSTANT_MS_MIN } from '../../model/time.js';
 import { type CalendarEvent, type EventFault, faultOf } from './calendar-event.js';
@@ -29,7 +29,7 @@ export class CalendarScope {
     this.#defined.set(tzid, rules === null ? null : new CalendarZone(new RuledZone(rules)));
   }
 
-  /** Null: its VTIMEZONE cannot be read. Undefined: not defined so far. */
+  /** Null: its VTIMEZONE cannot be read. Undefined: no definition so far. */
   zoneOf(tzid: string): CalendarZone | null | undefined {
     return zoneOfName(tzid) ?? this.#defined.get(tzid);
   }
@@ -50,11 +50,11 @@ export const UNKNOWN_ZONE: unique symbol = Symbol('unknown zone');
 export interface Timing {
   readonly start: Moment;
   readonly length: Length;
-  /** The value of DTEND; null without one. */
+  /** The value of DTEND; null if there is none. */
   readonly end: Moment | null;
 }
 
-const ZONE_HINT = 'set timeZone (on the command line --time-zone Europe/Berlin) to say what it means';
+const ZONE_HINT = 'set timeZone (on the command line --time-zone Europe/Berlin)';
 
 /** @param name of the property, for messages */
 export function momentOf(
@@ -106,7 +106,10 @@ export function isFault(value: object | symbol): value is EventFault {
   return typeof value === 'object' && 'code' in value;
 }
 
-/** DTSTART with DTEND or DURATION. Without either, a date lasts a whole day and a time has no length (RFC 5545 section 3.6.1). */
+/**
+ * DTSTART with DTEND or DURATION. Without either, a date lasts a whole day and a time has length zero (RFC
+ * 5545 section 3.6.1).
+ */
 export function timingOf(
   event: CalendarEvent,
   scope: CalendarScope,

@@ -10,12 +10,12 @@ const DAYS_LAST = 2_932_896;
 /** Seconds of a period of the frequencies below DAILY. */
 const UNIT_SECONDS = { HOURLY: 3600, MINUTELY: 60, SECONDLY: 1 } as const;
 
-/** Steps left, shared by all rules of an event or a calendar: visited days, periods and occurrences. */
+/** Steps left: visited days, periods and occurrences. All rules of an event or a calendar share them. */
 export interface Steps {
   left: number;
 }
 
-/** Local dates and times as if they were UTC. */
+/** Local dates and times, treated as UTC. */
 export interface ExpandWindow {
   /** Earlier occurrences may be left out, but the count stays right. */
   readonly fromMs: number;
@@ -23,10 +23,10 @@ export interface ExpandWindow {
 }
 
 /**
- * Calls `visit` with the occurrences of a rule in ascending order. The start is the first (RFC 5545), then come
- * those that the rule gives. `visit` returns false to end.
+ * Calls `visit` with the occurrences of a rule in ascending order. The start is the first (RFC 5545);
+ * occurrences of the rule follow. `visit` returns false to end.
  *
- * @returns false if the steps did not suffice
+ * @returns false if there were too few steps
  */
 export function expandRule(
   rule: RecurrenceRule,
@@ -56,7 +56,7 @@ class Expansion {
   readonly #times: readonly number[];
   /** Days of the current period. */
   readonly #days: number[] = [];
-  /** The rule limits no part of a date or time. */
+  /** The rule restricts no part of a date or time. */
   readonly #isOpen: boolean;
   #countLeft: number;
 
@@ -91,7 +91,7 @@ class Expansion {
 
   run({ fromMs, toMs }: ExpandWindow): boolean {
     const { frequency, bySecond } = this.#rule;
-    // Second 60 does not exist in these times.
+    // These times have no second 60.
     if (bySecond.length > 0 && bySecond.every((second) => second === 60)) return true;
     const lastDay = Math.min(DAYS_LAST, Math.floor(toMs / DAY_MS));
     const fromDay = this.#rule.count === null ? Math.floor(fromMs / DAY_MS) : this.#startDay;
@@ -162,7 +162,9 @@ class Expansion {
     return true;
   }
 
-  /** Periods of hours, minutes or seconds. Days, hours and minutes that cannot match are skipped in one step. */
+  /**
+   * Periods of hours, minutes or seconds. Days, hours and minutes that cannot match are skipped in one step.
+   */
   #byUnits(unitSeconds: number, fromMs: number, fromDay: number, lastDay: number): boolean {
     const { interval } = this.#rule;
     const perDay = DAY_SECONDS / unitSeconds;
@@ -199,10 +201,10 @@ class Expansion {
   }
 
   /**
-   * Counts the periods before the window in one step, and takes the steps of following them: two for each. Each period must have
-   * one occurrence.
+   * Counts the periods before the window in one step, but takes the steps of visiting them: two for each.
+   * Each period must have one occurrence.
    *
-   * @returns the first period that must be followed
+   * @returns the first period to visit
    */
   #passOver(first: number, unitSeconds: number, last: number): number {
     const { interval } = this.#rule;
@@ -242,7 +244,7 @@ class Expansion {
     this.#steps.left -= length;
   }
 
-  /** Days of the year's weeks, some of which are in the previous or next year. */
+  /** Days of the year's weeks, some of which lie in the previous or next year. */
   #addWeeks(year: number): void {
     const first = this.#firstWeek(year);
     const count = (this.#firstWeek(year + 1) - first) / 7;
@@ -317,7 +319,7 @@ class Expansion {
     return isPast ? true : this.#give(0);
   }
 
-  /** Gives the days of the period at all its times, or those that BYSETPOS selects. */
+  /** Gives the days of the period at all their times, or those selected by BYSETPOS. */
   #give(baseMs: number): boolean {
     const days = this.#days;
     const times = this.#times;

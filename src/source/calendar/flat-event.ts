@@ -29,7 +29,7 @@ const END_TIME = placeOf('endTime');
 const ROOM_ID = placeOf('roomId');
 const STUDY_GROUP = placeOf('studyGroup');
 
-/** What a property is for. Events with an UNUSUAL one are read line by line. */
+/** The use of a property. Events with an UNUSUAL property are read line by line. */
 const UNUSUAL = 0;
 const OTHER = 1;
 const END = 2;
@@ -73,7 +73,10 @@ const IS_LISTED: number = (1 << OTHER) | (1 << UID) | (1 << STATUS) | (1 << ORGA
 const NAMES_REMEMBERED = 256;
 const NAME_BYTES_MAX = 64;
 const UID_BYTES_MAX = 1024;
-/** In `bytes`: the name from which the id is made, then the end, the id and the texts. The start is at the end of the name. */
+/**
+ * In `bytes`: the name that the id is made from, then the end, the id and the texts. The start is at the end
+ * of the name.
+ */
 const END_AT = NAMESPACE_BYTES + UID_BYTES_MAX + 1 + INSTANT_BYTES;
 const ID_AT = END_AT + INSTANT_BYTES;
 const TEXTS_AT = ID_AT + UUID_BYTES;
@@ -86,7 +89,7 @@ const IS_NAME: Uint8Array = Uint8Array.from({ length: 256 }, (_, byte) =>
 );
 
 interface TextProperty {
-  /** Of its field in the spans. */
+  /** The number of its field in the spans. */
   readonly place: number;
   readonly values: LineValues;
 }
@@ -97,11 +100,11 @@ interface KnownName {
 }
 
 /**
- * Finds the values of an ordinary VEVENT in its bytes, for the default field map: one occurrence, with times that are not dates, and
- * without components of its own. EventLines reads all other events.
+ * Finds the values of an ordinary VEVENT in its bytes, for the default field map. Such an event has one
+ * occurrence, no times that are dates, and no nested components. EventLines reads all other events.
  */
 export class FlatEvents {
-  /** As `undecoded` of RecordSink takes them. */
+  /** In the form of `undecoded` of RecordSink. */
   readonly bytes: Buffer = Buffer.alloc(VALUE_BYTES);
   readonly view: DataView = viewOf(this.bytes);
   readonly spans: Int32Array = new Int32Array(3 * FIELDS.length);
@@ -110,7 +113,7 @@ export class FlatEvents {
     count: 0,
     view: this.view,
   };
-  /** Of the last event, without BEGIN:VEVENT. */
+  /** Lines of the last event, without BEGIN:VEVENT. */
   lines = 0;
   readonly #knownNames: (KnownName | undefined)[] = new Array<KnownName | undefined>(NAMES_REMEMBERED).fill(
     undefined,
@@ -120,7 +123,7 @@ export class FlatEvents {
   readonly #times = new FlatTimes();
   #group: { readonly name: string; readonly text: FoundText } | null = null;
   #textsEnd = TEXTS_AT;
-  /** Of the chunk that was read last. */
+  /** Position in the last chunk. */
   #chunk: Buffer = Buffer.alloc(0);
   #chunkView: DataView = viewOf(this.#chunk);
 
@@ -141,7 +144,7 @@ export class FlatEvents {
     namespaceOf('id').copy(this.bytes);
   }
 
-  /** For another scope, or a scope with other zones. */
+  /** Call it for another scope, or for a scope with other zones. */
   forgetZones(): void {
     this.#times.forget();
   }
@@ -231,7 +234,7 @@ export class FlatEvents {
     return use;
   }
 
-  /** The place after a line with its continuations; -1 if its end is not certain. */
+  /** The place after a line and its continuations; -1 if its end is uncertain. */
   #lineAfter(chunk: Buffer, from: number): number {
     for (let at = from; ; at++) {
       at = chunk.indexOf(LF, at);
@@ -242,7 +245,7 @@ export class FlatEvents {
     }
   }
 
-  /** Copies the UID after the namespace. @returns where it ends in `bytes`; -1: it is unusual */
+  /** Copies the UID after the namespace. @returns where the UID ends in `bytes`; -1: it is unusual */
   #takeUid(chunk: Buffer, from: number, to: number): number {
     if (to === from || to - from > UID_BYTES_MAX) return -1;
     const { bytes } = this;

@@ -6,10 +6,10 @@ import type { CalendarZone } from './calendar-zones.js';
 import { parameterOf } from './content-line.js';
 import type { CalendarScope } from './event-timing.js';
 
-/** Of an instant as answers show it. */
+/** Length of an instant in answers. */
 export const INSTANT_BYTES = 24;
 
-/** Reads the times of ordinary events: no dates, no ambiguous local times, and known zones only. */
+/** Reads the times of ordinary events: no dates, no ambiguous local times, and only known zones. */
 export class FlatTimes {
   readonly #texts = new InstantTexts();
   #parameters: { readonly view: DataView; readonly zone: CalendarZone | null } | null = null;
@@ -20,7 +20,7 @@ export class FlatTimes {
   }
 
   /**
-   * @param from after the name of the property
+   * @param from the place after the property's name
    * @param colon before the value, which ends at `to`
    * @returns epoch milliseconds; NaN: the event must be read line by line
    */

@@ -1,4 +1,7 @@
-/** Recurring events, their changed occurrences, and events whose time zone is not defined yet, kept as JSON until the source ends. */
+/**
+ * Recurring events, their changed occurrences, and events whose time zone is not yet defined, kept as JSON
+ * until the source ends.
+ */
 import { LecternError } from '../../errors.js';
 import { CALENDAR_KEPT_BYTES_MAX, CALENDAR_STEPS_MAX } from '../../limits.js';
 import type { CalendarEvent } from './calendar-event.js';
@@ -40,7 +43,7 @@ interface Recalled {
 /** An event that replaces an occurrence. */
 interface Override extends Recalled {
   readonly at: Moment;
-  /** The occurrence that it replaced. The identifier is made from it. */
+  /** The occurrence that it replaced. The identifier comes from it. */
   replacedMs: number;
 }
 
@@ -84,7 +87,10 @@ export class KeptEvents {
   }
 }
 
-/** A date as RECURRENCE-ID, where no zone is given for dates: a day by the clock of the changed occurrence. Null otherwise. */
+/**
+ * A date as RECURRENCE-ID, if dates have no given zone: a local day of the changed occurrence. Null
+ * otherwise.
+ */
 function dayIn({ replaces, start }: CalendarEvent, scope: CalendarScope): Moment | null {
   const written = parseTime(replaces?.value ?? '');
   if (typeof written === 'string' || !written.isDate || scope.floatingZone !== null) return null;
@@ -104,7 +110,7 @@ class EventGroup {
   readonly #steps: Steps;
   /** By the replaced instant. */
   readonly #overrides = new Map<number, Override>();
-  /** By the local day, for overrides that name a date only. */
+  /** By local day, for overrides that name only a date. */
   readonly #ofDays = new Map<number, Override>();
   /** Overrides of an occurrence and all later ones, in order. */
   #following: Override[] = [];
@@ -207,7 +213,7 @@ class EventGroup {
     this.#output.giveAt(event, this.#uid, instantMs, { startMs: instantMs, endMs, kind });
   }
 
-  /** The last override of THISANDFUTURE that is not after an instant. */
+  /** The last override of THISANDFUTURE at or before an instant. */
   #followingAt(instantMs: number): Override | null {
     const following = this.#following;
     let low = 0;
@@ -220,11 +226,11 @@ class EventGroup {
     return low === 0 ? null : (following[low - 1] ?? null);
   }
 
-  /** RFC 5545 section 3.2.13: later occurrences move by as much as the changed one. */
+  /** RFC 5545 section 3.2.13: later occurrences move by the same amount as the changed one. */
   #giveShifted({ event, scope, at }: Override, { start }: Timing, { instantMs, localMs }: Occurrence): void {
     if (isCancelled(event)) return;
     const timing = timingOf(event, scope);
-    // It is reported with the changed occurrence itself.
+    // It is reported with the changed occurrence.
     if (timing === UNKNOWN_ZONE || isFault(timing)) return;
     const { zone } = start;
     const localOf = (moment: Moment): number =>

@@ -31,7 +31,7 @@ export class LineScanner {
   readonly #found: { -readonly [Name in keyof FoundLine]: FoundLine[Name] };
   /** Number of the next line of the source. */
   #lineNumber = 1;
-  /** The bytes read so far of a line that may continue. */
+  /** The bytes so far of a line that may continue. */
   #carry: Buffer = Buffer.allocUnsafe(FIRST_BYTES);
   #length = 0;
   #carryLineNumber = 0;
@@ -41,7 +41,7 @@ export class LineScanner {
   #isEnded = false;
   /** The next byte is the white space that continues a line. */
   #isFold = false;
-  /** Where the taker of the present line has read to; -1: nowhere. */
+  /** The end of the bytes that the taker of the present line has read; -1: none. */
   #resumeAt = -1;
 
   constructor(take: TakeLine) {
@@ -92,7 +92,7 @@ export class LineScanner {
     }
   }
 
-  /** The taker of a line has also read the lines up to here. */
+  /** The taker of a line has also read the lines up to this place. */
   skipTo(place: number, lines: number): void {
     this.#resumeAt = place;
     this.#lineNumber += lines;

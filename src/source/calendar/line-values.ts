@@ -10,7 +10,7 @@ const LINE_BYTES_REMEMBERED_MAX = 256;
 export const VALUE_BYTES_MAX = 2048;
 const FOLDS = /\r*\n[ \t]/g;
 
-/** A text as `undecoded` of RecordSink takes it: UTF-8 with the escapes of JSON, and its quickHash. */
+/** A text in the form of `undecoded` of RecordSink: UTF-8 with the escapes of JSON, and its quickHash. */
 export interface FoundText {
   readonly view: DataView;
   readonly length: number;
@@ -19,7 +19,7 @@ export interface FoundText {
 
 export interface LineValue {
   readonly text: FoundText;
-  /** A UUID made of the text, or the text itself if it is one. Null: not asked for, or no text. */
+  /** A UUID made from the text, or the text itself if it is one. Null: not requested, or not a text. */
   readonly identifier: FoundText | null;
 }
 
@@ -29,7 +29,7 @@ interface KnownLine {
   readonly value: LineValue;
 }
 
-/** The values of one property by the bytes of its lines, so that a line that repeats is decoded once. */
+/** The values of one property by the bytes of its lines, so that a repeated line is decoded once. */
 export class LineValues {
   readonly #read: (line: ContentLine) => string;
   readonly #derived: FieldName | null;
@@ -38,13 +38,13 @@ export class LineValues {
     undefined,
   );
 
-  /** @param derived the field for which UUIDs are made of the texts */
+  /** @param derived the field whose texts become UUIDs */
   constructor(read: (line: ContentLine) => string, derived: FieldName | null = null) {
     this.#read = read;
     this.#derived = derived;
   }
 
-  /** Null: the line must be read with its event. */
+  /** Null: read the line with its event. */
   of(bytes: Buffer, view: DataView, from: number, to: number): LineValue | null {
     const length = to - from;
     const known = this.#known;

@@ -1,4 +1,4 @@
-/** Recurrence rules as RFC 5545 section 3.3.10 writes them. */
+/** Recurrence rules in the form of RFC 5545 section 3.3.10. */
 import { daysInMonth } from '../../model/time.js';
 
 export const FREQUENCIES = [
@@ -13,7 +13,7 @@ export const FREQUENCIES = [
 
 export type Frequency = (typeof FREQUENCIES)[number];
 
-/** A weekday, Sunday being 0; `ordinal` 0 means each of them. */
+/** A weekday, Sunday being 0; `ordinal` 0 means every such weekday. */
 export interface RuleDay {
   readonly ordinal: number;
   readonly weekday: number;
@@ -45,7 +45,7 @@ const LEAP_YEAR = 2024;
 interface Range {
   readonly min: number;
   readonly max: number;
-  /** Whether values also count from the end. */
+  /** Whether values may also count from the end. */
   readonly isSigned: boolean;
 }
 
@@ -112,7 +112,7 @@ export function parseRule(text: string): RecurrenceRule | string {
   return forbidden(rule) ?? rule;
 }
 
-/** Combinations that section 3.3.10 forbids, and days that no year has. */
+/** Combinations that section 3.3.10 forbids, and days that do not exist in any year. */
 function forbidden(rule: RecurrenceRule): string | null {
   const { frequency, byWeekNo, byYearDay, byMonth, byMonthDay, byDay } = rule;
   if (byWeekNo.length > 0 && frequency !== 'YEARLY')

@@ -15,7 +15,7 @@ import {
 import { expandRule, type Steps } from './expand-rule.js';
 import { parseRule, type RecurrenceRule } from './recurrence-rule.js';
 
-/** Recurrences are expanded from the first instant up to before the second. */
+/** Recurrences are expanded from the first instant to before the second. */
 export interface RecurrenceWindow {
   readonly fromMs: number;
   readonly toMs: number;
@@ -23,10 +23,10 @@ export interface RecurrenceWindow {
 
 export interface Occurrence {
   readonly instantMs: number;
-  /** Local time in the event's zone, as if it were UTC. */
+  /** Local time in the event's zone, treated as UTC. */
   readonly localMs: number;
   readonly kind: Moment['kind'];
-  /** Length of a PERIOD in RDATE; null for the length of the event. */
+  /** Length of a PERIOD in RDATE; null: the length of the event. */
   readonly length: Length | null;
 }
 
@@ -35,7 +35,7 @@ export interface RecurrenceSet {
   readonly occurrences: readonly Occurrence[];
   /** Why the list is incomplete. */
   readonly fault: EventFault | null;
-  /** The first and the last occurrence that are known, if none lies in the window. */
+  /** The first and last known occurrence, if none lies in the window. */
   readonly outside: RecurrenceWindow | null;
 }
 
@@ -144,7 +144,7 @@ class SetExpansion {
     if (typeof untilMs === 'string') return ruleFault(name, text, untilMs);
     const { zone, localMs: startMs } = this.#start;
     const { fromMs, toMs } = this.#window;
-    // A rule without COUNT is not followed before the window.
+    // A rule without COUNT is not visited before the window.
     if (untilMs < fromMs) this.#see(untilMs);
     const sizeMax = this.#found.size + OCCURRENCES_MAX;
     // Local times and UTC differ by less than two days.
@@ -165,7 +165,7 @@ class SetExpansion {
     this.#lastBeforeMs = Math.max(this.#lastBeforeMs, lastBeforeMs);
     if (isWhole) return null;
     const shown = JSON.stringify(text.slice(0, 80));
-    const detail = `${name} ${shown} was followed for ${EVENT_STEPS_MAX} steps only; the later occurrences are left out`;
+    const detail = `${name} ${shown} was expanded for ${EVENT_STEPS_MAX} steps, the limit; later occurrences are left out`;
     return faultOf('too-many-occurrences', null, detail);
   }
 
@@ -223,7 +223,7 @@ class SetExpansion {
 
 interface Excluded {
   readonly instants: Set<number>;
-  /** Local days of dates, which exclude all occurrences that begin on them. */
+  /** Local days of excluded dates; they exclude all occurrences that begin on them. */
   readonly days: Set<number>;
 }
 
@@ -232,7 +232,7 @@ function readExcluded(event: CalendarEvent, start: Moment, scope: CalendarScope)
   const days = new Set<number>();
   for (const given of event.excludedDates) {
     if (given.value === '') continue;
-    // A date needs no zone: it is one of the event's own days.
+    // A date needs no zone: it is a day of the event.
     const written = parseTime(given.value);
     if (typeof written === 'object' && (written.isDate || start.isDate)) {
       const { zone } = start;

@@ -4,7 +4,7 @@ import { parseTime } from './calendar-time.js';
 import { expandRule, type Steps } from './expand-rule.js';
 import { parseRule } from './recurrence-rule.js';
 
-/** The lines of a STANDARD or DAYLIGHT component, as written. */
+/** The unparsed lines of a STANDARD or DAYLIGHT component. */
 export interface Observance {
   readonly start: string;
   readonly offsetFrom: string;
@@ -20,12 +20,12 @@ export interface ZoneRules {
   readonly firstOffsetMs: number;
 }
 
-/** Rules without an end are followed up to here: 2100-01-01. */
+/** Rules without an end are expanded up to this time: 2100-01-01. */
 const LAST_MS = 4_102_444_800_000;
-/** A rule for each year since 1600 takes 200,000. */
+/** A rule for each year since 1600 takes 200,000 steps. */
 const ZONE_STEPS_MAX = 1_000_000;
 
-/** Null for unreadable rules, or without an observance. */
+/** Null if the rules are unreadable or have no observance. */
 export function readZoneRules(observances: readonly Observance[]): ZoneRules | null {
   const steps = { left: ZONE_STEPS_MAX };
   const changes: { instantMs: number; offsetMs: number; fromMs: number }[] = [];
@@ -42,7 +42,7 @@ export function readZoneRules(observances: readonly Observance[]): ZoneRules | n
   return first === undefined ? null : { changes, firstOffsetMs: first.fromMs };
 }
 
-/** Local times by the clock before the change. */
+/** Local times on the clock before the change. */
 function onsetsOf({ start, rules, dates }: Observance, fromMs: number, steps: Steps): number[] | null {
   const begin = parseTime(start);
   if (typeof begin === 'string' || begin.isUtc) return null;

@@ -3,7 +3,7 @@ import { INCOMPLETE, OPEN_QUOTE, RowScanner } from './csv-row.js';
 
 const CR = 0x0d;
 const LF = 0x0a;
-/** The recognised delimiters. At equal scores the first wins, because commas are most common in texts. */
+/** The recognised delimiters. At equal scores the first wins, because commas are most common in text. */
 const DELIMITERS = ['\t', ';', ','].map((delimiter) => delimiter.charCodeAt(0));
 const ROWS_COMPARED = 50;
 /** The first line that Excel writes and reads: it names the delimiter. */
@@ -11,7 +11,7 @@ const SEPARATOR_LINE = /^"?sep=([^\w\s"]|\t)"?(?:\r\n|\r|\n|$)/i;
 
 export interface Dialect {
   readonly delimiter: number;
-  /** Bytes of a line `sep=;` before the header. */
+  /** Length of a line `sep=;` before the header. */
   readonly skip: number;
 }
 
@@ -33,7 +33,7 @@ export function recogniseDialect(head: Buffer): Dialect | null {
   return best === null ? null : { delimiter: best.delimiter, skip: 0 };
 }
 
-/** Cells of the first rows, blank lines aside. A row that is cut counts only if it is the first. */
+/** Cells of the first rows, without blank lines. An incomplete row counts only if it is the first. */
 function countCells(head: Buffer, delimiter: number): number[] {
   const counts: number[] = [];
   const scanner = new RowScanner(delimiter);

@@ -11,7 +11,7 @@ const TIME = /^\d{1,2}[:.]\d\d(?::\d\d)?\s*(?:[ap]\.?m\.?)?$/i;
 const NUMBER = /^-?\d+(?:[.,]\d+)?$/;
 const SHOWN_CHARACTERS_MAX = 40;
 
-/** The columns of a CSV source, and records of them. */
+/** The columns of a CSV source, and records made of them. */
 export class CsvHeader {
   readonly columns: readonly string[];
   /** By column. Null if two columns have one field: then rows must be decoded. */
@@ -29,7 +29,7 @@ export class CsvHeader {
     this.#blank = Object.fromEntries(columns.map((column) => [column, null]));
   }
 
-  /** @param texts as many as there are columns. Empty ones are missing values */
+  /** @param texts one for each column. Empty ones are missing values */
   recordOf(texts: readonly string[]): Record<string, string | null> {
     const { columns } = this;
     const record = { ...this.#blank };
@@ -44,7 +44,7 @@ export class CsvHeader {
 /**
  * The names of the columns: a column without a name is called `column 5`, a further one of the same name `Note (2)`.
  *
- * @param count all cells, of which `texts` are the first
+ * @param count number of all cells; `texts` are the first of them
  * @returns the names, or why this is not a header
  */
 export function readHeader(

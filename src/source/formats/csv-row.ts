@@ -5,7 +5,7 @@ const LF = 0x0a;
 const CR = 0x0d;
 const QUOTE = 0x22;
 
-/** How a cell is written; `ESCAPED` holds doubled quotes. */
+/** How a cell is written. `ESCAPED` holds doubled quotes. */
 export const PLAIN_CELL = 0;
 export const QUOTED_CELL = 1;
 export const ESCAPED_CELL = 2;
@@ -19,7 +19,7 @@ const AFTER_QUOTE = 3;
 const IN_REST = 4;
 
 export const INCOMPLETE = -1;
-/** Text follows a closing quote on a later line: most likely the opening quote of the cell was never closed. */
+/** Text follows a closing quote on a later line: probably the cell's opening quote was never closed. */
 export const OPEN_QUOTE = -2;
 
 const STOPS_QUOTED: Uint8Array = tableOf(QUOTE, CR, LF);
@@ -38,9 +38,9 @@ export class RowScanner {
   count = 0;
   /** Line breaks inside quotes. */
   lineBreaks = 0;
-  /** The first cell, from 1, with text after its closing quote. 0: none. */
+  /** The first cell, from 1, with text after its closing quote; 0: none. */
   restCell = 0;
-  /** The position after the first line break inside the present cell's quotes. -1: none. */
+  /** The position after the first line break inside the present cell's quotes; -1: none. */
   resumeAt = -1;
   /** `resumeAt` of the first cell with a line break inside quotes, and the number of this cell, from 0. */
   firstResumeAt = -1;
@@ -76,8 +76,8 @@ export class RowScanner {
   }
 
   /**
-   * @param from where this part begins
-   * @param row where the row begins: negative if that is in an earlier part
+   * @param from the start of this part
+   * @param row start of the row: negative if it is in an earlier part
    * @returns the place of the CR or LF that ends the row, INCOMPLETE or OPEN_QUOTE
    */
   scan(bytes: Uint8Array, from: number, row: number): number {
@@ -143,7 +143,7 @@ export class RowScanner {
     return INCOMPLETE;
   }
 
-  /** Ends the row where the source ends. */
+  /** Ends the row at the end of the source. */
   finish(length: number): void {
     this.#endCell(this.#state, length);
     this.#state = CELL_BEGINS;

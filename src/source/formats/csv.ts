@@ -13,14 +13,14 @@ import { type FormatReader, malformed, rejectFault, rejectNotUtf8, rejectTooLarg
 const LF = 0x0a;
 const CR = 0x0d;
 const BACKSLASH = 0x5c;
-/** Pieces to decode without trying the fast way after it failed on most lines. */
+/** Pieces to decode without trying the fast way, after it failed on most lines. */
 const PIECES_DECODED = 15;
 /** Longer rows are decoded cell by cell, because a remembered cell would keep the text of its whole row. */
 const ROW_TEXT_BYTES_MAX = 512;
 
 /**
- * CSV with a header line (RFC 4180): delimited by comma, semicolon or tab, with lines that end in LF, CR LF or CR. A row
- * becomes a record of its columns; an empty cell is null. Rows of empty cells are skipped.
+ * CSV with a header line (RFC 4180): delimited by comma, semicolon or tab, with lines that end in LF, CR LF
+ * or CR. A row becomes a record of its columns; an empty cell becomes null. Rows of empty cells are skipped.
  */
 export class CsvReader implements FormatReader {
   readonly format = 'csv';
@@ -37,7 +37,7 @@ export class CsvReader implements FormatReader {
   #scanner: RowScanner = new RowScanner(0);
   #header: CsvHeader | null = null;
   #flatRows: FlatRows | null = null;
-  /** The beginning of a row whose end has not come yet. */
+  /** The beginning of a row whose end has not arrived yet. */
   #held: Buffer = Buffer.alloc(0);
   #heldLength = 0;
   /** Line number of the present row. */
@@ -157,7 +157,7 @@ export class CsvReader implements FormatReader {
     let at = start;
     while (at < end) {
       let rowEnd = flatRows.read(whole, view, at);
-      // In the sink, a backslash begins an escape of JSON.
+      // In the sink, a backslash starts an escape of JSON.
       if (rowEnd > backslash) {
         rowEnd = -1;
         backslash = nextOf(whole, BACKSLASH, at);
@@ -228,11 +228,12 @@ export class CsvReader implements FormatReader {
   }
 
   /**
-   * Rejects a row with an unclosed quote. Most likely only one quote is missing, so the lines after it are read
-   * again.
+   * Rejects a row with an unclosed quote. Most likely only one quote is missing, so the lines after it are
+   * read again.
    *
-   * @param isTooLong the row has no end, and any of its quotes may be the unclosed one; otherwise it is the present one
-   * @returns where these lines begin; -1 if there are none, or if too much was already read again
+   * @param isTooLong the row has no end, and any of its quotes may be the unclosed one; otherwise the present
+   * quote is
+   * @returns the start of these lines; -1 if there are none, or if too much was already read again
    */
   #rejectOpenQuote(length: number, isTooLong: boolean): number {
     const { breaksBefore, count, firstCell, firstResumeAt, lineBreaks } = this.#scanner;
@@ -357,7 +358,7 @@ function isAsciiPart(bytes: Buffer, start: number, end: number): boolean {
   return true;
 }
 
-/** The end of the bytes if there is none. */
+/** The end of the bytes if no line ends. */
 function nextOf(bytes: Buffer, byte: number, from: number): number {
   const at = bytes.indexOf(byte, from);
   return at === -1 ? bytes.length : at;

@@ -18,15 +18,16 @@ const CLOSING_BRACE = 0x7d;
 const NULL_WORD = 0x6c6c756e;
 
 const UNKNOWN = -1;
-/** In place of the number of a field: the line must be decoded. */
+/** Instead of a field's number: the line must be decoded. */
 const LEFT_OUT = -1;
 
 const FOUR_QUOTES = 0x22222222;
 
 /**
- * Finds the values of an event in a JSON line without decoding it: a flat object of texts and nulls, without
- * escaped or repeated names, with spaces only after colons and commas. JSON.parse reads all other lines.
- * Names usually have the order of the previous line, so the next name is guessed and compared.
+ * Finds the values of an event in a JSON line without decoding it. The line must be a flat object of texts
+ * and nulls, without escaped or repeated names, with spaces only after colons and commas. JSON.parse reads
+ * all other lines. Names usually have the order of the previous line, so the next name is guessed and
+ * compared.
  */
 export class FlatLines {
   /** Values of the last line, unchecked: see `undecoded` of RecordSink. */
@@ -39,7 +40,7 @@ export class FlatLines {
   readonly #columnLengths: Int32Array;
   /** By column: the number of its field, or LEFT_OUT. */
   readonly #fields: Int32Array;
-  /** The column that last followed each column. The last entry is the first column of a line. */
+  /** The last column that followed each column. The last entry is the first column of a line. */
   readonly #next: Int32Array;
 
   constructor(columns: FieldColumns) {
@@ -99,7 +100,10 @@ export class FlatLines {
     return column;
   }
 
-  /** Hashes up to the closing quote, four bytes at a time: the quote's byte becomes zero and borrows from its highest bit. */
+  /**
+   * Hashes up to the closing quote, four bytes at a time: the quote's byte becomes zero and borrows from its
+   * highest bit.
+   */
   #readValue(bytes: Uint8Array, view: DataView, from: number, place: number): number {
     let hash = HASH_BEGIN;
     let at = from;

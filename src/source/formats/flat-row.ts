@@ -9,8 +9,8 @@ const FOUR_QUOTES = 0x22222222;
 const NO_FIELD = -1;
 
 /**
- * Finds the values of an event in a row of CSV without decoding it, as FlatLines does for NDJSON: cells without control
- * characters and doubled quotes. RowScanner reads all other rows.
+ * Finds the values of an event in a row of CSV without decoding it, as FlatLines does for NDJSON. Its cells
+ * must have no control characters and no doubled quotes. RowScanner reads all other rows.
  */
 export class FlatRows {
   /** Values of the last row, unchecked: see `undecoded` of RecordSink. */
@@ -20,7 +20,7 @@ export class FlatRows {
   readonly #delimiter: number;
   readonly #fourDelimiters: number;
 
-  /** @param fields of the columns; null for a column that has none */
+  /** @param fields of the columns; null for a column without one */
   constructor(fields: readonly (FieldName | null)[], delimiter: number) {
     this.#places = Int32Array.from(fields, (field) =>
       field === null ? NO_FIELD : 3 * FIELDS.findIndex(({ name }) => name === field),
@@ -53,8 +53,8 @@ export class FlatRows {
   }
 
   /**
-   * Hashes up to the delimiter or the end of the row, four bytes at a time. A byte equal to the delimiter becomes zero and
-   * borrows from its highest bit; so does a byte below 0x10 when 0x10 is taken away.
+   * Hashes up to the delimiter or the end of the row, four bytes at a time. A byte equal to the delimiter
+   * becomes zero and borrows from its highest bit. A byte below 0x10 does the same when 0x10 is subtracted.
    */
   #readPlain(bytes: Uint8Array, view: DataView, from: number, place: number): number {
     const delimiter = this.#delimiter;

@@ -16,13 +16,13 @@ const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-/** States; numbers, since they are compared at each token. */
+/** States; numbers, because they are compared at each token. */
 const BEFORE_ARRAY = 0;
 const FIRST_ELEMENT = 1;
 const NEXT_ELEMENT = 2;
 const AFTER_ELEMENT = 3;
 const AFTER_ARRAY = 4;
-/** From here on: inside an element. */
+/** The following states are inside an element. */
 const CONTAINER = 5;
 const STRING = 6;
 const ESCAPE = 7;
@@ -40,8 +40,8 @@ function tableOf(...bytes: number[]): Uint8Array {
 }
 
 /**
- * One JSON array of records. The scanner finds the ends of elements; JSON.parse checks each element. A fault inside an element rejects
- * that record; damage between elements fails the whole source.
+ * One JSON array of records. The scanner finds the ends of elements; JSON.parse checks each element. A fault
+ * inside an element rejects that record; damage between elements fails the whole source.
  */
 export class JsonArrayReader implements FormatReader {
   readonly format = 'json-array';
@@ -211,7 +211,7 @@ export class JsonArrayReader implements FormatReader {
   }
 }
 
-/** Line and column in a text that comes in chunks. Columns count code points from 1. */
+/** Line and column in a text that arrives in chunks. Columns count code points from 1. */
 class TextPlace {
   line = 1;
   /** Start of the line in this chunk; 0 if the line began earlier. */

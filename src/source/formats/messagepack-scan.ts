@@ -1,13 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 
-/** Numbers, constants, binary data: values without inner values. */
+/** Values without inner values: numbers, constants, binary data. */
 const OPAQUE = 0;
 const EXTENSION = 1;
 const TEXT = 2;
 const ARRAY = 3;
 const MAP = 4;
 
-/** Headers 0xc0 to 0xdf: kind, bytes of a length that follows, or the length of the payload. */
+/** Headers 0xc0 to 0xdf: kind, size of the following length field, or length of the payload. */
 const HEADERS: readonly (readonly [of: number, lengthBytes: number, payload: number])[] = [
   ...[0, 0, 0, 0].map((payload) => [OPAQUE, 0, payload] as const),
   ...[1, 2, 4].map((lengthBytes) => [OPAQUE, lengthBytes, 0] as const),

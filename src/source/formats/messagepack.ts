@@ -4,12 +4,12 @@ import type { RecordSink } from '../source.js';
 import { arrayHeaderBytes, arrayLength, MessagePackScan } from './messagepack-scan.js';
 import { Carry, type FormatReader, malformed, rejectFault, rejectNotUtf8, rejectTooLarge } from './reader.js';
 
-/** The longest headers of an array and of a map, and one byte. */
+/** The longest headers of an array and of a map, plus one byte. */
 const HEAD_BYTES = 5 + 5 + 1;
 
 /**
- * MessagePack: one array of maps, or a sequence of maps. A scan finds the end of each value before msgpackr decodes it, so a
- * value in several chunks is decoded once, and a huge one is skipped.
+ * MessagePack: one array of maps, or a sequence of maps. A scan finds the end of each value before msgpackr
+ * decodes it. So a value in several chunks is decoded once, and a huge one is skipped.
  */
 export class MessagePackReader implements FormatReader {
   readonly format = 'messagepack';
@@ -26,7 +26,10 @@ export class MessagePackReader implements FormatReader {
   #inValue = false;
   #valueByte = 0;
   #head: Buffer = Buffer.alloc(0);
-  /** A value looked like a record. The first byte alone proves little, since one binary file in eight begins so. */
+  /**
+   * A value looked like a record. The first byte alone proves little, because one binary file in eight begins
+   * with such a byte.
+   */
   #likely = false;
 
   constructor(sourceName: string, sink: RecordSink) {
@@ -135,11 +138,11 @@ export class MessagePackReader implements FormatReader {
   #describeFault(): string | null {
     const { hasRecordStructure, foreignExtension } = this.#scan;
     if (hasRecordStructure) {
-      return "the record holds a record structure of msgpackr's own; expected plain maps (write them with useRecords: false)";
+      return 'the record holds a record structure of msgpackr; expected plain maps (write them with useRecords: false)';
     }
     if (foreignExtension === null) return null;
     const type = foreignExtension < 0x80 ? foreignExtension : foreignExtension - 0x100;
-    return `the record holds a MessagePack extension of type ${type}; expected none but timestamps (-1)`;
+    return `the record holds a MessagePack extension of type ${type}; the only one allowed is the timestamp (-1)`;
   }
 
   #present(): string {
@@ -175,7 +178,7 @@ function beginsRecord(bytes: Uint8Array, at: number): boolean {
   return name === undefined || (name >= 0xa0 && name < 0xc0) || (name >= 0xd9 && name <= 0xdb);
 }
 
-/** The bytes are well formed: the nesting is too deep, or a timestamp has a wrong length. */
+/** The bytes are well formed, but the nesting is too deep or a timestamp has a wrong length. */
 function describeError(error: unknown): string {
   const reason = error instanceof Error ? error.message : String(error);
   return error instanceof RangeError && reason.includes('call stack')

@@ -9,9 +9,9 @@ import { FlatLines } from './flat-line.js';
 import { Carry, type FormatReader, JsonRecords, malformed } from './reader.js';
 
 const LF = 0x0a;
-/** Pieces to decode without trying the fast way after it failed on most lines. */
+/** Pieces to decode without trying the fast way, after it failed on most lines. */
 const PIECES_DECODED = 15;
-/** Enough for an array inside an object: `{ "count": 2, "events": [`. */
+/** Long enough for an array inside an object: `{ "count": 2, "events": [`. */
 const HEAD_BYTES = 512;
 /** An object with only plain values before its first array; captures the name of the array. */
 const WRAPPED_ARRAY =

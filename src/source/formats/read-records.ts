@@ -12,7 +12,9 @@ import { foreignText, Transcoder } from './text-encoding.js';
 
 type ReaderClass = new (sourceName: string, sink: RecordSink, rules: ReadRules) => FormatReader;
 
-/** A further format needs a reader here, and a place in `sniff`. Readers are imported when their format occurs. */
+/**
+ * A new format needs a reader here and an entry in `sniff`. Readers are imported when their format occurs.
+ */
 const READERS: Readonly<Record<RecognisedFormat, () => Promise<ReaderClass>>> = {
   ndjson: async () => (await import('./ndjson.js')).NdjsonReader,
   'json-array': async () => (await import('./json-array.js')).JsonArrayReader,
@@ -21,14 +23,16 @@ const READERS: Readonly<Record<RecognisedFormat, () => Promise<ReaderClass>>> = 
   csv: async () => (await import('./csv.js')).CsvReader,
 };
 
-/** Formats without structure marks that damage would break, so bytes of another encoding show at once. */
+/**
+ * Formats without structure marks that damage would break, so bytes of another encoding are noticed at once.
+ */
 const PLAIN_TEXT: ReadonlySet<RecognisedFormat> = new Set(['csv']);
 
 const DEFAULT_RULES: ReadRules = { identifiers: 'uuid' };
 
 export interface ReadOptions extends Omit<LoadOptions, 'previous'> {
   readonly sourceName: string;
-  /** Before decompression, for the progress. Null: unknown. */
+  /** Counted before decompression, for the progress. Null: unknown. */
   readonly bytesTotal: number | null;
   /** False: the bytes may have been cut, so only self-delimiting formats are accepted. Default true. */
   readonly endIsCertain?: boolean;
@@ -38,10 +42,11 @@ export interface ReadOptions extends Omit<LoadOptions, 'previous'> {
 }
 
 /**
- * Reads records of any format, gzipped or not. Holds one chunk and the beginning of one record. Chunks must not change before
- * `onRead`, since unpacking reads ahead.
+ * Reads records of any format, gzipped or not. Holds one chunk and the beginning of one record. Chunks must
+ * not change before `onRead`, because unpacking reads ahead.
  *
- * @throws LecternError `source-malformed`, `source-too-large`; the signal's reason; what `chunks` or the sink throws
+ * @throws LecternError `source-malformed`, `source-too-large`; the signal's reason; errors of `chunks` or the
+ * sink
  */
 export async function readRecords(
   chunks: AsyncIterable<Uint8Array>,
@@ -135,7 +140,7 @@ async function begin(
   return reader;
 }
 
-/** Calls back with each record as it comes, before it goes to the sink. All records are decoded then. */
+/** Calls back with each record before it goes to the sink. All records are decoded then. */
 export function lookingSink(sink: RecordSink, onRecord: NonNullable<LoadOptions['onRecord']>): RecordSink {
   let isLooking = true;
   return {
@@ -144,7 +149,7 @@ export function lookingSink(sink: RecordSink, onRecord: NonNullable<LoadOptions[
       sink.record(value, position);
     },
     reject: (rejection) => sink.reject(rejection),
-    // Readers ask for it before each piece of the source.
+    // Readers call it before each piece of the source.
     get undecoded() {
       return isLooking ? undefined : sink.undecoded;
     },
@@ -153,7 +158,7 @@ export function lookingSink(sink: RecordSink, onRecord: NonNullable<LoadOptions[
   };
 }
 
-/** Cuts long chunks, so no step blocks the event loop for long. */
+/** Cuts long chunks, so that no step blocks the event loop for long. */
 async function* inPieces(
   chunks: AsyncIterable<Uint8Array>,
   onPiece: (bytes: number) => void,
@@ -185,7 +190,7 @@ export async function* gunzip(sourceName: string, chunks: AsyncIterable<Uint8Arr
   }
   const packed = Readable.from(counted(), { objectMode: false, highWaterMark: READ_CHUNK_BYTES });
   const plain = createGunzip({ chunkSize: READ_CHUNK_BYTES });
-  // Failures of source and decompression surface in the loop below.
+  // Failures of source and decompression appear in the loop below.
   pipeline(packed, plain, () => {});
   try {
     for await (const chunk of plain) yield chunk as Buffer;

@@ -9,8 +9,8 @@ import type { RecordSink, SourceFormat } from '../source.js';
 import { expectedText } from './text-encoding.js';
 
 /**
- * Reads one format in pieces of any size. Each record goes to a sink once its last byte has come. `push` and `finish` throw
- * `source-malformed` for bytes that are not this format.
+ * Reads one format in pieces of any size. Each record goes to a sink once its last byte has arrived. `push`
+ * and `finish` throw `source-malformed` for bytes that are not this format.
  */
 export interface FormatReader {
   readonly format: SourceFormat;
@@ -27,7 +27,10 @@ export interface FormatReader {
   rest?(): Iterable<void>;
 }
 
-/** The beginning of a record whose end has not come yet. Records beyond RECORD_BYTES_MAX leave only their length. */
+/**
+ * The beginning of a record whose end has not arrived yet. Records beyond RECORD_BYTES_MAX leave only their
+ * length.
+ */
 export class Carry {
   length = 0;
   #bytes: Buffer | null = null;
@@ -41,7 +44,7 @@ export class Carry {
     this.length = length;
   }
 
-  /** @returns the bytes of the record, valid until the next call, or only their number if there are too many */
+  /** @returns the bytes of the record, valid until the next call; only their number if there are too many */
   end(chunk: Buffer, start: number, end: number): Buffer | number {
     const isWhole = this.length === 0;
     if (!isWhole) this.append(chunk, start, end);
@@ -91,7 +94,10 @@ export class JsonRecords {
     return this.decoded === 0 && this.firstProblem !== null;
   }
 
-  /** The text of the next record. Null: rejected, as not UTF-8 or as too large (then `bytes` is only a number). */
+  /**
+   * The text of the next record. Null: rejected because it is not UTF-8 or too large (then `bytes` is only a
+   * number).
+   */
   textOf(bytes: Buffer | number, line: number): string | null {
     if (typeof bytes !== 'number' && isUtf8(bytes)) return bytes.toString('utf8');
     const position = { record: ++this.count, line };
@@ -103,7 +109,7 @@ export class JsonRecords {
     return null;
   }
 
-  /** @returns the fault of the record, which the caller rejects */
+  /** @returns the fault of the record; the caller rejects it */
   take(text: string, line: number): JsonFault | null {
     this.count++;
     let value: unknown;

@@ -2,7 +2,7 @@ import { READ_CHUNK_BYTES } from '../../limits.js';
 import { placeOf } from '../../model/json-fault.js';
 import { recogniseDialect } from './csv-dialect.js';
 
-/** Few characters, because the text may be a secret that was given as a source by mistake. */
+/** Few characters, because the text may be a secret given as a source by mistake. */
 const SHOWN_CHARACTERS_MAX = 8;
 const DESCRIBED_BYTES = 512;
 
@@ -57,12 +57,12 @@ export function sniff(head: Buffer, ended: boolean): Sniffed | null {
   return { problem: `${where}: found ${describe(head, text.slice(start - skip), start)}; ${EXPECTED}` };
 }
 
-/** `\u00dcbung;\u2026` in windows-1252: as MessagePack, an array of thousands of numbers. */
+/** `\u00dcbung;\u2026` in windows-1252; as MessagePack it would be an array of thousands of numbers. */
 function isWesternWord(head: Buffer): boolean {
   return /^[ÜÝÞß][a-z][a-z]/.test(head.toString('latin1', 0, 3));
 }
 
-/** Text whose first row has a separator outside of quotes. */
+/** Text whose first row has a separator outside quotes. */
 function looksLikeCsv(head: Buffer): boolean {
   const text = head.toString('latin1', 0, DESCRIBED_BYTES).trimStart();
   const line = Buffer.from(text.slice(0, text.search(/[\r\n]|$/)), 'latin1');
@@ -92,14 +92,14 @@ function describeZip(archive: string): string {
   return ZIPPED.find(([content]) => content.test(names))?.[1] ?? ZIP;
 }
 
-/** ASCII at the beginning is enough: NUL is in no other text. */
+/** ASCII at the beginning is enough: no other text has NUL. */
 const UTF_16: readonly (readonly [pattern: RegExp, encoding: string])[] = [
   [/^(?:[\t\n\r -~]\0){2}/, 'utf-16le'],
   [/^(?:\0[\t\n\r -~]){2}/, 'utf-16be'],
 ];
 const TAR_MARK_AT = 257;
 
-/** Formats that people give by mistake, by their first bytes. */
+/** Formats that people give by mistake, recognised by their first bytes. */
 const MAGIC: readonly (readonly [bytes: string, what: string])[] = [
   ['\x1f\x8b', 'gzip data inside gzip data: unpack it once'],
   ['\x28\xb5\x2f\xfd', 'zstd data: unpack it, or compress it with gzip'],
@@ -112,7 +112,7 @@ const MAGIC: readonly (readonly [bytes: string, what: string])[] = [
   ['\xfd7zXZ\0', 'xz data: unpack it, or compress it with gzip'],
   ['SQLite format 3\0', 'an SQLite database: export it as CSV or NDJSON'],
   ['PAR1', 'a Parquet file: export it as CSV or NDJSON'],
-  ['\xd4\x72', "record structures of msgpackr's own: write plain maps (useRecords: false)"],
+  ['\xd4\x72', 'record structures of msgpackr: write plain maps (useRecords: false)'],
   [
     'LECTERN\x1a',
     'a snapshot file of Lectern: `lectern serve --pin` serves it, --snapshot-file continues from it',
@@ -130,7 +130,7 @@ function describe(head: Buffer, text: string, start: number): string {
   if (head.toString('latin1', TAR_MARK_AT, TAR_MARK_AT + 5) === 'ustar') return 'a tar archive: unpack it';
   const line = text.slice(0, text.search(/[\r\n]|$/));
   if (/^[^\p{Cc}\ufffd]+$/u.test(line)) {
-    if (/[^|]\|[^|]+\|/.test(line)) return 'cells between |: begin the file with a line sep=|';
+    if (/[^|]\|[^|]+\|/.test(line)) return 'cells between |: make sep=| the first line';
     const cut = line.length > SHOWN_CHARACTERS_MAX ? '…' : '';
     return `the text ${JSON.stringify(line.slice(0, SHOWN_CHARACTERS_MAX).toWellFormed())}${cut}`;
   }

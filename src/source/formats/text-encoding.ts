@@ -9,7 +9,7 @@ const EXAMPLES = 'such as windows-1252, iso-8859-2, windows-1251 or shift_jis';
 const REPLACEMENT = '\ufffd';
 const NOT_UTF_8 = Buffer.of(0xff);
 
-/** By their first bytes. The longer mark comes first. */
+/** By their first bytes. The longer mark is tested first. */
 const MARKS: readonly (readonly [bytes: string, encoding: string])[] = [
   ['\xff\xfe\0\0', 'utf-32'],
   ['\0\0\xfe\xff', 'utf-32'],
@@ -24,9 +24,9 @@ const WINDOWS_1252_C1 =
   '\u0090\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\u009d\u017e\u0178';
 
 /**
- * Turns text of another encoding into UTF-8, in pieces of any size. A byte order mark wins over the given encoding; without
- * both, bytes pass unchanged. Bytes without a meaning in the encoding become a byte that UTF-8 never has, so only their
- * record is rejected.
+ * Turns text of another encoding into UTF-8, in pieces of any size. A byte order mark overrides the given
+ * encoding; without both, bytes pass unchanged. Bytes without a meaning in the encoding become a byte that
+ * UTF-8 never has, so that only their record is rejected.
  */
 export class Transcoder {
   /** Encoding of the source. Undefined for UTF-8, and until the first bytes have come. */
@@ -43,7 +43,7 @@ export class Transcoder {
     this.#given = encoding === undefined ? undefined : canonicalEncoding(encoding);
   }
 
-  /** @returns UTF-8, perhaps the same bytes, perhaps none yet */
+  /** @returns UTF-8, possibly the same bytes, possibly none yet */
   push(bytes: Buffer): Buffer {
     if (this.#head === null) return this.#convert(bytes, false);
     const head = this.#head.length === 0 ? bytes : Buffer.concat([this.#head, bytes]);
@@ -109,11 +109,13 @@ function decoderOf(encoding: string): (bytes: Buffer, isLast: boolean) => string
   return (bytes, isLast) => decoder.decode(bytes, { stream: !isLast });
 }
 
-/** Why the first bytes of a source, without a known encoding, are not UTF-8. Null if they are, at least in part. */
+/**
+ * Why the first bytes of a source without a known encoding are not UTF-8. Null if at least a part is UTF-8.
+ */
 export function foreignText(head: Buffer): string | null {
   const text = new TextDecoder(UTF_8).decode(head, { stream: true });
   const at = text.indexOf(REPLACEMENT);
-  // Damage within UTF-8 costs its records only.
+  // Damage within UTF-8 costs only its own records.
   if (at === -1 || /(?!\ufffd)\P{ASCII}/u.test(text)) return null;
   // All characters before it have one byte.
   const line = text.slice(0, at).split(/\r\n|\r|\n/).length;
@@ -131,7 +133,7 @@ export function expectedText(bytes: Buffer, encoding?: string): string {
   return `expected UTF-8 text; ${hint}`;
 }
 
-/** True if accented letters are isolated and no byte without a character in windows-1252 occurs. */
+/** True if accented letters stand alone and every byte is a character in windows-1252. */
 function looksWestern(bytes: Buffer): boolean {
   let high = 0;
   let runs = 0;

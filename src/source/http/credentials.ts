@@ -54,7 +54,7 @@ export class Credentials {
   readonly #url: URL;
   #fields: RequestHeaders;
   #fieldsVersion = 0;
-  /** The fields that were given last. */
+  /** The last fields that were returned. */
   #issued = { version: 0, of: '', tokenVersion: null as number | null };
   #secret = '';
   readonly #token: ClientToken | null;
@@ -67,7 +67,7 @@ export class Credentials {
     const inFiles = fields.flatMap(([name, value]) =>
       typeof value === 'object' ? [{ name, ...value }] : [],
     );
-    // Checks all names, and the values that are already known.
+    // Checks all names, and the known values.
     this.#fields = checkHeaders(
       Object.fromEntries(fields.map(([name, value]) => [name, shownOf(value)])),
       url,
@@ -100,7 +100,7 @@ export class Credentials {
     } satisfies SecretHeaders;
   };
 
-  /** @param isAgain whether an earlier read succeeded: a fault then changes nothing */
+  /** @param isAgain whether an earlier read succeeded; then a fault changes nothing */
   async #read(files: readonly KeptFile[], isAgain: boolean): Promise<void> {
     const signal = new AbortController().signal;
     for (const file of files) {
@@ -187,7 +187,7 @@ export class Credentials {
   }
 }
 
-/** A placeholder for the content of a file that has not been read. */
+/** A placeholder for the unread content of a file. */
 function shownOf(value: string | HeaderFile): string {
   return typeof value === 'string' ? value : 'in a file';
 }

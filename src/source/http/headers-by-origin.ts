@@ -1,4 +1,6 @@
-/** Header fields from a command line. Each is for the origin that it names, or else for the only origin. */
+/**
+ * Header fields from a command line. Each is for the origin that it names, or otherwise for the only origin.
+ */
 import { LecternError } from '../../errors.js';
 import type { HeaderFields, HeaderFile } from './credentials.js';
 import { isName } from './headers.js';
@@ -25,7 +27,7 @@ export function headersByOrigin(
     const label = isName(name) ? `header ${name}` : `header field ${n + 1}`;
     if (origin !== null && !origins.includes(origin)) {
       const expected = origins.length === 0 ? 'an address among the sources' : `one of ${origins.join(', ')}`;
-      throw invalid(`${label} is for ${origin}, and no source is there; expected ${expected}`);
+      throw invalid(`${label} is for ${origin}, but no source has this origin; expected ${expected}`);
     }
     if (origin === null && origins.length > 1) {
       const several = `sources are on several origins: ${origins.join(', ')}`;

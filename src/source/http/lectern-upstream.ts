@@ -8,14 +8,14 @@ import { Credentials } from './credentials.js';
 import { changesAddress, readChanges, snapshotOfVersion } from './lectern.js';
 import { LecternWatch } from './lectern-watch.js';
 
-/** Addresses of a source at which another Lectern may be. */
+/** Addresses of a source where another Lectern may answer. */
 export function lecternUpstreamsOf(spec: SourceSpec, ask: AskSecretHeadersOf | undefined): LecternUpstream[] {
   if (spec.kind === 'merged') return spec.specs.flatMap((each) => lecternUpstreamsOf(each, ask));
   if (spec.kind !== 'http' || changesAddress(parseAddress(spec.url)) === null) return [];
   return [new LecternUpstream(spec, askOf(spec, ask))];
 }
 
-/** An address that is, by its path, that of all events of a Lectern. Whether it is one shows in its answers. */
+/** An address whose path is that of all events of a Lectern. Its answers show whether it is one. */
 export class LecternUpstream {
   readonly #spec: HttpSpec;
   readonly #all: URL;
@@ -40,7 +40,7 @@ export class LecternUpstream {
   }
 
   /**
-   * What changed since a version that an earlier load gave. Null: load everything.
+   * The changes since a version from an earlier load. Null: load everything.
    *
    * @throws LecternError `source-unreadable`
    */

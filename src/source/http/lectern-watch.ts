@@ -11,23 +11,26 @@ import type { AskSecretHeaders, RequestHeaders } from '../../upstream/call.js';
 export interface LecternWatchOptions {
   readonly secretHeaders: AskSecretHeaders;
   readonly ca: string | undefined;
-  /** Called at each beginning of the stream, and for each publication. */
+  /** Called at each start of the stream, and for each publication. */
   readonly onChange: () => void;
 }
 
-/** Longer lines are data, which is not read: the changes are asked for. */
+/** Longer lines are data and are skipped: the changes are requested separately. */
 const LINE_CHARACTERS_MAX = 256;
 
-/** Follows the event stream of another Lectern. It does not keep the process alive, and follows no redirect. */
+/**
+ * Follows the event stream of another Lectern. It does not keep the process alive and does not follow
+ * redirects.
+ */
 export class LecternWatch {
-  /** Of the upstream, as it was told last; null while there is no stream. */
+  /** The last announced version of the upstream; null without a stream. */
   version: string | null = null;
   readonly #url: URL;
   readonly #options: LecternWatchOptions;
   readonly #abort = new AbortController();
   #pauseMs = UPSTREAM_STREAM_RETRY_MS_MIN;
   #timer: NodeJS.Timeout | undefined;
-  /** The version of the secret headers that were answered with 401. */
+  /** The version of the secret headers that got a 401. */
   #refused: number | null = null;
 
   constructor(url: URL, options: LecternWatchOptions) {
@@ -101,7 +104,7 @@ export class LecternWatch {
   }
 }
 
-/** Calls back for each line; of long ones with the beginning. */
+/** Calls back for each line; long lines are cut. */
 function lineReader(onLine: (line: string) => void): (text: string) => void {
   let line = '';
   return (text) => {

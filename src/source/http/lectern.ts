@@ -1,4 +1,4 @@
-/** Another Lectern as a source: it is asked for what changed since the served version. */
+/** Another Lectern as a source: it gives the changes since the served version. */
 import { UPSTREAM_CHANGES_BYTES_MAX } from '../../limits.js';
 import { parseVersion } from '../../model/timetable-version.js';
 import { addressDigest } from '../../upstream/address.js';
@@ -6,7 +6,7 @@ import type { Answer, UpstreamCall } from '../../upstream/call.js';
 import { refused, unreadable } from '../../upstream/failure.js';
 import type { RecordDelta } from '../records.js';
 
-/** The version of a whole timetable, or of changes, that a Lectern gave. */
+/** The Lectern-Version of a whole timetable or of changes. */
 interface LecternSourceVersion {
   /** Digest of the address of all events. */
   readonly url: string;
@@ -16,7 +16,7 @@ interface LecternSourceVersion {
 
 const ALL_EVENTS = /\/schedule\/all\/?$/;
 
-/** The address of the changes; null for an address that is not that of all events of a Lectern. */
+/** The address of the changes; null unless the address is that of all events of a Lectern. */
 export function changesAddress(all: URL): URL | null {
   const { pathname, searchParams } = all;
   if (!ALL_EVENTS.test(pathname) || searchParams.has('limit') || searchParams.has('cursor')) return null;
@@ -26,7 +26,7 @@ export function changesAddress(all: URL): URL | null {
   return url;
 }
 
-/** The part of a source's version by which a Lectern is known; null for any other server, and for other addresses. */
+/** The part of a source's version that identifies a Lectern; null for other servers and addresses. */
 export function lecternVersionOf(all: URL, { message }: Pick<Answer, 'message'>): string | null {
   const version = message.headers['lectern-version'];
   const isKnown = typeof version === 'string' && parseVersion(version) !== null;
@@ -53,13 +53,13 @@ export interface ChangesRequest {
   readonly all: URL;
   /** The snapshot that is served. */
   readonly since: string;
-  /** The version that the upstream announced last: a replica behind it says so. */
+  /** The last version that the upstream announced; a replica that is behind reports this. */
   readonly minVersion: string | null;
 }
 
 /**
- * What changed since a snapshot. Null if the upstream does not know the snapshot, or if there are so many changes that reading
- * everything is better.
+ * The changes since a snapshot. Null if the upstream does not know the snapshot, or if there are so many
+ * changes that reading everything is better.
  *
  * @throws LecternError `source-unreadable`, `source-malformed`
  */
@@ -84,7 +84,7 @@ export async function readChanges(
       : { ...delta, version: JSON.stringify({ url: addressDigest(all), lectern: version }) };
   }
   message.destroy();
-  // Other answers than these are about the snapshot, or of no Lectern.
+  // Other answers concern the snapshot, or come from another kind of server.
   if (status === 401 || status === 403 || status === 429 || status >= 500) {
     throw refused(answer.url, status, message.headers, '');
   }

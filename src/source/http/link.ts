@@ -8,7 +8,10 @@ const PARAMETER =
   /[ \t]*;[ \t]*(?:([!#$%&'*+.^_`|~0-9A-Za-z-]+)[ \t]*(?:=[ \t]*(?:"((?:[^"\\]|\\.)*)"|([^",; \t]*)))?)?/y;
 const END = /[ \t]*(?:,|$)/y;
 
-/** Parses a Link field (RFC 8288 section 3). Null if a part of it is not understood, because that could be the next page. */
+/**
+ * Parses a Link field (RFC 8288 section 3). Null if a part of it cannot be parsed, because that part could be
+ * the next page.
+ */
 export function parseLinks(field: string): Link[] | null {
   const links: Link[] = [];
   let at = 0;
@@ -31,7 +34,7 @@ export function parseLinks(field: string): Link[] | null {
     END.lastIndex = at;
     if (!END.test(field)) return null;
     at = END.lastIndex;
-    // With an anchor the link is about another resource (section 3.2).
+    // With an anchor the link concerns another resource (section 3.2).
     if (parameters.has('anchor')) continue;
     const rel = parameters.get('rel')?.toLowerCase();
     const relations = rel?.match(/[^ \t]+/g) ?? [];

@@ -13,33 +13,33 @@ import type { PostgresAddress } from './postgres-address.js';
 /** What a stream follows. */
 export interface FollowedTables {
   readonly publication: string;
-  /** Of pg_class: the table and its partitions. */
+  /** Oids of pg_class: the table and its partitions. */
   readonly oids: ReadonlySet<number>;
-  /** Their values, in this order, are the key of a row. */
+  /** The values of these columns, in this order, are the key of a row. */
   readonly keyColumns: readonly string[];
 }
 
 export interface ChangeListener {
-  /** A row came, changed or went. The values of its key, as PostgreSQL writes them. */
+  /** A row was added, changed or removed. The values of its key, in PostgreSQL's spelling. */
   row(key: readonly string[], xid: number): void;
-  /** More changed than is known by row. */
+  /** More changed than a list of rows can tell. */
   all(xid: number): void;
   /** A transaction with such changes is committed. */
   committed(): void;
-  /** The publication has another table. It may be a new partition. */
+  /** The publication has a table that is not followed. It may be a new partition. */
   unknown(oid: number): void;
   /** The stream has ended. */
   broken(error: LecternError): void;
 }
 
-/** The inside of a client, which has no method for replication. */
+/** An internal of the client, which has no method for replication. */
 type ReplicationConnection = EventEmitter & { sendCopyFromChunk(chunk: Buffer): void };
 
 const X_LOG_DATA = 0x77;
 const KEEPALIVE = 0x6b;
 /** Milliseconds since 2000-01-01. */
 const EPOCH_MS = 946_684_800_000;
-/** Between two questions how far the server is. */
+/** Time between two requests for the server's position. */
 const ASK_PAUSE_MS = 2;
 
 /** `16/B374D848` as one number. */
@@ -49,8 +49,9 @@ export function parseLsn(text: string): bigint {
 }
 
 /**
- * The changes of a publication since the stream began, by logical replication. The slot is temporary: it goes with the
- * connection, so none stays behind. What was received is acknowledged, since after a break the table is read whole.
+ * The changes of a publication since the stream began, by logical replication. The slot is temporary: it ends
+ * with the connection, so none stays behind. Received changes are acknowledged, because the table is read
+ * whole after a break.
  */
 export class ChangeStream {
   readonly #database: Database;
@@ -103,7 +104,7 @@ export class ChangeStream {
   }
 
   async #begin(): Promise<void> {
-    // The parser alone: the whole package would bring decoders of other plug-ins.
+    // Only the parser is imported: the whole package would bring decoders of other plug-ins.
     const { PgoutputParser } = await import(
       'pg-logical-replication/dist/output-plugins/pgoutput/pgoutput-parser.js'
     );
@@ -133,7 +134,7 @@ export class ChangeStream {
     this.#database.unref();
   }
 
-  /** The server waits until the transactions that write have ended. */
+  /** The server waits until open transactions that write have ended. */
   async #createSlot(slot: string): Promise<void> {
     try {
       await this.#database.query(
@@ -141,7 +142,7 @@ export class ChangeStream {
       );
     } catch (error) {
       if (!(error instanceof LecternError && error.cause instanceof Hang)) throw error;
-      const problem = `no replication slot came: the server waits for transactions that write and stay open; see pg_stat_activity`;
+      const problem = `no replication slot became ready: the server waits for open transactions that write; see pg_stat_activity`;
       throw new LecternError('source-unreadable', `cannot read ${this.#name}: ${problem}`, { cause: error });
     }
   }
@@ -152,8 +153,9 @@ export class ChangeStream {
   }
 
   /**
-   * Resolves once every transaction was received that was on disk before `lsn`. The server is asked where it is. It may not
-   * get as far as `lsn` while a transaction is open, so twice the same answer with nothing in between is enough.
+   * Resolves once every transaction on disk before `lsn` was received. The server is asked for its position.
+   * It may stay before `lsn` while a transaction is open, so two equal answers with no change between them
+   * are enough.
    */
   async reached(lsn: bigint): Promise<void> {
     let answered = -1n;
@@ -228,7 +230,7 @@ export class ChangeStream {
         this.#row(message.relation, message.new);
         return;
       case 'update':
-        // Old values come where the key changed, or where the identity is the whole row.
+        // Old values arrive if the key changed, or if the identity is the whole row.
         if (message.key !== null || message.old !== null)
           this.#row(message.relation, message.key ?? message.old);
         this.#row(message.relation, message.new);
@@ -250,11 +252,11 @@ export class ChangeStream {
     return relation !== undefined && this.#tables.oids.has(relation.relationOid);
   }
 
-  /** Comes before the first change of a table, and again after it was altered. */
+  /** Arrives before the first change of a table, and again after it was altered. */
   #relation(relation: MessageRelation): void {
     const { relationOid, columns } = relation;
     const { keyColumns } = this.#tables;
-    // Keys are texts, as the server writes them. Other values are of no use.
+    // Keys are text, in the server's spelling. Other values are not used.
     for (const column of columns) {
       column.parser = keyColumns.includes(column.name) ? (text: unknown) => text : () => undefined;
     }
@@ -273,7 +275,7 @@ export class ChangeStream {
   #row(relation: MessageRelation, values: Readonly<Record<string, unknown>> | null): void {
     if (!this.#isFollowed(relation)) return;
     const key = this.#tables.keyColumns.map((column) => values?.[column]);
-    // A row without a key is no event.
+    // A row without a key is not an event.
     if (key.some((value) => value === null)) return;
     if (key.some((value) => typeof value !== 'string')) {
       this.#all();
@@ -288,7 +290,7 @@ export class ChangeStream {
     this.#listener.all(this.#xid);
   }
 
-  /** Standby status update: written, flushed and applied are one position. */
+  /** Standby status update: one position counts as written, flushed and applied. */
   #acknowledge(asksForAnswer: boolean): void {
     if (this.#isClosed) return;
     const update = Buffer.alloc(34);

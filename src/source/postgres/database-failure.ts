@@ -8,23 +8,22 @@ export class Hang extends Error {
   }
 }
 
-/** Of the server, by SQLSTATE: what its message leaves open. */
+/** Errors of the server by SQLSTATE, with the facts that its message omits. */
 const STATES: Readonly<Record<string, string>> = {
   '08P01':
-    'the other end does not understand the request: a pooler such as PgBouncer may stand there; give the address of PostgreSQL itself',
+    'the server does not understand the request: it may be a pooler such as PgBouncer; give the address of PostgreSQL itself',
   '25006': 'the statement writes; a source may only read',
   '42501': 'a privilege is missing',
   '53300': 'the server has no connection left (max_connections, max_wal_senders)',
   '53400': 'the server has no replication slot left (max_replication_slots)',
-  '55000': 'the server is not set up for it',
-  '57014':
-    'the server cancelled the statement: statement_timeout is shorter than it takes, or an operator ended it',
+  '55000': 'the server is not set up for this',
+  '57014': 'the server cancelled the statement: it exceeded statement_timeout, or an operator ended it',
   '57P01': 'the server was shut down, or an operator ended the connection',
   '57P02': 'the server crashed',
   '57P03': 'the server is starting or stopping',
 };
 
-/** Of the system, by code. */
+/** Errors of the system, by code. */
 const SYSTEM: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there',
   ECONNRESET: 'the connection was reset',
@@ -58,7 +57,7 @@ export function describeConnection(
     if (code.startsWith('28')) return `the server refuses ${quote(user)}: ${message}`;
     if (code === '3D000') return `there is no database ${quote(database)} on ${where}`;
     if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `the host ${quote(place.host)} is not known`;
-    if (/does not support SSL/.test(message)) return `${where} does not speak TLS, which sslmode asks for`;
+    if (/does not support SSL/.test(message)) return `${where} does not speak TLS, but sslmode requires it`;
     if (/establishing an SSL connection/.test(message)) return `${where} does not speak PostgreSQL`;
     if (/terminated unexpectedly/.test(message)) return `${where} closed the connection at once`;
     if (Object.hasOwn(SYSTEM, code)) return `${SYSTEM[code]}: ${where}`;
@@ -82,7 +81,7 @@ function describeState({ code = '', message, severity, hint }: ServerError): str
   return more === undefined ? `the server says: ${told}` : `${more}; the server says: ${told}`;
 }
 
-/** A server may repeat what it was sent. */
+/** A server may repeat text that it received. */
 function withoutPassword(text: string, password: string | null): string {
   return password === null || password.length < 4 ? text : text.replaceAll(password, '…');
 }

@@ -14,14 +14,14 @@ export interface DatabaseOptions {
   /** For messages. */
   readonly name: string;
   readonly passwordFile?: string | undefined;
-  /** Until a connection is ready, or a statement has an answer. */
+  /** Longest time until a connection is ready, or until a statement has an answer. */
   readonly answerMsMax: number;
   readonly signal?: AbortSignal | undefined;
   /** Speaks the replication protocol. Default false. */
   readonly replicates?: boolean | undefined;
 }
 
-/** One connection to a database. Every wait has a limit. Failures are LecternErrors of one sentence. */
+/** One connection to a database. Every wait has a limit. Failures are LecternErrors with one sentence. */
 export class Database {
   readonly client: Client;
   readonly #options: DatabaseOptions;
@@ -48,7 +48,7 @@ export class Database {
     return this.within(this.client.query<Row>(text, [...values]), this.#options.answerMsMax);
   }
 
-  /** Settles as the promise does. After the limit the connection is closed. */
+  /** Settles like the promise. After the limit the connection is closed. */
   async within<Value>(promise: Promise<Value>, msMax: number): Promise<Value> {
     try {
       return await withLimit(promise, msMax);
@@ -65,7 +65,7 @@ export class Database {
     return this;
   }
 
-  /** At once, whatever is under way. */
+  /** Closes at once, even during a statement. */
   close(): void {
     socketOf(this.client).destroy();
   }
@@ -95,7 +95,7 @@ export async function withLimit<Value>(promise: Promise<Value>, msMax: number): 
   }
 }
 
-/** Connects to the first host that fits, with or without TLS as `sslmode` says. */
+/** Connects to the first suitable host, with or without TLS as `sslmode` says. */
 async function connect(address: PostgresAddress, options: DatabaseOptions): Promise<Client> {
   const { default: pg } = await import('pg');
   const ways = await tlsWays(address);
@@ -111,7 +111,7 @@ async function connect(address: PostgresAddress, options: DatabaseOptions): Prom
         port: place.port,
         user: address.user,
         database: address.database,
-        // The types want a text; without one the server is asked for none.
+        // The types require a text; without one the server gets no request.
         password: () => passwordFor(address, place, options.passwordFile) as Promise<string>,
         ssl,
         application_name: address.applicationName,
@@ -126,7 +126,7 @@ async function connect(address: PostgresAddress, options: DatabaseOptions): Prom
         if (await fits(client, place.sessions)) return client;
         failure = new LecternError(
           'source-unreadable',
-          `it is no ${place.sessions} server, as target_session_attrs asks`,
+          `it is not a ${place.sessions} server, as target_session_attrs requires`,
         );
         socketOf(client).destroy();
       } catch (error) {
@@ -145,7 +145,7 @@ async function connect(address: PostgresAddress, options: DatabaseOptions): Prom
 }
 
 async function connectOne(client: Client, msMax: number, signal: AbortSignal | undefined): Promise<void> {
-  // After the connection, failures come through the statements under way.
+  // After connecting, failures reach the running statements.
   client.on('error', () => {});
   const abort = (): void => void socketOf(client).destroy();
   signal?.addEventListener('abort', abort, { once: true });
@@ -158,7 +158,7 @@ async function connectOne(client: Client, msMax: number, signal: AbortSignal | u
 
 type Sessions = PostgresAddress['sessions'];
 
-/** `prefer-standby`: a second round takes any server. */
+/** `prefer-standby`: a second round accepts any server. */
 function placesOf({
   hosts,
   sessions,
@@ -186,7 +186,7 @@ function isTlsProblem(error: unknown): boolean {
   return error instanceof Error && /SSL connection/.test(error.message);
 }
 
-/** What `sslmode` allows, in the order of libpq. */
+/** The kinds of connection that `sslmode` allows, in libpq's order. */
 async function tlsWays(address: PostgresAddress): Promise<readonly (false | ConnectionOptions)[]> {
   const { sslmode, sslrootcert } = address;
   if (sslmode === 'disable') return [false];
@@ -197,10 +197,10 @@ async function tlsWays(address: PostgresAddress): Promise<readonly (false | Conn
   }
   const usual = join(homedir(), '.postgresql', 'root.crt');
   const path = sslrootcert ?? (existsSync(usual) ? usual : null);
-  // As libpq: a root certificate makes `require` check.
+  // As in libpq, a root certificate makes `require` check.
   if (sslmode === 'require' && path === null) return [{ ...own, rejectUnauthorized: false }];
   const ca = path === null || path === 'system' ? {} : { ca: await readCertificate(path) };
-  // The names in the certificate do not count.
+  // The names in the certificate are ignored.
   const anyName = { checkServerIdentity: () => undefined };
   return [
     {

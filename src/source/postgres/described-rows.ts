@@ -21,7 +21,7 @@ export interface TableFacts {
 export interface DescribedRows {
   /** Null for a statement. */
   readonly table: TableFacts | null;
-  /** A SELECT without an end. */
+  /** A SELECT without a semicolon at the end. */
   readonly select: string;
   readonly columns: readonly string[];
   /** The SQL of a row's JSON, on one line, for rows called `t`. */
@@ -30,16 +30,16 @@ export interface DescribedRows {
 
 const TABLES_LISTED_MAX = 20;
 
-/** Types whose JSON may have line breaks: json, json[], and those of users, which may hold one. */
+/** Types whose JSON may have line breaks: json, json[], and types of users, which may hold one. */
 const JSON_TYPES: ReadonlySet<number> = new Set([114, 199]);
 const USER_TYPES_MIN = 16_384;
 
-/** COPY as CSV with delimiter and quote that JSON never holds: the rows come out as NDJSON. */
+/** COPY as CSV with a delimiter and a quote that JSON never holds, so the rows are NDJSON. */
 export function copyOf({ select, json }: DescribedRows): string {
   return `COPY (SELECT ${json} FROM (${select}\n) t) TO STDOUT (FORMAT csv, QUOTE e'\\x01', DELIMITER e'\\x02')`;
 }
 
-/** @throws LecternError `source-unreadable` with the tables that are there; failures of the statement */
+/** @throws LecternError `source-unreadable` with the existing tables; failures of the statement */
 export async function describeRows(database: Database, spec: RowsSpec, name: string): Promise<DescribedRows> {
   const table = spec.table === undefined ? null : await findTable(database, spec.table, name);
   const select = table === null ? selectOf(spec.query ?? '') : `SELECT * FROM ${table.name}`;
@@ -51,7 +51,7 @@ export async function describeRows(database: Database, spec: RowsSpec, name: str
     table,
     select,
     columns: fields.map((field) => field.name),
-    // Between the values of a json column there may be line breaks; within texts they are escaped.
+    // A json column may have line breaks between values; within texts they are escaped.
     json: mayBreak ? "translate(row_to_json(t.*)::text, e'\\n\\r', '  ')" : 'row_to_json(t.*)::text',
   };
 }
@@ -78,9 +78,7 @@ async function findTable(database: Database, table: string, name: string): Promi
   if (names.length > listed.length) listed.push('…');
   const hint = near === null ? '' : `; did you mean ${quote(near)}?`;
   const there =
-    names.length === 0
-      ? 'there is none that this user may read'
-      : `those that this user may read are ${listed.join(', ')}`;
+    names.length === 0 ? 'this user can read no table' : `this user can read ${listed.join(', ')}`;
   throw new LecternError(
     'source-unreadable',
     `cannot read ${name}: there is no table ${quote(table)}${hint} (${there})`,
@@ -88,7 +86,7 @@ async function findTable(database: Database, table: string, name: string): Promi
 }
 
 /**
- * The rows with columns under the names of their fields, if the map does nothing but rename. Then the reader of NDJSON need not
+ * The rows with the names of fields as columns, if the map only renames. Then the reader of NDJSON need not
  * decode them. Null: the map is empty, or does more.
  */
 export function renamedRows(
@@ -101,7 +99,7 @@ export function renamedRows(
     if (typeof part !== 'object' || others.length > 0 || !columns.includes(part.column)) return null;
     sources.set(field, part.column);
   }
-  // Derived identifiers need records. Of two columns with one name it is open which is meant.
+  // Derived identifiers need records. If two columns have one name, it is uncertain which is meant.
   if (sources.size === 0 || identifiers === 'derived' || new Set(columns).size < columns.length) return null;
   const used = new Set(sources.values());
   for (const column of columns)
@@ -118,9 +116,10 @@ export function quoteIdentifier(name: string): string {
 }
 
 /**
- * Checks before any row is read that the columns of the field map are there, and a column for each field that an event needs.
+ * Checks before reading that the columns of the field map exist, and a column for each field that an event
+ * needs.
  *
- * @throws LecternError `source-malformed` with the columns that are there
+ * @throws LecternError `source-malformed` with the existing columns
  */
 export function checkMappedColumns(
   columns: readonly string[],
@@ -149,7 +148,7 @@ export function checkMappedColumns(
     .join(' ');
   throw new LecternError(
     'source-malformed',
-    `${name} has no column ${lost.map((field) => quote(field.name)).join(' and ')}: say which it is, as ${maps}. ` +
+    `${name} has no column ${lost.map((field) => quote(field.name)).join(' and ')}: name the column, as ${maps}.` +
       `The columns are ${columns.map(quote).join(', ')}`,
   );
 }

@@ -11,11 +11,11 @@ import { type DescribedRows, quoteIdentifier, type TableFacts } from './describe
 /** How a table is followed. */
 export interface FollowPlan extends FollowedTables {
   readonly table: TableFacts;
-  /** The id of an event, of its key columns. */
+  /** The id of an event, made from its key columns. */
   readonly id: MapTemplate;
-  /** Reads `[key, line]` by arrays of keys: the JSON of the key, and that of the row or null. */
+  /** Reads `[key, line]` by arrays of keys: the JSON of the key, and the JSON of the row or null. */
   readonly readByKeys: string;
-  /** Of everything that a change of structure would change. */
+  /** A text of everything that a change of structure would alter. */
   readonly fingerprint: string;
 }
 
@@ -40,7 +40,7 @@ interface Structure {
     | null;
 }
 
-/** One row of JSON for the table whose oid is $1. */
+/** One row of JSON for the table with oid $1. */
 const STRUCTURE = `
 WITH RECURSIVE tree(oid) AS (
   SELECT $1::oid UNION SELECT i.inhrelid FROM pg_inherits i JOIN tree ON i.inhparent = tree.oid
@@ -69,16 +69,18 @@ SELECT json_build_object(
     FROM pg_publication p WHERE p.pubname IN (SELECT pubname FROM published))
 )::text AS structure`;
 
-/** The structure of a table as text: equal until something is altered. Undefined: the table is gone. */
+/**
+ * The structure of a table as text, which differs after any alteration. Undefined: the table does not exist.
+ */
 export async function structureOf(database: Database, { oid }: TableFacts): Promise<string | undefined> {
   const [row] = await database.query<{ readonly structure: string }>(STRUCTURE, [oid]);
   return row?.structure;
 }
 
 /**
- * Checks that a table can be followed, before anything is begun.
+ * Checks that a table can be followed before anything begins.
  *
- * @throws LecternError `source-unreadable` with the statement to run where something is missing
+ * @throws LecternError `source-unreadable` with the statement that fixes a missing condition
  */
 export async function planFollowing(
   database: Database,
@@ -91,7 +93,7 @@ export async function planFollowing(
   const { table } = rows;
   if (table === null || !['r', 'p'].includes(table.kind)) {
     throw fault(
-      'only a table can be followed, and this is a view or a foreign table; name its table, or use --listen or --refresh-seconds',
+      'this is a view or a foreign table, and only a table can be followed; name its table, or use --listen or --refresh-seconds',
     );
   }
   const fingerprint = (await structureOf(database, table)) ?? '{}';
@@ -107,7 +109,7 @@ export async function planFollowing(
   const lost = keyColumns.filter((_, n) => types[n] === undefined);
   if (lost.length > 0) {
     throw fault(
-      `the id of an event must come from columns of the table, and ${lost.map(quote).join(', ')} is none; see --map id=COLUMN`,
+      `the id of an event must come from columns of the table; ${lost.map(quote).join(', ')} is not one; see --map id=COLUMN`,
     );
   }
   checkKey(structure, keyColumns, table, fault);
@@ -144,13 +146,13 @@ function checkKey(
     const has =
       identity === 'n' || identityColumns?.length === 0 ? 'none' : `(${identityColumns?.join(', ')})`;
     throw fault(
-      `a deleted row of ${name} would not tell its id (${listed}): its replica identity is ${has}; run: ALTER TABLE ${name} REPLICA IDENTITY FULL;` +
+      `a deleted row of ${name} would not show its id (${listed}): its replica identity is ${has}; run: ALTER TABLE ${name} REPLICA IDENTITY FULL;` +
         ' or, with a unique index of NOT NULL columns, REPLICA IDENTITY USING INDEX',
     );
   }
 }
 
-/** The first publication that tells every change of every row. */
+/** The first publication that reports every change of every row. */
 function choosePublication({ tables, publications }: Structure, table: TableFacts, fault: Fault): string {
   const [root] = tables.filter(({ oid }) => oid === table.oid);
   const leaves = tables.filter(({ kind }) => kind === 'r');

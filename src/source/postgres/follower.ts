@@ -19,18 +19,18 @@ import { checkPostgresSpec, type PostgresSpec, postgresName } from './postgres-s
 /** A load of a followed table. */
 export type FollowedLoad =
   | { readonly notModified: true }
-  /** What changed since the served version: rows as NDJSON, and ids of rows that are gone. */
+  /** The changes since the served version: rows as NDJSON, and ids of removed rows. */
   | {
       readonly lines: readonly string[];
       readonly removals: readonly (string | number)[];
       readonly version: string;
     }
-  /** All rows, to be read in an exported snapshot, which stays until `end` is called. */
+  /** All rows, to be read in an exported snapshot, which is kept until `end` is called. */
   | { readonly whole: PostgresSpec; readonly version: string | null; end(isGood: boolean): void };
 
-/** Between two looks at the structure of the table. */
+/** Time between two checks of the table's structure. */
 const LOOK_MS = 10_000;
-/** Until a transaction that the stream told is visible. */
+/** Longest time until a transaction reported by the stream is visible. */
 const UNSEEN_MS = 20;
 
 type Versions = Pick<RecordLoadOptions, 'previous' | 'served'>;
@@ -38,13 +38,13 @@ type Versions = Pick<RecordLoadOptions, 'previous' | 'served'>;
 interface SnapshotFacts {
   readonly seen: string;
   readonly lsn: string;
-  /** Exported; null: not asked for. */
+  /** The exported snapshot; null if not requested. */
   readonly snapshot: string | null;
 }
 
-/** One stay with the database: from its slot to the first failure or change of structure. */
+/** One session with the database, from its slot to the first failure or change of structure. */
 interface Stay {
-  /** In the versions of its loads. */
+  /** Part of the versions of its loads. */
   readonly origin: string;
   readonly reader: Database;
   readonly plan: FollowPlan;
@@ -55,9 +55,10 @@ interface Stay {
 }
 
 /**
- * Follows one table by logical replication. The stream tells which rows changed, by key. They are read again by key, with the
- * statement that reads them all, so they are equal by construction. Each load is one snapshot of the database: the stream is
- * awaited until it has told everything that the snapshot sees. After a break or a change of structure everything begins anew.
+ * Follows one table by logical replication. The stream reports the keys of changed rows. These rows are read
+ * again by key, with the same statement as the whole table, so the results are equal by construction. Each
+ * load uses one snapshot of the database, and waits until the stream has reported everything that the
+ * snapshot sees. After a break or a change of structure everything starts again.
  */
 export class PostgresFollower {
   readonly #spec: PostgresSpec;
@@ -78,7 +79,7 @@ export class PostgresFollower {
     this.#name = postgresName(this.#address, spec);
   }
 
-  /** Calls back after each commit that changed the table, and when it should be tried again. */
+  /** Calls back after each commit that changed the table, and when a failed load should be tried again. */
   watch(onChange: () => void): RecordWatch {
     this.#onChange = onChange;
     return {
@@ -89,7 +90,7 @@ export class PostgresFollower {
     };
   }
 
-  /** One load at a time. A failure is tried again later, by way of the watch. */
+  /** One load at a time. A failure is tried again later, through the watch. */
   async next(options: RecordLoadOptions): Promise<FollowedLoad> {
     if (this.#onChange === null) return { whole: { ...this.#spec, follow: false }, version: null, end() {} };
     try {
@@ -106,7 +107,7 @@ export class PostgresFollower {
   async #loadAnew(options: RecordLoadOptions): Promise<FollowedLoad> {
     this.#leave();
     const load = await this.#load(await this.#begin(options.signal), options);
-    // Altered again meanwhile: the next load sees it.
+    // Altered again in the meantime: the next load sees it.
     if (load === null) throw new Error('the table is being altered');
     return load;
   }
@@ -129,7 +130,7 @@ export class PostgresFollower {
       });
       const stay = { origin: randomUUID(), reader, plan, stream, pending, version: 0 };
       this.#stay = stay;
-      // Also finds out that the connection is lost.
+      // Also notices a lost connection.
       reader.client.once('end', () => {
         if (this.#stay === stay) this.#broken();
       });
@@ -151,7 +152,8 @@ export class PostgresFollower {
     const isWhole = previous === null || servedOwn === null || pending.isWhole;
     await reader.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
     const [facts] = await reader.query<SnapshotFacts>(
-      // The position is asked for after the snapshot was taken: it covers all that the snapshot sees.
+      // The position is requested after the snapshot was taken, so it covers everything that the snapshot
+      // sees.
       `SELECT txid_current_snapshot()::text AS seen,
          (CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_flush_lsn() END)::text AS lsn,
          ${isWhole ? 'pg_export_snapshot()' : 'null'} AS snapshot`,
@@ -160,7 +162,7 @@ export class PostgresFollower {
     const seen = parseSnapshot(facts.seen);
     if (isWhole) return this.#readWhole(stay, seen, String(facts.snapshot));
     await stream.reached(parseLsn(facts.lsn));
-    // What came meanwhile may be more than rows by key.
+    // Changes since then may exceed the keys that are kept.
     if (pending.isWhole) {
       await reader.query('ROLLBACK');
       return this.#load(stay, { previous: null, served });
@@ -182,7 +184,7 @@ export class PostgresFollower {
       whole: { ...spec, follow: false, snapshot },
       version: `${origin} ${stay.version}`,
       end: (isGood) => {
-        // A failure of the connection is told by its end.
+        // The end of the connection reports its failure.
         reader.query('COMMIT').catch(() => {});
         if (isGood) this.#failures = 0;
         else this.#retry();
@@ -212,12 +214,12 @@ export class PostgresFollower {
     return { lines, removals };
   }
 
-  /** The stream told of changes that the snapshot does not see yet. */
+  /** The stream reported changes that the snapshot does not see yet. */
   #tellUnseen(pending: PendingChanges): void {
     if (pending.hasUnseen) this.#tellIn(UNSEEN_MS);
   }
 
-  /** Looks whether the table was altered, or has a partition that is not followed. */
+  /** Checks whether the table was altered, or has a partition that is not followed. */
   async #look(oid: number | null): Promise<void> {
     const stay = this.#stay;
     if (stay === null) return;
@@ -227,7 +229,7 @@ export class PostgresFollower {
     else if (oid !== null) stay.stream.ignore(oid);
   }
 
-  /** The load that follows says what is wrong. */
+  /** The next load explains the fault. */
   #broken(): void {
     this.#leave();
     this.#tellIn(0);
@@ -253,7 +255,7 @@ export class PostgresFollower {
   }
 }
 
-/** As the field map makes it of a row. */
+/** In the form that the field map gives a row. */
 function idOf(key: Readonly<Record<string, string | number>>, id: FollowPlan['id']): string | number {
   const [only, ...others] = id;
   if (typeof only === 'object' && others.length === 0) return key[only.column] ?? '';

@@ -16,7 +16,10 @@ export function listenTo(spec: SourceSpec, onChange: () => void): RecordWatch[] 
   return [new ChannelWatch(spec, spec.listen, onChange)];
 }
 
-/** Listens on one connection, which it makes anew after a loss. A notice during the gap is lost, so it calls back after one. */
+/**
+ * Listens on one connection, and makes a new one after a loss. A notice during the gap is lost, so it calls
+ * back after each gap.
+ */
 class ChannelWatch implements RecordWatch {
   readonly #spec: PostgresSpec;
   readonly #channel: string;
@@ -49,13 +52,13 @@ class ChannelWatch implements RecordWatch {
       await database.query(`LISTEN "${this.#channel.replaceAll('"', '""')}"`);
       this.#failures = 0;
       if (isAgain) this.#onChange();
-      // A connection may be dead without a sign.
+      // A connection may be dead without notice.
       timer = setInterval(
         () => void database.query('SELECT 1').catch(() => database.close()),
         FOLLOWED_SILENT_MS_MAX,
       ).unref();
       await ended;
-      // The load says what is wrong.
+      // The load explains the fault.
       if (!signal.aborted) this.#onChange();
     } catch {
       // It is tried again.

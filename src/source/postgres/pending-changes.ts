@@ -1,10 +1,11 @@
-/** Which transactions a snapshot of the database sees. */
+/** The transactions that a snapshot of the database sees. */
 export interface SeenTransactions {
   sees(xid: number): boolean;
 }
 
 /**
- * Reads what `txid_current_snapshot()` gives: `xmin:xmax:xid,xid`. Its numbers have 64 bits, those of the stream the lower 32.
+ * Reads what `txid_current_snapshot()` gives: `xmin:xmax:xid,xid`. Its numbers have 64 bits; those of the
+ * stream are the lower 32.
  */
 export function parseSnapshot(text: string): SeenTransactions {
   const [, end = '', running = ''] = text.split(':');
@@ -14,28 +15,28 @@ export function parseSnapshot(text: string): SeenTransactions {
     running.split(',').flatMap((xid) => (xid === '' ? [] : [Number(BigInt(xid) & 0xffff_ffffn)])),
   );
   return {
-    // As an int32: how far the transaction lies before the end, numbers being reused after 2^32.
+    // As an int32: the distance of the transaction from the end, because numbers are reused after 2^32.
     sees: (xid) => ((low - xid) | 0) > 0 && !active.has(xid),
   };
 }
 
 interface Mark {
   readonly xid: number;
-  /** Of the load that saw the transaction; null: none has. */
+  /** Version of the load that saw the transaction; null if none has. */
   version: number | null;
 }
 
 /**
- * Rows that changed, by key, until a load that saw the change is served. The stream may tell a change before others can see
- * it, so a change stays until its transaction is visible.
+ * Keys of changed rows, kept until a load that saw the change is served. The stream may report a change
+ * before others can see it, so a change stays until its transaction is visible.
  */
 export class PendingChanges {
   readonly #keysMax: number;
   readonly #rows = new Map<string, Mark>();
-  /** Transactions that changed more than is known by row, such as TRUNCATE. */
+  /** Transactions with changes that are not known by row, such as TRUNCATE. */
   readonly #whole = new Map<number, Mark>();
 
-  /** @param keysMax beyond it the table counts as changed as a whole */
+  /** @param keysMax with more keys, the table counts as changed as a whole */
   constructor(keysMax: number) {
     this.#keysMax = keysMax;
   }
@@ -52,7 +53,7 @@ export class PendingChanges {
     this.#whole.set(xid, { xid, version: null });
   }
 
-  /** The load `version` is served: what it saw is done with. */
+  /** The load `version` is served, so the changes that it saw are finished. */
   confirm(version: number): void {
     for (const marks of [this.#rows, this.#whole] as Map<unknown, Mark>[]) {
       for (const [key, mark] of marks)
@@ -66,7 +67,7 @@ export class PendingChanges {
       if (mark.version === null && snapshot.sees(mark.xid)) mark.version = version;
   }
 
-  /** Of all that is not confirmed. */
+  /** Keys of all unconfirmed changes. */
   get keys(): string[] {
     return [...this.#rows.keys()];
   }

@@ -6,7 +6,7 @@ import { suggest } from '../../structures/suggest.js';
 const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'] as const;
 const SESSIONS = ['any', 'read-write', 'read-only', 'primary', 'standby', 'prefer-standby'] as const;
 
-/** Parameters of libpq that are understood, and the variables that stand in for them. */
+/** The supported parameters of libpq, and the variables that replace them. */
 const PARAMETERS = {
   host: 'PGHOST',
   port: 'PGPORT',
@@ -33,13 +33,13 @@ export interface PostgresHost {
   readonly port: number;
 }
 
-/** Where a database is and how to log in, of a URI and the environment. */
+/** Address and login of a database, from a URI and the environment. */
 export interface PostgresAddress {
   /** Tried in order. */
   readonly hosts: readonly PostgresHost[];
   readonly database: string;
   readonly user: string;
-  /** Of the URI or PGPASSWORD; null: a password file may have one. */
+  /** From the URI or PGPASSWORD; null: a password file may have one. */
   readonly password: string | null;
   readonly passfile: string | null;
   readonly sslmode: (typeof SSL_MODES)[number];
@@ -64,7 +64,7 @@ export function isPostgresAddress(text: string): boolean {
   return /^postgres(?:ql)?:\/\//i.test(text);
 }
 
-/** The text of a source without its password; other texts as they are. */
+/** The text of a source without its password; other texts are unchanged. */
 export function hidePassword(text: string): string {
   if (!isPostgresAddress(text)) return text;
   return text
@@ -74,7 +74,8 @@ export function hidePassword(text: string): string {
 }
 
 /**
- * Reads `postgres://user@host:port/database?parameters` as libpq does. What is left out comes from the environment.
+ * Reads `postgres://user@host:port/database?parameters` as libpq does. Missing parts come from the
+ * environment.
  *
  * @throws LecternError `option-invalid`; the message shows no value that may be a password
  */
@@ -139,7 +140,7 @@ function parametersOf(query: string): Map<ParameterName, string> {
     if (!Object.hasOwn(PARAMETERS, name)) {
       const near = suggest(name, names);
       const hint = near === null ? `they are ${names.join(', ')}` : `did you mean ${near}?`;
-      // A name that is far from all may be a piece of a password.
+      // A name unlike all others may be a piece of a password.
       throw invalid(
         `${near === null ? 'one of its parameters' : JSON.stringify(name)} is not known: ${hint}`,
       );
@@ -149,7 +150,7 @@ function parametersOf(query: string): Map<ParameterName, string> {
   return given;
 }
 
-/** Parameters win over the parts before them, as with libpq. */
+/** Parameters override the parts before them, as in libpq. */
 function put(given: Map<ParameterName, string>, name: ParameterName, value: string): void {
   if (value !== '' && !given.has(name)) given.set(name, value);
 }

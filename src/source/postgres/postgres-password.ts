@@ -6,14 +6,14 @@ import { LecternError } from '../../errors.js';
 import { PASSWORD_FILE_BYTES_MAX } from '../../limits.js';
 import type { PostgresAddress, PostgresHost } from './postgres-address.js';
 
-/** Groups and others must not read it. */
+/** The file's group and other users must not read it. */
 const OPEN_TO_OTHERS = 0o077;
 
 /**
- * The password for one host: of a file that holds it alone, of the address, or of a password file of libpq. Files are read at
- * each connection, so a new password needs no restart. Undefined: there is none.
+ * The password for one host: from a file with only the password, from the address, or from a libpq password
+ * file. Files are read at each connection, so a new password needs no restart. Undefined: there is none.
  *
- * @throws LecternError `source-unreadable` if a file that was named cannot be read
+ * @throws LecternError `source-unreadable` if a named file cannot be read
  */
 export async function passwordFor(
   address: PostgresAddress,
@@ -33,14 +33,14 @@ export async function passwordFor(
   return passwordIn(await readSecretFile(path, true), address, place);
 }
 
-/** @param isOfUser whether it is a file of libpq, which only its owner may read */
+/** @param isOfUser whether it is a libpq file, which only its owner may read */
 async function readSecretFile(path: string, isOfUser: boolean): Promise<string> {
   try {
     const { mode, size } = await stat(path);
     if (size > PASSWORD_FILE_BYTES_MAX) throw new Error(`it has more than ${PASSWORD_FILE_BYTES_MAX} bytes`);
     const text = await readFile(path, 'utf8');
     if (isOfUser && process.platform !== 'win32' && (mode & OPEN_TO_OTHERS) !== 0)
-      throw new Error('others may read it; chmod 600 lets it be used');
+      throw new Error('other users may read it; run chmod 600 on it');
     return text;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
@@ -63,7 +63,7 @@ export function passwordIn(
   { database, user }: Pick<PostgresAddress, 'database' | 'user'>,
   { host, port }: PostgresHost,
 ): string | undefined {
-  // libpq asks for sockets in any folder under this name, too.
+  // libpq uses this name for sockets in any folder, too.
   const hosts = host.startsWith('/') ? [host, 'localhost'] : [host];
   for (const line of text.split(/\r?\n/)) {
     if (line.startsWith('#')) continue;

@@ -1,39 +1,44 @@
 import { LecternError } from '../../errors.js';
 import { type PostgresAddress, parsePostgresAddress } from './postgres-address.js';
 
-/** What is read: a table or view, or a statement. */
+/** The data to read: a table or view, or a statement. */
 export interface RowsSpec {
-  /** A table or view, as SQL names it: `events`, `school.events`, `"Events"`. */
+  /** A table or view, as named in SQL: `events`, `school.events`, `"Events"`. */
   readonly table?: string | undefined;
-  /** A SELECT in place of a table. */
+  /** A SELECT to use instead of a table. */
   readonly query?: string | undefined;
 }
 
 /** A PostgreSQL database as a source: a table or view, or a SELECT. */
 export interface PostgresSpec extends RowsSpec {
-  /** Says that this is a database. */
+  /** Identifies this kind of source. */
   readonly kind: 'postgres';
-  /** `postgres://user@host:5432/database`, with parameters of libpq. What is left out comes from the PG* variables. */
+  /**
+   * `postgres://user@host:5432/database`, with parameters of libpq. Missing parts come from the PG*
+   * variables.
+   */
   readonly url: string;
   /** A file with the password, read at each connection. Default: the address, PGPASSWORD, PGPASSFILE or ~/.pgpass. */
   readonly passwordFile?: string | undefined;
-  /** A cheap SELECT. While it gives the same rows, the data counts as unchanged. Default: each load reads all. */
+  /**
+   * A cheap SELECT. While its rows are the same, the data counts as unchanged. Default: each load reads all.
+   */
   readonly versionQuery?: string | undefined;
-  /** A channel: each NOTIFY on it leads to a load. Default none. */
+  /** A channel; each NOTIFY on it causes a load. Default none. */
   readonly listen?: string | undefined;
   /** Follow the table by logical replication. Default false. */
   readonly follow?: boolean | undefined;
-  /** A snapshot that another connection exported, to read in. Default: one of its own. */
+  /** A snapshot, exported by another connection, to read in. Default: a new snapshot. */
   readonly snapshot?: string | undefined;
-  /** Until a statement has an answer, connecting included. Default UPSTREAM_HEADERS_MS_MAX. */
+  /** Longest time until a statement has an answer, connecting included. Default UPSTREAM_HEADERS_MS_MAX. */
   readonly headersMsMax?: number | undefined;
-  /** Between two pieces of an answer. Default UPSTREAM_IDLE_MS_MAX. */
+  /** Longest time between two pieces of an answer. Default UPSTREAM_IDLE_MS_MAX. */
   readonly idleMsMax?: number | undefined;
   /** The whole load. Default UPSTREAM_TOTAL_MS_MAX. */
   readonly totalMsMax?: number | undefined;
 }
 
-/** Checks all that can be checked without the database. Throws LecternError `option-invalid`. */
+/** Makes all checks that are possible without the database. Throws LecternError `option-invalid`. */
 export function checkPostgresSpec(spec: PostgresSpec): PostgresAddress {
   const address = parsePostgresAddress(spec.url);
   const { table, query } = spec;
@@ -53,7 +58,7 @@ export function checkPostgresSpec(spec: PostgresSpec): PostgresAddress {
   }
   if (spec.follow === true && query !== undefined)
     throw invalid(
-      '--follow needs --table: the changes of a --query are not known; try --listen or --refresh-seconds',
+      '--follow needs --table: changes of a --query cannot be followed; try --listen or --refresh-seconds',
     );
   return address;
 }

@@ -60,7 +60,7 @@ async function loadRows(
   if (version !== null && version === previous) return 'not-modified';
   if (version !== null) onVersion?.(version);
   const rows = await describeRows(database, spec, name);
-  // `inspect` looks at the records to propose a map.
+  // `inspect` examines the records to propose a map.
   checkMappedColumns(rows.columns, rules, name, onRecord === undefined);
   const renamed = onRecord === undefined ? renamedRows(rows, rules) : null;
   const ownRules = renamed === null ? rules : { ...rules, fieldMap: undefined };
@@ -85,7 +85,7 @@ async function loadRows(
   return { format: 'postgresql', gzipped: false, bytesRead, version };
 }
 
-/** 22 base64url characters. Of the same snapshot as the rows. */
+/** 22 base64url characters. From the same snapshot as the rows. */
 async function versionOf(database: Database, versionQuery: string | undefined): Promise<string | null> {
   if (versionQuery === undefined) return null;
   const rows = await database.query(versionQuery);
@@ -109,10 +109,10 @@ async function* copyPieces(
   stream.on('error', () => {});
   const pieces = stream[Symbol.asyncIterator]();
   let bytes = 0;
-  /** The server sends 10 KB at a time. Together they take fewer turns. */
+  /** The server sends 10 KB at a time. Joined, they need fewer turns. */
   let held: Buffer[] = [];
   let heldBytes = 0;
-  /** The time of the whole load ends before that of this stage. */
+  /** The time limit of the whole load ends before that of this stage. */
   let isLast = false;
   try {
     for (;;) {

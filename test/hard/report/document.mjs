@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** `<!-- figure: name -->text<!-- end -->` on one line, as a table's cell needs it. */
+/** `<!-- figure: name -->text<!-- end -->` on one line, as a table's cell requires. */
 const MARKED = /<!-- figure: ([a-z0-9-]+) -->(.*?)<!-- end -->/g;
 /** The documents that have such tables. */
 export const DOCUMENTS = ['docs/reliability.md', 'docs/security.md'];
@@ -39,14 +39,14 @@ export function cellOf({ measured, date, commit, isChanged, node, machine }) {
   return `${measured} (${date.slice(0, 10)}, ${commit.slice(0, 7)}${isChanged ? ' with changes' : ''}, Node ${node.replace(/^v/, '')}, ${machine.cores} cores)`;
 }
 
-/** The names of all places for figures, in their order. */
+/** The names of all places for figures, in order. */
 export function placesIn(text) {
   return [...text.matchAll(MARKED)].map(([, name]) => name);
 }
 
 /**
- * The documents with all figures at their markers. Markers without a figure keep their text until
- * there is a figure.
+ * The documents with all figures at their markers. A marker without a figure keeps its text until there is
+ * one.
  *
  * @param {readonly string[]} texts
  * @param {Map<string, object>} figures

@@ -47,7 +47,7 @@ test('a kept answer equals the original, in every format and method', async (t) 
   }
 });
 
-test('kept answers are of the present snapshot', async (t) => {
+test('kept answers belong to the present snapshot', async (t) => {
   const views = viewsOf();
   const { send } = await serve(t, setUp({ views }).handler);
   const headers = bearer();
@@ -64,7 +64,7 @@ test('kept answers are of the present snapshot', async (t) => {
   t.equal((await send('/api/v1/schedule', { headers })).status, 503);
 });
 
-test("no user gets another user's kept answer, and no request gets one without a token", async (t) => {
+test('kept answers reach only their own user, and only with a token', async (t) => {
   const { send } = await serve(t, setUp().handler);
   const groupOf = async (studyGroup: string) => {
     const reply = await send('/api/v1/schedule/personal', { headers: bearer({ studyGroup }) });
@@ -89,7 +89,7 @@ function answerOf(
   return { entityTag, headers: [], body: Buffer.alloc(bodyBytes, 'x') };
 }
 
-test('an answer is kept from its second request on, within the bound, and only of the present snapshot', (t) => {
+test('an answer is kept from its second request on, within the bound, for the present snapshot', (t) => {
   const cache = new AnswerCache(1_000_000);
   cache.keepOnly('first');
   const [once, packed] = [answerOf(10), answerOf(7)];
@@ -117,7 +117,7 @@ test('an answer is kept from its second request on, within the bound, and only o
   t.end();
 });
 
-test('an answer known by its tag alone gives 304, and is made for clients without it', async (t) => {
+test('if only the tag of an answer is kept, 304 needs no new body', async (t) => {
   const { send } = await serve(t, setUp().handler);
   const headers = bearer();
   const first = await send('/api/v1/schedule', { headers });

@@ -25,7 +25,7 @@ const UNPACK = new Map<Coding, typeof gunzipSync>([
   ...(zstdDecompressSync === undefined ? [] : [['zstd', zstdDecompressSync] as const]),
 ]);
 
-test('the coding that Accept-Encoding prefers', (t) => {
+test('the coding with the highest preference in Accept-Encoding is used', (t) => {
   const zstd = negotiateCoding('zstd') === null ? 'gzip' : 'zstd';
   for (const [header, coding] of [
     ['gzip, deflate, br', 'br'],
@@ -49,7 +49,7 @@ test('the coding that Accept-Encoding prefers', (t) => {
   t.end();
 });
 
-test('tags of codings', (t) => {
+test('entity tags name their coding', (t) => {
   t.equal(tagWithCoding('W/"a-b"', 'br'), 'W/"a-b.br"');
   for (const tag of ['W/"a-b"', 'W/"a-b.br"', 'W/"a-b.gzip"', 'W/"a-b.zstd"'])
     t.equal(tagWithoutCoding(tag), 'W/"a-b"');
@@ -57,7 +57,7 @@ test('tags of codings', (t) => {
   t.end();
 });
 
-test('bodies in pieces of every size, also in shared memory, decompress to the original', async (t) => {
+test('bodies in pieces of any size, even in shared memory, decompress to the original', async (t) => {
   const shared = new Uint8Array(new SharedArrayBuffer(700_000)).map((_, n) => n % 251);
   for (const chunks of [
     [],
@@ -71,7 +71,7 @@ test('bodies in pieces of every size, also in shared memory, decompress to the o
   }
 });
 
-/** Asks until the answer has the coding. */
+/** Repeats a request until the answer has the coding. */
 async function compressed(t: Test, ask: () => Promise<Reply>, coding: Coding): Promise<Reply> {
   for (let n = 0; n < 100; n++) {
     const reply = await ask();
@@ -119,7 +119,7 @@ test('a repeated answer is compressed, and has the same content', async (t) => {
   }
 });
 
-test('another snapshot has other bytes', async (t) => {
+test('the compressed bytes belong to their snapshot', async (t) => {
   const views = viewsOf();
   views.view = viewOfEvents(MANY, 'uuid');
   const { send } = await serve(t, setUp({ views }).handler);
@@ -138,7 +138,7 @@ test('another snapshot has other bytes', async (t) => {
   t.not(after.headers.etag, before.headers.etag);
 });
 
-test('never compressed: short answers, personal answers, pages with a next link, and everything with compression off', async (t) => {
+test('short or personal answers and pages with a next link are never compressed', async (t) => {
   const views = viewsOf();
   views.view = viewOfEvents(MANY, 'uuid');
   const headers = { ...bearer({ studyGroup: 'A' }), 'Accept-Encoding': 'gzip, br' };

@@ -1,4 +1,4 @@
-/** Pages of other origins: which may read, and their preflights. */
+/** Pages of other origins: their permissions and their preflights. */
 import { test } from 'tap';
 import { originFault } from '../../../src/http/answer/answer-fields.js';
 import { bearer, serve, setUp, token } from '../harness.js';
@@ -10,7 +10,7 @@ const PREFLIGHT = {
   'Access-Control-Request-Headers': 'authorization',
 };
 
-test('a preflight is answered without a token, for pages that are allowed only', async (t) => {
+test('a preflight needs no token, and succeeds only for allowed pages', async (t) => {
   const { send } = await serve(t, setUp({ corsOrigins: [PAGE] }).handler);
   for (const path of ['/api/v1/schedule', '/api/v1/schedule/personal?limit=1', '/nowhere']) {
     const allowed = await send(path, { method: 'OPTIONS', headers: { Origin: PAGE, ...PREFLIGHT } });
@@ -104,7 +104,7 @@ test('answers to unreadable messages vary by origin, too', async (t) => {
   }
 });
 
-test("a preflight is answered before the target's length is checked, so the page can read the 414", async (t) => {
+test('a preflight is answered before the length check, so that the page can read the 414', async (t) => {
   const { send } = await serve(t, setUp({ corsOrigins: [PAGE] }).handler);
   const path = `/api/v1/schedule?${'a'.repeat(9000)}`;
   const preflight = await send(path, { method: 'OPTIONS', headers: { Origin: PAGE, ...PREFLIGHT } });

@@ -39,7 +39,7 @@ test('Accept decides by quality, then specificity, then order', async (t) => {
   }
 });
 
-test('only lists of events have the other representations', async (t) => {
+test('only lists of events have formats besides JSON and MessagePack', async (t) => {
   const cases: [accept: string, ofEvents: string, ofOthers: string | null][] = [
     ['application/x-ndjson', 'ndjson', null],
     ['application/ndjson', 'ndjson', null],
@@ -63,7 +63,7 @@ test('only lists of events have the other representations', async (t) => {
   }
 });
 
-test('the content type is the canonical one', async (t) => {
+test('the content type has its canonical form', async (t) => {
   t.equal(contentTypeOf('json'), 'application/json; charset=utf-8');
   t.equal(contentTypeOf('msgpack'), 'application/vnd.msgpack');
   t.equal(contentTypeOf('ndjson'), 'application/x-ndjson');
@@ -72,7 +72,7 @@ test('the content type is the canonical one', async (t) => {
   t.equal(dispositionOf('csv'), 'inline; filename="timetable.csv"');
 });
 
-test('every Accept header gives a result and none throws', async (t) => {
+test('every Accept header gives a result without an error', async (t) => {
   const part = fc.constantFrom(
     'application',
     '/',

@@ -1,4 +1,4 @@
-/** Large bodies are made while they are sent. */
+/** Large bodies are produced while they are sent. */
 import { once } from 'node:events';
 import { get } from 'node:http';
 import { connect } from 'node:net';
@@ -11,7 +11,7 @@ import { bearer, serve, setUp, viewsOf } from '../harness.js';
 const SLICES = 300;
 const SLICE_BYTES = 256 * 1024;
 
-/** A view whose `/schedule` is one large body, and the number of its slices made so far. */
+/** A view whose `/schedule` is one large body; it counts the slices made so far. */
 function largeAnswer(failAt = Number.POSITIVE_INFINITY): {
   readonly views: ReturnType<typeof viewsOf>;
   made: number;
@@ -73,7 +73,7 @@ test('HEAD makes no body', async (t) => {
   t.equal(large.made, 0);
 });
 
-test('for a reader that stops, only slices that fit into the socket are made; for one that leaves, none', async (t) => {
+test('slices are made only for readers that take them', async (t) => {
   const large = largeAnswer();
   const { port } = await serve(t, setUp({ views: large.views }).handler);
   const req = get({ port, host: '127.0.0.1', path: '/api/v1/schedule', headers: bearer() });
@@ -91,7 +91,7 @@ test('for a reader that stops, only slices that fit into the socket are made; fo
   t.ok(large.made <= before + 1, 'nothing for a connection that is gone');
 });
 
-test('large answers to requests on one connection, all sent at once, follow one another whole', async (t) => {
+test('large answers to pipelined requests follow one another whole', async (t) => {
   const large = largeAnswer();
   const { port } = await serve(t, setUp({ views: large.views }).handler);
   const head = `GET /api/v1/schedule HTTP/1.1\r\nHost: a\r\nAuthorization: ${bearer().Authorization}\r\n`;

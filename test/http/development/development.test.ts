@@ -35,7 +35,7 @@ test('in development all of them exist, read-only', async (t) => {
   }
 });
 
-test('login gives a token with events', async (t) => {
+test('login gives a token whose user has events', async (t) => {
   const { send } = await serve(t, setUp({ mode: 'development' }).handler);
   const reply = await send('/api/v1/login');
   t.equal(reply.headers['cache-control'], 'no-store');
@@ -69,7 +69,7 @@ test('login follows the configured claim names', async (t) => {
   t.match(claimsOf(await send(`/api/v1/login?lecturerId=${ROOM}&lecturerId=${ROOM}`)), { sub: ROOM });
 });
 
-test('login refuses unknown input and lists all faults at once', async (t) => {
+test('login lists all unknown and faulty input at once', async (t) => {
   const { send } = await serve(t, setUp({ mode: 'development' }).handler);
   const groups = Array.from({ length: 101 }, (_, i) => `studyGroup=${i}`).join('&');
   const reply = await send(
@@ -91,7 +91,7 @@ test('login refuses unknown input and lists all faults at once', async (t) => {
   );
 });
 
-test('without a snapshot login is 503; without groups the token selects nothing', async (t) => {
+test('without a snapshot login is 503; without groups its token selects nothing', async (t) => {
   const views = viewsOf([]);
   const { send } = await serve(t, setUp({ mode: 'development', views }).handler);
   t.same(Object.keys(claimsOf(await send('/api/v1/login'))).sort(), ['exp', 'iat', 'sub']);
@@ -139,7 +139,7 @@ test('health reports the served snapshot and the state of the source', async (t)
   t.match(starting.json(), { status: 'starting', snapshot: null });
 });
 
-test('the docs page works with and without a trailing slash, and is closed to the outside', async (t) => {
+test('the docs page works with or without a trailing slash, and loads nothing from other origins', async (t) => {
   const { send } = await serve(t, setUp({ mode: 'development', basePath: '/x' }).handler);
   for (const path of ['/x/docs', '/x/docs/']) {
     const page = await send(path);
@@ -161,7 +161,7 @@ test('the docs page works with and without a trailing slash, and is closed to th
   t.doesNotThrow(() => new Function(initializer), 'it is a program');
 });
 
-test('behind a proxy that adds a prefix the page, its files, its token and its operations are found', async (t) => {
+test('behind a proxy that adds a prefix, the docs page and its operations work', async (t) => {
   const { handler } = setUp({ mode: 'development' });
   const PREFIX = '/timetable';
   const { send } = await serve(t, (req, res) => {
@@ -206,7 +206,7 @@ test('an unknown path names the paths of the timetable and its documentation', a
   }
 });
 
-test('login skips unknown parameters if configured, and never broken encoding', async (t) => {
+test('login skips unknown parameters on request, but never broken encoding', async (t) => {
   const views = viewsOf();
   const { send: reject } = await serve(t, setUp({ mode: 'development', views }).handler);
   const options = { mode: 'development', views, unknownParameters: 'ignore' } as const;

@@ -1,4 +1,7 @@
-/** Answers in a later turn than their request: lone if nothing happens in between, otherwise by Node's response. */
+/**
+ * Answers in a later turn than their request: direct if nothing happens in between, otherwise by Node's
+ * response.
+ */
 import { EventEmitter } from 'node:events';
 import { Server, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
@@ -13,7 +16,7 @@ import { serve as serveHandler, setUp, token } from '../harness.js';
 const LONE = 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nlone';
 const get = (path = '/', more = ''): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n${more}\r\n`;
 
-/** An answer that waits for a test. */
+/** An answer that waits until a test sends it. */
 interface Waiting extends Awaited {
   readonly lone: LoneRequest;
   res: ServerResponse | null;
@@ -22,13 +25,16 @@ interface Waiting extends Awaited {
 
 interface Served {
   readonly server: HttpServer;
-  /** The requests that were awaited, the first first. */
+  /** The awaited requests, oldest first. */
   readonly waiting: Waiting[];
-  /** A client, what it has received, and whether its connection is closed. */
+  /** A client with its received bytes; it knows whether its connection is closed. */
   connect(): { readonly socket: Socket; readonly received: () => string; readonly closed: Promise<void> };
 }
 
-/** Requests are awaited until a test answers them, except `/now` and `/made`; `/asked` requests a response at once. */
+/**
+ * Requests are awaited until a test answers them, except `/now` and `/made`. `/asked` requests a response at
+ * once.
+ */
 async function serve(t: Test, options: HttpServerOptions = {}): Promise<Served> {
   const waiting: Waiting[] = [];
   const handler: LoneRequestHandler = Object.assign(
@@ -86,7 +92,7 @@ async function serve(t: Test, options: HttpServerOptions = {}): Promise<Served> 
   };
 }
 
-/** Waits for something to become true, 5 s at most. */
+/** Waits until a condition is true, at most 5 s. */
 async function until(isSo: () => boolean): Promise<void> {
   const deadlineMs = performance.now() + 5000;
   while (!isSo()) {
@@ -128,7 +134,7 @@ test('nothing happens while an answer is awaited', async (t) => {
   );
 });
 
-test('later requests are answered after an awaited request', async (t) => {
+test('later requests are answered after the awaited one', async (t) => {
   const cases: [name: string, behind: string, bodies: string[]][] = [
     ['a request', get('/now'), ['late', 'node']],
     ['two', get('/now') + get('/now'), ['late', 'node', 'node']],
@@ -151,14 +157,14 @@ test('later requests are answered after an awaited request', async (t) => {
       waiting[0]?.send();
       await until(() => bodiesOf(received()).length === bodies.length);
       t.strictSame(bodiesOf(received()), bodies, `${name}, ${atOnce ? 'at once' : 'later'}`);
-      // As if the parser had come to its end.
+      // Acts as if the parser had reached its end.
       await until(() => waiting[0]?.req.closed === true);
       t.equal(waiting[0]?.req.complete, true);
     }
   }
 });
 
-test('half of the next request changes nothing until its other half arrives', async (t) => {
+test('half of the next request changes nothing until the rest arrives', async (t) => {
   const { waiting, connect: open } = await serve(t);
   const { socket, received } = open();
   const next = get('/now');
@@ -171,7 +177,7 @@ test('half of the next request changes nothing until its other half arrives', as
   t.strictSame(bodiesOf(received()), ['lone', 'lone']);
 });
 
-test('a client that closes its half of the connection gets its awaited answer', async (t) => {
+test('a client that closes its sending side gets its awaited answer', async (t) => {
   const { waiting, connect: open } = await serve(t);
   const { socket, received, closed } = open();
   socket.end(get());
@@ -181,7 +187,7 @@ test('a client that closes its half of the connection gets its awaited answer', 
   t.strictSame(bodiesOf(received()), ['late']);
 });
 
-test('a client that has left gets nothing, and no other request fails', async (t) => {
+test('a client that left gets nothing, and no other request fails', async (t) => {
   const { server, waiting, connect: open } = await serve(t);
   const { socket, received, closed } = open();
   socket.write(get());
@@ -202,7 +208,7 @@ test('a client that has left gets nothing, and no other request fails', async (t
   t.equal(waiting[1]?.res, null);
   await until(() => server.counts.open === 0);
 
-  // Closed by this side, which is no error.
+  // This side closed it, which is no error.
   const { socket: third } = open();
   third.write(get());
   await until(() => waiting.length === 3);
@@ -212,18 +218,18 @@ test('a client that has left gets nothing, and no other request fails', async (t
   waiting[2]?.send();
 });
 
-test('a server that drains or closes waits for awaited answers, which close their connections', async (t) => {
+test('draining and closing wait for awaited answers, and then close their connections', async (t) => {
   for (const way of ['drain', 'close'] as const) {
     const { server, waiting, connect: open } = await serve(t);
     const { socket, received, closed } = open();
-    // Not a new connection, which the sweep spares.
+    // An older connection, because the sweep spares new ones.
     socket.write(get('/now'));
     await until(() => received() !== '');
     socket.write(get());
     await until(() => waiting.length === 1);
     if (way === 'drain') server.drain();
     const ended = way === 'close' ? server.close({ deadlineMs: 5000 }) : Promise.resolve();
-    // Several looks for idle connections.
+    // Time for several checks for idle connections.
     await new Promise((resolve) => setTimeout(resolve, 300));
     t.equal(waiting[0]?.lone.isAwaited, false);
     waiting[0]?.send();
@@ -237,7 +243,7 @@ test('a server that drains or closes waits for awaited answers, which close thei
 test('a connection is not idle while an answer is awaited', async (t) => {
   const patience = { ...CONNECTION_PATIENCE, lookMs: 20, idleMsMax: 100 };
   const times = { headersMs: 2000, requestMs: 2000, keepAliveMs: 50, lookMs: 50 };
-  // After the first request the idle timeout applies, by Node's timer if a response was made.
+  // After the first request the idle timeout applies, through Node's timer if a response was made.
   for (const [options, before] of [
     [{ patience }, '/now'],
     [{ times }, '/now'],
@@ -258,7 +264,7 @@ test('a connection is not idle while an answer is awaited', async (t) => {
   }
 });
 
-test('a response requested in the turn of its request has Connection: close if the server drains', async (t) => {
+test('while the server drains, a response made at once has Connection: close', async (t) => {
   const { server, waiting, connect: open } = await serve(t);
   const { socket, received, closed } = open();
   socket.write(get('/asked'));
@@ -292,7 +298,7 @@ test('if a response can no longer be made, only the connection is closed', async
   await until(() => server.counts.open === 0);
 });
 
-test('an awaited request may still ask for a response, and no answer is sent twice', async (t) => {
+test('an awaited request may ask for a response later, and is answered once', async (t) => {
   const { waiting, connect: open } = await serve(t);
   const { socket, received } = open();
   socket.write(get());

@@ -14,7 +14,7 @@ function get(target: string, more = ''): string {
   return `GET ${target} HTTP/1.1\r\nHost: a\r\n${AUTHORIZATION}${more}\r\n`;
 }
 
-/** One connection that stays open; answers are read as they come. */
+/** One connection that stays open; answers are read as they arrive. */
 class Connection {
   readonly socket: Socket;
   #received = '';
@@ -82,7 +82,7 @@ function withResponses(handler: RequestHandler): RequestHandler {
   return (req, res) => handler(req, res);
 }
 
-test('byte for byte like node:http, for pages of several origins in turn', async (t) => {
+test('bytes equal those of node:http for pages of several origins in turn', async (t) => {
   const corsOrigins = PAGES.slice(0, 2) as string[];
   const own = await serve(t, setUp({ corsOrigins }).handler);
   const plain = await serve(t, withResponses(setUp({ corsOrigins, ownsSocket: false }).handler));
@@ -105,7 +105,7 @@ test('byte for byte like node:http, for pages of several origins in turn', async
   ordinary.socket.destroy();
 });
 
-test('byte for byte like node:http, for new, kept and unmodified answers', async (t) => {
+test('bytes equal those of node:http for new, kept and unmodified answers', async (t) => {
   const plain = await serve(t, withResponses(setUp({ ownsSocket: false }).handler));
   const own: [name: string, handler: RequestHandler][] = [
     ['alone', setUp().handler],
@@ -136,7 +136,7 @@ test('byte for byte like node:http, for new, kept and unmodified answers', async
   }
 });
 
-test('byte for byte like node:http, for faults', async (t) => {
+test('bytes equal those of node:http for faults', async (t) => {
   const plain = await serve(t, withResponses(setUp({ ownsSocket: false }).handler));
   const requests = [
     get('/api/v1/nowhere'),
@@ -164,7 +164,7 @@ test('byte for byte like node:http, for faults', async (t) => {
   }
 });
 
-test('requests that arrive at once are answered in their order', async (t) => {
+test('requests that arrive together are answered in order', async (t) => {
   const { port } = await serve(t, setUp().handler);
   const connection = new Connection(port);
   const targets = [
@@ -176,7 +176,7 @@ test('requests that arrive at once are answered in their order', async (t) => {
   ];
   const alone: string[] = [];
   for (const target of targets) alone.push((await connection.ask(get(target))).body);
-  // Of six, that none is too much for one connection.
+  // Six answers that together fit into one connection.
   for (let from = 0; from < targets.length; from += 6) {
     const some = targets.slice(from, from + 6);
     connection.send(some.map((target) => get(target)).join(''));
@@ -186,7 +186,7 @@ test('requests that arrive at once are answered in their order', async (t) => {
   connection.socket.destroy();
 });
 
-test('the date advances, in repeated answers too', async (t) => {
+test('the date of repeated answers advances', async (t) => {
   const { port } = await serve(t, setUp().handler);
   const connection = new Connection(port);
   const now = Date.now;
@@ -207,7 +207,9 @@ test('the date advances, in repeated answers too', async (t) => {
 });
 
 const DAY_MS = 86_400_000;
-/** Enough events that a few answers of 55 KB fill the kernel's buffers of an unread connection; on two days. */
+/**
+ * So many events, on two days, that a few answers of 55 KB fill the kernel's buffers of an unread connection.
+ */
 const MANY: NormalisedEvent[] = Array.from({ length: 300 }, (_, n) => ({
   ...(EVENTS[0] as NormalisedEvent),
   time: FIRST_MS + (n % 4 < 2 ? 0 : DAY_MS),
@@ -218,7 +220,7 @@ const MANY: NormalisedEvent[] = Array.from({ length: 300 }, (_, n) => ({
 }));
 
 for (const way of ['alone', 'in a response']) {
-  test(`a slow reader gets its whole answer, and no other client gets any of it: ${way}`, (t) =>
+  test(`a slow reader gets its whole answer, and no other client gets a part of it: ${way}`, (t) =>
     leaveUnread(t, way === 'alone'));
 }
 
@@ -258,7 +260,7 @@ async function leaveUnread(t: Test, isAlone: boolean): Promise<void> {
     slow.socket.pause();
     waiting = 0;
     let asked = 0;
-    // One after the other, as a client that never reads, until the kernel takes no more; then three more.
+    // One after another without reading, until the kernel accepts no more; then three more.
     for (let more = 3; more > 0 && asked < 800; asked++) {
       if (waiting > 0) more--;
       slow.send(get(targetOf(asked)));
@@ -278,7 +280,7 @@ async function leaveUnread(t: Test, isAlone: boolean): Promise<void> {
   fast.socket.destroy();
 }
 
-test('Node writes a head that is too long for the reserved bytes', (t) => {
+test('Node writes heads that are too long for the reserved bytes', (t) => {
   t.equal(directHead(200, ['A', 'x'.repeat(DIRECT_HEAD_BYTES_MAX)]), null);
   t.match(directHead(304, ['A', 'x']), /^HTTP\/1.1 304 Not Modified\r\nA: x\r\nDate: /);
   t.end();

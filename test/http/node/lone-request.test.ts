@@ -1,4 +1,4 @@
-/** Requests that are answered without Node's response, and the connection afterwards. */
+/** Requests answered without Node's response, and the connection afterwards. */
 import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { EventEmitter } from 'node:events';
 import { Server } from 'node:http';
@@ -12,7 +12,7 @@ import { HttpServer, type HttpServerOptions } from '../../../src/http/server/ser
 import { HEADER_FIELDS_MAX } from '../../../src/limits.js';
 import { serve, setUp, token } from '../harness.js';
 
-/** Records how a request was answered: by its path at once, later, or through a response. */
+/** Records how a request was answered; its path decides: at once, later, or through a response. */
 function sayingTheWay(): LoneRequestHandler {
   return Object.assign(
     (_req: unknown, res: { end(text: string): void }) => {
@@ -83,7 +83,7 @@ function open(t: Test, port: number): { ask(text: string): Promise<string> } {
   };
 }
 
-test('lone requests, and requests that Node has to handle', async (t) => {
+test('lone requests are answered directly, and other requests by Node', async (t) => {
   const port = await listen(t);
   const cases: [name: string, ways: string[], ...texts: string[]][] = [
     ['one request', ['lone'], get()],
@@ -133,7 +133,7 @@ test('a closing or traced server makes a response for each request', async (t) =
   t.strictSame(await ask(drained.port, get()), ['node']);
 });
 
-test('a connection with lone requests is closed when it has been idle, and never while it waits for an answer', async (t) => {
+test('a connection with lone requests is closed when idle, but never while it waits for an answer', async (t) => {
   const times = { headersMs: 2000, requestMs: 2000, keepAliveMs: 100, lookMs: 50 };
   let end: () => void = () => {};
   const handler = Object.assign(sayingTheWay(), {
@@ -185,7 +185,7 @@ test('a connection with lone requests is closed when it has been idle, and never
   t.ok((await mixed.closed) >= idleMs - 20, 'the time begins anew with each request');
 });
 
-test('a response is made once, for its own request, and never after an answer', async (t) => {
+test('a response is made once, for its own request, and not after an answer', async (t) => {
   const seen: string[] = [];
   const handler = Object.assign(sayingTheWay(), {
     lone(request: LoneRequest) {
@@ -211,7 +211,7 @@ test('a response is made once, for its own request, and never after an answer', 
   t.strictSame(seen, ['lone', 'made', 'lone']);
 });
 
-test('a client that closes its half of the connection after a request gets an answer; garbage after a request is refused', async (t) => {
+test('a client that closes its sending side after a request gets an answer; garbage after a request is refused', async (t) => {
   const { handler } = setUp();
   const { port, raw } = await serve(t, handler);
   const authorised = get('/api/v1/schedule?type=Lab', `Authorization: Bearer ${token()}\r\n`);
@@ -237,7 +237,7 @@ test('a client that closes its half of the connection after a request gets an an
   }
 });
 
-test('an answer still being sent is completed, followed by the refusal of garbage', async (t) => {
+test('an unfinished answer is completed before garbage is refused', async (t) => {
   const body = 'x'.repeat(16 * 1024 * 1024);
   const answer = Buffer.from(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
   const cases: [name: string, behind: string, status: string][] = [
@@ -280,7 +280,7 @@ function isRefusedAtOnce(method: string, fields: readonly string[]): boolean {
   return refuseDirectly(request as unknown as LoneRequest, new OriginFields([])) && isSent;
 }
 
-test('requests are refused directly only if they cannot have a body', (t) => {
+test('requests are refused directly only if they can have no body', (t) => {
   const browser = [
     'Host',
     'a',
@@ -298,7 +298,7 @@ test('requests are refused directly only if they cannot have a body', (t) => {
     ['a length', 'GET', ['Host', 'a', 'content-LENGTH', '5'], false],
     ['a coding', 'GET', ['Host', 'a', 'Transfer-Encoding', 'chunked'], false],
     ['another protocol', 'GET', ['Host', 'a', 'Upgrade', 'h2c'], true],
-    // Node stops collecting fields at some number, but still obeys them and the fields after that.
+    // Node stops collecting fields at some number, but still obeys these fields and all later ones.
     ['very many fields', 'GET', new Array(2 * (HEADER_FIELDS_MAX + 1)).fill('a'), false],
   ];
   for (const [name, method, fields, atOnce] of cases) t.equal(isRefusedAtOnce(method, fields), atOnce, name);
@@ -311,7 +311,7 @@ test('a fault after an answer ends the connection, and no second answer is sent'
     lone(request: LoneRequest) {
       const { socket } = request.req;
       const { write } = socket;
-      // The answer goes out, and then something breaks.
+      // The answer is sent, and then an error occurs.
       socket.write = (...args: unknown[]) => {
         Reflect.apply(write, socket, args);
         throw new Error('behind the answer');

@@ -1,4 +1,4 @@
-/** Generated query strings, passed to the handler itself: no 5xx, and none takes long. */
+/** Generated query strings, passed to the handler itself: none gives a 5xx or takes long. */
 import { closeSync, existsSync, openSync, readSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { test } from 'tap';
@@ -11,8 +11,8 @@ import { generateTargets, PATHS } from './query-strings.js';
 
 const QUERIES = size(6000, 100_000);
 /**
- * Asked first: code that has not run before is slow once. These, of another seed, and those with the largest results; how long
- * they take is recorded as well.
+ * Requested first, because code is slow when it runs for the first time. These from another seed, and those
+ * with the largest results; their duration is recorded, too.
  */
 const WARM_UP = 2000;
 const LARGEST = PATHS.flatMap((path) =>
@@ -23,18 +23,18 @@ const WORST_MS = 5;
 /** Garbage collections and other work disturb single measurements, so the least time of a query counts. */
 const AGAIN_MAX = 20;
 const SEED = 20_240_902;
-/** A file of Linux, if it is configured. */
+/** A file of Linux, which exists if configured. */
 const SCHEDULER_FILE = '/proc/self/schedstat';
 
 interface Asked {
   readonly status: number;
   /** By the clock. */
   readonly tookMs: number;
-  /** Time of these in which the thread waited for a processor, used by other threads and processes. */
+  /** Part of this time in which the thread waited for a processor used by others. */
   readonly waitedMs: number;
 }
 
-/** Asks a handler by requests that exist in memory only. */
+/** Calls a handler with requests that exist only in memory. */
 class Asker {
   readonly #handler: (req: IncomingMessage, res: ServerResponse) => void;
   readonly #schedulerFile = existsSync(SCHEDULER_FILE) ? openSync(SCHEDULER_FILE, 'r') : null;
@@ -56,7 +56,8 @@ class Asker {
       },
       cork() {},
       uncork() {},
-      // A client that does not read: only the first slice of a large body is made, as in the turn of its request.
+      // A client that does not read: only the first slice of a large body is made, in the turn of its
+      // request.
       write: () => false,
       end() {},
       once() {},
@@ -86,7 +87,7 @@ class Asker {
   #waitedMs(): number {
     if (this.#schedulerFile === null) return 0;
     const length = readSync(this.#schedulerFile, this.#schedulerText, 0, this.#schedulerText.length, 0);
-    // Time on a processor and time waiting for one in nanoseconds, and how often it got one.
+    // Time on a processor and waiting time in nanoseconds, and the number of time slices.
     return Number(this.#schedulerText.toString('latin1', 0, length).split(' ')[1]) / 1e6;
   }
 }
@@ -151,7 +152,7 @@ test(`${QUERIES} generated query strings cause no 5xx, and none takes longer tha
   }
 });
 
-/** Slices and timers have their turn now and then. */
+/** Slices and timers sometimes get a turn. */
 async function afterTurn(n: number): Promise<void> {
   if (n % 100 === 0) await new Promise((resolve) => setImmediate(resolve));
 }

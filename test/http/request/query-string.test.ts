@@ -4,7 +4,7 @@ import { test } from 'tap';
 import { formatQueryString, parseQueryString } from '../../../src/http/request/query-string.js';
 import { PARAMETER_FAULTS_MAX } from '../../../src/limits.js';
 
-test('a query is decoded into pairs, in order and with repeats', async (t) => {
+test('a query is decoded into pairs, in order and with repeated names', async (t) => {
   const cases: [query: string, pairs: [string, string][]][] = [
     ['', []],
     ['&', []],
@@ -65,14 +65,14 @@ test('broken percent-encoding and bytes that are not UTF-8 are faults that name 
   }
 });
 
-test('reading ends with the last broken pair that is reported', async (t) => {
+test('reading stops at the last broken pair that is reported', async (t) => {
   const count = PARAMETER_FAULTS_MAX + 1;
   const { pairs, faults } = parseQueryString(`x=1&${'a=%&'.repeat(count)}y=2`);
   t.same(pairs, [['x', '1']]);
   t.equal(faults.length, PARAMETER_FAULTS_MAX);
 });
 
-test('a formatted query is parsed to the same pairs, and is safe in a header field', async (t) => {
+test('a formatted query parses to the same pairs, and is safe in a header field', async (t) => {
   const text = fc.string({ unit: 'binary' }).filter((s) => s.isWellFormed());
   const pairs = fc.array(
     fc.tuple(

@@ -1,4 +1,4 @@
-/** Generated targets of requests: good and bad query strings, as node:http would hand them on. */
+/** Generated request targets: good and bad query strings, in the form that node:http passes on. */
 import fc from 'fast-check';
 import type { GeneratedEvent } from '../../../src/generate/events.js';
 
@@ -6,12 +6,12 @@ import type { GeneratedEvent } from '../../../src/generate/events.js';
 export const PATHS: readonly string[] = ['', '/all', '/types', '/conflicts', '/personal', '/changes'].map(
   (end) => `/api/v1/schedule${end}`,
 );
-/** As many as are generated at once: fast-check keeps a tree of each for shrinking until they are done. */
+/** The number generated at once: fast-check keeps a tree of each for shrinking until they are finished. */
 const BATCH = 1000;
 
 /**
- * Texts in one piece of memory that the garbage collector does not walk, so that measurements do not
- * include the cost of generating them.
+ * Texts in one piece of memory that the garbage collector does not walk, so that measurements exclude the
+ * cost of generating them.
  */
 export class PackedTexts {
   /** The start of each text, and the end of the last one. */
@@ -36,9 +36,9 @@ export class PackedTexts {
 }
 
 /**
- * @param events whose values are asked for
+ * @param events source of the requested values
  * @param count how many targets
- * @param seed the same one gives the same targets
+ * @param seed an equal seed gives equal targets
  */
 export function generateTargets(events: readonly GeneratedEvent[], count: number, seed: number): PackedTexts {
   const targets = targetsOf(events);
@@ -115,7 +115,7 @@ function targetsOf(events: readonly GeneratedEvent[]): fc.Arbitrary<string> {
   const query = fc.oneof(
     { weight: 12, arbitrary: fc.array(pair, { maxLength: 5 }).map((pairs) => pairs.join('&')) },
     { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 200 }) },
-    // As long as a target may be.
+    // The longest allowed target.
     {
       weight: 1,
       arbitrary: fc
@@ -129,7 +129,7 @@ function targetsOf(events: readonly GeneratedEvent[]): fc.Arbitrary<string> {
         .map((pairs) => pairs.join('&').slice(0, 8000)),
     },
   );
-  // As node:http gives it: bytes above ASCII and blanks never reach the handler.
+  // In the form of node:http: bytes above ASCII and blanks never reach the handler.
   return fc
     .tuple(fc.constantFrom(...PATHS), query)
     .map(

@@ -7,10 +7,10 @@ import { test } from 'tap';
 import { collectGarbage } from '../collect-garbage.js';
 import { serve } from '../harness.js';
 
-test('unfinished answers end with their connection, even those whose turn has not come', async (t) => {
+test('unfinished answers end with their connection, even queued ones', async (t) => {
   const begun: WeakRef<ServerResponse>[] = [];
   const { port } = await serve(t, (_req, res) => {
-    // As for a token that is being verified.
+    // Like a token that is being verified.
     begun.push(new WeakRef(res));
   });
   for (let n = 0; n < 5; n++) {

@@ -1,4 +1,4 @@
-/** Snapshots that are replaced while clients read from them slowly. */
+/** Snapshots that are replaced while clients read them slowly. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
@@ -14,16 +14,16 @@ import type { View } from '../../../src/view/view.js';
 import { collectGarbage } from '../collect-garbage.js';
 import { bearer, serve, setUp, type TestViews, viewsOf } from '../harness.js';
 
-/** More than the system takes of an answer that is not read. */
+/** More than the system accepts of an answer that is not read. */
 const BYTES = 24 * 1024 * 1024;
 const SLICE_BYTES = 64 * 1024;
 const PUBLICATIONS = 8;
 const READ_BYTES = 16 * 1024;
 const READ_EVERY_MS = 20;
-/** Requests that are sent at once. */
+/** Requests sent together. */
 const MANY = 8;
 
-/** Publishes one snapshot after the other, and reports which are still in memory. */
+/** Publishes snapshots one after another, and reports which are still in memory. */
 class Publications {
   readonly views: TestViews = viewsOf();
   readonly #memories: WeakRef<ArrayBufferLike>[] = [];
@@ -62,7 +62,7 @@ function slicesOf(memory: Buffer): Iterable<Uint8Array> {
   };
 }
 
-/** Asks for everything and reads a little again and again. */
+/** Requests everything and reads it in small steps. */
 async function slowReader(t: Test, port: number): Promise<Socket> {
   const socket = connect(port, '127.0.0.1');
   socket.on('error', () => {});
@@ -98,7 +98,7 @@ function closed(socket: Socket): Promise<void> {
 }
 
 for (const how of KINDS) {
-  test(`slow readers of many snapshots keep few of them in memory: ${how}`, async (t) => {
+  test(`slow readers of many snapshots keep few snapshots in memory: ${how}`, async (t) => {
     const publications = new Publications();
     const meter = new Meter();
     const { port } = await serve(t, setUp({ views: publications.views, meter }).handler);
@@ -119,7 +119,7 @@ for (const how of KINDS) {
   });
 }
 
-test('clients that have read everything or have left do not affect others', async (t) => {
+test('clients that left or have read everything do not affect others', async (t) => {
   const publications = new Publications();
   const meter = new Meter();
   const { port, send } = await serve(t, setUp({ views: publications.views, meter }).handler);
@@ -155,7 +155,7 @@ test('a connection with many waiting answers has one listener for all', async (t
   const head = `GET /api/v1/schedule/all HTTP/1.1\r\nHost: a\r\nAuthorization: ${bearer().Authorization}\r\n\r\n`;
   const before = socket.listenerCount('close');
   const read = once(server, 'request');
-  // In one piece: node reads no more requests while so much waits to be written.
+  // In one piece, because node reads no more requests while so much waits to be written.
   client.write(head.repeat(MANY));
   await read;
   await delay(50);
@@ -166,7 +166,7 @@ test('a connection with many waiting answers has one listener for all', async (t
   await closed(socket);
 });
 
-test('answers to clients that have left are not waited for', async (t) => {
+test('closing does not wait for answers to clients that left', async (t) => {
   const underWay = new AnswersUnderWay(() => {});
   const server = createServer().listen(0, '127.0.0.1');
   t.teardown(() => server.close());

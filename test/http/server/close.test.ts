@@ -7,7 +7,7 @@ import { HttpServer } from '../../../src/http/server/server.js';
 const BODY = Buffer.alloc(4 * 1024 * 1024, 'x');
 const REQUEST = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
 
-test('closing waits for answers that a slow reader has not taken yet, pipelined ones too', async (t) => {
+test('closing waits for answers that slow readers have not taken, pipelined ones included', async (t) => {
   const server = new HttpServer((_req, res) => {
     res.writeHead(200, ['Content-Length', String(BODY.length)]);
     res.end(BODY);
@@ -16,7 +16,7 @@ test('closing waits for answers that a slow reader has not taken yet, pipelined 
   const socket = connect(port, '127.0.0.1');
   socket.pause();
   socket.write(REQUEST.repeat(4));
-  // Long enough for the answers to fill the buffers of both kernels and stop.
+  // Long enough that the answers fill the buffers of both kernels and stop.
   await delay(150);
   const closed = server.close({ deadlineMs: 10_000 });
   await delay(150);
@@ -31,14 +31,14 @@ test('closing waits for answers that a slow reader has not taken yet, pipelined 
 });
 
 for (const way of ['close', 'drain'] as const) {
-  test(`an answer that is made in slices is not cut off between two of them: ${way}`, async (t) => {
+  test(`an answer in slices is not cut off between two slices: ${way}`, async (t) => {
     const SLICES = 100;
     const slice = BODY.subarray(0, 64 * 1024);
     const server = new HttpServer((_req, res) => {
       res.writeHead(200, ['Content-Length', String(SLICES * slice.length)]);
       let made = 0;
       const next = (): void => {
-        // While the next one is made there is nothing left to write.
+        // While the next slice is made, nothing is left to write.
         const later = (): void => void setTimeout(next, way === 'close' ? 2 : 15);
         if (made++ === SLICES) res.end();
         else if (res.write(slice)) later();
@@ -63,7 +63,7 @@ for (const way of ['close', 'drain'] as const) {
   });
 }
 
-test('closing ends idle and never-used connections at once, and reads that never end at the deadline', async (t) => {
+test('closing ends idle and unused connections at once, and endless requests at the deadline', async (t) => {
   const server = new HttpServer((_req, res) => {
     res.writeHead(200, ['Content-Length', String(BODY.length)]);
     res.end(BODY);
@@ -98,7 +98,7 @@ test('closing ends idle and never-used connections at once, and reads that never
   t.ok((idleEnd as number) - began < 500, 'idle');
 });
 
-test('connections that the system accepted and the server has not yet taken are answered before the port is closed', async (t) => {
+test('connections that wait in the accept queue are answered before the port closes', async (t) => {
   const server = new HttpServer((_req, res) => res.end('here'));
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
   // Without a turn of the event loop in between.

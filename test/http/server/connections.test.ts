@@ -47,7 +47,7 @@ async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await delay(5);
 }
 
-test('a client that does not read a large answer is cut off; a steady reader is not', async (t) => {
+test('a client that does not read a large answer is cut off; one that reads steadily is not', async (t) => {
   const { server, open } = await listen(t, large);
   const stalled = await open();
   stalled.pause();
@@ -70,7 +70,7 @@ test('a client that does not read a large answer is cut off; a steady reader is 
   steady.destroy();
 });
 
-test('when many are cut off at once, later clients that do not read are cut off sooner', async (t) => {
+test('when many are cut off at once, further clients that do not read are cut off sooner', async (t) => {
   const { server, open } = await listen(t, large, { lookMs: 50, readerWindowMs: 1000 });
   const stall = async (): Promise<void> => {
     const socket = await open();
@@ -94,12 +94,12 @@ test('a client that reads only a few bytes is cut off', async (t) => {
   const timer = setInterval(() => drip.read(10), 20);
   await until(() => server.counts.slowReaders === 1);
   clearInterval(timer);
-  // The event of its end comes a moment later.
+  // The event of its end arrives a moment later.
   await until(() => server.counts.open === 0);
   t.match(server.counts, { slowReaders: 1, silent: 0 });
 });
 
-test('empty lines do not keep a connection open, not even after a request', async (t) => {
+test('empty lines do not keep a connection open', async (t) => {
   const { server, open } = await listen(t, (_req, res) => res.end('x'), { idleMsMax: 200 });
   const [used, unused] = [await open(), await open()];
   used.write(GET);
@@ -113,7 +113,7 @@ test('empty lines do not keep a connection open, not even after a request', asyn
   t.match(server.counts, { slowReaders: 0, silent: 2 });
 });
 
-test('slow answers and occasional requests keep their connection', async (t) => {
+test('slow answers and rare requests keep their connection', async (t) => {
   const { server, open } = await listen(
     t,
     (_req, res) => {
@@ -152,7 +152,7 @@ test('connections beyond the bound are closed on arrival and counted', async (t)
   for (const socket of [next, kept[1]]) socket?.destroy();
 });
 
-test('pipelined requests are handled a few at a time, in order; too many end the connection', async (t) => {
+test('pipelined requests are handled a few at a time; too many end the connection', async (t) => {
   const waiting: (() => void)[] = [];
   let handled = 0;
   const { server, open } = await listen(t, (_req, res) => {
@@ -184,7 +184,7 @@ test('pipelined requests are handled a few at a time, in order; too many end the
   t.match(server.counts, { open: 0, flooded: 1 });
 });
 
-test('if a client sends after the last answer, the server reads for a moment, then cuts the connection', async (t) => {
+test('a client that sends after the last answer is cut off after a moment', async (t) => {
   const { server, open } = await listen(t, (_req, res) => {
     res.shouldKeepAlive = false;
     res.end('the last');

@@ -13,7 +13,7 @@ import { setUp } from '../harness.js';
 
 const BODY = 'answered';
 const PAGE = 'https://timetable.example.org';
-/** Enough requests that even half of them make a long turn. */
+/** So many requests that even half of them make a long turn. */
 const CROWD = 4 * OVERLOAD_REQUESTS_MIN;
 const REQUEST = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
 
@@ -43,7 +43,7 @@ async function listen(
   return { server, port };
 }
 
-/** Clients that ask again as soon as they have an answer, until they are stopped. */
+/** Clients that repeat their request after each answer until stopped. */
 function crowd(port: number, clients: number): { stop(): void; statuses: Map<string, number> } {
   const statuses = new Map<string, number>();
   const sockets = Array.from({ length: clients }, () => {
@@ -74,7 +74,7 @@ async function until(condition: () => boolean, msMax: number): Promise<boolean> 
   return true;
 }
 
-/** The received bytes, until the given number of answers or the end of the connection. */
+/** The received bytes, up to the given number of answers or the end of the connection. */
 function exchange(socket: Socket, bytes: string, answers: number): Promise<string> {
   return new Promise((resolve) => {
     let text = '';
@@ -93,7 +93,7 @@ function exchange(socket: Socket, bytes: string, answers: number): Promise<strin
   });
 }
 
-/** Asks until one of the answers is a refusal: the first request of a turn never is refused. */
+/** Sends requests until one answer is a refusal: the first request of a turn is never refused. */
 async function refusalOf(port: number, bytes: string, answers = 1): Promise<string> {
   for (let attempt = 0; attempt < 200; attempt++) {
     const socket = connect(port, '127.0.0.1');
@@ -105,7 +105,7 @@ async function refusalOf(port: number, bytes: string, answers = 1): Promise<stri
   return 'never refused';
 }
 
-test('excess requests get the constant answer, in each of its forms, until there are fewer', async (t) => {
+test('excess requests get the constant refusal until the load falls', async (t) => {
   const changes: boolean[] = [];
   const { server, port } = await listen(t, 1, 10, (isOverloaded) => changes.push(isOverloaded));
   const clients = crowd(port, CROWD);
@@ -216,7 +216,7 @@ test('with the limit 0, no request is ever refused', async (t) => {
   t.match(server.load, { isOverloaded: false, refused: 0 });
 });
 
-test('long turns and their backlog are not an overload while there is little to do', async (t) => {
+test('long turns are no overload while few requests wait', async (t) => {
   const { server, port } = await listen(t, 0.05, 50);
   let answered = 0;
   let wrong = 0;
@@ -232,11 +232,11 @@ test('long turns and their backlog are not an overload while there is little to 
   t.teardown(() => {
     for (const socket of sockets) socket.destroy();
   });
-  // All clients ask right before the thread is blocked, and again meanwhile.
+  // All clients send right before the thread is blocked, and again during the block.
   for (let round = 0; round < 5; round++) {
     for (const socket of sockets) socket.write(REQUEST);
     busyFor(150);
-    // Idle for longer than a machine with other work makes of the answers.
+    // Idle for longer than a busy machine takes for the answers.
     await delay(400);
   }
   await until(() => answered === 300, 5000);
@@ -245,7 +245,7 @@ test('long turns and their backlog are not an overload while there is little to 
   t.match(server.load, { isOverloaded: false, refused: 0, overloads: 0 });
 });
 
-test('clients that wait no longer than the limit are not refused, even on a busy thread', async (t) => {
+test('requests that wait within the limit are not refused, even on a busy thread', async (t) => {
   const { server, port } = await listen(t, 1, 2000);
   const clients = crowd(port, 20);
   t.teardown(() => clients.stop());
@@ -255,7 +255,7 @@ test('clients that wait no longer than the limit are not refused, even on a busy
   t.equal(server.load.refused, 0);
 });
 
-test('a few clients are not refused, even if their answers are late', async (t) => {
+test('a few clients are never refused, even if their answers are late', async (t) => {
   const { server, port } = await listen(t, 20, 10);
   const clients = crowd(port, OVERLOAD_REQUESTS_MIN - 2);
   t.teardown(() => clients.stop());
@@ -265,7 +265,7 @@ test('a few clients are not refused, even if their answers are late', async (t) 
   t.match(server.load, { isOverloaded: false, refused: 0, overloads: 0 });
 });
 
-/** Requests of 1 ms, all in one turn; how many of them are refused. */
+/** Requests of 1 ms, all in one turn; returns how many are refused. */
 function crowdedTurn(overload: Overload, requests: number): number {
   let refused = 0;
   for (let n = 0; n < requests; n++) {
@@ -286,12 +286,13 @@ test('an overload is detected within one turn, and lasts while most requests are
   busyFor(20);
   await turn();
   t.ok(overload.isWatching);
-  // Its end would come after a second.
+  // It would end after a second.
   const refused = crowdedTurn(overload, 1000);
   t.ok(overload.counts.isOverloaded);
   t.ok(refused > 500, `${refused} refused in the same turn`);
   await turn();
-  // The thread is idle after each turn because it refuses so many, although the load is three times the capacity.
+  // The thread is idle after each turn because it refuses so many, although the load is three times the
+  // capacity.
   const endMs = performance.now() + 4 * OVERLOAD_RECOVERY_MS;
   while (performance.now() < endMs) {
     crowdedTurn(overload, 15);

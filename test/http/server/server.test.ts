@@ -118,7 +118,7 @@ test('a request that does not arrive in time gets 408', async (t) => {
   t.match(parse(Buffer.concat(received).toString()), { status: 408, body: { code: 'request-timeout' } });
 });
 
-test('a connection with an unfinished answer, or a lost one, is only closed', async (t) => {
+test('a connection that is lost or has an unfinished answer gets no error message', async (t) => {
   for (const [state, code] of [
     [{ writable: true, writableLength: 10 }, 'HPE_INVALID_METHOD'],
     [{ writable: false, writableLength: 0 }, 'HPE_INVALID_METHOD'],
@@ -131,7 +131,7 @@ test('a connection with an unfinished answer, or a lost one, is only closed', as
   }
 });
 
-test('listen() gives its address, or one line on why it failed', async (t) => {
+test('listen() returns its address, or fails with one line', async (t) => {
   const { handler } = setUp();
   const first = new HttpServer(handler);
   const address = await first.listen({ host: '127.0.0.1', port: 0 });
@@ -149,7 +149,7 @@ test('listen() gives its address, or one line on why it failed', async (t) => {
   }
 });
 
-test('close lets an answer in flight finish with Connection: close, and ends idle connections', async (t) => {
+test('close lets running answers finish with Connection: close, and ends idle connections', async (t) => {
   let pending: ServerResponse | undefined;
   const server = new HttpServer((req, res) => {
     if (req.url === '/slow') pending = res;
@@ -234,7 +234,7 @@ test('pipelined requests are answered in order', async (t) => {
   );
 });
 
-test('a connection with too many waiting answers is closed; moderate pipelining is allowed', async (t) => {
+test('a connection with too many waiting answers is closed; a few are allowed', async (t) => {
   const large = Buffer.alloc(4 * 1024 * 1024);
   let handled = 0;
   const { raw, port } = await serve(t, (req, res) => {
@@ -247,7 +247,7 @@ test('a connection with too many waiting answers is closed; moderate pipelining 
 
   const cut = (bytes: string) =>
     new Promise<void>((resolve) => {
-      // Does not read, so that nothing gets out of the way.
+      // Does not read, so that its answers stay in the way.
       const socket = connect(port, '127.0.0.1');
       socket.on('error', () => undefined);
       socket.once('close', () => resolve());

@@ -13,10 +13,13 @@ import {
 import { startNode } from '../../cli/lectern.js';
 
 const TIMES = { headersMs: 200, requestMs: 400, keepAliveMs: 300, lookMs: 50 };
-/** Later than any of these, and long before node's own times: 5 s for the next request, 30 s between two looks. */
+/**
+ * Later than any of these, and long before node's own times: 5 s for the next request, 30 s between two
+ * checks.
+ */
 const LATE_MS = 2500;
 
-test('a server has the limits of limits.ts, and reads requests strictly', (t) => {
+test('the server has the limits of limits.ts and reads requests strictly', (t) => {
   const server = createBareServer(() => {});
   t.match(server, {
     headersTimeout: HEADERS_TIMEOUT_MS,

@@ -38,7 +38,7 @@ function outcome(
   }
 }
 
-test('pieces of any size, and ends of lines of any kind, make no difference', (t) => {
+test('the size of pieces and the kind of line ends make no difference', (t) => {
   const whole = outcome(SMALL);
   t.match(whole, { rejections: [], events: { length: 3 } });
   for (let bytes = 1; bytes < 80; bytes++) t.strictSame(outcome(SMALL, bytes), whole, `${bytes}`);
@@ -53,7 +53,7 @@ test('pieces of any size, and ends of lines of any kind, make no difference', (t
   t.end();
 });
 
-test('a calendar that is cut anywhere is refused', (t) => {
+test('a calendar cut at any place is refused', (t) => {
   const bytes = Buffer.from(SMALL);
   const end = SMALL.lastIndexOf('END:VCALENDAR') + 'END:VCALENDAR'.length;
   const complete = Buffer.byteLength(SMALL.slice(0, end));
@@ -102,7 +102,7 @@ const STRUCTURES: readonly (readonly [
   ['unknown components', ['BEGIN:X-A', ...lesson('x').slice(1, -1), 'END:X-A', ...lesson('a')], ['a'], []],
 ];
 
-test('broken structure costs only its events', (t) => {
+test('broken structure costs only its own events', (t) => {
   for (const [name, lines, uids, faults] of STRUCTURES) {
     const { events, rejections } = readCalendar(calendarOf(...lines), RULES);
     t.strictSame(
@@ -124,7 +124,7 @@ test('text that is not a calendar is refused, with its line', (t) => {
   );
   t.match(outcome(`${good}BEGIN:VEVENT\r\nEND:VEVENT`), 'line 9: found BEGIN:VEVENT outside of a calendar');
   const nested = Array.from({ length: 100_000 }, () => 'BEGIN:A').join('\r\n');
-  t.match(outcome(calendarOf(nested)), /more than 16 components lie within each other/);
+  t.match(outcome(calendarOf(nested)), /more than 16 components are nested/);
   t.equal(outcome('BEGIN:VCALENDAR\r\nEND:VCALENDAR') instanceof Object, true, 'no events');
   t.end();
 });
@@ -143,7 +143,7 @@ test('a calendar is recognised by its beginning', (t) => {
   t.end();
 });
 
-test('a report has every fault of the times and rules', (t) => {
+test('a report names every fault of times and rules', (t) => {
   const faultsOf = (...lines: readonly string[]): readonly string[][] =>
     readCalendar(eventOf(...lines), RULES).rejections.map(({ code, field, detail, more = [] }) =>
       [{ code, field, detail }, ...more].map((fault) => `${fault.code} ${fault.detail.split(' ')[0]}`),
@@ -167,7 +167,7 @@ test('a report has every fault of the times and rules', (t) => {
   t.end();
 });
 
-test('a whole file as ATTACH costs nothing', (t) => {
+test('an attached file of any size costs nothing', (t) => {
   const file = `ATTACH;ENCODING=BASE64;VALUE=BINARY:${'QUJD'.repeat(RECORD_BYTES_MAX / 2)}`;
   for (const lines of [
     [file],
@@ -180,7 +180,7 @@ test('a whole file as ATTACH costs nothing', (t) => {
   t.end();
 });
 
-test('texts that are not UTF-8, and events that are too long, cost one event', (t) => {
+test('text that is not UTF-8, or an event that is too long, costs one event', (t) => {
   const latin1 = Buffer.from(calendarOf(...lesson('x', 'SUMMARY:\xdcbung'), ...lesson('a')), 'latin1');
   t.match(outcome(latin1), {
     events: [{ UID: 'a' }],
@@ -200,7 +200,7 @@ test('texts that are not UTF-8, and events that are too long, cost one event', (
   t.end();
 });
 
-/** Rules that no timetable has, and how many occurrences are served. Fewer than all are reported. */
+/** Unrealistic rules, and how many occurrences are served. The report says that some are missing. */
 const ABSURD: readonly (readonly [rule: string, start: string, served: number, code: string | null])[] = [
   ['FREQ=SECONDLY', '20260101T000000Z', OCCURRENCES_MAX, 'too-many-occurrences'],
   ['FREQ=SECONDLY', '19700101T000000Z', OCCURRENCES_MAX, 'too-many-occurrences'],
@@ -258,7 +258,7 @@ function expansionMs(text: string): number {
   return (user + system) / 1000;
 }
 
-test('absurd rules end soon, with a bounded number of occurrences, and are reported', (t) => {
+test('absurd rules end soon, with a bounded number of occurrences and a report', (t) => {
   for (const [rule, start, served, code] of ABSURD) {
     const text = eventOf(`DTSTART:${start}`, `RRULE:${rule}`);
     const name = rule.slice(0, 60);
@@ -272,7 +272,7 @@ test('absurd rules end soon, with a bounded number of occurrences, and are repor
   t.end();
 });
 
-test('an arbitrarily changed calendar never hangs and throws only the documented errors', {
+test('a damaged calendar never hangs and throws only documented errors', {
   timeout: 120_000,
 }, (t) => {
   const seen = { read: 0, events: 0, rejected: 0, refused: 0 };
@@ -379,7 +379,7 @@ test('time grows at most in proportion to the input', { timeout: 120_000 }, (t) 
   t.end();
 });
 
-test('the kept recurring events are bounded', (t) => {
+test('the number of kept recurring events is bounded', (t) => {
   const reader = new CalendarReader('test', { record() {}, reject() {} }, { identifiers: 'uuid' });
   const text = lesson('m', `DESCRIPTION:${'x'.repeat(900_000)}`, 'RRULE:FREQ=DAILY')
     .concat('')

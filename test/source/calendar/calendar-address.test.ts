@@ -28,7 +28,7 @@ async function serve(t: Test, body: string, hasLength: boolean): Promise<string>
 
 const RULES = { identifiers: 'uuid', timeZone: 'Europe/Berlin' } as const;
 
-test('a calendar comes from an address, also without a length', async (t) => {
+test('a calendar is read from an address, even without a length', async (t) => {
   for (const hasLength of [true, false]) {
     const url = await serve(t, CALENDAR, hasLength);
     const { records, rejections, summary } = await collect(httpSource({ kind: 'http', url }), {
@@ -40,7 +40,7 @@ test('a calendar comes from an address, also without a length', async (t) => {
   }
 });
 
-test('a calendar that is cut on the way, and several without a length, are refused', async (t) => {
+test('cut calendars are refused, and so are several without a length', async (t) => {
   const cut = await serve(t, CALENDAR.slice(0, -20), false);
   t.match(await failureOf(collect(httpSource({ kind: 'http', url: cut }), { rules: RULES })), {
     code: 'source-malformed',
@@ -52,7 +52,7 @@ test('a calendar that is cut on the way, and several without a length, are refus
   });
 });
 
-test('an expansion reports its progress, and ends when its load is aborted', async (t) => {
+test('an expansion reports progress, and ends when its load is aborted', async (t) => {
   const daily = Array.from({ length: 200 }, (_, n) => [
     ...['BEGIN:VEVENT', `UID:${n}`, 'DTSTART:20260914T060000Z', 'RRULE:FREQ=DAILY;COUNT=100', 'END:VEVENT'],
   ]);

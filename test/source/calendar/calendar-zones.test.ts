@@ -7,12 +7,12 @@ import { readZoneRules } from '../../../src/source/calendar/zone-rules.js';
 
 const HOUR_MS = 3_600_000;
 
-test('every name of Windows is a zone that Node knows', (t) => {
+test('every Windows zone name means a zone that Node knows', (t) => {
   t.ok(WINDOWS_ZONES.size >= 135, `${WINDOWS_ZONES.size}`);
   for (const [windows, iana] of WINDOWS_ZONES) {
     t.ok(zoneOfName(windows) !== null && zoneOfName(iana) !== null, windows);
   }
-  // Names that say their offset.
+  // Names that contain their offset.
   for (const [name, hours] of [
     ['UTC-11', -11],
     ['UTC-02', -2],
@@ -25,7 +25,7 @@ test('every name of Windows is a zone that Node knows', (t) => {
   t.end();
 });
 
-test('names that are not zones', (t) => {
+test('other names are no zones', (t) => {
   for (const name of [
     '',
     '/',
@@ -41,7 +41,7 @@ test('names that are not zones', (t) => {
   t.end();
 });
 
-test('days without a clock change are remembered, and every time is right', (t) => {
+test('cached days without a clock change keep every time right', (t) => {
   for (const name of [
     'Europe/Berlin',
     'America/St_Johns',
@@ -77,7 +77,7 @@ test('days without a clock change are remembered, and every time is right', (t) 
   t.end();
 });
 
-test('the rules of a VTIMEZONE agree with the zone that they describe', (t) => {
+test('the rules of a VTIMEZONE agree with the zone it describes', (t) => {
   const rules = readZoneRules([
     {
       start: '20070311T020000',

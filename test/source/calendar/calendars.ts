@@ -32,7 +32,7 @@ export function readCalendar(
   const bytes = Buffer.from(text);
   const size = pieceBytes === 0 ? bytes.length : pieceBytes;
   for (let at = 0; at < bytes.length; at += size) {
-    // The reader must not look at a chunk later.
+    // The reader must not use a chunk later.
     const chunk = Buffer.from(bytes.subarray(at, at + size));
     reader.push(chunk);
     chunk.fill(0xc1);
@@ -51,7 +51,7 @@ export function eventOf(...lines: readonly string[]): string {
   return calendarOf('BEGIN:VEVENT', 'UID:1', ...lines, 'END:VEVENT');
 }
 
-/** `1997-09-02 09:00` by the clock of a zone, as Temporal says. */
+/** `1997-09-02 09:00` on the clock of a zone, according to Temporal. */
 export function startsOf({ events }: Pick<ReadCalendar, 'events'>, zone: string): string[] {
   return events.map(({ DTSTART }) =>
     Temporal.Instant.from(DTSTART ?? '')

@@ -34,7 +34,7 @@ const PLAIN = [
   '2026-11-09T07:00Z',
 ];
 
-/** Starts in order, with the identifier of the plain occurrence that each has. */
+/** Starts in order, each with the identifier of its original occurrence. */
 function startsAndIds(...lines: string[]): string[] {
   const plain = readCalendar(calendarOf(...MASTER), WINDOW).events.map(({ id }) => id);
   return readCalendar(calendarOf(...lines), WINDOW)
@@ -44,7 +44,7 @@ function startsAndIds(...lines: string[]): string[] {
     .sort();
 }
 
-test('a changed occurrence may come before or after its event, and keeps the identifier', (t) => {
+test('a changed occurrence may stand before or after its event, and keeps its identifier', (t) => {
   t.strictSame(
     startsAndIds(...MASTER),
     PLAIN.map((start, n) => `${start} Algebra ${n + 1}`),
@@ -58,7 +58,7 @@ test('a changed occurrence may come before or after its event, and keeps the ide
   t.end();
 });
 
-test('a cancelled occurrence is left out, also by a date and without a start', (t) => {
+test('a cancelled occurrence is left out, even if only a date names it', (t) => {
   const expected = PLAIN.map((start, n) => `${start} Algebra ${n + 1}`);
   expected.splice(2, 1);
   const rid = ';TZID=Europe/Berlin:20261026T080000';
@@ -68,7 +68,7 @@ test('a cancelled occurrence is left out, also by a date and without a start', (
   t.end();
 });
 
-test('a date as RECURRENCE-ID is a day by the clock of the changed occurrence', (t) => {
+test('a date as RECURRENCE-ID is a local day of the changed occurrence', (t) => {
   const expected = PLAIN.map((start, n) => `${start} Algebra ${n + 1}`);
   const rid = ';VALUE=DATE:20261026';
   const late = override(rid, 'DTSTART;TZID=Europe/Berlin:20261026T230000', 'SUMMARY:Algebra');
@@ -78,7 +78,7 @@ test('a date as RECURRENCE-ID is a day by the clock of the changed occurrence', 
   t.end();
 });
 
-test('THISANDFUTURE moves all later occurrences by as much as its own', (t) => {
+test('THISANDFUTURE moves all later occurrences by the same amount', (t) => {
   const later = override(
     ';RANGE=THISANDFUTURE;TZID=Europe/Berlin:20261019T080000',
     'DTSTART;TZID=Europe/Berlin:20261020T100000',
@@ -106,7 +106,7 @@ test('THISANDFUTURE moves all later occurrences by as much as its own', (t) => {
   t.end();
 });
 
-test('of several versions of an event or an occurrence, the highest SEQUENCE wins', (t) => {
+test('the version of an event or occurrence with the highest SEQUENCE wins', (t) => {
   const version = (sequence: number, hour: string): string[] =>
     override(
       ';TZID=Europe/Berlin:20261026T080000',
@@ -135,14 +135,14 @@ test('of several versions of an event or an occurrence, the highest SEQUENCE win
   t.end();
 });
 
-test('an occurrence without its event, or outside the rule, is served', (t) => {
+test('an occurrence is served without its event, and outside the rule', (t) => {
   t.equal(readCalendar(calendarOf(...MOVED), WINDOW).events.length, 1);
   const stray = override(';TZID=Europe/Berlin:20261013T080000', 'DTSTART:20261013T090000Z', 'SUMMARY:extra');
   t.equal(readCalendar(calendarOf(...MASTER, ...stray), WINDOW).events.length, 6);
   t.end();
 });
 
-test('identifiers are equal in every load, in any order', (t) => {
+test('identifiers are equal in every load and any order', (t) => {
   const other = MASTER.map((line) => line.replace('UID:m', 'UID:n'));
   const idsOf = (...lines: string[]): (string | undefined)[] =>
     readCalendar(calendarOf(...lines), WINDOW)

@@ -1,4 +1,4 @@
-/** Lines are read like in ical.js. */
+/** Lines are read as in ical.js. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import ICAL from 'ical.js';
@@ -28,7 +28,7 @@ const line = fc
     return { name: name.toUpperCase(), parameters, text: `${name}${written.join('')}:${escaped}` };
   });
 
-test('names, parameters and texts are those of ical.js', (t) => {
+test('names, parameters and texts agree with ical.js', (t) => {
   let withParameters = 0;
   fc.assert(
     fc.property(line, ({ name, parameters, text }) => {
@@ -43,7 +43,7 @@ test('names, parameters and texts are those of ical.js', (t) => {
       ];
       assert.equal(read.name, name);
       assert.equal(read.name.toLowerCase(), theirName);
-      // ical.js gives the values of X- properties as they are written.
+      // ical.js leaves the values of X- properties unparsed.
       const value = name.startsWith('X-') ? read.value : unescapeText(read.value);
       assert.equal(value, theirValue);
       for (const [parameter] of parameters) {
@@ -57,7 +57,7 @@ test('names, parameters and texts are those of ical.js', (t) => {
   t.end();
 });
 
-test('folding anywhere gives the same text', (t) => {
+test('folding at any place gives the same text', (t) => {
   fc.assert(
     fc.property(
       plainText,

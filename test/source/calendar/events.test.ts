@@ -72,21 +72,21 @@ const TIMES: readonly (readonly [name: string, lines: readonly string[], expecte
   ],
 ];
 
-test('times of events', (t) => {
+test('all forms of event times are read', (t) => {
   for (const [name, lines, expected] of TIMES) t.strictSame(spans(eventOf(...lines)), expected, name);
   t.end();
 });
 
-/** Faults of one event; a part of the detail. */
+/** Faults of one event, with a part of the detail. */
 const FAULTS: readonly (readonly [lines: readonly string[], code: string, detail: RegExp])[] = [
   [['SUMMARY:x'], 'missing-field', /DTSTART is missing/],
   [['DTSTART:20260931T060000Z'], 'malformed-time', /2026-09 has no day 31/],
   [['DTSTART:20261301T060000Z'], 'malformed-time', /month 13 does not exist/],
   [['DTSTART:20260914T250000Z'], 'malformed-time', /hour 25 does not exist/],
   [['DTSTART:20260914T060060Z'], 'malformed-time', /second 60 cannot be represented/],
-  [['DTSTART:20260914T060000+0200'], 'malformed-time', /not a date or date-time of iCalendar/],
-  [['DTSTART:2026-09-14T06:00:00Z'], 'malformed-time', /not a date or date-time of iCalendar/],
-  [['DTSTART:20260914T060000ZZ'], 'malformed-time', /not a date or date-time of iCalendar/],
+  [['DTSTART:20260914T060000+0200'], 'malformed-time', /not an iCalendar date or date-time/],
+  [['DTSTART:2026-09-14T06:00:00Z'], 'malformed-time', /not an iCalendar date or date-time/],
+  [['DTSTART:20260914T060000ZZ'], 'malformed-time', /not an iCalendar date or date-time/],
   [
     ['DTSTART;TZID=Mars/Olympus:20260914T060000'],
     'malformed-time',
@@ -94,7 +94,7 @@ const FAULTS: readonly (readonly [lines: readonly string[], code: string, detail
   ],
   [['DTSTART:20260914T060000Z', 'DTEND:20260914T050000Z'], 'end-before-start', /DTEND is before DTSTART/],
   [['DTSTART:20260914T060000Z', 'DURATION:-PT1H'], 'end-before-start', /DURATION is negative/],
-  [['DTSTART:20260914T060000Z', 'DURATION:1 hour'], 'malformed-time', /not a duration of iCalendar/],
+  [['DTSTART:20260914T060000Z', 'DURATION:1 hour'], 'malformed-time', /not an iCalendar duration/],
   [['DTSTART:20260914T060000Z', 'DURATION:P999999999W'], 'malformed-time', /longer than a century/],
   [
     ['DTSTART:20260914T060000Z', 'DTEND;VALUE=DATE:20260915'],
@@ -136,7 +136,7 @@ const FAULTS: readonly (readonly [lines: readonly string[], code: string, detail
   [['DTSTART:20260914T060000Z', 'RDATE:20260230T060000Z'], 'malformed-time', /RDATE .* has no day 30/],
 ];
 
-test('a faulty event is rejected with its line, and no other event is lost', (t) => {
+test('a faulty event is rejected with its line, and all others stay', (t) => {
   const good = (n: number): string[] => [
     'BEGIN:VEVENT',
     `UID:g${n}`,
@@ -156,7 +156,7 @@ test('a faulty event is rejected with its line, and no other event is lost', (t)
   t.end();
 });
 
-test('times without a zone need one, and the message names the option', (t) => {
+test('times without a zone need one; the message names the option', (t) => {
   for (const line of ['DTSTART:20260914T080000', 'DTSTART;VALUE=DATE:20260914']) {
     const { events, rejections } = readCalendar(eventOf(line), WINDOW);
     t.equal(events.length, 0);
@@ -169,7 +169,7 @@ test('times without a zone need one, and the message names the option', (t) => {
   t.end();
 });
 
-test('columns are the properties, with unescaped values', (t) => {
+test('columns are properties with unescaped values', (t) => {
   const [event] = readCalendar(
     calendarOf(
       'X-WR-CALNAME:CS\\, first year',
@@ -209,7 +209,7 @@ test('columns are the properties, with unescaped values', (t) => {
   t.end();
 });
 
-test('the lecturer is the organiser or else an attendee, by name or else by address', (t) => {
+test('the lecturer is the organiser or otherwise an attendee, by name or address', (t) => {
   const personOf = (...lines: string[]): string | undefined =>
     readCalendar(eventOf('DTSTART:20260914T060000Z', ...lines)).events[0]?.PERSON;
   t.equal(personOf('ORGANIZER:MAILTO:ada@example.edu'), 'ada@example.edu');
@@ -259,7 +259,7 @@ const VTIMEZONE = [
   'END:VTIMEZONE',
 ];
 
-test('a VTIMEZONE defines an unknown name, even after the events', (t) => {
+test('a VTIMEZONE may define an unknown name, even after the events', (t) => {
   const lines = [
     '19990701T080000',
     '20260328T080000',
@@ -287,7 +287,7 @@ test('a VTIMEZONE defines an unknown name, even after the events', (t) => {
   t.end();
 });
 
-test('several calendars in one source: each has its own name and zones', (t) => {
+test('several calendars in one source keep their own names and zones', (t) => {
   const one = (name: string, offset: string): string =>
     calendarOf(
       `X-WR-CALNAME:${name}`,
@@ -323,7 +323,7 @@ test('recurrences have a window, which is reported; other events have none', (t)
   t.end();
 });
 
-test('recurring events with nothing in the window are counted, with the days that would show them', (t) => {
+test('recurring events outside the window are counted, with the days that would show them', (t) => {
   const weekly = (uid: string, start: string, rule: string): string[] => [
     'BEGIN:VEVENT',
     `UID:${uid}`,

@@ -87,7 +87,7 @@ test('generated rules agree with a slow expansion, in five zones', {
         return;
       }
       if (rejections[0]?.code === 'malformed-recurrence') {
-        // Days that no month has.
+        // Days that do not exist in any month.
         assert.equal(expected.length, 1, ruleText(given));
         return;
       }

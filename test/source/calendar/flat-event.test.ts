@@ -44,7 +44,7 @@ async function load(
       for (let at = 0; at < bytes.length; at += pieceBytes) {
         const piece = Buffer.from(bytes.subarray(at, at + pieceBytes));
         reader.push(piece);
-        // The reader must not look at a piece later.
+        // The reader must not use a piece later.
         piece.fill(0xc1);
       }
       reader.finish();
@@ -74,7 +74,7 @@ const ORDINARY = [
   'DTSTAMP:20260101T000000Z',
 ];
 
-/** Each may take the place of a line, or stand before it. */
+/** Each may replace a line, or stand before it. */
 const LINES = [
   'UID:b',
   'UID:Ü',
@@ -156,7 +156,7 @@ const calendar = fc.record({
   isLatin1: fc.boolean(),
 });
 
-test('events as bytes make the snapshot of decoded events', async (t) => {
+test('events read as bytes make the same snapshot as decoded events', async (t) => {
   let undecoded = 0;
   await fc.assert(
     fc.asyncProperty(calendar, async ({ head, events, between, identifiers, pieceBytes, end, isLatin1 }) => {

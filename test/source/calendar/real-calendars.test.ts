@@ -1,4 +1,4 @@
-/** Calendars of universities, against their NDJSON twin and against the expansion of another library. */
+/** Calendars of universities, against their NDJSON versions and the expansion of another library. */
 import { existsSync, readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import ICAL from 'ical.js';
@@ -14,7 +14,10 @@ const skip = existsSync(FOLDER) ? false : `the real timetables are not at ${FOLD
 
 const text = (name: string): string => readFileSync(new URL(`ics/${name}.ics`, FOLDER), 'utf8');
 
-/** Starts and summaries of all occurrences, by ical.js. Each event is expanded alone, so ical.js sees no other event. */
+/**
+ * Starts and summaries of all occurrences, from ical.js. Each event is expanded alone, so that ical.js sees
+ * no other event.
+ */
 function byIcal(calendar: string, zone: string): string[] {
   const found: string[] = [];
   for (const component of new ICAL.Component(ICAL.parse(calendar)).getAllSubcomponents('vevent')) {
@@ -39,7 +42,7 @@ for (const [name, zone, events] of [
   ['sg-sutd-2023-term1-rrule-exdate', 'Asia/Singapore', 110],
   ['th-kmutt-rrule-exdate-tzid', 'Asia/Bangkok', 476],
 ] as const) {
-  test(`${name} has the occurrences that ical.js finds`, { skip }, (t) => {
+  test(`${name} has the same occurrences as in ical.js`, { skip }, (t) => {
     const read = readCalendar(text(name), { from: '2019-01-01', to: '2025-01-01', timeZone: zone });
     t.strictSame(read.rejections, []);
     t.equal(read.events.length, events);
@@ -52,7 +55,7 @@ for (const [name, zone, events] of [
   });
 }
 
-test('the calendar of ENSEEIHT has the lessons of its NDJSON twin', { skip }, async (t) => {
+test('the calendar of ENSEEIHT equals its NDJSON version', { skip }, async (t) => {
   const twin = gunzipSync(readFileSync(new URL('enseeiht-2019.ndjson.gz', FOLDER)))
     .toString()
     .trim()
@@ -65,7 +68,7 @@ test('the calendar of ENSEEIHT has the lessons of its NDJSON twin', { skip }, as
   const { records, rejections } = await collect(fileSource(path));
   t.strictSame(rejections, []);
   const events = records.map(({ value }) => value as Record<string, string | null>);
-  // The twin has a row for each group, the first of several rooms, and single spaces in titles.
+  // The NDJSON version has a row for each group, the first of several rooms, and single spaces in titles.
   const lessonOf = ({ time, endTime, title }: Record<string, string | null>, room: string): string =>
     `${Date.parse(time ?? '')} ${Date.parse(endTime ?? '')} ${room} ${title?.replace(/\s+/g, ' ').trim()}`;
   const firstRoom = (rooms: string | null | undefined): string => rooms?.split(',')[0]?.trim() ?? '';

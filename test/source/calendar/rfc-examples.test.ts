@@ -13,7 +13,7 @@ interface Example {
   readonly dates?: Readonly<Record<number, string>>;
   /** In place of dates: `1997-09-02 09:00`. */
   readonly times?: readonly string[];
-  /** For endless examples: the day at which the comparison ends. */
+  /** For endless examples: the last compared day. */
   readonly before?: string;
 }
 

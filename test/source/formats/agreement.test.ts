@@ -69,7 +69,7 @@ const value = fc.letrec((tie) => ({
 const records = fc.array(value, { minLength: 1, maxLength: 8 });
 
 for (const [name, write] of Object.entries(WRITERS)) {
-  test(`${name}: the same records, however the bytes are cut`, async (t) => {
+  test(`${name}: every cut into chunks gives the same records`, async (t) => {
     await fc.assert(
       fc.asyncProperty(
         records,
@@ -95,7 +95,7 @@ for (const [name, write] of Object.entries(WRITERS)) {
   });
 }
 
-test('positions are those of the uncut source, and readers keep nothing of a chunk that is reused', async (t) => {
+test('positions are those of the whole source, and readers keep nothing of a reused chunk', async (t) => {
   const written = Array.from({ length: 40 }, (_, i) => ({
     id: i,
     title: `Řízení ${i}`,
@@ -146,7 +146,7 @@ test('positions are those of the uncut source, and readers keep nothing of a chu
   }
 });
 
-test('a source without records is valid if the format can express it', async (t) => {
+test('a source without records is valid if its format can express that', async (t) => {
   for (const bytes of [
     '[]',
     ' [ \n] ',

@@ -48,7 +48,7 @@ const table = fc
     fc.array(fc.array(text, { minLength: columns, maxLength: columns }), { maxLength: 12 }),
   );
 
-test('rows are read back as they were written, each with its line', async (t) => {
+test('written rows are read back, each with its line', async (t) => {
   await fc.assert(
     fc.asyncProperty(table, style, fc.constantFrom(0, 1, 3, 64), async (rows, how, pieceBytes) => {
       const columns = (rows[0] ?? ['', '']).map((_, n) => `name ${n}`);
@@ -107,7 +107,7 @@ async function outcomeOf(
     const { builtAtMs: _, buildMs: __, ...rest } = image.summary;
     return { ...image, summary: rest, source: summary };
   } catch (error) {
-    // Anything else is a bug.
+    // Any other error is a bug.
     if (!(error instanceof LecternError)) throw error;
     return error.message;
   }
@@ -130,7 +130,7 @@ const damage = fc.option(
   }),
 );
 
-test('rows as bytes and rows as records make the same image and the same rejections, also of damaged bytes', async (t) => {
+test('rows read as bytes and as records give the same image and rejections, even if damaged', async (t) => {
   const taken = { count: 0 };
   let rows = 0;
   await fc.assert(
@@ -154,7 +154,7 @@ test('rows as bytes and rows as records make the same image and the same rejecti
   t.ok(taken.count < rows, 'and some were not');
 });
 
-test('both ways make the same image under a field map', async (t) => {
+test('a field map gives the same image both ways', async (t) => {
   const maps: readonly FieldMap[] = [
     { title: 'lecturer', lecturer: 'title' },
     { title: 'Note', studyGroup: 'größe' },

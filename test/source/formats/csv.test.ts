@@ -87,7 +87,7 @@ const READ: readonly (readonly [what: string, text: string, records: readonly ob
 ];
 
 for (const [what, text, records] of READ) {
-  test(`${what}, cut at every byte`, async (t) => {
+  test(`${what} is read, cut at every byte`, async (t) => {
     const bytes = Buffer.from(text);
     for (let cut = 0; cut <= bytes.length; cut++) {
       const read = await readRecordsOf([bytes.subarray(0, cut), bytes.subarray(cut)]);
@@ -102,7 +102,7 @@ for (const [what, text, records] of READ) {
   });
 }
 
-/** Through the reader alone, as the format is recognised by more bytes. */
+/** Only through the reader, because recognising the format needs more bytes. */
 async function readRecordsOf(pieces: readonly Buffer[]): Promise<{ values: unknown[]; faults: string[] }> {
   async function* chunks(): AsyncGenerator<Uint8Array> {
     for (const piece of pieces) yield Uint8Array.from(piece);
@@ -184,7 +184,7 @@ const FAULTS: readonly (readonly [
 ];
 
 for (const [what, text, values, faults] of FAULTS) {
-  test(`${what} costs its row only`, async (t) => {
+  test(`${what} costs only its row`, async (t) => {
     const bytes = Buffer.from(text);
     for (let cut = 0; cut <= bytes.length; cut++) {
       const read = await readRecordsOf([bytes.subarray(0, cut), bytes.subarray(cut)]);
@@ -247,7 +247,7 @@ test('a row of 10 MB is too large, with and without an open quote', async (t) =>
   }
 });
 
-test('an open quote before many rows costs its row only', async (t) => {
+test('an open quote before many rows costs only its row', async (t) => {
   const rows = Array.from({ length: 150_000 }, (_, n) => `${n},some text\n`).join('');
   const { records, rejections } = await collectBytes(`a,b\n0,"x\n${rows}`, 100_000);
   t.equal(records.length, 150_000);
@@ -255,8 +255,8 @@ test('an open quote before many rows costs its row only', async (t) => {
   t.match(records.at(-1)?.position, { record: 150_001, line: 150_002 });
 });
 
-test('no pattern of quotes makes the time quadratic, and the rejection names the lines left out', async (t) => {
-  // Each line ends inside quotes, whether it begins inside quotes or not.
+test('reading with any quotes takes linear time, and the rejection names the lines left out', async (t) => {
+  // Each line ends inside quotes, in either state at its start.
   const crafted = `a,b\n1,"\n${'x",y"z,"\n'.repeat(400_000)}`;
   const begin = process.cpuUsage();
   const { rejections } = await collectBytes(crafted, 64 * 1024);
@@ -265,7 +265,7 @@ test('no pattern of quotes makes the time quadratic, and the rejection names the
   t.ok(rejections.some(({ detail }) => /; lines \d+ to \d+ are left out with it$/.test(detail)));
 });
 
-test('a last row that looks cut may be still being written', async (t) => {
+test('a last row that looks cut may still be being written', async (t) => {
   for (const [text, endsCut] of [
     ['a,b\n1,2\n3', true],
     ['a,b\n1,2\n3,"x', true],
@@ -276,7 +276,7 @@ test('a last row that looks cut may be still being written', async (t) => {
   }
 });
 
-test('200,000 rows take no more memory than a few pieces', async (t) => {
+test('200,000 rows take only the memory of a few pieces', async (t) => {
   const piece = Buffer.from('1,"Übung ""x""",some text of a lesson\n'.repeat(10_000));
   async function* chunks(): AsyncGenerator<Uint8Array> {
     yield Buffer.from('a,b,c\n');

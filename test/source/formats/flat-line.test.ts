@@ -11,8 +11,9 @@ import { loadImage } from '../../../src/thread/load-image.js';
 import { overwrite } from '../collect.js';
 
 /**
- * The fast way of NDJSON, where values go from the bytes to columns, against the slow one, where every line is decoded:
- * the same image, byte for byte, the same rejections at the same positions, the same errors.
+ * Compares the fast way of NDJSON, where values go from bytes to columns, with the slow one, where every line
+ * is decoded. Both give the same image byte for byte, the same rejections at the same positions, and the same
+ * errors.
  */
 const SEED = 20_240_902;
 const RUNS = 120;
@@ -52,7 +53,7 @@ function sourceOf(bytes: Uint8Array, chunkBytes: number, taken: Taken | null): S
   };
 }
 
-/** The parts that must be equal: everything except the time of the build. */
+/** The parts that must be equal: everything except the duration of the build. */
 async function outcomeOf(
   source: Source,
   mode: IdentifierMode,
@@ -125,7 +126,7 @@ const instant = fc.oneof(
   ),
 );
 const odd: fc.Arbitrary<unknown> = fc.constantFrom(null, 7, true, [], {}, { id: 'x' }, -0.5, [null]);
-/** Now and then something else. */
+/** Sometimes an unusual value. */
 const rarely = (usual: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
   fc.oneof({ weight: 150, arbitrary: usual }, odd);
 const fields: Record<string, fc.Arbitrary<unknown>> = {
@@ -141,7 +142,7 @@ const fields: Record<string, fc.Arbitrary<unknown>> = {
   type: rarely(text),
   groupId: rarely(identifier),
 };
-/** Also ones that differ in one byte, that are long, and that JSON.parse puts in another order. */
+/** Also names that differ in one byte, long names, and names that JSON.parse reorders. */
 const unknownName = fc.constantFrom(
   ...['lecturrer', 'lecturres', 'Lecturer', 'a', 'b', '', '7', '10', 'größe', 'constructor', '__proto__'],
   ...['x'.repeat(128), 'x'.repeat(129), 'ü'.repeat(128), 'ü'.repeat(129), 'x'.repeat(400)],
@@ -154,12 +155,12 @@ const record = fc.oneof(
     .tuple(fc.record(fields), fc.dictionary(unknownName, text, { maxKeys: 4 }))
     .map(([known, unknown]) => ({ ...unknown, ...known })),
 );
-/** All but ASCII as escapes, as Python writes it. */
+/** Everything except ASCII as escapes, as in Python. */
 function escaped(json: string): string {
   return json.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** How one record may be written. */
+/** The spelling of one record. */
 const written = fc.tuple(record, fc.nat(), fc.nat()).map(([value, style, at]) => {
   const names = Object.keys(value);
   const rotated = [...names.slice(at % 3), ...names.slice(0, at % 3)];
@@ -213,7 +214,7 @@ const source = fc.record({
   damage: fc.option(fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 })), { freq: 3 }),
 });
 
-test('both ways build the same image and reject the same records, for any lines', async (t) => {
+test('both ways build the same image and rejections, for any lines', async (t) => {
   const total = { offered: 0, taken: 0 };
   await fc.assert(
     fc.asyncProperty(source, async ({ lines, ending, chunkBytes, mode, damage }) => {
@@ -356,7 +357,7 @@ test('lines of the ordinary form are not decoded', async (t) => {
   }
 });
 
-test('a look at the first records changes nothing, and only they are decoded for it', async (t) => {
+test('a look at the first records changes nothing and decodes only them', async (t) => {
   const named = ORDINARY.map((line, n) => (n % 3 === 0 ? line.replace('{', '{"x":"1",') : line));
   const lines = [...named, 'no JSON', ...named.map((line) => line.replace('-4000-', '-4001-')), ...named];
   const bytes = Buffer.from(`${lines.join('\n')}\n`);
@@ -372,14 +373,14 @@ test('a look at the first records changes nothing, and only they are decoded for
   t.ok(taken.taken > 20, `${taken.taken} of ${lines.length} lines were taken undecoded`);
 });
 
-test('after many lines that the sink cannot take, lines are no longer offered undecoded', async (t) => {
+test('after many lines that the sink refuses, lines are decoded first', async (t) => {
   const lines = ORDINARY.flatMap((line) => Array.from({ length: 30 }, () => line.replace('Z"', '\\u005a"')));
   const { fast, slow, taken } = await compare(Buffer.from(`${lines.join('\n')}\n`), 700, 'uuid');
   t.strictSame(fast, slow);
   t.ok(taken.offered < lines.length / 4, `${taken.offered} of ${lines.length} lines`);
 });
 
-test('each of the malformed files, alone and after good records', async (t) => {
+test('each malformed file is read the same way, alone and after good records', async (t) => {
   const folder = new URL('../../../fixtures/malformed/', import.meta.url);
   const names = readdirSync(folder).filter((name) => name.endsWith('.ndjson'));
   t.ok(names.length > 10);

@@ -1,4 +1,4 @@
-/** NDJSON and JSON arrays: damage, positions, sizes. */
+/** NDJSON and JSON arrays: damage, positions and sizes. */
 import fc from 'fast-check';
 import { test } from 'tap';
 import { READ_CHUNK_BYTES, RECORD_BYTES_MAX } from '../../../src/limits.js';
@@ -21,7 +21,7 @@ test('a 10 MB line costs one record, and is not held', async (t) => {
   }
 });
 
-test('the longest record allowed is read, one byte more is not', async (t) => {
+test('the longest allowed record is read; one byte more is refused', async (t) => {
   for (const [extra, read, rejected] of [
     [0, 3, 0],
     [1, 2, 1],
@@ -41,7 +41,7 @@ test('a source with one too long line is not malformed', async (t) => {
   t.match(read.rejections, [{ code: 'record-too-large', position: { record: 1, line: 1 } }]);
 });
 
-test('lines that are not JSON cost one record each and report the position of the fault', async (t) => {
+test('lines that are not JSON cost one record each and report the place of the fault', async (t) => {
   const read = await collectBytes('{"a":1}\n\n{"ř":tru}\r\nnot\n{"a":2}\n{"a":3');
   t.same(values(read), [{ a: 1 }, { a: 2 }]);
   t.same(
@@ -54,7 +54,7 @@ test('lines that are not JSON cost one record each and report the position of th
   );
 });
 
-test('lines that are not UTF-8 cost one record each, beside any other lines', async (t) => {
+test('lines that are not UTF-8 cost one record each', async (t) => {
   const bytes = Buffer.concat([
     Buffer.from('{"a":"ř"}\n{"a":"'),
     Buffer.from([0xc5]),
@@ -72,7 +72,7 @@ test('lines that are not UTF-8 cost one record each, beside any other lines', as
   }
 });
 
-test('elements of an array that are balanced but not JSON cost one record each', async (t) => {
+test('elements with balanced brackets that are not JSON cost one record each', async (t) => {
   const read = await collectBytes(
     '[{"a":1},\n{"a":},[1}],"\\x",tru,\n {"a":\n"x\ny"}, {"a":2}]'.replace('[1}]', '{"b":[1,]}'),
   );
@@ -133,7 +133,7 @@ const DAMAGED: readonly [source: string, message: string][] = [
 ];
 
 for (const [source, message] of DAMAGED) {
-  test(`damaged: ${JSON.stringify(source)}`, async (t) => {
+  test(`damaged JSON is refused: ${JSON.stringify(source)}`, async (t) => {
     for (const pieceBytes of [0, 1, 3]) {
       const failure = await failureOf(collectBytes(source, pieceBytes));
       t.match(failure, { code: 'source-malformed', message: `test: ${message}` });
@@ -141,7 +141,7 @@ for (const [source, message] of DAMAGED) {
   });
 }
 
-test('a fault is found exactly where JSON.parse finds one', async (t) => {
+test('faults are found exactly where JSON.parse finds them', async (t) => {
   const fragment = fc.constantFrom(
     ...[
       '{',
@@ -212,7 +212,7 @@ test('an array inside an object is refused, with a hint', async (t) => {
     ['{"events":[{"id":"a"},{"id":"b"}]}', 'events'],
     ['{"count":2,"next":null,"at":"now","items": []}\n', 'items'],
     ['{\n  "events": [\n    {\n      "id": "a"\n    }\n  ]\n}\n', 'events'],
-    // Its last line would pass for a record.
+    // Its last line would count as a record.
     ['{"events":[\n{"id":"a"},\n{"id":"b"}\n]}', 'events'],
     ['{\n"events":[\n{"id":"a"}\n]}', 'events'],
     [`{"events":[${'{"id":"a"},'.repeat(200_000)}{"id":"b"}]}`, 'events'],
@@ -231,7 +231,7 @@ test('an array inside an object is refused, with a hint', async (t) => {
   }
 });
 
-test('records that hold arrays are not refused for them', async (t) => {
+test('records that hold arrays are accepted', async (t) => {
   const records: readonly (readonly [text: string, records: number, rejections: number])[] = [
     ['{"tags":["x"],"id":"a"}', 1, 0],
     ['{"tags":["x"]}\n{"tags":["y"]}', 2, 0],

@@ -1,6 +1,6 @@
 /**
- * Walks fixtures/malformed, one defect a file: each is either refused as a whole, with one clear line, or costs one
- * record. A file without an expectation fails, and so does an expectation without a file.
+ * Walks fixtures/malformed, one defect a file: each file is refused as a whole with one clear line, or costs
+ * one record. A file without an expectation fails, and so does an expectation without a file.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -15,7 +15,7 @@ const FOLDER = fileURLToPath(new URL('../../../fixtures/malformed/', import.meta
 const SAVE_AS =
   'open it in Excel or LibreOffice, choose "Save As" with the type CSV (in Excel "CSV UTF-8"), and give that file';
 
-/** Refused as a whole: the message after the name. */
+/** For files refused as a whole: the message after the name. */
 const REFUSED: Readonly<Record<string, string>> = {
   'array-crossed-brackets.json':
     'line 4, column 1: found "]" at the end of record 1, which "{" opened on line 2; a bracket is missing before it',
@@ -72,7 +72,7 @@ const REFUSED: Readonly<Record<string, string>> = {
     'line 1, column 1: found zstd data: unpack it, or compress it with gzip; expected NDJSON, a JSON array, MessagePack, iCalendar or CSV with a header line, plain or gzipped',
 };
 
-/** Costs one of three records: its reason and position. */
+/** For files that cost one of three records: its reason and position. */
 const REJECTED: Readonly<Record<string, readonly [RejectionCode, string | null, object]>> = {
   'calendar-day.ics': ['malformed-time', 'time', { record: 2, line: 9 }],
   'element-not-utf8.json': ['malformed-text', null, { record: 2, line: 1 }],
@@ -112,7 +112,7 @@ const FOUND_LATER = ['duplicate-id.ndjson'];
 
 const files = readdirSync(FOLDER).filter((name) => name !== 'README.md');
 
-test('every file has an expectation and every expectation a file; the list explains each', async (t) => {
+test('files and expectations match one to one, and the list explains each file', async (t) => {
   const expected = [...Object.keys(REFUSED), ...Object.keys(REJECTED), ...FOUND_LATER];
   t.same(files.toSorted(), expected.toSorted());
   const readme = readFileSync(`${FOLDER}README.md`, 'utf8');

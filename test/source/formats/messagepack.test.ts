@@ -7,7 +7,7 @@ import { collectBytes, failureOf } from '../collect.js';
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'hex');
 const map = (value: unknown): Buffer => Buffer.from(encode(value));
 
-test('values of every type are passed over by the right number of bytes', async (t) => {
+test('values of every type are skipped by the right number of bytes', async (t) => {
   const types = [
     'c0',
     'c2',
@@ -55,7 +55,7 @@ test('values of every type are passed over by the right number of bytes', async 
   }
 });
 
-test('extensions of applications cost their record only', async (t) => {
+test('extension types of applications cost only their record', async (t) => {
   for (const type of [
     'd4 05 00',
     'd5 05 0000',
@@ -79,7 +79,7 @@ test('extensions of applications cost their record only', async (t) => {
   }
 });
 
-test('text that is not UTF-8 costs its record only, in values, in names, behind anything', async (t) => {
+test('text that is not UTF-8 costs only its record', async (t) => {
   for (const record of [
     '81 a178 a2ffd8',
     '81 a2c328 01',
@@ -119,7 +119,7 @@ test('a name __proto__ changes no prototype', async (t) => {
   t.notOk('title' in value);
 });
 
-test('a value that is too large is skipped without being held', async (t) => {
+test('a value that is too large is skipped and not kept', async (t) => {
   const large = map({ t: 'x'.repeat(10 * 1024 * 1024) });
   const bytes = Buffer.concat([map({ a: 1 }), large, map({ a: 2 })]);
   const read = await collectBytes(bytes);
@@ -134,7 +134,7 @@ test('a value that is too large is skipped without being held', async (t) => {
   );
 });
 
-test('the longest record allowed is read, one byte more is not', async (t) => {
+test('the longest allowed record is read; one byte more is refused', async (t) => {
   for (const [extra, count] of [
     [0, 2],
     [1, 1],
@@ -206,7 +206,7 @@ const DAMAGED: readonly [bytes: string, message: string][] = [
 ];
 
 for (const [bytes, message] of DAMAGED) {
-  test(`damaged: ${bytes}`, async (t) => {
+  test(`damaged MessagePack is refused: ${bytes}`, async (t) => {
     for (const pieceBytes of [0, 1]) {
       const failure = await failureOf(collectBytes(hex(bytes), pieceBytes));
       t.match(failure, { code: 'source-malformed', message: `test: ${message}` });
@@ -214,9 +214,9 @@ for (const [bytes, message] of DAMAGED) {
   });
 }
 
-test('binary data that only begins like MessagePack is not called MessagePack', async (t) => {
+test('binary data that merely begins like MessagePack is not called MessagePack', async (t) => {
   const cases: readonly (readonly [bytes: string, shown: string])[] = [
-    // The signature of a PNG: a map of 9 entries, by its first byte.
+    // The signature of a PNG, whose first byte means a map of 9 entries.
     ['89 504e47 0d0a1a0a 0000000d 49484452 00000001 00000001', '89 50 4e 47'],
     ['93 01 02 c1', '93 01 02 c1'],
     ['93 01 02', '93 01 02'],
@@ -240,7 +240,7 @@ test('binary data that only begins like MessagePack is not called MessagePack', 
 
 const STRUCTURED = { code: 'malformed-record', detail: /record structure.*useRecords: false/ } as const;
 
-test("msgpackr's record structures cost their records only, at the top and inside", async (t) => {
+test("msgpackr's record structures cost only their records, at the top or inside", async (t) => {
   const events = Array.from({ length: 100 }, (_, i) => ({ a: i, [`b${i % 9}`]: [{ c: `x${i}` }, 64 + i] }));
   const wide = new Packr({ maxOwnStructures: 1000 });
   const many = Array.from({ length: 300 }, (_, i) => ({ [`name ${i % 150}`]: i }));
@@ -268,12 +268,12 @@ test("msgpackr's record structures cost their records only, at the top and insid
   }
   t.match(
     await failureOf(collectBytes(new Packr().pack({ a: 1 }))),
-    { code: 'source-malformed', message: /found record structures of msgpackr's own/ },
+    { code: 'source-malformed', message: /found record structures of msgpackr/ },
     'what begins with one is no known format',
   );
 });
 
-test('extensions that only look like record structures cost their record only', async (t) => {
+test('extensions that merely look like record structures cost only their record', async (t) => {
   for (const [name, value] of [
     ['the last of its record', '81 a178 d4 72 40'],
     ['a number that is none', '82 a178 d4 72 05 a179 01'],
@@ -320,7 +320,7 @@ test('a record structure that ends early is a source that ends early', async (t)
   }
 });
 
-test('a record cut by many chunks is not decoded again for each', async (t) => {
+test('a record cut into many chunks is decoded once', async (t) => {
   const bytes = map({ t: 'x'.repeat(500_000), list: Array.from({ length: 50_000 }, (_, i) => i) });
   const start = process.cpuUsage();
   t.equal((await collectBytes(bytes, 16)).records.length, 1);

@@ -1,4 +1,4 @@
-/** Files that people give by mistake are named, with what to do. */
+/** Files given by mistake are named, with the remedy. */
 import { test } from 'tap';
 import { sniff } from '../../../src/source/formats/sniff.js';
 
@@ -29,7 +29,7 @@ for (const [name, bytes, problem] of FILES) {
   });
 }
 
-test('the line sep=| is what such a file needs', (t) => {
+test('the line sep=| makes such a file readable', (t) => {
   t.match(sniff(Buffer.from('sep=|\nid|time|title\n1|2|3\n'), true), { format: 'csv' });
   t.end();
 });

@@ -1,4 +1,7 @@
-/** Text in other encodings: by byte order mark or by name, with bytes cut anywhere; and unnamed text that is not UTF-8. */
+/**
+ * Text in other encodings, known by byte order mark or by name, with bytes cut anywhere; and text of unknown
+ * encoding that is not UTF-8.
+ */
 import { gzipSync } from 'node:zlib';
 import { test } from 'tap';
 import { readRecords } from '../../../src/source/formats/read-records.js';
@@ -57,7 +60,7 @@ async function titlesOf(
 }
 
 for (const [format, write] of Object.entries(FORMATS)) {
-  test(`${format} in every encoding, however it is cut`, async (t) => {
+  test(`${format} is read in every encoding, cut anywhere`, async (t) => {
     const text = write(TITLES);
     for (const [what, bytes, encoding] of [
       ['UTF-8', Buffer.from(text), undefined],
@@ -96,7 +99,7 @@ test('every byte of windows-1252 is read as in the Encoding Standard', (t) => {
   t.end();
 });
 
-test('invalid bytes of an encoding cost their record', async (t) => {
+test('invalid bytes of an encoding cost only their record', async (t) => {
   const lone = utf16('{"id":"1","title":"a"}\n{"id":"2","title":"\ud800"}\n{"id":"3","title":"b"}\n', false);
   const read = await titlesOf(lone, {});
   t.strictSame(read.titles, ['a', 'b']);
@@ -117,7 +120,7 @@ test('invalid bytes of an encoding cost their record', async (t) => {
 
 const WESTERN_HINT = 'it looks like windows-1252 (Latin 1): give --encoding windows-1252';
 
-test('CSV in another encoding is named at once', async (t) => {
+test('the message for CSV in another encoding names it', async (t) => {
   for (const [text, message] of [
     [
       'id;title\n1;Übung\n',
@@ -147,7 +150,7 @@ test('CSV in another encoding is named at once', async (t) => {
   });
 });
 
-test('a single row or line in another encoding is rejected alone, with the hint', async (t) => {
+test('a single row or line in another encoding is rejected alone, with a hint', async (t) => {
   const stray = Buffer.concat([
     Buffer.from('id;title\n1;Übung\n'),
     western('2;Übung\n'),

@@ -1,4 +1,4 @@
-/** A certificate for localhost that signs itself and is good for a hundred years, with its key. For tests only. */
+/** A self-signed certificate for localhost, valid for a hundred years, with its key. For tests only. */
 export const CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIBnDCCAUGgAwIBAgIUHCy9BCt4RoHc7lqk/OZ+oQvOdv4wCgYIKoZIzj0EAwIw
 FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMTExMDczMVoYDzIxMjYxMDI4

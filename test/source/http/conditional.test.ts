@@ -16,7 +16,7 @@ function withEntityTag(state: { etag: string }): Answer {
   };
 }
 
-test('data with the same entity tag is not read again', async (t) => {
+test('data with an unchanged entity tag is not read again', async (t) => {
   for (const etag of ['"one"', 'W/"one"', '""', '"with\\and-é"']) {
     const state = { etag };
     const upstream = await startUpstream(t, withEntityTag(state));
@@ -35,17 +35,17 @@ test('data with the same entity tag is not read again', async (t) => {
   }
 });
 
-test('an upstream that ignores If-None-Match is not read again either', async (t) => {
+test('unchanged data is not read again even if the upstream ignores If-None-Match', async (t) => {
   const upstream = await startUpstream(t, (_, response) => {
     response.setHeader('etag', '"one"').write(BODY);
-    // It never ends: the body is not waited for.
+    // It never ends: the body is not awaited.
   });
   const source = httpSource({ kind: 'http', url: upstream.origin });
   t.ok(await isUnchanged(source, versionFor(upstream.origin)));
   await allClosed(upstream);
 });
 
-test('without an entity tag the date of the last change counts, if it is older than the answer', async (t) => {
+test('without an entity tag, the date of the last change counts if it is older than the answer', async (t) => {
   const cases: [lastModified: string | null, date: string | null, isUsed: boolean][] = [
     ['Mon, 02 Sep 2024 07:59:59 GMT', DATE, true],
     ['Sun, 01 Sep 2024 08:00:00 GMT', DATE, true],
@@ -71,7 +71,7 @@ test('without an entity tag the date of the last change counts, if it is older t
   }
 });
 
-test('a version is of one address, and of no other', async (t) => {
+test('a version belongs to one address', async (t) => {
   const upstream = await startUpstream(t, withEntityTag({ etag: '"one"' }));
   const at = (path: string) => httpSource({ kind: 'http', url: upstream.origin + path });
   const { version } = (await collect(at('/a?term=fall'))).summary;
@@ -81,7 +81,7 @@ test('a version is of one address, and of no other', async (t) => {
   t.notMatch(version, /term|fall/, 'and does not show it');
 });
 
-test('the version of a redirected address belongs to the target', async (t) => {
+test('a redirected address has the version of its target', async (t) => {
   let target = '/one';
   const upstream = await startUpstream(t, {
     '/': (request, response) => {
@@ -98,7 +98,7 @@ test('the version of a redirected address belongs to the target', async (t) => {
   t.notOk(await isUnchanged(source, version));
 });
 
-test('foreign versions are not sent', async (t) => {
+test('versions of other addresses are not sent', async (t) => {
   const upstream = await startUpstream(t, (_, response) => response.end(BODY));
   const source = httpSource({ kind: 'http', url: upstream.origin });
   const { url } = JSON.parse(versionFor(upstream.origin)) as { url: string };
@@ -142,11 +142,11 @@ test('a set in pages has no version', async (t) => {
   t.type((await collect(httpSource({ kind: 'http', url: upstream.origin }))).summary.version, 'string');
 });
 
-test('an unchanged first page that now has further pages is read again with them', async (t) => {
+test('an unchanged first page with new further pages is read again with them', async (t) => {
   let pages = 1;
   const upstream = await startUpstream(t, (request, response) => {
     const isFirst = request.url === '/';
-    // The body of the first page, and so its tag, are the same whether there is a second or not.
+    // The body of the first page, and so its tag, are the same with and without a second page.
     if (isFirst) response.setHeader('etag', '"first"');
     if (isFirst && pages > 1) response.setHeader('link', '</2>; rel="next"');
     if (isFirst && request.headers['if-none-match'] === '"first"') response.writeHead(304).end();
@@ -161,7 +161,7 @@ test('an unchanged first page that now has further pages is read again with them
   t.equal(read.summary.version, null);
 });
 
-/** A version such as a load from the address would give. */
+/** A version as from a load of the address. */
 function versionFor(origin: string): string {
   const url = addressDigest(new URL(origin));
   return JSON.stringify({ url, etag: '"one"' });

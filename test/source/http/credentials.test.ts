@@ -1,4 +1,4 @@
-/** Header fields for addresses: which origin gets them, and what changes while the service runs. */
+/** Header fields for addresses: the origins that get them, and changes while the service runs. */
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
@@ -10,7 +10,7 @@ import { type Answer, shown, startUpstream } from './upstream.js';
 
 const BODY: Answer = (_, response) => response.end('{"n":1}\n');
 
-test('each origin gets the header fields that name it, and no other', async (t) => {
+test('each origin gets only the header fields that name it', async (t) => {
   const [one, two, three] = [
     await startUpstream(t, BODY),
     await startUpstream(t, BODY),
@@ -39,7 +39,7 @@ test('each origin gets the header fields that name it, and no other', async (t) 
   t.equal(three.requests[0]?.headers.authorization, undefined);
 });
 
-test('a header field is refused if it names no origin, or an origin without a source', (t) => {
+test('header fields that name no origin, or an origin without a source, are refused', (t) => {
   const cases: [key: string, message: RegExp][] = [
     [
       'X-Key',
@@ -47,9 +47,9 @@ test('a header field is refused if it names no origin, or an origin without a so
     ],
     [
       'http://three X-Key',
-      /^header X-Key is for http:\/\/three, and no source is there; expected one of http:\/\/one/,
+      /^header X-Key is for http:\/\/three, but no source has this origin; expected one of http:\/\/one/,
     ],
-    ['https://one X-Key', /is for https:\/\/one, and no source is there/],
+    ['https://one X-Key', /is for https:\/\/one, but no source has this origin/],
     ['http://one/path X-Key', /is not an origin; expected https:\/\/host/],
     ['http://user:secret@one X-Key', /is not an origin/],
   ];
@@ -59,7 +59,7 @@ test('a header field is refused if it names no origin, or an origin without a so
   }
   const tokens = { tokenUrl: 'https://issuer/', clientId: 'me', clientSecret: 'secret' };
   t.throws(() => parseSourceArgument(['http://one/', 'http://two/'], { clientCredentials: tokens }), {
-    message: /^tokens are for one origin, and sources are on several/,
+    message: /^sources are on several origins: [^;]+; name the one that the tokens are for/,
   });
   const named = { ...tokens, origin: 'http://two' };
   t.match(parseSourceArgument(['http://one/', 'http://two/'], { clientCredentials: named }), {
@@ -68,7 +68,7 @@ test('a header field is refused if it names no origin, or an origin without a so
   t.end();
 });
 
-test('tokens are requested only from safe addresses, and once', (t) => {
+test('tokens are requested once, and only from safe addresses', (t) => {
   const url = new URL('https://host/');
   const tokens = { tokenUrl: 'https://issuer/', clientId: 'me', clientSecret: 'top-secret' };
   const cases: [options: ConstructorParameters<typeof Credentials>[0], message: RegExp][] = [
@@ -91,7 +91,7 @@ test('tokens are requested only from safe addresses, and once', (t) => {
   t.end();
 });
 
-test('a file is read before the first request, and again after a 401', async (t) => {
+test('a token file is read before the first request, and again after a 401', async (t) => {
   const path = join(t.testdir({}), 'token');
   const write = (content: string): void => {
     writeFileSync(`${path}.new`, content);
@@ -125,7 +125,7 @@ test('a file is read before the first request, and again after a 401', async (t)
   t.notMatch(shown(failure), 'two');
 });
 
-test('a redirect to another origin gets no token, and its 401 fetches no new token', async (t) => {
+test('after a redirect to another origin no token is sent or fetched', async (t) => {
   const issuer = await startUpstream(t, (_, response) =>
     response.end(JSON.stringify({ access_token: 'abc', token_type: 'Bearer', expires_in: 60 })),
   );
@@ -135,7 +135,7 @@ test('a redirect to another origin gets no token, and its 401 fetches no new tok
   );
   const clientCredentials = { tokenUrl: `${issuer.origin}/`, clientId: 'me', clientSecret: 'top-secret' };
   const source = httpSource({ kind: 'http', url: upstream.origin, clientCredentials });
-  t.match(await failureOf(collect(source)), { message: /asked without the configured headers/ });
+  t.match(await failureOf(collect(source)), { message: /configured headers were not sent/ });
   t.equal(upstream.requests[0]?.headers.authorization, 'Bearer abc');
   t.equal(other.requests[0]?.headers.authorization, undefined);
   t.equal(issuer.requests.length, 1);

@@ -35,7 +35,7 @@ async function failingLoad(
   return failure;
 }
 
-test('every status but 200 is a failure that is named', async (t) => {
+test('every status except 200 is a failure with a name', async (t) => {
   const cases: [status: number, text: string][] = [
     [201, '201 Created'],
     [204, '204 No Content'],
@@ -51,7 +51,7 @@ test('every status but 200 is a failure that is named', async (t) => {
   ];
   for (const [status, text] of cases) {
     const failure = await failingLoad(t, (_, response) => {
-      // The reason phrase is the upstream's to choose.
+      // The upstream chooses the reason phrase.
       response.writeHead(status, 'top-secret').end(status === 204 ? undefined : LINES);
     });
     t.equal(failure.code, 'source-unreadable');
@@ -128,7 +128,7 @@ function trickle(everyMs: number): Answer {
   };
 }
 
-test('a trickle is read if it is fast enough, and given up if it is too slow or takes too long', async (t) => {
+test('a slow answer is read if it is fast enough, and given up below a rate or after a time', async (t) => {
   const upstream = await startUpstream(t, (_, response) => {
     const lines = LINES.slice(0, 40).match(/.*\n/g) ?? [];
     const timer = setInterval(() => {
@@ -162,7 +162,7 @@ test('a slow reader does not count as a slow upstream', async (t) => {
   t.equal(count, 60_000);
 });
 
-test('an answer cut short is never taken for whole', async (t) => {
+test('an answer cut short never counts as whole', async (t) => {
   const close: (sent: string | Buffer, headers: Record<string, string | number>) => Answer =
     (sent, headers) => (_, response) => {
       response.writeHead(200, headers);
@@ -241,7 +241,7 @@ test('an answer that ends with its connection is accepted only if the data marks
   );
 });
 
-test('other content is malformed, and the message says what it is', async (t) => {
+test('content of another kind is malformed, and the message names the kind', async (t) => {
   const cases: [what: string, answer: Answer, problem: RegExp][] = [
     ['nothing', (_, response) => response.end(), /the source is empty/],
     ['white space', (_, response) => response.end(' \n'), /empty but for white space/],
@@ -261,7 +261,7 @@ test('other content is malformed, and the message says what it is', async (t) =>
   }
 });
 
-test('an encoding that was not requested is a failure', async (t) => {
+test('an unrequested encoding is a failure', async (t) => {
   for (const encoding of ['br', 'zstd', 'gzip, gzip']) {
     const failure = await failingLoad(t, (_, response) => {
       response.setHeader('content-encoding', encoding).end(LINES);
@@ -276,7 +276,7 @@ test('more bytes than allowed are a failure', async (t) => {
   t.match(failure, { code: 'source-too-large', message: `it has more than ${LINES.length - 1} bytes` });
 });
 
-test('an unreachable upstream, and one that does not speak HTTP', async (t) => {
+test('an upstream that is unreachable or does not speak HTTP is a failure', async (t) => {
   const closed = createServer();
   closed.listen(0, '127.0.0.1');
   await once(closed, 'listening');
@@ -300,7 +300,7 @@ test('an unreachable upstream, and one that does not speak HTTP', async (t) => {
   t.match(headers.message, /the header fields of the answer are too large$/);
 });
 
-test('after each failure the next load is a fresh one', async (t) => {
+test('a load after a failure starts afresh', async (t) => {
   const faults: Answer[] = [
     (_, response) => response.writeHead(503).end(),
     () => {},

@@ -32,7 +32,7 @@ test('Link fields of every form of RFC 8288 are read', (t) => {
   t.end();
 });
 
-test('a field that is not understood completely is refused', (t) => {
+test('a field that cannot be parsed completely is refused', (t) => {
   for (const field of [
     '/2; rel=next',
     '</2; rel=next',

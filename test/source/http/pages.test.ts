@@ -15,7 +15,7 @@ function page(number: number, link: string | null, format: 'array' | 'lines' = '
 
 const next = (target: string): string => `<${target}>; rel="next"`;
 
-test('next links are followed, relative and absolute, over one connection', async (t) => {
+test('next links are followed, relative or absolute, over one connection', async (t) => {
   const upstream = await startUpstream(t, {
     '/v1/all': (request, response) => {
       const cursor = new URL(request.url ?? '', 'http://h').searchParams.get('cursor') ?? '0';
@@ -49,7 +49,7 @@ test('next links are followed, relative and absolute, over one connection', asyn
   await allClosed(upstream);
 });
 
-test('records are numbered through all pages, and say which page their line is on', async (t) => {
+test('records are numbered across all pages, and name the page of their line', async (t) => {
   const upstream = await startUpstream(t, {
     '/': (_, response) => response.setHeader('link', next('/2')).end('{"n":0}\n{"n":\n'),
     '/2': (_, response) => response.end('\n{"n":2}\n{"n":\n'),
@@ -68,7 +68,7 @@ test('records are numbered through all pages, and say which page their line is o
   ]);
 });
 
-test('pages of different formats are one set; sizes and progress are of all', async (t) => {
+test('pages of different formats form one set; sizes and progress cover all pages', async (t) => {
   const upstream = await startUpstream(t, { '/': page(0, next('/2')), '/2': page(1, null, 'array') });
   const progress: LoadProgress[] = [];
   const source = httpSource({ kind: 'http', url: upstream.origin });
@@ -139,7 +139,7 @@ test('pages on another origin are read if allowed, without header fields', async
   t.ok(other.requests.every(({ headers }) => headers.authorization === undefined));
 });
 
-test('a connection that was closed between two pages is opened again', async (t) => {
+test('a connection closed between two pages is opened again', async (t) => {
   const upstream = await startUpstream(t, (request, response) => {
     const number = Number(request.url?.slice(1) || '0');
     const { socket } = request;

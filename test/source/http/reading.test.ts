@@ -8,7 +8,7 @@ import { allClosed, ndjson, records, startUpstream } from './upstream.js';
 
 const VALUES = records(500);
 
-test('every format is recognised by content, with any media type, plain and gzipped in every way', async (t) => {
+test('every format is recognised by its content, with any media type, plain or gzipped', async (t) => {
   const bodies: [format: string, body: Buffer][] = [
     ['ndjson', Buffer.from(ndjson(VALUES))],
     ['json-array', Buffer.from(JSON.stringify(VALUES))],
@@ -50,7 +50,7 @@ test('every format is recognised by content, with any media type, plain and gzip
   }
 });
 
-test('a source is named by its address, without possible secrets', (t) => {
+test('the name of a source is its address without possible secrets', (t) => {
   const name = (url: string): string => httpSource({ kind: 'http', url }).name;
   t.equal(name('https://example.org/schedule/all'), 'https://example.org/schedule/all');
   t.equal(name('HTTPS://Example.org:443'), 'https://example.org/');
@@ -72,7 +72,7 @@ test('a source is named by its address, without possible secrets', (t) => {
   t.end();
 });
 
-test('configured header fields are sent, and Accept names the readable formats', async (t) => {
+test('configured header fields are sent, and Accept lists the readable formats', async (t) => {
   const upstream = await startUpstream(t, (_, response) => response.end('[]'));
   const url = `${upstream.origin}/all?term=fall%20term#part`;
   await collect(
@@ -135,7 +135,7 @@ test('invalid addresses and header fields are refused at once, without showing t
   t.end();
 });
 
-test('progress counts the bytes that came over the wire', async (t) => {
+test('progress counts the transferred bytes', async (t) => {
   const packed = gzipSync(ndjson(records(50_000)));
   const upstream = await startUpstream(t, (_, response) => {
     response.writeHead(200, { 'content-length': packed.length, 'content-encoding': 'gzip' }).end(packed);
@@ -147,7 +147,7 @@ test('progress counts the bytes that came over the wire', async (t) => {
   t.ok(progress.every((p, i) => i === 0 || p.records >= (progress[i - 1]?.records ?? 0)));
 });
 
-test('records that cannot be decoded are rejected one by one, as from a file', async (t) => {
+test('records that cannot be decoded are rejected one by one, as in a file', async (t) => {
   const upstream = await startUpstream(t, (_, response) => response.end('{"n":1}\n{"n":\n{"n":3}\n'));
   const read = await collect(httpSource({ kind: 'http', url: upstream.origin }));
   t.equal(read.records.length, 2);

@@ -28,7 +28,7 @@ test('redirects on the same origin are followed with the header fields', async (
   }
 });
 
-test('a redirect to another origin drops configured header fields, also after it leads back', async (t) => {
+test('a redirect to another origin drops configured header fields, even if it leads back', async (t) => {
   const other = await startUpstream(t, { '/': (_, response) => to(`${upstream.origin}/back`)(_, response) });
   const upstream = await startUpstream(t, {
     '/': to(other.origin.replace('://', '://eve:password@')),
@@ -61,12 +61,12 @@ test('if another origin requires header fields, the failure says why they were n
   t.equal(
     failure.message,
     `cannot read ${other.origin}/all: the answer is 401 Unauthorized; expected 200; ` +
-      'it was asked without the configured headers, as a redirect led to another origin',
+      'the configured headers were not sent, because a redirect led to another origin',
   );
   t.notMatch(shown(failure), 'top-secret');
 });
 
-test('redirects within bounds: no circles, not too many, only http and https', async (t) => {
+test('redirects are bounded, form no circles, and lead only to http and https', async (t) => {
   const chain = (length: number): Record<string, Answer> =>
     Object.fromEntries(
       Array.from({ length: length + 1 }, (_, i) => [`/${i}`, i === length ? BODY : to(`/${i + 1}`)]),

@@ -6,13 +6,13 @@ import { inspect } from 'node:util';
 import type { Test } from 'tap';
 import { CERTIFICATE, PRIVATE_KEY } from './certificate.js';
 
-/** Our own server in the role of the upstream. */
+/** Lectern's own server in the role of the upstream. */
 export interface Upstream {
   /** Without a slash at the end. */
   readonly origin: string;
   /** Every request so far. */
   readonly requests: readonly IncomingMessage[];
-  /** Paths of these, with their query. */
+  /** Paths of these requests, with their query. */
   readonly paths: readonly string[];
   /** Connections opened so far, and those still open. */
   readonly connections: { readonly opened: number; readonly open: number };
@@ -20,7 +20,7 @@ export interface Upstream {
 
 export type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** @param answers one function for everything, or one for each path; an unknown path is 404 */
+/** @param answers one function for all paths, or one for each; an unknown path is 404 */
 export async function startUpstream(
   t: Test,
   answers: Answer | Readonly<Record<string, Answer>>,

@@ -18,7 +18,7 @@ interface Rules {
 interface Followed {
   readonly timetable: Timetable;
   readonly told: string[];
-  /** Waits until the timetable is what a load of the whole table gives. */
+  /** Waits until the timetable equals a load of the whole table. */
   rests(): Promise<void>;
 }
 
@@ -68,7 +68,7 @@ async function untilNoSlot(server: TestServer): Promise<number> {
   return slotsOf(server);
 }
 
-test('a table that is followed', { skip }, async (t) => {
+test('a table is followed', { skip }, async (t) => {
   const server = await startServer((end) => t.teardown(end));
   const prepare = (): Promise<unknown> =>
     server.sql(
@@ -76,7 +76,7 @@ test('a table that is followed', { skip }, async (t) => {
     );
   const event = (n: number): string => `id = md5('event${n}')::uuid`;
 
-  await t.test('each kind of change', async (t) => {
+  await t.test('each kind of change is followed', async (t) => {
     await prepare();
     const { timetable, told, rests } = follow(t, server, {});
     await timetable.ready;
@@ -104,7 +104,7 @@ test('a table that is followed', { skip }, async (t) => {
       `BEGIN; SAVEPOINT s; UPDATE events SET title = 'kept' WHERE ${event(9)}; RELEASE s; COMMIT`,
       '[0,1,0]',
     );
-    // A large value that is not changed does not come with the stream.
+    // The stream leaves out a large value that did not change.
     await server.sql(
       `UPDATE events SET title = (SELECT string_agg(md5(n::text), '') FROM generate_series(1, 30) n) WHERE ${event(10)}`,
     );
@@ -142,7 +142,7 @@ test('a table that is followed', { skip }, async (t) => {
   });
 
   await t.test(
-    'partitions, one of them added later, with and without the root as the one that is published',
+    'partitions are followed, even those added later, under any publication of the root',
     async (t) => {
       for (const viaRoot of [false, true]) {
         await server.sql(`DROP TABLE IF EXISTS parts; DROP PUBLICATION IF EXISTS parts;
@@ -167,7 +167,7 @@ test('a table that is followed', { skip }, async (t) => {
     },
   );
 
-  await t.test('ids of several columns, of other names, of numbers, and derived ones', async (t) => {
+  await t.test('ids of several columns, other names or numbers, and derived ids are followed', async (t) => {
     await server.sql(`CREATE TABLE lessons (term text, "No." int, starts timestamptz, ends timestamptz, j json, PRIMARY KEY (term, "No."));
       INSERT INTO lessons SELECT 't' || n % 3, n, now(), now(), '{"a": 1}' FROM generate_series(1, 40) n; CREATE PUBLICATION lessons FOR TABLE lessons;
       CREATE TABLE numbers AS SELECT "No."::bigint AS id, starts AS "time", ends AS "endTime" FROM lessons; ALTER TABLE numbers ADD PRIMARY KEY (id);
@@ -185,11 +185,11 @@ test('a table that is followed', { skip }, async (t) => {
     t.equal(await untilNoSlot(server), 0);
   });
 
-  await t.test('a change that others see later than the stream tells it', async (t) => {
+  await t.test('a change is kept until it is visible to other transactions', async (t) => {
     await prepare();
     const { timetable, rests } = follow(t, server, {});
     await timetable.ready;
-    // The commit waits for a standby that is not there, and stays invisible meanwhile.
+    // The commit waits for a missing standby, and stays invisible meanwhile.
     await server.sql("ALTER SYSTEM SET synchronous_standby_names = 'none'");
     await server.sql('SELECT pg_reload_conf()');
     await delay(200);
@@ -209,7 +209,7 @@ test('a table that is followed', { skip }, async (t) => {
     await timetable.close();
   });
 
-  await t.test('connections that are killed, a server that stops or crashes', async (t) => {
+  await t.test('following survives killed connections and a server that stops or crashes', async (t) => {
     await prepare();
     const { timetable, told, rests } = follow(t, server, {});
     await timetable.ready;
@@ -238,7 +238,7 @@ test('a table that is followed', { skip }, async (t) => {
     t.equal(await untilNoSlot(server), 0);
   });
 
-  await t.test('what is missing is said with the statement that mends it', async (t) => {
+  await t.test('a missing condition is reported with the statement that fixes it', async (t) => {
     await server.sql(`${eventsTable('bare', 5)} ALTER TABLE bare DROP CONSTRAINT bare_pkey; CREATE VIEW seen AS SELECT * FROM bare;
       CREATE ROLE poor LOGIN; GRANT SELECT ON bare TO poor;`);
     const says = async (expected: RegExp, spec: Partial<PostgresSpec> = {}): Promise<void> => {

@@ -11,7 +11,7 @@ async function until(timetable: Timetable, events: number): Promise<number | und
   return timetable.summary?.events;
 }
 
-test('notices lead to loads, also after the connection was lost, and beside a file', { skip }, async (t) => {
+test('notices cause loads, even after the connection was lost, and beside a file', { skip }, async (t) => {
   const server = await startServer((end) => t.teardown(end));
   await server.sql(eventsTable('events', 30));
   const folder = mkdtempSync(join(tmpdir(), 'lectern-listen-'));

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { test } from 'tap';
 import { PendingChanges, parseSnapshot } from '../../../src/source/postgres/pending-changes.js';
 
-test('a snapshot sees what had ended before it', (t) => {
+test('a snapshot sees the transactions that ended before it', (t) => {
   const { sees } = parseSnapshot('100:110:102,105');
   t.strictSame([99, 100, 102, 103, 105, 109, 110, 111].map(sees), [
     true,
@@ -17,7 +17,7 @@ test('a snapshot sees what had ended before it', (t) => {
   t.end();
 });
 
-test('numbers of transactions begin again after 32 bits', (t) => {
+test('transaction numbers start again after 32 bits', (t) => {
   const past = parseSnapshot(`${2n ** 32n - 2n}:${2n ** 32n + 3n}:${2n ** 32n + 1n}`);
   t.strictSame(
     [2 ** 32 - 3, 2 ** 32 - 1, 0, 1, 2, 3].map((xid) => past.sees(xid)),
@@ -26,7 +26,7 @@ test('numbers of transactions begin again after 32 bits', (t) => {
   t.end();
 });
 
-test('changes stay until a load that saw them is served', (t) => {
+test('changes are kept until a load that saw them is served', (t) => {
   const pending = new PendingChanges(10);
   pending.addRow('a', 5);
   pending.addRow('b', 7);
@@ -46,7 +46,7 @@ test('changes stay until a load that saw them is served', (t) => {
   t.end();
 });
 
-test('too many rows are the whole table, until all their transactions are visible', (t) => {
+test('too many rows count as the whole table until all their transactions are visible', (t) => {
   const pending = new PendingChanges(2);
   for (const [key, xid] of [
     ['a', 5],
@@ -65,8 +65,8 @@ test('too many rows are the whole table, until all their transactions are visibl
   t.end();
 });
 
-/** A table as transactions leave it: reads by key at any snapshot, applied to what a load had, give the table. */
-test('generated transactions, loads that fail and snapshots that lag: what is read by key is the table', (t) => {
+/** A table after transactions: reads by key at any snapshot, applied to an earlier load, give the table. */
+test('reading by key gives the table, with generated transactions, failing loads and late snapshots', (t) => {
   const step = fc.oneof(
     {
       weight: 4,

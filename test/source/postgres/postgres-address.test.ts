@@ -5,7 +5,7 @@ import { passwordIn } from '../../../src/source/postgres/postgres-password.js';
 const parse = (text: string, environment: Record<string, string> = {}) =>
   parsePostgresAddress(text, environment);
 
-test('an address with everything', (t) => {
+test('an address may have every part', (t) => {
   const found = parse(
     'postgresql://us%40er:p%3Ass@db.example.org:6432/school?sslmode=verify-ca&sslrootcert=/ca.pem&connect_timeout=3&application_name=a%20b',
   );
@@ -24,7 +24,7 @@ test('an address with everything', (t) => {
   t.end();
 });
 
-test('what the address leaves out comes from the environment', (t) => {
+test('missing parts of the address come from the environment', (t) => {
   const environment = {
     PGHOST: '/var/run/postgresql',
     PGPORT: '5433',
@@ -52,7 +52,7 @@ test('what the address leaves out comes from the environment', (t) => {
   t.end();
 });
 
-test('several hosts, IPv6, sockets', (t) => {
+test('several hosts, IPv6 and sockets are accepted', (t) => {
   t.match(parse('postgres://a,b:5433/x?target_session_attrs=read-write'), {
     hosts: [
       { host: 'a', port: 5432 },
@@ -70,7 +70,7 @@ test('several hosts, IPv6, sockets', (t) => {
   t.end();
 });
 
-test('what is wrong is said without the password', (t) => {
+test('errors explain the fault without the password', (t) => {
   for (const [text, problem] of [
     ['postgres://u:top/secret@db/x', 'cannot be parsed'],
     ['postgres://u:top@secret@db/x', 'cannot be parsed'],
@@ -95,7 +95,7 @@ test('what is wrong is said without the password', (t) => {
   t.end();
 });
 
-test('a text without its password', (t) => {
+test('passwords are removed from texts', (t) => {
   t.equal(hidePassword('postgres://u:secret@db/x?sslmode=require'), 'postgres://u@db/x?sslmode=require');
   t.equal(hidePassword('postgres://u@db/x?password=secret'), 'postgres://u@db/x');
   t.equal(hidePassword('postgres://db/x?password=secret&user=u'), 'postgres://db/x?user=u');
@@ -103,7 +103,7 @@ test('a text without its password', (t) => {
   t.end();
 });
 
-test('a line of a password file', (t) => {
+test('lines of a password file are read', (t) => {
   const lines = ['# comment', 'other:5432:*:u:no', 'db:*:school:u:a\\:b\\\\c', '*:*:*:*:last'].join('\n');
   const ask = (host: string, database: string, user: string, port = 5432) =>
     passwordIn(lines, { database, user }, { host, port });

@@ -3,7 +3,7 @@ import type { TestServer } from './server.js';
 
 export interface PostgresWriter {
   readonly transactions: number;
-  /** Resolves once no transaction is under way. */
+  /** Resolves once all transactions have ended. */
   pause(): Promise<void>;
   resume(): void;
   stop(): Promise<void>;
@@ -22,7 +22,10 @@ function seeded(seed: number): (below: number) => number {
   };
 }
 
-/** Changes the table `events` in transactions of one to some hundred rows, on several connections, until stopped. */
+/**
+ * Changes the table `events` in transactions of one to some hundred rows, on several connections, until
+ * stopped.
+ */
 export function startPostgresWriter(
   server: TestServer,
   { events, perSecond, seed }: { readonly events: number; readonly perSecond: number; readonly seed: number },
@@ -78,7 +81,7 @@ export function startPostgresWriter(
         await client.query(statement());
         transactions++;
       } catch {
-        // The server was stopped, two writers met, or the end of a transaction was lost.
+        // The server was stopped, two writers collided, or the end of a transaction was lost.
         await client?.query('ROLLBACK').catch(() => {
           client = null;
         });

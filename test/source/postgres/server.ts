@@ -1,4 +1,4 @@
-/** A real PostgreSQL server of this machine, in a folder of its own, for as long as a test takes. */
+/** A real PostgreSQL server of this machine, in its own folder, for the duration of a test. */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFileSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
@@ -32,7 +32,7 @@ function owner(): { uid: number; gid: number } | object {
   return uid > 0 ? { uid, gid } : {};
 }
 
-/** Why no server can be started; false if one can. */
+/** Why a server cannot be started; false if it can. */
 export const skip: string | false =
   PROGRAMS === null
     ? 'PostgreSQL is not installed (apt-get install postgresql)'
@@ -44,19 +44,19 @@ export interface TestServer {
   readonly port: number;
   /** The folder of its data. */
   readonly folder: string;
-  /** As the superuser, or another user. */
+  /** As the superuser or another user. */
   url(database?: string, user?: string): string;
   /** Runs statements as the superuser. */
   sql<Row extends object = Record<string, unknown>>(
     text: string,
     values?: readonly unknown[],
   ): Promise<Row[]>;
-  /** A connection of its own, closed at the end. */
+  /** A separate connection, closed at the end. */
   connect(): Promise<pg.Client>;
   /** A line of postgresql.conf; it needs a restart. */
   set(line: string): void;
   start(): Promise<void>;
-  /** `fast` as an operator stops it, `immediate` as a crash. */
+  /** `fast` stops like an operator, `immediate` like a crash. */
   stop(how: 'fast' | 'immediate'): Promise<void>;
 }
 
@@ -66,7 +66,7 @@ export interface ServerOptions {
   readonly settings?: readonly string[];
 }
 
-/** Data is not safe from a power failure, and a start takes a second. */
+/** Data does not survive a power failure, and a start takes a second. */
 const SETTINGS = [
   'fsync = off',
   "listen_addresses = '127.0.0.1'",
@@ -182,7 +182,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** A table with the fields of an event as PostgreSQL would have them, and `count` rows. */
+/** A table with the fields of an event in PostgreSQL types, and `count` rows. */
 export function eventsTable(name: string, count: number): string {
   return `CREATE TABLE ${name} (
       id uuid PRIMARY KEY, "time" timestamptz NOT NULL, "endTime" timestamptz NOT NULL, title text, "roomId" uuid, "courseId" uuid,

@@ -10,7 +10,7 @@ import { skip as noServer, startServer } from './server.js';
 const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
 const skip = noServer || (!hasOpenssl && 'openssl is not installed (apt-get install openssl)');
 
-/** A certificate that signed itself, for the name localhost. */
+/** A self-signed certificate for the name localhost. */
 function makeCertificate(folder: string, name: string): { readonly cert: string; readonly key: string } {
   const [cert, key] = [join(folder, `${name}.crt`), join(folder, `${name}.key`)];
   const subject = ['-subj', `/CN=${name}`, '-addext', `subjectAltName=DNS:${name}`];
@@ -29,7 +29,7 @@ function makeCertificate(folder: string, name: string): { readonly cert: string;
   return { cert, key };
 }
 
-test('TLS as sslmode says', { skip }, async (t) => {
+test('TLS follows sslmode', { skip }, async (t) => {
   const server = await startServer((end) => t.teardown(end));
   const { cert, key } = makeCertificate(server.folder, 'localhost');
   const { uid, gid } = statSync(server.folder);

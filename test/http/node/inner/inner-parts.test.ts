@@ -1,6 +1,6 @@
 /**
- * Each part inside Node is hidden in turn: answers stay right, and slow readers are still cut. In a separate folder, because it
- * changes every server of its process.
+ * Each Node internal is hidden in turn: answers stay right, and slow readers are still cut off. In a separate
+ * folder, because it changes every server of its process.
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -20,7 +20,7 @@ import { EVENTS, serve, setUp, token, viewsOf } from '../../harness.js';
 import { rawCases, sendRaw } from '../../raw-cases.js';
 import { startTakingAway } from './take-away.js';
 
-// Two services are started, which takes long on a busy machine.
+// Starting two services takes long on a busy machine.
 tap.setTimeout(120_000);
 
 const AUTHORIZATION = `Authorization: Bearer ${token()}\r\n`;
@@ -63,7 +63,7 @@ async function assertAnswers(t: Test, part: InnerPart | null): Promise<void> {
   for (const [n, { name, statuses, code, closes }] of cases.entries()) {
     const outcome = outcomes[n];
     if (part?.startsWith('error.') && closes) {
-      // The status is less exact, and an error all the same.
+      // The status is less exact, but still an error.
       t.match(outcome, { statuses: [/^[245]/], closes, areProblems: true }, name);
     } else if (CLOSES_BEHIND_UPGRADE.includes(part) && /Upgrade/.test(name) && !closes) {
       const isIgnored = name === 'Connection: upgrade without Upgrade';
@@ -129,7 +129,7 @@ for (const [part, format] of READERS) {
   });
 }
 
-test('before the check no inner part is used, and answers are right', async (t) => {
+test('before the check no Node internal is used, and answers are right', async (t) => {
   taken.part = null;
   useInnerParts(INNER_PARTS);
   const { send } = await serve(t, setUp().handler);
@@ -168,6 +168,6 @@ async function assertTold(t: Test, workers: number): Promise<void> {
   t.match(JSON.parse(lines[0] ?? '{}'), { parts: ['handle.writeQueueSize'] });
 }
 
-test('a missing part is reported once, in the log and in the metrics', async (t) => {
+test('a missing internal is reported once, in the log and in the metrics', async (t) => {
   await Promise.all([assertTold(t, 1), assertTold(t, 2)]);
 });

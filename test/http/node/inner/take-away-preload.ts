@@ -1,4 +1,4 @@
-/** For --import: takes the part away that the environment names. */
+/** For --import: removes the part that the environment names. */
 import type { InnerPart } from '../../../../src/http/node/inner-parts.js';
 import { startTakingAway } from './take-away.js';
 

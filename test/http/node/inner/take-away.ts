@@ -1,4 +1,4 @@
-/** Hides one part inside Node from all code except Node's own, on every later server and connection. */
+/** Hides one Node internal from all code except Node's own, on every later server and connection. */
 import { EventEmitter } from 'node:events';
 import { Server } from 'node:http';
 import type { InnerPart } from '../../../../src/http/node/inner-parts.js';
@@ -9,17 +9,17 @@ export interface Taken {
   instead: unknown;
 }
 
-/** Whether the accessor was asked by Node itself. */
+/** Whether Node itself read the accessor. */
 function isAskedByNode(): boolean {
   const { prepareStackTrace } = Error;
-  // Tests may have Node's own frames left out of stacks.
+  // Tests may omit Node's own frames from stacks.
   Error.prepareStackTrace = (_error, sites) => sites;
   const sites = new Error().stack as unknown as readonly NodeJS.CallSite[];
   Error.prepareStackTrace = prepareStackTrace;
   return sites[2]?.getFileName()?.startsWith('node:') ?? false;
 }
 
-/** Node uses parsers again: each accessor is made once. */
+/** Node reuses parsers, so each accessor is made once. */
 const hidden = new WeakMap<object, Set<string>>();
 
 function hide(object: unknown, part: string, taken: Taken): void {
@@ -71,7 +71,7 @@ export function startTakingAway(): Taken {
     if (event === 'request') hideFrom('response', second);
     if (event === 'clientError') hideFrom('error', first);
     if (event !== 'connection') return emit.call(this, event, ...given);
-    // The first listener is Node's, which makes the parser.
+    // The first listener belongs to Node and makes the parser.
     const [ofNode, ...others] = this.rawListeners(event);
     ofNode?.apply(this, given);
     hideFrom('parser', first.parser);

@@ -1,11 +1,13 @@
 import { REPLICA_POLL_SECONDS } from '../limits.js';
 import type { Resolved } from '../options/option-types.js';
 import { readRulesOf } from '../options/reading-settings.js';
+import { resolveOptions } from '../options/resolve.js';
+import type { KeeperOptions } from '../refresh/keeper.js';
 import { type AnyLoader, anySourceOf, Loader } from '../refresh/loader.js';
 import { Replica } from '../replication/replica.js';
 import { isStoreAddress } from '../store/open-store.js';
 
-/** A loader of records, or of the images of a store, which is looked at regularly. */
+/** A loader of records, or of the images of a store, which is checked regularly. */
 export function loaderOf(options: Resolved<'openTimetable'>): {
   readonly loader: AnyLoader;
   readonly refreshSeconds: number;
@@ -22,4 +24,21 @@ export function loaderOf(options: Resolved<'openTimetable'>): {
     snapshotFile: snapshotFile ?? null,
   });
   return { loader, refreshSeconds: refreshSeconds === 0 ? REPLICA_POLL_SECONDS : refreshSeconds };
+}
+
+/** What the options say of a keeper besides its loader and its events. */
+export function keepingOf(
+  options: Resolved<'openTimetable'>,
+): Pick<KeeperOptions, 'gate' | 'bounds' | 'watch' | 'snapshotFile' | 'pin'> {
+  const { gate = {}, watch, snapshotFile, snapshotFilesKept, pin, eventsMax, memoryMbMax } = options;
+  return {
+    gate: gate === false ? null : resolveOptions('gate', gate),
+    bounds: {
+      eventsMax: eventsMax ?? null,
+      memoryBytesMax: memoryMbMax === undefined ? null : memoryMbMax * 2 ** 20,
+    },
+    watch,
+    snapshotFile: snapshotFile === undefined ? null : { path: snapshotFile, keep: snapshotFilesKept },
+    pin: pin ?? null,
+  };
 }

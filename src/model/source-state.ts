@@ -1,0 +1,38 @@
+import type { SourceParts } from './source-parts.js';
+
+/** The state of the source. */
+export interface SourceState extends LoadState {
+  /** A path, an address without credentials, `standard input`, … */
+  readonly name: string;
+}
+
+/** The state of its loads. Times are epoch milliseconds. */
+export interface LoadState {
+  /** `refused`: the last load worked, but the gate refused its snapshot. */
+  readonly state: 'loading' | 'loaded' | 'failed' | 'refused';
+  /** When the source last delivered or confirmed the served timetable. */
+  readonly lastSuccessMs: number | null;
+  /** `lastSuccessMs` by the clock of `monotonicMs`, from which staleness is counted. */
+  readonly lastSuccessMonotonicMs: number | null;
+  /** One line on why the last load failed or was refused; null if it succeeded. */
+  readonly lastError: string | null;
+  /** Since when loads have failed or were refused; null if the last load succeeded. */
+  readonly failingSinceMs: number | null;
+  /** When that will have been for ten refresh intervals, or was; null if the last load went well. */
+  readonly overdueAtMs: number | null;
+  /** Several sources, a folder or a glob; null for a single source. */
+  readonly parts: SourceParts | null;
+  /** The published snapshot is damaged, and nothing is served until the next publication. */
+  readonly isWithdrawn?: boolean;
+}
+
+/** Before the first load has ended. */
+export const LOADING: LoadState = {
+  state: 'loading',
+  lastSuccessMs: null,
+  lastSuccessMonotonicMs: null,
+  lastError: null,
+  failingSinceMs: null,
+  overdueAtMs: null,
+  parts: null,
+};
