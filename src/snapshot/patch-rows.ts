@@ -4,10 +4,9 @@ import type { NormalisedEvent } from '../model/event.js';
 import { OUTPUT_FIELDS } from '../model/fields.js';
 import { formatInstant } from '../model/time.js';
 import { viewOf } from '../structures/byte-strings.js';
-import type { HashIndexImage } from '../structures/hash-index.js';
+import { buildHashTable, type HashIndexImage } from '../structures/hash-index.js';
 import type { KeyedHash } from '../structures/keyed-hash.js';
 import { shared } from '../structures/slabs.js';
-import { spliceHashIndex } from '../structures/splice-hash-index.js';
 import { digestWeeks, WEEK_DIGEST_BYTES, weekOf, weeksOf } from './content-version.js';
 import type { RowsImage, SlotsImage } from './image.js';
 import type { Edit } from './patch-edit.js';
@@ -85,5 +84,5 @@ export function patchIds(ids: HashIndexImage, { splice, events }: Edit, hash: Ke
   if (isInPlace && come.every((value, n) => value === ids.hashes[splice.come[n]!])) return ids;
   const hashes = splice.copy(ids.hashes, shared.uint32(splice.after));
   for (const [n, value] of come.entries()) hashes[splice.come[n]!] = value;
-  return spliceHashIndex(ids, splice, hashes);
+  return { hashes, table: buildHashTable(hashes) };
 }
