@@ -28,6 +28,8 @@ import { SourceCredentials } from './source-credentials.js';
 
 /** A patch thread practises on images up to this size, because practice takes as much memory again for a moment. */
 const PRACTICE_IMAGE_BYTES_MAX = 64 * 2 ** 20;
+/** Programs that end soon, such as tests, need no patch thread. */
+const PRACTICE_DELAY_MS = 1000;
 /** An idle patch thread ends after this time, and frees its 15 MiB. */
 const KEPT_THREAD_IDLE_MS = 10_000;
 
@@ -220,20 +222,30 @@ export class Loader {
   }
 
   /**
-   * Prepares the patch thread after the first load. With a small timetable it changes one event, and nothing uses the
+   * Prepares the patch thread a moment after the first load. With a small timetable it changes one event, and nothing uses the
    * result. With a large one it only loads its code.
    */
   #practise(served: SnapshotImage, { bounds, listeners: { signal } }: LoadRequest): void {
     if (!this.#isLive || this.#hasPractised || this.#place !== 'thread' || signal.aborted) return;
     this.#hasPractised = true;
     const { name, rules } = this;
-    const memoryBytesMax = bounds.memoryBytesMax ?? memoryForLoad();
-    const given = { served, deltas: [], bounds: { ...bounds, memoryBytesMax }, removals: [], version: null };
-    const feed = recordChunks(practiceRecords(served));
-    this.#patches.practise(
-      { task: 'patch', name, rules, ...given },
-      { signal, feed, keepsProcessAlive: false },
-    );
+    const practise = (): void => {
+      if (signal.aborted) return;
+      const memoryBytesMax = bounds.memoryBytesMax ?? memoryForLoad();
+      const given = {
+        served,
+        deltas: [],
+        bounds: { ...bounds, memoryBytesMax },
+        removals: [],
+        version: null,
+      };
+      const feed = recordChunks(practiceRecords(served));
+      this.#patches.practise(
+        { task: 'patch', name, rules, ...given },
+        { signal, feed, keepsProcessAlive: false },
+      );
+    };
+    setTimeout(practise, PRACTICE_DELAY_MS).unref();
   }
 
   /** The changes of another Lectern; null to load everything. */

@@ -12,6 +12,7 @@ export class KeptThread {
   readonly #idleMsMax: number;
   #worker: Worker | null = null;
   #idle: NodeJS.Timeout | undefined;
+  #isUsed = false;
   /** Never rejects. */
   #practice: Promise<unknown> = Promise.resolve();
 
@@ -25,12 +26,14 @@ export class KeptThread {
    * thread's first task limits its heap.
    */
   async run(task: PatchTask, options: SpawnOptions): Promise<LoadDone> {
+    this.#isUsed = true;
     await this.#practice;
     return this.#run(task, options);
   }
 
   /** Starts the thread and runs a task of which nothing uses the result. The first change then finds compiled code. */
   practise(task: PatchTask, options: SpawnOptions): void {
+    if (this.#isUsed) return;
     this.#practice = this.#run(task, options).catch(() => {});
   }
 
