@@ -337,9 +337,8 @@ export const DATABASE_RETRY_MS_MAX = 30_000;
 export const LECTURER_IDS_BYTES_MAX: number = 16 * MIB;
 /** Heap to parse it: 21 bytes for each byte of `{},{},…`. */
 export const LECTURER_IDS_HEAP_BYTES: number = 24 * LECTURER_IDS_BYTES_MAX;
-/** Past snapshots that /schedule/changes knows: 256 × 0.12 s = 30 s of patches in a row. */
+/** Past snapshots that /schedule/changes knows: 30 s / 0.12 s of patches. 16 large ones: × 200,000 × 4 bytes = 13 MB. */
 export const SNAPSHOTS_KEPT_MAX = 256;
-/** Kept even if their differences are large: 16 × 200,000 × 4 bytes = 13 MB, and 17 MB of removed ids. */
 export const SNAPSHOTS_KEPT_MIN = 16;
 /** Entries of all differences if more snapshots are kept: 100 patches of 20 changes. A patch makes them in 10 ms. */
 export const SNAPSHOT_DIFFERENCES_ENTRIES_MAX = 100_000;
