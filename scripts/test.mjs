@@ -20,6 +20,7 @@ const SLOW = [
   'package/',
   'examples/',
   'embedding/bundled.',
+  'replication/two-versions.',
   'project/dev.',
   'project/readme.',
   'project/watch.',

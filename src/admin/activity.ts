@@ -19,11 +19,15 @@ export class Activity {
   };
 
   follow(timetable: Announcer): void {
-    timetable.on('loaded', ({ result }) => {
-      this.loads[result]++;
-    });
-    timetable.on('refused', ({ refusal }) => {
-      this.refusals[refusal.code]++;
-    });
+    timetable.on('loaded', ({ result }) => this.loaded(result));
+    timetable.on('refused', ({ refusal }) => this.refused(refusal));
+  }
+
+  loaded(result: LoadResult): void {
+    this.loads[result]++;
+  }
+
+  refused({ code }: Refusal): void {
+    this.refusals[code]++;
   }
 }

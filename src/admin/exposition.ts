@@ -7,6 +7,7 @@ import { monotonicMs } from '../model/clock.js';
 import { REJECTION_CODES } from '../model/event.js';
 import type { SourcePart } from '../model/source-parts.js';
 import type { SourceState } from '../model/source-state.js';
+import type { FeedState } from '../refresh/feed-state.js';
 import type { Serving, ThreadMeter } from '../serving/serving.js';
 import { overdueSources } from '../view/describe-health.js';
 import type { ViewSource } from '../view/view-source.js';
@@ -24,10 +25,15 @@ import {
 } from './families.js';
 import { cpuSeconds, nodeFamilies } from './node-metrics.js';
 
+type ObservedServing = Pick<Serving, 'condition' | 'keys' | 'meters'>;
+
 export interface Observed {
   readonly timetable: ViewSource;
   readonly activity: Activity;
-  readonly serving: Pick<Serving, 'condition' | 'isServing' | 'keys' | 'meters'>;
+  /** Null for a publisher, which answers no requests. */
+  readonly serving: ObservedServing | null;
+  /** The state of a replica or publisher; null for others. */
+  readonly feed: () => FeedState | null;
   readonly files: Pick<KeptFiles, 'counts' | 'refused'>;
   readonly losses: () => number;
   readonly version: string;
@@ -41,14 +47,13 @@ export class Exposition {
 
   /** @param more further threads, which do not serve; only their event loop and heap are shown */
   constructor(observed: Observed, more: readonly ThreadMeter[], isReady: () => boolean) {
-    this.#threads = [...observed.serving.meters, ...more];
+    const { serving } = observed;
+    this.#threads = [...(serving?.meters ?? []), ...more];
     this.#registry = registryOf([
-      ...ofRequests(observed),
-      ...ofKeySet(observed),
-      ...ofOverload(observed),
+      ...(serving === null ? [] : ofServing(serving)),
       ...ofTimetable(observed, isReady),
+      ...(observed.feed() === null ? [] : ofFeed(observed)),
       ...ofFiles(observed),
-      ...ofConnections(observed),
       ...ofProcess(observed, this.#threads),
       ...nodeFamilies(this.#threads),
     ]);
@@ -64,7 +69,11 @@ export class Exposition {
   }
 }
 
-function ofRequests({ serving: { meters } }: Observed): Family[] {
+function ofServing(serving: ObservedServing): Family[] {
+  return [...ofRequests(serving), ...ofKeySet(serving), ...ofOverload(serving), ...ofConnections(serving)];
+}
+
+function ofRequests({ meters }: ObservedServing): Family[] {
   return [
     counter('lectern_http_requests_total', 'Answered requests.', () => requestsByRoute(meters)),
     {
@@ -96,7 +105,7 @@ function ofRequests({ serving: { meters } }: Observed): Family[] {
   ];
 }
 
-function ofKeySet({ serving: { keys } }: Observed): Family[] {
+function ofKeySet({ keys }: ObservedServing): Family[] {
   const { fetched } = keys;
   if (fetched === null) return [];
   return [
@@ -109,7 +118,7 @@ function ofKeySet({ serving: { keys } }: Observed): Family[] {
   ];
 }
 
-function ofOverload({ serving }: Observed): Family[] {
+function ofOverload(serving: ObservedServing): Family[] {
   return [
     counter(
       'lectern_overload_refusals_total',
@@ -174,6 +183,36 @@ function ofTimetable({ timetable, activity }: Observed, isReady: () => boolean):
   ];
 }
 
+function ofFeed({ feed }: Observed): Family[] {
+  const sequence = gauge(
+    'lectern_feed_sequence',
+    'Sequence of the announcement that a replica serves, or that a publisher made or found.',
+    () => oneOrNone(feed()?.sequence),
+  );
+  if (feed()?.replica === null) {
+    const leader = gauge('lectern_feed_leader', '1 if this publisher leads, 0 if it stands by.', () =>
+      Number(feed()?.isLeader ?? false),
+    );
+    return [sequence, leader];
+  }
+  return [
+    sequence,
+    gauge(
+      'lectern_feed_lag_seconds',
+      'Time since this replica knows of an announcement that it does not serve; 0 if it serves what it should.',
+      () => inSeconds(feed()?.replica?.lagMs ?? null),
+    ),
+    gauge(
+      'lectern_feed_quarantined_images',
+      'Images that this replica refuses to serve.',
+      () => feed()?.replica?.quarantined ?? null,
+    ),
+    gauge('lectern_feed_pinned', '1 if this replica serves a pinned image, 0 otherwise.', () =>
+      Number(feed()?.replica?.isPinned ?? false),
+    ),
+  ];
+}
+
 function ofFiles({ files }: Observed): Family[] {
   return [
     counter('lectern_file_reloads_total', 'Changes of configuration files, accepted or refused.', () =>
@@ -191,7 +230,7 @@ function ofFiles({ files }: Observed): Family[] {
   ];
 }
 
-function ofConnections({ serving: { meters } }: Observed): Family[] {
+function ofConnections({ meters }: ObservedServing): Family[] {
   return [
     gauge('lectern_connections_open', 'Connections at present.', () => sum(meters, CELL.connectionsOpen)),
     gauge('lectern_event_streams_open', 'Open event streams.', () => sum(meters, CELL.streamsOpen)),
@@ -238,11 +277,11 @@ function ofProcess(observed: Observed, threads: readonly ThreadMeter[]): Family[
     counter(
       'lectern_log_lines_dropped_total',
       'Log lines dropped because they were not read in time.',
-      () => (log?.linesDropped?.() ?? 0) + sum(serving.meters, CELL.logLinesDropped),
+      () => (log?.linesDropped?.() ?? 0) + sum(serving?.meters ?? [], CELL.logLinesDropped),
     ),
     gauge('lectern_info', 'Versions of Lectern and Node; always 1.', () => [[info, 1]]),
     gauge('lectern_resident_memory_bytes', 'Memory of the process.', () => process.memoryUsage.rss()),
-    counter('lectern_cpu_seconds_total', 'Processor time of the process, all threads.', cpuSeconds),
+    counter('lectern_cpu_seconds_total', 'Processor time of all threads of the process.', cpuSeconds),
     gauge('lectern_uptime_seconds', 'Time since the start of the process.', () => process.uptime()),
   ];
 }
@@ -265,6 +304,10 @@ function sourcesByState({ source, summary }: ViewSource): Readonly<Record<Source
 function staleMs({ failingSinceMs, parts }: SourceState): number {
   const since = [failingSinceMs, parts?.failingSinceMs ?? null].flatMap((ms) => ms ?? []);
   return since.length === 0 ? 0 : Math.max(0, Date.now() - Math.min(...since));
+}
+
+function oneOrNone(value: number | null | undefined): Sample[] {
+  return value === null || value === undefined ? [] : [[{}, value]];
 }
 
 function inSeconds(ms: number | null): number | null {

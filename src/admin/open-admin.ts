@@ -31,7 +31,8 @@ export interface AdminOptions extends Observed {
   readonly allowedHosts: readonly string[];
   /** Null: POST /refresh does not exist. */
   readonly token: AdminToken | null;
-  readonly isClosing: () => boolean;
+  /** The reasons of /ready. Empty: ready. */
+  readonly unreadyReasons: () => readonly string[];
 }
 
 export interface Admin {
@@ -42,10 +43,10 @@ export interface Admin {
 
 /** Listens on this thread, with few connections. Throws LecternError `address-unavailable`. */
 export async function openAdmin(options: AdminOptions): Promise<Admin> {
-  const { host, port, serving } = options;
-  const here = serving.meters.some(({ thread }) => thread === 'main') ? null : new Meter();
+  const { host, port, serving, unreadyReasons } = options;
+  const here = serving?.meters.some(({ thread }) => thread === 'main') ? null : new Meter();
   const more = here === null ? [] : [{ thread: 'main', meter: here }];
-  const exposition = new Exposition(options, more, () => unreadyReasons(options).length === 0);
+  const exposition = new Exposition(options, more, () => unreadyReasons().length === 0);
   const server = new HttpServer(createAdminHandler(options, exposition), {
     connectionsMax: ADMIN_CONNECTIONS_MAX,
     // Idle connections must not keep probes out.
@@ -62,21 +63,6 @@ export async function openAdmin(options: AdminOptions): Promise<Admin> {
       await server.close({ deadlineMs: 1000 });
     },
   };
-}
-
-/** The reasons of /ready. Empty: ready. */
-function unreadyReasons({ timetable, serving, isClosing }: AdminOptions): readonly string[] {
-  const { summary, view } = timetable;
-  const { condition, keys, isServing } = serving;
-  const reasons = {
-    'no-snapshot': summary === null,
-    'snapshot-stale': summary !== null && view === null,
-    'no-keys': !keys.areThere,
-    draining: isClosing() || condition.isDraining,
-    overloaded: condition.isOverloaded,
-    'no-thread': summary !== null && !isServing,
-  };
-  return Object.entries(reasons).flatMap(([reason, holds]) => (holds ? [reason] : []));
 }
 
 const REALM = 'lectern admin';
@@ -113,7 +99,7 @@ function createAdminHandler(options: AdminOptions, exposition: Exposition): Requ
   }
 
   function tellReady(exchange: Exchange): void {
-    const reasons = unreadyReasons(options);
+    const reasons = options.unreadyReasons();
     const ready = reasons.length === 0;
     sendJson(exchange, ready ? 200 : 503, { ready, reasons });
   }
@@ -174,7 +160,7 @@ function createAdminHandler(options: AdminOptions, exposition: Exposition): Requ
           'The admin listener does not accept this Host. Use an IP address, localhost, --admin-host or a name of --admin-allowed-host.',
       });
     }
-    // As on all resources, several credentials are refused: they may name different users.
+    // Several credentials are refused, as on all resources, because they may name different users.
     const credential = readCredential(headers.authorization, headers.authorizations);
     if (credential.kind === 'malformed' && headers.authorizations > 1) {
       exchange.closeAfterAnswer();

@@ -4,6 +4,7 @@ import { LecternError } from '../errors.js';
 import type { ResolvedSettings } from '../options/option-types.js';
 import { optionsOf, resolveSettings } from '../options/resolve.js';
 import { sourceOf, withFieldMap } from '../options/source-of-settings.js';
+import { shownAddress, storeAddress } from '../store/open-store.js';
 import { publishTimetable } from '../timetable/publishing.js';
 import { carryOnWithoutOutput, EXIT_FAILURE, endOnFaults, exitCodeOf } from './faults.js';
 import { openStandardError } from './log-output.js';
@@ -33,7 +34,16 @@ export async function publish(given: ResolvedSettings, options: PublishOptions):
       source: sourceOf(settings),
       gate: optionsOf('gate', settings),
     });
-    const publishing = await publishTimetable(timetable, { to: options.to, keyFile: options.feedKey, log });
+    const publishing = await publishTimetable(timetable, {
+      to: options.to,
+      keyFile: options.feedKey,
+      admin: settings.adminPort === undefined ? undefined : optionsOf('admin', settings),
+      log,
+    });
+    log.info(
+      { to: shownAddress(storeAddress(options.to)), admin: publishing.adminAddress?.origin },
+      'publishing',
+    );
     const refresh = (signal: NodeJS.Signals): void =>
       void publishing.refresh(signal === 'SIGUSR2').catch(() => {});
     const refreshSignals = ['SIGHUP', 'SIGUSR2'] as const;

@@ -18,9 +18,10 @@ const NOT_PUBLISHING = [
   'feedPublicKey',
   'canary',
 ];
+const OPERATING = ['logLevel', 'adminPort', 'adminHost', 'adminAllowedHosts', 'adminTokenFile'];
 const PUBLISH_SETTINGS = SETTINGS.filter(
   ({ name, group }) =>
-    name === 'logLevel' || (LOADING_GROUPS.includes(group) && !NOT_PUBLISHING.includes(name)),
+    OPERATING.includes(name) || (LOADING_GROUPS.includes(group) && !NOT_PUBLISHING.includes(name)),
   // Here --to means the store.
 ).map((setting): Setting => (setting.name === 'to' ? { ...setting, flag: '--until' } : setting));
 

@@ -7,10 +7,9 @@ export const PATCH_PAUSE_MS_MAX = 2000;
 export const PATCH_PAUSE_MS_MIN = 120;
 
 /**
- * Decides when reported changes cause a load. Changes of one turn of the event loop cause one load, and so do
- * changes during a load. The pause after a patch is proportional to it, so that many changes cause few
- * patches. A waiting change keeps the process alive; otherwise a program that awaits its publication would
- * end.
+ * Decides when reported changes cause a load. Changes of one turn of the event loop cause one load, and so do changes
+ * during a load. The pause after a patch is proportional to it, so that many changes cause few patches. A waiting
+ * change keeps the process alive; otherwise a program that awaits its publication would end.
  */
 export class ChangePace {
   readonly #load: () => void;

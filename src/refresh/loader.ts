@@ -22,6 +22,7 @@ import { spawnTask } from '../thread/spawn-task.js';
 import { runTaskHere } from '../thread/task.js';
 import type { DoneOf, Feed, LoadDone, LoadTask, Task, TaskListeners } from '../thread/task-messages.js';
 import { abortable, askSource, checkWatch } from './ask-source.js';
+import type { FeedState } from './feed-state.js';
 import { memoryForLoad } from './memory-room.js';
 import { type TimeLimits, withPipes, withTimeLimits } from './patience.js';
 import { SourceCredentials } from './source-credentials.js';
@@ -83,6 +84,8 @@ export interface AnyLoader
   > {
   /** The last load is now served. */
   published?(summary: SnapshotSummary): void;
+  /** Of a replica. */
+  feed?(): FeedState;
   /** The gate refused the last load. */
   refused?(refusal: Refusal): void;
   close?(): Promise<void>;

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { LecternError } from '../errors.js';
 import { IMAGE_CHUNK_BYTES, REPLICAS_NAMED_MAX } from '../limits.js';
+import type { FeedState } from '../refresh/feed-state.js';
 import type { Loader } from '../refresh/loader.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import { IMAGE_FORMAT_VERSION } from '../snapshot/image-format.js';
@@ -62,6 +63,10 @@ export class Publisher {
   #file: ImageFile | null = null;
   /** The last announcement of this process. */
   #last: Floor | null = null;
+  /** Sequence of the head of this round. */
+  #sequence: number | null = null;
+  /** Loops whose last round failed. */
+  readonly #failing = new Set<() => Promise<void>>();
   #rounds = 0;
   /** Replicas that cannot read this version's images; null until their reports were read. */
   #unableToRead: readonly string[] | null = null;
@@ -93,6 +98,16 @@ export class Publisher {
     this.#wake();
   }
 
+  /** Whether the store did not take the last announcement or lease. */
+  get isFailing(): boolean {
+    return this.#failing.size > 0;
+  }
+
+  get feed(): FeedState {
+    const { isLeader } = this.#leadership;
+    return { sequence: isLeader ? this.#sequence : null, isLeader, replica: null };
+  }
+
   async close(): Promise<void> {
     this.#abort.abort();
     await this.#running;
@@ -116,8 +131,10 @@ export class Publisher {
       this.#wakes.add(wake);
       try {
         await work();
+        this.#failing.delete(work);
         told = '';
       } catch (error) {
+        this.#failing.add(work);
         const failure = error instanceof Error ? error : new Error(String(error));
         if (failure.message !== told && !signal.aborted) this.#options.events.failed(failure);
         told = failure.message;
@@ -205,6 +222,7 @@ export class Publisher {
   async #announce(file: ImageFile, isInspection: boolean): Promise<boolean> {
     const found = await this.#readAnnounced();
     const { head, candidate } = found;
+    this.#sequence = head?.sequence ?? null;
     const floors = [this.#last, ...this.#reports.live.map(({ floor }) => floor)];
     const epoch = head?.epoch ?? floors.find((each) => each !== null)?.epoch ?? newEpoch();
     const sequenceMin = highest(floors, epoch);
@@ -247,6 +265,7 @@ export class Publisher {
       throw new LecternError('store-unavailable', message);
     }
     this.#last = { epoch: next.epoch, sequence: isCandidate ? 0 : next.sequence };
+    if (!isCandidate) this.#sequence = next.sequence;
     this.#announcedOnce();
     this.#options.events.announced(next, isCandidate);
   }

@@ -4,7 +4,9 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LecternError } from '../errors.js';
 import { QUARANTINED_MAX, REPORT_MS } from '../limits.js';
+import { monotonicMs } from '../model/clock.js';
 import type { ReadRules } from '../model/read-rules.js';
+import type { FeedState } from '../refresh/feed-state.js';
 import type { Refusal } from '../refresh/gate.js';
 import type { AnyLoader, LoadRequest, RunRequest } from '../refresh/loader.js';
 import { memoryForLoad } from '../refresh/memory-room.js';
@@ -35,7 +37,7 @@ export interface ReplicaOptions {
   readonly publicKeyFile: string | null;
   readonly isCanary: boolean;
   readonly rules: ReadRules;
-  /** The snapshot file, beside which images are received; null for a temporary folder. */
+  /** The snapshot file, whose folder receives images; null for a temporary folder. */
   readonly snapshotFile: string | null;
 }
 
@@ -49,9 +51,7 @@ interface Target {
   readonly reason: Reason;
 }
 
-/**
- * Loads the announced image: the pinned image, or the head. The keeper checks regularly, and decides.
- */
+/** Loads the announced image: the pinned image, or the head. The keeper checks regularly, and decides. */
 export class Replica implements AnyLoader {
   readonly name: string;
   readonly files: readonly string[] = [];
@@ -70,6 +70,9 @@ export class Replica implements AnyLoader {
   #fetching: string | null = null;
   #damaged: string | null = null;
   #lastError: string | null = null;
+  /** When it first knew of an announcement that it does not serve; null if it serves what it should. */
+  #behindSinceMs: number | null = null;
+  #isPinned = false;
   #beat = 0;
   #revision: number | null = null;
   #reporting: Promise<void> | null = null;
@@ -133,6 +136,19 @@ export class Replica implements AnyLoader {
     void this.#report();
   }
 
+  feed(): FeedState {
+    const behindSinceMs = this.#behindSinceMs;
+    return {
+      sequence: this.#serves?.sequence ?? null,
+      isLeader: null,
+      replica: {
+        lagMs: behindSinceMs === null ? 0 : monotonicMs() - behindSinceMs,
+        quarantined: this.#quarantined.size,
+        isPinned: this.#isPinned,
+      },
+    };
+  }
+
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
@@ -152,6 +168,7 @@ export class Replica implements AnyLoader {
     const { head, reason } = target;
     const version = `${head.epoch} ${head.sequence} ${head.hash} ${reason}`;
     if (this.#serves === null && served !== null) this.#resume(previousVersion, served.summary);
+    if (this.#serves?.id !== head.id) this.#behindSinceMs ??= monotonicMs();
     if (reason === 'head') this.#refuseOlder(head);
     listeners.onVersion?.(version);
     if (version === previousVersion) return { kind: 'not-modified' };
@@ -239,6 +256,8 @@ export class Replica implements AnyLoader {
 
   #serve({ head: { epoch, sequence, id, hash }, reason }: Target): void {
     this.#serves = { epoch, sequence, id, hash };
+    this.#behindSinceMs = null;
+    this.#isPinned = reason === 'pin';
     if (reason === 'head') this.#floor = { epoch, sequence };
     void this.#report();
   }
@@ -248,6 +267,7 @@ export class Replica implements AnyLoader {
     const [epoch, sequence, hash, reason] = (version ?? '').split(' ');
     if (epoch === undefined || hash === undefined) return;
     this.#serves = { epoch, sequence: Number(sequence), id, hash };
+    this.#isPinned = reason === 'pin';
     if (reason === 'head') this.#floor = { epoch, sequence: Number(sequence) };
   }
 

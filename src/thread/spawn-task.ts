@@ -20,10 +20,7 @@ export interface SpawnOptions extends TaskListeners {
   /** For a task whose source is a stream: its chunks, each in its own buffer, which is transferred. */
   readonly feed?: Feed | undefined;
   readonly keepsProcessAlive: boolean;
-  /**
-   * Called with a promise of the thread's end if the thread does not end in time: a system call may hang
-   * forever.
-   */
+  /** Called with a promise of the thread's end if the thread does not end in time: a system call may hang forever. */
   readonly onStuck?: (end: Promise<void>) => void;
 }
 

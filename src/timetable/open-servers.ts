@@ -1,22 +1,23 @@
 import { randomBytes } from 'node:crypto';
 import { Activity, type Announcer } from '../admin/activity.js';
-import { AdminToken } from '../admin/admin-token.js';
-import type { Admin, AdminOptions, AdminTimetable } from '../admin/open-admin.js';
+import type { Admin, AdminTimetable } from '../admin/open-admin.js';
 import type { TestTokenRequest } from '../auth/development-issuer.js';
 import { LecternError } from '../errors.js';
-import type { KeptFile, KeptFiles } from '../files/kept-files.js';
+import type { KeptFiles } from '../files/kept-files.js';
 import { findSwaggerUi } from '../http/development/docs-page.js';
 import type { ListenAddress } from '../http/server/listen-address.js';
 import type { SourceState } from '../model/source-state.js';
-import type { AdminListenerOptions, Resolved, ServeOptions } from '../options/option-types.js';
+import type { Resolved, ServeOptions } from '../options/option-types.js';
 import { resolveOptions } from '../options/resolve.js';
+import type { FeedState } from '../refresh/feed-state.js';
 import { type HandlerPlan, issuerOfPlan } from '../serving/handler-plan.js';
 import { openServing } from '../serving/open-serving.js';
-import type { ServingCondition } from '../serving/serving.js';
+import type { Serving, ServingCondition } from '../serving/serving.js';
 import { threadsOf } from '../serving/worker-count.js';
 import { VERSION } from '../version.js';
 import type { Follower, Present, PublishedImage } from '../view/present.js';
 import { liveAccess, logFiles } from './live-access.js';
+import { planAdmin } from './plan-admin.js';
 import { planAuth, planFeeds, type Reading } from './plan-auth.js';
 
 /** Options for closing a server. */
@@ -33,7 +34,7 @@ export interface TimetableServer extends AsyncDisposable {
   readonly adminAddress: ListenAddress | null;
   /** Serving threads. */
   readonly workers: number;
-  /** Whether a balancer should send more requests now. */
+  /** Whether a load balancer should send more requests now. */
   readonly condition: ServingCondition;
   /** A test token, as from /login, for values by field; fields without a claim are skipped. Null in production. */
   testToken(values?: TestTokenRequest['values']): Promise<string | null>;
@@ -50,6 +51,8 @@ export interface ServedTimetable {
   readonly cacheBytesMax: number;
   readonly reading: Reading;
   readonly files: KeptFiles;
+  /** The state of a replica; null if the timetable is no replica's. */
+  readonly feed: () => FeedState | null;
   /** Called when a serving thread is lost. */
   readonly onLost: (error: Error) => void;
 }
@@ -83,14 +86,14 @@ export class OpenServers implements Follower {
 
   /** See {@link Timetable.serve}. */
   async open(options: ServeOptions): Promise<TimetableServer> {
-    const { present, timetable, staleMsMax, cacheBytesMax, reading, files, onLost } = this.#timetable;
+    const { present, timetable, staleMsMax, cacheBytesMax, reading, files, feed, onLost } = this.#timetable;
     const settings = resolveOptions('serve', options);
     const { host, port, connectionsMax, streamsMax, overloadMs, log } = settings;
     const plan = planHandler(settings, reading);
     const adminPlan = settings.admin === undefined ? null : planAdmin(settings.admin);
     const issuer = issuerOfPlan(plan);
-    const { auth = {}, feed } = settings;
-    const live = liveAccess({ auth, feed, identifiers: reading.identifiers }, log);
+    const { auth = {} } = settings;
+    const live = liveAccess({ auth, feed: settings.feed, identifiers: reading.identifiers }, log);
     const kept = files.keep([...live.files, ...(adminPlan?.files ?? [])], logFiles(log));
     await kept.open();
     let losses = 0;
@@ -150,8 +153,9 @@ export class OpenServers implements Follower {
           files,
           activity: this.#activity,
           losses: () => losses,
-          isClosing: () => isClosing,
+          unreadyReasons: () => unreadyReasons(timetable, serving, isClosing),
           serving,
+          feed,
           version: VERSION,
           log,
         });
@@ -211,14 +215,19 @@ function planHandler(
   };
 }
 
-function planAdmin(options: AdminListenerOptions): {
-  readonly listener: Pick<AdminOptions, 'port' | 'host' | 'allowedHosts' | 'token'>;
-  readonly files: readonly KeptFile[];
-} {
-  const { port, host, allowedHosts = [], token: given, tokenFile } = resolveOptions('admin', options);
-  if (port === undefined) throw new LecternError('option-invalid', 'serve({ admin }) needs a port');
-  const token = given === undefined && tokenFile === undefined ? null : new AdminToken();
-  if (given !== undefined) token?.check(given, 'admin.token')();
-  const files = token === null || tokenFile === undefined ? [] : [token.keptIn(tokenFile)];
-  return { listener: { port, host, allowedHosts, token }, files };
+/** Why a balancer should send no requests. Empty: ready. */
+function unreadyReasons(
+  { summary, view }: AdminTimetable,
+  { condition, keys, isServing }: Serving,
+  isClosing: boolean,
+): readonly string[] {
+  const reasons = {
+    'no-snapshot': summary === null,
+    'snapshot-stale': summary !== null && view === null,
+    'no-keys': !keys.areThere,
+    draining: isClosing || condition.isDraining,
+    overloaded: condition.isOverloaded,
+    'no-thread': summary !== null && !isServing,
+  };
+  return Object.entries(reasons).flatMap(([reason, holds]) => (holds ? [reason] : []));
 }

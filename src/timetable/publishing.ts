@@ -1,14 +1,18 @@
+import type { Admin } from '../admin/open-admin.js';
 import { KeptFiles } from '../files/kept-files.js';
 import type { Logger } from '../http/logger.js';
-import type { TimetableOptions } from '../options/option-types.js';
+import type { ListenAddress } from '../http/server/listen-address.js';
+import type { AdminListenerOptions, TimetableOptions } from '../options/option-types.js';
 import { readRulesOf } from '../options/reading-settings.js';
 import { resolveOptions } from '../options/resolve.js';
-import { Keeper } from '../refresh/keeper.js';
+import { Keeper, type LoadOutcome } from '../refresh/keeper.js';
 import { anySourceOf, Loader } from '../refresh/loader.js';
 import { SigningKey } from '../replication/head.js';
 import { Publisher } from '../replication/publisher.js';
 import { openStore, storeAddress } from '../store/open-store.js';
 import { keepingOf } from './keeping.js';
+import { ObservedPublisher } from './observed-publisher.js';
+import { planAdmin } from './plan-admin.js';
 
 /** The options of a timetable that concern its loads. */
 export type PublishedTimetable = Omit<
@@ -29,6 +33,8 @@ export interface PublishingOptions {
   readonly to: string;
   /** File with the private key that signs announcements: Ed25519 or P-256, as PEM (PKCS #8) or JWK. */
   readonly keyFile: string;
+  /** The admin listener: probes and metrics of this publisher. Default: none. */
+  readonly admin?: AdminListenerOptions | undefined;
   /** Receives log records, as a pino logger does. Default: nothing is logged. */
   readonly log?: Logger | undefined;
 }
@@ -40,6 +46,8 @@ export interface Publishing extends AsyncDisposable {
    * load; with regular refreshes it waits for the first good load instead.
    */
   readonly announced: Promise<void>;
+  /** Where the admin listener listens; null without one. */
+  readonly adminAddress: ListenAddress | null;
   /** Loads now. `force` skips the gate. */
   refresh(force?: boolean): Promise<void>;
   /** Ends loads and announcements. A standby takes over at once. */
@@ -50,15 +58,16 @@ export interface Publishing extends AsyncDisposable {
  * Loads a timetable, keeps it up to date, and announces each accepted snapshot in a store, from which
  * replicas serve it. If a store has several publishers, one announces; another takes over within 10 s.
  *
- * @throws LecternError `option-invalid`, `key-invalid`
+ * @throws LecternError `option-invalid`, `key-invalid`, `address-unavailable`
  */
 export async function publishTimetable(
   timetable: PublishedTimetable,
-  { to, keyFile, log }: PublishingOptions,
+  { to, keyFile, admin, log }: PublishingOptions,
 ): Promise<Publishing> {
   const options = resolveOptions('openTimetable', timetable);
   const loader = new Loader(anySourceOf(options.source), readRulesOf(options), options.buildOn);
   const key = new SigningKey(keyFile);
+  const plan = admin === undefined ? null : planAdmin(admin);
   const store = await openStore(storeAddress(to));
   const publisher = new Publisher(store, {
     key,
@@ -74,6 +83,7 @@ export async function publishTimetable(
       failed: (error) => log?.error({ store: store.name, reason: error.message }, 'timetable not announced'),
     },
   });
+  const observed = new ObservedPublisher(loader.name, publisher, ({ force }) => refresh(force));
   const keeper = new Keeper({
     ...keepingOf(options),
     loader,
@@ -82,28 +92,47 @@ export async function publishTimetable(
       publish: ({ image, origin }) => {
         const { id, events, rejected } = image.summary;
         log?.info({ source: loader.name, snapshot: id, origin, events, rejected }, 'timetable loaded');
+        observed.published(image.summary, origin);
         publisher.publish(image);
       },
-      refused: ({ detail }) => log?.warn({ source: loader.name, reason: detail }, 'timetable refused'),
+      refused: (refusal) => {
+        log?.warn({ source: loader.name, reason: refusal.detail }, 'timetable refused');
+        observed.activity.refused(refusal);
+      },
+      ended: (result) => observed.activity.loaded(result),
+      changed: (state) => observed.become(state),
       failed: (error) => log?.error({ source: loader.name, reason: error.message }, 'timetable not loaded'),
     },
   });
   const files = new KeptFiles();
-  const kept = files.keep(loader.credentialFiles, ({ error }) => {
-    if (error !== null) log?.error({ reason: error.message }, 'credentials of the source not read');
+  const kept = files.keep([...loader.credentialFiles, ...(plan?.files ?? [])], ({ error }) => {
+    if (error !== null) log?.error({ reason: error.message }, 'a file of the configuration was not read');
   });
-  const loaded = kept.openBefore(() => keeper.start());
-  const announced = loaded.then(() => publisher.announced);
-  announced.catch(() => {});
+  const refresh = async (force = false): Promise<LoadOutcome> => {
+    const [outcome] = await Promise.all([keeper.refresh(force), files.reload()]);
+    return outcome;
+  };
+  let listener: Admin | null = null;
   const close = async (): Promise<void> => {
     files.close();
     await keeper.close();
     await publisher.close();
+    await listener?.close();
   };
+  try {
+    listener = plan === null ? null : await observed.listen(plan, files, log);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  const loaded = kept.openBefore(() => keeper.start());
+  const announced = loaded.then(() => publisher.announced);
+  announced.catch(() => {});
   return {
     announced,
+    adminAddress: listener?.address ?? null,
     async refresh(force = false) {
-      await keeper.refresh(force);
+      await refresh(force);
     },
     close,
     [Symbol.asyncDispose]: close,

@@ -9,6 +9,7 @@ import { type Test, test } from 'tap';
 import { parse } from 'yaml';
 import { SECRET } from '../auth/tokens.js';
 import { MemorySource, startService } from '../refresh/built.js';
+import { openFleet } from '../replication/fleet.js';
 import { get } from '../serving/threads.js';
 
 const at = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
@@ -35,7 +36,7 @@ const { panels: PANELS } = JSON.parse(readFileSync(at('deploy/dashboard.json'), 
   panels: readonly Panel[];
 };
 
-/** Labels by metric, from a service that has everything. */
+/** Labels by metric, as a service, a replica and a publisher show them that have everything. */
 async function shownMetrics(t: Test): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
   const issuer = createServer((_, response) => response.writeHead(503).end());
   issuer.listen(0, '127.0.0.1');
@@ -55,15 +56,25 @@ async function shownMetrics(t: Test): Promise<ReadonlyMap<string, ReadonlySet<st
   t.teardown(() => service.close());
   await service.ready;
   await get(`${service.baseUrl}/schedule`);
-  const text = (await get(`${service.adminAddress?.origin}/metrics`)).body.toString();
-  const metrics = new Map(
-    [...text.matchAll(/^# TYPE (\S+) /gm)].map(([, name = '']) => [name, new Set<string>()]),
-  );
+  const fleet = await openFleet(t, 'folder');
+  const publishing = await fleet.publisher(new MemorySource([event]), { admin: { port: 0 } });
+  const replica = fleet.replica();
+  await publishing.announced;
+  await replica.ready;
+  const server = await replica.serve({ port: 0, auth: { hs256Secret: SECRET }, admin: { port: 0 } });
+  const metrics = new Map<string, Set<string>>();
+  for (const admin of [service.adminAddress, publishing.adminAddress, server.adminAddress])
+    addMetrics((await get(`${admin?.origin}/metrics`)).body.toString(), metrics);
+  return metrics;
+}
+
+function addMetrics(text: string, metrics: Map<string, Set<string>>): void {
+  for (const [, name = ''] of text.matchAll(/^# TYPE (\S+) /gm))
+    metrics.set(name, metrics.get(name) ?? new Set());
   for (const [, name = '', labels = ''] of text.matchAll(/^([a-z0-9_]+)(?:\{([^}]*)\})? /gm)) {
     const known = metrics.get(name) ?? metrics.get(name.replace(/_(?:bucket|sum|count)$/, ''));
     for (const [, label = ''] of labels.matchAll(/([a-z]+)="/g)) known?.add(label);
   }
-  return metrics;
 }
 
 test('rules and dashboard name existing metrics', async (t) => {
@@ -85,16 +96,27 @@ test('rules and dashboard name existing metrics', async (t) => {
         t.ok(label === 'instance' || labels?.has(label), `${where}: ${name} has the label ${label}`);
     }
     for (const [, list = ''] of expr.matchAll(/\b(?:by|without|ignoring|on) \(([^)]*)\)/g))
-      for (const label of list.split(', ')) t.ok(known.has(label), `${where}: ${label} of "${list}"`);
+      for (const label of list.split(', ').filter(Boolean))
+        t.ok(known.has(label), `${where}: ${label} of "${list}"`);
   }
 });
 
 test('each condition that needs an operator has an alert', (t) => {
   const expressions = RULES.map(({ expr }) => expr).join('\n');
-  for (const name of ['lectern_sources_overdue', 'lectern_files_refused', 'lectern_ready']) {
+  for (const name of [
+    'lectern_sources_overdue',
+    'lectern_files_refused',
+    'lectern_ready',
+    'lectern_feed_leader',
+    'lectern_feed_lag_seconds',
+    'lectern_feed_quarantined_images',
+  ]) {
     t.match(expressions, name);
   }
-  for (const { alert, annotations } of RULES) t.match(annotations.summary, '{{ $labels.instance }}', alert);
+  // Those of a whole fleet name no instance.
+  const isOfFleet = (expr: string): boolean => /^(?:count|max)\(/.test(expr);
+  for (const { alert, annotations, expr } of RULES)
+    if (!isOfFleet(expr)) t.match(annotations.summary, '{{ $labels.instance }}', alert);
   t.end();
 });
 

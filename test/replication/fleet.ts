@@ -8,7 +8,7 @@ import type { Test } from 'tap';
 import type { MemorySource, Timetable, TimetableOptions } from '../../src/index.js';
 import { openStore, storeAddress } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
-import type { Publishing } from '../../src/timetable/publishing.js';
+import type { Publishing, PublishingOptions } from '../../src/timetable/publishing.js';
 import { NATS_MISSING, type NatsServer, startNats } from '../store/nats-server.js';
 
 const DIST = fileURLToPath(new URL('../../dist', import.meta.url));
@@ -32,7 +32,7 @@ export interface Fleet {
   readonly store: Store;
   readonly keyFile: string;
   readonly publicKeyFile: string;
-  publisher(source: MemorySource): Promise<Publishing>;
+  publisher(source: MemorySource, options?: Partial<PublishingOptions>): Promise<Publishing>;
   replica(options?: Partial<TimetableOptions>): Timetable;
 }
 
@@ -61,8 +61,9 @@ export async function openFleet(t: Test, kind: 'folder' | 'nats'): Promise<Fleet
   return {
     ...{ address, folder, server, store },
     ...keys,
-    async publisher(source) {
-      const publishing = await library.publishTimetable({ source }, { to: address, keyFile: keys.keyFile });
+    async publisher(source, options = {}) {
+      const to = { to: address, keyFile: keys.keyFile, ...options };
+      const publishing = await library.publishTimetable({ source }, to);
       closing.push(() => publishing.close());
       return publishing;
     },

@@ -1,0 +1,16 @@
+/** The state of a replica or of a publisher, for operators. */
+export interface FeedState {
+  /** Sequence of the announcement that a replica serves, or that the leading publisher made or found; null for none. */
+  readonly sequence: number | null;
+  /** Whether this publisher leads; null for a replica. */
+  readonly isLeader: boolean | null;
+  /** Null for a publisher. */
+  readonly replica: {
+    /** Milliseconds since it knows of an announcement that it does not serve; 0 if it serves what it should. */
+    readonly lagMs: number;
+    /** Number of images that it refuses to serve. */
+    readonly quarantined: number;
+    /** Whether it serves a pinned image. */
+    readonly isPinned: boolean;
+  } | null;
+}

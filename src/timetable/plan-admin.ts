@@ -1,0 +1,22 @@
+import { AdminToken } from '../admin/admin-token.js';
+import type { AdminOptions } from '../admin/open-admin.js';
+import { LecternError } from '../errors.js';
+import type { KeptFile } from '../files/kept-files.js';
+import type { AdminListenerOptions } from '../options/option-types.js';
+import { resolveOptions } from '../options/resolve.js';
+
+/** Where the admin listener listens, whom it answers, and the files that are read for it. */
+export interface AdminPlan {
+  readonly listener: Pick<AdminOptions, 'port' | 'host' | 'allowedHosts' | 'token'>;
+  readonly files: readonly KeptFile[];
+}
+
+/** @throws LecternError `option-invalid`, `key-invalid` */
+export function planAdmin(options: AdminListenerOptions): AdminPlan {
+  const { port, host, allowedHosts = [], token: given, tokenFile } = resolveOptions('admin', options);
+  if (port === undefined) throw new LecternError('option-invalid', 'the admin listener needs a port');
+  const token = given === undefined && tokenFile === undefined ? null : new AdminToken();
+  if (given !== undefined) token?.check(given, 'admin.token')();
+  const files = token === null || tokenFile === undefined ? [] : [token.keptIn(tokenFile)];
+  return { listener: { port, host, allowedHosts, token }, files };
+}
