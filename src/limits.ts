@@ -147,14 +147,9 @@ export const LOAD_BASE_BYTES: number = 24 * MIB;
 export const PATCH_IMAGE_SHARE = 1.2;
 /** Memory of a patch for each byte of its records: 250 bytes become an event of 1.5 KB. */
 export const PATCH_BYTES_PER_BYTE = 6;
-/** After a patch the next one waits three times its duration, at most 2 s: patches take at most a quarter of a processor. */
-export const PATCH_PAUSE_FACTOR = 3;
-export const PATCH_PAUSE_MS_MAX = 2000;
 /** Pause between two writes of patched images: 45 MB take 0.1 s, 450 MB a second. */
 export const PATCH_WRITE_PAUSE_MS_MIN = 5000;
 export const PATCH_WRITE_PAUSE_FACTOR = 10;
-/** An idle patch thread ends after this time, and frees its 15 MiB. */
-export const KEPT_THREAD_IDLE_MS = 10_000;
 /** Pieces, or decoded records, between two memory checks: 4 MiB, read in 30 ms. A check takes 0.03 ms. */
 export const LOAD_LOOK_CHUNKS = 8;
 export const LOAD_LOOK_RECORDS = 256;
@@ -218,6 +213,8 @@ export const READER_BYTES_MIN: number = 240 * KIB;
 export const READERS_CUT_OFF_MANY = 16;
 /** Event streams of a server. 10,000 idle ones × 20 KB = 200 MB. */
 export const EVENT_STREAMS_MAX_DEFAULT = 10_000;
+/** Kept messages of one publication, one for each snapshot that clients have: 20 of the largest. */
+export const CHANGE_MESSAGES_BYTES_MAX: number = 4 * MIB;
 /** Bytes of one publication's changes in a message. For more, the message says to read everything again. */
 export const CHANGE_MESSAGE_BYTES_MAX: number = 192 * KIB;
 /** Time between two heartbeats of an idle stream. Common proxies give up after 20 to 60 s. */
@@ -340,8 +337,11 @@ export const DATABASE_RETRY_MS_MAX = 30_000;
 export const LECTURER_IDS_BYTES_MAX: number = 16 * MIB;
 /** Heap to parse it: 21 bytes for each byte of `{},{},…`. */
 export const LECTURER_IDS_HEAP_BYTES: number = 24 * LECTURER_IDS_BYTES_MAX;
-/** Past snapshots that /schedule/changes knows: 16 × 200,000 × 4 bytes = 13 MB, and 17 MB of removed ids. */
-export const SNAPSHOTS_KEPT_MAX = 16;
+/** Past snapshots that /schedule/changes knows: 30 s / 0.12 s of patches. 16 large ones: × 200,000 × 4 bytes = 13 MB. */
+export const SNAPSHOTS_KEPT_MAX = 256;
+export const SNAPSHOTS_KEPT_MIN = 16;
+/** Entries of all differences if more snapshots are kept: 100 patches of 20 changes. A patch makes them in 10 ms. */
+export const SNAPSHOT_DIFFERENCES_ENTRIES_MAX = 100_000;
 /** Entries of all differences between these snapshots: 200,000 × 0.2 KB = 40 MB. */
 export const SNAPSHOT_HISTORY_ENTRIES_MAX = 200_000;
 /** Memory of a history entry during its creation: 300 bytes for the comparison and as much for the history. */

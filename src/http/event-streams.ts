@@ -21,6 +21,7 @@ import { beginBody, sendEmpty } from './answer/respond.js';
 import type { Exchange } from './exchange.js';
 import { parametersInvalid, sendSnapshotUnavailable } from './read.js';
 import { parseQueryString } from './request/query-string.js';
+import { StreamWatch, type Watched } from './stream-watch.js';
 
 const FULL: Problem = {
   code: 'streams-full',
@@ -28,24 +29,38 @@ const FULL: Problem = {
   headers: ['Retry-After', '10'],
 };
 
-/** How often streams are checked: for their end, for silence, and for clients that do not read. */
+/** How often to look for streams that end, are silent, or have clients that do not read. */
 const LOOK_MS = 1000;
 /** Clients reconnect after this time, each at a different moment. */
 const RETRY_MS_MIN = 1000;
 const RETRY_MS_MAX = 3000;
 const HEARTBEAT = Buffer.from(':\n\n');
 
-interface Stream {
+interface Stream extends Watched {
   readonly exchange: Exchange;
   readonly res: ServerResponse;
-  /** By `Date.now`. */
-  readonly endsAtMs: number;
   /** The snapshot that its client has; empty if it is unknown here. */
   snapshotId: string;
-  /** A time of `performance.now`, like the next one. */
-  wroteAtMs: number;
-  /** Since when bytes wait for the client; null if none wait. */
-  waitsSinceMs: number | null;
+}
+
+/** Work on many streams. Other requests run in between. */
+class Walk {
+  #steps: Iterator<unknown> | null = null;
+
+  /** Replaces the steps that are under way. */
+  begin(steps: Iterator<unknown>): void {
+    const isUnderWay = this.#steps !== null;
+    this.#steps = steps;
+    if (!isUnderWay) this.#go();
+  }
+
+  #go(): void {
+    const untilMs = performance.now() + EVENT_STREAM_TURN_MS;
+    while (this.#steps !== null && performance.now() < untilMs) {
+      if (this.#steps.next().done) this.#steps = null;
+    }
+    if (this.#steps !== null) setImmediate(() => this.#go());
+  }
 }
 
 /** The parameter `format` overrides Accept. */
@@ -77,12 +92,14 @@ export class EventStreams {
   readonly #meter: Meter | null;
   readonly #times: StreamTimes;
   readonly #open = new Set<Stream>();
+  readonly #watch: StreamWatch<Stream>;
   /** The snapshots of the last two publications. */
   #snapshotId = '';
   #snapshotIdBefore = '';
   /** Messages in the form in which they are sent. */
   readonly #frames = new WeakMap<ChangeMessage, Buffer>();
-  #walk: Iterator<Stream> | null = null;
+  readonly #publishing = new Walk();
+  readonly #looking = new Walk();
   #timer: NodeJS.Timeout | undefined;
   #unfollow = (): void => {};
 
@@ -99,6 +116,7 @@ export class EventStreams {
     this.#meter = meter;
     this.#streamsMax = streamsMax;
     this.#times = times;
+    this.#watch = new StreamWatch(times.lookMs);
     meter?.onSample(() => meter.set(CELL.streamsOpen, this.#open.size));
   }
 
@@ -146,9 +164,10 @@ export class EventStreams {
     const res = beginBody(exchange, 200, headers);
     const nowMs = performance.now();
     const endsAtMs = Math.min(usableUntilMs, Date.now() + this.#times.lifeMsMax);
-    const stream: Stream = { exchange, res, endsAtMs, snapshotId, wroteAtMs: nowMs, waitsSinceMs: null };
+    const stream: Stream = { exchange, res, endsAtMs, snapshotId, wroteAtMs: nowMs };
     if (this.#open.size === 0) this.#start(view);
     this.#open.add(stream);
+    this.#watch.add(stream);
     const close = (): void => this.#drop(stream);
     res.once('close', close);
     // The client left while its token was verified.
@@ -175,11 +194,13 @@ export class EventStreams {
     this.#snapshotId = summary.id;
     this.#snapshotIdBefore = '';
     this.#unfollow = this.#views.follow(() => this.#published());
-    this.#timer = setInterval(() => this.#visitAll(), this.#times.lookMs).unref();
+    this.#timer = setInterval(() => this.#looking.begin(this.#look()), this.#times.lookMs).unref();
   }
 
   #drop(stream: Stream): void {
-    if (!this.#open.delete(stream) || this.#open.size > 0) return;
+    if (!this.#open.delete(stream)) return;
+    this.#watch.delete(stream);
+    if (this.#open.size > 0) return;
     this.#unfollow();
     clearInterval(this.#timer);
   }
@@ -189,37 +210,33 @@ export class EventStreams {
     if (view === null || view.summary.id === this.#snapshotId) return;
     this.#snapshotIdBefore = this.#snapshotId;
     this.#snapshotId = view.summary.id;
-    this.#visitAll();
+    // Starts again if it is already running, because visited streams may be behind again.
+    this.#publishing.begin(this.#bringAll());
   }
 
-  /** Starts again if it is already running, because visited streams may be behind again. */
-  #visitAll(): void {
-    const isUnderWay = this.#walk !== null;
-    this.#walk = this.#open.values();
-    if (!isUnderWay) this.#visitSome();
-  }
-
-  /** Other requests run in between. */
-  #visitSome(): void {
-    const untilMs = performance.now() + EVENT_STREAM_TURN_MS;
-    while (this.#walk !== null && performance.now() < untilMs) {
-      const { done, value } = this.#walk.next();
-      if (done) this.#walk = null;
-      else this.#visit(value);
-    }
-    if (this.#walk !== null) setImmediate(() => this.#visitSome());
-  }
-
-  #visit(stream: Stream): void {
-    const { heartbeatMs, readerMs } = this.#times;
-    const nowMs = performance.now();
-    if (Date.now() >= stream.endsAtMs) this.#end(stream);
-    else if (stream.res.writableLength > 0) {
-      stream.waitsSinceMs ??= nowMs;
-      if (nowMs - stream.waitsSinceMs >= readerMs) this.#cutOff(stream);
-    } else {
+  *#bringAll(): Generator<void> {
+    for (const stream of this.#open) {
       this.#bring(stream);
-      if (nowMs - stream.wroteAtMs >= heartbeatMs) this.#write(stream, HEARTBEAT);
+      yield;
+    }
+  }
+
+  *#look(): Generator<void> {
+    const { heartbeatMs, readerMs } = this.#times;
+    for (const stream of this.#watch.ended(Date.now())) {
+      this.#end(stream);
+      yield;
+    }
+    for (const stream of this.#watch.unsure()) {
+      if (stream.res.writableLength === 0) {
+        this.#watch.taken(stream);
+        this.#bring(stream);
+      } else if (performance.now() - stream.wroteAtMs >= readerMs) this.#cutOff(stream);
+      yield;
+    }
+    for (const stream of this.#watch.silent(performance.now() - heartbeatMs)) {
+      if (stream.res.writableLength === 0) this.#write(stream, HEARTBEAT);
+      yield;
     }
   }
 
@@ -247,8 +264,7 @@ export class EventStreams {
 
   #write(stream: Stream, bytes: Buffer): void {
     const { res, exchange } = stream;
-    stream.wroteAtMs = performance.now();
-    stream.waitsSinceMs = null;
+    this.#watch.wrote(stream, performance.now());
     res.write(bytes);
     exchange.sent(bytes.length);
   }

@@ -1,4 +1,10 @@
-import { PATCH_PAUSE_FACTOR, PATCH_PAUSE_MS_MAX } from '../limits.js';
+/** After a patch the next one waits three times its duration, at most 2 s: patches take at most a quarter of a processor. */
+export const PATCH_PAUSE_FACTOR = 3;
+/** The fastest of the last patches counts; the others waited for a processor or for compiled code. */
+export const PATCH_TIMES_KEPT = 4;
+export const PATCH_PAUSE_MS_MAX = 2000;
+/** With this pause, SNAPSHOTS_KEPT_MAX snapshots reach back 30 s. */
+export const PATCH_PAUSE_MS_MIN = 120;
 
 /**
  * Decides when reported changes cause a load. Changes of one turn of the event loop cause one load, and so do changes
@@ -10,6 +16,8 @@ export class ChangePace {
   #isLoading = false;
   #isDue = false;
   #readyMs = 0;
+  /** How long the last patches took, in milliseconds. */
+  #patchesMs: readonly number[] = [];
   #turn: NodeJS.Immediate | undefined;
   #timer: NodeJS.Timeout | undefined;
 
@@ -31,7 +39,9 @@ export class ChangePace {
 
   /** @param patchMs how long a patch took */
   pauseAfter(patchMs: number): void {
-    this.#readyMs = performance.now() + Math.min(PATCH_PAUSE_MS_MAX, PATCH_PAUSE_FACTOR * patchMs);
+    this.#patchesMs = [...this.#patchesMs, patchMs].slice(-PATCH_TIMES_KEPT);
+    const pauseMs = PATCH_PAUSE_FACTOR * Math.min(...this.#patchesMs);
+    this.#readyMs = performance.now() + Math.min(Math.max(pauseMs, PATCH_PAUSE_MS_MIN), PATCH_PAUSE_MS_MAX);
   }
 
   ended(): void {

@@ -4,8 +4,10 @@ import { LecternError } from '../errors.js';
 import type { KeptFile } from '../files/kept-files.js';
 import { LOAD_BASE_BYTES } from '../limits.js';
 import type { ReadRules } from '../model/read-rules.js';
+import type { SnapshotImage } from '../snapshot/image.js';
 import type { ImageSource } from '../snapshot/image-file.js';
 import type { Refusal } from '../snapshot/intake-bounds.js';
+import { Snapshot } from '../snapshot/snapshot.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import { filesOf, watchSource } from '../source/file-watch.js';
 import { type LecternUpstream, lecternUpstreamsOf } from '../source/http/lectern-upstream.js';
@@ -25,6 +27,13 @@ import { memoryForLoad } from './memory-room.js';
 import { type TimeLimits, withPipes, withTimeLimits } from './patience.js';
 import { SourceCredentials } from './source-credentials.js';
 
+/** A patch thread practises on images up to this size, because practice takes as much memory again for a moment. */
+const PRACTICE_IMAGE_BYTES_MAX = 64 * 2 ** 20;
+/** Programs that end soon, such as tests, need no patch thread. */
+const PRACTICE_DELAY_MS = 1000;
+/** An idle patch thread ends after this time, and frees its 15 MiB. */
+const KEPT_THREAD_IDLE_MS = 10_000;
+
 /** What can be loaded: a source as plain data, or one that the embedding program implements. */
 export type AnySource = SourceSpec | RecordSource;
 
@@ -37,12 +46,18 @@ export function anySourceOf(source: string | AnySource | Records): AnySource {
       if (typeof source.load === 'function') return source;
       throw new LecternError('option-invalid', 'source.load is not a function');
     }
-    if (Symbol.iterator in source || Symbol.asyncIterator in source) return new MemorySource(source);
+    if (Symbol.iterator in source || Symbol.asyncIterator in source)
+      return unchanging(new MemorySource(source));
   }
   throw new LecternError(
     'option-invalid',
     'source must be a path, an address, a source or an iterable of records',
   );
+}
+
+/** Without `apply`: the program has no reference to it. */
+function unchanging(memory: MemorySource): RecordSource {
+  return { name: memory.name, load: (options) => memory.load(options) };
 }
 
 /** Where snapshots are built: on another thread, or here for small sets and systems without threads. */
@@ -89,7 +104,10 @@ export class Loader {
   readonly #upstreams: readonly LecternUpstream[];
   /** Only for a table that is followed. */
   readonly #follower: PostgresFollower | null;
-  readonly #patches = new KeptThread();
+  /** The source reports single changes. */
+  readonly #isLive: boolean;
+  readonly #patches: KeptThread;
+  #hasPractised = false;
   /** The time since which a terminated thread has been stuck; null if none is. */
   #stuckSinceMs: number | null = null;
   /**
@@ -109,6 +127,8 @@ export class Loader {
     this.#follower = isFollowed ? new PostgresFollower(source, rules) : null;
     this.#rulesPrefix = rulesPrefixOf(rules);
     this.#place = place;
+    this.#isLive = source instanceof MemorySource || this.#follower !== null;
+    this.#patches = new KeptThread(this.#isLive ? Number.POSITIVE_INFINITY : KEPT_THREAD_IDLE_MS);
     this.name = 'load' in source ? source.name : sourceOfSpec(source).name;
     this.files = 'load' in source ? [] : filesOf(source);
     this.imageSource = { name: this.name, digest: sourceDigest(source, this.name) };
@@ -131,6 +151,8 @@ export class Loader {
         onVersion: (version) => listeners.onVersion?.(version === null ? null : this.#rulesPrefix + version),
       },
     });
+    const image = done.kind === 'loaded' ? done.image : request.served;
+    if (image !== null) this.#practise(image, request);
     if (!('sourceVersion' in done) || done.sourceVersion === null) return done;
     return { ...done, sourceVersion: this.#rulesPrefix + done.sourceVersion };
   }
@@ -200,6 +222,33 @@ export class Loader {
     const { name, rules } = this;
     const patch = { task: 'patch', name, rules, served, deltas, bounds, version } as const;
     return this.run({ ...patch, removals: [...removals] }, request, upserts);
+  }
+
+  /**
+   * Prepares the patch thread a moment after the first load. With a small timetable it changes one event, and nothing uses the
+   * result. With a large one it only loads its code.
+   */
+  #practise(served: SnapshotImage, { bounds, listeners: { signal } }: LoadRequest): void {
+    if (!this.#isLive || this.#hasPractised || this.#place !== 'thread' || signal.aborted) return;
+    this.#hasPractised = true;
+    const { name, rules } = this;
+    const practise = (): void => {
+      if (signal.aborted) return;
+      const memoryBytesMax = bounds.memoryBytesMax ?? memoryForLoad();
+      const given = {
+        served,
+        deltas: [],
+        bounds: { ...bounds, memoryBytesMax },
+        removals: [],
+        version: null,
+      };
+      const feed = recordChunks(practiceRecords(served));
+      this.#patches.practise(
+        { task: 'patch', name, rules, ...given },
+        { signal, feed, keepsProcessAlive: false },
+      );
+    };
+    setTimeout(practise, PRACTICE_DELAY_MS).unref();
   }
 
   /** The changes of another Lectern; null to load everything. */
@@ -277,6 +326,14 @@ export class Loader {
       },
     };
   }
+}
+
+/** An event with another title. */
+function practiceRecords(image: SnapshotImage): object[] {
+  const { events, bytes } = image.summary;
+  if (events === 0 || bytes > PRACTICE_IMAGE_BYTES_MAX) return [];
+  const row = new Snapshot(image).rows.rowOf(events >> 1);
+  return [{ ...(JSON.parse(row.toString('utf8')) as object), title: 'practice' }];
 }
 
 const RULES_PREFIX = /^rules=[\w-]{22} /;

@@ -1,6 +1,11 @@
 import { createHash } from 'node:crypto';
 import { pack } from 'msgpackr';
-import { SNAPSHOT_HISTORY_ENTRIES_MAX, SNAPSHOTS_KEPT_MAX } from '../limits.js';
+import {
+  SNAPSHOT_DIFFERENCES_ENTRIES_MAX,
+  SNAPSHOT_HISTORY_ENTRIES_MAX,
+  SNAPSHOTS_KEPT_MAX,
+  SNAPSHOTS_KEPT_MIN,
+} from '../limits.js';
 import { compareCodePoints } from '../model/text.js';
 import { shared } from '../structures/slabs.js';
 import { jsonByteLength } from './rows.js';
@@ -219,9 +224,13 @@ function newestDeltas(deltas: readonly Delta[], entriesMax: number): readonly De
   const gap = deltas.findLastIndex((each) => each.before === null);
   let first = Math.max(gap + 1, deltas.length - SNAPSHOTS_KEPT_MAX);
   let entries = 0;
+  let differences = 0;
   for (let i = deltas.length - 1; i >= first; i--) {
     entries += pastRecordCount(deltas[i]?.before ?? null);
-    if (entries > entriesMax) first = i + 1;
+    // The difference from this snapshot has at most the entries of all deltas since.
+    differences += entries;
+    const isBeyond = deltas.length - i > SNAPSHOTS_KEPT_MIN && differences > SNAPSHOT_DIFFERENCES_ENTRIES_MAX;
+    if (entries > entriesMax || isBeyond) first = i + 1;
   }
   return deltas.slice(first);
 }

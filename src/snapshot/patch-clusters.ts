@@ -178,9 +178,8 @@ function patchKind(
   const lengths = entryByteLengths(fresh, rows);
   const recode = keySplice.newPlaces;
   const splice = spliceOf(before, fresh, recode, isTouched);
-  if (splice.isEmpty && keySplice.isEmpty && !events.isShifted && events.after === events.before) {
-    return before;
-  }
+  const isInPlace = keySplice.isEmpty && !events.isShifted && events.after === events.before;
+  if (isInPlace && splice.isEmpty) return before;
   const join = <Items extends Uint8Array | Uint32Array | Float64Array>(
     old: Items,
     come: Items,
@@ -191,6 +190,11 @@ function patchKind(
     return next;
   };
   const count = splice.after;
+  const byteLengths = {
+    jsonBytes: join(before.jsonBytes, lengths.jsonBytes, shared.uint32(count)),
+    packedBytes: join(before.packedBytes, lengths.packedBytes, shared.uint32(count)),
+  };
+  if (isInPlace && isSameClusters(before, fresh, splice)) return { ...before, ...byteLengths };
   const times = {
     startMs: splice.isEmpty ? before.startMs : join(before.startMs, fresh.startMs, shared.float64(count)),
     endMs: splice.isEmpty ? before.endMs : join(before.endMs, fresh.endMs, shared.float64(count)),
@@ -211,8 +215,7 @@ function patchKind(
     key,
     keys,
     peak: join(before.peak, fresh.peak, shared.uint32(count)),
-    jsonBytes: join(before.jsonBytes, lengths.jsonBytes, shared.uint32(count)),
-    packedBytes: join(before.packedBytes, lengths.packedBytes, shared.uint32(count)),
+    ...byteLengths,
     first,
     events: members,
     clustersOf: clustersOfEvents(events.after, first, members),
@@ -221,6 +224,27 @@ function patchKind(
       : buildIntervalIndex(times.startMs, times.endMs, INTERVALS_PER_TREE_MAX),
   };
 }
+
+/** Whether each computed cluster takes the place of an equal one. Lengths of rows may differ. */
+function isSameClusters(
+  before: ClustersImage,
+  fresh: Omit<ClustersImage, 'clustersOf' | 'index' | 'jsonBytes' | 'packedBytes'>,
+  { gone, come }: Splice,
+): boolean {
+  if (gone.length !== come.length) return false;
+  return come.every((place, n) => {
+    const [from, to] = [fresh.first[n]!, fresh.first[n + 1]!];
+    const start = before.first[place]!;
+    return (
+      gone[n] === place &&
+      COLUMNS.every((name) => before[name][place] === fresh[name][n]) &&
+      before.first[place + 1]! - start === to - from &&
+      fresh.events.subarray(from, to).every((ordinal, at) => ordinal === before.events[start + at])
+    );
+  });
+}
+
+const COLUMNS = ['startMs', 'endMs', 'by', 'key', 'peak'] as const;
 
 function moved(ordinals: Uint32Array, events: Splice): Uint32Array {
   if (!events.isShifted) return ordinals;

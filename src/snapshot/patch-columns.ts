@@ -1,10 +1,9 @@
 import { NAMED_FIELDS, type NamedFieldName } from '../model/fields.js';
 import { Dictionary, NO_CODE } from '../structures/dictionary.js';
-import { type CodeColumn, sharedCodeColumn } from '../structures/posting-lists.js';
+import { buildPostingLists, type CodeColumn, sharedCodeColumn } from '../structures/posting-lists.js';
 import { shared } from '../structures/slabs.js';
 import { Splice } from '../structures/splice.js';
 import { spliceDictionary } from '../structures/splice-dictionary.js';
-import { splicePostingLists } from '../structures/splice-posting-lists.js';
 import { type Namer, namerOf } from './display-names.js';
 import type { ColumnImage, FieldImage, NamesImage, SlotsImage, SnapshotImage } from './image.js';
 
@@ -92,29 +91,9 @@ export function patchField(
   const patched = patchColumn(field, events, values, (code) => start[code + 1]! - start[code]!);
   const { codes, touched } = patched;
   const postings =
-    patched.image === field ? field.postings : patchPostings(field, events, patched.image, codes);
+    patched.image === field ? field.postings : buildPostingLists(patched.image.codes, codes.after);
   const longestMs = patchLongest(field.longestMs, patched, postings, slots, slotOf);
   return { image: { ...patched.image, postings, longestMs }, codes, touched };
-}
-
-function patchPostings(
-  { codes: codesBefore, postings }: FieldImage,
-  events: Splice,
-  { codes }: ColumnImage,
-  splice: Splice,
-): FieldImage['postings'] {
-  const come = new Map<number, number[]>();
-  let total = postings.ordinals.length;
-  for (const ordinal of events.gone) if (codesBefore[ordinal]! < splice.before) total--;
-  for (const ordinal of events.come) {
-    const code = codes[ordinal]!;
-    if (code >= splice.after) continue;
-    total++;
-    const list = come.get(code);
-    if (list === undefined) come.set(code, [ordinal]);
-    else list.push(ordinal);
-  }
-  return splicePostingLists(postings, events, splice, come, total);
 }
 
 function patchLongest(

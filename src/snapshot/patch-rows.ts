@@ -4,10 +4,9 @@ import type { NormalisedEvent } from '../model/event.js';
 import { OUTPUT_FIELDS } from '../model/fields.js';
 import { formatInstant } from '../model/time.js';
 import { viewOf } from '../structures/byte-strings.js';
-import type { HashIndexImage } from '../structures/hash-index.js';
+import { buildHashTable, type HashIndexImage } from '../structures/hash-index.js';
 import type { KeyedHash } from '../structures/keyed-hash.js';
 import { shared } from '../structures/slabs.js';
-import { spliceHashIndex } from '../structures/splice-hash-index.js';
 import { digestWeeks, WEEK_DIGEST_BYTES, weekOf, weeksOf } from './content-version.js';
 import type { RowsImage, SlotsImage } from './image.js';
 import type { Edit } from './patch-edit.js';
@@ -77,15 +76,13 @@ export function patchDigests(
 }
 
 export function patchIds(ids: HashIndexImage, { splice, events }: Edit, hash: KeyedHash): HashIndexImage {
-  const hashes = splice.copy(ids.hashes, shared.uint32(splice.after));
-  for (const [n, { id }] of events.entries()) {
+  const come = events.map(({ id }) => {
     const bytes = Buffer.from(id, 'utf8');
-    hashes[splice.come[n]!] = hash.bytes(viewOf(bytes), 0, bytes.length);
-  }
-  const isSame = !splice.isShifted && splice.after === splice.before && isEqual(hashes, ids.hashes);
-  return isSame ? ids : spliceHashIndex(ids, splice, hashes);
-}
-
-function isEqual(a: Uint32Array, b: Uint32Array): boolean {
-  return a.length === b.length && a.every((value, n) => value === b[n]);
+    return hash.bytes(viewOf(bytes), 0, bytes.length);
+  });
+  const isInPlace = !splice.isShifted && splice.after === splice.before;
+  if (isInPlace && come.every((value, n) => value === ids.hashes[splice.come[n]!])) return ids;
+  const hashes = splice.copy(ids.hashes, shared.uint32(splice.after));
+  for (const [n, value] of come.entries()) hashes[splice.come[n]!] = value;
+  return { hashes, table: buildHashTable(hashes) };
 }

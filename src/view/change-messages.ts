@@ -1,4 +1,4 @@
-import { CHANGE_MESSAGE_BYTES_MAX } from '../limits.js';
+import { CHANGE_MESSAGE_BYTES_MAX, CHANGE_MESSAGES_BYTES_MAX } from '../limits.js';
 import type { ChangeCounts } from '../snapshot/differences.js';
 import type { View } from './view.js';
 import type { LiveViews } from './view-source.js';
@@ -19,6 +19,7 @@ export class ChangeMessages {
   #version = '';
   /** By the snapshot that they start from, of which the history knows a few; the empty text stands for all others. */
   readonly #made = new Map<string, ChangeMessage>();
+  #bytes = 0;
 
   constructor(views: LiveViews) {
     this.#views = views;
@@ -28,6 +29,7 @@ export class ChangeMessages {
   since(view: View, from: string, isLast: boolean): ChangeMessage {
     if (view.version !== this.#version) {
       this.#made.clear();
+      this.#bytes = 0;
       this.#version = view.version;
     }
     const counts = view.countChanges(from) ?? (isLast ? this.#views.changes : null);
@@ -37,8 +39,19 @@ export class ChangeMessages {
     const { version, summary } = view;
     const json = changesOf(view, from) ?? readAnew(counts === null ? null : from, summary.id, counts);
     const message = { snapshotId: summary.id, version, json };
-    this.#made.set(key, message);
+    this.#keep(key, message);
     return message;
+  }
+
+  /** Without a bound, clients with as many snapshots as the history knows would fill the memory. The oldest message goes first. */
+  #keep(key: string, message: ChangeMessage): void {
+    this.#made.set(key, message);
+    this.#bytes += message.json.length;
+    for (const [oldest, { json }] of this.#made) {
+      if (this.#bytes <= CHANGE_MESSAGES_BYTES_MAX) break;
+      this.#made.delete(oldest);
+      this.#bytes -= json.length;
+    }
   }
 }
 

@@ -1,7 +1,12 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { test } from 'tap';
-import { PATCH_PAUSE_FACTOR, PATCH_PAUSE_MS_MAX } from '../../src/limits.js';
-import { ChangePace } from '../../src/refresh/change-pace.js';
+import {
+  ChangePace,
+  PATCH_PAUSE_FACTOR,
+  PATCH_PAUSE_MS_MAX,
+  PATCH_PAUSE_MS_MIN,
+  PATCH_TIMES_KEPT,
+} from '../../src/refresh/change-pace.js';
 
 function paced(): { pace: ChangePace; loads: () => number } {
   let loads = 0;
@@ -36,16 +41,34 @@ test('the pause after a patch is proportional, within a bound', async (t) => {
   pace.began();
   pace.changed();
   const beganMs = performance.now();
-  pace.pauseAfter(20);
+  pace.pauseAfter(60);
   pace.ended();
   await until(loads, 1);
-  t.ok(performance.now() - beganMs >= 20 * PATCH_PAUSE_FACTOR - 2);
+  t.ok(performance.now() - beganMs >= 60 * PATCH_PAUSE_FACTOR - 2);
+  const againMs = performance.now();
   pace.began();
   pace.changed();
-  pace.pauseAfter(3_600_000);
+  for (let n = 0; n < PATCH_TIMES_KEPT; n++) pace.pauseAfter(3_600_000);
   pace.ended();
   await until(loads, 2);
-  t.ok(performance.now() - beganMs >= PATCH_PAUSE_MS_MAX, 'an hour would be too long');
+  t.ok(performance.now() - againMs >= PATCH_PAUSE_MS_MAX - 2, 'an hour would be too long');
+});
+
+test('one slow patch does not lengthen the pause, and fast ones do not shorten it below its least', async (t) => {
+  const { pace, loads } = paced();
+  pace.pauseAfter(1);
+  pace.began();
+  pace.changed();
+  const beganMs = performance.now();
+  pace.pauseAfter(3_600_000);
+  pace.ended();
+  const tooLong = setTimeout(
+    () => t.equal(loads(), 1, 'it does not wait for the slow one'),
+    PATCH_PAUSE_MS_MAX - 100,
+  );
+  await until(loads, 1);
+  clearTimeout(tooLong);
+  t.ok(performance.now() - beganMs >= PATCH_PAUSE_MS_MIN - 2);
 });
 
 test('a load that begins by itself takes all waiting changes', async (t) => {
@@ -54,7 +77,7 @@ test('a load that begins by itself takes all waiting changes', async (t) => {
   pace.changed();
   pace.began();
   pace.ended();
-  await new Promise((resolve) => setTimeout(resolve, 10 * PATCH_PAUSE_FACTOR + 20));
+  await new Promise((resolve) => setTimeout(resolve, PATCH_PAUSE_MS_MIN + 20));
   t.equal(loads(), 0);
   pace.changed();
   pace.close();

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { test } from 'tap';
-import { SNAPSHOT_HISTORY_ENTRIES_MAX, SNAPSHOTS_KEPT_MAX } from '../../src/limits.js';
+import tap, { test } from 'tap';
+import {
+  SNAPSHOT_DIFFERENCES_ENTRIES_MAX,
+  SNAPSHOT_HISTORY_ENTRIES_MAX,
+  SNAPSHOTS_KEPT_MAX,
+  SNAPSHOTS_KEPT_MIN,
+} from '../../src/limits.js';
 import type { NormalisedEvent } from '../../src/model/event.js';
 import {
   compareEvents,
@@ -20,6 +25,9 @@ import {
 import { byteLengthOf } from '../../src/snapshot/image.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
 import { eventOf, idOf, imageOf } from './images.js';
+
+// On a busy machine this takes minutes.
+tap.setTimeout(300_000);
 
 const ENTRIES_MAX = 1000;
 
@@ -211,10 +219,26 @@ test('the history is bounded in snapshots and entries, and drops the oldest firs
     before: past(n, entries),
   });
   const after = (deltas: readonly Delta[], next: Delta): History => extendHistory(deltas, next, present);
-  let history: History | null = null;
-  for (let n = 0; n < SNAPSHOTS_KEPT_MAX + 3; n++) history = after(history?.deltas ?? [], delta(n, 1));
+  /** So many publications, made at once: each call makes all differences. */
+  const afterAll = (count: number, entries: number): History =>
+    after(
+      Array.from({ length: count - 1 }, (_, n) => delta(n, entries)),
+      delta(count - 1, entries),
+    );
+  const history = afterAll(SNAPSHOTS_KEPT_MAX + 3, 1);
   t.equal(toldSince(history, 'snapshot 2', present), null);
   t.equal(toldSince(history, 'snapshot 3', present)?.removed.length, SNAPSHOTS_KEPT_MAX);
+
+  // Each difference has the entries of all deltas since: 1 + 2 + … times the entries of one.
+  const entries = 200;
+  const wide = afterAll(40, entries);
+  const kept = wide.differences.since.length;
+  t.ok((entries * kept * (kept + 1)) / 2 <= SNAPSHOT_DIFFERENCES_ENTRIES_MAX);
+  t.ok((entries * (kept + 1) * (kept + 2)) / 2 > SNAPSHOT_DIFFERENCES_ENTRIES_MAX, 'as many as fit');
+  t.ok(byteLengthOf(wide.differences.since) <= 4 * SNAPSHOT_DIFFERENCES_ENTRIES_MAX);
+  const most = Math.floor(SNAPSHOT_HISTORY_ENTRIES_MAX / SNAPSHOTS_KEPT_MIN / 10);
+  const large16 = afterAll(SNAPSHOTS_KEPT_MIN + 2, most);
+  t.equal(large16.differences.since.length, SNAPSHOTS_KEPT_MIN, 'so many are always kept');
 
   const half = SNAPSHOT_HISTORY_ENTRIES_MAX / 2;
   let large = after([], delta(0, half));
@@ -231,18 +255,19 @@ test('all differences are in shared memory, at 4 bytes an event', async (t) => {
     generationOf(new Map(Array.from({ length: 400 }, (_, n) => [idOf(n), eventOf(n, { title })])));
   let last = titled('0');
   let history: History | null = null;
-  for (let n = 1; n <= SNAPSHOTS_KEPT_MAX; n++) {
+  const past = 16;
+  for (let n = 1; n <= past; n++) {
     const next = titled(String(n));
     const delta = compareSnapshots(last.snapshot, next.snapshot, ENTRIES_MAX);
     history = extendHistory(history?.deltas ?? [], delta, next.snapshot);
     last = next;
   }
   const { since } = (history as History).differences;
-  t.equal(since.length, SNAPSHOTS_KEPT_MAX);
+  t.equal(since.length, past);
   for (const { changed } of since) {
     t.equal(changed.entries.length, 400);
     t.ok(changed.entries.buffer instanceof SharedArrayBuffer);
   }
   t.equal(new Set(since.map(({ changed }) => changed.entries.buffer)).size, 1, 'in one piece');
-  t.ok(byteLengthOf(since) === SNAPSHOTS_KEPT_MAX * 400 * 4);
+  t.ok(byteLengthOf(since) === past * 400 * 4);
 });

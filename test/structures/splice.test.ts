@@ -3,13 +3,9 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';
 import { DictionaryBuilder, NO_CODE } from '../../src/structures/dictionary.js';
-import { buildHashTable } from '../../src/structures/hash-index.js';
 import { KeyedHash } from '../../src/structures/keyed-hash.js';
-import { buildPostingLists } from '../../src/structures/posting-lists.js';
 import { Splice } from '../../src/structures/splice.js';
 import { spliceDictionary } from '../../src/structures/splice-dictionary.js';
-import { spliceHashIndex } from '../../src/structures/splice-hash-index.js';
-import { splicePostingLists } from '../../src/structures/splice-posting-lists.js';
 
 interface Item<Value> {
   readonly value: Value;
@@ -123,41 +119,6 @@ test('a spliced dictionary equals one built from the values', async () => {
         const code = splice.come[n] ?? 0;
         assert.equal(Buffer.from(image.bytes).toString('utf8', start[code], start[code + 1]), value);
       }
-    }),
-    options,
-  );
-});
-
-test('a mended hash table equals a built one, even if many hashes collide', async () => {
-  const hash = fc.constantFrom(0, 1, 2, 3, 14, 15, 30, 31, 0x80000000, 0xffffffff);
-  fc.assert(
-    fc.property(changesOf(hash), ({ before, splice, after }) => {
-      const hashes = Uint32Array.from(before);
-      const next = Uint32Array.from(after, ({ value }) => value);
-      const mended = spliceHashIndex({ hashes, table: buildHashTable(hashes) }, splice, next);
-      assert.deepEqual(mended, { hashes: next, table: buildHashTable(next) });
-    }),
-    { ...options, numRuns: 10_000 },
-  );
-});
-
-test('mended posting lists equal built ones', async () => {
-  const CODES = 5;
-  fc.assert(
-    fc.property(changesOf(fc.nat({ max: CODES })), ({ before, splice, after }) => {
-      // The largest is null.
-      const lists = buildPostingLists(Uint8Array.from(before), CODES);
-      const expected = buildPostingLists(
-        Uint8Array.from(after, ({ value }) => value),
-        CODES,
-      );
-      const come = new Map<number, number[]>();
-      for (const place of splice.come) {
-        const code = after[place]?.value ?? CODES;
-        if (code < CODES) come.set(code, [...(come.get(code) ?? []), place]);
-      }
-      const codes = new Splice(CODES, [], []);
-      assert.deepEqual(splicePostingLists(lists, splice, codes, come, expected.ordinals.length), expected);
     }),
     options,
   );

@@ -1,0 +1,90 @@
+import tap, { test } from 'tap';
+import type { SnapshotImage } from '../../src/snapshot/image.js';
+import { Snapshot } from '../../src/snapshot/snapshot.js';
+import { KeptThread } from '../../src/thread/kept-thread.js';
+import { recordChunks } from '../../src/thread/record-chunks.js';
+import type { LoadDone, PatchTask } from '../../src/thread/task-messages.js';
+import { idOf, imageOfCount } from '../snapshot/images.js';
+
+// On a busy machine this takes minutes.
+tap.setTimeout(300_000);
+
+const MIB = 2 ** 20;
+
+function patchTask(served: SnapshotImage, more: Partial<PatchTask> = {}): PatchTask {
+  return {
+    task: 'patch',
+    name: 'records',
+    rules: { identifiers: 'uuid' },
+    served,
+    deltas: [],
+    removals: [],
+    bounds: { eventsMax: null, memoryBytesMax: 512 * MIB, growth: null },
+    version: '7',
+    ...more,
+  };
+}
+
+const record = (n: number, title: string): object => ({
+  id: idOf(n),
+  time: '2024-09-02T08:00:00Z',
+  endTime: '2024-09-02T09:00:00Z',
+  title,
+});
+
+/** A thread with its signal. Its end ends the thread. */
+function keptThread(t: { teardown(callback: () => void): unknown }) {
+  const abort = new AbortController();
+  t.teardown(() => abort.abort());
+  const thread = new KeptThread(Number.POSITIVE_INFINITY);
+  const options = { signal: abort.signal, keepsProcessAlive: true };
+  const run = (task: PatchTask, ...records: object[]): Promise<LoadDone> =>
+    thread.run(task, { ...options, feed: recordChunks(records) });
+  return { abort, thread, options, run };
+}
+
+const served = imageOfCount(5);
+
+function titlesOf(done: LoadDone): unknown[] {
+  if (done.kind !== 'loaded') throw new Error(`expected an image, not ${done.kind}`);
+  const { rows } = new Snapshot(done.image);
+  return Array.from(
+    { length: done.image.summary.events },
+    (_, n) => JSON.parse(rows.rowOf(n).toString()).title,
+  );
+}
+
+test('a practice comes before the first patch, and nothing of it stays', async (t) => {
+  const { thread, options, run } = keptThread(t);
+  thread.practise(patchTask(served), { ...options, feed: recordChunks([record(1, 'practice')]) });
+  const first = titlesOf(await run(patchTask(served), record(2, 'first')));
+  t.ok(first.includes('first'));
+  t.notOk(first.includes('practice'));
+  t.match(await run(patchTask(served)), { kind: 'unchanged', sourceVersion: '7' });
+});
+
+test('a practice that fails does no harm', async (t) => {
+  const { thread, options, run } = keptThread(t);
+  const broken = { ...served, rows: null } as unknown as SnapshotImage;
+  thread.practise(patchTask(broken), { ...options, feed: recordChunks([record(1, 'practice')]) });
+  t.ok(titlesOf(await run(patchTask(served), record(2, 'first'))).includes('first'));
+});
+
+test('a practice ends with the signal', async (t) => {
+  const { thread, options, run, abort } = keptThread(t);
+  thread.practise(patchTask(served), options);
+  const running = run(patchTask(served));
+  abort.abort(new Error('closed'));
+  await t.rejects(running, { message: 'closed' });
+});
+
+test('changes that outgrow the memory are refused, and the next ones find a new thread', async (t) => {
+  const { run } = keptThread(t);
+  const removals = Array.from({ length: 1_500_000 }, (_, n) => idOf(n));
+  const bounds = { eventsMax: null, memoryBytesMax: 64 * MIB, growth: null };
+  t.match(await run(patchTask(served, { removals, bounds })), {
+    kind: 'refused',
+    refusal: { code: 'memory' },
+  });
+  t.ok(titlesOf(await run(patchTask(served), record(2, 'later'))).includes('later'));
+});
