@@ -4,7 +4,7 @@ import { MemorySource } from '../refresh/built.js';
 import { events, KINDS, openFleet, titleOf, until, untilServed } from './fleet.js';
 
 for (const { kind, skip } of KINDS) {
-  test(`${kind}: a store that is damaged, restored or emptied`, { skip, timeout: 120_000 }, async (t) => {
+  test(`${kind}: a store that is damaged, restored or emptied`, { skip, timeout: 170_000 }, async (t) => {
     const fleet = await openFleet(t, kind);
     const { store } = fleet;
     const source = new MemorySource(events(10, 'first'));
