@@ -1,11 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { LecternError } from '../errors.js';
-import {
-  STORE_CHUNK_BYTES,
-  STORE_RECORD_BYTES_MAX,
-  STORE_SILENT_MS_MAX,
-  WATCH_CHECK_MS,
-} from '../limits.js';
+import { STORE_CHUNK_BYTES, STORE_RECORD_BYTES_MAX, STORE_SILENT_MS_MAX, WATCH_CHECK_MS } from '../limits.js';
 import { type NatsClient, NatsLink } from './nats-connection.js';
 import { chunksOf, putStream } from './nats-streams.js';
 import { stopSilent, withinTime } from './silent-reads.js';
