@@ -4,7 +4,7 @@ import { LecternError } from '../errors.js';
 import type { KeptFile } from '../files/kept-files.js';
 import { LOAD_BASE_BYTES } from '../limits.js';
 import type { ReadRules } from '../model/read-rules.js';
-import type { ImageSource } from '../snapshot/image-file.js';
+import type { ImageSource } from '../snapshot/image-layout.js';
 import type { Refusal } from '../snapshot/intake-bounds.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import { filesOf, watchSource } from '../source/file-watch.js';

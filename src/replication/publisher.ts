@@ -7,7 +7,7 @@ import { LecternError } from '../errors.js';
 import { IMAGE_CHUNK_BYTES, PUBLISHER_ROUND_MS, ROUNDS_PER_INSPECTION } from '../limits.js';
 import type { Loader } from '../refresh/loader.js';
 import type { SnapshotImage } from '../snapshot/image.js';
-import { IMAGE_FORMAT_VERSION } from '../snapshot/image-file.js';
+import { IMAGE_FORMAT_VERSION } from '../snapshot/image-layout.js';
 import type { Store } from '../store/store.js';
 import { cleanStore } from './cleaning.js';
 import type { Head, SigningKey } from './head.js';

@@ -8,7 +8,7 @@ import type { ReadRules } from '../model/read-rules.js';
 import type { Refusal } from '../refresh/gate.js';
 import type { AnyLoader, LoadRequest, RunRequest } from '../refresh/loader.js';
 import { memoryForLoad } from '../refresh/memory-room.js';
-import { IMAGE_FORMAT_VERSION, type ImageSource } from '../snapshot/image-file.js';
+import { IMAGE_FORMAT_VERSION, type ImageSource } from '../snapshot/image-layout.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import { openStore, shownAddress } from '../store/open-store.js';
 import type { Store } from '../store/store.js';

@@ -3,7 +3,7 @@ import type { ReadRules } from '../model/read-rules.js';
 import type { ImageUse } from '../snapshot/check-image.js';
 import type { Delta, History } from '../snapshot/differences.js';
 import type { SnapshotImage } from '../snapshot/image.js';
-import type { Beside, ImageSource } from '../snapshot/image-file.js';
+import type { Beside, ImageSource } from '../snapshot/image-layout.js';
 import type { IntakeBounds, Refusal } from '../snapshot/intake-bounds.js';
 import type { LoadOptions, LoadProgress, PartReport, PartsReport } from '../source/source.js';
 import type { AskSecretHeadersOf, SourceSpec } from '../source/spec.js';
