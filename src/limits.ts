@@ -393,6 +393,10 @@ export const REPORT_MS = 2000;
 export const REPLICA_GONE_MS = 60_000;
 /** Images that a store keeps, besides those that are pinned, served or fetched. */
 export const IMAGES_KEPT = 5;
+/** Bytes of a message of NATS: the slowest link that counts as alive passes one in STORE_SILENT_MS_MAX, at 26 KB/s. */
+export const STORE_CHUNK_BYTES: number = 128 * KIB;
+/** Time between two looks whether a watch of NATS still has its bucket. */
+export const WATCH_CHECK_MS = 5000;
 /** Bytes of an image in memory while it is sent or received. */
 export const IMAGE_CHUNK_BYTES: number = 1 * MIB;
 /** Hashes of unusable images that a replica remembers. */

@@ -1,24 +1,19 @@
-import { readFileSync } from 'node:fs';
-import type { KV } from '@nats-io/kv';
-import type { ObjectStore } from '@nats-io/obj';
-import type { NatsConnection, NodeConnectionOptions } from '@nats-io/transport-node';
+import { setTimeout as delay } from 'node:timers/promises';
 import { LecternError } from '../errors.js';
-import { STORE_RECORD_BYTES_MAX, STORE_SILENT_MS_MAX } from '../limits.js';
+import {
+  STORE_CHUNK_BYTES,
+  STORE_RECORD_BYTES_MAX,
+  STORE_SILENT_MS_MAX,
+  WATCH_CHECK_MS,
+} from '../limits.js';
+import { type NatsClient, NatsLink } from './nats-connection.js';
+import { chunksOf, putStream } from './nats-streams.js';
 import { stopSilent, withinTime } from './silent-reads.js';
 import type { Store, StoredObject, StoredRecord } from './store.js';
 
 /** JetStream's error codes: stream not found; wrong last sequence. */
 const STREAM_NOT_FOUND = 10_059;
 const WRONG_LAST_SEQUENCE = 10_071;
-const CHUNK_BYTES = 128 * 1024;
-
-interface Client {
-  readonly connection: NatsConnection;
-  readonly records: KV;
-  readonly objects: ObjectStore;
-  /** Makes both buckets, if they do not exist. */
-  create(): Promise<void>;
-}
 
 /** @throws LecternError `option-invalid` */
 export function openNatsStore(address: string): Store {
@@ -34,48 +29,34 @@ export function openNatsStore(address: string): Store {
 /** A bucket for objects and one for records, with the same name. */
 class NatsStore implements Store {
   readonly name: string;
-  readonly #url: URL;
-  readonly #bucket: string;
-  #client: Promise<Client> | null = null;
+  readonly #link: NatsLink;
+  readonly #closing = new AbortController();
 
   constructor(url: URL, bucket: string) {
     this.name = `${url.protocol}//${url.host}/${bucket}`;
-    this.#url = url;
-    this.#bucket = bucket;
+    this.#link = new NatsLink(url, bucket, this.name);
   }
 
   async put(name: string, chunks: AsyncIterable<Uint8Array>): Promise<void> {
     await this.#write(async ({ objects }) => {
       const info = await withinTime(objects.info(name), this.name);
       if (info !== null && !info.deleted) return;
-      let isSilent = (): void => {};
-      const silence = new Promise<never>((_, reject) => {
-        isSilent = () => reject(this.#unavailable('it takes no more bytes'));
-      });
-      let timer: NodeJS.Timeout | undefined;
-      const heard = (): void => {
-        clearTimeout(timer);
-        timer = setTimeout(isSilent, STORE_SILENT_MS_MAX);
-      };
-      heard();
-      try {
-        const stream = streamOf(chunks, heard);
-        await Promise.race([
-          objects.put({ name, options: { max_chunk_size: CHUNK_BYTES } }, stream, {
-            timeout: STORE_SILENT_MS_MAX,
-          }),
-          silence,
-        ]);
-      } finally {
-        clearTimeout(timer);
-      }
+      await putStream(chunks, this.name, (stream) =>
+        objects.put({ name, options: { max_chunk_size: STORE_CHUNK_BYTES } }, stream, {
+          timeout: STORE_SILENT_MS_MAX,
+        }),
+      );
     });
   }
 
   async get(name: string): Promise<AsyncIterable<Uint8Array> | null> {
-    const found = await this.#read((client) => client.objects.get(name), null);
+    const found = await this.#read(
+      ({ objects }) => objects.get(name),
+      null,
+      (late) => void late?.data.cancel(),
+    );
     if (found === null) return null;
-    return stopSilent(checkedChunks(found.data, found.error), this.name);
+    return stopSilent(chunksOf(found.data, found.error), this.name);
   }
 
   async list(): Promise<readonly StoredObject[]> {
@@ -125,42 +106,69 @@ class NatsStore implements Store {
     await this.#read(({ records }) => records.purge(key), undefined);
   }
 
-  /** Ends when its bucket is deleted: the caller looks regularly, too. */
   watch(keys: readonly string[], onChange: () => void): { close(): void } {
-    let closed = false;
-    let stop = (): void => {};
-    void (async () => {
-      const { records } = await this.#open();
-      const entries = await records.watch({ key: [...keys] });
-      stop = () => entries.stop();
-      if (closed) stop();
-      for await (const _ of entries) if (!closed) onChange();
-    })().catch(() => {});
-    return {
-      close() {
-        closed = true;
-        stop();
-      },
-    };
+    const ending = new AbortController();
+    const signal = AbortSignal.any([ending.signal, this.#closing.signal]);
+    void this.#watch(keys, onChange, signal);
+    return { close: () => ending.abort() };
   }
 
   async close(): Promise<void> {
-    const client = await this.#client?.catch(() => null);
-    await client?.connection.close();
+    this.#closing.abort();
+    await this.#link.close();
+  }
+
+  /** Begins again while there is no server or no bucket, and when the bucket was made anew. */
+  async #watch(keys: readonly string[], onChange: () => void, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#watchBucket(keys, onChange, signal).catch(() => {});
+      await delay(WATCH_CHECK_MS, undefined, { signal, ref: false }).catch(() => {});
+    }
+  }
+
+  /** A watch does not end with its bucket, so the bucket is looked at. */
+  async #watchBucket(keys: readonly string[], onChange: () => void, signal: AbortSignal): Promise<void> {
+    const { records } = await this.#link.open();
+    const madeAt = async (): Promise<string> =>
+      (await withinTime(records.status(), this.name)).streamInfo.created;
+    const bucket = await madeAt();
+    const watching = records.watch({ key: [...keys] });
+    const entries = await withinTime(watching, this.name, undefined, (late) => late.stop());
+    const stop = (): void => entries.stop();
+    const look = async (): Promise<void> => {
+      const isSame = await madeAt().then(
+        (made) => made === bucket,
+        (error) => !isMissing(error),
+      );
+      if (!isSame) stop();
+    };
+    const timer = setInterval(() => void look(), WATCH_CHECK_MS).unref();
+    signal.addEventListener('abort', stop, { once: true });
+    if (signal.aborted) stop();
+    try {
+      for await (const _ of entries) if (!signal.aborted) onChange();
+    } finally {
+      clearInterval(timer);
+      signal.removeEventListener('abort', stop);
+    }
   }
 
   /** `missing`: the answer if there is no bucket. */
-  async #read<T>(work: (client: Client) => Promise<T>, missing: T): Promise<T> {
+  async #read<T>(
+    work: (client: NatsClient) => Promise<T>,
+    missing: T,
+    onLate?: (value: T) => void,
+  ): Promise<T> {
     const client = await this.#open();
     try {
-      return await withinTime(work(client), this.name);
+      return await withinTime(work(client), this.name, undefined, onLate);
     } catch (error) {
       if (isMissing(error)) return missing;
       throw this.#unavailable(error);
     }
   }
 
-  async #write<T>(work: (client: Client) => Promise<T>): Promise<T> {
+  async #write<T>(work: (client: NatsClient) => Promise<T>): Promise<T> {
     const client = await this.#open();
     try {
       return await work(client);
@@ -177,40 +185,12 @@ class NatsStore implements Store {
     }
   }
 
-  #open(): Promise<Client> {
-    this.#client ??= withinTime(this.#connect(), this.name).catch((error: unknown) => {
-      this.#client = null;
+  async #open(): Promise<NatsClient> {
+    try {
+      return await this.#link.open();
+    } catch (error) {
       throw this.#unavailable(error);
-    });
-    return this.#client;
-  }
-
-  async #connect(): Promise<Client> {
-    const [{ connect, credsAuthenticator }, { Kvm }, { Objm, setSha256Backend }] = await Promise.all([
-      import('@nats-io/transport-node'),
-      import('@nats-io/kv'),
-      import('@nats-io/obj'),
-    ]);
-    setSha256Backend('native');
-    const { NATS_CREDS } = process.env;
-    const connection = await connect({
-      ...connectionOptions(this.#url),
-      ...(NATS_CREDS ? { authenticator: credsAuthenticator(readFileSync(NATS_CREDS)) } : {}),
-    });
-    const [kvm, objm] = [new Kvm(connection), new Objm(connection)];
-    const client = {
-      connection,
-      records: await kvm.open(this.#bucket, { bindOnly: true }),
-      objects: await objm.open(this.#bucket, false),
-      create: async () => {
-        await kvm.create(this.#bucket, { history: 1 });
-        await objm.create(this.#bucket, {});
-      },
-    };
-    void connection.closed().then(() => {
-      this.#client = null;
-    });
-    return client;
+    }
   }
 
   #unavailable(cause: unknown): LecternError {
@@ -218,54 +198,6 @@ class NatsStore implements Store {
     const reason = cause instanceof Error ? cause.message : String(cause);
     return new LecternError('store-unavailable', `the store ${this.name} failed: ${reason}`, { cause });
   }
-}
-
-/** Credentials are those of the address or of the variables that NATS' own tools read. */
-function connectionOptions({ protocol, host, username, password }: URL): NodeConnectionOptions {
-  const { NATS_USER, NATS_PASSWORD, NATS_TOKEN, NATS_CA, NATS_CERT, NATS_KEY } = process.env;
-  const user = decodeURIComponent(username) || NATS_USER;
-  const pass = decodeURIComponent(password) || NATS_PASSWORD;
-  const token = user && !pass ? user : NATS_TOKEN;
-  const files = {
-    ...(NATS_CA ? { caFile: NATS_CA } : {}),
-    ...(NATS_CERT ? { certFile: NATS_CERT } : {}),
-    ...(NATS_KEY ? { keyFile: NATS_KEY } : {}),
-  };
-  const isTls = protocol === 'tls:' || Object.keys(files).length > 0;
-  return {
-    servers: host,
-    name: 'lectern',
-    timeout: STORE_SILENT_MS_MAX,
-    reconnectTimeWait: 250,
-    maxReconnectAttempts: -1,
-    ...(user && pass ? { user, pass } : token ? { token } : {}),
-    ...(isTls ? { tls: files } : {}),
-  };
-}
-
-function streamOf(chunks: AsyncIterable<Uint8Array>, onChunk: () => void): ReadableStream<Uint8Array> {
-  const iterator = chunks[Symbol.asyncIterator]();
-  return new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      const { done, value } = await iterator.next();
-      onChunk();
-      if (done === true) controller.close();
-      else controller.enqueue(value);
-    },
-    async cancel() {
-      await iterator.return?.();
-    },
-  });
-}
-
-/** The client tells a wrong digest, and a connection that was lost, beside the stream. */
-async function* checkedChunks(
-  data: ReadableStream<Uint8Array>,
-  error: Promise<Error | null | undefined>,
-): AsyncGenerator<Uint8Array> {
-  for await (const chunk of data) yield chunk;
-  const failure = await error;
-  if (failure instanceof Error) throw failure;
 }
 
 /** No bucket: an error of the API, or no server that has its stream. */

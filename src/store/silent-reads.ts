@@ -1,5 +1,9 @@
 import { LecternError } from '../errors.js';
 import { STORE_SILENT_MS_MAX } from '../limits.js';
+import { monotonicMs } from '../model/clock.js';
+
+/** A timer that is this late shows that the process did not run. */
+const STALL_MS_MIN = 500;
 
 /**
  * Passes chunks on, and throws if none comes for `silentMsMax`. A get of NATS never ends if chunks vanish meanwhile, and a
@@ -33,19 +37,36 @@ export async function* stopSilent(
   }
 }
 
-/** Throws `store-unavailable` if the promise does not settle in time. */
+/**
+ * Throws `store-unavailable` if the promise does not settle in time. The time begins anew if this process itself was stopped
+ * meanwhile: the answer may be in its socket.
+ *
+ * @param onLate receives a value that comes too late
+ */
 export async function withinTime<T>(
   promise: Promise<T>,
   name: string,
   msMax: number = STORE_SILENT_MS_MAX,
+  onLate: (value: T) => void = () => {},
 ): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
+  let isLate = false;
   const silence = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      const message = `the store ${name} has not answered for ${msMax / 1000} s`;
-      reject(new LecternError('store-unavailable', message));
-    }, msMax);
+    const wait = (): void => {
+      const beganMs = monotonicMs();
+      timer = setTimeout(() => {
+        if (monotonicMs() - beganMs > msMax + STALL_MS_MIN) return wait();
+        isLate = true;
+        const message = `the store ${name} has not answered for ${msMax / 1000} s`;
+        reject(new LecternError('store-unavailable', message));
+      }, msMax);
+    };
+    wait();
   });
+  promise.then(
+    (value) => isLate && onLate(value),
+    () => {},
+  );
   try {
     return await Promise.race([promise, silence]);
   } finally {

@@ -1,0 +1,163 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { subscribe } from 'node:diagnostics_channel';
+import { readFileSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import type { KV } from '@nats-io/kv';
+import type { ObjectStore } from '@nats-io/obj';
+import type { NatsConnection, NodeConnectionOptions } from '@nats-io/transport-node';
+import { STORE_SILENT_MS_MAX } from '../limits.js';
+import { withinTime } from './silent-reads.js';
+
+/** A connection with a bucket for records and one for objects, which have the same name. */
+export interface NatsClient {
+  readonly connection: NatsConnection;
+  readonly records: KV;
+  readonly objects: ObjectStore;
+  /** Makes both buckets, if they do not exist. */
+  create(): Promise<void>;
+}
+
+/**
+ * The connection of a store: made when it is first needed, and kept through restarts of the server. After `close()` it is
+ * never made again, and no socket of it stays open.
+ */
+export class NatsLink {
+  readonly #url: URL;
+  readonly #bucket: string;
+  readonly #name: string;
+  readonly #sockets = new OwnSockets();
+  #client: Promise<NatsClient> | null = null;
+  #made: NatsConnection | null = null;
+  #closed = false;
+
+  /** @param name of the store, for errors */
+  constructor(url: URL, bucket: string, name: string) {
+    this.#url = url;
+    this.#bucket = bucket;
+    this.#name = name;
+  }
+
+  /** Throws if the server does not answer, and after `close()`. */
+  async open(): Promise<NatsClient> {
+    if (this.#closed) throw new Error('it is closed');
+    this.#client ??= this.#openAnew();
+    return this.#client;
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    await withinTime(this.#made?.close() ?? Promise.resolve(), this.#name).catch(() => {});
+    // Also ends a connection that is being made.
+    this.#sockets.close();
+  }
+
+  async #openAnew(): Promise<NatsClient> {
+    const connecting = this.#sockets.run(() => this.#connect());
+    try {
+      const client = await withinTime(connecting, this.#name);
+      if (this.#closed) throw new Error('it is closed');
+      this.#made = client.connection;
+      void client.connection.closed().then(() => {
+        this.#client = null;
+        this.#made = null;
+      });
+      return client;
+    } catch (error) {
+      this.#client = null;
+      // It may come up later.
+      void connecting.then(({ connection }) => connection.close()).catch(() => {});
+      this.#sockets.destroy();
+      throw error;
+    }
+  }
+
+  async #connect(): Promise<NatsClient> {
+    const [{ connect, credsAuthenticator }, { Kvm }, { Objm, setSha256Backend }] = await Promise.all([
+      import('@nats-io/transport-node'),
+      import('@nats-io/kv'),
+      import('@nats-io/obj'),
+    ]);
+    setSha256Backend('native');
+    const { NATS_CREDS } = process.env;
+    const connection = await connect({
+      ...connectionOptions(this.#url),
+      ...(NATS_CREDS ? { authenticator: credsAuthenticator(readFileSync(NATS_CREDS)) } : {}),
+    });
+    try {
+      const [kvm, objm] = [new Kvm(connection), new Objm(connection)];
+      return {
+        connection,
+        records: await kvm.open(this.#bucket, { bindOnly: true }),
+        objects: await objm.open(this.#bucket, false),
+        create: async () => {
+          await kvm.create(this.#bucket, { history: 1 });
+          await objm.create(this.#bucket, {});
+        },
+      };
+    } catch (error) {
+      await connection.close();
+      throw error;
+    }
+  }
+}
+
+/** Credentials are those of the address or of the variables that NATS' own tools read. */
+function connectionOptions({ protocol, host, username, password }: URL): NodeConnectionOptions {
+  const { NATS_USER, NATS_PASSWORD, NATS_TOKEN, NATS_CA, NATS_CERT, NATS_KEY } = process.env;
+  const user = decodeURIComponent(username) || NATS_USER;
+  const pass = decodeURIComponent(password) || NATS_PASSWORD;
+  const token = user && !pass ? user : NATS_TOKEN;
+  const files = {
+    ...(NATS_CA ? { caFile: NATS_CA } : {}),
+    ...(NATS_CERT ? { certFile: NATS_CERT } : {}),
+    ...(NATS_KEY ? { keyFile: NATS_KEY } : {}),
+  };
+  const isTls = protocol === 'tls:' || Object.keys(files).length > 0;
+  return {
+    servers: host,
+    name: 'lectern',
+    timeout: STORE_SILENT_MS_MAX,
+    reconnectTimeWait: 250,
+    maxReconnectAttempts: -1,
+    ...(user && pass ? { user, pass } : token ? { token } : {}),
+    ...(isTls ? { tls: files } : {}),
+  };
+}
+
+const owners = new AsyncLocalStorage<OwnSockets>();
+// Node tells of a socket in the context that makes it.
+subscribe('net.client.socket', (message) => {
+  owners.getStore()?.add((message as { readonly socket: Socket }).socket);
+});
+
+/**
+ * The sockets of one connection, also those of its attempts to reconnect. The client forgets sockets on which the server did
+ * not answer in time, and those of an attempt during which it is closed: they would keep the process alive.
+ */
+class OwnSockets {
+  readonly #sockets = new Set<Socket>();
+  #closed = false;
+
+  /** The sockets that `work` opens, now or later, belong to these. */
+  run<T>(work: () => T): T {
+    return owners.run(this, work);
+  }
+
+  add(socket: Socket): void {
+    // No listener of `close`: the client removes all listeners.
+    for (const each of this.#sockets) if (each.destroyed) this.#sockets.delete(each);
+    this.#sockets.add(socket);
+    if (this.#closed) setImmediate(() => socket.destroy());
+  }
+
+  destroy(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  /** Sockets that are opened later are destroyed, too. */
+  close(): void {
+    this.#closed = true;
+    this.destroy();
+  }
+}
