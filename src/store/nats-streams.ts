@@ -45,7 +45,8 @@ export async function putStream(
 /** Small ones show progress on slow links. */
 async function* pieces(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   for await (const chunk of chunks) {
-    for (let at = 0; at < chunk.length; at += STORE_CHUNK_BYTES) yield chunk.subarray(at, at + STORE_CHUNK_BYTES);
+    for (let at = 0; at < chunk.length; at += STORE_CHUNK_BYTES)
+      yield chunk.subarray(at, at + STORE_CHUNK_BYTES);
   }
 }
 
