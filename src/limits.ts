@@ -393,11 +393,18 @@ export const REPORT_MS = 2000;
 export const REPLICA_GONE_MS = 60_000;
 /** Images that a store keeps, besides those that are pinned, served or fetched. */
 export const IMAGES_KEPT = 5;
-/** Bytes of a message of NATS: the slowest link that counts as alive passes one in STORE_SILENT_MS_MAX, at 26 KB/s. */
-export const STORE_CHUNK_BYTES: number = 128 * KIB;
+/**
+ * Bytes of a message of NATS: the slowest link that counts as alive passes one in STORE_SILENT_MS_MAX, at 105 KB/s. A get of
+ * 128 KiB a message takes a third more processor time.
+ */
+export const STORE_CHUNK_BYTES: number = 512 * KIB;
 /** Time between two looks whether a watch of NATS still has its bucket. */
 export const WATCH_CHECK_MS = 5000;
 /** Bytes of an image in memory while it is sent or received. */
 export const IMAGE_CHUNK_BYTES: number = 1 * MIB;
+/** Events of a patch that goes along with an announcement. With more, or with more bytes, replicas fetch the whole image. */
+export const ANNOUNCED_PATCH_EVENTS_MAX = 1000;
+/** Its bytes: 1000 events of 400 bytes, twice that for long texts, and the rejections of a summary. */
+export const ANNOUNCED_PATCH_BYTES_MAX: number = 1 * MIB;
 /** Hashes of unusable images that a replica remembers. */
 export const QUARANTINED_MAX = 32;

@@ -24,7 +24,7 @@ export interface Publication extends Pick<Loaded, 'image' | 'delta' | 'history'>
   readonly origin: Origin;
   /** Null for a whole load. */
   readonly patch: Patch | null;
-  /** Greater than that of every earlier publication, also of those before a restart. */
+  /** Greater than that of every earlier publication, also of those before a restart; of a replica: that of the announcement. */
   readonly sequence: number;
 }
 
@@ -311,7 +311,7 @@ export class Keeper {
         this.#succeed();
         return 'unchanged';
       case 'loaded': {
-        const { image, delta, history, sourceVersion, changedIds } = done;
+        const { image, delta, history, sourceVersion, changedIds, sequence = null } = done;
         const patch = (changedIds && served && { base: served.summary.id, changedIds }) ?? null;
         if (patch !== null) this.#pace.pauseAfter(performance.now() - beganMs);
         if (patch !== null && isOutdated) return 'failed';
@@ -320,7 +320,7 @@ export class Keeper {
           done.isChosen === true ? null : gate && judge(image.summary, this.#served?.summary ?? null, gate);
         if (this.#refusal !== null) return this.#refuse(this.#refusal, image.summary);
         this.#servedVersion = sourceVersion;
-        this.#publish({ image, origin: 'source', delta, history, patch });
+        this.#publish({ image, origin: 'source', delta, history, patch, sequence });
         this.#succeed();
         const { deltas = [] } = history ?? {};
         const stored = { image, sourceVersion, parts: this.#parts.parts, sequence: this.#sequence, deltas };
@@ -330,7 +330,7 @@ export class Keeper {
     }
   }
 
-  /** @param sequence of what is published again from disk; null for a new one */
+  /** @param sequence of what is published again from disk, or was announced; null for a new one */
   #publish({ image, delta, history, origin, patch, sequence: kept = null }: ToPublish): void {
     // From the clock: it does not go back after a restart without a snapshot file either.
     const sequence = kept ?? Math.max(this.#sequence + 1, Date.now());

@@ -4,7 +4,7 @@ import { LecternError } from '../errors.js';
 import type { KeptFile } from '../files/kept-files.js';
 import { LOAD_BASE_BYTES } from '../limits.js';
 import type { ReadRules } from '../model/read-rules.js';
-import type { ImageSource } from '../snapshot/image-file.js';
+import type { ImageSource } from '../snapshot/image-layout.js';
 import type { Refusal } from '../snapshot/intake-bounds.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import { filesOf, watchSource } from '../source/file-watch.js';
@@ -18,7 +18,15 @@ import { KeptThread } from '../thread/kept-thread.js';
 import { lineChunks, recordChunks } from '../thread/record-chunks.js';
 import { spawnTask } from '../thread/spawn-task.js';
 import { runTaskHere } from '../thread/task.js';
-import type { DoneOf, Feed, LoadDone, LoadTask, Task, TaskListeners } from '../thread/task-messages.js';
+import type {
+  DoneOf,
+  Feed,
+  LoadDone,
+  LoadTask,
+  PatchTask,
+  Task,
+  TaskListeners,
+} from '../thread/task-messages.js';
 import { abortable, askSource, checkWatch } from './ask-source.js';
 import { memoryForLoad } from './memory-room.js';
 import { type TimeLimits, withPipes, withTimeLimits } from './patience.js';
@@ -86,7 +94,7 @@ export class Loader {
   readonly #upstreams: readonly LecternUpstream[];
   /** Of a table that is followed. */
   readonly #follower: PostgresFollower | null;
-  readonly #patches = new KeptThread();
+  readonly #patches = new KeptThread<PatchTask>('patch');
   /** The time since which a terminated thread has been stuck; null if none is. */
   #stuckSinceMs: number | null = null;
   /** Standard input can be read once. Later loads repeat the failure or refusal of the first load; otherwise nothing has changed. */

@@ -12,7 +12,7 @@ import {
 } from './store-records.js';
 
 /**
- * Deletes images that no replica needs: all but the newest IMAGES_KEPT, the head, the candidate, the pinned image, and
+ * Deletes images and patches that no replica needs: all but the newest IMAGES_KEPT, the head, the candidate, the pinned image, and
  * those that a replica serves or fetches. Only the leader cleans, between two announcements.
  */
 export async function cleanStore(store: Store, reports: readonly ReplicaReport[]): Promise<void> {
@@ -26,11 +26,15 @@ export async function cleanStore(store: Store, reports: readonly ReplicaReport[]
   const named = await Promise.all([HEAD, CANDIDATE].map((key) => store.read(key)));
   const pin = await readJson<Pin>(store, PIN);
   const kept = new Set<string | null | undefined>([
-    ...newest.map(({ hash }) => hash),
-    ...named.map((record) => (record === null ? null : headOf(record.text)?.hash)),
-    ...[...announced.values()].filter(({ id }) => id === pin?.id).map(({ hash }) => hash),
+    ...newest.flatMap(objectsOf),
+    ...named.flatMap((record) => (record === null ? [] : objectsOf(headOf(record.text)))),
+    ...[...announced.values()].filter(({ id }) => id === pin?.id).flatMap(objectsOf),
     ...reports.flatMap(({ serves, fetching }) => [serves?.hash, fetching]),
   ]);
   for (const { name } of objects) if (!kept.has(name)) await store.delete(name);
   for (const [key, { hash }] of announced) if (!kept.has(hash)) await store.remove(key);
+}
+
+function objectsOf(head: Head | null): (string | undefined)[] {
+  return [head?.hash, head?.patch?.hash];
 }

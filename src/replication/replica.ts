@@ -1,19 +1,18 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { hostname, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { hostname } from 'node:os';
 import { LecternError } from '../errors.js';
 import { QUARANTINED_MAX, REPORT_MS } from '../limits.js';
 import type { ReadRules } from '../model/read-rules.js';
 import type { Refusal } from '../refresh/gate.js';
 import type { AnyLoader, LoadRequest, RunRequest } from '../refresh/loader.js';
 import { memoryForLoad } from '../refresh/memory-room.js';
-import { IMAGE_FORMAT_VERSION, type ImageSource } from '../snapshot/image-file.js';
+import { IMAGE_FORMAT_VERSION, type ImageSource } from '../snapshot/image-layout.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import { openStore, shownAddress } from '../store/open-store.js';
 import type { Store } from '../store/store.js';
+import { KeptThread } from '../thread/kept-thread.js';
 import { spawnTask } from '../thread/spawn-task.js';
-import type { DoneOf, LoadDone, Task } from '../thread/task-messages.js';
+import type { DoneOf, FetchTask, LoadDone, Task } from '../thread/task-messages.js';
 import { VERSION } from '../version.js';
 import { type Head, HeadReader } from './head.js';
 import {
@@ -34,8 +33,6 @@ export interface ReplicaOptions {
   readonly publicKeyFile: string | null;
   readonly isCanary: boolean;
   readonly rules: ReadRules;
-  /** The snapshot file, beside which images are received; null for a temporary folder. */
-  readonly snapshotFile: string | null;
 }
 
 type Served = NonNullable<ReplicaReport['serves']>;
@@ -59,8 +56,8 @@ export class Replica implements AnyLoader {
   readonly #reader: HeadReader;
   readonly #key: string;
   readonly #quarantined = new Map<string, LecternError>();
+  readonly #fetches = new KeptThread<FetchTask>('fetch-image');
   #store: Promise<Store> | null = null;
-  #folder: string | null = null;
   #lastLoaded: Target | null = null;
   #serves: Served | null = null;
   #floor: Floor | null = null;
@@ -103,7 +100,11 @@ export class Replica implements AnyLoader {
   }
 
   run<T extends Task>(task: T, { listeners, keepsProcessAlive }: RunRequest): Promise<DoneOf<T>> {
-    return spawnTask(task, { ...listeners, keepsProcessAlive });
+    const options = { ...listeners, keepsProcessAlive };
+    // The first fetch has the priority of a thread of its own.
+    if (task.task === 'fetch-image' && task.served !== null)
+      return this.#fetches.run(task, options) as Promise<DoneOf<T>>;
+    return spawnTask(task, options);
   }
 
   watch(onChange: () => void): { close(): Promise<void> } {
@@ -134,7 +135,7 @@ export class Replica implements AnyLoader {
     if (this.#closed) return;
     this.#closed = true;
     if (this.#timer !== null) clearInterval(this.#timer);
-    if (this.#folder !== null) rmSync(this.#folder, { recursive: true, force: true });
+    this.#fetches.close();
     await this.#reporting;
     const store = await this.#store?.catch(() => null);
     // A closed replica fetches nothing any more, so nothing need be kept for it.
@@ -173,15 +174,17 @@ export class Replica implements AnyLoader {
     }
     this.#fetching = head.hash;
     await this.#report();
-    const { hash, bytes, id } = head;
-    const asked = { store: this.#options.address, hash, bytes, id, path: this.#receivingPath() };
+    const { hash, bytes, id, sequence } = head;
+    const isSigned = this.#options.publicKeyFile !== null;
+    const patch = served?.summary.id === this.#serves?.id ? patchOf(head, this.#serves) : null;
+    const asked = { store: this.#options.address, hash, bytes, id, isSigned, patch };
     try {
       const task = { task: 'fetch-image', ...asked, served, deltas, memoryBytesMax } as const;
       const done = await this.run(task, request);
       this.#checkSummary(head, done.image.summary);
       this.#lastLoaded = target;
       this.#damaged = null;
-      return { ...done, sourceVersion: version, isChosen: reason === 'pin' };
+      return { ...done, sourceVersion: version, sequence, isChosen: reason === 'pin' };
     } catch (error) {
       const code = error instanceof LecternError ? error.code : null;
       if (code === 'image-unusable') this.#quarantine(hash, error as LecternError);
@@ -258,13 +261,6 @@ export class Replica implements AnyLoader {
     return this.#store;
   }
 
-  #receivingPath(): string {
-    const { snapshotFile } = this.#options;
-    if (snapshotFile !== null) return `${snapshotFile}.incoming`;
-    this.#folder ??= mkdtempSync(join(tmpdir(), 'lectern-'));
-    return join(this.#folder, 'incoming');
-  }
-
   #startReports(): void {
     if (this.#closed || this.#timer !== null) return;
     this.#timer = setInterval(() => void this.#report(), REPORT_MS).unref();
@@ -304,6 +300,11 @@ export class Replica implements AnyLoader {
     const present = await store.read(this.#key);
     this.#revision = await store.swap(this.#key, text, present?.revision ?? null);
   }
+}
+
+/** The patch of a head, if it makes the image of the served one. */
+function patchOf({ patch = null }: Head, serves: Served | null): FetchTask['patch'] {
+  return patch?.base === serves?.hash ? patch : null;
 }
 
 function refused(message: string): LecternError {

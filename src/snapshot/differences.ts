@@ -2,7 +2,9 @@ import { createHash } from 'node:crypto';
 import { pack } from 'msgpackr';
 import { SNAPSHOT_HISTORY_ENTRIES_MAX, SNAPSHOTS_KEPT_MAX } from '../limits.js';
 import { compareCodePoints } from '../model/text.js';
+import { hasSameBytes } from '../structures/same-bytes.js';
 import { shared } from '../structures/slabs.js';
+import type { Week } from './content-version.js';
 import { jsonByteLength } from './rows.js';
 import { compareKeys, type EventKey, type Snapshot } from './snapshot.js';
 
@@ -39,7 +41,10 @@ export type PastRecord = readonly [id: string, digest: string | null];
 export const DIGEST_BYTES = 12;
 const NO_DIGEST = '\0'.repeat(DIGEST_BYTES);
 
-/** Compares two snapshots in one merge. With more than `entriesMax` changes only the counts are kept. */
+/**
+ * Compares two snapshots in one merge, which passes over weeks with equal digests. With more than `entriesMax` changes only the
+ * counts are kept.
+ */
 export function compareSnapshots(before: Snapshot, after: Snapshot, entriesMax: number): Delta {
   const past: PastRecord[] = [];
   let added = 0;
@@ -47,8 +52,17 @@ export function compareSnapshots(before: Snapshot, after: Snapshot, entriesMax: 
   let changed = 0;
   let b = 0;
   let a = 0;
-  // Terminates: each round advances `b` or `a`.
+  const equalWeeks = weeksInBoth(before, after);
+  let week = 0;
+  // Terminates: each round advances `b`, `a` or `week`.
   while (b < before.eventCount || a < after.eventCount) {
+    const next = equalWeeks[week];
+    if (next !== undefined && b >= next.before.first && a >= next.after.first) {
+      b = next.before.end;
+      a = next.after.end;
+      week++;
+      continue;
+    }
     const isBoth = b < before.eventCount && a < after.eventCount;
     if (isBoth && before.rows.rowOf(b).equals(after.rows.rowOf(a))) {
       b++;
@@ -79,6 +93,18 @@ export function compareSnapshots(before: Snapshot, after: Snapshot, entriesMax: 
     changed,
     before: added + removed + changed <= entriesMax ? writePastRecords(past) : null,
   };
+}
+
+/** Weeks with equal rows, in order. All their events are a run of ordinals in both snapshots. */
+function weeksInBoth(before: Snapshot, after: Snapshot): { readonly before: Week; readonly after: Week }[] {
+  const of = new Map(before.weeks().map((week) => [week.week, week]));
+  const equal: { before: Week; after: Week }[] = [];
+  for (const week of after.weeks()) {
+    const same = of.get(week.week);
+    if (same !== undefined && hasSameBytes(same.digest, week.digest))
+      equal.push({ before: same, after: week });
+  }
+  return equal;
 }
 
 /** As {@link compareSnapshots}, if the two differ at most in the events of `ids`, which are distinct. */

@@ -27,7 +27,7 @@ export interface SnapshotImage {
   readonly rows: RowsImage;
   /** WEEK_DIGEST_BYTES for each week in which events start: see content-version.ts. */
   readonly weekDigests: Uint8Array;
-  /** Random for each image, so that attackers cannot choose colliding ids. Not part of the summary, because the summary is shown. */
+  /** Random for each timetable, so that attackers cannot choose colliding ids. Not part of the summary, because the summary is shown. */
   readonly hashSeed: HashSeed;
   readonly ids: HashIndexImage;
   /** Conflict clusters with equal rows merged into one lesson, and with every row as a lesson. */

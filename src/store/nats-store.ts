@@ -4,7 +4,7 @@ import { STORE_CHUNK_BYTES, STORE_RECORD_BYTES_MAX, STORE_SILENT_MS_MAX, WATCH_C
 import { type NatsClient, NatsLink } from './nats-connection.js';
 import { chunksOf, putStream } from './nats-streams.js';
 import { stopSilent, withinTime } from './silent-reads.js';
-import type { Store, StoredObject, StoredRecord } from './store.js';
+import type { Store, StoredBytes, StoredObject, StoredRecord } from './store.js';
 
 /** JetStream's error codes: stream not found; wrong last sequence. */
 const STREAM_NOT_FOUND = 10_059;
@@ -44,14 +44,15 @@ class NatsStore implements Store {
     });
   }
 
-  async get(name: string): Promise<AsyncIterable<Uint8Array> | null> {
+  async get(name: string): Promise<StoredBytes | null> {
     const found = await this.#read(
       ({ objects }) => objects.get(name),
       null,
       (late) => void late?.data.cancel(),
     );
     if (found === null) return null;
-    return stopSilent(chunksOf(found.data, found.error), this.name);
+    const chunks = stopSilent(chunksOf(found.data, found.error), this.name);
+    return Object.assign(chunks, { sha256: sha256Of(found.info.digest) });
   }
 
   async list(): Promise<readonly StoredObject[]> {
@@ -208,4 +209,10 @@ function isNoResponders(error: unknown): boolean {
 function codeOf(error: unknown): unknown {
   if (typeof error !== 'object' || error === null) return null;
   return 'code' in error ? error.code : null;
+}
+
+/** The client compares the digest of the bytes that it receives with this one. */
+function sha256Of(digest: string): string | null {
+  const [, encoded] = /^SHA-256=(.+)$/.exec(digest) ?? [];
+  return encoded === undefined ? null : Buffer.from(encoded, 'base64url').toString('hex');
 }

@@ -1,19 +1,24 @@
 import type { Worker } from 'node:worker_threads';
 import { KEPT_THREAD_IDLE_MS } from '../limits.js';
-import { resultOf, type SpawnOptions } from './spawn-task.js';
+import { resultOf, type SpawnOptions, textOf } from './spawn-task.js';
 import { prepareThread } from './start-thread.js';
-import type { LoadDone, PatchTask } from './task-messages.js';
+import type { DoneOf, FetchTask, PatchTask } from './task-messages.js';
 
 /**
- * A thread for patches that follow each other: starting one takes longer than a patch. It ends once it has been idle for a while,
- * or a task failed.
+ * A thread for patches or fetches that follow each other: starting one takes longer than a patch. It ends once it has been idle for
+ * a while, or a task failed.
  */
-export class KeptThread {
+export class KeptThread<T extends PatchTask | FetchTask> {
+  readonly #kind: T['task'];
   #worker: Worker | null = null;
   #idle: NodeJS.Timeout | undefined;
 
+  constructor(kind: T['task']) {
+    this.#kind = kind;
+  }
+
   /** One task at a time, always with the same signal. Throws as the task does, and the signal's reason. */
-  async run(task: PatchTask, options: SpawnOptions): Promise<LoadDone> {
+  async run(task: T, options: SpawnOptions): Promise<DoneOf<T>> {
     const { signal, feed, keepsProcessAlive } = options;
     signal?.throwIfAborted();
     clearTimeout(this.#idle);
@@ -24,7 +29,7 @@ export class KeptThread {
       signal?.throwIfAborted();
       const result = resultOf(worker, options, stopListening.signal);
       worker.postMessage(task);
-      const done = (await result) as LoadDone;
+      const done = (await result) as DoneOf<T>;
       this.#idle = setTimeout(() => this.close(), KEPT_THREAD_IDLE_MS).unref();
       return done;
     } catch (error) {
@@ -47,10 +52,9 @@ export class KeptThread {
   }
 
   async #start(signal: AbortSignal | undefined): Promise<Worker> {
-    const text = async () => (await import('./worker-text.js')).WORKER_TEXT;
-    const start = await prepareThread('/thread/task-worker.ts', text);
+    const start = await prepareThread('/thread/task-worker.ts', () => textOf(this.#kind));
     signal?.throwIfAborted();
-    const worker = start({ workerData: null, name: 'lectern patch' });
+    const worker = start({ workerData: null, name: `lectern ${this.#kind}` });
     worker.unref();
     this.#worker = worker;
     const end = (): void => this.close();

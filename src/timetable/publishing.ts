@@ -86,10 +86,11 @@ export async function publishTimetable(
     snapshotFile: snapshotFile === undefined ? null : { path: snapshotFile, keep: snapshotFilesKept },
     pin: null,
     events: {
-      publish: ({ image, origin }) => {
+      publish: (publication) => {
+        const { image, origin } = publication;
         const { id, events, rejected } = image.summary;
         log?.info({ source: loader.name, snapshot: id, origin, events, rejected }, 'timetable loaded');
-        publisher.publish(image);
+        publisher.publish(publication);
       },
       refused: ({ detail }) => log?.warn({ source: loader.name, reason: detail }, 'timetable refused'),
       failed: (error) => log?.error({ source: loader.name, reason: error.message }, 'timetable not loaded'),

@@ -7,7 +7,8 @@ import { crc32 } from 'node:zlib';
 import { Packr, unpack } from 'msgpackr';
 import { type Test, test } from 'tap';
 import type { TimetableOptions } from '../../src/index.js';
-import { IMAGE_FORMAT_VERSION, readImageFile, writeImageFile } from '../../src/snapshot/image-file.js';
+import { readImageFile, writeImageFile } from '../../src/snapshot/image-file.js';
+import { IMAGE_FORMAT_VERSION } from '../../src/snapshot/image-layout.js';
 import { sourceDigest } from '../../src/source/spec.js';
 import { BUILT_MODULE, idOf, openTimetable, record, runProgram, temporaryFolder } from './built.js';
 
