@@ -31,7 +31,7 @@ for (const { kind, skip } of KINDS) {
         yield garbage;
       })(),
     );
-    const bad = { ...head, sequence: 7, id: 'A'.repeat(22), hash, bytes: garbage.length };
+    const bad = { ...head, sequence: head.sequence + 7, id: 'A'.repeat(22), hash, bytes: garbage.length };
     const key = new SigningKey(fleet.keyFile);
     const stranger = new SigningKey(writeKeys(fleet.folder, 'stranger').keyFile);
     t.match(await announce(await stranger.sign(bad)), /signature is not good/);
