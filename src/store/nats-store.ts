@@ -24,18 +24,24 @@ export function openNatsStore(address: string): Store {
 /** A bucket for objects and one for records, with the same name. */
 class NatsStore implements Store {
   readonly name: string;
+  readonly #bucket: string;
   readonly #link: NatsLink;
   readonly #closing = new AbortController();
 
   constructor(url: URL, bucket: string) {
     this.name = `${url.protocol}//${url.host}/${bucket}`;
+    this.#bucket = bucket;
     this.#link = new NatsLink(url, bucket, this.name);
   }
 
   async put(name: string, chunks: AsyncIterable<Uint8Array>): Promise<void> {
+    let isBegun = false;
     await this.#write(async ({ objects }) => {
+      // The chunks cannot be read again.
+      if (isBegun) throw new Error('its bucket was lost meanwhile');
       const info = await withinTime(objects.info(name), this.name);
       if (info !== null && !info.deleted) return;
+      isBegun = true;
       await putStream(chunks, this.name, (stream) =>
         objects.put({ name, options: { max_chunk_size: STORE_CHUNK_BYTES } }, stream, {
           timeout: STORE_SILENT_MS_MAX,
@@ -166,19 +172,31 @@ class NatsStore implements Store {
 
   async #write<T>(work: (client: NatsClient) => Promise<T>): Promise<T> {
     const client = await this.#open();
+    let lost: string | null = null;
     try {
       return await work(client);
     } catch (error) {
       if (codeOf(error) === WRONG_LAST_SEQUENCE) throw error;
-      if (!isMissing(error)) throw this.#unavailable(error);
+      lost = this.#lostStream(error);
+      if (lost === null && !isMissing(error)) throw this.#unavailable(error);
     }
     try {
-      await withinTime(client.create(), this.name);
+      await withinTime(client.create(lost), this.name);
       return await work(client);
     } catch (error) {
       if (codeOf(error) === WRONG_LAST_SEQUENCE) throw error;
       throw this.#unavailable(error);
     }
+  }
+
+  /**
+   * The stream of a bucket whose folder the server lost, as servers do that make a bucket anew while they still delete it. It
+   * takes no message until it is made anew.
+   */
+  #lostStream(error: unknown): string | null {
+    const text = error instanceof Error ? error.message : '';
+    const stream = /[\\/]streams[\\/]([\w-]+)[\\/].*no such file/.exec(text)?.[1];
+    return stream === `KV_${this.#bucket}` || stream === `OBJ_${this.#bucket}` ? stream : null;
   }
 
   async #open(): Promise<NatsClient> {

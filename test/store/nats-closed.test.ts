@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { rmSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -124,4 +125,19 @@ test('a watch goes on in a bucket that is made later, and in one that is made an
   await server.stop();
   await server.start();
   t.ok(await isTold(), 'a server that was restarted');
+});
+
+test('a bucket whose folder the server lost is made anew', options, async (t) => {
+  const server = await serverOf(t);
+  const store = await openStore(server.address());
+  t.teardown(() => store.close());
+  async function* bytes(count: number): AsyncGenerator<Uint8Array> {
+    for (let n = 0; n < count; n++) yield Buffer.alloc(1024 * 1024, n);
+  }
+  await store.put('first', bytes(1));
+  rmSync(join(server.folder, 'jetstream', '$G', 'streams', 'OBJ_timetable'), { recursive: true });
+  // The server notices when it begins its next file.
+  await t.rejects(store.put('second', bytes(100)), { ...unavailable, message: /bucket was lost/ });
+  await store.put('second', bytes(1));
+  t.strictSame(await store.list(), [{ name: 'second', bytes: 1024 * 1024 }]);
 });
