@@ -28,7 +28,7 @@ export class Process {
   }
 
   /** The first event that is so, which is then forgotten with all before it. */
-  async event(isSo, what, msMax = 120_000) {
+  async event(isSo, what, msMax = 60_000) {
     const endMs = performance.now() + msMax;
     for (;;) {
       const at = this.#events.findIndex(isSo);

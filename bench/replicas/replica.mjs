@@ -11,7 +11,7 @@ import { answerRequests } from './process.mjs';
 const [source, feedPublicKey, snapshotFile] = process.argv.slice(2);
 const replica = openTimetable({ source, feedPublicKey, ...(snapshotFile ? { snapshotFile } : {}) });
 replica.on('error', () => {});
-replica.on('published', ({ id }) => process.send({ event: 'served', id, atMs: Date.now() }));
+replica.on('published', () => process.send({ event: 'served', id: replica.summary.id, atMs: Date.now() }));
 
 const figures = { longestMs: 0, ownLongestMs: 0, reads: 0, failures: 0 };
 let last = performance.now();
