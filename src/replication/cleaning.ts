@@ -1,15 +1,7 @@
 import { IMAGES_KEPT } from '../limits.js';
 import type { Store } from '../store/store.js';
 import { type Head, headOf } from './head.js';
-import {
-  announcedTexts,
-  CANDIDATE,
-  HEAD,
-  PIN,
-  type Pin,
-  type ReplicaReport,
-  readJson,
-} from './store-records.js';
+import { announcedTexts, CANDIDATE, HEAD, type ReplicaReport, readPin } from './store-records.js';
 
 /**
  * Deletes images and patches that no replica needs: all but the newest IMAGES_KEPT, the head, the candidate, the pinned image, and
@@ -24,7 +16,7 @@ export async function cleanStore(store: Store, reports: readonly ReplicaReport[]
   }
   const newest = [...announced.values()].sort((a, b) => b.sequence - a.sequence).slice(0, IMAGES_KEPT);
   const named = await Promise.all([HEAD, CANDIDATE].map((key) => store.read(key)));
-  const pin = await readJson<Pin>(store, PIN);
+  const pin = await readPin(store);
   const kept = new Set<string | null | undefined>([
     ...newest.flatMap(objectsOf),
     ...named.flatMap((record) => (record === null ? [] : objectsOf(headOf(record.text)))),

@@ -11,7 +11,15 @@ import type { Head, SigningKey } from './head.js';
 import { type ImageObjects, ImageWriter } from './image-objects.js';
 import { Leadership } from './lease.js';
 import { SeenReports } from './seen-reports.js';
-import { announcedKey, CANDIDATE, type Floor, HEAD, replace } from './store-records.js';
+import {
+  announcedKey,
+  CANDIDATE,
+  type Floor,
+  HEAD,
+  readPin,
+  replace,
+  sequenceAfter,
+} from './store-records.js';
 
 export interface PublisherEvents {
   /** @param isCandidate canaries serve it first, until it is promoted */
@@ -32,6 +40,8 @@ interface Announced {
   readonly headRevision: number | null;
   readonly candidate: Head | null;
   readonly candidateRevision: number | null;
+  /** Of the last choice of an operator. */
+  readonly pinSequence: number;
 }
 
 /**
@@ -159,7 +169,7 @@ export class Publisher {
     const isWaiting = candidate?.id === file.id && candidate.epoch === epoch && this.#reports.hasCanary;
     const present = isCurrent
       ? head
-      : isWaiting && candidate.sequence > (head?.sequence ?? 0)
+      : isWaiting && candidate.sequence > Math.max(head?.sequence ?? 0, found.pinSequence)
         ? candidate
         : null;
     if (present !== null) {
@@ -176,7 +186,7 @@ export class Publisher {
     if (this.#reports.live.some(({ formats }) => !formats.includes(file.format)))
       return this.#hold(file.format);
     this.#isHeld = false;
-    const sequence = 1 + highest([head, candidate, ...floors], epoch);
+    const sequence = sequenceAfter(highest([head, candidate, ...floors], epoch), found.pinSequence);
     const patch = (await objects.put(this.#store)) ?? null;
     const next = { epoch, sequence, previous: head?.id ?? null, ...file, patch, announcedAtMs: Date.now() };
     await this.#swapIn(next, found, head !== null && head.id !== file.id && this.#reports.hasCanary);
@@ -210,6 +220,7 @@ export class Publisher {
       candidate: candidate ?? null,
       headRevision: headRevision ?? null,
       candidateRevision: candidateRevision ?? null,
+      pinSequence: (await readPin(this.#store))?.sequence ?? 0,
     };
   }
 

@@ -21,9 +21,8 @@ import {
   type Floor,
   HEAD,
   PIN,
-  type Pin,
   type ReplicaReport,
-  readJson,
+  readPin,
   replicaKey,
 } from './store-records.js';
 
@@ -43,6 +42,8 @@ type Reason = 'head' | 'candidate' | 'pin';
 interface Target {
   readonly head: Head;
   readonly reason: Reason;
+  /** Sequence of the last choice of an operator; 0 for none. */
+  readonly chosenAt: number;
 }
 
 /** Loads what a publisher announced: the pinned image, or the head. The keeper around it looks regularly, and judges. */
@@ -146,14 +147,16 @@ export class Replica implements AnyLoader {
     const store = await this.#open();
     const target = await this.#target(store);
     const { head, reason } = target;
-    const version = `${head.epoch} ${head.sequence} ${head.hash} ${reason}`;
+    // Replicas of one store give one number to what they serve, also when they are late or skip announcements.
+    const sequence = Math.max(reason === 'pin' ? 0 : head.sequence, target.chosenAt);
+    const version = `${head.epoch} ${head.sequence} ${head.hash} ${reason} ${target.chosenAt}`;
     if (this.#serves === null && served !== null) this.#resume(previousVersion, served.summary);
     if (reason === 'head') this.#refuseOlder(head);
     listeners.onVersion?.(version);
     if (version === previousVersion) return { kind: 'not-modified' };
     if (served?.summary.id === head.id) {
       this.#serve(target);
-      return { kind: 'unchanged', sourceVersion: version };
+      return { kind: 'unchanged', sourceVersion: version, sequence };
     }
     const isForced = previousVersion === null && served !== null;
     const fault = this.#quarantined.get(head.hash);
@@ -172,7 +175,7 @@ export class Replica implements AnyLoader {
     }
     this.#fetching = head.hash;
     await this.#report();
-    const { hash, bytes, id, sequence } = head;
+    const { hash, bytes, id } = head;
     const isSigned = this.#options.publicKeyFile !== null;
     const patch = served?.summary.id === this.#serves?.id ? patchOf(head, this.#serves) : null;
     const asked = { store: this.#options.address, hash, bytes, id, isSigned, patch };
@@ -195,14 +198,15 @@ export class Replica implements AnyLoader {
 
   /** The pinned image, a canary's candidate, or the head. */
   async #target(store: Store): Promise<Target> {
-    const pin = await readJson<Pin>(store, PIN);
-    if (pin !== null) {
+    const pin = await readPin(store);
+    const chosenAt = pin?.sequence ?? 0;
+    if (pin !== null && pin.id !== null) {
       const record = await store.read(announcedKey(pin.id));
       if (record === null) throw refused(`the pinned image ${pin.id} is not in the store ${this.name}`);
       const head = await this.#reader.read(record.text);
       if (head.id !== pin.id)
         throw refused(`the image ${head.id} stands in the place of the pinned ${pin.id}`);
-      return { head, reason: 'pin' };
+      return { head, reason: 'pin', chosenAt };
     }
     const record = await store.read(HEAD);
     const head = record === null ? null : await this.#reader.read(record.text);
@@ -210,10 +214,10 @@ export class Replica implements AnyLoader {
       const candidate = await store.read(CANDIDATE);
       const next = candidate === null ? null : await this.#reader.read(candidate.text);
       const isNewer = head === null || (next?.epoch === head.epoch && next.sequence > head.sequence);
-      if (next !== null && isNewer) return { head: next, reason: 'candidate' };
+      if (next !== null && isNewer) return { head: next, reason: 'candidate', chosenAt };
     }
     if (head === null) throw refused(`no publisher has announced an image in the store ${this.name} yet`);
-    return { head, reason: 'head' };
+    return { head, reason: 'head', chosenAt };
   }
 
   /** @throws LecternError `announcement-refused`, and `image-unusable` if the announcement was false */

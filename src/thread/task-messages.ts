@@ -114,7 +114,7 @@ export type LoadDone =
   | Loaded
   | { readonly kind: 'not-modified' }
   /** The source was read, and its content is already served. */
-  | { readonly kind: 'unchanged'; readonly sourceVersion: string | null }
+  | { readonly kind: 'unchanged'; readonly sourceVersion: string | null; readonly sequence?: number }
   | { readonly kind: 'refused'; readonly refusal: Refusal };
 
 export type Done = LoadDone | { readonly kind: 'done' };

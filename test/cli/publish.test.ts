@@ -30,7 +30,7 @@ test('publish --once announces, and feed shows and chooses', { timeout: 120_000 
   const [first, second] = [publish('first'), publish('second')];
   t.not(first, second);
   const status = lectern('feed', 'status', share, '--feed-public-key', publicKeyFile);
-  t.match(status.text, new RegExp(`^head +${second}, sequence 2, 5 events`, 'm'));
+  t.match(status.text, new RegExp(`^head +${second}, sequence \\d+, 5 events`, 'm'));
   t.match(status.text, /^pinned +none$/m);
   t.match(lectern('feed', 'rollback', share).text, `rolled back: ${first} is pinned`);
   t.match(JSON.parse(lectern('feed', 'status', share, '--json').text), {

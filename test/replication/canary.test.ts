@@ -3,7 +3,7 @@ import { MemorySource } from '../refresh/built.js';
 import { events, KINDS, openChannel, openFleet, titleOf, until, untilServed } from './fleet.js';
 
 for (const { kind, skip } of KINDS) {
-  test(`${kind}: a canary, then all`, { skip, timeout: 120_000 }, async (t) => {
+  test(`${kind}: a canary, then all`, { skip, timeout: 170_000 }, async (t) => {
     const fleet = await openFleet(t, kind);
     const source = new MemorySource(events(10, 'first'));
     const publishing = await fleet.publisher(source);
