@@ -28,7 +28,7 @@ export class Process {
   }
 
   /** The first event that is so, which is then forgotten with all before it. */
-  async event(isSo, what, msMax = 60_000) {
+  async event(isSo, what, msMax = 300_000) {
     const endMs = performance.now() + msMax;
     for (;;) {
       const at = this.#events.findIndex(isSo);
@@ -60,7 +60,8 @@ export class Process {
 /** In the child: answers requests until the parent disconnects. */
 export function answerRequests(answers, close) {
   process.on('message', async ({ request, value }) => {
-    process.send({ answer: (await answers[request](value)) ?? null });
+    const answer = (await answers[request](value)) ?? null;
+    if (process.connected) process.send({ answer });
   });
   process.on('disconnect', async () => {
     await close();

@@ -56,6 +56,8 @@ const MIB = 1024 * 1024;
 const WHOLE_EVERY = 20;
 /** What a publication leaves to do is done by then. */
 const SETTLE_MS = quick ? 500 : 3000;
+/** What a replica still does after it serves: releases memory, reports. */
+const AFTER_MS = 200;
 const folder = mkdtempSync(join(tmpdir(), 'lectern-replicas-'));
 const running = new Set();
 let server = null;
@@ -155,6 +157,7 @@ async function measureLatency(original, address, keys) {
     ['patch', 0, 300],
   ]) {
     const times = [];
+    const costs = [];
     for (let run = 0; run < runs; run++) {
       await change(original, file, every, `${name} ${run}`);
       await delay(SETTLE_MS);
@@ -162,10 +165,12 @@ async function measureLatency(original, address, keys) {
       const { id, atMs } = await publish(publisher);
       const served = await Promise.all(replicas.map((replica) => servedBy(replica, id)));
       times.push(Math.max(...served.map((each) => each.atMs)) - atMs);
-      all.push(...(await Promise.all(replicas.map((replica) => replica.ask('end', 200)))));
+      const results = await Promise.all(replicas.map((replica) => replica.ask('end', AFTER_MS)));
+      costs.push(...results.map(({ cpuMs }) => cpuMs));
+      all.push(...results);
     }
-    // The first patch follows a whole image, like those of the other runs follow the change of the run before.
     printRow(`${label}, ${name}`, times, 'ms', target);
+    printRow(`${usual} events, processor time of one replica, ${name}`, costs, 'ms', null);
   }
   printStalls(`${usual} events`, all);
   await end(...replicas, publisher);
