@@ -149,10 +149,16 @@ export const PATCH_IMAGE_SHARE = 1.2;
 export const PATCH_BYTES_PER_BYTE = 6;
 /** After a patch the next one waits three times as long, at most 2 s: patches take at most a quarter of a processor. */
 export const PATCH_PAUSE_FACTOR = 3;
+/** How long a patch takes is the least of so many: the others waited for a processor or for compiled code. */
+export const PATCH_TIMES_KEPT = 4;
 export const PATCH_PAUSE_MS_MAX = 2000;
+/** So that SNAPSHOTS_KEPT_MAX snapshots reach back 30 s. */
+export const PATCH_PAUSE_MS_MIN = 120;
 /** Between two writes of patched images: 45 MB take 0.1 s, 450 MB a second. */
 export const PATCH_WRITE_PAUSE_MS_MIN = 5000;
 export const PATCH_WRITE_PAUSE_FACTOR = 10;
+/** A thread for patches practises on images up to this size: its memory is needed twice for a moment. */
+export const PRACTICE_IMAGE_BYTES_MAX: number = 64 * MIB;
 /** A thread for patches that has nothing to do ends after this time, and gives back its 15 MiB. */
 export const KEPT_THREAD_IDLE_MS = 10_000;
 /** Pieces, or decoded records, between two checks of memory: 4 MiB, read in 30 ms. A check takes 0.03 ms. */
@@ -340,8 +346,10 @@ export const DATABASE_RETRY_MS_MAX = 30_000;
 export const LECTURER_IDS_BYTES_MAX: number = 16 * MIB;
 /** Heap to parse it: 21 bytes for each byte of `{},{},…`. */
 export const LECTURER_IDS_HEAP_BYTES: number = 24 * LECTURER_IDS_BYTES_MAX;
-/** Past snapshots that /schedule/changes knows: 16 × 200,000 × 4 bytes = 13 MB, and 17 MB of removed ids. */
-export const SNAPSHOTS_KEPT_MAX = 16;
+/** Past snapshots that /schedule/changes knows: 256 × 0.12 s = 30 s of patches in a row. */
+export const SNAPSHOTS_KEPT_MAX = 256;
+/** Entries of the differences from all of them: 3,200,000 × 4 bytes = 13 MB. 16 with 200,000 entries each. */
+export const SNAPSHOT_DIFFERENCES_ENTRIES_MAX = 3_200_000;
 /** Entries of all differences between these snapshots: 200,000 × 0.2 KB = 40 MB. */
 export const SNAPSHOT_HISTORY_ENTRIES_MAX = 200_000;
 /** Memory of a history entry while it is made: 300 bytes for the comparison and as much for the history. */

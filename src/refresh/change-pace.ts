@@ -1,4 +1,4 @@
-import { PATCH_PAUSE_FACTOR, PATCH_PAUSE_MS_MAX } from '../limits.js';
+import { PATCH_PAUSE_FACTOR, PATCH_PAUSE_MS_MAX, PATCH_PAUSE_MS_MIN, PATCH_TIMES_KEPT } from '../limits.js';
 
 /**
  * When reported changes lead to a load. Those of one turn of the event loop become one, and so do those that come during a load.
@@ -10,6 +10,8 @@ export class ChangePace {
   #isLoading = false;
   #isDue = false;
   #readyMs = 0;
+  /** How long the last patches took, in milliseconds. */
+  #patchesMs: readonly number[] = [];
   #turn: NodeJS.Immediate | undefined;
   #timer: NodeJS.Timeout | undefined;
 
@@ -31,7 +33,9 @@ export class ChangePace {
 
   /** @param patchMs how long a patch took */
   pauseAfter(patchMs: number): void {
-    this.#readyMs = performance.now() + Math.min(PATCH_PAUSE_MS_MAX, PATCH_PAUSE_FACTOR * patchMs);
+    this.#patchesMs = [...this.#patchesMs, patchMs].slice(-PATCH_TIMES_KEPT);
+    const pauseMs = PATCH_PAUSE_FACTOR * Math.min(...this.#patchesMs);
+    this.#readyMs = performance.now() + Math.min(Math.max(pauseMs, PATCH_PAUSE_MS_MIN), PATCH_PAUSE_MS_MAX);
   }
 
   ended(): void {

@@ -2,10 +2,12 @@ import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LecternError } from '../errors.js';
 import type { KeptFile } from '../files/kept-files.js';
-import { LOAD_BASE_BYTES } from '../limits.js';
+import { KEPT_THREAD_IDLE_MS, LOAD_BASE_BYTES, PRACTICE_IMAGE_BYTES_MAX } from '../limits.js';
 import type { ReadRules } from '../model/read-rules.js';
+import type { SnapshotImage } from '../snapshot/image.js';
 import type { ImageSource } from '../snapshot/image-layout.js';
 import type { Refusal } from '../snapshot/intake-bounds.js';
+import { Snapshot } from '../snapshot/snapshot.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import { filesOf, watchSource } from '../source/file-watch.js';
 import { type LecternUpstream, lecternUpstreamsOf } from '../source/http/lectern-upstream.js';
@@ -44,12 +46,18 @@ export function anySourceOf(source: string | AnySource | Records): AnySource {
       if (typeof source.load === 'function') return source;
       throw new LecternError('option-invalid', 'source.load is no function');
     }
-    if (Symbol.iterator in source || Symbol.asyncIterator in source) return new MemorySource(source);
+    if (Symbol.iterator in source || Symbol.asyncIterator in source)
+      return unchanging(new MemorySource(source));
   }
   throw new LecternError(
     'option-invalid',
     'source must be a path, an address, a source or an iterable of records',
   );
+}
+
+/** The program has no reference to it, and so cannot change it. */
+function unchanging(memory: MemorySource): RecordSource {
+  return { name: memory.name, load: (options) => memory.load(options) };
 }
 
 /** Where snapshots are built: on another thread, or here for small sets and systems without threads. */
@@ -94,7 +102,10 @@ export class Loader {
   readonly #upstreams: readonly LecternUpstream[];
   /** Of a table that is followed. */
   readonly #follower: PostgresFollower | null;
-  readonly #patches = new KeptThread<PatchTask>('patch');
+  /** Changes come one by one. */
+  readonly #isLive: boolean;
+  readonly #patches: KeptThread<PatchTask>;
+  #hasPractised = false;
   /** The time since which a terminated thread has been stuck; null if none is. */
   #stuckSinceMs: number | null = null;
   /** Standard input can be read once. Later loads repeat the failure or refusal of the first load; otherwise nothing has changed. */
@@ -111,6 +122,8 @@ export class Loader {
     this.#follower = isFollowed ? new PostgresFollower(source, rules) : null;
     this.#rulesPrefix = rulesPrefixOf(rules);
     this.#place = place;
+    this.#isLive = source instanceof MemorySource || this.#follower !== null;
+    this.#patches = new KeptThread('patch', this.#isLive ? Number.POSITIVE_INFINITY : KEPT_THREAD_IDLE_MS);
     this.name = 'load' in source ? source.name : sourceOfSpec(source).name;
     this.files = 'load' in source ? [] : filesOf(source);
     this.imageSource = { name: this.name, digest: sourceDigest(source, this.name) };
@@ -133,6 +146,8 @@ export class Loader {
         onVersion: (version) => listeners.onVersion?.(version === null ? null : this.#rulesPrefix + version),
       },
     });
+    const image = done.kind === 'loaded' ? done.image : request.served;
+    if (image !== null) this.#practise(image, request);
     if (!('sourceVersion' in done) || done.sourceVersion === null) return done;
     return { ...done, sourceVersion: this.#rulesPrefix + done.sourceVersion };
   }
@@ -202,6 +217,23 @@ export class Loader {
     const { name, rules } = this;
     const patch = { task: 'patch', name, rules, served, deltas, bounds, version } as const;
     return this.run({ ...patch, removals: [...removals] }, request, upserts);
+  }
+
+  /**
+   * Makes the thread of a source with changes ready after the first load. The practice changes one event of a small timetable;
+   * for a large one it only loads the code.
+   */
+  #practise(served: SnapshotImage, { bounds, listeners: { signal } }: LoadRequest): void {
+    if (!this.#isLive || this.#hasPractised || this.#place !== 'thread' || signal.aborted) return;
+    this.#hasPractised = true;
+    const { name, rules } = this;
+    const memoryBytesMax = bounds.memoryBytesMax ?? memoryForLoad();
+    const given = { served, deltas: [], bounds: { ...bounds, memoryBytesMax }, removals: [], version: null };
+    const feed = recordChunks(practiceRecords(served));
+    this.#patches.practise(
+      { task: 'patch', name, rules, ...given },
+      { signal, feed, keepsProcessAlive: false },
+    );
   }
 
   /** What changed at another Lectern; null if everything is to be loaded. */
@@ -279,6 +311,14 @@ export class Loader {
       },
     };
   }
+}
+
+/** An event with another title. */
+function practiceRecords(image: SnapshotImage): object[] {
+  const { events, bytes } = image.summary;
+  if (events === 0 || bytes > PRACTICE_IMAGE_BYTES_MAX) return [];
+  const row = new Snapshot(image).rows.rowOf(events >> 1);
+  return [{ ...(JSON.parse(row.toString('utf8')) as object), title: 'practice' }];
 }
 
 const RULES_PREFIX = /^rules=[\w-]{22} /;

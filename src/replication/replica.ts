@@ -57,7 +57,7 @@ export class Replica implements AnyLoader {
   readonly #reader: HeadReader;
   readonly #key: string;
   readonly #quarantined = new Map<string, LecternError>();
-  readonly #fetches = new KeptThread<FetchTask>('fetch-image');
+  readonly #fetches = new KeptThread<FetchTask>('fetch-image', Number.POSITIVE_INFINITY);
   #store: Promise<Store> | null = null;
   #lastLoaded: Target | null = null;
   #serves: Served | null = null;
@@ -102,9 +102,7 @@ export class Replica implements AnyLoader {
 
   run<T extends Task>(task: T, { listeners, keepsProcessAlive }: RunRequest): Promise<DoneOf<T>> {
     const options = { ...listeners, keepsProcessAlive };
-    // The first fetch has the priority of a thread of its own.
-    if (task.task === 'fetch-image' && task.served !== null)
-      return this.#fetches.run(task, options) as Promise<DoneOf<T>>;
+    if (task.task === 'fetch-image') return this.#fetches.run(task, options) as Promise<DoneOf<T>>;
     return spawnTask(task, options);
   }
 
@@ -184,6 +182,7 @@ export class Replica implements AnyLoader {
     try {
       const task = { task: 'fetch-image', ...asked, served, deltas, memoryBytesMax } as const;
       const done = await this.run(task, request);
+      if (done.kind !== 'loaded') return done;
       this.#checkSummary(head, done.image.summary);
       this.#lastLoaded = target;
       this.#damaged = null;

@@ -1,6 +1,10 @@
 import { createHash } from 'node:crypto';
 import { pack } from 'msgpackr';
-import { SNAPSHOT_HISTORY_ENTRIES_MAX, SNAPSHOTS_KEPT_MAX } from '../limits.js';
+import {
+  SNAPSHOT_DIFFERENCES_ENTRIES_MAX,
+  SNAPSHOT_HISTORY_ENTRIES_MAX,
+  SNAPSHOTS_KEPT_MAX,
+} from '../limits.js';
 import { compareCodePoints } from '../model/text.js';
 import { hasSameBytes } from '../structures/same-bytes.js';
 import { shared } from '../structures/slabs.js';
@@ -245,9 +249,12 @@ function newestDeltas(deltas: readonly Delta[], entriesMax: number): readonly De
   const gap = deltas.findLastIndex((each) => each.before === null);
   let first = Math.max(gap + 1, deltas.length - SNAPSHOTS_KEPT_MAX);
   let entries = 0;
+  let differences = 0;
   for (let i = deltas.length - 1; i >= first; i--) {
     entries += pastRecordCount(deltas[i]?.before ?? null);
-    if (entries > entriesMax) first = i + 1;
+    // The difference from this snapshot has at most the entries of all deltas since.
+    differences += entries;
+    if (entries > entriesMax || differences > SNAPSHOT_DIFFERENCES_ENTRIES_MAX) first = i + 1;
   }
   return deltas.slice(first);
 }

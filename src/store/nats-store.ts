@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { KV } from '@nats-io/kv';
 import { LecternError } from '../errors.js';
 import { STORE_CHUNK_BYTES, STORE_RECORD_BYTES_MAX, STORE_SILENT_MS_MAX, WATCH_CHECK_MS } from '../limits.js';
 import { type NatsClient, NatsLink } from './nats-connection.js';
@@ -134,9 +135,11 @@ class NatsStore implements Store {
     const madeAt = async (): Promise<string> =>
       (await withinTime(records.status(), this.name)).streamInfo.created;
     const bucket = await madeAt();
-    const watching = records.watch({ key: [...keys] });
-    const entries = await withinTime(watching, this.name, undefined, (late) => late.stop());
-    const stop = (): void => entries.stop();
+    // One for each key: servers before 2.10 know no watch of several.
+    const watches: Awaited<ReturnType<KV['watch']>>[] = [];
+    const stop = (): void => {
+      for (const watch of watches) watch.stop();
+    };
     const look = async (): Promise<void> => {
       const isSame = await madeAt().then(
         (made) => made === bucket,
@@ -147,9 +150,16 @@ class NatsStore implements Store {
     const timer = setInterval(() => void look(), WATCH_CHECK_MS).unref();
     signal.addEventListener('abort', stop, { once: true });
     if (signal.aborted) stop();
-    try {
+    const watchOne = async (key: string): Promise<void> => {
+      const entries = await withinTime(records.watch({ key }), this.name, undefined, (late) => late.stop());
+      watches.push(entries);
+      if (signal.aborted) stop();
       for await (const _ of entries) if (!signal.aborted) onChange();
+    };
+    try {
+      await Promise.all(keys.map(watchOne));
     } finally {
+      stop();
       clearInterval(timer);
       signal.removeEventListener('abort', stop);
     }

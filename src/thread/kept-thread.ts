@@ -1,6 +1,6 @@
 import type { Worker } from 'node:worker_threads';
-import { KEPT_THREAD_IDLE_MS } from '../limits.js';
-import { resultOf, type SpawnOptions, textOf } from './spawn-task.js';
+import { OUT_OF_MEMORY } from '../snapshot/intake-bounds.js';
+import { endOf, heapLimits, isOutOfMemory, resultOf, type SpawnOptions, textOf } from './spawn-task.js';
 import { prepareThread } from './start-thread.js';
 import type { DoneOf, FetchTask, PatchTask } from './task-messages.js';
 
@@ -10,19 +10,37 @@ import type { DoneOf, FetchTask, PatchTask } from './task-messages.js';
  */
 export class KeptThread<T extends PatchTask | FetchTask> {
   readonly #kind: T['task'];
+  readonly #idleMsMax: number;
   #worker: Worker | null = null;
   #idle: NodeJS.Timeout | undefined;
+  /** Never rejects. */
+  #practice: Promise<unknown> = Promise.resolve();
 
-  constructor(kind: T['task']) {
+  /** @param idleMsMax infinite for a thread that ends with the signal only */
+  constructor(kind: T['task'], idleMsMax: number) {
     this.#kind = kind;
+    this.#idleMsMax = idleMsMax;
   }
 
-  /** One task at a time, always with the same signal. Throws as the task does, and the signal's reason. */
+  /**
+   * One task at a time, always with the same signal. Throws as the task does, and the signal's reason. The heap has the bound
+   * of the thread's first task.
+   */
   async run(task: T, options: SpawnOptions): Promise<DoneOf<T>> {
+    await this.#practice;
+    return this.#run(task, options);
+  }
+
+  /** Starts the thread and does a task whose result nothing needs, so that the first change finds compiled code. */
+  practise(task: T, options: SpawnOptions): void {
+    this.#practice = this.#run(task, options).catch(() => {});
+  }
+
+  async #run(task: T, options: SpawnOptions): Promise<DoneOf<T>> {
     const { signal, feed, keepsProcessAlive } = options;
     signal?.throwIfAborted();
     clearTimeout(this.#idle);
-    const worker = this.#worker ?? (await this.#start(signal));
+    const worker = this.#worker ?? (await this.#start(task, signal));
     if (keepsProcessAlive) worker.ref();
     const stopListening = new AbortController();
     try {
@@ -30,10 +48,12 @@ export class KeptThread<T extends PatchTask | FetchTask> {
       const result = resultOf(worker, options, stopListening.signal);
       worker.postMessage(task);
       const done = (await result) as DoneOf<T>;
-      this.#idle = setTimeout(() => this.close(), KEPT_THREAD_IDLE_MS).unref();
+      this.#endLater();
       return done;
     } catch (error) {
-      this.close();
+      this.#forget(worker);
+      await endOf(worker, options);
+      if (isOutOfMemory(error)) return { kind: 'refused', refusal: OUT_OF_MEMORY } as DoneOf<T>;
       throw error;
     } finally {
       stopListening.abort();
@@ -45,25 +65,39 @@ export class KeptThread<T extends PatchTask | FetchTask> {
     }
   }
 
+  #endLater(): void {
+    if (this.#idleMsMax === Number.POSITIVE_INFINITY) return;
+    this.#idle = setTimeout(() => this.close(), this.#idleMsMax).unref();
+  }
+
   close(): void {
+    const worker = this.#worker;
+    if (worker === null) return;
+    this.#forget(worker);
+    void worker.terminate();
+  }
+
+  #forget(worker: Worker): void {
+    if (this.#worker !== worker) return;
     clearTimeout(this.#idle);
-    void this.#worker?.terminate();
     this.#worker = null;
   }
 
-  async #start(signal: AbortSignal | undefined): Promise<Worker> {
+  async #start(task: T, signal: AbortSignal | undefined): Promise<Worker> {
     const start = await prepareThread('/thread/task-worker.ts', () => textOf(this.#kind));
     signal?.throwIfAborted();
-    const worker = start({ workerData: null, name: `lectern ${this.#kind}` });
+    const { memoryBytesMax } = task.task === 'patch' ? task.bounds : task;
+    const resourceLimits = heapLimits(memoryBytesMax);
+    const worker = start({ workerData: null, name: `lectern ${this.#kind}`, resourceLimits });
     worker.unref();
     this.#worker = worker;
     const end = (): void => this.close();
     signal?.addEventListener('abort', end, { once: true });
     // Without this an idle thread that fails would end the process.
-    worker.on('error', end);
+    worker.on('error', () => this.#forget(worker));
     worker.on('exit', () => {
       signal?.removeEventListener('abort', end);
-      if (this.#worker === worker) this.close();
+      this.#forget(worker);
     });
     return worker;
   }

@@ -13,7 +13,7 @@ import { ContentIdentifiers } from '../normalise/content-identifiers.js';
 import { createInstantReader } from '../normalise/instant-reader.js';
 import { createNormaliser, isRejection } from '../normalise/normalise.js';
 import { compareEvents, extendHistory } from '../snapshot/differences.js';
-import type { SnapshotImage } from '../snapshot/image.js';
+import { isSameImage, type SnapshotImage } from '../snapshot/image.js';
 import { countCheck, RefusedLoad } from '../snapshot/intake-bounds.js';
 import { mendRejections } from '../snapshot/mended-rejections.js';
 import { type EventChanges, patchImage } from '../snapshot/patch.js';
@@ -42,7 +42,8 @@ export async function runPatchTask(task: PatchTask, chunks: AsyncIterable<Uint8A
     (bounds.memoryBytesMax ?? Number.POSITIVE_INFINITY) / DIFFERENCE_BYTES_PER_ENTRY,
   );
   const delta = compareEvents(before, after, ids, Math.min(entriesMax, SNAPSHOT_DELTA_ENTRIES_MAX));
-  const isSame = image.summary.id === served.summary.id && delta.added + delta.changed + delta.removed === 0;
+  // Equal ids do not suffice: an image has more than its id covers, and the next patch starts from all of it.
+  const isSame = image.summary.id === served.summary.id && isSameImage(served, image);
   if (isSame && isDeepStrictEqual(summary.rejections, served.summary.rejections))
     return { kind: 'unchanged', sourceVersion: version };
   const history = extendHistory(deltas, delta, after, entriesMax);

@@ -7,8 +7,9 @@ const STREAM_CHUNK_MS_MAX = 4;
 const LINES_AT_ONCE = 4096;
 
 /**
- * Turns records into chunks of NDJSON. A chunk ends after a few milliseconds, so this thread is never busy for long. A
- * record that JSON cannot represent (undefined, a circle, a bigint) becomes a text that says so, which is rejected.
+ * Turns records into chunks of NDJSON. A chunk ends after a few milliseconds, so this thread is never busy for long. If JSON
+ * cannot represent a value of a record, such as a circle, the others stay. A record that cannot be read becomes a text
+ * that says so, which is rejected.
  */
 export async function* recordChunks(records: Records): Feed {
   let lines: string[] = [];
@@ -45,6 +46,31 @@ function lineOf(record: unknown): string {
     return JSON.stringify(record) ?? '"a record that JSON cannot represent"';
   } catch (error) {
     const reason = error instanceof Error ? error.message.split('\n')[0] : String(error);
-    return JSON.stringify(`a record that JSON cannot represent: ${reason}`);
+    return lineOfFields(record) ?? JSON.stringify(`a record that JSON cannot represent: ${reason}`);
+  }
+}
+
+/** Field by field, so that the rejection names the id and the field. Null if the fields cannot be read. */
+function lineOfFields(record: unknown): string | null {
+  if (typeof record !== 'object' || record === null || Array.isArray(record) || 'toJSON' in record)
+    return null;
+  try {
+    const fields = Object.entries(record).map(([name, value]) => {
+      const text = textOf(value);
+      return text === undefined ? '' : `${JSON.stringify(name)}:${text}`;
+    });
+    return `{${fields.filter((field) => field !== '').join(',')}}`;
+  } catch {
+    return null;
+  }
+}
+
+/** An object, which no served field takes, for a value that JSON cannot represent. */
+function textOf(value: unknown): string | undefined {
+  if (typeof value === 'bigint') return String(value);
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return '{}';
   }
 }

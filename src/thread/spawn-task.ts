@@ -35,7 +35,7 @@ export async function spawnTask<T extends Task>(task: T, options: SpawnOptions):
   const worker = start({
     workerData: task,
     name: `lectern ${task.task}`,
-    ...(task.task === 'load' ? { resourceLimits: heapLimits(task) } : {}),
+    ...(task.task === 'load' ? { resourceLimits: limitsOfLoad(task) } : {}),
   });
   if (!options.keepsProcessAlive) worker.unref();
   const abort = (): void => void worker.terminate();
@@ -67,15 +67,18 @@ function hasDatabase(source: LoadTask['source']): boolean {
 }
 
 /**
- * The heap is a part of the load's memory. The limit ends the thread if the load outgrows its bound
- * between two checks. A map of lecturers has extra room: it is parsed in one call, in which V8 would end
- * the process instead of the thread.
+ * The heap is a part of a task's memory. The limit ends the thread if the task outgrows its bound
+ * between two checks.
  */
-function heapLimits({ bounds: { memoryBytesMax }, source }: LoadTask): ResourceLimits {
+export function heapLimits(memoryBytesMax: number | null, moreBytes = 0): ResourceLimits {
   if (memoryBytesMax === null) return {};
-  const ofMap = hasLecturerIds(source) ? LECTURER_IDS_HEAP_BYTES : 0;
-  const bytes = Math.min(memoryBytesMax, getHeapStatistics().heap_size_limit) + ofMap;
+  const bytes = Math.min(memoryBytesMax, getHeapStatistics().heap_size_limit) + moreBytes;
   return { maxOldGenerationSizeMb: Math.floor(bytes / (1024 * 1024)) };
+}
+
+/** A map of lecturers has extra room: it is parsed in one call, in which V8 would end the process instead of the thread. */
+function limitsOfLoad({ bounds: { memoryBytesMax }, source }: LoadTask): ResourceLimits {
+  return heapLimits(memoryBytesMax, hasLecturerIds(source) ? LECTURER_IDS_HEAP_BYTES : 0);
 }
 
 function hasLecturerIds(source: LoadTask['source']): boolean {
@@ -83,7 +86,11 @@ function hasLecturerIds(source: LoadTask['source']): boolean {
   return source.lecturerIds !== undefined || (source.kind === 'merged' && source.specs.some(hasLecturerIds));
 }
 
-async function endOf(worker: Worker, { onStuck, signal }: SpawnOptions): Promise<void> {
+/** Ends the thread. */
+export async function endOf(
+  worker: Worker,
+  { onStuck, signal }: Pick<SpawnOptions, 'onStuck' | 'signal'>,
+): Promise<void> {
   const end = worker.terminate().then(() => {});
   const tooLong = delay(THREAD_END_MS_MAX, true, { ref: false });
   const isStuck = await Promise.race([end.then(() => false), tooLong]);
@@ -148,6 +155,6 @@ async function answerSecrets(
   }
 }
 
-function isOutOfMemory(error: unknown): boolean {
+export function isOutOfMemory(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';
 }

@@ -119,9 +119,9 @@ export type LoadDone =
 
 export type Done = LoadDone | { readonly kind: 'done' };
 
-export type DoneOf<T extends Task> = T extends LoadTask | PatchTask
+export type DoneOf<T extends Task> = T extends LoadTask | PatchTask | FetchTask
   ? LoadDone
-  : T extends { readonly task: 'read-image' | 'fetch-image' }
+  : T extends { readonly task: 'read-image' }
     ? Loaded
     : Done;
 

@@ -92,7 +92,7 @@ for (const [kind, { skip, address }] of Object.entries(KINDS)) {
     t.equal((await store.read('head'))?.text, `racer ${winner}`);
 
     let told = 0;
-    const watch = other.watch(['head'], () => told++);
+    const watch = other.watch(['head', 'pin'], () => told++);
     await delay(300);
     const before = told;
     let revision = (await store.read('head'))?.revision ?? null;

@@ -181,3 +181,46 @@ test('a rejected upsert takes the earlier event with it, and leaves the counts o
   t.strictSame(timetable.summary?.rejectedByCode, {});
   await timetable.close();
 });
+
+test('an upsert that JSON cannot represent is rejected with its id, as in a load of all records', async (t) => {
+  const { source, timetable } = await opened({ gate: false });
+  const circle: Record<string, unknown> = { ...record(1) };
+  circle.title = circle;
+  source.next = () => ({ upserts: [circle, record(6)], removals: [], version: 'v2' });
+  t.match(await timetable.refresh(), { result: 'published' });
+  t.equal(timetable.get(idOf(1)), null);
+  t.ok(timetable.get(idOf(6)), 'the others are there');
+  t.match(timetable.summary?.rejections, [
+    { code: 'wrong-type', field: 'title', id: idOf(1), detail: /title is an object/ },
+  ]);
+  const unserved: Record<string, unknown> = { ...record(1, { title: 'back' }) };
+  unserved.parent = unserved;
+  source.next = () => ({ upserts: [unserved], removals: [], version: 'v3' });
+  await timetable.refresh();
+  t.equal(timetable.get(idOf(1))?.title, 'back', 'a field that is not served does no harm');
+  t.equal(timetable.summary?.rejected, 0);
+  await timetable.close();
+});
+
+test('a display name that few events have is kept for later changes', async (t) => {
+  const roomId = idOf(100);
+  const inRoom = (n: number, roomName: string): object => record(n, { roomId, roomName });
+  const names = (timetable: Timetable): unknown => timetable.directory('rooms').entries.map(({ name }) => name);
+  const { source, timetable } = await opened({ gate: false });
+  source.next = () => ({
+    records: [inRoom(1, 'Aula'), inRoom(2, 'Aula'), inRoom(3, 'Bar')],
+    version: 'v2',
+  });
+  await timetable.refresh();
+  const { id } = timetable.summary ?? {};
+  source.next = () => ({ upserts: [inRoom(3, 'Chapel')], removals: [], version: 'v3' });
+  t.match(await timetable.refresh(), { result: 'published' });
+  t.equal(timetable.summary?.id, id, 'answers stay as they are');
+  t.strictSame(names(timetable), ['Aula']);
+  source.next = () => ({ upserts: [inRoom(2, 'Chapel')], removals: [], version: 'v4' });
+  await timetable.refresh();
+  t.strictSame(names(timetable), ['Chapel'], 'two of three events');
+  source.next = () => ({ upserts: [inRoom(2, 'Chapel')], removals: [], version: 'v5' });
+  t.match(await timetable.refresh(), { result: 'unchanged' });
+  await timetable.close();
+});
