@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
+import { STORE_CHUNK_BYTES } from '../../src/limits.js';
 import { chunksOf, putStream } from '../../src/store/nats-streams.js';
 import { stopSilent, withinTime } from '../../src/store/silent-reads.js';
 
@@ -40,11 +41,11 @@ test('a put goes in small pieces, and fails with its source', async (t) => {
     for await (const chunk of stream) sizes.push(chunk.length);
   };
   async function* source(): AsyncGenerator<Uint8Array> {
-    yield Buffer.alloc(300_000);
+    yield Buffer.alloc(2 * STORE_CHUNK_BYTES + 7);
     yield Buffer.alloc(10);
   }
   await putStream(source(), 'test', take);
-  t.strictSame(sizes, [131_072, 131_072, 37_856, 10]);
+  t.strictSame(sizes, [STORE_CHUNK_BYTES, STORE_CHUNK_BYTES, 7, 10]);
   async function* failing(): AsyncGenerator<Uint8Array> {
     yield Buffer.alloc(10);
     throw new Error('the disk failed');
