@@ -50,7 +50,7 @@ export interface KeeperEvents {
   /** @param summary of the refused set; null if its load was given up */
   refused(refusal: Refusal, summary: SnapshotSummary | null): void;
   failed(error: Error): void;
-  /** The served snapshot is served under a greater sequence from now on. */
+  /** The served snapshot has this sequence now, perhaps the same as before. */
   renumbered?(sequence: number): void;
   /** A part of several sources began to fail, or is good again. */
   partChanged?(part: SourcePart): void;
@@ -305,7 +305,9 @@ export class Keeper {
           this.#seenVersion = done.sourceVersion;
           this.#servedVersion = done.sourceVersion;
           this.#refusal = null;
-          this.#renumber(done.sequence ?? 0);
+          // Announced again, after other content that was not loaded.
+          this.#sequence = Math.max(this.#sequence, done.sequence ?? 0);
+          this.#options.events.renumbered?.(this.#sequence);
         }
         if (this.#refusal !== null) {
           this.#becomeBad('refused', this.#messageOf(this.#refusal));
@@ -345,13 +347,6 @@ export class Keeper {
     this.#options.events.publish({ image, delta, history, origin, patch, sequence });
     this.#options.loader.published?.(image.summary);
     this.#firstSnapshot();
-  }
-
-  /** The served content was announced again, after other content that was not loaded. */
-  #renumber(sequence: number): void {
-    if (sequence <= this.#sequence) return;
-    this.#sequence = sequence;
-    this.#options.events.renumbered?.(sequence);
   }
 
   #become(state: Omit<KeeperState, 'parts' | 'overdueAtMs'>): void {

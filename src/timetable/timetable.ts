@@ -128,7 +128,9 @@ class KeptTimetable implements Timetable {
         : { onProgress: (progress) => this.#listeners.heed('onProgress', onProgress(progress)) }),
       events: {
         publish: (publication) => this.#publish(publication),
-        renumbered: (sequence) => this.#showAgain({ sequence }),
+        renumbered: (sequence) => {
+          if (sequence !== this.#present.published?.sequence) this.#showAgain({ sequence });
+        },
         refused: (refusal, summary) => this.#listeners.tell('refused', { refusal, summary }),
         ended: (result, durationMs) => this.#listeners.tell('loaded', { result, durationMs }),
         partChanged: (part) => this.#listeners.tell('part', part),

@@ -20,7 +20,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   metrics: ['errors.ts', 'limits.ts'],
   upstream: ['errors.ts', 'limits.ts'],
   files: ['errors.ts', 'limits.ts'],
-  store: ['errors.ts', 'limits.ts'],
+  store: ['model', 'errors.ts', 'limits.ts'],
   source: ['structures', 'upstream', 'files', 'model', 'errors.ts', 'limits.ts'],
   normalise: ['structures', 'model', 'limits.ts'],
   snapshot: ['structures', 'model', 'errors.ts', 'limits.ts'],
