@@ -374,7 +374,6 @@ export const HEADER_FIELDS_MAX = 100;
 export const HEADERS_BYTES_MAX: number = 16 * KIB;
 /** Events of one generated timetable: 84 terms, or 42 years. Identifiers are distinct up to 2^32. */
 export const GENERATED_EVENTS_MAX = 10_000_000;
-
 /** Bytes of a record in a store: a signed head has 1 KB, a replica's report 2 KB. NATS takes 1 MiB. */
 export const STORE_RECORD_BYTES_MAX: number = 64 * KIB;
 /** Longest silence of a store; after that, a call or a read fails. */
@@ -383,17 +382,19 @@ export const STORE_SILENT_MS_MAX = 5000;
 export const REPLICA_POLL_SECONDS = 2;
 /** A leader whose lease did not change for this long is replaced one round later: within 10 s. */
 export const LEASE_MS_MAX = 7000;
-/** Time between two reports of a replica. */
-export const REPORT_MS = 2000;
 /** A replica without a report for this long is gone: its image and formats no longer count. */
 export const REPLICA_GONE_MS = 60_000;
 /** Largest number of replicas named in one message. */
 export const REPLICAS_NAMED_MAX = 5;
 /** Images kept in a store, besides those that are pinned, served or fetched. */
 export const IMAGES_KEPT = 5;
-/** Bytes of a NATS message. A link is alive if it carries one within STORE_SILENT_MS_MAX, which is 26 KB/s. */
-export const STORE_CHUNK_BYTES: number = 128 * KIB;
+/** Bytes of a NATS message. A link is alive if it carries one within STORE_SILENT_MS_MAX, which is 105 KB/s. */
+export const STORE_CHUNK_BYTES: number = 512 * KIB;
 /** Bytes of an image in memory during transfer. */
 export const IMAGE_CHUNK_BYTES: number = 1 * MIB;
+/** Events of a patch that goes along with an announcement. With more, or with more bytes, replicas fetch the whole image. */
+export const ANNOUNCED_PATCH_EVENTS_MAX = 1000;
+/** 1,000 events of 400 bytes, twice that for long texts, and the rejections of a summary. */
+export const ANNOUNCED_PATCH_BYTES_MAX: number = 1 * MIB;
 /** Hashes of unusable images that a replica remembers. */
 export const QUARANTINED_MAX = 32;

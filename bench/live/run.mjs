@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { readOptions } from '../options.mjs';
+import { printRow as row } from '../targets.mjs';
 
 const HELP = `npm run bench:live -- [options]
 
@@ -64,14 +65,6 @@ async function times(file, scenario) {
   const results = [];
   for (let run = 0; run < runs; run++) results.push(await measure(file, scenario));
   return results;
-}
-
-function row(label, values, unit, target) {
-  const ascending = [...values].sort((a, b) => a - b);
-  const text = (value) => value.toFixed(value >= 100 ? 0 : value >= 10 ? 1 : 2);
-  const figure = `${text(ascending[ascending.length >> 1])} ${unit}`.padStart(12);
-  const spread = `(${text(ascending[0])} to ${text(ascending.at(-1))})`;
-  process.stdout.write(`${label.padEnd(62)}${figure}  ${spread}  target ${target} ${unit}\n`);
 }
 
 function singleRows(name, results, [seen, cpu]) {

@@ -27,7 +27,7 @@ export interface Publication extends Pick<Loaded, 'image' | 'delta' | 'history'>
   readonly origin: Origin;
   /** Null for a whole load. */
   readonly patch: Patch | null;
-  /** Greater than the number of every earlier publication, even before a restart. */
+  /** Greater than the number of every earlier publication, even before a restart. A replica has the announcement's. */
   readonly sequence: number;
 }
 
@@ -53,6 +53,8 @@ interface KeeperEvents {
   /** @param summary of the refused set; null if its load was given up */
   refused(refusal: Refusal, summary: SnapshotSummary | null): void;
   failed(error: Error): void;
+  /** The served snapshot has this sequence now, perhaps the same as before. */
+  renumbered?(sequence: number): void;
   /** A part of several sources began to fail, or works again. */
   partChanged?(part: SourcePart): void;
   ended?(result: LoadResult, durationMs: number): void;
@@ -303,6 +305,9 @@ export class Keeper {
           this.#seenVersion = done.sourceVersion;
           this.#servedVersion = done.sourceVersion;
           this.#refusal = null;
+          // Announced again, after other content that was not loaded.
+          this.#sequence = Math.max(this.#sequence, done.sequence ?? 0);
+          this.#options.events.renumbered?.(this.#sequence);
         }
         if (this.#refusal !== null) {
           this.#becomeBad('refused', this.#messageOf(this.#refusal));
@@ -311,7 +316,7 @@ export class Keeper {
         this.#succeed();
         return 'unchanged';
       case 'loaded': {
-        const { image, delta, history, sourceVersion, changedIds } = done;
+        const { image, delta, history, sourceVersion, changedIds, sequence = null } = done;
         const patch = (changedIds && served && { base: served.summary.id, changedIds }) ?? null;
         if (patch !== null) this.#pace.pauseAfter(performance.now() - beganMs);
         if (patch !== null && isOutdated) return 'failed';
@@ -320,7 +325,7 @@ export class Keeper {
           done.isChosen === true ? null : gate && judge(image.summary, this.#served?.summary ?? null, gate);
         if (this.#refusal !== null) return this.#refuse(this.#refusal, image.summary);
         this.#servedVersion = sourceVersion;
-        this.#publish({ image, origin: 'source', delta, history, patch });
+        this.#publish({ image, origin: 'source', delta, history, patch, sequence });
         this.#succeed();
         const { deltas = [] } = history ?? {};
         const stored = { image, sourceVersion, parts: this.#parts.parts, sequence: this.#sequence, deltas };
@@ -330,7 +335,7 @@ export class Keeper {
     }
   }
 
-  /** @param sequence the number of an image published again from disk; null for a new image */
+  /** @param sequence the number of an announced image, or one published again from disk; null for a new image */
   #publish({ image, delta, history, origin, patch, sequence: kept = null }: ToPublish): void {
     // Taken from the clock, so that it never goes back, even after a restart without a snapshot file.
     const sequence = kept ?? Math.max(this.#sequence + 1, Date.now());

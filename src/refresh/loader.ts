@@ -5,7 +5,7 @@ import type { KeptFile } from '../files/kept-files.js';
 import { LOAD_BASE_BYTES } from '../limits.js';
 import type { ReadRules } from '../model/read-rules.js';
 import type { SnapshotImage } from '../snapshot/image.js';
-import type { ImageSource } from '../snapshot/image-file.js';
+import type { ImageSource } from '../snapshot/image-layout.js';
 import type { Refusal } from '../snapshot/intake-bounds.js';
 import { Snapshot } from '../snapshot/snapshot.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
@@ -20,7 +20,15 @@ import { KeptThread } from '../thread/kept-thread.js';
 import { lineChunks, recordChunks } from '../thread/record-chunks.js';
 import { spawnTask } from '../thread/spawn-task.js';
 import { runTaskHere } from '../thread/task.js';
-import type { DoneOf, Feed, LoadDone, LoadTask, Task, TaskListeners } from '../thread/task-messages.js';
+import type {
+  DoneOf,
+  Feed,
+  LoadDone,
+  LoadTask,
+  PatchTask,
+  Task,
+  TaskListeners,
+} from '../thread/task-messages.js';
 import { abortable, askSource, checkWatch } from './ask-source.js';
 import type { FeedState } from './feed-state.js';
 import { memoryForLoad } from './memory-room.js';
@@ -106,7 +114,7 @@ export class Loader {
   readonly #follower: PostgresFollower | null;
   /** The source reports single changes. */
   readonly #isLive: boolean;
-  readonly #patches: KeptThread;
+  readonly #patches: KeptThread<PatchTask>;
   #hasPractised = false;
   /** The time since which a terminated thread has been stuck; null if none is. */
   #stuckSinceMs: number | null = null;
@@ -128,7 +136,7 @@ export class Loader {
     this.#rulesPrefix = rulesPrefixOf(rules);
     this.#place = place;
     this.#isLive = source instanceof MemorySource || this.#follower !== null;
-    this.#patches = new KeptThread(this.#isLive ? Number.POSITIVE_INFINITY : KEPT_THREAD_IDLE_MS);
+    this.#patches = new KeptThread('patch', this.#isLive ? Number.POSITIVE_INFINITY : KEPT_THREAD_IDLE_MS);
     this.name = 'load' in source ? source.name : sourceOfSpec(source).name;
     this.files = 'load' in source ? [] : filesOf(source);
     this.imageSource = { name: this.name, digest: sourceDigest(source, this.name) };

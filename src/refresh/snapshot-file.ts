@@ -3,7 +3,7 @@ import { LecternError } from '../errors.js';
 import { PATCH_WRITE_PAUSE_FACTOR, PATCH_WRITE_PAUSE_MS_MIN } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
 import type { SnapshotImage } from '../snapshot/image.js';
-import type { ImageSource } from '../snapshot/image-file.js';
+import type { ImageSource } from '../snapshot/image-layout.js';
 import { type KeptPublications, withPublications } from '../snapshot/stored-history.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import type { PartReport } from '../source/source.js';

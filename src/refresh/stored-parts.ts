@@ -1,6 +1,6 @@
 import { isExpansionWindow } from '../model/expansion.js';
 import type { ReadRules } from '../model/read-rules.js';
-import type { Beside } from '../snapshot/image-file.js';
+import type { Beside } from '../snapshot/image-layout.js';
 import type { NotesReport } from '../source/load-notes.js';
 import type { PartReport } from '../source/source.js';
 

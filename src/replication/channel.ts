@@ -14,8 +14,9 @@ import {
   type Pin,
   type ReplicaReport,
   readJson,
+  readPin,
   readReports,
-  replace,
+  sequenceAfter,
 } from './store-records.js';
 
 /** The announcement of an image. */
@@ -96,7 +97,7 @@ class StoreChannel implements Channel {
     const [head, candidate, pin, lease] = await Promise.all([
       this.#head(HEAD),
       this.#head(CANDIDATE),
-      readJson<Pin>(this.#store, PIN),
+      readPin(this.#store),
       readJson<Lease>(this.#store, LEADER),
     ]);
     const images: Head[] = [];
@@ -132,11 +133,11 @@ class StoreChannel implements Channel {
       const problem = `it has format ${image.format}, which ${unable.length} replicas cannot read: ${which.join(', ')}`;
       throw refused(`the image ${id} cannot be pinned: ${problem}`);
     }
-    await replace(this.#store, PIN, JSON.stringify({ id } satisfies Pin));
+    await this.#choose(id);
   }
 
   async unpin(): Promise<void> {
-    await this.#store.remove(PIN);
+    if ((await readPin(this.#store))?.id != null) await this.#choose(null);
   }
 
   async promote(id: string): Promise<void> {
@@ -150,6 +151,10 @@ class StoreChannel implements Channel {
     const present = head === null ? null : await this.#reader.read(head.text).catch(() => null);
     if (present?.epoch === candidate.epoch && present.sequence >= candidate.sequence) {
       throw refused(`the candidate ${id} is older than the head ${present.id}`);
+    }
+    const pin = await readPin(this.#store);
+    if (pin !== null && pin.sequence >= candidate.sequence) {
+      throw refused(`the candidate ${id} is older than the last pin; it is announced anew within seconds`);
     }
     const { replicas } = await this.status();
     const canaries = replicas.filter(({ isCanary }) => isCanary);
@@ -175,6 +180,18 @@ class StoreChannel implements Channel {
     if (earlier === undefined) throw refused('the store has no earlier image');
     await this.pin(earlier.id);
     return earlier.id;
+  }
+
+  /** After all that was announced and chosen before. */
+  async #choose(id: string | null): Promise<void> {
+    // Terminates: each round means that another writer was first.
+    for (;;) {
+      const [record, last] = [await this.#store.read(PIN), await readPin(this.#store)];
+      const announced = await Promise.all([HEAD, CANDIDATE].map((key) => this.#head(key).catch(() => null)));
+      const sequence = sequenceAfter(last?.sequence, ...announced.map((each) => each?.sequence));
+      const text = JSON.stringify({ id, sequence } satisfies Pin);
+      if ((await this.#store.swap(PIN, text, record?.revision ?? null)) !== null) return;
+    }
   }
 
   async close(): Promise<void> {

@@ -23,6 +23,15 @@ export interface Head {
   readonly hash: string;
   /** Length of the image file. */
   readonly bytes: number;
+  /** An object that makes the image of another one. Absent or null if there is none. */
+  readonly patch?: {
+    /** Hash of the image that it changes. */
+    readonly base: string;
+    /** SHA-256 of the patch in hexadecimal, and its object's name in the store. */
+    readonly hash: string;
+    /** Length of the patch. */
+    readonly bytes: number;
+  } | null;
   /** Number of events in the image. */
   readonly events: number;
   /** Number of records that were rejected. */
@@ -104,14 +113,18 @@ function checkHead(payload: Uint8Array): Head {
     // Refused below.
   }
   const { epoch, sequence, previous, id, format, hash, bytes, events, rejected, announcedAtMs } = head ?? {};
+  const patch = head?.patch ?? null;
   const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0;
   const isId = (value: unknown): boolean => typeof value === 'string' && /^[\w-]{22}$/.test(value);
+  const isHash = (value: unknown): boolean => /^[0-9a-f]{64}$/.test(String(value));
+  const isPatch = patch === null || (isHash(patch.base) && isHash(patch.hash) && isCount(patch.bytes));
   const isGood =
+    isPatch &&
     isId(epoch) &&
     [sequence, format, bytes, events, rejected, announcedAtMs].every(isCount) &&
     (previous === null || isId(previous)) &&
     isId(id) &&
-    /^[0-9a-f]{64}$/.test(String(hash));
+    isHash(hash);
   if (!isGood) throw refused('it is not the description of an image');
   return head as Head;
 }

@@ -1,20 +1,27 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { createReadStream, mkdtempSync, rmSync, statSync } from 'node:fs';
-import { hostname, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { LecternError } from '../errors.js';
-import { IMAGE_CHUNK_BYTES, REPLICAS_NAMED_MAX } from '../limits.js';
+import { REPLICAS_NAMED_MAX } from '../limits.js';
 import type { FeedState } from '../refresh/feed-state.js';
+import type { Publication } from '../refresh/keeper.js';
 import type { Loader } from '../refresh/loader.js';
-import type { SnapshotImage } from '../snapshot/image.js';
 import { IMAGE_FORMAT_VERSION } from '../snapshot/image-format.js';
 import type { Store } from '../store/store.js';
 import { cleanStore } from './cleaning.js';
 import type { Head, SigningKey } from './head.js';
+import { type ImageObjects, ImageWriter } from './image-objects.js';
 import { Leadership } from './lease.js';
 import { SeenReports } from './seen-reports.js';
-import { announcedKey, CANDIDATE, type Floor, HEAD, replace } from './store-records.js';
+import {
+  announcedKey,
+  CANDIDATE,
+  type Floor,
+  HEAD,
+  readPin,
+  replace,
+  sequenceAfter,
+} from './store-records.js';
 
 /** Number of rounds until a publisher again checks that the store has its image, and cleans. */
 const ROUNDS_PER_INSPECTION = 4;
@@ -35,16 +42,14 @@ export interface PublisherOptions {
   readonly events: PublisherEvents;
 }
 
-interface ImageFile extends Pick<Head, 'id' | 'format' | 'hash' | 'bytes' | 'events' | 'rejected'> {
-  readonly path: string;
-}
-
 /** The announcements in a store, with the records' revisions. */
 interface Announced {
   readonly head: Head | null;
   readonly headRevision: number | null;
   readonly candidate: Head | null;
   readonly candidateRevision: number | null;
+  /** Of the last choice of an operator. */
+  readonly pinSequence: number;
 }
 
 /**
@@ -57,10 +62,8 @@ export class Publisher {
   readonly #store: Store;
   readonly #leadership: Leadership;
   readonly #reports: SeenReports;
+  readonly #images: ImageWriter;
   readonly #running: Promise<unknown>;
-  #folder: string | null = null;
-  #next: SnapshotImage | null = null;
-  #file: ImageFile | null = null;
   /** The last announcement of this process. */
   #last: Floor | null = null;
   /** Sequence of the head of this round. */
@@ -83,6 +86,7 @@ export class Publisher {
   constructor(store: Store, options: PublisherOptions) {
     this.#options = options;
     this.#store = store;
+    this.#images = new ImageWriter(options.loader, this.#abort.signal);
     this.#reports = new SeenReports(store);
     this.#leadership = new Leadership(
       store,
@@ -94,9 +98,9 @@ export class Publisher {
     ]);
   }
 
-  /** The image has passed the gate. Of several images, the newest is announced. */
-  publish(image: SnapshotImage): void {
-    this.#next = image;
+  /** The image has passed the gate. Of several the newest is announced. */
+  publish(publication: Publication): void {
+    this.#images.take(publication);
     this.#wake();
   }
 
@@ -115,7 +119,7 @@ export class Publisher {
     await this.#running;
     await this.#leadership.release().catch(() => {});
     await this.#store.close();
-    if (this.#folder !== null) rmSync(this.#folder, { recursive: true, force: true });
+    this.#images.close();
   }
 
   #wake(): void {
@@ -173,9 +177,9 @@ export class Publisher {
     if (isInspection) await this.#readReports();
     if (!isLeader) return;
     if (round === 0) await this.#fence();
-    await this.#takeImage();
-    if (this.#file === null) return;
-    const isNew = await this.#announce(this.#file, isInspection);
+    const objects = await this.#images.present();
+    if (objects === null) return;
+    const isNew = await this.#announce(objects, isInspection);
     if (isInspection || isNew) await cleanStore(this.#store, this.#reports.live);
   }
 
@@ -204,29 +208,9 @@ export class Publisher {
     }
   }
 
-  /** Writes the image's file and keeps it in case the store loses it. */
-  async #takeImage(): Promise<void> {
-    const image = this.#next;
-    if (image === null) return;
-    const { id, events, rejected } = image.summary;
-    if (this.#file?.id !== id) {
-      this.#folder ??= mkdtempSync(join(tmpdir(), 'lectern-'));
-      const path = join(this.#folder, id);
-      const plain = { sourceVersion: null, source: null, beside: null, keep: 0 };
-      const { signal } = this.#abort;
-      const request = { listeners: { signal }, keepsProcessAlive: true };
-      await this.#options.loader.run({ task: 'write-image', path, image, ...plain }, request);
-      const digest = createHash('sha256');
-      for await (const chunk of chunksOf(path)) digest.update(chunk);
-      const [hash, { size: bytes }] = [digest.digest('hex'), statSync(path)];
-      if (this.#file !== null) rmSync(this.#file.path, { force: true });
-      this.#file = { path, id, format: IMAGE_FORMAT_VERSION, hash, bytes, events, rejected };
-    }
-    if (this.#next === image) this.#next = null;
-  }
-
   /** @returns whether there is a new announcement */
-  async #announce(file: ImageFile, isInspection: boolean): Promise<boolean> {
+  async #announce(objects: ImageObjects, isInspection: boolean): Promise<boolean> {
+    const { facts: file } = objects;
     const found = await this.#readAnnounced();
     const { head, candidate } = found;
     this.#sequence = head?.sequence ?? null;
@@ -240,7 +224,7 @@ export class Publisher {
     const isWaiting = isFile(candidate) && candidate.epoch === epoch && this.#reports.hasCanary;
     const present = isCurrent
       ? head
-      : isWaiting && candidate.sequence > (head?.sequence ?? 0)
+      : isWaiting && candidate.sequence > Math.max(head?.sequence ?? 0, found.pinSequence)
         ? candidate
         : null;
     if (present !== null) {
@@ -248,18 +232,18 @@ export class Publisher {
       if (!isInspection || (await this.#isGood(present))) return false;
       if (present.hash === file.hash) {
         await this.#store.delete(file.hash);
-        await this.#store.put(file.hash, chunksOf(file.path));
+        await objects.put(this.#store);
         return false;
       }
       // Another publisher's file of the same content was lost: this one replaces it.
     }
     await this.#readReports();
     if (this.#unableToRead?.length !== 0) return false;
-    const sequence = 1 + highest([head, candidate, ...floors], epoch);
-    const { path, ...facts } = file;
-    const next = { epoch, sequence, previous: head?.id ?? null, ...facts, announcedAtMs: Date.now() };
-    await this.#store.put(file.hash, chunksOf(path));
+    const sequence = sequenceAfter(highest([head, candidate, ...floors], epoch), found.pinSequence);
+    const patch = (await objects.put(this.#store)) ?? null;
+    const next = { epoch, sequence, previous: head?.id ?? null, ...file, patch, announcedAtMs: Date.now() };
     await this.#swapIn(next, found, head !== null && head.id !== file.id && this.#reports.hasCanary);
+    this.#images.announced(objects);
     return true;
   }
 
@@ -290,6 +274,7 @@ export class Publisher {
       candidate: candidate ?? null,
       headRevision: headRevision ?? null,
       candidateRevision: candidateRevision ?? null,
+      pinSequence: (await readPin(this.#store))?.sequence ?? 0,
     };
   }
 
@@ -315,8 +300,4 @@ function newEpoch(): string {
 /** The highest sequence of an epoch; 0 for none. */
 function highest(all: readonly (Floor | null)[], epoch: string): number {
   return Math.max(0, ...all.map((each) => (each?.epoch === epoch ? each.sequence : 0)));
-}
-
-function chunksOf(path: string): AsyncIterable<Uint8Array> {
-  return createReadStream(path, { highWaterMark: IMAGE_CHUNK_BYTES });
 }

@@ -1,22 +1,21 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { hostname, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { hostname } from 'node:os';
 import { LecternError } from '../errors.js';
-import { QUARANTINED_MAX, REPORT_MS } from '../limits.js';
+import { QUARANTINED_MAX } from '../limits.js';
 import { monotonicMs } from '../model/clock.js';
 import type { ReadRules } from '../model/read-rules.js';
 import type { FeedState } from '../refresh/feed-state.js';
 import type { Refusal } from '../refresh/gate.js';
 import type { AnyLoader, LoadRequest, RunRequest } from '../refresh/loader.js';
 import { memoryForLoad } from '../refresh/memory-room.js';
-import type { ImageSource } from '../snapshot/image-file.js';
 import { IMAGE_FORMATS_READ } from '../snapshot/image-format.js';
+import type { ImageSource } from '../snapshot/image-layout.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import { openStore, shownAddress } from '../store/open-store.js';
 import type { Store } from '../store/store.js';
+import { KeptThread } from '../thread/kept-thread.js';
 import { spawnTask } from '../thread/spawn-task.js';
-import type { DoneOf, LoadDone, Task } from '../thread/task-messages.js';
+import type { DoneOf, FetchTask, LoadDone, Task } from '../thread/task-messages.js';
 import { VERSION } from '../version.js';
 import { type Head, HeadReader } from './head.js';
 import {
@@ -25,11 +24,13 @@ import {
   type Floor,
   HEAD,
   PIN,
-  type Pin,
   type ReplicaReport,
-  readJson,
+  readPin,
   replicaKey,
 } from './store-records.js';
+
+/** Time between two reports of a replica. */
+const REPORT_MS = 2000;
 
 export interface ReplicaOptions {
   readonly address: string;
@@ -37,8 +38,6 @@ export interface ReplicaOptions {
   readonly publicKeyFile: string | null;
   readonly isCanary: boolean;
   readonly rules: ReadRules;
-  /** The snapshot file, whose folder receives images; null for a temporary folder. */
-  readonly snapshotFile: string | null;
 }
 
 type Served = NonNullable<ReplicaReport['serves']>;
@@ -49,6 +48,8 @@ type Reason = 'head' | 'candidate' | 'pin';
 interface Target {
   readonly head: Head;
   readonly reason: Reason;
+  /** Sequence of the last choice of an operator; 0 for none. */
+  readonly chosenAt: number;
 }
 
 /** Loads the announced image: the pinned image, or the head. The keeper checks regularly, and decides. */
@@ -62,8 +63,8 @@ export class Replica implements AnyLoader {
   readonly #reader: HeadReader;
   readonly #key: string;
   readonly #quarantined = new Map<string, LecternError>();
+  readonly #fetches = new KeptThread<FetchTask>('fetch-image', Number.POSITIVE_INFINITY);
   #store: Promise<Store> | null = null;
-  #folder: string | null = null;
   #lastLoaded: Target | null = null;
   #serves: Served | null = null;
   #floor: Floor | null = null;
@@ -110,7 +111,9 @@ export class Replica implements AnyLoader {
   }
 
   run<T extends Task>(task: T, { listeners, keepsProcessAlive }: RunRequest): Promise<DoneOf<T>> {
-    return spawnTask(task, { ...listeners, keepsProcessAlive });
+    const options = { ...listeners, keepsProcessAlive };
+    if (task.task === 'fetch-image') return this.#fetches.run(task, options) as Promise<DoneOf<T>>;
+    return spawnTask(task, options);
   }
 
   watch(onChange: () => void): { close(): Promise<void> } {
@@ -154,7 +157,7 @@ export class Replica implements AnyLoader {
     if (this.#closed) return;
     this.#closed = true;
     if (this.#timer !== null) clearInterval(this.#timer);
-    if (this.#folder !== null) rmSync(this.#folder, { recursive: true, force: true });
+    this.#fetches.close();
     await this.#reporting;
     const store = await this.#store?.catch(() => null);
     // A closed replica fetches nothing more, so no image need be kept for it.
@@ -167,7 +170,9 @@ export class Replica implements AnyLoader {
     const store = await this.#open();
     const target = await this.#target(store);
     const { head, reason } = target;
-    const version = `${head.epoch} ${head.sequence} ${head.hash} ${reason}`;
+    // Replicas of one store give one number to what they serve, also when they are late or skip announcements.
+    const sequence = Math.max(reason === 'pin' ? 0 : head.sequence, target.chosenAt);
+    const version = `${head.epoch} ${head.sequence} ${head.hash} ${reason} ${target.chosenAt}`;
     if (this.#serves === null && served !== null) this.#resume(previousVersion, served.summary);
     if (this.#serves?.id !== head.id) this.#behindSinceMs ??= monotonicMs();
     if (reason === 'head') this.#refuseOlder(head);
@@ -175,7 +180,7 @@ export class Replica implements AnyLoader {
     if (version === previousVersion) return { kind: 'not-modified' };
     if (served?.summary.id === head.id) {
       this.#serve(target);
-      return { kind: 'unchanged', sourceVersion: version };
+      return { kind: 'unchanged', sourceVersion: version, sequence };
     }
     const isForced = previousVersion === null && served !== null;
     const fault = this.#quarantined.get(head.hash);
@@ -197,14 +202,17 @@ export class Replica implements AnyLoader {
     this.#fetching = head.hash;
     await this.#report();
     const { hash, bytes, id } = head;
-    const asked = { store: this.#options.address, hash, bytes, id, path: this.#receivingPath() };
+    const isSigned = this.#options.publicKeyFile !== null;
+    const patch = served?.summary.id === this.#serves?.id ? patchOf(head, this.#serves) : null;
+    const asked = { store: this.#options.address, hash, bytes, id, isSigned, patch };
     try {
       const task = { task: 'fetch-image', ...asked, served, deltas, memoryBytesMax } as const;
       const done = await this.run(task, request);
+      if (done.kind !== 'loaded') return done;
       this.#checkSummary(head, done.image.summary);
       this.#lastLoaded = target;
       this.#damaged = null;
-      return { ...done, sourceVersion: version, isChosen: reason === 'pin' };
+      return { ...done, sourceVersion: version, sequence, isChosen: reason === 'pin' };
     } catch (error) {
       const code = error instanceof LecternError ? error.code : null;
       if (code === 'image-unusable') this.#quarantine(hash, error as LecternError);
@@ -216,13 +224,14 @@ export class Replica implements AnyLoader {
 
   /** The pinned image, a canary's candidate, or the head. */
   async #target(store: Store): Promise<Target> {
-    const pin = await readJson<Pin>(store, PIN);
-    if (pin !== null) {
+    const pin = await readPin(store);
+    const chosenAt = pin?.sequence ?? 0;
+    if (pin !== null && pin.id !== null) {
       const record = await store.read(announcedKey(pin.id));
       if (record === null) throw refused(`the pinned image ${pin.id} is not in the store ${this.name}`);
       const head = await this.#reader.read(record.text);
       if (head.id !== pin.id) throw refused(`the stored image ${head.id} is not the pinned ${pin.id}`);
-      return { head, reason: 'pin' };
+      return { head, reason: 'pin', chosenAt };
     }
     const record = await store.read(HEAD);
     const head = record === null ? null : await this.#reader.read(record.text);
@@ -230,10 +239,10 @@ export class Replica implements AnyLoader {
       const candidate = await store.read(CANDIDATE);
       const next = candidate === null ? null : await this.#reader.read(candidate.text);
       const isNewer = head === null || (next?.epoch === head.epoch && next.sequence > head.sequence);
-      if (next !== null && isNewer) return { head: next, reason: 'candidate' };
+      if (next !== null && isNewer) return { head: next, reason: 'candidate', chosenAt };
     }
     if (head === null) throw refused(`no publisher has announced an image in the store ${this.name} yet`);
-    return { head, reason: 'head' };
+    return { head, reason: 'head', chosenAt };
   }
 
   /**
@@ -286,13 +295,6 @@ export class Replica implements AnyLoader {
     return this.#store;
   }
 
-  #receivingPath(): string {
-    const { snapshotFile } = this.#options;
-    if (snapshotFile !== null) return `${snapshotFile}.incoming`;
-    this.#folder ??= mkdtempSync(join(tmpdir(), 'lectern-'));
-    return join(this.#folder, 'incoming');
-  }
-
   #startReports(): void {
     if (this.#closed || this.#timer !== null) return;
     this.#timer = setInterval(() => void this.#report(), REPORT_MS).unref();
@@ -332,6 +334,11 @@ export class Replica implements AnyLoader {
     const present = await store.read(this.#key);
     this.#revision = await store.swap(this.#key, text, present?.revision ?? null);
   }
+}
+
+/** The patch of a head, if it makes the image of the served one. */
+function patchOf({ patch = null }: Head, serves: Served | null): FetchTask['patch'] {
+  return patch?.base === serves?.hash ? patch : null;
 }
 
 function refused(message: string): LecternError {

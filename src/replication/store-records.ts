@@ -11,8 +11,25 @@ export const LEADER = 'leader';
 const ANNOUNCED = 'announced.';
 const REPLICA = 'replica.';
 
+/** What operators chose last. It stays after `unpin`, for its sequence. */
 export interface Pin {
-  readonly id: string;
+  /** Null: replicas serve the head. */
+  readonly id: string | null;
+  /** Of the choice, among the sequences of announcements: what is served from then on counts as at least this new. */
+  readonly sequence: number;
+}
+
+/** What operators chose last; null if they did not, or if the record is malformed. */
+export async function readPin(store: Store): Promise<Pin | null> {
+  const pin = await readJson<Pin>(store, PIN);
+  if (pin === null) return null;
+  const sequence = Number.isSafeInteger(pin.sequence) ? Math.max(0, pin.sequence) : 0;
+  return { id: typeof pin.id === 'string' ? pin.id : null, sequence };
+}
+
+/** Greater than all these. From the clock: it does not go back if a store is lost either. */
+export function sequenceAfter(...earlier: readonly (number | undefined)[]): number {
+  return Math.max(Date.now(), ...earlier.map((each = 0) => each + 1));
 }
 
 export interface Lease {

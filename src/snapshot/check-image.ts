@@ -1,10 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { ID_PROBES_MAX, INTERVALS_PER_TREE_MAX } from '../limits.js';
-import { IDENTIFIER_MODES, REJECTION_CODES } from '../model/event.js';
-import { isExpansionWindow } from '../model/expansion.js';
 import {
   CONFLICT_DIMENSIONS,
-  FIELDS,
   INDEXED_FIELDS,
   NAMED_FIELDS,
   OUTPUT_FIELDS,
@@ -15,11 +12,12 @@ import { viewOf } from '../structures/byte-strings.js';
 import type { DictionaryImage } from '../structures/dictionary.js';
 import type { HashIndexImage } from '../structures/hash-index.js';
 import { buildIntervalIndex } from '../structures/interval-index.js';
-import { isHashSeed, KeyedHash, randomHashSeed } from '../structures/keyed-hash.js';
-import { buildPostingLists, type CodeColumn, isCodeColumn } from '../structures/posting-lists.js';
+import { KeyedHash, randomHashSeed } from '../structures/keyed-hash.js';
+import { buildPostingLists, type CodeColumn } from '../structures/posting-lists.js';
+import { checkShape, expectArray, within } from './check-shape.js';
 import { clustersOfEvents, entryByteLengths } from './clusters.js';
 import { longestOf } from './columns.js';
-import { contentVersionOf, digestWeeks, WEEK_DIGEST_BYTES, weeksOf } from './content-version.js';
+import { contentVersionOf, digestWeeks } from './content-version.js';
 import { buildNames } from './display-names.js';
 import type {
   ClustersImage,
@@ -30,7 +28,8 @@ import type {
   SlotsImage,
   SnapshotImage,
 } from './image.js';
-import { readImageFile, type StoredImage, unusable } from './image-file.js';
+import { readImageFile, unusable } from './image-file.js';
+import type { StoredImage } from './image-layout.js';
 import { ID_OFFSET, PACKED_ROW_FRAME_BYTES, packedByteLength, packedTextLength, ROW_FRAME } from './rows.js';
 import type { SnapshotSummary } from './summary.js';
 
@@ -47,6 +46,18 @@ export function readCheckedImage(path: string, use: ImageUse): StoredImage {
   naming(path, () => checkImage(stored.image));
   if (use === 'pin') checkRowsOf(path, stored.image);
   return stored;
+}
+
+/**
+ * Checks an image from a store, whose bytes have the announced hash. A signed one comes from the publisher, so only its shape
+ * is checked: other checks guard against forged contents, and take longer than everything else.
+ *
+ * @param name for messages
+ * @throws LecternError `image-unusable`
+ */
+export function checkFetchedImage(name: string, image: SnapshotImage, isSigned: boolean): void {
+  naming(name, () => (isSigned ? checkShape : checkImage)(image));
+  if (!isSigned) checkRowsOf(name, image);
 }
 
 /** Checks rows and the arrays derived from them. @throws LecternError `image-unusable` */
@@ -69,72 +80,25 @@ export function checkRowsOf(path: string, image: SnapshotImage): void {
  * in bounded time.
  */
 function checkImage(image: SnapshotImage): void {
-  const { summary, hashSeed, slots, fields, columns, names, rows, weekDigests, ids, clusters } = image;
-  checkSummary(summary);
-  if (!isHashSeed(hashSeed)) throw new Error('its seed is not two numbers of 32 bits');
+  const { summary, slots, fields, columns, names, rows, ids, clusters } = image;
+  checkShape(image);
   const count = summary.events;
   checkSlots(slots, summary);
-  for (const { name } of INDEXED_FIELDS) within(name, () => checkField(fields[name], slots, count));
-  for (const { name } of UNINDEXED_FIELDS) within(name, () => checkColumn(columns[name], count));
+  for (const { name } of INDEXED_FIELDS) within(name, () => checkField(fields[name], slots));
+  for (const { name } of UNINDEXED_FIELDS) within(name, () => checkColumn(columns[name]));
   // The file's seed is not used, because its writer could choose colliding values.
   const expectedNames = buildNames(fields, columns, new KeyedHash(randomHashSeed()));
   for (const { name } of NAMED_FIELDS) {
     within(`names.${name}`, () => checkNames(names[name], expectedNames[name]));
   }
   checkRowPlaces(rows, count);
-  expectArray('weekDigests', weekDigests, Uint8Array, WEEK_DIGEST_BYTES * weeksOf(slots).length);
   checkHashIndex(ids, count);
   for (const kind of ['merged', 'unmerged'] as const) {
     within(`clusters.${kind}`, () => checkClusters(clusters[kind], count));
   }
 }
 
-function checkSummary(summary: SnapshotSummary): void {
-  const { id, identifiers, rejectedByCode, rejections, fields, unserved, ambiguousTimes, expanded } = summary;
-  const { events, slots, rejected, builtAtMs, buildMs, bytes, span } = summary;
-  const expect = (isGood: boolean, what: string): void => {
-    if (!isGood) throw new Error(`its summary has no ${what}`);
-  };
-  const isWhole = (value: unknown): boolean => Number.isSafeInteger(value);
-  const isCode = (code: unknown): boolean => REJECTION_CODES.some((known) => known === code);
-  // Texts that are shown must fit on one line.
-  const isShown = (text: unknown): boolean => typeof text === 'string' && !/\p{Cc}/u.test(text);
-  expect(typeof id === 'string' && /^[\w-]{22}$/.test(id), 'id');
-  expect(IDENTIFIER_MODES.includes(identifiers), 'kind of identifiers');
-  for (const count of [events, slots, rejected, bytes]) expect(isWhole(count) && count >= 0, 'counts');
-  const times = span === null ? [builtAtMs, buildMs] : [builtAtMs, buildMs, span.startMs, span.endMs];
-  for (const ms of times) expect(Number.isFinite(ms) && Math.abs(ms) <= INSTANT_MS_MAX, 'times');
-  for (const list of [rejections, fields, unserved.fields]) expect(Array.isArray(list), 'lists');
-  for (const [code, count] of Object.entries(rejectedByCode)) {
-    expect(isCode(code) && isWhole(count), 'rejections');
-  }
-  for (const { code, field, detail, position, more = [] } of rejections) {
-    expect(Array.isArray(more) && more.length < FIELDS.length, 'rejections');
-    for (const fault of [{ code, field, detail }, ...more]) {
-      const { field } = fault;
-      expect(isCode(fault.code) && (field === null || isShown(field)) && isShown(fault.detail), 'rejections');
-    }
-    expect(typeof position === 'object', 'rejections');
-    for (const part of Object.values(position))
-      expect(typeof part === 'number' || isShown(part), 'rejections');
-  }
-  for (const field of fields) {
-    expect(isShown(field.name) && isWhole(field.values) && isWhole(field.events), 'fields');
-  }
-  expect(isWhole(ambiguousTimes.gaps) && isWhole(ambiguousTimes.overlaps), 'ambiguous times');
-  expect(expanded === undefined || isExpansionWindow(expanded), 'days of recurring events');
-  expect(isWhole(unserved.others), 'other fields');
-  for (const { name, records, suggestion } of unserved.fields) {
-    // Names may hold any character, and are quoted when shown.
-    expect(typeof name === 'string' && isWhole(records), 'other fields');
-    expect(suggestion === null || isShown(suggestion), 'other fields');
-  }
-}
-
 function checkSlots({ startMs, endMs, first, index }: SlotsImage, { slots, events }: SnapshotSummary): void {
-  expectArray('slots.startMs', startMs, Float64Array, slots);
-  expectArray('slots.endMs', endMs, Float64Array, slots);
-  expectArray('slots.first', first, Uint32Array, slots + 1);
   expectPartition('slots.first', first, events);
   checkInstants('slots', startMs, endMs);
   for (let slot = 1; slot < slots; slot++) {
@@ -144,17 +108,16 @@ function checkSlots({ startMs, endMs, first, index }: SlotsImage, { slots, event
   expectDerived(index, buildIntervalIndex(startMs, endMs, INTERVALS_PER_TREE_MAX), 'slots.index.');
 }
 
-function checkField(field: FieldImage, slots: SlotsImage, count: number): void {
+function checkField(field: FieldImage, slots: SlotsImage): void {
   const { dictionary, codes, postings, longestMs } = field;
-  const size = checkCodes(dictionary, codes, count);
+  const size = checkCodes(dictionary, codes);
   expectAllUsed(codes, size);
   expectDerived(postings, buildPostingLists(codes, size), 'postings.');
   expectDerived({ longestMs }, { longestMs: longestOf(codes, size, slots) });
 }
 
-function checkColumn({ dictionary, codes }: ColumnImage, count: number): void {
-  const isOmitted = dictionary.start.length === 1;
-  expectAllUsed(codes, checkCodes(dictionary, codes, isOmitted ? 0 : count));
+function checkColumn({ dictionary, codes }: ColumnImage): void {
+  expectAllUsed(codes, checkCodes(dictionary, codes));
 }
 
 function checkNames({ dictionary, codes }: NamesImage, expected: NamesImage): void {
@@ -169,19 +132,14 @@ function expectAllUsed(codes: CodeColumn, size: number): void {
 }
 
 /** Returns the size of the dictionary. */
-function checkCodes(dictionary: DictionaryImage, codes: CodeColumn, count: number): number {
+function checkCodes(dictionary: DictionaryImage, codes: CodeColumn): number {
   const size = checkDictionary(dictionary);
-  if (!isCodeColumn(codes, size)) throw new Error(MISSING_ARRAY);
-  if (codes.length !== count) throw new Error(`codes has ${codes.length} entries; expected ${count}`);
   const noCode = 2 ** (8 * codes.BYTES_PER_ELEMENT) - 1;
   for (const code of codes) if (code >= size && code !== noCode) throw new Error('a code has no value');
   return size;
 }
 
-function checkRowPlaces({ start, packedStart, bytes }: RowsImage, count: number): void {
-  expectArray('rows.start', start, Uint32Array, count + 1);
-  expectArray('rows.packedStart', packedStart, Uint32Array, count + 1);
-  expectArray('rows.bytes', bytes, Uint8Array, count === 0 ? 2 : start[count]!);
+function checkRowPlaces({ start, packedStart }: RowsImage, count: number): void {
   if (start[0] !== 1) throw new Error('rows begin wrongly');
   if (packedStart[0] !== 0) throw new Error('rows.packedStart begins wrongly');
   for (let n = 1; n <= count; n++) {
@@ -194,10 +152,7 @@ function checkRowPlaces({ start, packedStart, bytes }: RowsImage, count: number)
 }
 
 /** Bounds the steps of every look-up. */
-function checkHashIndex({ hashes, table }: HashIndexImage, count: number): void {
-  expectArray('ids.hashes', hashes, Uint32Array, count);
-  expectArray('ids.table', table, Uint32Array);
-  if (table.length < 2 || (table.length & (table.length - 1)) !== 0) throw new Error('ids is not a table');
+function checkHashIndex({ table }: HashIndexImage, count: number): void {
   let run = 0;
   // Twice around, since runs wrap.
   for (let slot = 0; slot < 2 * table.length; slot++) {
@@ -221,17 +176,10 @@ function checkHashes({ hashes, table }: HashIndexImage, expected: Uint32Array): 
 }
 
 function checkClusters(clusters: ClustersImage, eventCount: number): void {
-  const { startMs, endMs, by, key, keys, peak, first, events, jsonBytes, packedBytes } = clusters;
-  const { length: count } = expectArray('peak', peak, Uint32Array);
+  const { startMs, endMs, by, key, keys, first, events } = clusters;
+  const { length: count } = startMs;
   const keyCount = checkDictionary(keys);
-  expectArray('startMs', startMs, Float64Array, count);
-  expectArray('endMs', endMs, Float64Array, count);
-  expectArray('by', by, Uint8Array, count);
-  expectArray('key', key, Uint32Array, count);
-  expectArray('first', first, Uint32Array, count + 1);
-  expectArray('jsonBytes', jsonBytes, Uint32Array, count);
-  expectArray('packedBytes', packedBytes, Uint32Array, count);
-  expectPartition('first', first, expectArray('events', events, Uint32Array).length);
+  expectPartition('first', first, events.length);
   checkInstants('clusters', startMs, endMs);
   for (const dimension of by)
     if (dimension >= CONFLICT_DIMENSIONS.length) throw new Error('by has an unknown conflict dimension');
@@ -255,8 +203,7 @@ function checkClusters(clusters: ClustersImage, eventCount: number): void {
 }
 
 function checkDictionary({ bytes, start }: DictionaryImage): number {
-  if (expectArray('start', start, Uint32Array).length === 0) throw new Error('a dictionary has no end');
-  expectPartition('dictionary', start, expectArray('bytes', bytes, Uint8Array).length, 0);
+  expectPartition('dictionary', start, bytes.length, 0);
   const source = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (!isUtf8(source)) throw new Error('values are not UTF-8');
   for (let code = 2; code < start.length; code++) {
@@ -287,21 +234,6 @@ function expectPartition(name: string, start: Uint32Array, length: number, piece
   }
 }
 
-const MISSING_ARRAY = 'an array is missing or has another type';
-
-function expectArray<Numbers extends CodeColumn | Float64Array>(
-  name: string,
-  array: Numbers | undefined,
-  Type: new () => Numbers,
-  length?: number,
-): Numbers {
-  if (!(array instanceof Type)) throw new Error(MISSING_ARRAY);
-  if (length !== undefined && array.length !== length) {
-    throw new Error(`${name} has ${array.length} entries; expected ${length}`);
-  }
-  return array;
-}
-
 function expectDerived<Part extends Record<keyof Part, CodeColumn | Float64Array>>(
   is: Part,
   expected: Part,
@@ -313,14 +245,6 @@ function expectDerived<Part extends Record<keyof Part, CodeColumn | Float64Array
     for (let n = 0; n < derived.length; n++) {
       if (array[n] !== derived[n]) throw new Error(`${prefix}${name} does not match its data`);
     }
-  }
-}
-
-function within(name: string, check: () => void): void {
-  try {
-    check();
-  } catch (error) {
-    throw new Error(`${name}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
   }
 }
 

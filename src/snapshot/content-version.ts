@@ -41,11 +41,15 @@ export function contentVersionOf(
   return hash.digest().subarray(0, VERSION_BYTES).toString('base64url');
 }
 
-/** Weeks in which events start, with their ordinals [first, end), in order. */
-export function weeksOf({
-  startMs,
-  first,
-}: Pick<SlotsImage, 'startMs' | 'first'>): { week: number; first: number; end: number }[] {
+/** A week in which events start, with their ordinals [first, end). */
+export interface Week {
+  readonly week: number;
+  readonly first: number;
+  readonly end: number;
+}
+
+/** In order. */
+export function weeksOf({ startMs, first }: Pick<SlotsImage, 'startMs' | 'first'>): Week[] {
   const weeks: { week: number; first: number; end: number }[] = [];
   for (let slot = 0; slot < startMs.length; slot++) {
     const week = weekOf(startMs[slot]!);

@@ -7,7 +7,9 @@ import {
   SNAPSHOTS_KEPT_MIN,
 } from '../limits.js';
 import { compareCodePoints } from '../model/text.js';
+import { hasSameBytes } from '../structures/same-bytes.js';
 import { shared } from '../structures/slabs.js';
+import type { Week } from './content-version.js';
 import { jsonByteLength } from './rows.js';
 import { compareKeys, type EventKey, type Snapshot } from './snapshot.js';
 
@@ -44,7 +46,10 @@ export type PastRecord = readonly [id: string, digest: string | null];
 export const DIGEST_BYTES = 12;
 const NO_DIGEST = '\0'.repeat(DIGEST_BYTES);
 
-/** Compares two snapshots in one merge. If there are more than `entriesMax` changes, only the counts are kept. */
+/**
+ * Compares two snapshots in one merge, which passes over weeks with equal digests. With more than `entriesMax` changes only the
+ * counts are kept.
+ */
 export function compareSnapshots(before: Snapshot, after: Snapshot, entriesMax: number): Delta {
   const past: PastRecord[] = [];
   let added = 0;
@@ -52,8 +57,17 @@ export function compareSnapshots(before: Snapshot, after: Snapshot, entriesMax: 
   let changed = 0;
   let b = 0;
   let a = 0;
-  // Terminates: each round advances `b` or `a`.
+  const equalWeeks = weeksInBoth(before, after);
+  let week = 0;
+  // Terminates: each round advances `b`, `a` or `week`.
   while (b < before.eventCount || a < after.eventCount) {
+    const next = equalWeeks[week];
+    if (next !== undefined && b >= next.before.first && a >= next.after.first) {
+      b = next.before.end;
+      a = next.after.end;
+      week++;
+      continue;
+    }
     const isBoth = b < before.eventCount && a < after.eventCount;
     if (isBoth && before.rows.rowOf(b).equals(after.rows.rowOf(a))) {
       b++;
@@ -86,7 +100,19 @@ export function compareSnapshots(before: Snapshot, after: Snapshot, entriesMax: 
   };
 }
 
-/** Like {@link compareSnapshots}, if the two differ at most in the events of `ids`, which are distinct. */
+/** Weeks with equal rows, in order. All their events are a run of ordinals in both snapshots. */
+function weeksInBoth(before: Snapshot, after: Snapshot): { readonly before: Week; readonly after: Week }[] {
+  const of = new Map(before.weeks().map((week) => [week.week, week]));
+  const equal: { before: Week; after: Week }[] = [];
+  for (const week of after.weeks()) {
+    const same = of.get(week.week);
+    if (same !== undefined && hasSameBytes(same.digest, week.digest))
+      equal.push({ before: same, after: week });
+  }
+  return equal;
+}
+
+/** As {@link compareSnapshots}, if the two differ at most in the events of `ids`, which are distinct. */
 export function compareEvents(
   before: Snapshot,
   after: Snapshot,

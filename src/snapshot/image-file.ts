@@ -15,75 +15,23 @@ import {
   statSync,
   writeSync,
 } from 'node:fs';
-import { endianness, totalmem } from 'node:os';
+import { totalmem } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { threadId } from 'node:worker_threads';
-import { crc32 } from 'node:zlib';
-import { pack, unpack } from 'msgpackr';
 import { LecternError } from '../errors.js';
-import { IMAGE_HEADER_BYTES_MAX, IMAGE_MEMORY_SHARE_MAX, IMAGE_REASON_CHARACTERS_MAX } from '../limits.js';
+import { IMAGE_MEMORY_SHARE_MAX, IMAGE_REASON_CHARACTERS_MAX } from '../limits.js';
 import type { SnapshotImage } from './image.js';
-import { IMAGE_FORMAT_VERSION, IMAGE_FORMATS_READ, presentParts } from './image-format.js';
-import { NO_AMBIGUOUS_TIMES } from './summary.js';
-import { NO_UNSERVED_FIELDS } from './unserved-fields.js';
+import {
+  type Beside,
+  type ImageSource,
+  imagePieces,
+  MAGIC,
+  readingImage,
+  type StoredImage,
+} from './image-layout.js';
 
-/**
- * A snapshot image on disk: one file, so that a restart serves at once.
- *
- * ```
- * 8 bytes   magic
- * 4 bytes   length of the header, little endian
- * 4 bytes   CRC-32 of the header, little endian
- * header    MessagePack: versions, seed, summary, and of every array its path, type, length and CRC-32
- * arrays    one after the other, each from a multiple of 8 bytes on
- * ```
- *
- * Every byte is covered by a comparison, a checksum or the length. check-image.ts says whether the content is an image.
- */
-const MAGIC = Buffer.from('LECTERN\u001a', 'latin1');
-const PREFIX_BYTES = 16;
-const ALIGNMENT_BYTES = 8;
 /** Node transfers at most 2 GiB at a time. */
 const PIECE_BYTES = 256 * 1024 * 1024;
-
-const ARRAY_TYPES = { u8: Uint8Array, u16: Uint16Array, u32: Uint32Array, f64: Float64Array } as const;
-type ArrayType = keyof typeof ARRAY_TYPES;
-
-interface Header
-  extends Pick<SnapshotImage, 'hashSeed' | 'summary'>,
-    Pick<StoredImage, 'sourceVersion' | 'source'> {
-  /** Absent in early files of this version. */
-  readonly beside?: unknown;
-  readonly formatVersion: number;
-  readonly byteOrder: string;
-  readonly arrays: readonly ArrayEntry[];
-}
-
-interface ArrayEntry {
-  readonly path: readonly string[];
-  readonly type: ArrayType;
-  readonly byteLength: number;
-  readonly crc: number;
-}
-
-export interface ImageSource {
-  readonly name: string;
-  readonly digest: string;
-}
-
-export interface StoredImage {
-  readonly image: SnapshotImage;
-  /** The source's version, for conditional requests; null if there is none. */
-  readonly sourceVersion: string | null;
-  readonly source: ImageSource | null;
-  readonly beside: Beside | null;
-}
-
-/** Additions to the image in a file: plain data and bytes that only their writer understands. */
-export interface Beside {
-  readonly meta: object;
-  readonly arrays: readonly (Uint8Array | Uint32Array)[];
-}
 
 /**
  * Writes a temporary file and renames it: readers see the old or the new image, even if this process dies. Synchronous.
@@ -99,26 +47,11 @@ export function writeImageFile(
   source: ImageSource | null = null,
   beside: Beside | null = null,
 ): void {
-  const { summary, hashSeed, ...parts } = image;
-  const arrays = arraysOf(beside === null ? parts : { ...parts, beside: beside.arrays }, []);
-  const header: Header = {
-    formatVersion: IMAGE_FORMAT_VERSION,
-    byteOrder: endianness(),
-    sourceVersion,
-    source,
-    beside: beside?.meta ?? null,
-    hashSeed,
-    summary,
-    arrays: arrays.map(({ bytes: _, ...entry }) => entry),
-  };
-  const packed = pack(header);
-  const head = Buffer.concat([MAGIC, Buffer.alloc(PREFIX_BYTES - MAGIC.length), packed]);
-  head.writeUInt32LE(packed.length, 8);
-  head.writeUInt32LE(crc32(packed), 12);
+  const pieces = imagePieces({ image, sourceVersion, source, beside });
   try {
     refuseForeign(path);
     removeAbandoned(path);
-    replaceFile(path, [head, ...arrays.map(({ bytes }) => bytes)], keep);
+    replaceFile(path, pieces, keep);
   } catch (error) {
     if (error instanceof LecternError || !(error instanceof Error && 'code' in error)) throw error;
     throw unwritten(path, FAILURES[String(error.code)] ?? error.message, error);
@@ -130,11 +63,7 @@ function replaceFile(path: string, parts: readonly Uint8Array[], keep: number): 
   const temporary = `${path}.${process.pid}-${threadId}-${randomBytes(4).toString('hex')}.tmp`;
   try {
     withOpen(openSync(temporary, 'wx', 0o600), (file) => {
-      let offset = 0;
-      for (const bytes of parts) {
-        offset += writeAll(file, Buffer.alloc(paddingAt(offset)));
-        offset += writeAll(file, bytes);
-      }
+      for (const bytes of parts) writeAll(file, bytes);
       fsyncSync(file);
     });
     if (keep > 0) keepEarlier(path, keep);
@@ -227,54 +156,17 @@ export function readImageFile(path: string, mustBeOwn = false): StoredImage {
 }
 
 function read(file: number, path: string, fileBytes: number): StoredImage {
-  const prefix = readExactly(file, Buffer.alloc(PREFIX_BYTES), path);
-  if (!prefix.subarray(0, MAGIC.length).equals(MAGIC)) throw unusable(path, 'it is not a snapshot file');
-  const headerBytes = prefix.readUInt32LE(8);
-  if (headerBytes > IMAGE_HEADER_BYTES_MAX) throw unusable(path, 'its header is damaged');
   refuseTooLarge(path, fileBytes);
-  const packed = readExactly(file, Buffer.alloc(Math.min(headerBytes, fileBytes)), path);
-  if (crc32(packed) !== prefix.readUInt32LE(12)) throw unusable(path, 'its header is damaged');
-  const header = unpack(packed) as Header;
-  const { formatVersion, byteOrder, arrays, summary, hashSeed, sourceVersion, source } = header;
-  if (!IMAGE_FORMATS_READ.includes(formatVersion)) {
-    const read = IMAGE_FORMATS_READ.join(' and ');
-    throw unusable(path, `its format version is ${formatVersion}; this version of Lectern reads ${read}`);
+  const reading = readingImage(fileBytes);
+  // Terminates: each buffer is full, or the file has ended.
+  for (;;) {
+    const next = reading.next();
+    if (next.done === true) {
+      if (readSync(file, Buffer.alloc(1), 0, 1, null) === 0) return next.value;
+      throw unusable(path, 'it is longer than it should be');
+    }
+    readExactly(file, next.value, path);
   }
-  if (byteOrder !== endianness()) throw unusable(path, `its byte order is ${byteOrder}`);
-  // No prototype, so that names from the file cannot reach inherited properties.
-  const parts = Object.create(null) as Record<string, unknown>;
-  let offset = PREFIX_BYTES + headerBytes;
-  for (const entry of arrays) {
-    if (!(entry.byteLength <= fileBytes - offset)) throw unusable(path, 'it ends early');
-    const padding = readExactly(file, Buffer.alloc(paddingAt(offset)), path);
-    if (padding.some((byte) => byte !== 0)) throw unusable(path, 'its padding is damaged');
-    const bytes = Buffer.from(new SharedArrayBuffer(entry.byteLength));
-    readExactly(file, bytes, path);
-    if (crc32(bytes) !== entry.crc) throw unusable(path, `its array ${entry.path.join('.')} is damaged`);
-    place(parts, entry.path, new ARRAY_TYPES[entry.type](bytes.buffer as ArrayBufferLike as ArrayBuffer));
-    offset += padding.length + entry.byteLength;
-  }
-  if (readSync(file, Buffer.alloc(1), 0, 1, null) !== 0)
-    throw unusable(path, 'it is longer than it should be');
-  if (sourceVersion !== null && typeof sourceVersion !== 'string') {
-    throw unusable(path, 'its header names no version of the source');
-  }
-  if (source !== null && (typeof source.name !== 'string' || typeof source.digest !== 'string')) {
-    throw unusable(path, 'its header names no source');
-  }
-  const { beside: kept = {}, ...ofImage } = parts;
-  // Early files of this version lack these.
-  const { unserved = NO_UNSERVED_FIELDS, ambiguousTimes = NO_AMBIGUOUS_TIMES } = summary;
-  const image = presentParts(formatVersion, {
-    ...ofImage,
-    summary: { ...summary, unserved, ambiguousTimes },
-    hashSeed,
-  }) as unknown as SnapshotImage;
-  const hasBeside = typeof header.beside === 'object' && header.beside !== null;
-  const beside = hasBeside
-    ? { meta: header.beside as object, arrays: Object.values(kept as object) as Beside['arrays'] }
-    : null;
-  return { image, sourceVersion, source, beside };
 }
 
 function withOpen<Result>(file: number, use: (file: number) => Result): Result {
@@ -285,39 +177,15 @@ function withOpen<Result>(file: number, use: (file: number) => Result): Result {
   }
 }
 
-function paddingAt(offset: number): number {
-  return (ALIGNMENT_BYTES - (offset % ALIGNMENT_BYTES)) % ALIGNMENT_BYTES;
-}
-
-function arraysOf(part: unknown, path: readonly string[]): (ArrayEntry & { bytes: Buffer })[] {
-  if (ArrayBuffer.isView(part)) {
-    const type = (Object.keys(ARRAY_TYPES) as ArrayType[]).find((name) => part instanceof ARRAY_TYPES[name]);
-    if (type === undefined) throw new Error(`${path.join('.')} is an array of an unknown type`);
-    const bytes = Buffer.from(part.buffer, part.byteOffset, part.byteLength);
-    return [{ path, type, byteLength: bytes.length, crc: crc32(bytes), bytes }];
-  }
-  return Object.entries(part as object).flatMap(([name, inner]) => arraysOf(inner, [...path, name]));
-}
-
-function place(parts: Record<string, unknown>, path: readonly string[], array: unknown): void {
-  let at = parts;
-  for (const name of path.slice(0, -1)) {
-    at[name] ??= Object.create(null);
-    at = at[name] as Record<string, unknown>;
-  }
-  at[path.at(-1) ?? ''] = array;
-}
-
-function writeAll(file: number, bytes: Uint8Array): number {
+function writeAll(file: number, bytes: Uint8Array): void {
   let written = 0;
   // Terminates: each write takes a byte or throws.
   while (written < bytes.length) {
     written += writeSync(file, bytes, written, Math.min(PIECE_BYTES, bytes.length - written));
   }
-  return bytes.length;
 }
 
-function readExactly(file: number, bytes: Buffer, path: string): Buffer {
+function readExactly(file: number, bytes: Buffer, path: string): void {
   let filled = 0;
   // Terminates: each read gives a byte, or the file has ended.
   while (filled < bytes.length) {
@@ -325,7 +193,6 @@ function readExactly(file: number, bytes: Buffer, path: string): Buffer {
     if (count === 0) throw unusable(path, 'it ends early');
     filled += count;
   }
-  return bytes;
 }
 
 const FAILURES: Readonly<Record<string, string>> = {

@@ -27,10 +27,7 @@ export interface SnapshotImage {
   readonly rows: RowsImage;
   /** WEEK_DIGEST_BYTES for each week in which events start: see content-version.ts. */
   readonly weekDigests: Uint8Array;
-  /**
-   * Random for each image, so that attackers cannot choose colliding ids. The seed is not part of the
-   * summary, because clients see the summary.
-   */
+  /** Random for each timetable, so that attackers cannot choose colliding ids. The seed is not part of the summary, because clients see the summary. */
   readonly hashSeed: HashSeed;
   readonly ids: HashIndexImage;
   /** Conflict clusters in two forms: equal rows merged into one lesson, or every row a lesson. */

@@ -6,13 +6,10 @@ import { compareCodePoints } from '../model/text.js';
 import { formatInstant } from '../model/time.js';
 import { NO_CODE } from '../structures/dictionary.js';
 import { Splice } from '../structures/splice.js';
-import { CODED_FIELDS } from './columns.js';
+import { HIDDEN_FIELDS } from './columns.js';
 import type { ColumnImage, SnapshotImage } from './image.js';
 import { serialiseEvent } from './rows.js';
 import { Snapshot } from './snapshot.js';
-
-/** No row shows them. */
-const HIDDEN_FIELDS = CODED_FIELDS.filter((field) => !field.output);
 
 /** Changes of events. All ids are canonical and distinct; removals of unknown ids are skipped. */
 export interface EventChanges {

@@ -1,7 +1,7 @@
 import type { NormalisedEvent, TimetableEvent } from '../model/event.js';
 import { Dictionary } from '../structures/dictionary.js';
 import { SnapshotBuilder } from './builder.js';
-import { CODED_FIELDS } from './columns.js';
+import { HIDDEN_FIELDS } from './columns.js';
 import type { ColumnImage, SnapshotImage } from './image.js';
 import type { EventChanges } from './patch-edit.js';
 import { Rows } from './rows.js';
@@ -12,23 +12,25 @@ export function rebuildImage(base: SnapshotImage, { upserts, removals }: EventCh
   const builder = new SnapshotBuilder({ identifiers, hashSeed: base.hashSeed });
   const changed = new Set([...removals, ...upserts.map(({ id }) => id)]);
   let record = 0;
-  for (const event of eventsOf(base)) {
+  const eventAt = eventReader(base);
+  for (let ordinal = 0; ordinal < base.summary.events; ordinal++) {
+    const event = eventAt(ordinal);
     if (!changed.has(event.id)) builder.add(event, { record: ++record });
   }
   for (const event of upserts) builder.add(event, { record: ++record });
   return builder.finish();
 }
 
-/** All events of an image, in order. */
-function* eventsOf(base: SnapshotImage): Generator<NormalisedEvent> {
+/** Reads events of an image by ordinal, with the fields that no row shows. */
+export function eventReader(base: SnapshotImage): (ordinal: number) => NormalisedEvent {
   const rows = new Rows(base.rows);
   const columns: Readonly<Record<string, ColumnImage>> = { ...base.fields, ...base.columns };
-  const hidden = CODED_FIELDS.filter((field) => !field.output).map(({ name }) => ({
+  const hidden = HIDDEN_FIELDS.map(({ name }) => ({
     name,
     codes: columns[name]!.codes,
     dictionary: new Dictionary(columns[name]!.dictionary),
   }));
-  for (let ordinal = 0; ordinal < rows.count; ordinal++) {
+  return (ordinal) => {
     const row = JSON.parse(rows.rowOf(ordinal).toString('utf8')) as TimetableEvent;
     const event: Record<string, unknown> = {
       ...row,
@@ -39,6 +41,6 @@ function* eventsOf(base: SnapshotImage): Generator<NormalisedEvent> {
       const code = codes[ordinal] ?? dictionary.size;
       event[name] = code < dictionary.size ? dictionary.valueOf(code) : null;
     }
-    yield event as NormalisedEvent;
-  }
+    return event as NormalisedEvent;
+  };
 }

@@ -12,6 +12,7 @@ import { KeyedHash } from '../structures/keyed-hash.js';
 import type { CodeColumn } from '../structures/posting-lists.js';
 import { firstWhere, lowerBound } from '../structures/search.js';
 import { Clusters, TREE_BOUNDS } from './cluster-reader.js';
+import { WEEK_DIGEST_BYTES, type Week, weeksOf } from './content-version.js';
 import { DisplayNames } from './display-names.js';
 import type { FieldImage, SlotsImage, SnapshotImage } from './image.js';
 import { Rows } from './rows.js';
@@ -58,6 +59,7 @@ export class Snapshot {
   readonly merged: Clusters;
   readonly unmerged: Clusters;
   readonly #slots: SlotsImage;
+  readonly #weekDigests: Uint8Array;
   readonly #hash: KeyedHash;
   readonly #ids: HashIndexImage;
   readonly #fields: ReadonlyMap<IndexedFieldName, FieldIndex>;
@@ -65,10 +67,11 @@ export class Snapshot {
 
   /** @param before gives its cached results for unchanged parts */
   constructor(image: SnapshotImage, before: Snapshot | null = null) {
-    const { summary, rows, slots, hashSeed, ids, clusters, fields, names } = image;
+    const { summary, rows, weekDigests, slots, hashSeed, ids, clusters, fields, names } = image;
     this.summary = summary;
     this.rows = new Rows(rows);
     this.#slots = slots;
+    this.#weekDigests = weekDigests;
     this.#hash = new KeyedHash(hashSeed);
     this.#ids = ids;
     this.slotIndex = new IntervalIndex(
@@ -141,6 +144,14 @@ export class Snapshot {
   /** The first ordinal that starts at or after `startMs`, or the number of events. */
   ordinalFrom(startMs: number): number {
     return this.#slots.first[lowerBound(this.#slots.startMs, startMs)]!;
+  }
+
+  /** With the digests of their rows, in order. */
+  weeks(): (Week & { readonly digest: Uint8Array })[] {
+    return weeksOf(this.#slots).map((week, n) => ({
+      ...week,
+      digest: this.#weekDigests.subarray(n * WEEK_DIGEST_BYTES, (n + 1) * WEEK_DIGEST_BYTES),
+    }));
   }
 
   timesOf(ordinal: number): Pick<EventKey, 'timeMs' | 'endTimeMs'> {

@@ -8,7 +8,7 @@ import {
   pastRecordCount,
 } from './differences.js';
 import type { SnapshotImage } from './image.js';
-import type { Beside } from './image-file.js';
+import type { Beside } from './image-layout.js';
 import { Snapshot } from './snapshot.js';
 
 /** The earlier publications in a snapshot file, so that `since` survives a restart. */

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { LecternError } from '../errors.js';
 import { STORE_RECORD_BYTES_MAX } from '../limits.js';
 import { stopSilent } from './silent-reads.js';
-import type { Store, StoredObject, StoredRecord } from './store.js';
+import type { Store, StoredBytes, StoredObject, StoredRecord } from './store.js';
 
 /** Digits of a revision in a file name. */
 const REVISION_DIGITS = 12;
@@ -66,11 +66,12 @@ class FolderStore implements Store {
     });
   }
 
-  get(name: string): Promise<AsyncIterable<Uint8Array> | null> {
+  get(name: string): Promise<StoredBytes | null> {
     return this.#attempt(async () => {
       const path = join(this.#images, name);
       if (!(await exists(path))) return null;
-      return stopSilent(createReadStream(path, { highWaterMark: 1024 * 1024 }), this.name);
+      const chunks = stopSilent(createReadStream(path, { highWaterMark: 1024 * 1024 }), this.name);
+      return Object.assign(chunks, { sha256: null });
     });
   }
 

@@ -1,11 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { subscribe } from 'node:diagnostics_channel';
-import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import type { KV } from '@nats-io/kv';
 import type { ObjectStore } from '@nats-io/obj';
-import type { NatsConnection, NodeConnectionOptions } from '@nats-io/transport-node';
-import { STORE_SILENT_MS_MAX } from '../limits.js';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { natsOptions, plainError } from './nats-options.js';
 import { withinTime } from './silent-reads.js';
 
 /** A connection with a bucket for records and one for objects, which have the same name. */
@@ -13,8 +12,8 @@ export interface NatsClient {
   readonly connection: NatsConnection;
   readonly records: KV;
   readonly objects: ObjectStore;
-  /** Makes both buckets, if they do not exist. */
-  create(): Promise<void>;
+  /** Makes both buckets, if they do not exist. `lost`: a stream to delete before. */
+  create(lost?: string | null): Promise<void>;
 }
 
 /**
@@ -73,24 +72,22 @@ export class NatsLink {
   }
 
   async #connect(): Promise<NatsClient> {
-    const [{ connect, credsAuthenticator }, { Kvm }, { Objm, setSha256Backend }] = await Promise.all([
+    const [transport, { Kvm }, { Objm, setSha256Backend }] = await Promise.all([
       import('@nats-io/transport-node'),
       import('@nats-io/kv'),
       import('@nats-io/obj'),
     ]);
     setSha256Backend('native');
-    const { NATS_CREDS } = process.env;
-    const connection = await connect({
-      ...connectionOptions(this.#url),
-      ...(NATS_CREDS ? { authenticator: credsAuthenticator(readFileSync(NATS_CREDS)) } : {}),
-    });
+    const connection = await this.#dial(transport);
     try {
       const [kvm, objm] = [new Kvm(connection), new Objm(connection)];
       return {
         connection,
         records: await kvm.open(this.#bucket, { bindOnly: true }),
         objects: await objm.open(this.#bucket, false),
-        create: async () => {
+        create: async (lost = null) => {
+          const streams = (await objm.js.jetstreamManager()).streams;
+          if (lost !== null) await streams.delete(lost);
           await kvm.create(this.#bucket, { history: 1 });
           await objm.create(this.#bucket, {});
         },
@@ -100,29 +97,14 @@ export class NatsLink {
       throw error;
     }
   }
-}
 
-/** Credentials come from the address, or from the variables of the NATS tools. */
-function connectionOptions({ protocol, host, username, password }: URL): NodeConnectionOptions {
-  const { NATS_USER, NATS_PASSWORD, NATS_TOKEN, NATS_CA, NATS_CERT, NATS_KEY } = process.env;
-  const user = decodeURIComponent(username) || NATS_USER;
-  const pass = decodeURIComponent(password) || NATS_PASSWORD;
-  const token = user && !pass ? user : NATS_TOKEN;
-  const files = {
-    ...(NATS_CA ? { caFile: NATS_CA } : {}),
-    ...(NATS_CERT ? { certFile: NATS_CERT } : {}),
-    ...(NATS_KEY ? { keyFile: NATS_KEY } : {}),
-  };
-  const isTls = protocol === 'tls:' || Object.keys(files).length > 0;
-  return {
-    servers: host,
-    name: 'lectern',
-    timeout: STORE_SILENT_MS_MAX,
-    reconnectTimeWait: 250,
-    maxReconnectAttempts: -1,
-    ...(user && pass ? { user, pass } : token ? { token } : {}),
-    ...(isTls ? { tls: files } : {}),
-  };
+  async #dial(transport: typeof import('@nats-io/transport-node')): Promise<NatsConnection> {
+    try {
+      return await transport.connect(natsOptions(this.#url, transport));
+    } catch (error) {
+      throw plainError(error);
+    }
+  }
 }
 
 const owners = new AsyncLocalStorage<OwnSockets>();

@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { KV } from '@nats-io/kv';
 import { LecternError } from '../errors.js';
 import { STORE_CHUNK_BYTES, STORE_RECORD_BYTES_MAX, STORE_SILENT_MS_MAX } from '../limits.js';
 import { type NatsClient, NatsLink } from './nats-connection.js';
 import { chunksOf, putStream } from './nats-streams.js';
 import { stopSilent, withinTime } from './silent-reads.js';
-import type { Store, StoredObject, StoredRecord } from './store.js';
+import type { Store, StoredBytes, StoredObject, StoredRecord } from './store.js';
 
 /** Time between two checks that a NATS watch still has its bucket. */
 const WATCH_CHECK_MS = 5000;
@@ -27,18 +28,24 @@ export function openNatsStore(address: string): Store {
 /** A bucket for objects and one for records, with the same name. */
 class NatsStore implements Store {
   readonly name: string;
+  readonly #bucket: string;
   readonly #link: NatsLink;
   readonly #closing = new AbortController();
 
   constructor(url: URL, bucket: string) {
     this.name = `${url.protocol}//${url.host}/${bucket}`;
+    this.#bucket = bucket;
     this.#link = new NatsLink(url, bucket, this.name);
   }
 
   async put(name: string, chunks: AsyncIterable<Uint8Array>): Promise<void> {
+    let isBegun = false;
     await this.#write(async ({ objects }) => {
+      // The chunks cannot be read again.
+      if (isBegun) throw new Error('its bucket was lost meanwhile');
       const info = await withinTime(objects.info(name), this.name);
       if (info !== null && !info.deleted) return;
+      isBegun = true;
       await putStream(chunks, this.name, (stream) =>
         objects.put({ name, options: { max_chunk_size: STORE_CHUNK_BYTES } }, stream, {
           timeout: STORE_SILENT_MS_MAX,
@@ -47,14 +54,15 @@ class NatsStore implements Store {
     });
   }
 
-  async get(name: string): Promise<AsyncIterable<Uint8Array> | null> {
+  async get(name: string): Promise<StoredBytes | null> {
     const found = await this.#read(
       ({ objects }) => objects.get(name),
       null,
       (late) => void late?.data.cancel(),
     );
     if (found === null) return null;
-    return stopSilent(chunksOf(found.data, found.error), this.name);
+    const chunks = stopSilent(chunksOf(found.data, found.error), this.name);
+    return Object.assign(chunks, { sha256: sha256Of(found.info.digest) });
   }
 
   async list(): Promise<readonly StoredObject[]> {
@@ -130,9 +138,11 @@ class NatsStore implements Store {
     const madeAt = async (): Promise<string> =>
       (await withinTime(records.status(), this.name)).streamInfo.created;
     const bucket = await madeAt();
-    const watching = records.watch({ key: [...keys] });
-    const entries = await withinTime(watching, this.name, undefined, (late) => late.stop());
-    const stop = (): void => entries.stop();
+    // One for each key: servers before 2.10 know no watch of several.
+    const watches: Awaited<ReturnType<KV['watch']>>[] = [];
+    const stop = (): void => {
+      for (const watch of watches) watch.stop();
+    };
     const look = async (): Promise<void> => {
       const isSame = await madeAt().then(
         (made) => made === bucket,
@@ -143,9 +153,16 @@ class NatsStore implements Store {
     const timer = setInterval(() => void look(), WATCH_CHECK_MS).unref();
     signal.addEventListener('abort', stop, { once: true });
     if (signal.aborted) stop();
-    try {
+    const watchOne = async (key: string): Promise<void> => {
+      const entries = await withinTime(records.watch({ key }), this.name, undefined, (late) => late.stop());
+      watches.push(entries);
+      if (signal.aborted) stop();
       for await (const _ of entries) if (!signal.aborted) onChange();
+    };
+    try {
+      await Promise.all(keys.map(watchOne));
     } finally {
+      stop();
       clearInterval(timer);
       signal.removeEventListener('abort', stop);
     }
@@ -168,19 +185,31 @@ class NatsStore implements Store {
 
   async #write<T>(work: (client: NatsClient) => Promise<T>): Promise<T> {
     const client = await this.#open();
+    let lost: string | null = null;
     try {
       return await work(client);
     } catch (error) {
       if (codeOf(error) === WRONG_LAST_SEQUENCE) throw error;
-      if (!isMissing(error)) throw this.#unavailable(error);
+      lost = this.#lostStream(error);
+      if (lost === null && !isMissing(error)) throw this.#unavailable(error);
     }
     try {
-      await withinTime(client.create(), this.name);
+      await withinTime(client.create(lost), this.name);
       return await work(client);
     } catch (error) {
       if (codeOf(error) === WRONG_LAST_SEQUENCE) throw error;
       throw this.#unavailable(error);
     }
+  }
+
+  /**
+   * The stream of a bucket whose folder the server lost, as servers do that make a bucket anew while they still delete it. It
+   * takes no message until it is made anew.
+   */
+  #lostStream(error: unknown): string | null {
+    const text = error instanceof Error ? error.message : '';
+    const stream = /[\\/]streams[\\/]([\w-]+)[\\/].*no such file/.exec(text)?.[1];
+    return stream === `KV_${this.#bucket}` || stream === `OBJ_${this.#bucket}` ? stream : null;
   }
 
   async #open(): Promise<NatsClient> {
@@ -211,4 +240,10 @@ function isNoResponders(error: unknown): boolean {
 function codeOf(error: unknown): unknown {
   if (typeof error !== 'object' || error === null) return null;
   return 'code' in error ? error.code : null;
+}
+
+/** The client compares the digest of the bytes that it receives with this one. */
+function sha256Of(digest: string): string | null {
+  const [, encoded] = /^SHA-256=(.+)$/.exec(digest) ?? [];
+  return encoded === undefined ? null : Buffer.from(encoded, 'base64url').toString('hex');
 }

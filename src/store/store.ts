@@ -14,6 +14,15 @@ export interface StoredObject {
   readonly bytes: number;
 }
 
+/** The bytes of an object. A read without progress for STORE_SILENT_MS_MAX throws. */
+export interface StoredBytes extends AsyncIterable<Uint8Array> {
+  /**
+   * SHA-256 in hexadecimal, if the store's client computes it while the bytes are read: other bytes throw at their end. Null:
+   * the reader has to compute it.
+   */
+  readonly sha256: string | null;
+}
+
 /**
  * Shared by publishers and replicas: objects of any size that are never replaced, and small records that are
  * replaced by compare-and-swap. Names and keys consist of letters, digits, `-`, `_` and `.`.
@@ -25,8 +34,8 @@ export interface Store {
   readonly name: string;
   /** Does nothing if the object exists. An interrupted put leaves no object. */
   put(name: string, chunks: AsyncIterable<Uint8Array>): Promise<void>;
-  /** The object's bytes, or null. A read without progress for STORE_SILENT_MS_MAX throws. */
-  get(name: string): Promise<AsyncIterable<Uint8Array> | null>;
+  /** Null if there is no such object. */
+  get(name: string): Promise<StoredBytes | null>;
   list(): Promise<readonly StoredObject[]>;
   delete(name: string): Promise<void>;
   read(key: string): Promise<StoredRecord | null>;

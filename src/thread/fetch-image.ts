@@ -1,64 +1,67 @@
 import { createHash } from 'node:crypto';
-import { open, rm } from 'node:fs/promises';
 import { LecternError } from '../errors.js';
-import { readCheckedImage } from '../snapshot/check-image.js';
+import { checkFetchedImage } from '../snapshot/check-image.js';
+import type { SnapshotImage } from '../snapshot/image.js';
 import { unusable } from '../snapshot/image-file.js';
+import { ImageFiller } from '../snapshot/image-filler.js';
 import { openStore } from '../store/open-store.js';
+import type { Store } from '../store/store.js';
+import { fetchPatch } from './fetch-patch.js';
 import { differencesFrom } from './load-image.js';
 import type { FetchTask, Loaded } from './task-messages.js';
 
+/** A thread that fetches again keeps its connection. */
+const stores = new Map<string, Promise<Store>>();
+
 /**
- * Fetches an image and checks all of it: its hash, its content and its id.
+ * Patches the served image, or fetches the whole one, straight into the memory that is served.
  *
- * @throws LecternError `store-unavailable` if the announced bytes are not available; `image-unusable` if they
- * are not an image; `image-not-written`
+ * @throws LecternError `store-unavailable` if the announced bytes cannot be had; `image-unusable` if they are no image
  */
 export async function fetchImage(task: FetchTask): Promise<Loaded> {
-  const { id, path, served, deltas, memoryBytesMax } = task;
-  try {
-    await fetchFile(task);
-    const { image } = readCheckedImage(path, 'pin');
-    if (image.summary.id !== id) throw unusable(path, `its content is ${image.summary.id}, not ${id}`);
-    const bytesLeft = memoryBytesMax - image.summary.bytes;
-    return {
-      kind: 'loaded',
-      image,
-      sourceVersion: null,
-      ...differencesFrom(served, deltas, image, bytesLeft),
-    };
-  } finally {
-    await rm(path, { force: true });
-  }
+  const opening = stores.get(task.store) ?? openStore(task.store);
+  stores.set(task.store, opening);
+  const store = await opening;
+  return (await fetchPatch(store, task)) ?? fetchWhole(store, task);
 }
 
-async function fetchFile({ store: address, hash, bytes, path }: FetchTask): Promise<void> {
-  const store = await openStore(address);
+async function fetchWhole(store: Store, task: FetchTask): Promise<Loaded> {
+  const { id, hash, isSigned, served, deltas, memoryBytesMax } = task;
+  const image = await receive(store, task);
+  const name = `${hash.slice(0, 12)} of ${store.name}`;
+  checkFetchedImage(name, image, isSigned);
+  if (image.summary.id !== id) throw unusable(name, `its content is ${image.summary.id}, not ${id}`);
+  const bytesLeft = memoryBytesMax - image.summary.bytes;
+  return {
+    kind: 'loaded',
+    image,
+    sourceVersion: null,
+    ...differencesFrom(served, deltas, image, bytesLeft),
+  };
+}
+
+async function receive(store: Store, { hash, bytes }: FetchTask): Promise<SnapshotImage> {
+  const chunks = await store.get(hash);
+  if (chunks === null) throw damaged(store.name, hash, 'is missing');
+  const digest = chunks.sha256 === null ? createHash('sha256') : null;
+  const filler = new ImageFiller(bytes);
+  let received = 0;
+  for await (const chunk of chunks) {
+    received += chunk.length;
+    if (received > bytes) throw damaged(store.name, hash, `is longer than the announced ${bytes} bytes`);
+    digest?.update(chunk);
+    filler.write(chunk);
+  }
+  if (received < bytes) throw damaged(store.name, hash, `has ${received} of ${bytes} bytes`);
+  if ((chunks.sha256 ?? digest?.digest('hex')) !== hash)
+    throw damaged(store.name, hash, 'has other bytes than announced');
   try {
-    const chunks = await store.get(hash);
-    if (chunks === null) throw damaged(store.name, hash, 'is missing');
-    await rm(path, { force: true });
-    const file = await open(path, 'wx', 0o600);
-    try {
-      const digest = createHash('sha256');
-      let received = 0;
-      for await (const chunk of chunks) {
-        received += chunk.length;
-        if (received > bytes) throw damaged(store.name, hash, `is longer than the announced ${bytes} bytes`);
-        digest.update(chunk);
-        await file.writeFile(chunk);
-      }
-      if (received < bytes) throw damaged(store.name, hash, `has ${received} of ${bytes} bytes`);
-      if (digest.digest('hex') !== hash) throw damaged(store.name, hash, 'has other bytes than announced');
-    } finally {
-      await file.close();
-    }
-  } catch (cause) {
-    if (cause instanceof LecternError) throw cause;
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    const message = `the image ${hash.slice(0, 12)} could not be stored at ${path}: ${reason}`;
-    throw new LecternError('image-not-written', message, { cause });
-  } finally {
-    await store.close();
+    return filler.finish().image;
+  } catch (error) {
+    throw unusable(
+      `${hash.slice(0, 12)} of ${store.name}`,
+      error instanceof Error ? error.message : String(error),
+    );
   }
 }
 

@@ -1,14 +1,15 @@
 import type { Worker } from 'node:worker_threads';
 import { OUT_OF_MEMORY } from '../snapshot/intake-bounds.js';
-import { endOf, heapLimits, isOutOfMemory, resultOf, type SpawnOptions } from './spawn-task.js';
+import { endOf, heapLimits, isOutOfMemory, resultOf, type SpawnOptions, textOf } from './spawn-task.js';
 import { prepareThread } from './start-thread.js';
-import type { LoadDone, PatchTask } from './task-messages.js';
+import type { DoneOf, FetchTask, PatchTask } from './task-messages.js';
 
 /**
- * A thread for consecutive patches, because starting a thread takes longer than a patch. It ends after some
+ * A thread for consecutive patches or fetches, because starting a thread takes longer than a patch. It ends after some
  * idle time, or when a task fails.
  */
-export class KeptThread {
+export class KeptThread<T extends PatchTask | FetchTask> {
+  readonly #kind: T['task'];
   readonly #idleMsMax: number;
   #worker: Worker | null = null;
   #idle: NodeJS.Timeout | undefined;
@@ -17,7 +18,8 @@ export class KeptThread {
   #practice: Promise<unknown> = Promise.resolve();
 
   /** @param idleMsMax infinite: only the signal ends the thread */
-  constructor(idleMsMax: number) {
+  constructor(kind: T['task'], idleMsMax: number) {
+    this.#kind = kind;
     this.#idleMsMax = idleMsMax;
   }
 
@@ -25,19 +27,19 @@ export class KeptThread {
    * One task at a time, always with the same signal. Throws the errors of the task, and the signal's reason. The bound of the
    * thread's first task limits its heap.
    */
-  async run(task: PatchTask, options: SpawnOptions): Promise<LoadDone> {
+  async run(task: T, options: SpawnOptions): Promise<DoneOf<T>> {
     this.#isUsed = true;
     await this.#practice;
     return this.#run(task, options);
   }
 
   /** Starts the thread and runs a task of which nothing uses the result. The first change then finds compiled code. */
-  practise(task: PatchTask, options: SpawnOptions): void {
+  practise(task: T, options: SpawnOptions): void {
     if (this.#isUsed) return;
     this.#practice = this.#run(task, options).catch(() => {});
   }
 
-  async #run(task: PatchTask, options: SpawnOptions): Promise<LoadDone> {
+  async #run(task: T, options: SpawnOptions): Promise<DoneOf<T>> {
     const { signal, feed, keepsProcessAlive } = options;
     signal?.throwIfAborted();
     clearTimeout(this.#idle);
@@ -48,13 +50,13 @@ export class KeptThread {
       signal?.throwIfAborted();
       const result = resultOf(worker, options, stopListening.signal);
       worker.postMessage(task);
-      const done = (await result) as LoadDone;
+      const done = (await result) as DoneOf<T>;
       this.#endLater();
       return done;
     } catch (error) {
       this.#forget(worker);
       await endOf(worker, options);
-      if (isOutOfMemory(error)) return { kind: 'refused', refusal: OUT_OF_MEMORY };
+      if (isOutOfMemory(error)) return { kind: 'refused', refusal: OUT_OF_MEMORY } as DoneOf<T>;
       throw error;
     } finally {
       stopListening.abort();
@@ -84,12 +86,12 @@ export class KeptThread {
     this.#worker = null;
   }
 
-  async #start({ bounds }: PatchTask, signal: AbortSignal | undefined): Promise<Worker> {
-    const text = async () => (await import('./worker-text.js')).WORKER_TEXT;
-    const start = await prepareThread('/thread/task-worker.ts', text);
+  async #start(task: T, signal: AbortSignal | undefined): Promise<Worker> {
+    const start = await prepareThread('/thread/task-worker.ts', () => textOf(this.#kind));
     signal?.throwIfAborted();
-    const resourceLimits = heapLimits(bounds.memoryBytesMax);
-    const worker = start({ workerData: null, name: 'lectern patch', resourceLimits });
+    const { memoryBytesMax } = task.task === 'patch' ? task.bounds : task;
+    const resourceLimits = heapLimits(memoryBytesMax);
+    const worker = start({ workerData: null, name: `lectern ${this.#kind}`, resourceLimits });
     worker.unref();
     this.#worker = worker;
     const end = (): void => this.close();

@@ -113,6 +113,8 @@ export async function runLoadTask(
   const loaded = await loadImage(source, task.rules, {
     ...listeners,
     previous: previousVersion,
+    // With equal seeds a patch makes this image of the served one, byte for byte.
+    ...(served === null ? {} : { hashSeed: served.hashSeed }),
     bounds,
     parts: task.parts,
     allowMissing: task.allowMissing,

@@ -28,7 +28,9 @@ export interface SpawnOptions extends TaskListeners {
 export async function spawnTask<T extends Task>(task: T, options: SpawnOptions): Promise<DoneOf<T>> {
   const { signal, feed } = options;
   signal?.throwIfAborted();
-  const start = await prepareThread('/thread/task-worker.ts', () => textOf(task));
+  const start = await prepareThread('/thread/task-worker.ts', () =>
+    textOf(task.task === 'load' && hasDatabase(task.source) ? 'database' : task.task),
+  );
   signal?.throwIfAborted();
   const worker = start({
     workerData: task,
@@ -53,9 +55,9 @@ export async function spawnTask<T extends Task>(task: T, options: SpawnOptions):
   }
 }
 
-/** The clients' code is as large as all other code, so only tasks that need a client get it. */
-async function textOf(task: Task): Promise<string> {
-  return task.task === 'fetch-image' || (task.task === 'load' && hasDatabase(task.source))
+/** Clients are as large as everything else, so only tasks that need one get them. */
+export async function textOf(kind: Task['task'] | 'database'): Promise<string> {
+  return kind === 'fetch-image' || kind === 'database'
     ? (await import('./client-worker-text.js')).CLIENT_WORKER_TEXT
     : (await import('./worker-text.js')).WORKER_TEXT;
 }

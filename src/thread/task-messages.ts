@@ -3,14 +3,14 @@ import type { ReadRules } from '../model/read-rules.js';
 import type { ImageUse } from '../snapshot/check-image.js';
 import type { Delta, History } from '../snapshot/differences.js';
 import type { SnapshotImage } from '../snapshot/image.js';
-import type { Beside, ImageSource } from '../snapshot/image-file.js';
+import type { Beside, ImageSource } from '../snapshot/image-layout.js';
 import type { IntakeBounds, Refusal } from '../snapshot/intake-bounds.js';
 import type { LoadOptions, LoadProgress, PartReport, PartsReport } from '../source/source.js';
 import type { AskSecretHeadersOf, SourceSpec } from '../source/spec.js';
 import type { SecretHeaders } from '../upstream/call.js';
 
 /**
- * Tasks of worker threads, and their answers. A thread runs one task and ends, which frees its memory. A thread for patches runs
+ * Tasks of worker threads, and their answers. A thread runs one task and ends, which frees its memory. A kept thread runs
  * several.
  */
 
@@ -49,8 +49,10 @@ export interface FetchTask {
   readonly bytes: number;
   /** Id of the image's content. */
   readonly id: string;
-  /** Temporary file, which is replaced and removed. */
-  readonly path: string;
+  /** The hash comes from an announcement with a good signature. */
+  readonly isSigned: boolean;
+  /** The object that makes the image of the served one; null if there is none. */
+  readonly patch: { readonly hash: string; readonly bytes: number } | null;
   readonly served: SnapshotImage | null;
   readonly deltas: readonly Delta[];
   readonly memoryBytesMax: number;
@@ -104,7 +106,7 @@ export interface Loaded {
   readonly history: History | null;
   /** The ids of all events that may differ, if the image was made from the served one. */
   readonly changedIds?: readonly string[];
-  /** The publication of an image from disk; null if its file does not name it. */
+  /** Of the announcement, or of the publication that an image from disk had; null if its file does not say. */
   readonly sequence?: number | null;
 }
 
@@ -112,14 +114,14 @@ export type LoadDone =
   | Loaded
   | { readonly kind: 'not-modified' }
   /** The source was read, and its content is already served. */
-  | { readonly kind: 'unchanged'; readonly sourceVersion: string | null }
+  | { readonly kind: 'unchanged'; readonly sourceVersion: string | null; readonly sequence?: number }
   | { readonly kind: 'refused'; readonly refusal: Refusal };
 
 export type Done = LoadDone | { readonly kind: 'done' };
 
-export type DoneOf<T extends Task> = T extends LoadTask | PatchTask
+export type DoneOf<T extends Task> = T extends LoadTask | PatchTask | FetchTask
   ? LoadDone
-  : T extends { readonly task: 'read-image' | 'fetch-image' }
+  : T extends { readonly task: 'read-image' }
     ? Loaded
     : Done;
 

@@ -66,14 +66,22 @@ async function perform(task: Task): Promise<number> {
 /** Ends with its thread. */
 async function performAll(): Promise<never> {
   const weight = new Weight();
-  for (;;) weight.replace(await perform(await nextMessage<Task>()));
+  for (;;) {
+    const task = await nextMessage<Task>();
+    givePriority(task);
+    weight.replace(await perform(task));
+  }
+}
+
+/** Before a first load or an image is ready, no request can be answered, so these tasks keep their priority. */
+function givePriority(task: Task): void {
+  const isFirst = 'served' in task && task.served === null;
+  if (task.task !== 'read-image' && !isFirst) letOthersGoFirst();
 }
 
 const only = workerData as Task | null;
-// Before a first load or an image is ready, requests cannot be answered, so these tasks keep their priority.
-const isFirst = only !== null && 'served' in only && only.served === null;
-if (only?.task !== 'read-image' && !isFirst) letOthersGoFirst();
-// No top-level await: inside a bundle this module is a CommonJS script.
+if (only !== null) givePriority(only);
+// No top-level await: as a text inside a bundle this module is a CommonJS script.
 if (only === null) void performAll();
 // A stream that failed halfway still listens, and would keep the thread alive.
 else void perform(only).then(() => port.close());

@@ -12,7 +12,7 @@ export function loaderOf(options: Resolved<'openTimetable'>): {
   readonly loader: AnyLoader;
   readonly refreshSeconds: number;
 } {
-  const { source, refreshSeconds, buildOn, identifiers, snapshotFile, feedPublicKey, canary } = options;
+  const { source, refreshSeconds, buildOn, identifiers, feedPublicKey, canary } = options;
   if (typeof source !== 'string' || !isStoreAddress(source)) {
     return { loader: new Loader(anySourceOf(source), readRulesOf(options), buildOn), refreshSeconds };
   }
@@ -21,7 +21,6 @@ export function loaderOf(options: Resolved<'openTimetable'>): {
     publicKeyFile: feedPublicKey ?? null,
     isCanary: canary === true,
     rules: { identifiers },
-    snapshotFile: snapshotFile ?? null,
   });
   return { loader, refreshSeconds: refreshSeconds === 0 ? REPLICA_POLL_SECONDS : refreshSeconds };
 }

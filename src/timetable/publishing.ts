@@ -91,11 +91,12 @@ export async function publishTimetable(
     loader,
     refreshSeconds: options.refreshSeconds,
     events: {
-      publish: ({ image, origin }) => {
+      publish: (publication) => {
+        const { image, origin } = publication;
         const { id, events, rejected } = image.summary;
         log?.info({ source: loader.name, snapshot: id, origin, events, rejected }, 'timetable loaded');
         observed.published(image.summary, origin);
-        publisher.publish(image);
+        publisher.publish(publication);
       },
       refused: (refusal) => {
         log?.warn({ source: loader.name, reason: refusal.detail }, 'timetable refused');

@@ -94,7 +94,7 @@ class KeptTimetable implements Timetable {
     // A pinned snapshot never becomes stale.
     const canBeStale = pin === undefined && staleSecondsMax !== undefined;
     const staleMsMax = canBeStale ? staleSecondsMax * 1000 : Number.POSITIVE_INFINITY;
-    this.#rooms = new KeptRooms(options, () => this.#publishRooms());
+    this.#rooms = new KeptRooms(options, () => this.#showAgain({ rooms: this.#rooms.table }));
     const { loader, refreshSeconds } = loaderOf(options);
     const kept = this.#files.keep([...this.#rooms.files, ...loader.credentialFiles], ({ error }) => {
       if (error !== null) this.#listeners.tell('error', error);
@@ -127,6 +127,9 @@ class KeptTimetable implements Timetable {
         : { onProgress: (progress) => this.#listeners.heed('onProgress', onProgress(progress)) }),
       events: {
         publish: (publication) => this.#publish(publication),
+        renumbered: (sequence) => {
+          if (sequence !== this.#present.published?.sequence) this.#showAgain({ sequence });
+        },
         refused: (refusal, summary) => this.#listeners.tell('refused', { refusal, summary }),
         ended: (result, durationMs) => this.#listeners.tell('loaded', { result, durationMs }),
         partChanged: (part) => this.#listeners.tell('part', part),
@@ -313,10 +316,10 @@ class KeptTimetable implements Timetable {
     this.#listeners.tell('published', { summary: image.summary, origin, changes });
   }
 
-  /** Publishes the present snapshot with new rooms. */
-  #publishRooms(): void {
+  /** Publishes the present snapshot with new rooms, or with a greater sequence. */
+  #showAgain(changed: Partial<Pick<PublishedImage, 'rooms' | 'sequence'>>): void {
     const { published } = this.#present;
-    if (published !== null && !this.#closed) this.#show({ ...published, rooms: this.#rooms.table });
+    if (published !== null && !this.#closed) this.#show({ ...published, ...changed });
   }
 
   #show(published: PublishedImage): void {

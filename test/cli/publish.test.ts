@@ -36,7 +36,7 @@ test('publish --once announces an image; feed shows the images and chooses one',
   const [first, second] = [publish('first'), publish('second')];
   t.not(first, second);
   const status = lectern('feed', 'status', share, '--feed-public-key', publicKeyFile);
-  t.match(status.text, new RegExp(`^head +${second}, sequence 2, 5 events`, 'm'));
+  t.match(status.text, new RegExp(`^head +${second}, sequence \\d+, 5 events`, 'm'));
   t.match(status.text, /^pinned +none$/m);
   t.match(lectern('feed', 'rollback', share).text, `rolled back: ${first} is pinned`);
   t.match(JSON.parse(lectern('feed', 'status', share, '--json').text), {

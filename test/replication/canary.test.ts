@@ -5,7 +5,7 @@ import { events, KINDS, openChannel, openFleet, titleOf, until, untilServed } fr
 for (const { kind, skip } of KINDS) {
   test(`${kind}: a canary serves a candidate first, then all replicas do`, {
     skip,
-    timeout: 120_000,
+    timeout: 170_000,
   }, async (t) => {
     const fleet = await openFleet(t, kind);
     const source = new MemorySource(events(10, 'first'));

@@ -4,7 +4,7 @@ import { test } from 'tap';
 import { MemorySource } from '../refresh/built.js';
 import { events, openFleet, titleOf, until, untilServed } from './fleet.js';
 
-test('a replica starts from its disk while the store is unreachable', { timeout: 120_000 }, async (t) => {
+test('a replica starts from its disk while the store is unreachable', { timeout: 170_000 }, async (t) => {
   const fleet = await openFleet(t, 'folder');
   const snapshotFile = join(fleet.folder, 'replica', 'snapshot');
   mkdirSync(join(fleet.folder, 'replica'));

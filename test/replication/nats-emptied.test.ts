@@ -6,7 +6,7 @@ import { MemorySource } from '../refresh/built.js';
 import { NATS_MISSING } from '../store/nats-server.js';
 import { events, openFleet, titleOf, untilServed } from './fleet.js';
 
-const options = { skip: NATS_MISSING, timeout: 120_000 };
+const options = { skip: NATS_MISSING, timeout: 170_000 };
 
 test('a download whose chunks vanish ends, whole or with an error', options, async (t) => {
   const fleet = await openFleet(t, 'nats');

@@ -3,7 +3,7 @@ import { MemorySource } from '../refresh/built.js';
 import { events, KINDS, openChannel, openFleet, titleOf, until, untilServed } from './fleet.js';
 
 for (const { kind, skip } of KINDS) {
-  test(`${kind}: a standby takes over, and old images are removed`, { skip, timeout: 120_000 }, async (t) => {
+  test(`${kind}: a standby takes over, and old images are removed`, { skip, timeout: 170_000 }, async (t) => {
     const fleet = await openFleet(t, kind);
     const { store } = fleet;
     // A leader that was killed: its lease stays and is never renewed.
@@ -18,8 +18,9 @@ for (const { kind, skip } of KINDS) {
     t.teardown(() => channel.close());
     await channel.pin(replica.summary?.id ?? '');
     for (let n = 1; n <= 6; n++) {
+      const last = (await channel.status()).head?.id;
       source.replace(events(10, `n ${n}`));
-      await until(async () => (await channel.status()).head?.sequence === n + 1, `announcement ${n}`);
+      await until(async () => (await channel.status()).head?.id !== last, `announcement ${n}`);
     }
     await until(async () => (await store.list()).length === 6, 'five images and the pinned one stay');
     t.equal(titleOf(replica), 'n 0', 'a pinned image is served');

@@ -1,59 +1,80 @@
 /** A real nats-server in its own folder. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
+import { mkdirSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** Why it is missing, or false. */
 export const NATS_MISSING: string | false =
   spawnSync('nats-server', ['-v']).status === 0 ? false : 'nats-server is not installed';
 
+const START_MS_MAX = 60_000;
+/** Below the ports of outgoing connections: a client that connects again and again could else take the port of a stopped server. */
+const PORTS = { from: 10_000, count: 20_000 };
+
 export interface NatsServer {
   readonly port: number;
   readonly folder: string;
+  /** Process id, while it runs. */
+  readonly pid: number | undefined;
   address(bucket?: string): string;
   start(): Promise<void>;
   stop(signal?: NodeJS.Signals): Promise<void>;
+  /** Sends a signal to the running server: SIGSTOP, SIGCONT. */
+  signal(name: NodeJS.Signals): void;
 }
 
+/** The server keeps its port when it starts again. No two servers have the same: one of them could not listen. */
 export async function startNats(folder: string, more: readonly string[] = []): Promise<NatsServer> {
-  const port = await freePort();
+  mkdirSync(folder, { recursive: true });
+  let port = 0;
   let child: ChildProcess | null = null;
+  const kill = (): void => void child?.kill('SIGKILL');
+  // Also when the test is ended from outside.
+  process.once('exit', kill);
   const server: NatsServer = {
-    port,
+    get port() {
+      return port;
+    },
     folder,
+    get pid() {
+      return child?.pid;
+    },
     address: (bucket = 'timetable') => `nats://127.0.0.1:${port}/${bucket}`,
     async start() {
-      const argv = ['-js', '-sd', folder, '-a', '127.0.0.1', '-p', String(port), ...more];
-      child = spawn('nats-server', argv, { stdio: 'ignore' });
-      for (let n = 0; n < 200 && !(await answers(port)); n++) await delay(50);
+      const isFirst = port === 0;
+      do {
+        if (isFirst) port = PORTS.from + Math.floor(Math.random() * PORTS.count);
+        const argv = ['-js', '-sd', folder, '-a', '127.0.0.1', '-p', String(port), ...more];
+        child = spawn('nats-server', argv, { stdio: ['ignore', 'ignore', 'pipe'] });
+      } while (!(await isReady(child)) && isFirst);
     },
     async stop(signal = 'SIGKILL') {
       const ending = child;
       child = null;
-      if (ending === null || ending.exitCode !== null) return;
+      if (ending === null || ending.exitCode !== null || ending.signalCode !== null) return;
+      const ended = once(ending, 'exit');
       ending.kill(signal);
-      await once(ending, 'exit');
+      await ended;
     },
+    signal: (name) => void child?.kill(name),
   };
   await server.start();
   return server;
 }
 
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as { port: number };
-  probe.close();
-  await once(probe, 'close');
-  return port;
-}
-
-function answers(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1');
-    socket.once('data', () => resolve(true)).once('error', () => resolve(false));
-    socket.once('close', () => resolve(false));
-    setTimeout(() => socket.destroy(), 1000).unref();
+/** Waits until the server listens. Resolves to false if its port is taken. */
+async function isReady(child: ChildProcess): Promise<boolean> {
+  let log = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    log = (log + text).slice(-2000);
   });
+  const until = performance.now() + START_MS_MAX;
+  while (!log.includes('Server is ready')) {
+    if (log.includes('address already in use')) return false;
+    if (child.exitCode !== null || performance.now() > until)
+      throw new Error(`nats-server did not start: ${log}`);
+    await delay(20);
+  }
+  return true;
 }

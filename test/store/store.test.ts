@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Test, test } from 'tap';
 import { openStore, storeAddress } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
-import { NATS_MISSING, startNats } from './nats-server.js';
+import { NATS_MISSING, type NatsServer, startNats } from './nats-server.js';
 
 /** One suite for every kind of store. */
 const KINDS: Record<string, { skip: string | false; address(t: Test): Promise<string> }> = {
@@ -15,8 +15,10 @@ const KINDS: Record<string, { skip: string | false; address(t: Test): Promise<st
   'NATS JetStream': {
     skip: NATS_MISSING,
     async address(t) {
-      const server = await startNats(join(t.testdir(), 'nats'));
-      t.teardown(() => server.stop());
+      let server: NatsServer | null = null;
+      // Before `testdir`, which else removes the folder of a running server.
+      t.teardown(() => server?.stop());
+      server = await startNats(join(t.testdir(), 'nats'));
       return server.address();
     },
   },
@@ -90,7 +92,7 @@ for (const [kind, { skip, address }] of Object.entries(KINDS)) {
     t.equal((await store.read('head'))?.text, `racer ${winner}`);
 
     let told = 0;
-    const watch = other.watch(['head'], () => told++);
+    const watch = other.watch(['head', 'pin'], () => told++);
     await delay(300);
     const before = told;
     let revision = (await store.read('head'))?.revision ?? null;

@@ -36,7 +36,7 @@ const record = (n: number, title: string): object => ({
 function keptThread(t: { teardown(callback: () => void): unknown }) {
   const abort = new AbortController();
   t.teardown(() => abort.abort());
-  const thread = new KeptThread(Number.POSITIVE_INFINITY);
+  const thread = new KeptThread<PatchTask>('patch', Number.POSITIVE_INFINITY);
   const options = { signal: abort.signal, keepsProcessAlive: true };
   const run = (task: PatchTask, ...records: object[]): Promise<LoadDone> =>
     thread.run(task, { ...options, feed: recordChunks(records) });

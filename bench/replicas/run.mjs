@@ -1,0 +1,253 @@
+/**
+ * What a new timetable costs a replica, and how soon all replicas serve it.
+ *
+ *     npm run bench:replicas [-- --quick --events 100000 --large 1000000 --runs 5 --only latency,cost,start]
+ *
+ * Publisher and replicas are processes of the built package. The store is a nats-server of its own, or a folder where none is
+ * installed. Figures are medians, with the smallest and the largest in parentheses. Processor time is that of a whole process.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
+import { once } from 'node:events';
+import {
+  copyFileSync,
+  createReadStream,
+  createWriteStream,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { cpus, loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { readOptions } from '../options.mjs';
+import { printRow } from '../targets.mjs';
+import { Process } from './process.mjs';
+
+const HELP = `npm run bench:replicas -- [options]
+
+  --quick         small sets and two runs: shows that the bench works; its figures mean nothing
+  --events <n>    events of the usual set, 100,000 by default
+  --large <n>     events of the large set, 1,000,000 by default
+  --runs <n>      new timetables for each measurement, 5 by default
+  --only <names>  with commas, of latency, cost, start; all by default
+`;
+const settings = readOptions(HELP, {
+  quick: { type: 'boolean', default: false },
+  events: { type: 'string' },
+  large: { type: 'string' },
+  runs: { type: 'string' },
+  only: { type: 'string', default: 'latency,cost,start' },
+});
+const { quick } = settings;
+const runs = Number(settings.runs ?? (quick ? 2 : 5));
+const usual = settings.events ?? (quick ? '2000' : '100000');
+const large = settings.large ?? (quick ? '5000' : '1000000');
+const only = new Set(settings.only.split(','));
+const REPLICAS = 4;
+const MIB = 1024 * 1024;
+/** One record in so many has another title: far more than a patch may hold. */
+const WHOLE_EVERY = 20;
+/** What a publication leaves to do is done by then. */
+const SETTLE_MS = quick ? 500 : 3000;
+/** What a replica still does after it serves: releases memory, reports. */
+const AFTER_MS = 200;
+const folder = mkdtempSync(join(tmpdir(), 'lectern-replicas-'));
+const running = new Set();
+let server = null;
+
+async function generate(events) {
+  const file = join(folder, `${events}.ndjson`);
+  const argv = [
+    fileURLToPath(new URL('../../dist/cli.js', import.meta.url)),
+    'generate',
+    '-n',
+    events,
+    '-s',
+    '7',
+  ];
+  const child = spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'inherit'] });
+  await pipeline(child.stdout, createWriteStream(file));
+  return file;
+}
+
+/** Replaces `to` by `from` with another title in the first record of every `every`; 0 for the first record alone. */
+async function change(from, to, every, title) {
+  async function* lines() {
+    let number = 0;
+    for await (const line of createInterface({ input: createReadStream(from) })) {
+      const isChanged = every === 0 ? number === 0 : number % every === 0;
+      number++;
+      yield `${isChanged ? JSON.stringify({ ...JSON.parse(line), title }) : line}\n`;
+    }
+  }
+  await pipeline(Readable.from(lines()), createWriteStream(`${to}.new`));
+  renameSync(`${to}.new`, to);
+}
+
+function writeKeys() {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+  const keys = { key: join(folder, 'feed.key'), publicKey: join(folder, 'feed.pub') };
+  writeFileSync(keys.key, privateKey.export({ type: 'pkcs8', format: 'pem' }));
+  writeFileSync(keys.publicKey, publicKey.export({ type: 'spki', format: 'pem' }));
+  return keys;
+}
+
+async function openStore() {
+  if (spawnSync('nats-server', ['-v']).status !== 0) {
+    process.stdout.write('nats-server is not installed: the store is a folder\n');
+    return (name) => `folder://${join(folder, name)}`;
+  }
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address();
+  probe.close();
+  await once(probe, 'close');
+  const argv = ['-js', '-sd', join(folder, 'nats'), '-a', '127.0.0.1', '-p', String(port)];
+  server = spawn('nats-server', argv, { stdio: 'ignore' });
+  await delay(1000);
+  return (name) => `nats://127.0.0.1:${port}/${name}`;
+}
+
+async function stopStore() {
+  if (server === null) return;
+  server.kill('SIGKILL');
+  await once(server, 'exit');
+  server = null;
+}
+
+function start(script, ...argv) {
+  const child = new Process(script, argv);
+  running.add(child);
+  void child.ended.then(() => running.delete(child));
+  return child;
+}
+
+async function end(...children) {
+  await Promise.all(children.map((child) => child.end()));
+}
+
+/** Publishes what the file has now. Resolves to its announcement. */
+async function publish(publisher) {
+  const announced = publisher.event(({ event }) => event === 'announced', 'the announcement');
+  await publisher.ask('refresh');
+  return announced;
+}
+
+const servedBy = (replica, id) =>
+  replica.event((event) => event.event === 'served' && event.id === id, `a replica serves ${id}`);
+
+async function measureLatency(original, address, keys) {
+  const file = join(folder, 'published.ndjson');
+  copyFileSync(original, file);
+  const publisher = start('publisher.mjs', file, address, keys.key);
+  await publisher.event(({ event }) => event === 'announced', 'the first announcement');
+  const replicas = Array.from({ length: REPLICAS }, () => start('replica.mjs', address, keys.publicKey));
+  await Promise.all(replicas.map((replica) => replica.ask('ready')));
+  const label = `${usual} events, announced to served by ${REPLICAS} replicas`;
+  const all = [];
+  for (const [name, every, target] of [
+    ['whole image', WHOLE_EVERY, 1000],
+    ['patch', 0, 300],
+  ]) {
+    const times = [];
+    const costs = [];
+    for (let run = 0; run < runs; run++) {
+      await change(original, file, every, `${name} ${run}`);
+      await delay(SETTLE_MS);
+      await Promise.all(replicas.map((replica) => replica.ask('begin')));
+      const { id, atMs } = await publish(publisher);
+      const served = await Promise.all(replicas.map((replica) => servedBy(replica, id)));
+      times.push(Math.max(...served.map((each) => each.atMs)) - atMs);
+      const results = await Promise.all(replicas.map((replica) => replica.ask('end', AFTER_MS)));
+      costs.push(...results.map(({ cpuMs }) => cpuMs));
+      all.push(...results);
+    }
+    printRow(`${label}, ${name}`, times, 'ms', target);
+    printRow(`${usual} events, processor time of one replica, ${name}`, costs, 'ms', null);
+  }
+  printStalls(`${usual} events`, all);
+  await end(...replicas, publisher);
+}
+
+function printStalls(name, results) {
+  printRow(
+    `${name}: longest stall of a replica's serving thread`,
+    results.map((r) => r.longestMs),
+    'ms',
+    25,
+  );
+  const own = results.map((r) => r.ownLongestMs);
+  printRow(`${name}: the same without waits for a processor`, own, 'ms', 25);
+  const failures = results.reduce((sum, r) => sum + r.failures, 0);
+  printRow(`${name}: failed reads of ${results.reduce((sum, r) => sum + r.reads, 0)}`, [failures], '', 0);
+}
+
+async function measureCost(original, address, keys, snapshotFile) {
+  const file = join(folder, 'large.ndjson');
+  copyFileSync(original, file);
+  const publisher = start('publisher.mjs', file, address, keys.key);
+  await publisher.event(({ event }) => event === 'announced', 'the first announcement', 300_000);
+  const replica = start('replica.mjs', address, keys.publicKey);
+  await replica.ask('ready');
+  const results = [];
+  const builds = [];
+  let imageBytes = 0;
+  for (let run = 0; run < runs; run++) {
+    await change(original, file, WHOLE_EVERY, `whole image ${run}`);
+    const build = start('publisher.mjs', file);
+    builds.push((await build.event(({ event }) => event === 'built', 'the build', 300_000)).cpuMs);
+    await build.ended;
+    await replica.ask('begin');
+    const { id, bytes } = await publish(publisher);
+    imageBytes = bytes;
+    await servedBy(replica, id);
+    results.push(await replica.ask('end', SETTLE_MS));
+  }
+  const name = `${large} events`;
+  const shares = results.map(({ cpuMs }, run) => cpuMs / builds[run]);
+  printRow(`${name}: processor time of a replica for an image, to building it`, shares, 'x', 0.2);
+  const beyond = results.map((r) => (r.peakBytes - r.steadyBytes - imageBytes) / MIB);
+  printRow(`${name}: memory while fetching, beyond the image`, beyond, 'MiB', 64);
+  printStalls(name, results);
+  await end(replica);
+  const last = start('replica.mjs', address, keys.publicKey, snapshotFile);
+  await last.ask('ready');
+  await delay(SETTLE_MS);
+  await end(last, publisher);
+}
+
+async function measureStart(address, keys, snapshotFile) {
+  await stopStore();
+  const times = [];
+  for (let run = 0; run < runs; run++) {
+    const replica = start('replica.mjs', address, keys.publicKey, snapshotFile);
+    const { atMs } = await replica.event(({ event }) => event === 'ready', 'the start from disk');
+    times.push(atMs - replica.beganMs);
+    await end(replica);
+  }
+  printRow(`${large} events: start of a replica from its disk, without a store`, times, 'ms', 1000);
+}
+
+try {
+  const load = loadavg()[0].toFixed(1);
+  process.stdout.write(`Node ${process.version}, ${cpus().length} cores, load ${load}, ${runs} runs\n`);
+  const addressOf = await openStore();
+  const keys = writeKeys();
+  if (only.has('latency')) await measureLatency(await generate(usual), addressOf('usual'), keys);
+  if (only.has('cost') || only.has('start')) {
+    const snapshotFile = join(folder, 'large.snapshot');
+    await measureCost(await generate(large), addressOf('large'), keys, snapshotFile);
+    if (only.has('start')) await measureStart(addressOf('large'), keys, snapshotFile);
+  }
+} finally {
+  await end(...running);
+  await stopStore();
+  rmSync(folder, { recursive: true, force: true });
+}

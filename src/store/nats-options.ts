@@ -1,0 +1,88 @@
+import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import type { Authenticator, NodeConnectionOptions } from '@nats-io/transport-node';
+import { STORE_SILENT_MS_MAX } from '../limits.js';
+
+/** The part of the client that turns files into credentials. */
+interface Authenticators {
+  credsAuthenticator(file: Uint8Array): Authenticator;
+  nkeyAuthenticator(seed: Uint8Array): Authenticator;
+}
+
+/**
+ * Credentials and certificates are those of the address, or of the variables that NATS' own tools read.
+ *
+ * @throws Error if one of their files cannot be used
+ */
+export function natsOptions(
+  { protocol, host, hostname, username, password }: URL,
+  { credsAuthenticator, nkeyAuthenticator }: Authenticators,
+): NodeConnectionOptions {
+  const { NATS_USER, NATS_PASSWORD, NATS_TOKEN, NATS_CREDS, NATS_NKEY } = process.env;
+  const user = decodeURIComponent(username) || NATS_USER;
+  const pass = decodeURIComponent(password) || NATS_PASSWORD;
+  const token = user && !pass ? user : NATS_TOKEN;
+  const files = tlsFiles();
+  // The client checks the certificate of an IP address against the name localhost, unless it is told the address.
+  const address = { host: hostname.replace(/^\[|\]$/g, '') };
+  const isTls = protocol === 'tls:' || Object.keys(files).length > 0;
+  return {
+    servers: host,
+    name: 'lectern',
+    timeout: STORE_SILENT_MS_MAX,
+    reconnectTimeWait: 250,
+    maxReconnectAttempts: -1,
+    ...(user && pass ? { user, pass } : token ? { token } : {}),
+    ...(NATS_NKEY ? { authenticator: nkeyAuthenticator(Buffer.from(fileOf('NATS_NKEY').trim())) } : {}),
+    ...(NATS_CREDS ? { authenticator: credsAuthenticator(Buffer.from(fileOf('NATS_CREDS'))) } : {}),
+    ...(isTls ? { tls: { ...files, ...(isIP(address.host) ? address : {}) } } : {}),
+  };
+}
+
+function tlsFiles(): { readonly ca?: string; readonly cert?: string; readonly key?: string } {
+  const { NATS_CA, NATS_CERT, NATS_KEY } = process.env;
+  return {
+    ...(NATS_CA ? { ca: fileOf('NATS_CA', 'CERTIFICATE') } : {}),
+    ...(NATS_CERT ? { cert: fileOf('NATS_CERT', 'CERTIFICATE') } : {}),
+    ...(NATS_KEY ? { key: fileOf('NATS_KEY', 'PRIVATE KEY') } : {}),
+  };
+}
+
+/** @param pem what the file must hold; otherwise the client would silently do without it */
+function fileOf(variable: string, pem?: string): string {
+  const path = process.env[variable] ?? '';
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? cause.code : 'it cannot be read';
+    throw new Error(`the file ${path} of ${variable} cannot be read: ${code}`, { cause });
+  }
+  if (pem !== undefined && !text.includes(`${pem}-----`))
+    throw new Error(`the file ${path} of ${variable} is not a ${pem.toLowerCase()} as PEM`);
+  return text;
+}
+
+/** What the client's errors mean for an operator. They name no secret. */
+const MEANINGS: readonly (readonly [RegExp, string])[] = [
+  [
+    /authorization violation|authentication/i,
+    'the server refused the credentials: check user and password, token, NATS_CREDS or NATS_NKEY',
+  ],
+  [
+    /parse credentials|nkeys: |invalid (?:seed|prefix|checksum|encoding|public key)/i,
+    'the file of NATS_CREDS or NATS_NKEY holds no credentials',
+  ],
+  [
+    /self.signed|altnames|unable to (?:verify|get)|certificate has expired/i,
+    'the certificate of the server is not trusted: NATS_CA must name the file of its authority, and the address the name in it',
+  ],
+  [/does not support 'tls'/i, 'the server has no TLS: use nats:// without NATS_CA, NATS_CERT and NATS_KEY'],
+];
+
+/** A clear sentence for an error of connecting. Others stay as they are. */
+export function plainError(error: unknown): unknown {
+  const text = error instanceof Error ? error.message : String(error);
+  const meaning = MEANINGS.find(([pattern]) => pattern.test(text))?.[1];
+  return meaning === undefined ? error : new Error(meaning, { cause: error });
+}

@@ -1,0 +1,16 @@
+import { test } from 'tap';
+import { NATS_MISSING } from '../store/nats-server.js';
+import { runChaos } from './chaos/run-chaos.js';
+
+// `npm run test:hard -- hard/replicas` has the others.
+const ONLY = [
+  'server killed',
+  'publisher killed',
+  'replica killed',
+  'buckets deleted',
+  'garbage with a right hash',
+];
+
+test('a fleet of processes, with five failures', { skip: NATS_MISSING, timeout: 175_000 }, async (t) => {
+  await runChaos(t, { cycles: ONLY.length, seed: 20261123, only: ONLY });
+});

@@ -1,0 +1,44 @@
+import { test } from 'tap';
+import { headOf } from '../../src/replication/head.js';
+import { MemorySource } from '../refresh/built.js';
+import { events, KINDS, openFleet, until, untilServed } from './fleet.js';
+
+for (const { kind, skip } of KINDS) {
+  test(`${kind}: a change of few records goes along as a patch`, { skip, timeout: 120_000 }, async (t) => {
+    const fleet = await openFleet(t, kind);
+    const { store } = fleet;
+    const all = events(3000, 'first');
+    const source = new MemorySource(all);
+    const publishing = await fleet.publisher(source);
+    await publishing.announced;
+    const replicas = [fleet.replica(), fleet.replica()];
+    await untilServed(replicas, 'first');
+    const head = async () => headOf((await store.read('head'))?.text ?? '');
+    const first = await head();
+    t.equal(first?.patch ?? null, null, 'the first image is whole');
+
+    source.apply({ upsert: [{ ...all[0], title: 'second' }] });
+    await untilServed(replicas, 'second');
+    const second = await head();
+    t.equal(second?.patch?.base, first?.hash);
+    t.ok((second?.patch?.bytes ?? 0) < 10_000, 'a patch is small');
+
+    source.replace(all.map((event, n) => (n === 0 ? { ...event, title: 'third' } : event)));
+    await untilServed(replicas, 'third');
+    const third = await head();
+    t.equal(third?.patch?.base, second?.hash, 'a whole load that differs in few records, too');
+    const names = (await store.list()).map(({ name }) => name);
+    t.ok(names.includes(third?.patch?.hash ?? ''), 'cleaning keeps the patch');
+
+    source.replace(events(3000, 'fourth'));
+    await untilServed(replicas, 'fourth');
+    const fourth = await head();
+    t.equal(fourth?.patch ?? null, null, 'many changes have no patch');
+    await until(
+      () => replicas.every(({ summary }) => summary?.id === fourth?.id),
+      'all replicas serve what was announced',
+    );
+    const bodies = replicas.map((each) => Buffer.from(each.findBytes({})).toString());
+    t.equal(new Set(bodies).size, 1, 'equal bytes');
+  });
+}

@@ -1,0 +1,143 @@
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import { createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Test, test } from 'tap';
+import { openStore } from '../../src/store/open-store.js';
+import { NATS_MISSING, type NatsServer, startNats } from './nats-server.js';
+
+const options = { skip: NATS_MISSING, timeout: 170_000 };
+
+async function serverOf(t: Test): Promise<NatsServer> {
+  let server: NatsServer | null = null;
+  // Before `testdir`, which else removes the folder of a running server.
+  t.teardown(() => server?.stop());
+  server = await startNats(join(t.testdir(), 'nats'));
+  return server;
+}
+
+/** Takes connections, and says nothing. */
+async function silentServer(t: Test, port = 0): Promise<{ readonly port: number; connections(): number }> {
+  const sockets: Socket[] = [];
+  const server = createServer((socket) => {
+    sockets.push(socket.on('error', () => {}));
+  });
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return { port: (server.address() as { port: number }).port, connections: () => sockets.length };
+}
+
+function openSockets(): number {
+  return process.getActiveResourcesInfo().filter((kind) => kind === 'TCPSocketWrap').length;
+}
+
+async function untilSockets(count: number): Promise<number> {
+  for (let n = 0; n < 100 && openSockets() > count; n++) await delay(50);
+  return openSockets();
+}
+
+const unavailable = { code: 'store-unavailable' };
+
+test('a closed store makes no connection', async (t) => {
+  const server = await silentServer(t);
+  const store = await openStore(`nats://127.0.0.1:${server.port}/timetable`);
+  await store.close();
+  await store.close();
+  await t.rejects(store.read('head'), { ...unavailable, message: /it is closed/ });
+  await t.rejects(store.swap('head', '', null), unavailable);
+  await t.rejects(store.get('image'), unavailable);
+  await t.rejects(store.list(), unavailable);
+  store.watch(['head'], () => {});
+  await delay(200);
+  t.equal(server.connections(), 0);
+});
+
+test('a store that is closed while it connects keeps no socket', async (t) => {
+  const server = await silentServer(t);
+  const store = await openStore(`nats://127.0.0.1:${server.port}/timetable`);
+  const reading = store.read('head').catch((error: unknown) => error);
+  while (server.connections() === 0) await delay(10);
+  // The end of the connection that this process accepted.
+  const accepted = 1;
+  await store.close();
+  t.match(await reading, unavailable);
+  t.ok((await untilSockets(accepted)) <= accepted);
+});
+
+test('a server that answers too late gets no connection', options, async (t) => {
+  const server = await serverOf(t);
+  const before = openSockets();
+  const store = await openStore(server.address());
+  server.signal('SIGSTOP');
+  await t.rejects(store.read('head'), unavailable);
+  t.equal(await untilSockets(before), before, 'the socket is not kept');
+  server.signal('SIGCONT');
+  await delay(500);
+  t.equal(openSockets(), before);
+  t.equal(await store.read('head'), null, 'the store connects again when it is used again');
+  await store.close();
+  t.equal(await untilSockets(before), before);
+});
+
+test('a store that is closed while it reconnects keeps no socket', options, async (t) => {
+  const server = await serverOf(t);
+  const before = openSockets();
+  const store = await openStore(server.address());
+  t.equal(await store.read('head'), null);
+  await server.stop();
+  const silent = await silentServer(t, server.port);
+  while (silent.connections() === 0) await delay(10);
+  const accepted = openSockets() - before - silent.connections();
+  t.ok(accepted >= 1, 'it is connected');
+  await store.close();
+  t.ok((await untilSockets(before + silent.connections())) <= before + silent.connections());
+});
+
+test('a watch goes on in a bucket that is made later, and in one that is made anew', options, async (t) => {
+  const server = await serverOf(t);
+  const [store, other] = [await openStore(server.address()), await openStore(server.address())];
+  t.teardown(() => Promise.all([store.close(), other.close()]));
+  let told = 0;
+  store.watch(['head'], () => told++);
+  const isTold = async (): Promise<boolean> => {
+    const before = told;
+    for (let n = 0; n < 200; n++) {
+      const head = await other.read('head').catch(() => null);
+      await other.swap('head', `${n}`, head?.revision ?? null);
+      await delay(100);
+      if (told > before) return true;
+    }
+    return false;
+  };
+  await delay(500);
+  t.ok(await isTold(), 'a bucket that did not exist');
+  const { jetstreamManager } = await import('@nats-io/jetstream');
+  const { connect } = await import('@nats-io/transport-node');
+  const connection = await connect({ servers: `127.0.0.1:${server.port}` });
+  t.teardown(() => connection.close());
+  await (await jetstreamManager(connection)).streams.delete('KV_timetable');
+  t.ok(await isTold(), 'a bucket that was made anew');
+  await server.stop();
+  await server.start();
+  t.ok(await isTold(), 'a server that was restarted');
+});
+
+test('a bucket whose folder the server lost is made anew', options, async (t) => {
+  const server = await serverOf(t);
+  const store = await openStore(server.address());
+  t.teardown(() => store.close());
+  async function* bytes(count: number): AsyncGenerator<Uint8Array> {
+    for (let n = 0; n < count; n++) yield Buffer.alloc(1024 * 1024, n);
+  }
+  await store.put('first', bytes(1));
+  rmSync(join(server.folder, 'jetstream', '$G', 'streams', 'OBJ_timetable'), { recursive: true });
+  // The server notices when it begins its next file.
+  await t.rejects(store.put('second', bytes(100)), { ...unavailable, message: /bucket was lost/ });
+  await store.put('second', bytes(1));
+  t.strictSame(await store.list(), [{ name: 'second', bytes: 1024 * 1024 }]);
+});

@@ -1,0 +1,129 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { nkeys } from '@nats-io/transport-node';
+import { type Test, test } from 'tap';
+import { openStore } from '../../src/store/open-store.js';
+import { NATS_MISSING, type NatsServer, startNats } from './nats-server.js';
+
+const options = { skip: NATS_MISSING, timeout: 170_000 };
+const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
+
+async function serverWith(
+  t: Test,
+  argv: (folder: string) => readonly string[],
+): Promise<{ readonly server: NatsServer; readonly folder: string }> {
+  let server: NatsServer | null = null;
+  // Before `testdir`, which else removes the folder of a running server.
+  t.teardown(() => server?.stop());
+  const folder = t.testdir();
+  server = await startNats(join(folder, 'nats'), argv(folder));
+  return { server, folder };
+}
+
+/** Writes and reads a record with these variables. Resolves to 'good', or to the error's message. */
+async function attempt(t: Test, address: string, variables: Readonly<Record<string, string>> = {}) {
+  Object.assign(process.env, variables);
+  const store = await openStore(address);
+  try {
+    const before = await store.read('head');
+    await store.swap('head', 'text', before?.revision ?? null);
+    return 'good';
+  } catch (error) {
+    const { code, message } = error as { readonly code: string; readonly message: string };
+    t.equal(code, 'store-unavailable');
+    t.notMatch(message, /s3cret|wr0ng|t0ken/, 'no secret is told');
+    return message;
+  } finally {
+    await store.close();
+    for (const name of Object.keys(variables)) delete process.env[name];
+  }
+}
+
+test('user and password', options, async (t) => {
+  const { server, folder } = await serverWith(t, () => ['--user', 'ada', '--pass', 's3cret']);
+  const host = `127.0.0.1:${server.port}/timetable`;
+  const missing = join(folder, 'none');
+  const nonsense = join(folder, 'nonsense');
+  writeFileSync(nonsense, 's3cret nonsense');
+  t.equal(await attempt(t, `nats://ada:s3cret@${host}`), 'good');
+  t.equal(await attempt(t, `nats://${host}`, { NATS_USER: 'ada', NATS_PASSWORD: 's3cret' }), 'good');
+  t.match(await attempt(t, `nats://ada:wr0ng@${host}`), /refused the credentials/);
+  t.match(await attempt(t, `nats://${host}`), /refused the credentials/);
+  t.match(
+    await attempt(t, `nats://${host}`, { NATS_CREDS: missing }),
+    /none of NATS_CREDS cannot be read: ENOENT/,
+  );
+  t.match(await attempt(t, `nats://${host}`, { NATS_CREDS: nonsense }), /holds no credentials/);
+  t.match(await attempt(t, `nats://${host}`, { NATS_NKEY: nonsense }), /holds no credentials/);
+  t.match(await attempt(t, `tls://ada:s3cret@${host}`), /has no TLS/);
+});
+
+test('a token', options, async (t) => {
+  const { server } = await serverWith(t, () => ['--auth', 't0ken']);
+  const host = `127.0.0.1:${server.port}/timetable`;
+  t.equal(await attempt(t, `nats://t0ken@${host}`), 'good');
+  t.equal(await attempt(t, `nats://${host}`, { NATS_TOKEN: 't0ken' }), 'good');
+  t.match(await attempt(t, `nats://wr0ng@${host}`), /refused the credentials/);
+});
+
+test('an nkey', options, async (t) => {
+  const [user, stranger] = [nkeys.createUser(), nkeys.createUser()];
+  const { server, folder } = await serverWith(t, (within) => {
+    const config = join(within, 'server.conf');
+    writeFileSync(config, `authorization { users = [{ nkey: ${user.getPublicKey()} }] }`);
+    return ['-c', config];
+  });
+  const seeds = [user, stranger].map((pair, n) => {
+    const path = join(folder, `${n}.nk`);
+    writeFileSync(path, `${Buffer.from(pair.getSeed()).toString()}\n`);
+    return path;
+  });
+  const address = server.address();
+  t.equal(await attempt(t, address, { NATS_NKEY: seeds[0] ?? '' }), 'good');
+  t.match(await attempt(t, address, { NATS_NKEY: seeds[1] ?? '' }), /refused the credentials/);
+});
+
+function openssl(...argv: readonly string[]): void {
+  execFileSync('openssl', argv, { stdio: 'ignore' });
+}
+
+/** A certificate that signed itself, for the address 127.0.0.1. */
+function certificate(folder: string, name: string): { readonly cert: string; readonly key: string } {
+  const [cert, key] = [join(folder, `${name}.pem`), join(folder, `${name}.key`)];
+  const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
+  const subject = ['-subj', `/CN=${name}`, '-addext', 'subjectAltName=IP:127.0.0.1'];
+  openssl('req', '-x509', ...kind, ...subject, '-out', cert, '-keyout', key);
+  return { cert, key };
+}
+
+const skip = NATS_MISSING || (hasOpenssl ? false : 'openssl is not installed');
+
+test('TLS', { ...options, skip }, async (t) => {
+  let good = { cert: '', key: '' };
+  const { server, folder } = await serverWith(t, (within) => {
+    good = certificate(within, 'good');
+    return ['--tls', '--tlscert', good.cert, '--tlskey', good.key];
+  });
+  const other = certificate(folder, 'other');
+  const address = `tls://127.0.0.1:${server.port}/timetable`;
+  t.equal(await attempt(t, address, { NATS_CA: good.cert }), 'good');
+  t.equal(
+    await attempt(t, server.address(), { NATS_CA: good.cert }),
+    'good',
+    'nats:// takes what the server has',
+  );
+  t.match(await attempt(t, address), /is not trusted/);
+  t.match(await attempt(t, address, { NATS_CA: other.cert }), /is not trusted/);
+  t.match(
+    await attempt(t, address, { NATS_CA: join(folder, 'none') }),
+    /none of NATS_CA cannot be read: ENOENT/,
+  );
+  t.match(await attempt(t, address, { NATS_CA: good.key }), /is not a certificate as PEM/);
+  const client = { NATS_CERT: other.cert, NATS_KEY: other.key };
+  t.equal(
+    await attempt(t, address, { NATS_CA: good.cert, ...client }),
+    'good',
+    'with a certificate of the client',
+  );
+});

@@ -1,0 +1,79 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { test } from 'tap';
+import { STORE_CHUNK_BYTES } from '../../src/limits.js';
+import { chunksOf, putStream } from '../../src/store/nats-streams.js';
+import { stopSilent, withinTime } from '../../src/store/silent-reads.js';
+
+const unavailable = { code: 'store-unavailable' };
+
+test('a read without progress throws, and ends the transfer', async (t) => {
+  let isEnded = false;
+  const data = new ReadableStream<Uint8Array>({
+    start: (controller) => controller.enqueue(Buffer.from('first')),
+    cancel() {
+      isEnded = true;
+    },
+  });
+  const chunks: string[] = [];
+  const read = async (): Promise<void> => {
+    for await (const chunk of stopSilent(chunksOf(data, new Promise(() => {})), 'test', 50))
+      chunks.push(Buffer.from(chunk).toString());
+  };
+  await t.rejects(read(), unavailable);
+  t.strictSame(chunks, ['first']);
+  t.ok(isEnded);
+});
+
+test('a failure that is told beside the stream', async (t) => {
+  const stream = (): ReadableStream<Uint8Array> =>
+    new ReadableStream({ start: (controller) => controller.close() });
+  const read = async (failure: Promise<Error | null>): Promise<void> => {
+    for await (const _ of chunksOf(stream(), failure));
+  };
+  await t.rejects(read(Promise.resolve(new Error('wrong digest'))), { message: 'wrong digest' });
+  await t.rejects(read(Promise.reject(new Error('lost'))), { message: 'lost' });
+  await read(Promise.resolve(null));
+});
+
+test('a put goes in small pieces, and fails with its source', async (t) => {
+  const sizes: number[] = [];
+  const take = async (stream: ReadableStream<Uint8Array>): Promise<void> => {
+    for await (const chunk of stream) sizes.push(chunk.length);
+  };
+  async function* source(): AsyncGenerator<Uint8Array> {
+    yield Buffer.alloc(2 * STORE_CHUNK_BYTES + 7);
+    yield Buffer.alloc(10);
+  }
+  await putStream(source(), 'test', take);
+  t.strictSame(sizes, [STORE_CHUNK_BYTES, STORE_CHUNK_BYTES, 7, 10]);
+  async function* failing(): AsyncGenerator<Uint8Array> {
+    yield Buffer.alloc(10);
+    throw new Error('the disk failed');
+  }
+  await t.rejects(putStream(failing(), 'test', take), { message: 'the disk failed' });
+});
+
+test('an answer that comes too late', async (t) => {
+  const late: string[] = [];
+  let give = (_: string): void => {};
+  const answer = new Promise<string>((resolve) => {
+    give = resolve;
+  });
+  await t.rejects(
+    withinTime(answer, 'test', 50, (value) => late.push(value)),
+    { ...unavailable, message: /has not answered/ },
+  );
+  t.strictSame(late, []);
+  give('answer');
+  await answer;
+  t.strictSame(late, ['answer'], 'is given to those who close it');
+});
+
+test('a process that did not run itself waits anew', async (t) => {
+  const answer = delay(150, 'answer');
+  const waiting = withinTime(answer, 'test', 100);
+  // As if the process was stopped.
+  const until = performance.now() + 800;
+  while (performance.now() < until);
+  t.equal(await waiting, 'answer');
+});
