@@ -30,6 +30,8 @@ export class Machine {
   constructor(name: string, argv: readonly string[]) {
     this.name = name;
     this.#argv = argv;
+    // Also when the test is ended from outside.
+    process.once('exit', () => this.#child?.kill('SIGKILL'));
   }
 
   get isRunning(): boolean {
