@@ -15,5 +15,6 @@ export function printRow(label, values, unit, target) {
   const ratio = target === 0 || target === null ? '' : `${(median / target).toFixed(2)} of `;
   const verdict =
     target === null ? '' : `${ratio}target ${target} ${unit}, ${median <= target ? 'met' : 'MISSED'}`;
-  process.stdout.write(`${label.padEnd(70)}${figure}  ${spread.padEnd(18)} ${verdict}`.trimEnd() + '\n');
+  const line = `${label.padEnd(70)}${figure}  ${spread.padEnd(18)} ${verdict}`;
+  process.stdout.write(`${line.trimEnd()}\n`);
 }
