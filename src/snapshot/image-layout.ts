@@ -161,9 +161,7 @@ function arraysOf(part: unknown, path: readonly string[]): (ArrayEntry & { bytes
     const bytes = Buffer.from(part.buffer, part.byteOffset, part.byteLength);
     return [{ path, type, byteLength: bytes.length, crc: crc32(bytes), bytes }];
   }
-  // In one order, however the image was made: equal images have equal bytes.
-  const entries = Object.entries(part as object).sort(([a], [b]) => (a < b ? -1 : 1));
-  return entries.flatMap(([name, inner]) => arraysOf(inner, [...path, name]));
+  return Object.entries(part as object).flatMap(([name, inner]) => arraysOf(inner, [...path, name]));
 }
 
 function place(parts: Record<string, unknown>, path: readonly string[], array: unknown): void {

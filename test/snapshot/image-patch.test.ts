@@ -11,8 +11,17 @@ import { HARD } from '../hard/size.js';
 import { eventOf, idOf, imageOf, imageOfCount } from './images.js';
 import { applied, chains, timetables } from './patched.js';
 
+/** All arrays and the summary, in one order of names. */
 function bytesOf(image: SnapshotImage): Buffer {
-  return Buffer.concat(imagePieces({ image, sourceVersion: null, source: null, beside: null }));
+  const ordered = inOrder(image) as SnapshotImage;
+  return Buffer.concat(imagePieces({ image: ordered, sourceVersion: null, source: null, beside: null }));
+}
+
+function inOrder(part: unknown): unknown {
+  if (typeof part !== 'object' || part === null || ArrayBuffer.isView(part) || Array.isArray(part))
+    return part;
+  const entries = Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(entries.map(([name, inner]) => [name, inOrder(inner)]));
 }
 
 function sent(image: SnapshotImage): SnapshotImage {
