@@ -2,7 +2,7 @@ import { request } from 'node:http';
 
 /** Header fields that node:http adds. */
 const ADDED = new Set(['date', 'connection', 'keep-alive', 'transfer-encoding']);
-/** Requests of a workload that determine the mean length of its answers. */
+/** Requests of a workload whose answers give the mean length. */
 const SAMPLES = 200;
 /** The bodies of the answers to these requests. */
 const KEPT_BYTES = 64 * 1024 * 1024;
@@ -39,7 +39,7 @@ export function answerOf(port, { path, headers }, method = 'GET') {
   });
 }
 
-/** The value of a header field of an answer; its name in lower case. */
+/** The value of a header field, found by its name in lower case. */
 export function fieldOf({ headers }, name) {
   const at = headers.findIndex((field, i) => i % 2 === 0 && field.toLowerCase() === name);
   return at === -1 ? undefined : headers[at + 1];

@@ -1,4 +1,4 @@
-/** The form of results in a file: the rounds of each server as columns, readable and comparable line by line. */
+/** The form of results in a file: the rounds of each server as columns, easy to read and to compare line by line. */
 
 const DIGITS = 5;
 

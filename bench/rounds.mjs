@@ -1,6 +1,6 @@
 /**
- * Measures servers against each other. Each is warmed up by the same rule. Each round then has every server
- * once, so that other work on the machine affects all of them.
+ * Measures servers against each other. The same rule decides how long each server is warmed up. Each round
+ * then has every server once, so that other work on the machine affects all of them.
  */
 
 /** The largest growth of the number of requests while the rate is unknown. */
@@ -34,7 +34,7 @@ export async function runOnce(load, { name, server, as, connections, expect304 }
 }
 
 /**
- * Slices of load until two in a row cost about the same per request.
+ * Loads the server until two slices in a row cost about the same per request.
  *
  * @param {{ sliceSeconds: number, slicesMin: number, slicesMax: number, requestsMin: number, differenceMax:
  * number }} rule the least numbers of slices and requests, and the largest number of slices

@@ -2,19 +2,17 @@ import { parseArgs } from 'node:util';
 import { SETS } from './sets.mjs';
 
 const FULL = {
-  // Two processes of one program differ by a tenth for their whole life. More rounds do not reduce this
-  // difference.
+  // Two processes of one program differ by a tenth for their whole life. More rounds do not reduce this difference.
   launches: 3,
   // Many short rounds: a disturbance of one round does not affect the median.
   rounds: 5,
   roundSeconds: 1,
-  // By then most posting lists of 100,000 events are laid out; slow servers are measured after the last slice
-  // anyway.
+  // By then most posting lists of 100,000 events are laid out; slow servers are measured after the last slice anyway.
   warmUp: { sliceSeconds: 1, slicesMin: 3, slicesMax: 12, requestsMin: 60_000, differenceMax: 0.05 },
   // The caches of a million events are full after 200,000 requests, which take a slow machine a minute.
   warmUpOfSizes: { sliceSeconds: 1, slicesMin: 3, slicesMax: 60, requestsMin: 250_000, differenceMax: 0.05 },
-  // Servers take turns: between two equal requests a server gets 100,000 others. Caches do not keep so many,
-  // except those of frequent queries.
+  // Servers take turns: between two equal requests a server gets 100,000 others. No cache keeps so many,
+  // except for frequent queries.
   requests: 400_000,
   coldLoads: 5,
   settleSeconds: 12,

@@ -86,7 +86,7 @@ class Questions {
     return { name, event: list[first], window: `startTime=${instant(startMs)}&endTime=${instant(endMs)}` };
   }
 
-  /** A window of the given number of days, anywhere in the set. */
+  /** A window with the given number of days, anywhere in the set. */
   window(random, days) {
     const startMs = this.spanStartMs + Math.floor(random() * this.spanMs);
     return `startTime=${instant(startMs)}&endTime=${instant(startMs + days * DAY_MS)}`;
@@ -118,9 +118,8 @@ class Questions {
 }
 
 /**
- * Every workload: its name, its target as a ratio to the floor, and its requests. `many` makes the requested
- * number of them. `expect304`: the expected answer is 304. `connections`: this number instead of the usual
- * one.
+ * Every workload: its name, its target as a ratio to the floor, and its requests. `many` makes the requested number of
+ * them. `expect304`: the expected answer is 304. `connections`: this number instead of the usual one.
  */
 export const WORKLOADS = [
   { name: 'hot URL', target: 1.1, requests: (questions, random) => [questions.hot(random)] },

@@ -11,7 +11,7 @@ import { transform } from 'esbuild';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const FROM = join(ROOT, 'test');
 const TO = join(ROOT, '.tests');
-/** Each folder in one of these is a program. */
+/** Each subfolder of these folders is a program. */
 const TOGETHER = ['auth', 'http', 'normalise', 'snapshot', 'source', 'structures'];
 const SOURCE_IMPORT = /((?:from|import\(?)\s*['"])((?:\.\.\/)+)src\/([^'"]+\.js['"])/g;
 

@@ -5,10 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-/**
- * The time of dist/ is the start of the last complete build; scripts/clean.mjs and finish-build.mjs maintain
- * it.
- */
+/** The time of dist/ is the start of the last complete build; scripts/clean.mjs and finish-build.mjs maintain it. */
 const NOTE = join(ROOT, 'node_modules/.lectern-built');
 const MADE_FROM = [
   'src',

@@ -55,7 +55,7 @@ function importsOf(file) {
   });
 }
 
-/** A module with this text chooses src/ if it runs from source, and dist/ if it is compiled. */
+/** A module with this text uses src/ if it runs from source, and dist/ if it is compiled. */
 const CHOOSES = "import.meta.url.endsWith('.js')";
 
 /** Whether a test uses the project from dist/: one of its files names dist/. */
@@ -79,7 +79,7 @@ export function affectedBy(changed, files) {
   const known = new Map();
   const closures = files
     .map((file) => ({ file, closure: closureOf(file, known) }))
-    // Tests with few modules are nearest to the change.
+    // Tests with few modules are closest to the change.
     .sort((a, b) => a.closure.size - b.closure.size);
   const isSource = changed.some((file) => file.startsWith('src/'));
   const left = isSource

@@ -82,8 +82,7 @@ export class Report {
       const counts = group ?? { passed: 0, failed: 0 };
       const name = nameOf(result.name);
       if (result.skip) this.#notRun.push({ path: [...path, name], reason: reasonOf(result, name) });
-      // If a group failed but none of its parts did, the cause is its time limit, its plan, or the end of its
-      // process.
+      // If a group failed but none of its parts did, the cause is its time limit, its plan, or the end of its process.
       else if (!result.ok && !result.todo && counts.failed === 0) {
         const diag = result.diag ?? {};
         this.#failures.push({ path: [...path, name], at: diag.at?.fileName, details: detailsOf(diag) });

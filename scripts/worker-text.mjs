@@ -2,9 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 
-/**
- * Modules that threads never use, and their replacements. Together they would be two thirds of the text.
- */
+/** Modules that threads never use, and their replacements. Together they would be two thirds of the text. */
 const STAND_INS = {
   // fast-json-stringify validates only for alternatives in a schema (anyOf, if); the schema of an event has none.
   ajv: 'module.exports = class Ajv { constructor() { throw new Error("the schema needs a validator, which was left out of this bundle"); } };',
@@ -14,9 +12,7 @@ const STAND_INS = {
   'msgpackr-extract': 'throw new Error("native modules cannot be bundled");',
 };
 
-/**
- * Clients of databases and stores. Threads that use a client get another text, because few services need one.
- */
+/** Clients of databases and stores. Threads that use a client get another text, because few services need one. */
 const CLIENTS = ['pg', 'pg-copy-streams', '@nats-io/transport-node', '@nats-io/kv', '@nats-io/obj'];
 const LEFT_OUT = 'throw new Error("this client was left out of this bundle");';
 

@@ -23,7 +23,7 @@ export const PROBLEMS = {
   'feed-too-long': { status: 400, title: 'The address of the feed would be too long' },
   'snapshot-gone': { status: 410, title: 'The snapshot to compare with is no longer known' },
   'version-not-yet': { status: 503, title: 'This version of the timetable is not served yet' },
-  'streams-full': { status: 503, title: 'The service has as many event streams as it may have' },
+  'streams-full': { status: 503, title: 'The service has reached its limit of event streams' },
   'snapshot-stale': { status: 503, title: 'The timetable is out of date' },
   overloaded: { status: 503, title: 'The service has more requests than it can answer' },
   'snapshot-unavailable': { status: 503, title: 'The timetable is still loading' },
@@ -38,7 +38,7 @@ export const PARAMETER_FAULTS = {
   'malformed-encoding': 'The percent-encoding is broken or is not UTF-8',
   'empty-value': 'The value is empty',
   'missing-parameter': 'The endpoint needs this parameter',
-  'repeated-parameter': 'The parameter may be given once only',
+  'repeated-parameter': 'The parameter may be given only once',
   'too-many-values': 'The parameter has more values than allowed',
   'malformed-identifier': 'The value is not an identifier of this data set',
   'malformed-snapshot': 'The value is neither the id of a snapshot nor an ETag or a version',
@@ -47,11 +47,11 @@ export const PARAMETER_FAULTS = {
   'malformed-date': 'The value is not a date that exists',
   'malformed-number': 'The value is not a whole number within the range',
   'unknown-time-zone': 'The value is not the name of an IANA time zone',
-  'wrong-combination': 'The parameter cannot be given with, or without, another one',
+  'wrong-combination': 'The parameter needs another one, or excludes it',
   'empty-window': 'The window has no time: endTime is not after startTime, or clocks skipped the day',
   'malformed-limit': 'The value is not a whole number within the range',
   'malformed-cursor': 'The value is not a cursor from a next link of this endpoint',
-  'unknown-value': 'The value is not one of those allowed',
+  'unknown-value': 'The value is not one of the allowed ones',
 } as const;
 
 /** Stable code of a fault. */

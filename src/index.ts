@@ -64,19 +64,7 @@ export {
   type PublishingOptions,
   publishTimetable,
 } from './timetable/publishing.js';
-export type {
-  BytesQuery,
-  ChangeSet,
-  ConflictPage,
-  ConflictQuery,
-  DirectoryPage,
-  DirectoryQuery,
-  EventPage,
-  FreePage,
-  FreeTimeQuery,
-  PageQuery,
-  ScheduleQuery,
-} from './timetable/queries.js';
+export type * from './timetable/query-types.js';
 export { openTimetable } from './timetable/timetable.js';
 export type {
   LoadedEvent,

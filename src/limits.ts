@@ -3,7 +3,7 @@
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
-/** Request target; beyond it 414. 100 UUIDs as `roomId=<36>&` are 4.4 KB. */
+/** Bytes of a request target; longer ones get 414. 100 UUIDs as `roomId=<36>&` are 4.4 KB. */
 export const REQUEST_TARGET_BYTES_MAX: number = 8 * KIB;
 /** Values of one query parameter. Looking up 100 posting lists takes 0.1 ms. */
 export const PARAMETER_VALUES_MAX = 100;
@@ -13,9 +13,9 @@ export const DAYS_MAX = 366;
 export const WEEKS_MAX = 60;
 /** The largest capacity of a room. */
 export const CAPACITY_MAX = 999_999;
-/** Rooms of a file. 20,000 × 0.2 KB, sorted in 30 ms. */
+/** Rooms of a file: 20,000 × 0.2 KB, sorted in 30 ms. */
 export const ROOMS_MAX = 20_000;
-/** A file of rooms: 20,000 × 0.3 KB. */
+/** Bytes of a file of rooms: 20,000 × 0.3 KB. */
 export const ROOMS_FILE_BYTES_MAX: number = 16 * MIB;
 /** UTF-16 units of a room's name, and of its building. */
 export const ROOM_TEXT_UNITS_MAX = 256;
@@ -69,13 +69,13 @@ export const KEY_SET_FETCH_MS_MAX = 5000;
 export const IDENTITY_VALUES_MAX = 1000;
 /** A JWKS or secret file. A key set of 100 keys is 500 KB. */
 export const KEY_FILE_BYTES_MAX: number = 1 * MIB;
-/** An enrolment map. 100,000 users with five groups are 20 MB. */
+/** Bytes of an enrolment map. 100,000 users with five groups are 20 MB. */
 export const ENROLMENT_FILE_BYTES_MAX: number = 256 * MIB;
 /** Lifetime of a feed address in days: ten years. */
 export const FEED_DAYS_MAX = 3660;
 /** Verified feed addresses kept per serving thread, in two halves: 13,000 of 200 characters and 1 KB. */
 export const FEED_CACHE_BYTES_MAX: number = 32 * MIB;
-/** The revocations of feeds. 100,000 subjects are 6 MB. */
+/** Bytes of the feed revocations. 100,000 subjects are 6 MB. */
 export const FEED_REVOCATIONS_BYTES_MAX: number = 16 * MIB;
 /** Configuration files are checked at this interval, and read once they are unchanged for this time. */
 export const KEPT_FILE_POLL_MS = 250;
@@ -124,7 +124,7 @@ export const PATCH_SHARE_MAX = 0.1;
 /** Up to this many changed events are always patched, which takes milliseconds. */
 export const PATCH_EVENTS_MIN = 1000;
 
-/** Occurrences of one event of a calendar within the window: a lesson on each day of 27 years. */
+/** Occurrences of one calendar event within the window: a lesson on each day of 27 years. */
 export const OCCURRENCES_MAX = 10_000;
 /** Days, periods and occurrences visited for the rules of one event: 1,000,000 × 30 ns = 30 ms. */
 export const EVENT_STEPS_MAX = 1_000_000;
@@ -180,7 +180,7 @@ export const BODY_SLICES_SHARED_MAX = 128;
 /** All caches of one timetable: 38 MB of rows for 100,000 events, and 1/8 for answers. */
 export const CACHE_MB_DEFAULT = 256;
 export const CACHE_BYTES_DEFAULT: number = CACHE_MB_DEFAULT * MIB;
-/** The part of the caches for whole answers: 32 MiB are 5,000 of 6 KB. */
+/** The part of the caches for whole answers: 32 MiB hold 5,000 answers of 6 KB. */
 export const ANSWER_CACHE_SHARE: number = 1 / 8;
 /** One answer kept whole. Caching larger ones gains little. */
 export const ANSWER_CACHE_ENTRY_BYTES_MAX: number = 64 * KIB;
@@ -252,7 +252,7 @@ export const IMAGE_HEADER_BYTES_MAX: number = 16 * MIB;
 export const IMAGE_MEMORY_SHARE_MAX = 0.75;
 /** Characters of the reason why a snapshot file is unusable. Lectern's longest reason has 90 characters. */
 export const IMAGE_REASON_CHARACTERS_MAX = 240;
-/** Slots that one look-up of an id visits: 0.2 µs each. Half of the slots are free; among 4 × 10^9 ids the longest run is 120. */
+/** Slots that one look-up of an id may visit, at 0.2 µs each. Half of the slots are free; among 4 × 10^9 ids the longest run is 120. */
 export const ID_PROBES_MAX = 1024;
 /** Events kept of one publication's difference: 100,000 × 0.2 KB = 20 MB. A larger difference is only counted. */
 export const SNAPSHOT_DELTA_ENTRIES_MAX = 100_000;
@@ -261,9 +261,9 @@ export const SNAPSHOT_DELTA_ENTRIES_MAX = 100_000;
 export const SOURCE_SILENT_MS = 3000;
 /** Time between two checks of a watched file: some system calls, 0.1 ms. */
 export const FILE_POLL_MS = 1000;
-/** A changed file must stay unchanged this long before it is read. Writers flush more often. */
+/** A changed file is read once it has been unchanged for this time. Writers flush more often. */
 export const FILE_SETTLE_MS = 200;
-/** How long a file must stay unchanged before a cut last record counts as a fault of the data. */
+/** After this time without changes, a cut last record counts as a fault of the data. */
 export const FILE_CUT_REST_MS = 2000;
 /** Longest pause between two pieces of a file, for example on a network file system. */
 export const FILE_IDLE_MS_MAX = 30_000;
@@ -276,9 +276,9 @@ export const THREAD_END_MS_MAX = 2000;
 /** File system clocks tick every 1 to 10 ms: a younger file could change within one tick. */
 export const FILE_AGE_MS_MIN = 20;
 
-/** Files that one folder or glob may have: checking one takes 20 µs. */
+/** Files that one folder or glob may have; checking one takes 20 µs. */
 export const FOUND_FILES_MAX = 10_000;
-/** Folders that one glob may read: 0.1 ms each. */
+/** Folders that one glob may read, at 0.1 ms each. */
 export const FOUND_FOLDERS_MAX = 10_000;
 /** Sources that are read at a time. Each holds a file or a connection, and two pieces. */
 export const PARTS_AT_ONCE = 8;
@@ -325,8 +325,8 @@ export const UPSTREAM_STREAM_RETRY_MS_MAX = 60_000;
 export const RETRY_AFTER_MS_MAX: number = 24 * 3600 * 1000;
 /** A field map has one short line a field. */
 export const MAP_FILE_BYTES_MAX: number = 64 * KIB;
-/** A libpq password file: a line a database. */
-export const PASSWORD_FILE_BYTES_MAX: number = 64 * KIB;
+/** A password file of libpq, or certificates: the roots of all public authorities have 250 KB. */
+export const DATABASE_FILE_BYTES_MAX: number = 1024 * KIB;
 /** Changed rows of a followed table before it is read whole again: 100,000 × 0.3 KB = 30 MB. */
 export const FOLLOWED_CHANGES_MAX = 100_000;
 /** Changed rows that one statement reads: parsing 1,000 × 0.4 KB takes 5 ms. */
@@ -336,9 +336,9 @@ export const FOLLOWED_SILENT_MS_MAX = 30_000;
 /** Shortest and longest pause before the next attempt to listen or follow. It doubles in between. */
 export const DATABASE_RETRY_MS_MIN = 500;
 export const DATABASE_RETRY_MS_MAX = 30_000;
-/** A map of lecturer names to identifiers: 100,000 × 80 bytes = 8 MB. */
+/** Bytes of a map from lecturer names to identifiers: 100,000 × 80 bytes = 8 MB. */
 export const LECTURER_IDS_BYTES_MAX: number = 16 * MIB;
-/** Heap to parse it: 21 bytes for each byte of `{},{},…`. */
+/** Heap needed to parse it: 21 bytes for each byte of `{},{},…`. */
 export const LECTURER_IDS_HEAP_BYTES: number = 24 * LECTURER_IDS_BYTES_MAX;
 /** Past snapshots that /schedule/changes knows: 16 × 200,000 × 4 bytes = 13 MB, and 17 MB of removed ids. */
 export const SNAPSHOTS_KEPT_MAX = 16;
@@ -370,7 +370,7 @@ export const KEEP_ALIVE_TIMEOUT_MS = 75_000;
 export const CONNECTIONS_CHECKING_INTERVAL_MS = 1000;
 /** Beyond it 431. Browsers behind proxies send 40. Node silently drops fields after the 2,000th. */
 export const HEADER_FIELDS_MAX = 100;
-/** Request line and header fields together; beyond it 431. */
+/** Bytes of the request line and header fields; more get 431. */
 export const HEADERS_BYTES_MAX: number = 16 * KIB;
 /** Events of one generated timetable: 84 terms, or 42 years. Identifiers are distinct up to 2^32. */
 export const GENERATED_EVENTS_MAX = 10_000_000;

@@ -33,10 +33,7 @@ export interface ExampleRequest {
   readonly token: string;
 }
 
-/**
- * Resolves when the port is bound, because a taken port must fail before a long load. Until `ready`, reads
- * get 503.
- */
+/** Resolves when the port is bound, because a taken port must fail before a long load. Until `ready`, reads get 503. */
 export async function startService(
   options: ServiceOptions,
   { log, onProgress }: { log?: Logger; onProgress?: (progress: LoadProgress) => void } = {},
@@ -149,7 +146,7 @@ function logEvents(
     warnOfFields('fields without values', emptyFilters(summary), {
       reason: 'no event has a value in these fields; filters on them find nothing',
     });
-    // The first timetable is published with any share of rejected records.
+    // The first timetable is published with any number of rejected records.
     if (changes !== null || origin !== 'source' || percentRejected(summary) <= rejectPercentMax) return;
     const reason = `${percentRejected(summary).toFixed(1)} % of the records were rejected; later loads are refused above ${rejectPercentMax} %`;
     log.warn({ source, events, rejected, reason }, 'first timetable has many bad records');
@@ -180,10 +177,7 @@ function logEvents(
   });
 }
 
-/**
- * Logs once that the first load still waits for data; a pipe may take 15 minutes. Call the result when data
- * arrives.
- */
+/** Logs once that the first load still waits for data; a pipe may take 15 minutes. Call the result when data arrives. */
 function warnOfSilence(timetable: Timetable, source: Resolved<'openTimetable'>['source'], log: Logger) {
   const timer = setTimeout(() => {
     const files = typeof source === 'object' && 'kind' in source ? filesOf(source) : [];

@@ -30,7 +30,7 @@ const { span, events } = await timetable.ready;
 await delay(SETTLE_MS);
 
 let number = 0;
-/** A present event with another title: the events are spread over the set. */
+/** An existing event with another title; the events are spread over the set. */
 function changedRecord() {
   const at = span.startMs + ((number * 7_919 * 3_600_000) % (span.endMs - span.startMs));
   const { events: found } = timetable.find({ startTime: new Date(at), limit: 1 });

@@ -1,7 +1,7 @@
 /**
  * The cost of changing a record, and the time until the change is served.
  *
- *     npm run bench:live [-- --events 100000 --large 1000000 --runs 3 --only single,rate,requests,large,memory]
+ *     npm run bench:live [-- --events 100000 --large 1000000 --runs 3 --only single,rate,requests,large,memory,database,follow]
  *
  * Every run has its own process on the built package. Processor time is that of the whole process. Figures
  * are medians, with the smallest and the largest in parentheses.
@@ -19,13 +19,15 @@ const HELP = `npm run bench:live -- [options]
   --events <n>    events of the usual set, 100,000 by default
   --large <n>     events of the large set, 1,000,000 by default
   --runs <n>      processes for each measurement, 3 by default
-  --only <names>  with commas, of single, rate, requests, large, memory; all by default
+  --only <names>  with commas, of single, rate, requests, large, memory, database, follow; all by default
+  --database <url>  an empty PostgreSQL database with wal_level logical, for database and follow; they are left out without it
 `;
 const settings = readOptions(HELP, {
   events: { type: 'string', default: '100000' },
   large: { type: 'string', default: '1000000' },
   runs: { type: 'string', default: '3' },
-  only: { type: 'string', default: 'single,rate,requests,large,memory' },
+  only: { type: 'string', default: 'single,rate,requests,large,memory,database,follow' },
+  database: { type: 'string' },
 });
 const runs = Number(settings.runs);
 const only = new Set(settings.only.split(','));
@@ -41,8 +43,12 @@ async function generate(events) {
   return file;
 }
 
-async function measure(file, scenario) {
-  const child = spawn(process.execPath, [here('changes.mjs'), file, scenario], {
+const measure = (file, scenario) => runProcess('changes.mjs', [file, scenario], scenario);
+const ofDatabase = (table, scenario, ...more) =>
+  runProcess('database.mjs', [settings.database, table, scenario, ...more], scenario);
+
+async function runProcess(name, options, scenario) {
+  const child = spawn(process.execPath, [here(name), ...options], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let output = '';
@@ -95,6 +101,53 @@ function singleRows(name, results, [seen, cpu]) {
     's',
     cpu,
   );
+}
+
+/** Each way in turn, so that a busy machine is busy for all of them. */
+async function databaseRows(name, events) {
+  const table = `lectern_bench_${events}`;
+  await ofDatabase(table, 'fill', await generate(events));
+  const results = { json: [], binary: [], load: [] };
+  for (let run = 0; run < runs; run++)
+    for (const way of Object.keys(results)) results[way].push(await ofDatabase(table, way));
+  const { json, binary, load } = results;
+  const seconds = (label, values) => row(`${name} in PostgreSQL: ${label}`, values, 's', '-');
+  const ratios = (floor) => load.map(({ ms }, run) => ms / floor[run].ms);
+  seconds(
+    'COPY of JSON alone',
+    json.map((r) => r.ms / 1000),
+  );
+  seconds(
+    'COPY in the binary format alone',
+    binary.map((r) => r.ms / 1000),
+  );
+  seconds(
+    'until served',
+    load.map((r) => r.ms / 1000),
+  );
+  seconds(
+    'until served, processor time of the client',
+    load.map((r) => r.cpuMs / 1000),
+  );
+  row(`${name} in PostgreSQL: until served, to COPY of JSON`, ratios(json), 'x', 1.5);
+  row(`${name} in PostgreSQL: until served, to COPY in the binary format`, ratios(binary), 'x', '-');
+  row(
+    `${name} in PostgreSQL: peak memory of the client`,
+    load.map((r) => r.peakBytes / 1e6),
+    'MB',
+    '-',
+  );
+}
+
+async function followRows(name, events) {
+  const table = `lectern_bench_${events}`;
+  await ofDatabase(table, 'fill', await generate(events));
+  const lagsMs = [];
+  for (let run = 0; run < runs; run++) lagsMs.push(...(await ofDatabase(table, 'follow')).lagsMs);
+  lagsMs.sort((a, b) => a - b);
+  const quantile = (share) => lagsMs[Math.floor(share * (lagsMs.length - 1))];
+  row(`${name} followed: commit to answer, median of ${lagsMs.length}`, [quantile(0.5)], 'ms', 200);
+  row(`${name} followed: commit to answer, 99 %`, [quantile(0.99)], 'ms', 1000);
 }
 
 function stallRows(name, results) {
@@ -169,6 +222,13 @@ try {
       1.3,
     );
     stallRows(largeName, results);
+  }
+  if (settings.database === undefined) {
+    if (only.has('database') || only.has('follow'))
+      process.stdout.write('Without --database, PostgreSQL is left out\n');
+  } else {
+    if (only.has('database')) await databaseRows(largeName, settings.large);
+    if (only.has('follow')) await followRows(name, settings.events);
   }
 } finally {
   rmSync(folder, { recursive: true, force: true });

@@ -146,7 +146,7 @@ function bordersOf(events, secret, count) {
 }
 
 /**
- * A set in which every second event is zero-length; `generate` makes no such events.
+ * A set in which every second event has a length of zero; `generate` makes no such events.
  *
  * @param {boolean} withLong whether one event lasts half a year: some peers then search differently
  */

@@ -21,10 +21,7 @@ class Peer {
     this.answers = answers;
     /** With more events a measurement takes too long; null: no limit. */
     this.eventsMax = eventsMax;
-    /**
-     * Number of connections; undefined: the usual number. Each connection gets at least one request in a
-     * round.
-     */
+    /** Number of connections; undefined: the usual number. Each connection gets at least one request in a round. */
     this.connections = connections;
     /** The only operating system that can run it; undefined: any. */
     this.platform = platform;

@@ -1,9 +1,6 @@
 const ENTRIES_MAX = 1000;
 
-/**
- * Verifies bearer tokens, and remembers good ones until they expire. It is for peers whose packages have no
- * such cache.
- */
+/** Verifies bearer tokens, and remembers good ones until they expire. It is for peers whose packages have no such cache. */
 export class TokenCache {
   #expiryMs = new Map();
 

@@ -1,6 +1,4 @@
-/**
- * Loads a file until it is ready to serve. Argument: the file. Prints the processor time of all threads.
- */
+/** Loads a file until it is ready to serve. Argument: the file. Prints the processor time of all threads. */
 import { openTimetable } from '../../dist/index.js';
 
 const began = performance.now();

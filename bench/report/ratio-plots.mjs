@@ -177,10 +177,7 @@ export function sizePlot(results) {
   );
 }
 
-/**
- * Labels of cheap sets stand below their marks, labels of expensive ones above; the line of the usual sets
- * runs between.
- */
+/** Labels of cheap sets stand below their marks, labels of expensive ones above; the line of the usual sets runs between. */
 function setLabel({ set, median, q1, q3, target }, at, y) {
   const place = median > target ? y(q3) - 10 : y(q1) + 20;
   return text(at, place, SET_LABELS[set] ?? set, 'middle');

@@ -10,7 +10,7 @@ import { jwtVerify } from 'jose';
 import { underMeasurement } from './measured.mjs';
 
 const { status, headers, bodyFile } = JSON.parse(process.argv[2]);
-// The cheapest form: jose would import a KeyObject again for every token.
+// The cheapest form, because jose would import a KeyObject again for every token.
 const key = await webcrypto.subtle.importKey(
   'raw',
   Buffer.from(process.argv[3]),

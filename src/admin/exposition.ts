@@ -281,7 +281,7 @@ function ofProcess(observed: Observed, threads: readonly ThreadMeter[]): Family[
     ),
     gauge('lectern_info', 'Versions of Lectern and Node; always 1.', () => [[info, 1]]),
     gauge('lectern_resident_memory_bytes', 'Memory of the process.', () => process.memoryUsage.rss()),
-    counter('lectern_cpu_seconds_total', 'Processor time of the process, all threads.', cpuSeconds),
+    counter('lectern_cpu_seconds_total', 'Processor time of all threads of the process.', cpuSeconds),
     gauge('lectern_uptime_seconds', 'Time since the start of the process.', () => process.uptime()),
   ];
 }

@@ -160,7 +160,7 @@ function createAdminHandler(options: AdminOptions, exposition: Exposition): Requ
           'The admin listener does not accept this Host. Use an IP address, localhost, --admin-host or a name of --admin-allowed-host.',
       });
     }
-    // As on all resources, several credentials are refused: they may name different users.
+    // Several credentials are refused, as on all resources, because they may name different users.
     const credential = readCredential(headers.authorization, headers.authorizations);
     if (credential.kind === 'malformed' && headers.authorizations > 1) {
       exchange.closeAfterAnswer();

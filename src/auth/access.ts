@@ -1,7 +1,7 @@
 import { NO_REVOCATIONS, type Revocations } from './feed-revocations.js';
 import type { Enrolments } from './identity.js';
 
-/** A secret, and the previous one during a rotation, which only verifies. */
+/** A secret; during a rotation also the previous secret, which only verifies. */
 export interface SecretPair {
   readonly signing: Uint8Array;
   readonly previous: Uint8Array | null;
@@ -11,14 +11,11 @@ export interface SecretPair {
 export interface TokenKeys {
   /** The secrets for HS256. */
   readonly secrets: SecretPair | null;
-  /** A JSON Web Key Set of public keys, checked. */
+  /** A checked JSON Web Key Set of public keys. */
   readonly jwks: object | null;
 }
 
-/**
- * Keys, secrets, revocations and enrolments. Plain data that crosses threads; it changes while the service
- * runs.
- */
+/** Keys, secrets, revocations and enrolments. Plain data that crosses threads; it changes while the service runs. */
 export interface Access {
   readonly tokenKeys: TokenKeys;
   readonly enrolments: Enrolments | null;

@@ -48,10 +48,7 @@ function isCanonicalBase64url(part: string): boolean {
   return spare !== null && (ALPHABET.indexOf(part.charAt(part.length - 1)) & spare) === 0;
 }
 
-/**
- * RFC 7515 section 7.1. Only canonical base64url: every other spelling would need another place in the token
- * cache.
- */
+/** RFC 7515 section 7.1. Only canonical base64url: every other spelling would need another place in the token cache. */
 export function describeTokenShapeFault(token: string): string | null {
   if (token.length > TOKEN_BYTES_MAX) return `The token is longer than ${TOKEN_BYTES_MAX} bytes.`;
   const parts = PARTS.exec(token);

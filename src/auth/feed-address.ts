@@ -11,7 +11,7 @@ import type { Revocations } from './feed-revocations.js';
 
 export interface FeedAddressOptions {
   readonly secrets: SecretPair;
-  /** By subject: addresses issued before this instant are refused. Called for each address. */
+  /** For each subject, addresses issued before this instant are refused. Called for each address. */
   readonly revocations: () => Revocations;
   readonly cacheBytesMax?: number;
   /** Epoch milliseconds. Default `Date.now`. */

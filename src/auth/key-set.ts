@@ -32,7 +32,7 @@ export interface KeySet {
   candidates(header: TokenHeader): KeyLookup | Promise<KeyLookup>;
 }
 
-/** RFC 7518 section 3.2: at least as long as the hash's output. */
+/** RFC 7518 section 3.2: the secret must be at least as long as the hash. */
 export const SECRET_BYTES_MIN = 32;
 
 /** The use of a secret, in messages. */
@@ -135,7 +135,7 @@ export function readUsableKeys(json: unknown, name: string): UsableKeys {
     }
   }
   if (list.length > KEY_SET_KEYS_MAX) {
-    leftOut.push(`keys from ${KEY_SET_KEYS_MAX + 1} on: only ${KEY_SET_KEYS_MAX} are read`);
+    leftOut.push(`only the first ${KEY_SET_KEYS_MAX} keys are read`);
   }
   if (keys.length > 0) return { keys, leftOut };
   const reasons = leftOut.slice(0, 3).join('; ');

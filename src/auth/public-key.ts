@@ -43,7 +43,7 @@ export function leakOf(value: unknown): string | null {
     return 'is symmetric ("kty": "oct"); a key set holds public keys only';
   }
   const isPrivate = Object.hasOwn(value, 'd') || Object.hasOwn(value, 'priv');
-  return isPrivate ? 'is a private key; put the public key there, without "d" and the primes' : null;
+  return isPrivate ? 'is a private key; use the public key, without "d" and the primes' : null;
 }
 
 /** Null for a key with another purpose. Throws LecternError `key-invalid`. */
@@ -70,7 +70,7 @@ export function readPublicKey(value: unknown, where: string): PublicKey | null {
   return { kid, algorithms: alg === undefined ? kind.algorithms : [alg], key, isDear };
 }
 
-/** The members that verification needs. {@link readPublicKey} reads them back. */
+/** The members needed for verification. {@link readPublicKey} reads them back. */
 export function toJwk({ kid, algorithms, key }: PublicKey): JsonKey {
   return {
     ...key.export({ format: 'jwk' }),

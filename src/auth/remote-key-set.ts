@@ -13,7 +13,7 @@ export interface KeyState {
   readonly problem: string | null;
 }
 
-/** Keys that one thread fetches and the others follow. */
+/** Keys that one thread fetches for all. */
 export interface KeyFeed {
   readonly state: KeyState;
   /** Fetches newer keys; resolves at once during the cooldown. Never rejects. */

@@ -266,7 +266,7 @@ export async function fetchKeySet(
     const { headers, socket } = answer.message;
     if (answer.status !== 200) throw refused(answer.url, answer.status, headers, '');
     if ((headers['content-encoding'] ?? 'identity') !== 'identity') {
-      throw unreadable(answer.url, 'the answer is compressed, although no compression was requested');
+      throw unreadable(answer.url, 'the answer is compressed, although the request did not ask for that');
     }
     const chunks: Uint8Array[] = [];
     for await (const chunk of call.body(answer)) {

@@ -2,9 +2,7 @@
 import { hash } from 'node:crypto';
 import { TOKEN_CACHE_ENTRIES_MAX, TOKEN_CACHE_TTL_MS_MAX } from '../limits.js';
 
-/**
- * From `nbf` (inclusive, or -Infinity) to `exp` (exclusive), in epoch milliseconds, clock tolerance included.
- */
+/** From `nbf` (inclusive, or -Infinity) to `exp` (exclusive), in epoch milliseconds, clock tolerance included. */
 export interface Usable {
   readonly usableUntilMs: number;
   readonly usableFromMs: number;
@@ -30,7 +28,10 @@ export function tokenKeyOf(token: string): string {
   return hash('sha256', token, 'binary');
 }
 
-/** Two generations: a full young one replaces the old one. A hit moves its entry to the young generation. */
+/**
+ * There are two generations: when the young one is full, it replaces the old one. A hit moves its entry to
+ * the young generation.
+ */
 export class TokenCache<Value extends Usable> {
   readonly #generationEntriesMax: number;
   readonly #ttlMsMax: number;

@@ -1,8 +1,6 @@
 /** Usual names of timetable columns, in lower case and without accents. Earlier names are more certain. */
 
-/**
- * What a column means. Some roles are not fields of events: they are parts of times, or show what is missing.
- */
+/** What a column means. Some roles are not fields of events: they are parts of times, or show what is missing. */
 export type ColumnRole =
   | 'id'
   | 'startDate'

@@ -64,7 +64,7 @@ function describeProposal({ command, notes }: CommandProposal): string {
   return ['to serve it, try:', `  ${command}`, ...lines].join('\n');
 }
 
-/** Names are foreign text: control characters are escaped, and long names are cut. */
+/** Names come from outside: control characters are escaped, and long names are cut. */
 export function showName(name: string): string {
   const shown = JSON.stringify(name.length > NAME_UNITS_SHOWN ? `${name.slice(0, NAME_UNITS_SHOWN)}…` : name);
   return shown.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) =>

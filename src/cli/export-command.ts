@@ -109,10 +109,7 @@ function formatOfName(output = ''): FormatName {
   );
 }
 
-/**
- * Opened before the load, so that an unwritable file does not waste it. @returns the exit code if it cannot
- * be opened
- */
+/** Opened before the load, so that an unwritable file does not waste it. @returns the exit code if it cannot be opened */
 async function openOutput(path: string): Promise<OutputFile | number> {
   try {
     return await OutputFile.open(path);

@@ -44,7 +44,7 @@ const ACTIONS: Readonly<
   },
   async rollback(channel) {
     const id = await channel.rollback();
-    return `rolled back: ${id} is pinned. Mend the source, then let lectern feed unpin end it`;
+    return `rolled back: ${id} is pinned. Fix the source, then run lectern feed unpin`;
   },
 };
 

@@ -6,7 +6,7 @@ import { pauseSync } from '../thread/pause.js';
 
 /** Time between two tries to write waiting lines. At 64 KiB of a pipe per try, that is 3 MB a second. */
 const RETRY_MS = 20;
-/** Longest wait at the end for the reader to take the last lines. */
+/** Longest wait on exit until the reader takes the last lines. */
 const FLUSH_MS_MAX = 500;
 const FLUSH_POLL_MS = 5;
 
@@ -16,9 +16,8 @@ export interface LogDestination extends DestinationStream {
 }
 
 /**
- * Lines are written at once, so that a crash loses none. If the reader is slow, up to LOG_BYTES_MAX wait;
- * later lines are dropped and counted. Writing blocks only for files, and for terminals that cannot be
- * reopened.
+ * Lines are written at once, so that a crash loses none. If the reader is slow, up to LOG_BYTES_MAX wait; later lines
+ * are dropped and counted. Writing blocks only for files, and for terminals that cannot be reopened.
  */
 export class LogOutput implements LogDestination {
   readonly #fd: number;
@@ -114,10 +113,7 @@ export function openStandardError(): LogOutput {
   }
 }
 
-/**
- * Writes `12:03:04 INFO: ready {…}` in local time. pino-pretty is imported here because it takes 70 ms to
- * load.
- */
+/** Writes `12:03:04 INFO: ready {…}` in local time. pino-pretty is imported here because it takes 70 ms to load. */
 export async function prettyDestination(
   output: LogDestination,
   isColoured: boolean,

@@ -9,16 +9,21 @@ export interface NamedSource {
   readonly spec: SourceSpec;
   /** For messages. */
   readonly name: string;
-  /** Arguments that name the source again, without its password. */
+  /** Arguments that name the source again, without passwords and values of header fields. */
   readonly args: readonly string[];
 }
 
 /** @throws LecternError `option-invalid` */
 export function namedSource(text: string | readonly string[], reading: ReadingSettings): NamedSource {
-  const spec = parseSourceArgument(text, { postgres: databaseOptionsOf(reading) });
-  const { table, query } = reading;
+  const { table, query, sourceHeaders } = reading;
+  const spec = parseSourceArgument(text, {
+    environment: process.env,
+    postgres: databaseOptionsOf(reading),
+    headers: sourceHeaders,
+  });
   const args = [
     ...[text].flat().map((each) => shellQuoted(hidePassword(each))),
+    ...Object.keys(sourceHeaders ?? {}).map((name) => `--header ${shellQuoted(`${name}: …`)}`),
     ...(table === undefined ? [] : [`--table ${shellQuoted(table)}`]),
     ...(query === undefined ? [] : [`--query ${shellQuoted(query)}`]),
   ];

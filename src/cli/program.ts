@@ -8,7 +8,7 @@ import { GENERATED_EVENTS_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
 import { FORMATS } from '../model/format.js';
 import type { ReadingSettings, ServiceOptions } from '../options/option-types.js';
-import { DATABASE_SETTINGS, READING_SETTINGS } from '../options/reading-settings.js';
+import { COMMAND_READING_SETTINGS } from '../options/reading-settings.js';
 import { checkSettings, checkValue, resolveReading } from '../options/resolve.js';
 import type { Setting } from '../options/setting.js';
 import { SETTINGS } from '../options/table.js';
@@ -37,9 +37,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   }
 }
 
-/**
- * Turns `help nonsense` into `nonsense`, because commander would print its general help instead of an error.
- */
+/** Turns `help nonsense` into `nonsense`, because commander would print its general help instead of an error. */
 function withKnownHelp(argv: readonly string[], program: Command): readonly string[] {
   const [first, second] = argv;
   if (first !== 'help' || second === undefined || second.startsWith('-')) return argv;
@@ -84,11 +82,11 @@ export function createProgram(exit: (code: number) => void): Command {
   withReading(program.command('inspect'))
     .summary('report the contents and the faults of a source')
     .description(
-      'Loads a source and prints counts, time span, columns, rejected records, conflicts and memory. Proposes a field map if one would help. Exits with 1 if no event is left.',
+      'Loads a source and prints counts, time span, columns, rejected records, conflicts and memory. Proposes a field map if one would help. Exits with 1 if there are no events.',
     )
     .argument(
       '<source...>',
-      `${SOURCE}; or an http(s) or postgres address; several are merged by id, the later winning`,
+      `${SOURCE}; or an http(s) or postgres address; several are merged by id, and the later wins`,
     )
     .option('--json', 'print JSON, for programs')
     .addHelpText('after', example('lectern inspect timetable.ndjson.gz'))
@@ -104,7 +102,7 @@ export function createProgram(exit: (code: number) => void): Command {
       'Loads a source, plans one query of GET /schedule or of a directory such as GET /schedule/rooms, and prints the plan, ' +
         'with counts and timings.',
     )
-    .argument('<source>', `${SOURCE}; or a postgres:// address`)
+    .argument('<source>', `${SOURCE}; or an http(s) or postgres address`)
     .argument('<query>', 'query string of GET /schedule, or a path with one, quoted')
     .addHelpText('after', example("lectern explain timetable.ndjson 'studyGroup=INF-1A&type=LEC'"))
     .action(async (source: string, query: string, parsed: Record<string, unknown>) => {
@@ -118,7 +116,7 @@ export function createProgram(exit: (code: number) => void): Command {
     .description(
       'Loads a source and writes what GET /schedule answers, by default every event. The file is replaced once everything is written.',
     )
-    .argument('<source>', `${SOURCE}; or a postgres:// address`)
+    .argument('<source>', `${SOURCE}; or an http(s) or postgres address`)
     .argument('[query]', 'query string of GET /schedule, or its path with one, quoted', '')
     .addOption(
       new Option('-f, --format <name>', 'default: by the ending of --output').choices(
@@ -194,16 +192,15 @@ function example(line: string): string {
 
 /** Adds the settings for reading a source. */
 function withReading(command: Command): Command {
-  for (const setting of READ_BY_ALL) command.addOption(toOption(setting));
+  for (const setting of COMMAND_READING_SETTINGS) command.addOption(toOption(setting));
   return command;
 }
 
-const READ_BY_ALL: readonly Setting[] = [...READING_SETTINGS, ...DATABASE_SETTINGS];
 const IDENTIFIERS = SETTINGS.find(({ name }) => name === 'identifiers') as Setting;
 const BASE_PATH = SETTINGS.find(({ name }) => name === 'basePath') as Setting;
 
 function readingOf(parsed: Record<string, unknown>): ReadingSettings {
-  return resolveReading(valuesOf(READ_BY_ALL, parsed));
+  return resolveReading(valuesOf(COMMAND_READING_SETTINGS, parsed));
 }
 
 /** Checks for the command line only. `command.error` throws. */

@@ -71,10 +71,7 @@ export function proposeMap(columns: readonly Column[]): MapProposal {
   };
 }
 
-/**
- * For calendars: maps non-standard properties to fields without a value. Other fields have a property by
- * default.
- */
+/** For calendars: maps non-standard properties to fields without a value. Other fields have a property by default. */
 export function proposeCalendarMap(
   columns: readonly Column[],
   isEmpty: (field: FieldName) => boolean,

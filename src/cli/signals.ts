@@ -3,7 +3,7 @@ import type { Logger } from '../http/logger.js';
 import type { Timetable } from '../timetable/timetable-interface.js';
 
 const END_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
-/** Signals that end a command, including the end of its terminal. */
+/** Signals that end a command, including the one for a closed terminal. */
 export const COMMAND_SIGNALS: readonly NodeJS.Signals[] = [...END_SIGNALS, 'SIGHUP'];
 
 /** Process 1 of a container receives only signals that it listens for. */

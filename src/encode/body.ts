@@ -110,9 +110,7 @@ export function allocateSlice(byteLength: number): Buffer {
   return memory.bytes.subarray(0, byteLength);
 }
 
-/**
- * Call it when the holder no longer reads the bytes. Memory without holders is reused. Ignores other bytes.
- */
+/** Call it when the holder no longer reads the bytes. Memory without holders is reused. Ignores other bytes. */
 export function releaseSlice(bytes: Uint8Array): void {
   const memory = sliceMemory.get(bytes.buffer);
   if (memory === undefined || --memory.holders > 0) return;
@@ -124,10 +122,7 @@ function holdSlice(bytes: Uint8Array): void {
   if (memory !== undefined) memory.holders++;
 }
 
-/**
- * Recent slices of one snapshot; the oldest is dropped first. Requests for the same body and slow readers
- * share them.
- */
+/** Recent slices of one snapshot; the oldest is dropped first. Requests for the same body and slow readers share them. */
 export class SharedSlices {
   readonly #slices = new Map<string, Uint8Array>();
 

@@ -15,10 +15,7 @@ export function escapeText(text: string): string {
   return text.replace(SPECIAL, '\\$&').replace(LINE_BREAK, '\\n').replace(CONTROLS, '');
 }
 
-/**
- * A line with its end, folded after at most 75 octets and never within a character. @param value in its
- * written form
- */
+/** A line with its end, folded after at most 75 octets and never within a character. @param value in its written form */
 export function contentLine(name: string, value: string): string {
   const line = `${name}:${value}`;
   if (line.length * 3 <= LINE_OCTETS_MAX) return `${line}\r\n`;

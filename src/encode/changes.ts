@@ -93,7 +93,8 @@ function copierOf({ bytes, start }: Texts): WriteRun {
 }
 
 /**
- * Entries in pieces of about one slice, without an allocation per entry; `start` gives their lengths.
+ * Entries in pieces of about one slice, without allocating memory for each entry; `start` gives their
+ * lengths.
  *
  * @param cut bytes to remove from the last entry: its comma
  */

@@ -52,7 +52,7 @@ function* packedEntryPieces(rows: Rows, clusters: Clusters, wanted: Uint32Array)
   yield arrayHeader(wanted.length);
   for (const cluster of wanted) {
     const events = Selection.ofList(clusters.eventsOf(cluster));
-    // Another header replaces that of the empty array.
+    // The header of the empty array is replaced.
     yield packPlain(emptyEntry(clusters, cluster)).subarray(0, -1);
     yield arrayHeader(events.count);
     yield* packedRowPieces(rows, events);

@@ -13,7 +13,7 @@ import { gather, type Piece, slicedBody } from './slices.js';
 
 /** How entries are written. Writers return the offset after the written bytes. */
 interface EntryLayout {
-  /** The texts before id, before name, before the number of events, and at the end. */
+  /** The texts before the id, the name and the number of events, and the text at the end. */
   readonly frames: readonly [Buffer, Buffer, Buffer, Buffer];
   readonly none: Buffer;
   textLength(dictionary: Dictionary, code: number): number;

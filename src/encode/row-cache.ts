@@ -8,7 +8,7 @@ import { KeptRows } from './kept-rows.js';
 import { LAYOUTS_MAX, type ListLayout, NO_ROOM, type RowLayout, scratchForRows } from './row-layout.js';
 import type { LazyPiece } from './slices.js';
 
-/** Lists that an insertion checks to make room. */
+/** How many lists an insertion checks to make room. */
 const EVICTION_STEPS_MAX = 8;
 
 /** JSON bytes of all rows that may be kept in another format, as a share of the cache. */
@@ -43,9 +43,9 @@ interface Entry {
  * Copies of posting lists with adjacent rows: a window of a list is one copy, and its MessagePack rows are
  * made once.
  *
- * A list is added once as many rows were gathered from it as it holds. So the cost is at most twice the
- * minimum. A full cache drops lists unused since their last check (CLOCK). If all checked lists were in use,
- * the new one is gathered again.
+ * A list is added once as many rows were gathered as it holds. So the cost is at most twice the minimum. A
+ * full cache drops lists unused since their last check (CLOCK). If all checked lists were in use, the new one
+ * is gathered again.
  */
 export class RowCache {
   readonly #rows: Rows;
@@ -93,7 +93,10 @@ export class RowCache {
     };
   }
 
-  /** Null unless all lists of a result of `count` entries are kept. Adds at most one list, because that takes milliseconds. */
+  /**
+   * Null unless all lists of a result with `count` entries are kept. Adds at most one list, because that
+   * takes milliseconds.
+   */
   find(origin: ListPicks, layout: RowLayout, count: number): KeyRows[] | null {
     const found: KeyRows[] = [];
     let mayAdd = true;
@@ -198,10 +201,7 @@ export class RowCache {
     return true;
   }
 
-  /**
-   * The kept rows of all events, started by the first request; null if they may take more than half of the
-   * cache.
-   */
+  /** The kept rows of all events, started by the first request; null if they may take more than half of the cache. */
   keptRows(layout: ListLayout): KeptRows | null {
     const kept = this.#keptRows[layout.number];
     if (kept !== undefined) return kept;

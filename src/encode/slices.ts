@@ -26,10 +26,7 @@ export function slicedBody(byteLength: number, pieces: () => Iterable<Piece>): M
   };
 }
 
-/**
- * Throws if the total differs from `byteLength`, before extra bytes that clients would take for the next
- * answer.
- */
+/** Throws if the total differs from `byteLength`, before extra bytes that clients would take for the next answer. */
 function* measured(pieces: Iterable<Piece>, byteLength: number): Generator<Piece> {
   let left = byteLength;
   for (const piece of pieces) {

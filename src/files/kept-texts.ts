@@ -8,10 +8,7 @@ export interface KeptText extends TextFileOptions {
   readonly path: string;
 }
 
-/**
- * Text files that are read together. `check` gets their texts in order and throws a LecternError for bad
- * ones.
- */
+/** Text files that are read together. `check` gets their texts in order and throws a LecternError for bad ones. */
 export function keptTexts(
   kind: FileKind,
   files: readonly KeptText[],

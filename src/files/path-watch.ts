@@ -7,7 +7,7 @@ const LOOK_PAUSE_FACTOR = 20;
 
 export interface WatchOptions {
   readonly pollMs?: number;
-  /** How long a file must stay unchanged before a change is reported. Default FILE_SETTLE_MS. */
+  /** How long a file must stay unchanged before its change is reported. Default FILE_SETTLE_MS. */
   readonly settleMs?: number;
 }
 

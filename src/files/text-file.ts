@@ -1,10 +1,11 @@
-import { closeSync, constants, openSync, readFileSync, readSync, statSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { LecternError, type LecternErrorCode } from '../errors.js';
 import { TEXT_FILE_MS_MAX } from '../limits.js';
+import { fileFault, WITHOUT_WAITING } from './file-fault.js';
 
 export interface TextFileOptions {
   /** The name in messages, such as `key set /etc/keys.json`. */
@@ -14,10 +15,9 @@ export interface TextFileOptions {
   readonly code: LecternErrorCode;
   /** Default TEXT_FILE_MS_MAX. */
   readonly msMax?: number;
+  /** Refuses pipes and devices, which cannot be read again. Default false. */
+  readonly isRegular?: boolean;
 }
-
-/** Windows has no such flag and needs none. */
-const WITHOUT_WAITING: number = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 /** Reads a small UTF-8 file, a device, or a pipe with a writer (a shell's `<(command)`), without a byte order mark. */
 export async function readTextFile(path: string, options: TextFileOptions): Promise<string> {
@@ -34,7 +34,7 @@ export async function readTextFile(path: string, options: TextFileOptions): Prom
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (cause) {
     if (cause instanceof LecternError) throw cause;
-    throw new LecternError(code, `${name} cannot be read: ${describeCause(cause)}`, { cause });
+    throw new LecternError(code, `${name} cannot be read: ${fileFault(cause)}`, { cause });
   } finally {
     waiting.abort();
     tooLong.catch(() => {});
@@ -42,23 +42,29 @@ export async function readTextFile(path: string, options: TextFileOptions): Prom
 }
 
 /** `readTextFile` with blocking calls, for regular files only. */
-export function readTextFileNow(path: string, { name, code, bytesMax }: TextFileOptions): string {
+export function readTextFileNow(path: string, options: TextFileOptions): string {
+  const { name, code, bytesMax } = options;
   try {
     const status = statSync(path);
-    if (!status.isFile()) throw new LecternError(code, `${name} is not a regular file; expected one`);
+    if (!status.isFile()) throw notRegular(options);
     if (status.size > bytesMax) {
       throw new LecternError(code, `${name} has ${status.size} bytes; at most ${bytesMax} are read`);
     }
     return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path));
   } catch (cause) {
     if (cause instanceof LecternError) throw cause;
-    throw new LecternError(code, `${name} cannot be read: ${describeCause(cause)}`, { cause });
+    throw new LecternError(code, `${name} cannot be read: ${fileFault(cause)}`, { cause });
   }
 }
 
+function notRegular({ name, code }: TextFileOptions): LecternError {
+  return new LecternError(code, `${name} is not a regular file; expected one`);
+}
+
 async function readBytes(path: string, options: TextFileOptions, signal: AbortSignal): Promise<Buffer> {
-  const { name, bytesMax, code } = options;
+  const { name, bytesMax, code, isRegular = false } = options;
   const status = await stat(path);
+  if (isRegular && !status.isFile() && !status.isDirectory()) throw notRegular(options);
   if (status.isFIFO()) return readPipe(path, options, signal);
   if (status.isSocket()) throw new LecternError(code, `${name} is a socket; expected a file`);
   // Opening must not wait, because a pipe may have replaced the file.
@@ -78,7 +84,7 @@ async function readBytes(path: string, options: TextFileOptions, signal: AbortSi
 
 /**
  * A blocking open or read of a pipe could wait for a writer forever. With O_NONBLOCK a pipe without a writer
- * reads as ended. A pipe with a writer is polled, so that reading can stop.
+ * looks like a pipe that has ended. A pipe with a writer is polled, so that reading can stop.
  */
 async function readPipe(path: string, options: TextFileOptions, signal: AbortSignal): Promise<Buffer> {
   const fd = openSync(path, WITHOUT_WAITING);
@@ -109,20 +115,4 @@ async function readAll(stream: Readable, { name, bytesMax, code }: TextFileOptio
     throw new LecternError(code, `${name} has more than ${bytesMax} bytes, the most that are read`);
   }
   return Buffer.concat(chunks, length);
-}
-
-function describeCause(cause: unknown): string {
-  const code = (cause as NodeJS.ErrnoException).code;
-  switch (code) {
-    case 'ENOENT':
-      return 'there is no such file';
-    case 'EISDIR':
-      return 'it is a directory';
-    case 'EACCES':
-      return 'permission denied';
-    case 'ERR_ENCODING_INVALID_ENCODED_DATA':
-      return 'it is not UTF-8 text';
-    default:
-      return code ?? String(cause);
-  }
 }

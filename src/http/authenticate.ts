@@ -18,26 +18,18 @@ export interface TokenCheckOptions {
   readonly authenticator: Authenticator;
   readonly meter: Meter | null;
   readonly log: Logger | undefined;
-  /**
-   * Called for each request refused because too many tokens are being verified. The meter does not count it.
-   */
+  /** Called for each request refused because too many tokens are being verified. The meter does not count it. */
   readonly onRefusal: (() => void) | undefined;
 }
 
 const REALM = 'lectern';
 
-/**
- * Shortest time between two log lines with the same reason, because bad tokens may come a thousand times a
- * second.
- */
+/** Shortest time between two log lines with the same reason, because bad tokens may come a thousand times a second. */
 const LOG_MS = 60_000;
 
 export class TokenCheck {
   readonly #options: TokenCheckOptions;
-  /**
-   * The user of the last request of each connection. Clients repeat their header, and comparing costs less
-   * than hashing.
-   */
+  /** The user of the last request of each connection. Clients repeat their header, and comparing costs less than hashing. */
   readonly #lastUsers = new WeakMap<
     Socket,
     { readonly authorization: string | undefined; readonly user: RememberedUser }
@@ -48,9 +40,7 @@ export class TokenCheck {
     this.#options = options;
   }
 
-  /**
-   * Refuses a request with several credentials, and closes its connection. @returns whether it was refused
-   */
+  /** Refuses a request with several credentials, and closes its connection. @returns whether it was refused */
   refusesRepeated(exchange: Exchange): boolean {
     const { authorization, authorizations } = exchange.headers;
     if (authorizations <= 1) return false;

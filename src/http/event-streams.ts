@@ -24,7 +24,7 @@ import { parseQueryString } from './request/query-string.js';
 
 const FULL: Problem = {
   code: 'streams-full',
-  detail: 'The service has as many event streams as it may have. Ask for changes without a stream.',
+  detail: 'The service has reached its limit of event streams. Ask for changes without a stream.',
   headers: ['Retry-After', '10'],
 };
 
@@ -258,10 +258,7 @@ export class EventStreams {
     stream.res.end();
   }
 
-  /**
-   * A reset if the connection is Lectern's own: after a plain close the system would keep its bytes for the
-   * client.
-   */
+  /** A reset if the connection is Lectern's own: after a plain close the system would keep its bytes for the client. */
   #cutOff(stream: Stream): void {
     const { exchange, res } = stream;
     this.#drop(stream);

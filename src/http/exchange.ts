@@ -9,10 +9,7 @@ import { type HeaderFacts, readHeaderFacts } from './request/header-facts.js';
 import { splitTarget } from './request/target.js';
 
 export interface ExchangeSettings {
-  /**
-   * No middleware, such as a compressor, sits between response and socket, so that written bytes can be
-   * reused.
-   */
+  /** No middleware, such as a compressor, sits between response and socket, so that written bytes can be reused. */
   readonly ownsSocket: boolean;
   readonly origins: OriginFields;
   readonly meter: Meter | null;
@@ -74,9 +71,7 @@ export class Exchange implements Awaited {
     return this.#res;
   }
 
-  /**
-   * Call it before an answer that comes in a later turn. Requests that arrive meanwhile wait behind this one.
-   */
+  /** Call it before an answer that comes in a later turn. Requests that arrive meanwhile wait behind this one. */
   awaitAnswer(): void {
     if (this.#isAwaited) return;
     this.#isAwaited = true;
@@ -92,9 +87,7 @@ export class Exchange implements Awaited {
     endWithAnswer(this.makeResponse());
   }
 
-  /**
-   * Ends the connection if a part of the answer was already sent. @returns whether a part was already sent
-   */
+  /** Ends the connection if a part of the answer was already sent. @returns whether a part was already sent */
   cutOffIfBegun(): boolean {
     const lone = this.#lone;
     const hasBegun = lone === null ? this.makeResponse().headersSent : lone.hasAnswered(this.req);

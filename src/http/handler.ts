@@ -64,9 +64,7 @@ interface DevelopmentOptions {
   readonly issuer: DevelopmentIssuer;
   readonly identifiers: IdentifierMode;
   readonly version: string;
-  /**
-   * Address of the folder with the docs page's files, for bundled code, which cannot find the folder itself.
-   */
+  /** Address of the folder with the docs page's files, for bundled code, which cannot find the folder itself. */
   readonly docsAssets?: string | undefined;
 }
 

@@ -58,15 +58,11 @@ export function messageFault(req: IncomingMessage, path: string, facts: HeaderFa
       detail: 'The only supported expectation is 100-continue.',
     };
   }
-  // RFC 9110 section 9.3.8: TRACE would show the client's own header fields to a page that makes the client
-  // send it.
+  // RFC 9110 section 9.3.8: TRACE would show the client's own header fields to a page that makes the client send it.
   return req.method === 'TRACE' ? METHOD_NOT_ALLOWED : null;
 }
 
-/**
- * RFC 9112 sections 6.1 and 6.3, and RFC 9110 section 9.3.1: GET with content is a means of request
- * smuggling.
- */
+/** RFC 9112 sections 6.1 and 6.3, and RFC 9110 section 9.3.1: GET with content is a means of request smuggling. */
 function contentFault(
   { method, httpVersion }: IncomingMessage,
   transferEncoding: string | undefined,

@@ -11,7 +11,7 @@ export function publicUrlFault(text: string): string | null {
   }
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'it must begin with https:// or http://';
   const isPlain = url.username === '' && url.password === '' && !/[?#]/.test(text);
-  return isPlain ? null : 'it must have neither a user nor a query nor a fragment';
+  return isPlain ? null : 'it must not have a user, a query or a fragment';
 }
 
 /**

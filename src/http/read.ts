@@ -253,8 +253,8 @@ export class Reader {
       headers.push('Link', nextLink(mountPathOf(exchange.req) + route.path, pairs, nextCursor));
     }
     if (body.byteLength !== null) headers.push('Content-Length', String(body.byteLength));
-    // Cache before sending, because sending frees the body's memory. Skip answers with a next link: it
-    // depends on the mount path.
+    // Cache before sending, because sending frees the body's memory. Answers with a next link are skipped,
+    // because the link depends on the mount path.
     if (route.cacheable && nextCursor === null && Array.isArray(body.chunks) && body.chunks.length === 1) {
       const answer = { entityTag, headers, body: body.chunks[0] as Uint8Array };
       this.#cache.offer(key, read.format, format, answer);

@@ -66,8 +66,8 @@ const ROUTE_MEMO_CHARACTERS_MAX = 256;
 const SEGMENT_CHARACTERS_MAX = 1024;
 
 /**
- * Maps a path to its route, or to null. Paths are case-sensitive. A trailing slash is ignored, and
- * percent-encoded letters are the letters (RFC 3986 section 6.2.2.2).
+ * Maps a path to its route, or to null. Paths are case-sensitive. A trailing slash is ignored, and a
+ * percent-encoded letter equals the letter (RFC 3986 section 6.2.2.2).
  */
 export function createRouter(routes: readonly Route[]): (path: string) => Route | null {
   const router = Router({

@@ -6,7 +6,7 @@ import type { Problem } from './answer/problem.js';
 export const VERSION_NOT_YET: Problem = {
   code: 'version-not-yet',
   detail:
-    'This service has not published the version of Lectern-Min-Version yet, or anything later. Ask again, or ask without it.',
+    'This service has not published the version in Lectern-Min-Version yet. Ask again, or ask without that header.',
   headers: ['Retry-After', '1'],
 };
 

@@ -4,7 +4,7 @@ import * as cells from './cells.js';
 const STATUS_PLACE: Uint8Array = new Uint8Array(600).fill(cells.STATUSES.length);
 for (const [place, status] of cells.STATUSES.entries()) STATUS_PLACE[status] = place;
 
-/** The counts of one thread, which other threads read. `cell` is a place of CELL. */
+/** The counts of one thread, readable by other threads. `cell` is a place of CELL. */
 export class Meter {
   /** A replacement of the thread continues these counts. */
   readonly memory: SharedArrayBuffer;

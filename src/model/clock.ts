@@ -1,7 +1,4 @@
-/**
- * The monotonic clock of all threads, in milliseconds. Ages and pauses use it, because the wall clock may be
- * set.
- */
+/** The monotonic clock of all threads, in milliseconds. Ages and pauses use it, because the wall clock may be set. */
 export function monotonicMs(): number {
   const [seconds, nanoseconds] = process.hrtime();
   return seconds * 1000 + nanoseconds / 1e6;

@@ -30,10 +30,7 @@ export function namespaceOf(field: FieldName): Buffer {
   return namespace;
 }
 
-/**
- * Like derivedIdentifier, for the bytes before `to`: the namespace, then a text in NFC. Writes UUID_BYTES at
- * `at`.
- */
+/** Like derivedIdentifier, for the bytes before `to`: the namespace, then a text in NFC. Writes UUID_BYTES at `at`. */
 export function writeNameBased(bytes: Buffer, to: number, at: number): void {
   const digest = hash('sha1', bytes.subarray(0, to), 'binary');
   let place = at;

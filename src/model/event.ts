@@ -36,7 +36,7 @@ export interface TimetableRecord {
   readonly type?: string | null | undefined;
   /** Identifier of the group. */
   readonly groupId?: string | number | null | undefined;
-  /** Identifier of the lecturer: a filter that no answer shows. */
+  /** Identifier of the lecturer, used only for filters; answers do not show it. */
   readonly lecturerId?: string | number | null | undefined;
   /** Display name of the room. Directories show it, but events do not. */
   readonly roomName?: string | null | undefined;

@@ -18,9 +18,7 @@ export interface OutsideEvents {
   readonly to: string;
 }
 
-/**
- * The windows of several sources differ if one of them has failed since another day: the latest one counts.
- */
+/** The windows of several sources differ if one of them has failed since another day: the latest one counts. */
 export function joinExpansions(
   windows: readonly (ExpansionWindow | undefined)[],
 ): ExpansionWindow | undefined {

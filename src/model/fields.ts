@@ -1,9 +1,9 @@
-/** Room model/. What an event is: fields, times, identifiers, formats. This room imports no other room. */
+/** Room model/. The definition of an event: fields, times, identifiers, formats. This room imports no other room. */
 
 export type FieldKind =
   /** See IdentifierMode. */
   | 'identifier'
-  /** RFC 3339 on input, `YYYY-MM-DDTHH:mm:ss.sssZ` on output, epoch milliseconds inside. */
+  /** RFC 3339 on input, `YYYY-MM-DDTHH:mm:ss.sssZ` on output, and epoch milliseconds internally. */
   | 'instant'
   /** NFC-normalised Unicode. */
   | 'text';
@@ -20,7 +20,7 @@ export interface Field {
   readonly parameter: boolean;
   /** Token claims that select on this field in GET /schedule/personal. */
   readonly claims: readonly string[];
-  /** Fields with display names of its values, best first; see {@link NAMED_FIELDS}. */
+  /** Fields with display names of its values, the preferred one first; see {@link NAMED_FIELDS}. */
   readonly namedBy: readonly string[];
   /** Identity fields and keys of conflicts have a dictionary, a column and posting lists in the snapshot. */
   readonly indexed: boolean;
@@ -28,9 +28,7 @@ export interface Field {
 
 const DEFAULTS = { required: false, output: true, parameter: false, claims: [], namedBy: [] };
 
-/**
- * The descriptor table: declares each field once, in the order of answers. All other code iterates over it.
- */
+/** The descriptor table: declares each field once, in the order of answers. All other code iterates over it. */
 export const ROWS = [
   { name: 'id', kind: 'identifier', required: true, description: 'Identifier of the event' },
   { name: 'time', kind: 'instant', required: true, description: 'Start of the event (UTC, inclusive)' },
@@ -98,7 +96,7 @@ export type ParameterFieldName = Extract<Row, { parameter: true }>['name'];
 export type IdentityFieldName = ParameterFieldName | Extract<Row, { claims: readonly string[] }>['name'];
 /** A field with an index. */
 export type IndexedFieldName = IdentityFieldName | (typeof CONFLICT_DIMENSIONS)[number]['keys'][number];
-/** A field that events never show and filters never match. */
+/** A field that answers do not show and filters do not match. */
 export type DisplayNameField = Exclude<FieldName, OutputFieldName | IndexedFieldName>;
 /** An optional field without an index. */
 export type UnindexedFieldName = Exclude<FieldName, RequiredFieldName | IndexedFieldName>;
@@ -118,10 +116,7 @@ export const CONFLICT_DIMENSIONS = [
 /** The kind of a conflict. */
 export type ConflictBy = (typeof CONFLICT_DIMENSIONS)[number]['by'];
 
-/**
- * The directories. The first field gives the id of an entry; events without it use the second field, which is
- * a name.
- */
+/** The directories. The first field gives the id of an entry; events without it use the second field, which is a name. */
 export const DIRECTORIES = [
   { name: 'rooms', keys: ['roomId'] },
   { name: 'courses', keys: ['courseId'] },

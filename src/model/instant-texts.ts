@@ -2,10 +2,7 @@ import { DAY_MS, formatInstant } from './time.js';
 
 const TEXTS_KEPT_MAX = 4096;
 
-/**
- * Gives the same texts as formatInstant, faster. Dates and times of day recur; two look-ups take a fifth of
- * the time.
- */
+/** Gives the same texts as formatInstant, faster. Dates and times of day recur; two look-ups take a fifth of the time. */
 export class InstantTexts {
   readonly #dates = new Map<number, string>();
   readonly #times = new Map<number, string>();

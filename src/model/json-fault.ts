@@ -1,7 +1,4 @@
-/**
- * Finds the first fault of a JSON text (RFC 8259). V8's messages differ between versions and often lack the
- * position.
- */
+/** Finds the first fault of a JSON text (RFC 8259). V8's messages differ between versions and often lack the position. */
 export interface JsonFault {
   /** Offset in UTF-16 units. */
   readonly offset: number;

@@ -1,8 +1,8 @@
 import type { IdentifierMode } from './event.js';
 
 /**
- * By event field: a column, a dotted path, or a template of them, such as `{date}T{start}`. Under the name of
- * a format, such as `csv`: a map for that format only, whose entries win.
+ * For each event field: a column, a dotted path, or a template such as `{date}T{start}`. Under the name of a
+ * format, such as `csv`: a map for that format only, whose entries win.
  */
 export type FieldMap = Readonly<Record<string, string | Readonly<Record<string, string>>>>;
 
@@ -19,10 +19,7 @@ export interface ReadRules {
   readonly dateOrder?: DateOrder | undefined;
   /** IANA time zone of times without an offset. Without a time zone such times are rejected. */
   readonly timeZone?: string | undefined;
-  /**
-   * Encoding of text formats, by its name for TextDecoder. Default: Default: UTF-8, or UTF-16 with a byte
-   * order mark.
-   */
+  /** Encoding of text formats, by its name for TextDecoder. Default: Default: UTF-8, or UTF-16 with a byte order mark. */
   readonly encoding?: string | undefined;
   /** ISO 8601 dates: recurring events are expanded from the first day to before the second. */
   readonly from?: string | undefined;

@@ -4,7 +4,7 @@ export interface SourcePart {
   readonly name: string;
   /** `stale`: the records of its last good load are served. `missing`: it has never delivered records. */
   readonly state: 'ok' | 'stale' | 'missing';
-  /** Number of records in its last good load, bad and overridden ones included. */
+  /** Number of records in its last good load, including bad and overridden ones. */
   readonly records: number;
   /** When it last delivered or confirmed these records. */
   readonly lastSuccessMs: number | null;
@@ -26,7 +26,7 @@ export interface SourceParts {
   readonly missing: number;
   /** The number of overdue parts. */
   readonly overdue: number;
-  /** Files of folders that are not read: hidden ones, and those with other endings. */
+  /** Files in folders that are not read: hidden files, and files with other endings. */
   readonly skipped: number;
   /** The time since which the first of them has been failing; null if none fails. */
   readonly failingSinceMs: number | null;

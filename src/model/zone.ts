@@ -12,9 +12,7 @@ export interface LocalInstant {
   readonly kind: 'exact' | 'gap' | 'overlap';
 }
 
-/**
- * The number of local times in a load that clocks skipped or showed twice. They are read as RFC 5545 defines.
- */
+/** The number of local times in a load that clocks skipped or showed twice. They are read as RFC 5545 defines. */
 export interface AmbiguousTimes {
   /** Skipped when clocks went forward. */
   gaps: number;
@@ -60,7 +58,7 @@ export class Zone {
     return offsetMs;
   }
 
-  /** @param localMs the local date and time as if it were UTC */
+  /** @param localMs the local date and time, treated as UTC */
   instantOf(localMs: number): LocalInstant {
     const before = this.offsetMsAt(localMs - DAY_MS);
     const after = this.offsetMsAt(localMs + DAY_MS);
@@ -78,7 +76,7 @@ export class Zone {
    * The first instant of a date, like Temporal's `startOfDay`; if clocks skip midnight, the moment of the
    * skip.
    *
-   * @param dateMs the date's midnight as if it were UTC
+   * @param dateMs the date's midnight, treated as UTC
    */
   startOfDay(dateMs: number): number {
     const { instantMs, kind } = this.instantOf(dateMs);
@@ -86,7 +84,7 @@ export class Zone {
     const offsetMs = this.offsetMsAt(instantMs);
     let before = Math.floor((dateMs - offsetMs) / STEP_MS);
     let after = Math.ceil(instantMs / STEP_MS);
-    // Invariant: the clock changes after `before` and at or before `after`. The gap halves.
+    // Invariant: the clock changes after `before`, and no later than `after`. The gap halves.
     while (after - before > 1) {
       const middle = Math.floor((before + after) / 2);
       if (this.offsetMsAt(middle * STEP_MS) === offsetMs) after = middle;

@@ -4,7 +4,7 @@ import { daysFromCivil, daysInMonth } from '../model/time.js';
 
 /** A date and a time of day. Without an offset they need a time zone. */
 export interface LocalTime {
-  /** Epoch milliseconds of the local time as if it were UTC. */
+  /** Epoch milliseconds of the local time, treated as UTC. */
   readonly localMs: number;
   readonly offsetMs: number | null;
 }
@@ -22,7 +22,7 @@ const ORDERED_DATE = /^(\d{4}|\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d{1,2})(?!\d)/;
 const SEPARATOR = /^(?:[Tt]|,? +)/;
 const OFFSET = / ?(?:([Zz])|([+-])(\d\d)(?::?(\d\d))?)$/;
 const TIME_OF_DAY = /^(\d{1,2})(?:([:.])(\d\d)(?:\2(\d\d)(?:[.,](\d{1,9}))?)?)?(?: ?([AaPp])[Mm])?$/;
-/** After a time with seconds, `-09:30` is an offset; without seconds it may be the end of a range. */
+/** After a time with seconds, `-09:30` is an offset. Without seconds it may be the end of a range. */
 const HAS_SECONDS = /^\d{1,2}([:.])\d\d\1\d\d/;
 const FOUR_DIGITS = /^(\d\d)(\d\d)$/;
 
@@ -90,11 +90,11 @@ function readDate(text: string, order: DateOrder | undefined): LocalDate | strin
   return checkedDate(year, month, day, { length: found.length, isIso: false, suffix });
 }
 
-/** The date cannot be read without an order of its parts. */
+/** The date cannot be read, because the order of its parts is unknown. */
 export const NEEDS_DATE_ORDER =
   'the order of its day, month and year is unknown: set dateOrder to dmy, mdy or ymd (on the command line --date-order)';
 
-/** Null if no year has this number of digits. */
+/** Null if years cannot have this number of digits. */
 function readYear(text: string): number | string | null {
   if (text.length === 4) return Number(text);
   if (text.length !== 2) return null;

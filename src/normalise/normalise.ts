@@ -25,7 +25,7 @@ import type { ReadInstant } from './instant-reader.js';
  */
 export type Normalise = (value: unknown, position: RecordPosition) => NormalisedEvent | Rejection;
 
-/** Distinguishes the two results of {@link Normalise}: events have no field of this name. */
+/** Marks the second result of {@link Normalise}: events have no field of this name. */
 export function isRejection(result: NormalisedEvent | Rejection): result is Rejection {
   return 'position' in result;
 }
@@ -114,7 +114,7 @@ export function createNormaliser(mode: IdentifierMode, parts: NormaliserParts = 
     field,
     isOptional: isOptional(field, mode),
     takesNumbers: takesNumbers(field, mode),
-    // Values of these fields repeat hundreds of times. Reading a time costs no more than looking it up.
+    // Values of these fields repeat hundreds of times. Reading a time is as cheap as looking it up.
     memo:
       field.indexed || !field.output
         ? new TextMemo<string | number>(VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX)
@@ -231,7 +231,7 @@ const UNSAFE = /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
 /** In JSON's quotes, cut to 40 characters, followed by an ellipsis. */
 export function quote(text: string): string {
-  // JSON would show half of a surrogate pair as an escape that is not in the source.
+  // JSON would show half of a surrogate pair as an escape, which the source does not have.
   const isPairCut = (text.codePointAt(SHOWN_CHARACTERS_MAX - 1) ?? 0) > 0xffff;
   const shown = text.slice(0, isPairCut ? SHOWN_CHARACTERS_MAX - 1 : SHOWN_CHARACTERS_MAX);
   const quoted = JSON.stringify(shown).replace(

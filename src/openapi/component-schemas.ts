@@ -48,7 +48,7 @@ export const LOGIN_SCHEMA: JsonSchema = objectSchema({
 export function changesSchema(event: JsonSchema): JsonSchema {
   const events = { type: 'array', items: event };
   return objectSchema({
-    from: textSchema('The id of the snapshot that was compared with'),
+    from: textSchema('The id of the snapshot to compare with'),
     to: textSchema('The id of the present snapshot'),
     added: events,
     changed: { ...events, description: 'The events as they are now' },
@@ -114,7 +114,7 @@ export const HEALTH_SCHEMA: JsonSchema = objectSchema({
           }),
         },
       },
-      { type: ['object', 'null'], description: 'Of several sources, a folder or a glob' },
+      { type: ['object', 'null'], description: 'The parts of several sources, a folder or a glob' },
     ),
   }),
 });

@@ -73,7 +73,7 @@ interface ListOperation {
   readonly response: JsonSchema;
   /** Parameters in the path. */
   readonly pathParameters?: readonly JsonSchema[];
-  /** Statuses of problems besides those of all lists. */
+  /** Statuses of problems that not all lists have. */
   readonly problems?: readonly ProblemStatus[];
 }
 
@@ -277,7 +277,7 @@ function developmentPaths(
   identifiers: IdentifierMode,
   isFile: boolean,
 ): Record<string, JsonSchema> {
-  // One step up from {base}/docs/openapi.json for each segment of the base path, and one for docs.
+  // Goes up one step from {base}/docs/openapi.json for each segment of the base path, and one for docs.
   const root = Array(basePath.split('/').length).fill('..').join('/');
   const common = { tags: ['development'], security: [] };
   return {

@@ -90,7 +90,7 @@ export function listParameters(identifiers: IdentifierMode): Record<string, Para
     ),
     single(
       'date',
-      'In place of startTime and endTime: the first local day of the window. Days have 23 to 25 hours when clocks change.',
+      'Replaces startTime and endTime: the first local day of the window. Days have 23 to 25 hours when clocks change.',
       { type: 'string', format: 'date' },
     ),
     single('days', 'Number of local days, counted from date; default 1.', {

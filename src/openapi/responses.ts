@@ -162,7 +162,7 @@ export const FEED_NOT_MODIFIED: JsonSchema = {
   headers: headers(...FEED_HEADERS),
 };
 
-/** A single entry: the header fields of a list without those of paging. */
+/** A single entry: the header fields of a list, without those for paging. */
 export function entryResponse(description: string, schema: JsonSchema, example: unknown): JsonSchema {
   return {
     ...listResponse(description, schema, example),

@@ -2,7 +2,7 @@
 import { type Place, type Setting, shownDefault, variableOf } from './setting.js';
 import { SETTINGS } from './table.js';
 
-/** How a program gives the options of each place. */
+/** How a program passes the options of each place. */
 const PLACES: Readonly<Record<Place, string>> = {
   openTimetable: 'openTimetable({ … })',
   gate: 'openTimetable({ gate: { … } })',

@@ -17,26 +17,6 @@ import {
 
 const MIB_PER_TIB = 1_048_576;
 
-/**
- * Adds `Name: value` to the earlier fields, also with an origin in front. The source checks whether a field
- * is allowed.
- */
-const HEADER: Kind = {
-  unit: 'name:value',
-  range: '"Name: value" or "https://host Name: value"',
-  parse: (argument, previous) => {
-    const [, origin = '', rest = ''] = /^\s*(https?:\/\/\S+\s+)?(.*)$/is.exec(argument) ?? [];
-    const colon = rest.indexOf(':');
-    const name = rest.slice(0, Math.max(0, colon)).trim();
-    const value = rest.slice(colon + 1).trim();
-    // Without a colon, the secret itself would count as the name.
-    if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) || value === '') return argument;
-    const key = origin === '' ? name : `${origin.trim()} ${name}`;
-    return { ...(previous as Record<string, string> | undefined), [key]: value };
-  },
-  fault: (value) => (isObject(value) ? null : `it must be ${HEADER.range}`),
-};
-
 const ROOMS: Kind = {
   ...PATH,
   range: 'a path; in a program also a list of rooms',
@@ -70,13 +50,6 @@ export const DATA_SETTINGS: readonly Setting[] = inGroup('Data', 'openTimetable'
   eventsMax: {
     kind: count('number', 1, EVENTS_MAX),
     help: 'refuse a timetable with more events; default: any number',
-  },
-  sourceHeaders: {
-    places: [],
-    flag: '--header',
-    isSecret: true,
-    kind: HEADER,
-    help: "header field for addresses, such as 'Authorization: Bearer file:PATH'. file:PATH is the content of a file, read again when it changes; env:NAME is a variable. With several origins: 'https://host Authorization: …'; repeatable",
   },
   upstreamTokenUrl: {
     places: [],

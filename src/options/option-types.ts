@@ -31,13 +31,11 @@ export interface TimetableOptions {
   readonly timeZone?: string | undefined;
   /** Encoding of text files, as TextDecoder names it. Default: UTF-8, or UTF-16 with a byte order mark. */
   readonly encoding?: string | undefined;
-  /**
-   * First day of the expansion of recurring events, such as `2026-09-01`. Default: a year before the load.
-   */
+  /** First day of the expansion of recurring events, such as `2026-09-01`. Default: a year before the load. */
   readonly from?: string | undefined;
   /** Day before which the expansion ends. Default: two years after the load. */
   readonly to?: string | undefined;
-  /** Rooms besides those of events, for free-time queries: the path of a file, which is watched, or a list. Default: none. */
+  /** Further rooms for free-time queries: the path of a file, which is watched, or a list. Default: none. */
   readonly rooms?: string | readonly Room[] | undefined;
   /** Answer an unknown query parameter with a fault, or ignore it. Default `reject`. */
   readonly unknownParameters?: ParseOptions['unknownParameters'] | undefined;
@@ -70,9 +68,7 @@ export interface TimetableOptions {
   readonly eventsMax?: number | undefined;
   /** Where snapshots are built: on another `thread`, or `here` for small sets. Default `thread`. */
   readonly buildOn?: BuildPlace | undefined;
-  /**
-   * Called several times during the first load. If it throws, the load fails. Its promises are not awaited.
-   */
+  /** Called several times during the first load. If it throws, the load fails. Its promises are not awaited. */
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
 }
 
@@ -93,10 +89,7 @@ export interface EmbeddedAuthOptions {
   readonly jwks?: object | string | undefined;
   /** Seconds between two regular fetches of an address, 1 to 86,400. Default 300. */
   readonly jwksRefreshSeconds?: number | undefined;
-  /**
-   * Shortest time in seconds between any two fetches, even after a failure or for an unknown key, 1 to 3600.
-   * Default 30.
-   */
+  /** Shortest time in seconds between any two fetches, even after a failure or for an unknown key, 1 to 3600. Default 30. */
   readonly jwksCooldownSeconds?: number | undefined;
   /** How many seconds fetched keys are used while fetching fails, 2 to 31,536,000. Default 86,400. */
   readonly jwksStaleSecondsMax?: number | undefined;
@@ -142,10 +135,7 @@ export interface EmbeddedHandlerOptions<Request extends IncomingMessage = Incomi
   readonly streamsMax?: number | undefined;
   /** Verify bearer tokens. Without it every request is accepted: the embedding program authenticates. */
   readonly auth?: EmbeddedAuthOptions | undefined;
-  /**
-   * Without `auth`: returns the values that select the events of /schedule/personal; null for none. Default:
-   * none.
-   */
+  /** Without `auth`: returns the values that select the events of /schedule/personal; null for none. Default: none. */
   readonly identify?: ((req: Request) => IdentityValues | null) | undefined;
   /** Receives log records, as a pino logger does. Default: nothing is logged. */
   readonly log?: Logger | undefined;
@@ -253,7 +243,7 @@ export type ServiceOptions = Omit<TimetableOptions, 'source' | 'gate' | 'buildOn
 /** The settings of reading a source. */
 export type ReadingSettings = Pick<
   ResolvedSettings,
-  keyof ReadRules | 'mapFile' | 'table' | 'query' | 'postgresPasswordFile'
+  keyof ReadRules | 'mapFile' | 'sourceHeaders' | 'table' | 'query' | 'postgresPasswordFile'
 >;
 
 interface OptionsByPlace {

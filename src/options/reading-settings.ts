@@ -14,7 +14,7 @@ const FIELD_MAP: Kind = {
   unit: 'field=column',
   range: 'field=column; in a program an object of them',
   parse(argument, previous) {
-    // A fault of an earlier entry is reported.
+    // A fault in an earlier entry is reported.
     if (typeof previous === 'string') return previous;
     const map: Record<string, string> = { ...(previous as Record<string, string> | undefined) };
     for (const line of argument.split('\n').filter((each) => each.trim() !== '')) {
@@ -33,6 +33,23 @@ const FIELD_MAP: Kind = {
       ? 'another entry has this field already; join columns with a template, such as time={date}T{start}'
       : 'it must be field=column, such as title=Subject or time={date}T{start}';
   },
+};
+
+/** Adds `Name: value` to the earlier fields, also with an origin in front. The source checks whether a field can be sent. */
+const HEADER: Kind = {
+  unit: 'name:value',
+  range: '"Name: value" or "https://host Name: value"',
+  parse: (argument, previous) => {
+    const [, origin = '', rest = ''] = /^\s*(https?:\/\/\S+\s+)?(.*)$/is.exec(argument) ?? [];
+    const colon = rest.indexOf(':');
+    const name = rest.slice(0, Math.max(0, colon)).trim();
+    const value = rest.slice(colon + 1).trim();
+    // Without a colon, the secret itself would be taken for the name.
+    if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) || value === '') return argument;
+    const key = origin === '' ? name : `${origin.trim()} ${name}`;
+    return { ...(previous as Record<string, string> | undefined), [key]: value };
+  },
+  fault: (value) => (isObject(value) ? null : `it must be ${HEADER.range}`),
 };
 
 const TIME_ZONE: Kind = {
@@ -83,7 +100,7 @@ const DATE: Kind = {
   },
 };
 
-/** How a source is read. Every command that reads a source has these settings. */
+/** How a source is read. */
 export const READING_SETTINGS: readonly Setting[] = inGroup('Reading', 'openTimetable', {
   identifiers: {
     kind: oneOf('kind', IDENTIFIER_MODES),
@@ -122,10 +139,18 @@ export const READING_SETTINGS: readonly Setting[] = inGroup('Reading', 'openTime
   },
 });
 
-/**
- * What to read of a PostgreSQL database. Every command that reads a source has them. In a program they are
- * part of the source.
- */
+/** Header fields of requests to addresses. */
+export const ADDRESS_SETTINGS: readonly Setting[] = inGroup('Data', 'openTimetable', {
+  sourceHeaders: {
+    places: [],
+    flag: '--header',
+    isSecret: true,
+    kind: HEADER,
+    help: "header field for addresses, such as 'Authorization: Bearer file:PATH'. file:PATH is the content of a file, read again when it changes; env:NAME is a variable. With several origins: 'https://host Authorization: …'; repeatable",
+  },
+});
+
+/** What to read of a PostgreSQL database. In a program, they are part of the source. */
 export const DATABASE_SETTINGS: readonly Setting[] = inGroup('Databases', 'openTimetable', {
   table: {
     places: [],
@@ -143,6 +168,13 @@ export const DATABASE_SETTINGS: readonly Setting[] = inGroup('Databases', 'openT
     help: 'file with the password of the PostgreSQL sources, read at each connection; default: the address, PGPASSWORD, PGPASSFILE or ~/.pgpass',
   },
 });
+
+/** Every command that reads a source has them. */
+export const COMMAND_READING_SETTINGS: readonly Setting[] = [
+  ...READING_SETTINGS,
+  ...ADDRESS_SETTINGS,
+  ...DATABASE_SETTINGS,
+];
 
 /** When to read a PostgreSQL database again. */
 export const DATABASE_REFRESHING_SETTINGS: readonly Setting[] = inGroup('Databases', 'openTimetable', {

@@ -1,7 +1,7 @@
 import { LecternError } from '../errors.js';
 import { suggest } from '../structures/suggest.js';
 import type { ReadingSettings, Resolved, ResolvedSettings, ServiceOptions } from './option-types.js';
-import { DATABASE_SETTINGS, READING_SETTINGS } from './reading-settings.js';
+import { COMMAND_READING_SETTINGS } from './reading-settings.js';
 import { COMMAND_RULES, RULES, type Rules, type Values } from './rules.js';
 import { isObject, type Place, type Setting, variableOf } from './setting.js';
 import { SETTINGS, settingsOf } from './table.js';
@@ -61,14 +61,9 @@ export function resolveSettings(options: ServiceOptions): ResolvedSettings {
   return values;
 }
 
-/**
- * Checks the settings of commands that read a source, and the rules between them. Throws LecternError
- * `option-invalid`.
- */
+/** Checks the settings of commands that read a source, and the rules between them. Throws LecternError `option-invalid`. */
 export function resolveReading(given: Values): ReadingSettings {
-  const settings = new Map(
-    [...READING_SETTINGS, ...DATABASE_SETTINGS].map((setting) => [setting.name, setting]),
-  );
+  const settings = new Map(COMMAND_READING_SETTINGS.map((setting) => [setting.name, setting]));
   const values = checkedValues(settings, given);
   checkRules(RULES, settings, values, (name) => shortLabelOf(settings.get(name) as Setting));
   return values as ReadingSettings;
@@ -85,7 +80,7 @@ export function checkValue(setting: Setting, value: unknown, label: string = lab
   );
 }
 
-/** Picks the options of one place from the settings, and adds others. */
+/** Collects the options of one place from the settings, and adds others. */
 export function optionsOf<P extends Place>(
   place: P,
   settings: ResolvedSettings,

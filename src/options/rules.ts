@@ -107,13 +107,11 @@ export const COMMAND_RULES: Rules = {
   ),
   'a store cannot be merged with other sources; expected one store': ({ source }) =>
     textsOf(source).length > 1 && textsOf(source).some(isStoreAddress),
-  '{sourceHeaders} has no effect, as no source is an http(s) address': ({ sourceHeaders, source }) =>
-    sourceHeaders !== undefined && !textsOf(source).some((text) => /^https?:\/\//i.test(text)),
   '{follow} has no effect with {watch} off': ({ follow, watch }) => follow === true && watch === false,
   '{listen} has no effect with {watch} off': ({ listen, watch }) => listen !== undefined && watch === false,
   '{versionQuery} has no effect with {follow}, which knows what changed': ({ versionQuery, follow }) =>
     follow === true && versionQuery !== undefined,
-  '{listen} has no effect with {follow}, which hears of every change': ({ listen, follow }) =>
+  '{listen} has no effect with {follow}, which sees every change': ({ listen, follow }) =>
     follow === true && listen !== undefined,
   '{follow} does not work with {lecturerIdsFile}': ({ follow, lecturerIdsFile }) =>
     follow === true && lecturerIdsFile !== undefined,

@@ -1,10 +1,12 @@
-/**
- * Room options/. The one table of settings, with the range of their values. This room opens no file and
- * serves nothing.
- */
+/** Room options/. The one table of settings, with the range of their values. This room opens no file and serves nothing. */
 import { DATA_SETTINGS, REFRESHING_SETTINGS } from './data-settings.js';
 import { FEED_SETTINGS } from './feed-settings.js';
-import { DATABASE_REFRESHING_SETTINGS, DATABASE_SETTINGS, READING_SETTINGS } from './reading-settings.js';
+import {
+  ADDRESS_SETTINGS,
+  DATABASE_REFRESHING_SETTINGS,
+  DATABASE_SETTINGS,
+  READING_SETTINGS,
+} from './reading-settings.js';
 import { LISTENING_SETTINGS, OPERATING_SETTINGS } from './serving-settings.js';
 import type { Place, Setting } from './setting.js';
 import { TOKEN_SETTINGS } from './token-settings.js';
@@ -13,6 +15,7 @@ import { TOKEN_SETTINGS } from './token-settings.js';
 export const SETTINGS: readonly Setting[] = [
   ...LISTENING_SETTINGS,
   ...DATA_SETTINGS,
+  ...ADDRESS_SETTINGS,
   ...READING_SETTINGS,
   ...DATABASE_SETTINGS,
   ...DATABASE_REFRESHING_SETTINGS,

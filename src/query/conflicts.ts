@@ -51,10 +51,7 @@ function looksMax(snapshot: Snapshot, clusters: Clusters, candidates: number, ha
   return LOOK_COST * Math.min(clusters.image.events.length, clusters.count * perCluster);
 }
 
-/**
- * For filters that most events pass: searches the clusters in the window, which are far fewer than the
- * events.
- */
+/** For filters that most events pass: searches the clusters in the window, which are far fewer than the events. */
 function clustersThatPass(
   snapshot: Snapshot,
   clusters: Clusters,

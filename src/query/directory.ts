@@ -25,9 +25,9 @@ const NO_PLACE = 0xffffffff;
 const ENTRIES_PER_SORTED = 16;
 
 /**
- * The rooms, courses, groups or lecturers of a snapshot. **Entry** e is the value of the first key field with
- * code e. From `ids.size` on, entries are values of the second key field, for events without the first. Such
- * an entry has a name and no id.
+ * The rooms, courses, groups or lecturers of a snapshot. **Entry** e is the value of the first key field
+ * whose code is e. From `ids.size` on, entries are values of the second key field, for events without the
+ * first. Such an entry has a name and no id.
  */
 export class Directory {
   readonly ids: Dictionary;
@@ -42,7 +42,7 @@ export class Directory {
   readonly #totals: Uint32Array;
   /** Entries with events, by name. */
   readonly #sorted: Uint32Array;
-  /** By entry: its place in that order, or NO_PLACE. Made for the first small selection. */
+  /** For each entry, its place in that order, or NO_PLACE. Made for the first small selection. */
   #places: Uint32Array | null = null;
   readonly #all: CountedEntries;
   #searched: Readonly<Record<'ids' | 'names' | 'texts', SearchedTexts>> | null = null;
@@ -150,10 +150,7 @@ export class Directory {
     return totals;
   }
 
-  /**
-   * Dictionaries are sorted, so counting by name sorts the entries with ids. One merge adds the entries
-   * without an id.
-   */
+  /** Dictionaries are sorted, so counting by name sorts the entries with ids. One merge adds the entries without an id. */
   #sort(): Uint32Array {
     const { ids, names, texts, nameCodes } = this;
     const totals = this.#totals;
@@ -168,7 +165,7 @@ export class Directory {
     let count = 0;
     let n = 0;
     for (let textCode = 0; textCode < texts.size; textCode++) {
-      // Zero: all events with this name have an id. An empty text is not a name.
+      // Zero if all events with this name have an id. An empty text is not a name.
       if (totals[ids.size + textCode] === 0 || texts.start[textCode] === texts.start[textCode + 1]) continue;
       while (n < byName.length) {
         const nameCode = nameCodes[byName[n]!]!;

@@ -1,7 +1,4 @@
-/**
- * Room query/. Turns parameters into a plan and into event numbers. This room makes no bytes and knows
- * nothing of HTTP.
- */
+/** Room query/. Turns parameters into a plan and into event numbers. This room makes no bytes and knows nothing of HTTP. */
 import type { FieldIndex, Snapshot } from '../snapshot/snapshot.js';
 import { sortUnique } from '../structures/ordinal-set.js';
 import { results } from '../structures/slabs.js';

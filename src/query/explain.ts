@@ -55,7 +55,7 @@ function describeLead({ lead, window }: Plan): string {
   const byRuns = countListsByRuns(narrowing);
   const narrowed = `${text}, narrowed by the window`;
   if (byRuns === 0) return narrowed;
-  return `${narrowed}, whose runs lead in ${byRuns} of ${count(narrowing.spans.length, 'list')}`;
+  return `${narrowed}; its runs lead in ${byRuns} of ${count(narrowing.spans.length, 'list')}`;
 }
 
 export function describeWindow(window: Window | undefined): string {

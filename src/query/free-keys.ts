@@ -113,7 +113,7 @@ export class FreeKeys {
     return keys;
   }
 
-  /** Marks the keys of events with length that overlap the window. Ends early once all keys are marked. */
+  /** Marks the keys with events (of positive length) that overlap the window. Ends early once all keys are marked. */
   markBusy({ startMs, endMs }: Window, marks: Marks): void {
     const { slotIndex } = this.#snapshot;
     for (const slot of slotIndex.runningAt(startMs)) {

@@ -21,7 +21,7 @@ interface KeySlots {
 }
 
 /**
- * Gaps around windows in the posting lists of one field. Usually the events next to the window decide. If
+ * Gaps around windows in the posting lists of one field. Usually the events next to the window are enough. If
  * long, nested and zero-length events need more visits, the slots of that value are listed once, and each gap
  * is a search in this list.
  */

@@ -22,7 +22,7 @@ export interface DaysInZone {
 /** 9999-12-31, as if it were UTC. */
 const DATE_MS_MAX = 253_402_214_400_000;
 
-/** By name in lower case, least recently used first. Different spellings of one name share a zone. */
+/** Keyed by name in lower case, least recently used first. Different spellings of one name share a zone. */
 const zones = new Map<string, Zone>();
 
 /** Null for a name that Node does not know. */
@@ -71,10 +71,7 @@ export interface DaysGiven {
   readonly local: LocalDays;
 }
 
-/**
- * The window given by local days, which replace startTime and endTime. Null if none are given, or after a
- * fault.
- */
+/** The window given by local days, which replace startTime and endTime. Null if none are given, or after a fault. */
 export function readDays({ given, isGiven, local }: DaysGiven, tell: TellFault): Window | null {
   if (isGiven('date')) {
     for (const name of ['startTime', 'endTime'].filter(isGiven)) {
@@ -126,10 +123,7 @@ export function windowOfDays({ dateMs, days, zone }: DaysInZone): Window {
 
 let knownZones: readonly string[] | null = null;
 
-/**
- * Suggests Europe/Berlin for `berlin`. Names that share no part are skipped, because comparing takes 3 µs a
- * name.
- */
+/** Suggests Europe/Berlin for `berlin`. Names that share no part are skipped, because comparing takes 3 µs a name. */
 function suggestZone(given: string): string | null {
   knownZones ??= Intl.supportedValuesOf('timeZone');
   const typed = given.slice(0, ZONE_CHARACTERS_MAX).toLowerCase();

@@ -7,10 +7,7 @@ import type { WindowOrdinals } from './window.js';
 
 /** Up to this many ends of events are looked up without considering the interval trees. */
 const LOOK_BACK_MAX = 32;
-/**
- * Running slots of the trees that cost as much as looking up an end: three, reduced to two because the search
- * may fail.
- */
+/** Running slots of the trees that cost as much as looking up an end: three, reduced to two because the search may fail. */
 const SLOTS_PER_LOOK_UP = 2;
 /** The cost of a step of an intersection, in checks of candidates (estimated). */
 const STEP_COST = 2;

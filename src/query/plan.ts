@@ -11,7 +11,7 @@ export interface Term {
   readonly codes: readonly number[];
 }
 
-/** At least one term must match. A filter has one term; the identities of a user are one clause. */
+/** At least one term must match. A filter has one term; all identities of a user together are one clause. */
 export interface Clause {
   readonly label: string;
   /** Number of requested values, known or unknown. */
@@ -34,15 +34,14 @@ export interface Plan {
   readonly checks: readonly Clause[];
 }
 
-/** An estimate: walking a posting list within a window, in checks of candidates. */
+/** An estimated cost: walking a posting list within a window, in checks of candidates. */
 const LIST_COST = 16;
-/** An estimate: querying the interval trees for running events. */
+/** An estimated cost: querying the interval trees for running events. */
 const TREE_COST = 64;
 
 /**
- * The clause with the fewest postings leads, unless the window holds fewer events than narrowing its lists
- * would examine. Other clauses are checked in their columns, which never costs more than walking a longer
- * list.
+ * The clause with the fewest postings leads, unless the window holds fewer events than narrowing its lists would
+ * examine. Other clauses are checked in their columns, which never costs more than walking a longer list.
  */
 export function planQuery(snapshot: Snapshot, query: Query): Plan {
   const clauses = clausesOf(snapshot, query);
@@ -77,10 +76,7 @@ function listsOf(snapshot: Snapshot, { terms }: Clause): ListRef[] {
   return lists;
 }
 
-/**
- * Whether the window holds fewer events than the cost of walking the lists. Each running slot has at least
- * one event.
- */
+/** Whether the window holds fewer events than the cost of walking the lists. Each running slot has at least one event. */
 function isShort(window: WindowOrdinals, { terms, postings }: Clause): boolean {
   let lists = 0;
   for (const { codes } of terms) lists += codes.length;

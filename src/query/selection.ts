@@ -99,7 +99,7 @@ export class Selection {
     return runs === null ? this.ordinals!.at(-1)! : runs.at(-1)! - 1;
   }
 
-  /** Visits maximal runs [first, end), ascending: neighbours are joined. */
+  /** Visits maximal runs [first, end) in ascending order: adjacent runs are joined. */
   forEachRun(visit: (first: number, end: number) => void): void {
     const runs = this.#runs;
     if (runs !== null) {
@@ -133,7 +133,7 @@ export class Selection {
     });
   }
 
-  /** Visits pieces of the posting lists in order: neighbours in one list are joined. */
+  /** Visits pieces of the posting lists in order: adjacent pieces of one list are joined. */
   forEachPiece(origin: ListPicks, visit: (list: number, from: number, to: number) => void): void {
     const { listOf, positions, first } = origin;
     if (positions === null) {

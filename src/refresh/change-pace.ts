@@ -1,10 +1,9 @@
 import { PATCH_PAUSE_FACTOR, PATCH_PAUSE_MS_MAX } from '../limits.js';
 
 /**
- * Decides when reported changes cause a load. Changes of one turn of the event loop cause one load, and so do
- * changes during a load. The pause after a patch is proportional to it, so that many changes cause few
- * patches. A waiting change keeps the process alive; otherwise a program that awaits its publication would
- * end.
+ * Decides when reported changes cause a load. Changes of one turn of the event loop cause one load, and so do changes
+ * during a load. The pause after a patch is proportional to it, so that many changes cause few patches. A waiting
+ * change keeps the process alive; otherwise a program that awaits its publication would end.
  */
 export class ChangePace {
   readonly #load: () => void;

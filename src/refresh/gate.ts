@@ -58,9 +58,7 @@ export function growthBound(served: SnapshotSummary | null, gate: Gate): IntakeB
   return { served: served.events + faultyRecords(served), percentMax: gate.growthPercentMax };
 }
 
-/**
- * Percent of all records, 0 to 100. A record that a later source overrides is no fault, so it does not count.
- */
+/** Percent of all records, 0 to 100. A record that a later source overrides is no fault, so it does not count. */
 export function percentRejected(summary: SnapshotSummary): number {
   const faulty = faultyRecords(summary);
   return percentOf(faulty, summary.events + faulty);

@@ -92,7 +92,7 @@ export class Keeper {
   #history: History | null = null;
   /** Of the last publication. */
   #sequence = 0;
-  /** The source version that was last served or refused. It is not loaded again. */
+  /** The source version of the last publication or refusal. It is not loaded again. */
   #seenVersion: string | null = null;
   #servedVersion: string | null = null;
   #refusal: Refusal | null = null;
@@ -113,9 +113,7 @@ export class Keeper {
     this.#refresher = new Refresher((force) => this.#refresh(force), intervalMs, random);
   }
 
-  /**
-   * Resolves when there is a snapshot. If there is none and no regular refresh follows, throws the reason.
-   */
+  /** Resolves when there is a snapshot. If there is none and no regular refresh follows, throws the reason. */
   start(): Promise<void> {
     return keepingProcessAlive(this.#start());
   }
@@ -149,8 +147,7 @@ export class Keeper {
   async #checkStored(image: SnapshotImage): Promise<void> {
     const fault = (await this.#file?.faultOf(image)) ?? null;
     if (this.#abort.signal.aborted) return;
-    // A forced load may have published in the meantime. A damaged image is withdrawn, as if the file did not
-    // exist.
+    // A forced load may have published in the meantime. A damaged image is withdrawn, as if the file did not exist.
     if (fault !== null && this.#served === image) {
       this.#served = null;
       this.#history = null;

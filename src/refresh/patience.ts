@@ -3,10 +3,7 @@ import { UPSTREAM_HEADERS_MS_MAX, UPSTREAM_IDLE_MS_MAX, UPSTREAM_TOTAL_MS_MAX } 
 import type { HttpSpec } from '../source/http.js';
 import type { FileSpec, MergedSpec, SourceSpec } from '../source/spec.js';
 
-/**
- * Shortest time limit of a regular load: with the pause of 1 s, a hang ends within the interval and five
- * seconds.
- */
+/** Shortest time limit of a regular load: with the pause of 1 s, a hang ends within the interval and five seconds. */
 const UPSTREAM_QUICK_MS_MIN = 4000;
 
 /** Time limits of an upstream or a file at each stage of a load; see {@link HttpSpec}. */

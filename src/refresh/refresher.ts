@@ -16,7 +16,7 @@ export interface RefreshOutcome {
 const JITTER_SHARE = 0.1;
 /** The first pause after a failure. It doubles, up to the interval. */
 const BACK_OFF_MS_MIN = 1000;
-/** The longest time of a timer, 24 days. A longer one would fire at once, again and again. */
+/** The longest time of a timer, 24 days. A longer timer would fire at once, again and again. */
 export const TIMER_MS_MAX: number = 2 ** 31 - 1;
 
 /**
@@ -108,10 +108,7 @@ export function pauseMs(
   return Math.min(Math.round(Math.max(jittered, retryAfterMs ?? 0)), TIMER_MS_MAX);
 }
 
-/**
- * Promises, threads and timers of a refresh do not keep a process alive: without this, it would end during an
- * `await`.
- */
+/** Promises, threads and timers of a refresh do not keep a process alive: without this, it would end during an `await`. */
 export async function keepingProcessAlive<T>(promise: Promise<T>): Promise<T> {
   const timer = setInterval(() => {}, TIMER_MS_MAX);
   try {

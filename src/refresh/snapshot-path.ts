@@ -48,7 +48,7 @@ function namesOf(path: string): string[] {
   }
 }
 
-/** A file that does not exist yet is identified by its folder and name. */
+/** A new file is identified by its folder and name. */
 function realPathOf(path: string): string {
   try {
     return realpathSync(path);

@@ -33,9 +33,7 @@ export function storedParts(parts: readonly PartReport[], rules: ReadRules): Bes
   return { meta, arrays };
 }
 
-/**
- * The parts in a snapshot file. Empty if they were made with other rules; then all sources are read again.
- */
+/** The parts in a snapshot file. Empty if they were made with other rules; then all sources are read again. */
 export function partsOfStored(beside: Beside | null, rules: ReadRules): PartReport[] {
   if (beside === null) return [];
   const { version, rules: madeWith, parts } = beside.meta as Partial<Stored>;

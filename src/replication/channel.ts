@@ -37,10 +37,7 @@ export interface ChannelStatus {
   readonly replicas: readonly ReplicaReport[];
 }
 
-/**
- * Actions of operators on the replicas of a store. Every method throws `store-unavailable` if the store does
- * not answer.
- */
+/** Actions of operators on the replicas of a store. Every method throws `store-unavailable` if the store does not answer. */
 export interface Channel extends AsyncDisposable {
   /** The present content of the store. */
   status(): Promise<ChannelStatus>;

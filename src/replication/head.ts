@@ -9,7 +9,7 @@ import { LecternError } from '../errors.js';
 
 /** The announcement of an image. Signed as a compact JWS (RFC 7515). */
 export interface Head {
-  /** Made with the first announcement in a store. Sequences of two epochs cannot be compared. */
+  /** Id of the store's series of announcements, made with the first one. Sequences of two epochs cannot be compared. */
   readonly epoch: string;
   /** Greater than every earlier number of its epoch. */
   readonly sequence: number;
@@ -19,7 +19,7 @@ export interface Head {
   readonly id: string;
   /** Format version of the image file. */
   readonly format: number;
-  /** SHA-256 of the image file in hexadecimal, and its object's name in the store. */
+  /** SHA-256 of the image file in hexadecimal, which is also the name of its object in the store. */
   readonly hash: string;
   /** Length of the image file. */
   readonly bytes: number;

@@ -37,7 +37,7 @@ export interface ReplicaOptions {
   readonly publicKeyFile: string | null;
   readonly isCanary: boolean;
   readonly rules: ReadRules;
-  /** The snapshot file, beside which images are received; null for a temporary folder. */
+  /** The snapshot file, whose folder receives images; null for a temporary folder. */
   readonly snapshotFile: string | null;
 }
 
@@ -51,9 +51,7 @@ interface Target {
   readonly reason: Reason;
 }
 
-/**
- * Loads the announced image: the pinned image, or the head. The keeper checks regularly, and decides.
- */
+/** Loads the announced image: the pinned image, or the head. The keeper checks regularly, and decides. */
 export class Replica implements AnyLoader {
   readonly name: string;
   readonly files: readonly string[] = [];

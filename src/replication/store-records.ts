@@ -62,7 +62,7 @@ export interface ReplicaReport {
   readonly beat: number;
 }
 
-/** The latest head of an image, by the image's id. */
+/** The latest head for each image, by the image's id. */
 export function announcedKey(id: string): string {
   return ANNOUNCED + id;
 }

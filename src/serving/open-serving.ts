@@ -1,7 +1,4 @@
-/**
- * Room serving/. Serving on one thread or several. This room passes publications to threads and knows no
- * source.
- */
+/** Room serving/. Serving on one thread or several. This room passes publications to threads and knows no source. */
 import { checkInnerParts } from '../http/node/inner-parts.js';
 import { Meter } from '../metrics/meter.js';
 import { startSampling } from '../metrics/sampling.js';
@@ -10,17 +7,14 @@ import { serverOfPlan } from './handler-plan.js';
 import { ThreadPool } from './pool.js';
 import { conditionOf, type Serving, ServingKeys, type ServingOptions } from './serving.js';
 
-/**
- * Takes the port; threads start a moment later. Throws `address-unavailable`, `option-invalid`,
- * `key-invalid`.
- */
+/** Takes the port; threads start a moment later. Throws `address-unavailable`, `option-invalid`, `key-invalid`. */
 export async function openServing(options: ServingOptions): Promise<Serving> {
   const { settings, log } = options;
   const parts = await checkInnerParts();
   if (parts.length > 0) {
     log?.warn(
       { parts, node: process.version },
-      'parts inside Node are not as expected and are not used: answers are right, but slower',
+      'some parts of Node do not work as expected and are not used: answers are right, but slower',
     );
   }
   const keys = new ServingKeys(settings.plan, options.access, log);

@@ -41,7 +41,7 @@ export type FromThread =
   /** The thread cannot listen, and ends. Code null: a bug. */
   | { readonly kind: 'failed'; readonly code: LecternErrorCode | null; readonly message: string }
   | { readonly kind: 'serving'; readonly number: number }
-  /** An overload began or ended, or requests were refused within the last second. */
+  /** An overload began or ended, or requests were refused in the last second. */
   | { readonly kind: 'load'; readonly load: OverloadCounts }
   | { readonly kind: 'want-keys' }
   | {

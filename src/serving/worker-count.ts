@@ -1,16 +1,13 @@
 import { availableParallelism, totalmem } from 'node:os';
 import { SERVING_THREADS_MAX } from '../limits.js';
 
-/**
- * Semi-spaces of all serving threads, in MB: 3 × 32 = 96 MB of young generations, which is the default of two
- * threads.
- */
+/** Semi-spaces of all serving threads, in MB: 3 × 32 = 96 MB of young generations, which is the default of two threads. */
 const SERVING_SEMI_SPACES_MB_MAX = 32;
 
 /** Serving threads; `auto`: one for each core. */
 export type WorkerCount = number | 'auto';
 
-/** The fault of a number of serving threads; null if it is valid. */
+/** The fault of a number of serving threads; null if there is none. */
 export function workersFault(value: unknown): string | null {
   if (value === 'auto') return null;
   if (Number.isInteger(value) && Number(value) >= 1 && Number(value) <= SERVING_THREADS_MAX) return null;
@@ -29,9 +26,8 @@ const WORKERS_OF_V8_MAX = 2;
 const V8_SHARE = 1 / 512;
 
 /**
- * MB that the young generation of each serving thread may take. Null leaves the size to V8, which gives a
- * thread as much as a process: 48 MB, and more under load. `--max-semi-space-size` and `--max-heap-size`
- * override this.
+ * MB that the young generation of each serving thread may take. Null leaves the size to V8, which gives a thread as
+ * much as a process: 48 MB, and more under load. `--max-semi-space-size` and `--max-heap-size` override this.
  */
 export function youngGenerationMbOf(
   workers: number,

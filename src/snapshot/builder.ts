@@ -48,9 +48,7 @@ import { writeRows } from './write-rows.js';
 const IMAGE_BYTES_PER_EVENT = 124;
 /** Memory besides the image during the build, per event: mostly conflict clusters. */
 const SCRATCH_BYTES_PER_EVENT = 128;
-/**
- * A full Map is copied into one of twice the size: 28 bytes an entry, twice, and 16 for the list beside it.
- */
+/** A full Map is copied into one of twice the size: 28 bytes an entry, twice, and 16 for the list beside it. */
 const MAP_GROWTH_BYTES_PER_ENTRY = 72;
 
 /** UTF-8 has at most four bytes a character. */
@@ -99,9 +97,7 @@ export class SnapshotBuilder {
     return bytes;
   }
 
-  /**
-   * Estimates the memory of finish() besides `heldBytes`. All calls of a load of n events together cost O(n).
-   */
+  /** Estimates the memory of finish() besides `heldBytes`. All calls of a load of n events together cost O(n). */
   finishBytes(): number {
     const perEvent = ROW_FRAME_BYTES + SCRATCH_BYTES_PER_EVENT + IMAGE_BYTES_PER_EVENT;
     let bytes = this.#ids.byteLength + this.#ids.size * perEvent;
@@ -138,10 +134,7 @@ export class SnapshotBuilder {
     return this.#ids.find(hash, view, from, to) !== -1;
   }
 
-  /**
-   * Adds an event of a single source; its id must be new, see hasId. `times` are start and end, `codes` by
-   * column.
-   */
+  /** Adds an event of a single source; its id must be new, see hasId. `times` are start and end, `codes` by column. */
   addCoded(
     hash: number,
     view: DataView,
@@ -278,7 +271,7 @@ export class SnapshotBuilder {
   }
 }
 
-/** @param codes scratch for one code per event, so that the loops here see one type of array */
+/** @param codes scratch memory for one code per event, so that the loops here see one type of array */
 function columnOf({ columns }: OrderedEvents, name: CodedField['name'], codes: Uint32Array): ColumnImage {
   const column = columns[name];
   const { image, recode } = column.dictionary.finish();

@@ -57,18 +57,22 @@ export class ByteIntake {
   /**
    * @param bytes UTF-8, the same bytes as `view`
    * @param spans for each field: start of its value (-1 for none), end and quickHash
+   * @param known start and end in epoch milliseconds, if known; the spans may then lack them
    * @returns false if nothing was added, because the record must be decoded
    */
-  add(bytes: Uint8Array, view: DataView, spans: Int32Array): boolean {
+  add(bytes: Uint8Array, view: DataView, spans: Int32Array, known?: Float64Array): boolean {
     const from = spans[ID]!;
     const to = spans[ID + 1]!;
-    if (from === -1 || spans[TIME] === -1 || spans[END_TIME] === -1) return false;
+    if (from === -1) return false;
     if (this.#identifiers === 'uuid' ? !isCanonicalUuid(bytes, from, to) : !this.#isId(bytes, from, to)) {
       return false;
     }
-    const times = this.#times;
-    this.#instants.read(bytes, view, spans, TIME, times, 0);
-    this.#instants.read(bytes, view, spans, END_TIME, times, 1);
+    const times = known ?? this.#times;
+    if (known === undefined) {
+      if (spans[TIME] === -1 || spans[END_TIME] === -1) return false;
+      this.#instants.read(bytes, view, spans, TIME, times, 0);
+      this.#instants.read(bytes, view, spans, END_TIME, times, 1);
+    }
     // Not `>`: NaN must fail, too.
     if (!(times[0]! <= times[1]!)) return false;
     const spellings = this.#spellings;
@@ -105,9 +109,9 @@ class Spellings {
   readonly #strings = new ByteStrings();
   /** By spelling: the canonical value. Null once refused or coded. */
   readonly #values: (string | null)[] = [];
-  /** By spelling: a code of the column, UNUSED, or NO_CODE if refused. */
+  /** For each spelling: a code of the column, UNUSED, or NO_CODE if refused. */
   #codes: Uint32Array = new Uint32Array(64);
-  /** By quick hash: the last spelling + 1, or 0. */
+  /** For each quick hash: the last spelling + 1, or 0. */
   readonly #recent: Int32Array = new Int32Array(SPELLINGS_REMEMBERED);
 
   constructor(column: Column, hash: KeyedHash, read: ReadValue) {

@@ -59,7 +59,7 @@ export function checkRowsOf(path: string, image: SnapshotImage): void {
     }
     expectDerived({ weekDigests }, { weekDigests: digestWeeks(slots, rows) });
     if (contentVersionOf(summary.identifiers, image) !== summary.id) {
-      throw new Error('its id is not that of its content');
+      throw new Error('its id does not match its content');
     }
   });
 }
@@ -208,10 +208,7 @@ function checkHashIndex({ hashes, table }: HashIndexImage, count: number): void 
   }
 }
 
-/**
- * Every id must lead to its event. Building a table from foreign hashes would be unbounded, but look-ups are
- * bounded.
- */
+/** Every id must lead to its event. Building a table from foreign hashes would be unbounded, but look-ups are bounded. */
 function checkHashes({ hashes, table }: HashIndexImage, expected: Uint32Array): void {
   expectDerived({ hashes }, { hashes: expected }, 'ids.');
   for (let ordinal = 0; ordinal < hashes.length; ordinal++) {

@@ -33,7 +33,7 @@ export class ClusterSweep {
   readonly merged: FoundClusters = new FoundClusters();
   readonly unmerged: FoundClusters = new FoundClusters();
   readonly #slots: Pick<SlotsImage, 'startMs' | 'endMs'>;
-  /** For each lesson, the last run in which it was seen. */
+  /** For each lesson, the last run where it occurred. */
   readonly #seenIn: Uint32Array;
   #runs = 0;
   readonly #lessonSlots: Uint32Array;
@@ -72,11 +72,15 @@ export class ClusterSweep {
       found.first.push(found.events.length);
     };
     add(this.unmerged, this.#peak(rows.slots.subarray(first, end)));
-    const lessonSlots = this.#slotsOfLessons(rows, first, end);
-    if (lessonSlots.length > 1) add(this.merged, this.#peak(lessonSlots));
+    const lessons = this.#findLessons(rows, first, end);
+    if (lessons > 1) add(this.merged, this.#peak(this.#lessonSlots.subarray(0, lessons)));
   }
 
-  #slotsOfLessons({ lessons, slots }: KeyedRows, first: number, end: number): Uint32Array {
+  /**
+   * Writes the slots of the lessons to `#lessonSlots`, and returns their number. Work behind the loop would run unoptimised
+   * while the loop is hot.
+   */
+  #findLessons({ lessons, slots }: KeyedRows, first: number, end: number): number {
     const run = ++this.#runs;
     let count = 0;
     for (let place = first; place < end; place++) {
@@ -87,7 +91,7 @@ export class ClusterSweep {
       }
       this.#lessonSlots[count++] = slots[place]!;
     }
-    return this.#lessonSlots.subarray(0, count);
+    return count;
   }
 
   /** The most lessons at one instant. Intervals are half-open, so ends come before starts. */

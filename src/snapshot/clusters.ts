@@ -16,7 +16,7 @@ import { jsonByteLength, packedArrayHeaderLength, packedByteLength, packedIntege
 
 /**
  * Finds the maximal sets of at least two lessons connected by overlaps, per dimension and key. A cluster has
- * only the rows of its lessons that have the key. O(n log n) in all cases.
+ * only those rows of its lessons that have the key. O(n log n) in all cases.
  */
 export function buildClusters(
   events: OrderedEvents,

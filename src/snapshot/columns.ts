@@ -14,9 +14,7 @@ import type { FieldUse } from './summary.js';
 
 export type CodedField = Field & { readonly name: Exclude<FieldName, RequiredFieldName> };
 export const CODED_FIELDS = FIELDS.filter((field) => !field.required) as readonly CodedField[];
-/**
- * The first columns. The other columns hold display names, which most sources lack, so they are filled late.
- */
+/** The first columns. The other columns hold display names, which most sources lack, so they are filled late. */
 export const FULL_COLUMNS: number = CODED_FIELDS.filter((field) => field.output || field.indexed).length;
 
 export interface OrderedColumn {

@@ -39,7 +39,7 @@ export type PastRecord = readonly [id: string, digest: string | null];
 export const DIGEST_BYTES = 12;
 const NO_DIGEST = '\0'.repeat(DIGEST_BYTES);
 
-/** Compares two snapshots in one merge. With more than `entriesMax` changes only the counts are kept. */
+/** Compares two snapshots in one merge. If there are more than `entriesMax` changes, only the counts are kept. */
 export function compareSnapshots(before: Snapshot, after: Snapshot, entriesMax: number): Delta {
   const past: PastRecord[] = [];
   let added = 0;
@@ -159,7 +159,7 @@ export interface Differences {
   readonly goneIds: GoneIds;
 }
 
-/** Events that were changed back are not included. */
+/** Events that were changed and changed back are left out. */
 export interface Difference {
   readonly from: string;
   readonly added: DifferenceList;
@@ -248,7 +248,7 @@ function differencesOf(deltas: readonly Delta[], present: Snapshot): Differences
   const there = events.filter(({ ordinal }) => ordinal !== -1).sort((a, b) => a.ordinal - b.ordinal);
   const gone = events.filter(({ ordinal }) => ordinal === -1).sort((a, b) => compareCodePoints(a.id, b.id));
   const found: ({ from: string } & Record<'added' | 'changed' | 'removed', number[]>)[] = [];
-  // Newest first: each delta reaches one snapshot further back.
+  // Goes from the newest delta back: each reaches one snapshot further.
   for (const { from, before } of deltas.toReversed()) {
     for (const [id, digest] of readPastRecords(before)) {
       const event = touched.get(id)!;

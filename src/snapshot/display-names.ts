@@ -46,7 +46,7 @@ export class Namer {
   readonly #columns: readonly {
     readonly codes: CodeColumn;
     readonly dictionary: Dictionary;
-    /** By code; zero before and after a choice. */
+    /** Indexed by code; zero before and after a choice. */
     readonly counts: Uint32Array;
   }[];
 

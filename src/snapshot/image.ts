@@ -15,7 +15,7 @@ import type { SnapshotSummary } from './summary.js';
 
 /**
  * A snapshot as flat data: typed arrays over SharedArrayBuffers, a seed and a small summary. It crosses threads without
- * a copy and is stored without parsing. The **ordinal** of an event is its place in order of (time, endTime, id).
+ * a copy and is stored without parsing. The **ordinal** of an event is its place in the order of (time, endTime, id).
  */
 export interface SnapshotImage {
   readonly summary: SnapshotSummary;
@@ -47,20 +47,20 @@ export interface SlotsImage {
 
 export interface ColumnImage {
   readonly dictionary: DictionaryImage;
-  /** By ordinal: a code of the dictionary, or a larger number for null. */
+  /** For each ordinal: a code of the dictionary, or a larger number for null. */
   readonly codes: CodeColumn;
 }
 
 export interface FieldImage extends ColumnImage {
   readonly postings: PostingListsImage;
-  /** By code: the length of its longest event in milliseconds, which bounds the search for running events. */
+  /** For each code: the length of its longest event in milliseconds, which bounds the search for running events. */
   readonly longestMs: Float64Array;
 }
 
 /** Display names of the values of one field. */
 export interface NamesImage {
   readonly dictionary: DictionaryImage;
-  /** By code of the field: a code of this dictionary, or a larger number for no name. */
+  /** For each code of the field: a code of this dictionary, or a larger number for no name. */
   readonly codes: CodeColumn;
 }
 

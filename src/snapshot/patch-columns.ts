@@ -22,7 +22,7 @@ export interface PatchedColumn<Image extends ColumnImage = ColumnImage> {
  * Values without items leave the dictionary, and new ones join it.
  *
  * @param values of what comes
- * @param usesOf the number of items with a code before
+ * @param usesOf the number of items with a code before the change
  */
 export function patchColumn(
   column: ColumnImage,

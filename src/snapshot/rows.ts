@@ -46,7 +46,7 @@ export const ROW_FRAME: readonly string[] = serialiseEvent(emptyTexts as unknown
   '""',
 );
 
-/** Bytes of a row and its comma, without the text of the id and the values of columns. */
+/** Bytes of a row and its comma, without the id and the values of columns. */
 export const ROW_FRAME_BYTES: number =
   ROW_FRAME.join('').length + 2 * jsonByteLength(formatInstant(0)) + '"",'.length;
 

@@ -29,7 +29,7 @@ export interface SnapshotSummary {
   readonly rejected: number;
   /** Records left out, by reason. */
   readonly rejectedByCode: Readonly<Partial<Record<RejectionCode, number>>>;
-  /** The first of them, with position and reason. */
+  /** The first rejections, with position and reason. */
   readonly rejections: readonly Rejection[];
   /** Epoch milliseconds. */
   readonly builtAtMs: number;

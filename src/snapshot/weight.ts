@@ -4,10 +4,9 @@ import { SNAPSHOT_WEIGHT_BYTES_MAX } from '../limits.js';
 const DELAY_MS = 100;
 
 /**
- * Makes the garbage collector count the memory of snapshots. V8 does not count shared memory, so a process
- * with few allocations would keep every snapshot that it ever served. So this holds an unshared buffer of the
- * snapshot's size, up to a bound. The buffer is never written, so it takes no memory, but V8 counts it and
- * collects.
+ * Makes the garbage collector count the memory of snapshots. V8 does not count shared memory, so a process with few
+ * allocations would keep every snapshot that it ever served. So this holds an unshared buffer of the snapshot's size,
+ * up to a bound. The buffer is never written, so it takes no memory, but V8 counts it and collects.
  */
 export class Weight {
   #held: ArrayBuffer | null = null;

@@ -22,7 +22,7 @@ export interface WatchedColumn extends MappedColumn {
 export interface ColumnReport {
   readonly sourceName: string;
   readonly records: number;
-  /** Columns of the map that every record lacked. */
+  /** Columns of the map that all records lacked. */
   readonly missing: readonly MappedColumn[];
   /** Columns of the first records, if some were missing. */
   readonly present: readonly string[];

@@ -150,10 +150,7 @@ export function mapOf(map: FieldMap, format: string): Map<string, MapTemplate> {
   return entries;
 }
 
-/**
- * Makes a record with the mapped fields, and with unused columns under their own names, so that the load can
- * list them.
- */
+/** Makes a record with the mapped fields, and with unused columns under their own names, so that the load can list them. */
 function createMapper(
   templates: ReadonlyMap<string, MapTemplate>,
   isFlat: boolean,
@@ -212,10 +209,7 @@ function templateReader(template: MapTemplate, isFlat: boolean): ReadColumn {
   };
 }
 
-/**
- * Undefined if the record lacks the column. A name with dots is a path, unless the record has exactly this
- * name.
- */
+/** Undefined if the record lacks the column. A name with dots is a path, unless the record has exactly this name. */
 function columnReader(column: string, isFlat: boolean): ReadColumn {
   const whole = spellingsOf(column);
   const path = column.split('.').map(spellingsOf);

@@ -187,8 +187,8 @@ class HttpLoad {
       record: (value, position) => sink.record(value, place(position)),
       reject: (rejection) => sink.reject({ ...rejection, position: place(rejection.position) }),
       ...(undecoded !== undefined && {
-        undecoded: (bytes, view, spans, names) => {
-          const isTaken = undecoded(bytes, view, spans, names);
+        undecoded: (...record) => {
+          const isTaken = undecoded(...record);
           if (isTaken) this.#records++;
           return isTaken;
         },
@@ -209,7 +209,7 @@ function isGzipEncoded({ url, message }: Answer): boolean {
   );
 }
 
-/** Only 200 is the data: 206 is a part of it, 204 nothing, and 203 a proxy's version. */
+/** Only 200 has the data: 206 is a part of it, 204 is empty, and 203 is a proxy's version. */
 function expectData({ status, url, message, trusted }: Answer): void {
   if (status === 200) return;
   const denied = status === 401 || status === 403;

@@ -17,7 +17,7 @@ export function parseTemplate(text: string): MapTemplate | string {
       plain = '';
       parts.push({ column });
     } else if (token === '{' || token === '}') {
-      return `"${token}" has no counterpart: write {column}, or ${token}${token} for a brace`;
+      return `"${token}" has no partner: write {column}, or ${token}${token} for a brace`;
     } else plain += token === '{{' ? '{' : token === '}}' ? '}' : token;
   }
   if (plain !== '') parts.push(plain);

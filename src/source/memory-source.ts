@@ -29,9 +29,8 @@ interface PendingChange {
 }
 
 /**
- * Records that the embedding program holds and changes. A timetable opened on it follows each change; changes
- * close together become one. The source keeps only changes and passes them to the timetable. It never copies
- * all records.
+ * Records that the embedding program holds and changes. A timetable opened on it follows each change; changes close
+ * together become one. The source keeps only changes and passes them to the timetable. It never copies all records.
  */
 export class MemorySource implements RecordSource {
   /** For messages. */
@@ -152,9 +151,7 @@ export class MemorySource implements RecordSource {
     };
   }
 
-  /**
-   * A timetable serves everything up to `change`. A change that all timetables serve is no longer pending.
-   */
+  /** A timetable serves everything up to `change`. A change that all timetables serve is no longer pending. */
   #settle(reader: AbortSignal, change: number): void {
     if (!this.#readers.has(reader)) {
       reader.addEventListener('abort', () => this.#readers.delete(reader), { once: true });

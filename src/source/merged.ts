@@ -21,10 +21,7 @@ const NAMES_SHOWN = 3;
 /** Largest number of failures listed in one message. */
 const FAILURES_SHOWN = 3;
 
-/**
- * Several sources as one. The later source wins. A merged source, folder or glob among them is replaced by
- * its parts.
- */
+/** Several sources as one. The later source wins. A merged source, folder or glob among them is replaced by its parts. */
 export function mergedSource(sources: readonly Source[]): Source {
   if (sources.length === 0)
     throw new LecternError('option-invalid', 'no source is given; expected at least one');

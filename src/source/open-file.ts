@@ -1,32 +1,16 @@
-import { type BigIntStats, closeSync, constants, fstatSync, openSync, type StatsBase } from 'node:fs';
+import { type BigIntStats, closeSync, fstatSync, openSync, type StatsBase } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { LecternError } from '../errors.js';
+import { fileFault, WITHOUT_WAITING } from '../files/file-fault.js';
 import { FILE_IDLE_MS_MAX, FILE_POLL_MS, FILE_TOTAL_MS_MAX, READ_CHUNK_BYTES } from '../limits.js';
 
-/** Windows has no such flag and needs none. */
-const WITHOUT_WAITING: number = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
-
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
-  ENOTDIR: 'a part of the path is not a directory',
-  EACCES: 'permission denied',
-  EPERM: 'permission denied',
-  EISDIR: 'it is a directory; expected a file',
-  EMFILE: 'too many files are open',
-  ENFILE: 'too many files are open',
-  ELOOP: 'its symbolic links form a loop',
-  EIO: 'the device failed (input/output error)',
-};
-
 export function fileUnreadable(name: string, error: unknown): LecternError {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  const reason = REASONS[code] ?? (error instanceof Error ? error.message : String(error));
-  return new LecternError('source-unreadable', `cannot read ${name}: ${reason}`, { cause: error });
+  return new LecternError('source-unreadable', `cannot read ${name}: ${fileFault(error)}`, { cause: error });
 }
 
 /** Opens without waiting: a pipe without a writer may have replaced the file. */
-export async function openRegularFile(path: string): Promise<FileHandle> {
+async function openRegularFile(path: string): Promise<FileHandle> {
   checkKind(await stat(path));
   const handle = await open(path, WITHOUT_WAITING);
   try {
@@ -121,7 +105,6 @@ export interface FileLimits {
  */
 export class FilePatience {
   readonly #path: string;
-  readonly #name: string;
   readonly #idleMsMax: number;
   readonly #totalMsMax: number;
   readonly #beganMs: number = performance.now();
@@ -129,9 +112,8 @@ export class FilePatience {
   #hasGivenUp = false;
   #bytes = 0;
 
-  constructor(path: string, limits: FileLimits, name: string = path) {
+  constructor(path: string, limits: FileLimits) {
     this.#path = path;
-    this.#name = name;
     this.#totalMsMax = limits.totalMsMax ?? FILE_TOTAL_MS_MAX;
     this.#idleMsMax = Math.min(limits.idleMsMax ?? FILE_IDLE_MS_MAX, this.#totalMsMax);
   }
@@ -141,7 +123,7 @@ export class FilePatience {
     const handle = await this.wait(opening).catch((error: unknown) => {
       // The system may still open the file later.
       opening.then((late) => late.close()).catch(() => {});
-      throw error instanceof LecternError ? error : fileUnreadable(this.#name, error);
+      throw error instanceof LecternError ? error : fileUnreadable(this.#path, error);
     });
     try {
       return await use(handle);
@@ -194,7 +176,7 @@ export class FilePatience {
         if (done) return;
         if (performance.now() - this.#beganMs >= this.#totalMsMax) throw this.#tooLong();
         this.#bytes += value.length;
-        if (this.#bytes > bytesMax) throw changedWhileRead(this.#name);
+        if (this.#bytes > bytesMax) throw changedWhileRead(this.#path);
         yield value;
       }
     } finally {
@@ -226,7 +208,7 @@ export class FilePatience {
 
   #giveUp(problem: string): LecternError {
     this.#hasGivenUp = true;
-    return new LecternError('source-unreadable', `cannot read ${this.#name}: ${problem}`);
+    return new LecternError('source-unreadable', `cannot read ${this.#path}: ${problem}`);
   }
 }
 

@@ -19,10 +19,7 @@ interface Batch {
   readonly entries: readonly (RecordEntry | RejectionEntry)[];
 }
 
-/**
- * Number of the shape, position, then for each name the id itself or a value's number. Shape -1: one value,
- * no object.
- */
+/** Number of the shape, position, then for each name the id itself or a value's number. Shape -1: one value, no object. */
 type RecordEntry = readonly [shape: number, position: Position, ...values: (number | string)[]];
 type RejectionEntry = readonly [rejection: Rejection];
 type Position = number | RecordPosition;
@@ -99,7 +96,7 @@ export class CopyWriter implements RecordSink {
     this.#batchBytes += 2 * names.length;
     for (const name of names) {
       const each = record[name];
-      // Ids are distinct, so a list of them would only be longer.
+      // Ids are distinct, so listing them separately would only take more room.
       if (name === 'id' && typeof each === 'string') {
         this.#batchBytes += each.length;
         entry.push(each);

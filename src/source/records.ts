@@ -18,27 +18,21 @@ export type RecordLoad =
     }
   | RecordDelta;
 
-/**
- * The changes since the version `previous`, instead of all records. Allowed only if `previous` is not null.
- */
+/** The changes since the version `previous`, instead of all records. Allowed only if `previous` is not null. */
 export interface RecordDelta {
   /** Records to add; they replace those with the same id. Of several with one id, the last counts. */
   readonly upserts: Records;
   /** Ids to remove; unknown ones are skipped. An id that is also among the upserts is not removed. */
   readonly removals: Iterable<string | number>;
-  /**
-   * The version after the changes, as for a load of all records. Null: unknown, so the next load asks for all
-   * records.
-   */
+  /** The version after the changes, as for a load of all records. Null: unknown, so the next load asks for all records. */
   readonly version: string | null;
 }
 
 /** Given to {@link RecordSource.load}. */
 export interface RecordLoadOptions {
   /**
-   * The version of the last load: served or refused. Null: load in any case. A source that still has it may
-   * answer `{ notModified: true }`. A source that knows the changes since then may give a {@link
-   * RecordDelta}.
+   * The version of the last load: served or refused. Null: load in any case. A source that still has it may answer `{
+   * notModified: true }`. A source that knows the changes since then may give a {@link RecordDelta}.
    */
   readonly previous: string | null;
   /**
@@ -60,10 +54,7 @@ export interface RecordWatch {
 export interface RecordSource {
   /** For messages. */
   readonly name: string;
-  /**
-   * Gives all records or the changes since `previous`, or reports that there are no changes. An error fails
-   * the load.
-   */
+  /** Gives all records or the changes since `previous`, or reports that there are no changes. An error fails the load. */
   load(options: RecordLoadOptions): RecordLoad | Promise<RecordLoad>;
   /** Calls back after each possible change, until closed. */
   watch?(onChange: () => void): RecordWatch;

@@ -23,16 +23,23 @@ export interface RecordSink {
   record(value: unknown, position: RecordPosition): void;
   reject(rejection: Rejection): void;
   /**
-   * A record as UTF-8, not decoded. It has no position, so only a single source calls this.
+   * A record as UTF-8, not decoded. The record has no position, so only a single source calls this.
    *
    * @param view the same bytes
    * @param spans for each field, in the order of the descriptor table: the start of its value (-1: no value),
    * its end, and its quickHash. Values are unchecked: they may hold backslashes or control characters.
    * @param names of its other fields
+   * @param times epoch milliseconds of time and endTime, if the reader knows them; their spans are then not read
    * @returns false if the sink refused it: decode it and call `record`
    */
   readonly undecoded?:
-    | ((bytes: Uint8Array, view: DataView, spans: Int32Array, names: NameSpans) => boolean)
+    | ((
+        bytes: Uint8Array,
+        view: DataView,
+        spans: Int32Array,
+        names: NameSpans,
+        times?: Float64Array,
+      ) => boolean)
     | undefined;
   /** The columns whose values `undecoded` takes. Default: each field is in the column of its name. */
   readonly columns?: FieldColumns | undefined;
@@ -56,10 +63,7 @@ export interface LoadOptions {
   readonly signal?: AbortSignal | undefined;
   /** The version of the served records, from an earlier load. Null or absent: load in any case. */
   readonly previous?: string | null;
-  /**
-   * Called before the first record, if the source already knows its version. Null withdraws an earlier
-   * version.
-   */
+  /** Called before the first record, if the source already knows its version. Null withdraws an earlier version. */
   readonly onVersion?: ((version: string | null) => void) | undefined;
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
   /** Called with each record before the field map, until it returns false. Until then all records are decoded. */

@@ -3,10 +3,7 @@ import { pathToFileURL } from 'node:url';
 import { LecternError } from '../errors.js';
 import type { Store } from './store.js';
 
-/**
- * Whether a text is the address of a store: `nats://…`, `tls://…`, or `folder:///path`. `file:` addresses are
- * sources.
- */
+/** Whether a text is the address of a store: `nats://…`, `tls://…`, or `folder:///path`. `file:` addresses are sources. */
 export function isStoreAddress(text: string): boolean {
   return /^(?:nats|tls|folder):\/\//i.test(text);
 }

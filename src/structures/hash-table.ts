@@ -2,7 +2,7 @@ import { grownByteLength } from './growable.js';
 
 const WORDS_MIN = 256;
 
-/** Open addressing, linear probing; each hash lies beside its number. Hashes of foreign keys must be keyed. */
+/** Open addressing with linear probing; each hash is stored beside its number. Hashes of foreign keys must be keyed. */
 export class HashTable {
   /** Pairs of number + 1 (0 for a free slot) and hash. The length is a power of two; at most half is used. */
   #slots: Int32Array = new Int32Array(WORDS_MIN);

@@ -1,7 +1,4 @@
-/**
- * Room structures/. Data structures that could be published on their own. This room knows nothing of
- * timetables.
- */
+/** Room structures/. Data structures that could be published on their own. This room knows nothing of timetables. */
 import createIntervalTree, { type IntervalTree } from 'interval-tree-1d';
 import { hasSameBytes } from './same-bytes.js';
 import { lowerBound } from './search.js';
@@ -20,7 +17,7 @@ export interface IntervalIndexImage {
   readonly members: Uint32Array;
   /** Bucket b is members [bucketStart[b], bucketStart[b + 1]). */
   readonly bucketStart: Uint32Array;
-  /** The last integer that an interval of the bucket contains. */
+  /** The largest integer in any interval of the bucket. */
   readonly bucketLast: Float64Array;
 }
 

@@ -17,10 +17,7 @@ export function isHashSeed(value: unknown): value is HashSeed {
 
 const TEXT_BYTES_MIN = 512;
 
-/**
- * HalfSipHash-1-3. Without the seed, attackers cannot choose collisions: see
- * docs/decisions/0021-keyed-hashes.md.
- */
+/** HalfSipHash-1-3. Without the seed, attackers cannot choose collisions: see docs/decisions/0021-keyed-hashes.md. */
 export class KeyedHash {
   readonly #low: number;
   readonly #high: number;

@@ -22,8 +22,7 @@ export function positionsWithinRuns(
   let written = 0;
   let at = low;
   let bound = 0;
-  // Invariant: boundaries before `bound` are at most list[at]. Terminates: each round advances `at` and
-  // `bound`.
+  // Invariant: boundaries before `bound` are at most list[at]. Terminates: each round advances `at` and `bound`.
   while (at < high) {
     bound = gallop(runs, list[at]! + 1, bound, runs.length);
     if (bound === runs.length) break;
@@ -35,8 +34,8 @@ export function positionsWithinRuns(
 }
 
 /**
- * Sorts list[0, count) in place without repeats and returns the new length. Ordinals are below `universe`; a
- * bitmap sorts lists longer than a 32nd of it.
+ * Sorts list[0, count) in place without repeats and returns the new length. Ordinals are below `universe`.
+ * Lists longer than a 32nd of it are sorted by a bitmap.
  */
 export function sortUnique(list: Uint32Array, count: number, universe: number): number {
   if (count > universe / 32) {

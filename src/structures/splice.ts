@@ -11,9 +11,7 @@ interface Run {
   readonly at: number;
 }
 
-/**
- * How a sequence becomes another: some items are removed, some are added, and the others keep their order.
- */
+/** How a sequence becomes another: some items are removed, some are added, and the others keep their order. */
 export class Splice {
   /** Lengths of the old and the new sequence. */
   readonly before: number;
@@ -90,9 +88,7 @@ export class Splice {
     return next;
   }
 
-  /**
-   * Copies numbers of the remaining items, each as `map[number]`; numbers without an entry become NO_CODE.
-   */
+  /** Copies numbers of the remaining items, each as `map[number]`; numbers without an entry become NO_CODE. */
   copyMapped(old: CodeColumn, next: CodeColumn, map: Uint32Array): void {
     for (const { from, to, at } of this.#runs) {
       for (let place = from, m = at; place < to; place++, m++) {

@@ -1,4 +1,4 @@
-/** A typo has at most this many edits, and at most half the name. */
+/** A typo has at most this many edits, in at most half of the name. */
 const EDITS_MAX = 3;
 const TYPED_UNITS_MAX = 64;
 

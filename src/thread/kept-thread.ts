@@ -12,9 +12,7 @@ export class KeptThread {
   #worker: Worker | null = null;
   #idle: NodeJS.Timeout | undefined;
 
-  /**
-   * One task at a time, always with the same signal. Throws the errors of the task, and the signal's reason.
-   */
+  /** One task at a time, always with the same signal. Throws the errors of the task, and the signal's reason. */
   async run(task: PatchTask, options: SpawnOptions): Promise<LoadDone> {
     const { signal, feed, keepsProcessAlive } = options;
     signal?.throwIfAborted();

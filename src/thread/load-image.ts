@@ -71,8 +71,8 @@ export async function loadImage(
       builder.reject(rejection);
       watch.record();
     },
-    undecoded(bytes, view, spans, names) {
-      if (!intake.add(bytes, view, spans)) return false;
+    undecoded(bytes, view, spans, names, times) {
+      if (!intake.add(bytes, view, spans, times)) return false;
       if (names.count > 0) builder.unserved.countNames(names.view ?? view, names.places, names.count);
       watch.count();
       return true;
@@ -91,9 +91,7 @@ export async function loadImage(
   const summary = await source.load(sink, { ...options, rules, copyBytesMax, onProgress, onParts });
   if (summary === 'not-modified') {
     if (typeof options.previous === 'string') return summary;
-    throw new Error(
-      `the source ${source.name} says that nothing changed, but was not asked whether anything did`,
-    );
+    throw new Error(`the source ${source.name} reports that nothing changed, but was not asked`);
   }
   notes.checkColumns();
   watch.look();
@@ -122,7 +120,7 @@ export async function runLoadTask(
   if (loaded === 'not-modified') return { kind: 'not-modified' };
   const { image, bytesLeft } = loaded;
   const sourceVersion = loaded.source.version;
-  // Other bytes with equal content: nothing to publish. An image from disk may claim equality falsely.
+  // Other bytes with equal content: nothing to publish. An image from disk may falsely claim to be equal.
   if (
     served?.summary.id === image.summary.id &&
     image.summary.rejected === served.summary.rejected &&

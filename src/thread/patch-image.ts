@@ -60,7 +60,7 @@ async function readChanges(task: PatchTask, chunks: AsyncIterable<Uint8Array>): 
   const { name, rules, served, bounds } = task;
   const upserts = new Map<string, NormalisedEvent>();
   const removals = new Set<string>(task.removals.flatMap((id) => canonicalId(id, rules) ?? []));
-  /** Records by id; records without an id by number. */
+  /** Records by id; records without an id are counted by number. */
   const rejections = new Map<string | number, Rejection>();
   const notes = new LoadNotes();
   const readInstant = createInstantReader(rules, notes.ambiguousTimes);

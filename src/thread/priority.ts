@@ -2,9 +2,8 @@ import { readlinkSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 
 /**
- * Gives threads that answer requests priority, because a build takes a processor for many seconds. Under full
- * load a tenth of a processor remains for the build. Linux has a priority for each thread; elsewhere nothing
- * happens.
+ * Gives threads that answer requests priority, because a build takes a processor for many seconds. Under full load a
+ * tenth of a processor remains for the build. Linux has a priority for each thread; elsewhere nothing happens.
  */
 export function letOthersGoFirst(): void {
   try {

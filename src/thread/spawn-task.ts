@@ -20,10 +20,7 @@ export interface SpawnOptions extends TaskListeners {
   /** For a task whose source is a stream: its chunks, each in its own buffer, which is transferred. */
   readonly feed?: Feed | undefined;
   readonly keepsProcessAlive: boolean;
-  /**
-   * Called with a promise of the thread's end if the thread does not end in time: a system call may hang
-   * forever.
-   */
+  /** Called with a promise of the thread's end if the thread does not end in time: a system call may hang forever. */
   readonly onStuck?: (end: Promise<void>) => void;
 }
 
@@ -68,9 +65,8 @@ function hasDatabase(source: LoadTask['source']): boolean {
 }
 
 /**
- * The heap is a part of the load's memory. V8 ends the thread if the load outgrows its bound between two
- * checks. A map of lecturers has extra room: it is parsed in one call, during which V8 would end the process
- * instead of the thread.
+ * The heap is a part of the load's memory. V8 ends the thread if the load outgrows its bound between two checks. A map
+ * of lecturers has extra room: it is parsed in one call, during which V8 would end the process instead of the thread.
  */
 function heapLimits({ bounds: { memoryBytesMax }, source }: LoadTask): ResourceLimits {
   if (memoryBytesMax === null) return {};

@@ -9,9 +9,8 @@ const SOURCE_NAME = /\/thread\/start-thread\.ts$/;
 export type StartThread = (options: Pick<WorkerOptions, 'workerData' | 'name' | 'resourceLimits'>) => Worker;
 
 /**
- * Prepares a thread. The thread runs a text that the build made from its module and all imports. The text
- * works in a bundled program, and starts three times as fast as dozens of files. Tests run from source start
- * the module itself.
+ * Prepares a thread. The thread runs a text that the build made from its module and all imports. The text works in a
+ * bundled program, and starts three times as fast as dozens of files. Tests run from source start the module itself.
  */
 export async function prepareThread(
   source: `/${string}.ts`,

@@ -7,10 +7,7 @@ import { runTaskHere } from './task.js';
 import { errorOf, failureOf } from './task-failure.js';
 import type { FromTask, SecretsAnswer, StreamChunk, Task, TaskListeners } from './task-messages.js';
 
-/**
- * The entry of a worker thread: runs its one task, posts the result and ends. Without a task it runs those
- * posted to it.
- */
+/** The entry of a worker thread: runs its one task, posts the result and ends. Without a task it runs those posted to it. */
 const port = parentPort as MessagePort;
 if (port === null) throw new Error('this module is the entry of a worker thread');
 

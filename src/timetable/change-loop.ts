@@ -4,7 +4,7 @@ import { checkText } from '../query/object-form.js';
 import type { ChangeCounts } from '../snapshot/differences.js';
 import { ChangeMessages } from '../view/change-messages.js';
 import type { LiveViews } from '../view/view-source.js';
-import type { ChangeSet } from './queries.js';
+import type { ChangeSet } from './query-types.js';
 
 /** The start and the end of a loop over changes. */
 export interface ChangesOptions {
@@ -14,10 +14,7 @@ export interface ChangesOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/**
- * Changes that are too many to list, that a slow loop missed, or that are no longer known: read everything
- * again.
- */
+/** Changes that are too many to list, that a slow loop missed, or that are no longer known: read everything again. */
 export interface MissedChanges {
   /** Id of the past snapshot; null if unknown. */
   readonly from: string | null;
@@ -41,10 +38,7 @@ interface Waiting {
 
 type Result = IteratorResult<TimetableChange, undefined>;
 
-/**
- * The publications of a timetable, one at a time. Waiting publications are bounded; more become one missed
- * change.
- */
+/** The publications of a timetable, one at a time. Waiting publications are bounded; more become one missed change. */
 export class ChangeLoop implements AsyncIterableIterator<TimetableChange, undefined> {
   readonly #views: LiveViews;
   readonly #messages: ChangeMessages;

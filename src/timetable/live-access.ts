@@ -20,10 +20,7 @@ export interface AccessOptions {
   readonly identifiers: IdentifierMode;
 }
 
-/**
- * The values of the options, and the files with the rest. Throws LecternError `option-invalid`,
- * `key-invalid`.
- */
+/** The values of the options, and the files with the rest. Throws LecternError `option-invalid`, `key-invalid`. */
 export function liveAccess(
   { auth, feed, identifiers }: AccessOptions,
   log: Logger | undefined,

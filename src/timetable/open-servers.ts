@@ -34,7 +34,7 @@ export interface TimetableServer extends AsyncDisposable {
   readonly adminAddress: ListenAddress | null;
   /** Serving threads. */
   readonly workers: number;
-  /** Whether a balancer should send more requests now. */
+  /** Whether a load balancer should send more requests now. */
   readonly condition: ServingCondition;
   /** A test token, as from /login, for values by field; fields without a claim are skipped. Null in production. */
   testToken(values?: TestTokenRequest['values']): Promise<string | null>;

@@ -25,9 +25,7 @@ export interface RefusedEvent {
 
 /** A load has ended. */
 export interface LoadedEvent {
-  /**
-   * `unchanged`: the source has the served data. `refused`: its data was refused, now or by an earlier load.
-   */
+  /** `unchanged`: the source has the served data. `refused`: its data was refused, now or by an earlier load. */
   readonly result: LoadResult;
   /** Duration of the load. */
   readonly durationMs: number;

@@ -23,15 +23,14 @@ import type {
   FreeTimeQuery,
   PageQuery,
   ScheduleQuery,
-} from './queries.js';
+} from './query-types.js';
 import type { TimetableEvents, TimetableListener } from './timetable-events.js';
 
 /** Loads a source, keeps it fresh, and answers reads from one immutable snapshot. All reads are synchronous. */
 export interface Timetable extends ViewSource, AsyncDisposable {
   /**
-   * Resolves when the first snapshot can be read. Rejects with the LecternError of a failed first load; with
-   * regular refreshes it waits for the first good load instead. The process stays alive until `ready` has
-   * settled.
+   * Resolves when the first snapshot can be read. Rejects with the LecternError of a failed first load; with regular
+   * refreshes it waits for the first good load instead. The process stays alive until `ready` has settled.
    */
   readonly ready: Promise<SnapshotSummary>;
   /**
@@ -41,10 +40,7 @@ export interface Timetable extends ViewSource, AsyncDisposable {
    *   `staleSecondsMax`; `closed`
    */
   find(query?: ScheduleQuery): EventPage;
-  /**
-   * The bytes of an answer, by default JSON. They may be shared memory, so only read them. Throws like {@link
-   * find}.
-   */
+  /** The bytes of an answer, by default JSON. They may be shared memory, so only read them. Throws like {@link find}. */
   findBytes(query?: BytesQuery, format?: FormatName): Uint8Array;
   /** One event by its id, or null. Throws `parameters-invalid` for an id that is not a text. */
   get(id: string): TimetableEvent | null;

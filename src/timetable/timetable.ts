@@ -35,25 +35,27 @@ import { OpenServers, type TimetableServer } from './open-servers.js';
 import type { Reading } from './plan-auth.js';
 import {
   answerOf,
-  type BytesQuery,
   bytesOf,
-  type ChangeSet,
-  type ConflictPage,
-  type ConflictQuery,
   changesSince,
   checkFormat,
-  type DirectoryPage,
-  type DirectoryQuery,
   directoryName,
-  type EventPage,
   eventPage,
-  type FreePage,
-  type FreeTimeQuery,
-  type PageQuery,
   parse,
-  type ScheduleQuery,
   unreadable,
 } from './queries.js';
+import type {
+  BytesQuery,
+  ChangeSet,
+  ConflictPage,
+  ConflictQuery,
+  DirectoryPage,
+  DirectoryQuery,
+  EventPage,
+  FreePage,
+  FreeTimeQuery,
+  PageQuery,
+  ScheduleQuery,
+} from './query-types.js';
 import { checkEventName, type TimetableEvents, type TimetableListener } from './timetable-events.js';
 import type { Timetable } from './timetable-interface.js';
 

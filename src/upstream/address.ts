@@ -15,16 +15,10 @@ export function parseAddress(text: string, what = 'the address of the source'): 
   return url;
 }
 
-/**
- * A long name with letters and digits, and its ending. Private addresses of calendars have their secret in
- * the path.
- */
+/** A long name with letters and digits, and its ending. Private addresses of calendars have their secret in the path. */
 const LONG_NAME = /^(?=[^/]*\d)(?=[^/]*[a-z])[^/]{20,}?(\.[a-z]{1,8})?$/i;
 
-/**
- * For messages: without possible secrets, which are credentials, query values, and long names with digits in
- * the path.
- */
+/** For messages: without possible secrets, which are credentials, query values, and long names with digits in the path. */
 export function redactAddress(url: URL): string {
   const path = url.pathname.split('/').map((name) => name.replace(LONG_NAME, '…$1'));
   const names = [...url.searchParams].map(([name, value]) =>
@@ -34,7 +28,7 @@ export function redactAddress(url: URL): string {
   return `${url.origin}${path.join('/')}${names.length === 0 ? '' : '?'}${names.join('&')}`;
 }
 
-/** Identifies an address without showing it. 22 base64url characters. */
+/** Identifies an address without showing it; 22 base64url characters. */
 export function addressDigest(url: URL): string {
   const { href } = withoutCredentials(url);
   return createHash('sha256').update(href).digest().subarray(0, 16).toString('base64url');

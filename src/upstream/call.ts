@@ -1,7 +1,4 @@
-/**
- * Room upstream/. Requests to other servers, for sources and key sets. This room does not interpret the
- * answers.
- */
+/** Room upstream/. Requests to other servers, for sources and key sets. This room does not interpret the answers. */
 import { once, setMaxListeners } from 'node:events';
 import { Agent, type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps, Agent as SecureAgent } from 'node:https';
@@ -46,7 +43,7 @@ export interface UpstreamCallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The head of an answer; the body is read with {@link UpstreamCall.body}. */
+/** The head of an answer; {@link UpstreamCall.body} reads the body. */
 export interface Answer {
   readonly status: number;
   /** After redirects. */

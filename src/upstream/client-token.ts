@@ -43,10 +43,7 @@ const BACK_OFF_MS_MIN = 500;
 const MARGIN_SHARE = 1 / 3;
 const JITTER = 0.2;
 
-/**
- * Fetches a token when one is needed and the last is about to expire. One fetch at a time; after failures,
- * pauses grow.
- */
+/** Fetches a token when one is needed and the last is about to expire. One fetch at a time; after failures, pauses grow. */
 export class ClientToken {
   readonly #plan: ClientTokenPlan;
   readonly #secret: () => string;

@@ -21,7 +21,7 @@ export type Encode = (format: FormatName) => Answer;
 
 /**
  * A request that was parsed against one snapshot, and is answered only from it. The entity tag is known
- * without executing anything.
+ * before the query is executed.
  */
 export interface Read {
   /** Null if Accept decides. */
@@ -38,9 +38,7 @@ export interface ReadFaults {
   readonly faults: readonly ParameterFault[];
 }
 
-/**
- * A read; or all faults of the parameters; or one sentence on why the requested snapshot or event is unknown.
- */
+/** A read; or all faults of the parameters; or one sentence on why the requested snapshot or event is unknown. */
 export type ReadResult =
   | {
       /** What can be answered. */

@@ -9,10 +9,7 @@ export interface ChangeMessage {
   readonly snapshotId: string;
   /** Of the later one. */
   readonly version: string;
-  /**
-   * JSON on one line: `from`, `to`, and `added`, `changed`, `removed`; or `readAnew` and `counts` instead of
-   * the lists.
-   */
+  /** JSON on one line: `from`, `to`, and `added`, `changed`, `removed`; or `readAnew` and `counts` instead of the lists. */
   readonly json: Buffer;
 }
 
@@ -20,10 +17,7 @@ export interface ChangeMessage {
 export class ChangeMessages {
   readonly #views: LiveViews;
   #version = '';
-  /**
-   * By the snapshot that they start from, of which the history knows a few; the empty text stands for all
-   * others.
-   */
+  /** By the snapshot that they start from, of which the history knows a few; the empty text stands for all others. */
   readonly #made = new Map<string, ChangeMessage>();
 
   constructor(views: LiveViews) {

@@ -88,7 +88,7 @@ export class Present implements LiveViews {
     const { image, differences, state, sequence, rooms = null, patch = null } = published;
     const rowCacheBytes = Math.max(0, cacheBytesMax - byteLengthOf(differences) / threads);
     const before = this.#view;
-    // Equal ids do not suffice: a snapshot file only claims its id.
+    // Equal ids are not enough, because a snapshot file only claims its id.
     const changedIds = patch?.base === before?.summary.id ? (patch?.changedIds ?? null) : null;
     const snapshot = new Snapshot(image, changedIds === null ? null : before?.snapshot);
     const view = new SnapshotView(snapshot, differences, rowCacheBytes, rooms, sequence);

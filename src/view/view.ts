@@ -96,7 +96,7 @@ export interface View {
     options: ParseOptions,
     endpoint?: ExplainedEndpoint,
   ): Explanation | ReadFaults;
-  /** A value of the field in this data set, or null if no event has one: for examples and test tokens. */
+  /** A value of the field in this data set, for examples and test tokens; null if no event has one. */
   sampleValue(field: FieldFilter['field']): string | null;
 }
 

@@ -193,7 +193,7 @@ test('a repeated refusal is reported again', async (t) => {
   t.match(json, { outcome: 'unchanged', reason: null });
 });
 
-test('POST /refresh answers with the outcome', async (t) => {
+test('the answer of POST /refresh has the outcome', async (t) => {
   const { log, lines } = keptLog();
   const source = new MemorySource(RECORDS);
   const options = { ...OPTIONS, source, adminTokenFile: tokenFile(t) };
@@ -217,7 +217,7 @@ test('POST /refresh answers with the outcome', async (t) => {
   }
 });
 
-test('requests for consecutive loads each get the outcome of their own load', async (t) => {
+test('consecutive requests for loads each get the outcome of their own load', async (t) => {
   const loads: (readonly object[])[] = [RECORDS, RECORDS.slice(0, 2), RECORDS, RECORDS.slice(0, 9)];
   const source = {
     name: 'changing',
@@ -372,7 +372,7 @@ test('a taken port fails the start and leaves nothing behind', async (t) => {
   t.equal((await ask(`${first.adminAddress?.origin}/live`)).status, 200);
 });
 
-test('a server of the library can have an admin listener', async (t) => {
+test('a server of the library may have an admin listener', async (t) => {
   const timetable = openTimetable({ source: RECORDS });
   t.teardown(() => timetable.close());
   const auth = { hs256Secret: SECRET };

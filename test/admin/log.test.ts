@@ -153,7 +153,7 @@ test('the configured share of requests is logged, by default none', async (t) =>
   }
 });
 
-test('requests refused before routing are logged with their resource', async (t) => {
+test('requests refused before routing are logged, with their resource', async (t) => {
   const page = 'https://timetable.example.org';
   const { handler, logged } = setUp({ accessLogShare: 1, corsOrigins: [page] });
   const { send, raw } = await serve(t, handler);

@@ -36,7 +36,7 @@ export function collidingIds(count: number): string[] {
   const view = new DataView(FIRST.buffer, FIRST.byteOffset, FIRST.length);
   let common = HASH_BEGIN;
   for (let at = 0; at < CHOSEN_FROM; at += 4) common = after(common, view.getInt32(at, true));
-  // From the front: the states after two words. If several have the same slot, the last stays.
+  // Searching from the front: the states after two words. If several have the same slot, the last stays.
   const size = 2 ** FORWARD_BITS;
   const states = new Int32Array(size);
   const choices = new Int32Array(size).fill(-1);
@@ -46,7 +46,7 @@ export function collidingIds(count: number): string[] {
     states[place] = state;
     choices[place] = n;
   }
-  // From the end: the states before two words that lead to the common hash.
+  // Searching from the end: the states before two words that lead to the common hash.
   const ids: string[] = [];
   const bytes = Buffer.from(FIRST);
   for (let n = 0; ids.length < count; n++) {

@@ -60,8 +60,7 @@ test('over HTTP all bad addresses get the same 404', TIMEOUT, async (t) => {
   const found = new Map<string, string>();
   let asked = 0;
   for (const [kind, address] of hostileFeeds(REQUESTS * 1.2, SEED + 1)) {
-    // Other characters never reach the service, because clients and node:http refuse them. Dots alone change
-    // the path.
+    // Other characters never reach the service, because clients and node:http refuse them. Dots alone change the path.
     if (
       asked === REQUESTS ||
       !/^[\x21-\x7e]+$/.test(address) ||

@@ -94,7 +94,7 @@ test('the made-up ids collide in a hash without a seed', (t) => {
 });
 
 test('under random seeds these ids are spread like any other ids', (t) => {
-  /** The average distance of an entry from its own slot. */
+  /** The mean distance of an entry from its own slot. */
   const displacement = (ids: readonly string[], seed: HashSeed): number => {
     const hash = new KeyedHash(seed);
     const hashes = Uint32Array.from(ids, (id) => hash.bytes(viewOf(Buffer.from(id)), 0, id.length));

@@ -1,7 +1,4 @@
-/**
- * Tokens that must be refused: a catalogue of attacks by name, and any number of tokens generated from a
- * seed.
- */
+/** Tokens that must be refused: a catalogue of attacks by name, and any number of tokens generated from a seed. */
 import { createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import type { KeySet } from '../../src/auth/key-set.js';
 import { createPublicKeySet, createSecretKeySet } from '../../src/auth/key-set.js';
@@ -59,7 +56,7 @@ export function claims(more: object = {}): object {
   return { sub: 'mallory', exp: nowSeconds() + 3600, iss: ISSUER, aud: AUDIENCE, ...more };
 }
 
-/** Good tokens, so that a service that refuses everything does not pass. */
+/** Good tokens, so that a service that refuses everything fails. */
 export function goodTokens(): string[] {
   return [
     make({ alg: 'HS256', typ: 'JWT' }, claims(), SECRET),
@@ -72,7 +69,7 @@ export function goodTokens(): string[] {
 const withSignature = (token: string, signature: string | Buffer): string =>
   token.replace(/[^.]*$/, typeof signature === 'string' ? signature : signature.toString('base64url'));
 
-/** The last character with a bit set that encodes nothing: other spellings of the same signature. */
+/** The last character with an extra bit that encodes nothing: another spelling of the same signature. */
 function respelled(token: string): string {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
   return token.slice(0, -1) + alphabet.charAt(alphabet.indexOf(token.slice(-1)) | 1);

@@ -130,7 +130,7 @@ for (const [workers, figure] of [
   });
 }
 
-test('an access token of another type is refused', async (t) => {
+test('an access token for another purpose is refused', async (t) => {
   const issuer = await createRealIssuer();
   t.teardown(() => issuer.stop());
   await issuer.start('key');

@@ -10,7 +10,7 @@ function credentialOf(rawHeaders: readonly string[]): Credential {
   return readCredential(authorization, authorizations);
 }
 
-test('the Authorization header is read as RFC 6750 says', async (t) => {
+test('the Authorization header is read according to RFC 6750', async (t) => {
   const cases: [value: string, kind: string, token?: string][] = [
     ['Bearer abc', 'token', 'abc'],
     ['bearer abc', 'token', 'abc'],

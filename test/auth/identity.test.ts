@@ -19,7 +19,7 @@ function map(claims: object, more: { overrides?: Record<string, string[]>; enrol
   });
 }
 
-test('claims become filters, in the order of the descriptor table', async (t) => {
+test('claims become filters in the order of the descriptor table', async (t) => {
   const cases: [name: string, claims: object, identities: unknown][] = [
     ['a string', { studyGroup: 'CS-1' }, [{ field: 'studyGroup', values: ['CS-1'] }]],
     [
@@ -68,7 +68,7 @@ test('claims become filters, in the order of the descriptor table', async (t) =>
   for (const [name, claims, identities] of cases) t.same(map(claims), identities, name);
 });
 
-test('claim names can be replaced, for any field that has an index', async (t) => {
+test('claim names can be replaced for any field with an index', async (t) => {
   const overrides = { studyGroup: ['groups', 'cohort'], courseId: ['courses'] };
   t.same(map({ groups: ['A'], cohort: 'B', courses: UUID_A }, { overrides }), [
     { field: 'courseId', values: [UUID_A] },
@@ -103,7 +103,7 @@ test('enrolments add to the claims, and are enough without claims', async (t) =>
   t.equal(mapIdentities({}, '__proto__', options), null);
 });
 
-test('the number of values is bounded over all fields', async (t) => {
+test('the number of values is bounded over all fields together', async (t) => {
   const studyGroups = Array.from({ length: IDENTITY_VALUES_MAX + 5 }, (_, i) => `group ${i}`);
   const identities = map({ studyGroups, groupId: UUID_A }) ?? [];
   t.equal(

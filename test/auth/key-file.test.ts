@@ -1,4 +1,4 @@
-/** Key files as the service takes them at its start. */
+/** Key files, as the service reads them at its start. */
 import { generateKeyPairSync } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

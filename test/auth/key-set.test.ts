@@ -24,7 +24,7 @@ test('a secret has at least 32 bytes', async (t) => {
   t.throws(() => createSecretKeySet(new Uint8Array(31)), { code: 'key-invalid' });
 });
 
-test('a key set that must not be used is refused with the reason', async (t) => {
+test('a key set that must not be used is refused, with the reason', async (t) => {
   const cases: [name: string, json: unknown, message: RegExp][] = [
     ['an array', [], /no array "keys"/],
     ['null', null, /no array "keys"/],
@@ -36,7 +36,7 @@ test('a key set that must not be used is refused with the reason', async (t) => 
     [
       'a private key beside a good one',
       { keys: [publicJwk, { kty: 'OKP', crv: 'Ed25519', d: 'x' }] },
-      /^keys\.json, key 2 is a private key; put the public key there/,
+      /^keys\.json, key 2 is a private key; use the public key/,
     ],
     [
       'a symmetric key beside a good one, and for encryption only',
@@ -69,7 +69,7 @@ test('a key set that must not be used is refused with the reason', async (t) => 
   }
 });
 
-test('a key is used for its own algorithms only', async (t) => {
+test('a key is used only for its own algorithms', async (t) => {
   const set = createPublicKeySet({ keys: [{ ...publicJwk, alg: 'RS512', kid: 'a' }] }, 'keys.json');
   const count = async (alg: string, kid?: string) => {
     const lookup = await set.candidates({ alg, kid });

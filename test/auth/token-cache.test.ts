@@ -46,7 +46,7 @@ test('a value is not returned before its time', async (t) => {
   t.ok(cache.get('b'));
 });
 
-test('a value past its time is not stored', async (t) => {
+test('a value is not stored after its time', async (t) => {
   const cache = new TokenCache<typeof ALWAYS>({ now: () => 1000 });
   cache.set('a', { ...ALWAYS, usableUntilMs: 1000 });
   t.equal(cache.size, 0);

@@ -45,7 +45,7 @@ test('the number of keys tried at a time is bounded; excess tokens are refused a
       { ok: 2 * KEYS, overloaded: 10 - 2 * KEYS },
       'one that names its key takes less',
     );
-    // Every outcome of a verification releases its keys.
+    // Every verification releases its keys, with any outcome.
     const odd = [
       forged(0, 'k1'),
       forged(1, 'no-such-key'),

@@ -68,7 +68,7 @@ function labelBoxes(svg: string): Box[] {
   });
 }
 
-/** Marks of figures and targets. Lines of the grid and axes do not count: they may be crossed. */
+/** Marks of figures and targets. Lines of the grid and axes may be crossed, so they do not count. */
 function markBoxes(svg: string): Box[] {
   const isMark = (attributes: Map<string, string>) =>
     /\b(?:f-|s-|mark|hollow)/.test(attributes.get('class') ?? '');
@@ -150,7 +150,7 @@ function faultsOf(svg: string): string[] {
   ]);
 }
 
-test('no label overlaps another or a mark, and all are on the page', async (t) => {
+test('labels do not overlap labels or marks, and all are on the page', async (t) => {
   t.equal(plots.length, 5);
   for (const { file, svg } of plots) {
     t.ok(labelBoxes(svg).length >= 10, `${file} has labels`);

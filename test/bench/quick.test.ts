@@ -125,7 +125,7 @@ test('another checkout is measured in the same rounds', (t) => {
   t.end();
 });
 
-test('a peer that does not start is left out, with a sentence', async (t) => {
+test('a peer that does not start is left out; a sentence says why', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'lectern-bench-peer-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, 'server.mjs');

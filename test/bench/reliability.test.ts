@@ -16,10 +16,7 @@ import {
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const TEXTS = DOCUMENTS.map((name) => readFileSync(join(ROOT, name), 'utf8'));
-/**
- * The names of figures that tests record: `recordFigure('name'` in scripts, and the second argument of `told`
- * in tests.
- */
+/** The names of figures that tests record: `recordFigure('name'` in scripts, and the second argument of `told` in tests. */
 const RECORDED = /recordFigure\(\s*'([a-z0-9-]+)'/g;
 
 const FIGURE: Figure = {

@@ -94,7 +94,7 @@ test('the test would notice a page with other figures', async (t) => {
   t.throws(() => withReport('# no markers', 'report'), /bench:begin/);
 });
 
-test('the plots are those of the results', async (t) => {
+test('the plots show the results', async (t) => {
   const plots = plotsOf(first);
   t.ok(plots.length >= 4);
   for (const { file, title, svg } of plots) {

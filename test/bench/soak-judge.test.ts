@@ -46,7 +46,7 @@ test('a line is fitted through points, with the standard error of its slope', as
     { x: 2, y: 2 },
   ]);
   t.equal(slope, 0.5);
-  // Rests -0.5, 1, -0.5: sqrt(1.5 / 1 / 2).
+  // Distances from the line: -0.5, 1, -0.5; so the error is sqrt(1.5 / 1 / 2).
   t.ok(Math.abs(error - Math.sqrt(0.75)) < 1e-12);
   t.equal(
     fitOf([

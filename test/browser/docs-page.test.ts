@@ -25,7 +25,7 @@ const SWITCHES = [
   '--disable-sync',
 ];
 
-/** Runs before the page's own content: violations of the policy are events of the document. */
+/** Runs before the page's own content, because violations of the policy are events of the document. */
 const RECORD_VIOLATIONS = `
   window.policyViolations = [];
   document.addEventListener('securitypolicyviolation', (event) => {
@@ -56,7 +56,7 @@ if (!existsSync(CHROMIUM)) {
     const { paths } = (await (await fetch(`${docs}/openapi.json`)).json()) as { paths: object };
     const browser = await openBrowser(t);
 
-    // Relative links have another base with the slash.
+    // With a trailing slash, relative links have another base.
     for (const address of [docs, `${docs}/`]) {
       await t.test(`${new URL(address).pathname}: requests are authorised and return events`, async (t) => {
         const { page, requested, errors } = await openPage(browser, address);

@@ -40,7 +40,7 @@ test('a misspelt variable causes a warning that repeats nothing of its value', a
   t.equal(unknownVariables({ LECTERN_UPSTREAM_TOKEN: 'x' }, {}).length, 1);
 });
 
-test('settings that would let a timetable become stale cause a warning', async (t) => {
+test('settings that may make a timetable stale cause a warning', async (t) => {
   const argv = ['serve', 'fixtures/demo.ndjson.gz', '--port', '0', '--stale-seconds-max', '3600'];
   const warned =
     /^warning: --stale-seconds-max without --refresh-seconds: .* until SIGHUP or POST \/refresh\n$/;

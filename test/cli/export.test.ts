@@ -141,7 +141,7 @@ async function interrupt(t: Test, signal: NodeJS.Signals): Promise<void> {
   const argv = [...CLI, 'export', '-', '-o', join(folder, 'all.csv')];
   const child = spawn(process.execPath, argv, { cwd: ROOT, stdio: ['pipe', 'pipe', 'pipe'] });
   child.stdin.write('{"id":');
-  // The unfinished file is made before the load.
+  // The unfinished file exists before the load begins.
   while (readdirSync(folder).length < 2) await delay(20);
   const ended = once(child, 'close');
   child.kill(signal);

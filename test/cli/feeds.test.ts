@@ -1,4 +1,4 @@
-/** Feeds on the command line: their outputs, and refused settings. */
+/** Feeds on the command line: output, and refused settings. */
 import { test } from 'tap';
 import { hs256, SECRET as TOKEN_SECRET } from '../auth/tokens.js';
 import { start } from './lectern.js';
@@ -83,7 +83,7 @@ test('wrong feed settings are reported at the start', async (t) => {
       env,
       /--public-url \(LECTERN_PUBLIC_URL\) is "timetable.example.org": it must be an address/,
     ],
-    [2, ['--public-url', 'https://x.example/?a'], env, /neither a user nor a query nor a fragment/],
+    [2, ['--public-url', 'https://x.example/?a'], env, /must not have a user, a query or a fragment/],
     [
       1,
       ['--feed-secret-file', 'no-such-file'],

@@ -1,4 +1,4 @@
-/** The service as the first process of a container, which signals do not end by themselves. */
+/** The service as the first process of a container, which signals do not end by default. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ const UNSHARE = ['-p', '-f', ...(process.getuid?.() === 0 ? [] : ['-r'])];
 const isPermitted = spawnSync('unshare', [...UNSHARE, 'true']).status === 0;
 const skip = isPermitted ? false : 'unshare -p is not permitted here';
 
-/** The service as process 1, and its number outside. */
+/** The service as process 1; outside it has another number. */
 async function startFirst(t: { teardown(end: () => void): void }, argv: readonly string[]) {
   const child = spawn('unshare', [...UNSHARE, '--kill-child', process.execPath, ...CLI, 'serve', ...argv], {
     cwd: ROOT,

@@ -1,4 +1,4 @@
-/** inspect on typical files: its proposal, pasted, loads them. */
+/** inspect on typical files: they load with the proposed options. */
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Test, test } from 'tap';
@@ -52,7 +52,7 @@ test('a German timetable in every encoding loads with the proposal of inspect', 
   }
 });
 
-test('after a wrong column in a map, the existing columns are shown', async (t) => {
+test('if a map names a wrong column, the existing columns are shown', async (t) => {
   const path = fileOf(t, 'stundenplan.csv', TEXT);
   const outcome = await runHere(t, ['inspect', path, '--map', 'title=Fsch']);
   t.equal(outcome.code, 1);
@@ -71,7 +71,7 @@ test('inspect reports a source without records, and a source that needs no map',
 });
 
 const RPI = join(DATA_FOLDER, 'raw', 'rpi-fall-2024.csv');
-test('a real table of courses: the report says what is missing', {
+test('for a real table of courses, the report says what is missing', {
   skip: existsSync(RPI) ? false : NO_DATA,
 }, async (t) => {
   const outcome = await runHere(t, ['inspect', RPI]);

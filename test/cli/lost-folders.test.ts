@@ -1,7 +1,4 @@
-/**
- * A service whose folders are removed while it runs: it reports each in one clear sentence and continues to
- * serve.
- */
+/** A service whose folders are removed while it runs: it reports each in one clear sentence and continues to serve. */
 import { spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

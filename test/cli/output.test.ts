@@ -14,7 +14,7 @@ interface Ended {
   readonly stderr: string;
 }
 
-/** Runs a line of the shell in which $L is the command line. */
+/** Runs a shell line in which $L is the command line. */
 function shell(line: string): Promise<Ended> {
   return new Promise((resolve) => {
     const child = execFile('bash', ['-c', line], {
@@ -65,7 +65,7 @@ const BROKEN: readonly (readonly [name: string, open: () => number | null])[] = 
 for (const [i, [name, open]] of BROKEN.entries()) {
   // Each fault on one of the two outputs, because starting a service takes a second.
   const broken = i + 1;
-  test(`serve continues: ${name}, on ${broken === 1 ? 'standard output' : 'the log'}`, async (t) => {
+  test(`serve continues when an output is closed: ${name}, on ${broken === 1 ? 'standard output' : 'the log'}`, async (t) => {
     const file = open();
     const stdio = ['ignore', 'pipe', 'pipe'].map((each, fd) => (fd === broken ? (file ?? each) : each));
     const argv = ['serve', DEMO, '--dev', '--port', '0', '--log-level', 'info'];

@@ -92,7 +92,7 @@ const WRONG: readonly [argv: readonly string[], message: RegExp][] = [
     ['--map', 'time=Datum', '--map', 'time=Von'],
     /^error: --map \(LECTERN_MAP\) is "time=Von": another entry has this field already; join columns with a template/m,
   ],
-  [['--map', 'title={Fach'], /^error: --map .*"\{" has no counterpart: write \{column\}/m],
+  [['--map', 'title={Fach'], /^error: --map .*"\{" has no partner: write \{column\}/m],
   [['--time-zone', 'Berlin'], /did you mean Europe\/Berlin\?$/m],
   [
     ['--date-order', 'dym'],

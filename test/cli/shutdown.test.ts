@@ -41,8 +41,7 @@ function startLoad(port: number): Load {
       if (failure !== null) load.failures.push(failure);
     }
   }
-  // Some send at once, some after a pause: connections that are idle for a moment must not close during a
-  // request.
+  // Some send at once, some after a pause: connections that are idle for a moment must not close during a request.
   for (let n = 0; n < CLIENTS; n++) clients.push(client(n % 3 === 0 ? 0 : n % 40));
   return load;
 }
@@ -186,9 +185,7 @@ test('an internal fault ends the service, even with the log off', async (t) => {
   }
 });
 
-/**
- * Waits until an address gives that status: without a log, no other sign shows that the service has started.
- */
+/** Waits until an address gives that status: without a log, no other sign shows that the service has started. */
 async function untilAnswered(url: string, status: number): Promise<void> {
   for (;;) {
     const answered = await fetch(url).then(

@@ -1,8 +1,12 @@
 /** Options for rotations and for credentials of sources that contradict each other. */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { test } from 'tap';
 import { runHere } from './run-here.js';
 
 const ADDRESS = ['serve', 'http://127.0.0.1:9/', '--dev'];
+const ID = '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417';
 const HIDDEN = 'a value that no message shows';
 
 const CASES: readonly (readonly [argv: readonly string[], message: RegExp])[] = [
@@ -29,6 +33,44 @@ test('credential options without effect are refused', async (t) => {
     const { code, stderr } = await runHere(t, [...argv]);
     t.equal(code, 2, message.source);
     t.match(stderr, message);
+    t.notMatch(stderr, HIDDEN);
+  }
+});
+
+test('inspect, explain and export send header fields to addresses', async (t) => {
+  const body = `${JSON.stringify({ id: ID, time: '2026-01-01T08:00:00Z', endTime: '2026-01-01T09:00:00Z', title: 'Algebra' })}\n`;
+  const keys: unknown[] = [];
+  const server = createServer((req, res) => {
+    keys.push(req.headers['x-key']);
+    res.writeHead(req.headers['x-key'] === HIDDEN ? 200 : 401, { 'Content-Type': 'application/x-ndjson' });
+    res.end(req.headers['x-key'] === HIDDEN ? body : '');
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}/events`;
+  const commands = [
+    ['inspect', url],
+    ['explain', url, 'limit=1'],
+    ['export', url, '--format', 'ndjson'],
+  ];
+  for (const argv of commands) {
+    const found = await runHere(t, [...argv, '--header', 'X-Key: env:SOURCE_KEY'], { SOURCE_KEY: HIDDEN });
+    t.equal(found.code, 0, `${argv[0]} with a right key`);
+    t.notMatch(found.stdout + found.stderr, HIDDEN);
+    const refused = await runHere(t, [...argv, '--header', 'X-Key: wrong']);
+    t.equal(refused.code, 1, `${argv[0]} with a wrong key`);
+  }
+  t.ok(keys.includes(HIDDEN));
+});
+
+test('a header field without an address is refused', async (t) => {
+  for (const command of ['inspect', 'export']) {
+    const source = [command, 'nowhere.ndjson', ...(command === 'export' ? ['--format', 'csv'] : [])];
+    const { code, stderr } = await runHere(t, [...source, '--header', `X-Key: ${HIDDEN}`]);
+    t.equal(code, 2, command);
+    t.match(stderr, /header X-Key has no effect, as no source is an http\(s\) address/);
     t.notMatch(stderr, HIDDEN);
   }
 });

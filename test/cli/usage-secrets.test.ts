@@ -13,7 +13,7 @@ test('a secret file that is too short is refused without repeating it; its last 
   t.notMatch(outcome.stderr, /s3cr3t/);
 });
 
-test('an empty secret file is called empty', async (t) => {
+test('the message for an empty secret file says that it is empty', async (t) => {
   const file = join(t.testdir({}), 'secret.txt');
   writeFileSync(file, '\n');
   const outcome = await runHere(t, ['serve', DEMO, '--dev', '--hs256-secret-file', file, '--port', '0']);

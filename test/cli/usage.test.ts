@@ -284,7 +284,7 @@ test('options without effect are refused', async (t) => {
     [['-', '--stale-seconds-max', '5'], /--stale-seconds-max does not work with standard input \(-\)/],
     [['-', '--refresh-seconds', '5'], /--refresh-seconds cannot load standard input \(-\) again/],
     [[address, '-', '--refresh-seconds', '5'], /--refresh-seconds cannot load standard input/],
-    [['x', '--header', `A: ${SECRET}`], /--header has no effect, as no source is an http\(s\) address/],
+    [['x', '--header', `A: ${SECRET}`], /header A has no effect, as no source is an http\(s\) address/],
     [['x', '--snapshot-files-kept', '2'], /--snapshot-files-kept has no effect without --snapshot-file/],
     [
       ['x', '--access-log', '1', '--log-level', 'warn'],

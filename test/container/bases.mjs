@@ -1,7 +1,6 @@
 /**
- * Images with the names of the Dockerfile's base images, for machines that reach no image registry. They have
- * Debian's packages, and Node and npm from the npm registry. They only serve to try the Dockerfile and are
- * never shipped.
+ * Images with the names of the Dockerfile's base images, for machines that reach no image registry. They have Debian's
+ * packages, and Node and npm from the npm registry. They only serve to try the Dockerfile and are never shipped.
  */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';

@@ -28,9 +28,8 @@ function replaceOnce(text: string, from: string, to: string): string {
 }
 
 /**
- * Starts nginx with the example; only ports and rate limit differ. It keeps clients' connections longer than
- * any pause of the test. Otherwise it would close them (after 75 s) just when a client reuses one, which is
- * not under test.
+ * Starts nginx with the example; only ports and rate limit differ. It keeps clients' connections longer than any pause
+ * of the test. Otherwise it would close them (after 75 s) just when a client reuses one, which is not under test.
  */
 async function startNginx(
   teardown: Teardown,
@@ -164,7 +163,7 @@ test('behind nginx with keep-alive connections there is no 502', {
     };
     await Promise.all(Array.from({ length: 32 }, one));
   };
-  // Around the idle timeouts of nginx and of Lectern.
+  // Pauses around the idle timeouts of nginx and of Lectern.
   const pausesSeconds = size(0, 1) === 1 ? [59, 60, 61, 75] : [0.2, 0.5];
   for (const pause of pausesSeconds) {
     await burst(size(1500, 11_000));

@@ -4,10 +4,7 @@ import { build } from 'esbuild';
 import { test } from 'tap';
 import { ROOT, runProgram, temporaryFolder } from './built.js';
 
-/**
- * Uses every part that is found at run time: threads, files, streams, snapshot files, MessagePack, the
- * handler, tokens.
- */
+/** Uses every part that is found at run time: threads, files, streams, snapshot files, MessagePack, the handler, tokens. */
 const PROGRAM = `
 import { createServer } from 'node:http';
 import { once } from 'node:events';

@@ -59,7 +59,7 @@ test('local days use the zone of the query, otherwise that of the timetable', as
   });
 });
 
-test('findBytes gives any representation, as GET /schedule does', async (t) => {
+test('findBytes gives every format that GET /schedule gives', async (t) => {
   const timetable = openTimetable({ source: DEMO });
   await timetable.ready;
   const query = { studyGroup: 'BIO-1D', limit: 3 };
@@ -197,7 +197,7 @@ test('timetables in one process are independent, and can be disposed of', async 
   for (const timetable of opened) t.throws(() => timetable.find(), { code: 'closed' });
 });
 
-test('a handler answers for its own timetable, and 503 after close', async (t) => {
+test('a handler answers from its own timetable, and with 503 after close', async (t) => {
   const timetable = openTimetable({ source: [record(1)] });
   const handler = timetable.handler();
   await timetable.ready;

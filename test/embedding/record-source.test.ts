@@ -2,7 +2,7 @@ import { test } from 'tap';
 import type { RecordLoad, RecordLoadOptions, RecordSource } from '../../src/index.js';
 import { idOf, LecternError, openTimetable, record } from './built.js';
 
-/** A source whose next answer can be set, and that records its requests. */
+/** A source whose next answer can be set; it records its requests. */
 class ScriptedSource implements RecordSource {
   readonly name = 'the script';
   readonly asked: (string | null)[] = [];

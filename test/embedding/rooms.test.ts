@@ -75,7 +75,7 @@ test('a file of rooms is read before the first answer, and again when it changes
   const headers = { Authorization: `Bearer ${await server.testToken()}` };
   const query = new URLSearchParams({ ...MORNING, among: EMPTY });
   const served = async (): Promise<readonly [string, string]> => {
-    // Each request has its own connection, so it reaches any of the threads.
+    // Each request has its own connection, so it may reach any thread.
     const init = { headers: { ...headers, Connection: 'close' } };
     const reply = await fetch(`${server.address.origin}/api/v1/schedule/free?${query}`, init);
     return [((await reply.json()) as { name: string }[])[0]?.name ?? '', reply.headers.get('etag') ?? ''];

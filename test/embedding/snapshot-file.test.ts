@@ -212,7 +212,7 @@ test('two processes that write one snapshot file leave a whole image and no othe
   await pinned.close();
 });
 
-test('an impossible snapshot file is refused when the timetable is opened', async (t) => {
+test('an unusable snapshot file is refused when the timetable is opened', async (t) => {
   const folder = await temporaryFolder(t);
   const readOnly = join(folder, 'read-only');
   await mkdir(readOnly);

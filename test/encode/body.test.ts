@@ -48,7 +48,7 @@ test('bodies in use never share memory, even after others were freed', (t) => {
   t.end();
 });
 
-test('freed memory is used for the next body of its length', (t) => {
+test('freed memory is used for the next body of equal length', (t) => {
   for (const length of [100, 10 * KIB, 20 * KIB, 100 * KIB, BODY_WHOLE_BYTES_MAX]) {
     // The state after a slab without room.
     releaseBody(allocateBody(length));

@@ -131,7 +131,7 @@ test('each request counts the used rows of its lists and adds at most one list',
   t.end();
 });
 
-test('the bound in bytes holds, and used lists stay', (t) => {
+test('the cache stays within its bound in bytes, and keeps used lists', (t) => {
   const bytesMax = 300_000;
   const cache = new RowCache(snapshot.rows, bytesMax);
   const field = snapshot.field('studyGroup');

@@ -39,7 +39,7 @@ for (const name of ['express.mjs', 'fastify.mjs']) {
       },
     );
 
-    await t.test("the personal timetable is that of the application's user", async (t) => {
+    await t.test("the personal timetable belongs to the application's user", async (t) => {
       const personal = await fetch(`${schedule}/personal`, ANNA);
       t.equal(personal.headers.get('x-total-count'), '136');
       t.ok((await eventsOf(personal)).every((event) => event.studyGroup === 'BIO-1D'));

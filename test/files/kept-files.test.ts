@@ -1,32 +1,10 @@
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Test, test } from 'tap';
+import { test } from 'tap';
 import { LecternError } from '../../src/errors.js';
 import { type FileReport, type KeptFile, KeptFiles } from '../../src/files/kept-files.js';
 import { keptTexts } from '../../src/files/kept-texts.js';
-
-class Folder {
-  readonly path: string = mkdtempSync(join(tmpdir(), 'lectern-kept-'));
-
-  of(name: string): string {
-    return join(this.path, name);
-  }
-
-  /** In one step, as editors and Kubernetes do. */
-  write(name: string, content: string): string {
-    writeFileSync(this.of(`${name}.new`), content);
-    renameSync(this.of(`${name}.new`), this.of(name));
-    return this.of(name);
-  }
-}
-
-function newFolder(t: Test): Folder {
-  const folder = new Folder();
-  t.teardown(() => rmSync(folder.path, { recursive: true }));
-  return folder;
-}
+import { Folder } from './folder.js';
 
 /** A file that holds `good` and more, and its accepted contents. */
 function keptIn(...paths: string[]): { readonly file: KeptFile; readonly taken: string[][] } {
@@ -47,7 +25,7 @@ async function until(isSo: () => boolean): Promise<void> {
 }
 
 test('a change takes effect; a bad or missing file is reported once and changes nothing', async (t) => {
-  const folder = newFolder(t);
+  const folder = new Folder(t);
   const path = folder.write('one', 'good 1');
   const { file, taken } = keptIn(path);
   const files = new KeptFiles();
@@ -77,7 +55,7 @@ test('a change takes effect; a bad or missing file is reported once and changes 
 });
 
 test('reload reads at once and reports only changes', async (t) => {
-  const folder = newFolder(t);
+  const folder = new Folder(t);
   const [one, two] = [folder.write('one', 'good 1'), folder.write('two', 'good 2')];
   const { file, taken } = keptIn(one, two);
   const files = new KeptFiles();
@@ -103,7 +81,7 @@ test('reload reads at once and reports only changes', async (t) => {
 });
 
 test('a bad file at the start rejects, with blocking calls and without', async (t) => {
-  const folder = newFolder(t);
+  const folder = new Folder(t);
   const path = folder.write('one', 'bad');
   const files = new KeptFiles();
   await t.rejects(files.keep([keptIn(path).file], () => {}).open(), { message: `the file ${path} is bad` });

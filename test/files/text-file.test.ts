@@ -39,7 +39,7 @@ test('a file is read whole, up to the bound', async (t) => {
 
 test('a path that is not a file is refused in one line', async (t) => {
   const folder = folderFor(t);
-  await t.rejects(read(folder), { message: 'the secret cannot be read: it is a directory' });
+  await t.rejects(read(folder), { message: 'the secret cannot be read: it is a directory; expected a file' });
   await t.rejects(read(join(folder, 'none')), {
     message: 'the secret cannot be read: there is no such file',
   });

@@ -43,7 +43,7 @@ test("events are in the service's order, over several terms and with one slot pe
   t.end();
 });
 
-test('identifiers are lower-case UUIDs of version 4, and those of events are unique', (t) => {
+test('identifiers are lower-case UUIDs of version 4, and ids of events are unique', (t) => {
   const version4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
   let faults = 0;
   for (const event of sample) {

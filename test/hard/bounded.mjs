@@ -57,8 +57,7 @@ function sourceOf() {
   }
 }
 
-// Standard input can be read once; the snapshot served before it comes from disk, written by a run with
-// another input.
+// Standard input can be read once; the snapshot served before it comes from disk, written by a run with another input.
 if (kind === 'stdin') {
   const path = `${folder}/image`;
   const { Readable } = await import('node:stream');

@@ -21,7 +21,7 @@ export async function snapshotId({ port }: ServiceProcess): Promise<string> {
  * Starts a service with `events` events, and replaces its timetable once for each of `changes`.
  *
  * @param changes for each replacement: one event in this many gets another title
- * @returns the service with the ids of all snapshots but the last, oldest first
+ * @returns the service with the ids of all earlier snapshots, oldest first
  */
 export async function startChangedService(
   teardown: (end: () => unknown) => unknown,

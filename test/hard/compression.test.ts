@@ -33,7 +33,7 @@ async function hotPath({ port }: ServiceProcess): Promise<string> {
   return `/api/v1/schedule?roomId=${event?.roomId}`;
 }
 
-test('compressed answers cost no more than plain ones, and all events are a ninth as long', {
+test('compressed answers cost no more than plain ones, and all events shrink to a ninth', {
   timeout: 300_000,
 }, async (t) => {
   const teardown = (end: () => unknown): unknown => t.teardown(end);

@@ -1,6 +1,6 @@
 /**
- * Data without end, as fast as a load can take it: pieces of whole records whose ids all differ. Only the ids
- * are rewritten for each piece; with `isVaried` also the texts of every field.
+ * Endless data, as fast as a load can take it: pieces of whole records whose ids all differ. Only the ids are
+ * rewritten for each piece; with `isVaried` also the texts of every field.
  */
 import { createGzip } from 'node:zlib';
 

@@ -11,7 +11,7 @@ const [mode = '', port = '', count = '', authorization = '', path = '/api/v1/sch
 const REQUEST = `${method} ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: ${authorization}\r\n`;
 const tell = (fact) => process.stdout.write(`${JSON.stringify(fact)}\n`);
 
-/** In batches: the queue of connections that wait to be accepted is short. */
+/** In batches, because the queue of connections to accept is short. */
 async function open(use) {
   const sockets = [];
   for (let n = 0; n < Number(count); n++) {
@@ -119,10 +119,7 @@ const MODES = {
     tell({ open: Number(count) });
   },
 
-  /**
-   * Event streams. Reports when all are open, and how long after the first reader the last one has the next
-   * message.
-   */
+  /** Event streams. Reports when all are open, and how long after the first reader the last one has the next message. */
   async streams() {
     const had = [];
     let ended = 0;

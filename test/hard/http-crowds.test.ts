@@ -60,7 +60,7 @@ test(`${IDLE} connections stay idle`, TIMEOUT, async (t) => {
   const each = ((service.rssMib() - before) * 1024) / IDLE;
   const beside = await latencyP99Ms(service, LOAD_MS);
   t.ok(service.sockets() > IDLE, 'all are open');
-  // In a short run with few connections, most of the growth is the heap's own step size.
+  // In a short run with few connections, most of the growth is one step of the heap.
   t.ok(each <= (HARD ? 12 : 40), `${each.toFixed(1)} KiB each`);
   t.ok(beside <= usual + 5, `p99 ${usual.toFixed(2)} ms, and beside them ${beside.toFixed(2)}`);
   t.comment(

@@ -14,7 +14,7 @@ const PER_ROUND = size(2, 10);
 const SCRIPT = fileURLToPath(new URL('./leak.mjs', import.meta.url));
 const MIB = 1024 * 1024;
 
-/** Slope of the straight line through the values, by least squares: growth from one to the next. */
+/** Slope of the straight line through the values, by least squares: the growth from one to the next. */
 function slopeOf(values: readonly number[]): number {
   const middle = (values.length - 1) / 2;
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
@@ -62,9 +62,8 @@ test(`${RELOADS} reloads of ${EVENTS} events leave no memory behind`, {
   // The served image, the previous one, and one being written.
   t.ok(Math.max(...rounds.map(({ alive }) => alive)) <= 3, 'snapshots that were replaced are collected');
   t.ok(perReload(heapMib) < size(1, 0.02), `heap: ${told(heapMib)}`);
-  // One snapshot of 20,000 events is about 9 MiB, so even occasional leaks show. In a short run, which is
-  // mostly warm-up, resident memory varies by more than all snapshots together, so living snapshots are
-  // counted instead.
+  // One snapshot of 20,000 events is about 9 MiB, so even occasional leaks show. In a short run, which is mostly
+  // warm-up, resident memory varies by more than all snapshots together, so living snapshots are counted instead.
   if (HARD) t.ok(perReload(rssMib) < 0.2, `resident: ${told(rssMib)}`);
   t.comment(`heap ${told(heapMib)}; resident ${told(rssMib)}`);
 });

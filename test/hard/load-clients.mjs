@@ -112,7 +112,7 @@ async function closedLoop({ connections, forMs }) {
 }
 
 async function openAll(connections) {
-  // In batches: the queue of connections that wait to be accepted is short.
+  // In batches, because the queue of connections to accept is short.
   while (open < connections) {
     const batch = Array.from({ length: Math.min(100, connections - open) }, client);
     await Promise.all(batch.map(({ socket }) => once(socket, 'connect')));

@@ -23,9 +23,8 @@ import { recordFigure } from './figures.mjs';
 import { HARD } from './size.js';
 
 /**
- * A source of any kind does not end a process that has 512 MiB. If possible it runs in its own control group,
- * where the system would kill it. Otherwise its loads have the bound of such a group, and its resident memory
- * is compared.
+ * A source of any kind does not end a process that has 512 MiB. If possible it runs in its own control group, where the
+ * system would kill it. Otherwise its loads have the bound of such a group, and its resident memory is compared.
  */
 const LIMIT_MIB = 512;
 const MIB = 2 ** 20;

@@ -182,8 +182,7 @@ for (const { name, figure, path, goodputMin, refusedMsMax } of [
       msUntilGood(calm) <= 2000,
       `all is answered when next to nothing is asked ${JSON.stringify(calm.statuses)}`,
     );
-    // On a busy machine a short run proves nothing about milliseconds, and half of an earlier peak may be too
-    // much.
+    // On a busy machine a short run proves nothing about milliseconds, and half of an earlier peak may be too much.
     if (HARD) {
       t.ok(best.recoveredMs <= 2000, text);
       t.ok(best.goodput >= goodputMin, text);

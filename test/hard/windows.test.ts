@@ -26,10 +26,7 @@ const CASES: readonly Case[] = [
   { figure: 'windows-identities', values: 850, isPersonal: true, worstMs: 20 },
 ];
 
-/**
- * Windows that begin when half, nearly all and all of the events have begun. As many slots are running, or
- * half as many.
- */
+/** Windows that begin when half, nearly all and all of the events have begun. As many slots are running, or half as many. */
 const WINDOWS: readonly (readonly [startMinute: number, minutes: number | null])[] = [
   [EVENTS / 2, null],
   [EVENTS / 2, 24 * 60],

@@ -94,7 +94,7 @@ test('the first failing check decides: 414, 404, 405, 401, 403, 406, 400, 304, 2
   t.equal((await send(`${base}/schedule?format=json`, { headers: { ...GOOD, ...accept } })).status, 200);
 });
 
-test('every problem code that a request can cause is reached, with its header fields', async (t) => {
+test('every problem code that a request can cause occurs, with its header fields', async (t) => {
   const views = viewsOf();
   const starting = viewsOf();
   starting.view = null;
@@ -341,7 +341,7 @@ test('a description with quotes stays one quoted string', async (t) => {
   t.match(reply.headers['www-authenticate'], /error_description="[^"\\]*'exp'[^"\\]*"$/);
 });
 
-test('an enrolment is enough for the personal timetable', async (t) => {
+test('an enrolment without claims is enough for the personal timetable', async (t) => {
   const enrolments = parseEnrolments({ alice: { studyGroup: ['A'] }, carol: {} }, 'uuid', 'map');
   const { send } = await serve(t, setUp({ enrolments }).handler);
   const personal = async (headers: Record<string, string>) => {

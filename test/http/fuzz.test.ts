@@ -10,10 +10,7 @@ import { rawCases } from './raw-cases.js';
 const RUNS = size(400, 20_000);
 const SEED = 20_240_902;
 
-/**
- * Sends the pieces, closes the sending side, and resolves with all bytes received until the service closes
- * the other.
- */
+/** Sends the pieces, closes the sending side, and resolves with all bytes received until the service closes the other. */
 function exchange(port: number, pieces: readonly Buffer[]): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1');
@@ -88,7 +85,7 @@ test('arbitrary bytes and damaged requests never cause a 5xx or a hang', {
   const { handler, logged } = setUp();
   const { port, send } = await serve(t, handler);
   const cases = rawCases(`Authorization: Bearer ${token()}\r\n`)
-    // Answers to HEAD cannot be separated without the requests; long answers take long.
+    // Answers to HEAD cannot be told apart without the requests; long answers take long.
     .filter(({ bytes }) => !bytes.startsWith('HEAD') && bytes.length < 3000)
     .map(({ bytes }) => Buffer.from(bytes, 'latin1'));
   const request = fc.constantFrom(...cases);

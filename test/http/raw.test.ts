@@ -4,7 +4,7 @@ import { test } from 'tap';
 import { serve, setUp, token } from './harness.js';
 import { rawCases, sendRaw } from './raw-cases.js';
 
-test('every raw request gets exactly the expected answer, and its connection is closed or kept as expected', async (t) => {
+test('every raw request gets exactly the expected answer, and the connection closes or stays as expected', async (t) => {
   const { port } = await serve(t, setUp().handler);
   const cases = rawCases(`Authorization: Bearer ${token()}\r\n`);
   t.ok(cases.length >= 80, `${cases.length} cases`);

@@ -35,6 +35,6 @@ const DESCRIBED: readonly [value: unknown, shown: string][] = [
   [() => 1, 'a function'],
 ];
 
-test('values are described by their kind', async (t) => {
+test('values are described by their type', async (t) => {
   for (const [value, shown] of DESCRIBED) t.equal(describeValue(value), shown);
 });

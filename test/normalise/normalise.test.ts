@@ -387,6 +387,6 @@ test('every record becomes an event, or a rejection with its position', async (t
   t.pass('3000 records');
 });
 
-test('no field has the name that marks rejections', async (t) => {
+test('the mark of rejections is not the name of a field', async (t) => {
   t.notOk(FIELDS.some((field: { name: string }) => field.name === 'position'));
 });

@@ -115,7 +115,7 @@ test('the Event record has the fields of the table, in order, all required', asy
   t.notMatch(roomId, /"uuid"/, 'filters take the text that an identifier was derived from');
 });
 
-test('servers are relative to the document, behind any prefix of a proxy', async (t) => {
+test('servers are relative to the document, even if a proxy adds a prefix', async (t) => {
   for (const basePath of ['', '/x', '/api/v1', '/a/b/c']) {
     const { servers, paths } = createOpenApiDocument({
       basePath,

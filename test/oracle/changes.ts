@@ -8,10 +8,7 @@ export interface OracleChanges {
   readonly removed: string[];
 }
 
-/**
- * Added and changed events with their present values, in the documented order; ids of removed ones by code
- * point.
- */
+/** Added and changed events with their present values, in the documented order; ids of removed ones by code point. */
 export function changesOracle(
   before: readonly NormalisedEvent[],
   after: readonly NormalisedEvent[],

@@ -1,7 +1,6 @@
 /**
- * The base of every oracle: plain event objects in a plain array, sorted and written in the slow, obvious
- * way. Oracles import only types of src/model/, so that no index, column or row byte can agree with them by
- * accident.
+ * The base of every oracle: plain event objects in a plain array, sorted and written in the slow, obvious way. Oracles
+ * import only types of src/model/, so that no index, column or row byte can agree with them by accident.
  */
 import type { NormalisedEvent, TimetableEvent } from '../../src/model/event.js';
 

@@ -10,9 +10,7 @@ const NAMED_BY: Readonly<Record<NamedFieldName, readonly FieldName[]>> = {
   lecturerId: ['lecturer'],
 };
 
-/**
- * The most frequent name among the events with this value; of equally frequent ones the first by code point.
- */
+/** The most frequent name among the events with this value; of equally frequent ones the first by code point. */
 export function nameOracle(
   events: readonly NormalisedEvent[],
   field: NamedFieldName,

@@ -116,7 +116,7 @@ test('a zero-length event is inside at the start of the window and outside at it
   t.end();
 });
 
-test('values of one filter are alternatives, filters are all required, null matches nothing', (t) => {
+test('values of one filter are alternatives, all filters must match, and null matches nothing', (t) => {
   const events = [
     eventOf('a', 0, 10, { roomId: 'r1', type: 'LEC' }),
     eventOf('b', 0, 10, { roomId: 'r2', type: 'LEC' }),
@@ -216,7 +216,7 @@ test('rows of one lesson conflict with each other only if merging is off', (t) =
   t.end();
 });
 
-test('time, endTime, courseId, roomId and type distinguish lessons', (t) => {
+test('lessons differ in time, endTime, courseId, roomId or type', (t) => {
   const base = { courseId: 'c', roomId: 'r', type: 'LEC', lecturer: 'Doe' };
   const first = eventOf('a', 0, 20, base);
   const countWith = (second: NormalisedEvent): number => allConflicts([first, second], true).length;

@@ -26,7 +26,10 @@ interface Module {
 const DECLARATION =
   /^(?:export )?(?:declare )?(?:abstract )?(?:interface|type|class|function|const|enum) (?<name>\w+)/;
 const FROM_ELSEWHERE = /^(?:import|export) (?:type )?\{(?<names>[^}]*)\} from '(?<path>\.[^']*)\.js';$/gm;
-/** A member: a name or a computed one, then `?`, `:`, `(` or `<`. Privates of classes show as `#private` and `private name`. */
+/**
+ * A member: a name or a computed one, then `?`, `:`, `(` or `<`. Private members of classes appear as
+ * `#private` and `private name`.
+ */
 const MEMBER = /^(?:static |readonly |get |set |abstract )*(?<name>\w+|\[[\w.]+\])\??[:(<]/;
 
 function readModule(file: string): Module {

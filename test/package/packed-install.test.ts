@@ -81,7 +81,7 @@ const RECORDS = `[
   { id: '51b5e7a5-0b9f-4b7c-8a5f-9f1f7a5b6d20', time: '2024-09-02T10:00:00Z', endTime: '2024-09-02T11:00:00Z', type: 'Lecture' },
 ]`;
 
-/** Uses of the public types that compile only if these are complete. */
+/** Uses of the public types that compile only if the types are complete. */
 const TYPED_PROGRAM = `
 import { LecternError, openTimetable, type EventPage, type Timetable, type TimetableEvent } from 'lectern';
 

@@ -177,10 +177,7 @@ if (MISSING.length > 0) {
   });
 }
 
-/**
- * Runs a program to its end; or until it prints a text, and then ends it. Output is standard output and
- * error.
- */
+/** Runs a program to its end; or until it prints a text, and then ends it. Output is standard output and error. */
 async function run(
   command: string,
   argv: readonly string[],

@@ -1,6 +1,4 @@
-/**
- * The scripts that run tests: the files that a name matches, the tests that a change affects, and the report.
- */
+/** The scripts that run tests: the files that a name matches, the tests that a change affects, and the report. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

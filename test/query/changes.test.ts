@@ -33,7 +33,7 @@ const IDS = [
   '\u{1F600}'.repeat(32),
 ];
 
-/** Few events with few forms, so that events and whole sets reappear. */
+/** Few events with few variants, so that events and whole sets reappear. */
 const contents: fc.Arbitrary<Events> = fc
   .uniqueArray(fc.tuple(fc.nat(IDS.length - 1), fc.nat(2), fc.nat(2)), {
     selector: ([n]) => n,

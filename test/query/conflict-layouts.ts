@@ -67,10 +67,7 @@ const PLACES: Readonly<Record<LayoutName, Place>> = {
 };
 
 export const LAYOUTS: readonly LayoutName[] = Object.keys(PLACES) as LayoutName[];
-/**
- * Layouts without mostly distinct values. Distinct values cost more than in an ordinary timetable, with any
- * overlaps.
- */
+/** Layouts without mostly distinct values. Distinct values cost more than in an ordinary timetable, with any overlaps. */
 export const COMPARED_LAYOUTS: readonly LayoutName[] = LAYOUTS.filter(
   (name) => name !== 'pairs of everything',
 );

@@ -201,7 +201,7 @@ const SEARCHES: readonly (readonly [q: string, found: readonly string[]])[] = [
   ['7 ', []],
   ['hall-0', ['Salle Éluard']],
   ['HALL-0', ['Salle Éluard']],
-  // The search forms of two values are adjacent; a match across both does not count.
+  // The search forms of two values are adjacent; a match across both must not count.
   ['hall-0hall-1', []],
   ['0hall', []],
 ];

@@ -306,7 +306,7 @@ test('unknown parameters are skipped on request; known ones are still checked', 
   t.end();
 });
 
-test('values just within the rules are accepted', (t) => {
+test('values are accepted up to their limits', (t) => {
   const cases: [Endpoint, readonly string[], number][] = [
     ['schedule', ['limit', '10000'], 2],
     ['schedule', ['limit', '1'], 1],

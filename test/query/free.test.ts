@@ -192,7 +192,7 @@ for (const mode of ['uuid', 'any'] as const) {
   });
 }
 
-/** All known keys: the free ones without any event. */
+/** All known keys without events are free. */
 function knownOf(
   events: readonly NormalisedEvent[],
   ...rest: [

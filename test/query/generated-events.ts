@@ -10,10 +10,7 @@ const START_MS = Date.UTC(2024, 8, 2, 8);
 const STEP_MS = 15 * 60_000;
 const STEPS = 12;
 
-/**
- * Texts in NFC: combining, astral, quoted, control, line separators, the last code points of each UTF-8
- * length.
- */
+/** Texts in NFC: combining, astral, quoted, control, line separators, the last code points of each UTF-8 length. */
 const TEXTS = [
   'LEC',
   'lec',

@@ -68,7 +68,7 @@ function eventsLaidOut(place: Place): NormalisedEvent[] {
 }
 
 for (const [layout, place] of Object.entries(LAYOUTS)) {
-  test(`a large set is answered like a small one: ${layout}`, (t) => {
+  test(`a large set gives the same answers as a small one: ${layout}`, (t) => {
     const events = eventsLaidOut(place);
     const view = viewOfEvents(events, 'any');
     const ordered = eventsInOrder(events);

@@ -31,10 +31,7 @@ const identityRecipes: fc.Arbitrary<IdentityRecipe[]> = fc.uniqueArray(
   { selector: (identity) => identity.field, maxLength: 4 },
 );
 
-/**
- * In the canonical form that authentication gives: code point order, without repeats. Some values match
- * nothing.
- */
+/** In the canonical form that authentication gives: code point order, without repeats. Some values match nothing. */
 function identitiesOf(asked: readonly IdentityRecipe[], events: readonly NormalisedEvent[]): FieldFilter[] {
   return asked.map(({ field, picks }) => {
     const values = [

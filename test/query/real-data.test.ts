@@ -267,7 +267,7 @@ if (dataSets.length === 0) {
   test('real timetables agree with the oracles', { skip: NO_DATA }, () => {});
 }
 for (const dataSet of dataSets) {
-  test(`${dataSet.name} is served as in the oracles`, async (t) => {
+  test(`${dataSet.name} agrees with the oracles`, async (t) => {
     const loaded = load(dataSet);
     await t.test('all, types and their MessagePack agree', async (t) => compareAll(t, loaded));
     await t.test('generated requests agree', async (t) => compareSchedule(t, loaded));

@@ -146,7 +146,7 @@ test('an empty data set answers with empty lists for any filter', (t) => {
   t.end();
 });
 
-test('a view describes its events: count, slots, span, mode', (t) => {
+test('a view describes its events: count, slots, span and mode', (t) => {
   fc.assert(
     fc.property(eventSets('any'), (events) => {
       const { summary } = viewOfEvents(events, 'any');

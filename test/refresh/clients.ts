@@ -32,7 +32,7 @@ export interface Load {
 
 /**
  * @param urls requested in turn by each client
- * @param problemOf the fault of an answer, or null
+ * @param problemOf returns the fault of an answer, or null
  * @param pauseMs between an answer and the next request of a client
  */
 export function startLoad(

@@ -1,7 +1,6 @@
 /**
- * A service that starts from a snapshot file with right checksums and wrong content, and gets requests at
- * once. Every request ends, every answer has its announced length, and all answers are right once the source
- * is loaded.
+ * A service that starts from a snapshot file with right checksums and wrong content, and gets requests at once. Every
+ * request ends, every answer has its announced length, and all answers are right once the source is loaded.
  */
 import { readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';

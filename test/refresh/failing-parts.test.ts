@@ -1,6 +1,4 @@
-/**
- * Several addresses, files and folders. Some fail; the others continue, and each keeps its last good events.
- */
+/** Several addresses, files and folders. Some fail; the others continue, and each keeps its last good events. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';

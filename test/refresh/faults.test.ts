@@ -1,7 +1,6 @@
 /**
- * An upstream in a separate process makes every possible mistake, while a service reads from it several times
- * a second and clients read from the service. The service continues to serve the last good snapshot, and
- * /health is right.
+ * An upstream in a separate process makes every possible mistake, while a service reads from it several times a second
+ * and clients read from the service. The service continues to serve the last good snapshot, and /health is right.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Test, test } from 'tap';

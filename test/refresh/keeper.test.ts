@@ -187,7 +187,7 @@ test('an unchanged source confirms the image on disk', async (t) => {
   await keeper.close();
 });
 
-test('the gate protects the image from disk', async (t) => {
+test('the gate protects a good image from disk', async (t) => {
   const { loader, keeper, told } = keepStored(t, { image: half, version: '8' });
   await keeper.start();
   await keeper.refresh(false);

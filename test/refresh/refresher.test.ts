@@ -104,7 +104,7 @@ test('Retry-After of a source is honoured', async (t) => {
   await refresher.close();
 });
 
-test('closing waits for the refresh under way, and begins no other', async (t) => {
+test('closing waits for a running refresh, and begins no other', async (t) => {
   const manual = new Manual();
   const refresher = new Refresher(manual.refresh, 1);
   void refresher.request();

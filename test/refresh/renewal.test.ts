@@ -15,77 +15,30 @@ const RULES: ReadRules = { identifiers: 'uuid' };
 
 test('recurring events are expanded anew after midnight, or within the hour after a failure', (t) => {
   const { summary } = calendar;
-  t.equal(
-    renewalMs(
-      summary,
-      RULES,
-      false,
-      () => NOON_MS,
-      () => 0,
-    ),
-    12 * HOUR_MS,
-  );
-  t.equal(
-    renewalMs(
-      summary,
-      RULES,
-      false,
-      () => NOON_MS,
-      () => 1,
-    ),
-    12 * HOUR_MS + HOUR_MS / 6,
-  );
-  t.equal(
-    renewalMs(
-      summary,
-      RULES,
-      true,
-      () => NOON_MS,
-      () => 0,
-    ),
-    HOUR_MS,
-  );
-  t.equal(
-    renewalMs(
-      summary,
-      RULES,
-      true,
-      () => NOON_MS + 11.5 * HOUR_MS,
-      () => 0,
-    ),
-    HOUR_MS / 2,
-  );
-  t.equal(
-    renewalMs(
-      summary,
-      { ...RULES, from: '2026-01-01' },
-      false,
-      () => NOON_MS,
-      () => 0,
-    ),
-    12 * HOUR_MS,
-  );
-  t.equal(
-    renewalMs(
-      summary,
-      { ...RULES, from: '2026-01-01', to: '2027-01-01' },
-      false,
-      () => NOON_MS,
-      () => 0,
-    ),
-    null,
-  );
-  t.equal(
-    renewalMs(
-      full.summary,
-      RULES,
-      false,
-      () => NOON_MS,
-      () => 0,
-    ),
-    null,
-    'nothing recurs',
-  );
+  const past = { ...RULES, from: '2026-01-01' };
+  const cases = [
+    ['at midnight', {}, 12 * HOUR_MS],
+    ['at most ten minutes later', { random: 1 }, 12 * HOUR_MS + HOUR_MS / 6],
+    ['after a failure', { hasFailed: true }, HOUR_MS],
+    ['after a failure before midnight', { hasFailed: true, nowMs: NOON_MS + 11.5 * HOUR_MS }, HOUR_MS / 2],
+    ['with a fixed start', { rules: past }, 12 * HOUR_MS],
+    ['with a fixed window', { rules: { ...past, to: '2027-01-01' } }, null],
+    ['nothing recurs', { of: full.summary }, null],
+  ] as const;
+  for (const [name, given, expected] of cases) {
+    const { of, rules, hasFailed, nowMs, random } = {
+      ...{ of: summary, rules: RULES, hasFailed: false, nowMs: NOON_MS, random: 0 },
+      ...given,
+    };
+    const found = renewalMs(
+      of,
+      rules,
+      hasFailed,
+      () => nowMs,
+      () => random,
+    );
+    t.equal(found, expected, name);
+  }
   t.end();
 });
 

@@ -1,6 +1,4 @@
-/**
- * Columns of codes are as narrow as their dictionaries allow: the largest size for each width, and the next.
- */
+/** Columns of codes are as narrow as their dictionaries allow: the largest size for each width, and the next. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -32,7 +32,7 @@ import { eventOf, idOf, imageOf } from './images.js';
 /** So many events that some codes take two bytes. */
 const EVENTS = 300;
 const RUNS = size(500, 5000);
-/** The bound of the cost of a crafted file, relative to the good file. */
+/** The largest cost of a crafted file, relative to the good file. */
 const DEARER_MAX = 20;
 
 const folder = mkdtempSync(join(tmpdir(), 'lectern-crafted-'));

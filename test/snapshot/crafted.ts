@@ -67,7 +67,7 @@ export function crafted(original: Buffer, changes: readonly Change[]): Buffer {
   return putTogether({ header: { ...parts.header, arrays: [] }, arrays: [] });
 }
 
-/** The array at a path of names with dots between them. */
+/** The array at a path, whose names are separated by dots. */
 export function arrayAt({ header, arrays }: Parts, path: string): Buffer {
   const found = arrays[header.arrays.findIndex((entry) => (entry.path as string[]).join('.') === path)];
   if (found === undefined) throw new Error(`there is no array ${path}`);

@@ -100,7 +100,7 @@ for (const mode of ['uuid', 'any'] as const) {
     t.ok(named > 1000, `${named} names`);
   });
 
-  test(`no order of records changes a byte, identifiers: ${mode}`, async (t) => {
+  test(`the order of records never changes a byte, identifiers: ${mode}`, async (t) => {
     fc.assert(
       fc.property(eventSets(mode), fc.infiniteStream(fc.nat()), (events, keys) => {
         const shuffled = events

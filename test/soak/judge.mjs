@@ -1,6 +1,6 @@
 /**
- * The verdict of a soak on memory, from regular measurements of the service. Pure, so tests can show that it
- * refuses a leak.
+ * The verdict of a soak on memory, from regular measurements of the service. A pure function, so that tests
+ * can show that it finds a leak.
  *
  * Each measurement follows a full collection, so it varies little: 0.2 MB without clients. Resident memory
  * includes memory kept by the allocator, and jumps by some MB.
@@ -36,9 +36,7 @@ export const LIMITS = {
   rss: { mbPerHourMax: 64, warmUpMb: 128 },
 };
 
-/**
- * Distance from the limit, in standard errors, at which a result counts: wrong by chance in 1 of 40 cases.
- */
+/** Distance from the limit, in standard errors, at which a result counts: wrong by chance in 1 of 40 cases. */
 const ERRORS = 2;
 
 /**

@@ -38,10 +38,7 @@ const LONG_MINUTES = 5;
 const CYCLE_SECONDS = { short: 3, long: 6 };
 /** In a long run, memory is measured only when all cycles are in the same phase and long waits are over. */
 const CYCLES_PER_LOOK = { short: 1, long: 10 };
-/**
- * Measurements follow accepted versions: a version after a refused one is loaded later, before or after the
- * measurement.
- */
+/** Measurements follow accepted versions: a version after a refused one is loaded later, before or after the measurement. */
 const CYCLE_OF_LOOK = { short: 0, long: 2 };
 /** Figures of shorter runs are not published. */
 const PUBLISHED_MINUTES_MIN = 20;
@@ -49,9 +46,7 @@ const IDLE_LOOKS = 5;
 const IDLE_LOOK_MS = 400;
 /** Also waits until a running reload is over. */
 const LEAVING_WAIT_MS = 5000;
-/**
- * Until the service has closed abandoned connections: those without requests are closed after at most 90 s.
- */
+/** Until the service has closed abandoned connections: those without requests are closed after at most 90 s. */
 const DESCRIPTORS_WAIT_MS = 100_000;
 
 const { values } = parseArgs({
@@ -87,10 +82,7 @@ process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
 const source = join(folder, 'events.ndjson');
 const events = [...generateEvents({ events: eventsCount, seed: Number(values.seed) })];
 const textOf = (some) => some.map((event) => `${JSON.stringify(event)}\n`).join('');
-/**
- * In turn: all events, all except a few, all with other titles, and data that the gate or the reader must
- * refuse.
- */
+/** In turn: all events, all except a few, all with other titles, and data that the gate or the reader must refuse. */
 const VERSIONS = [
   textOf(events),
   textOf(events.filter((_, n) => n % 50 !== 0)),
@@ -148,9 +140,8 @@ async function lookAtService() {
 }
 
 /**
- * A timetable with only one requested event, except that rude clients continue in a short run. Structures
- * built for queries depend on the queries since the last replacement, and would hide leaks: they take 0.9 MB
- * of the heap.
+ * A timetable with only one requested event, except that rude clients continue in a short run. Structures built for
+ * queries depend on the queries since the last replacement, and would hide leaks: they take 0.9 MB of the heap.
  */
 async function publishForLook(n) {
   replaceTimetable(textOf([{ ...events[0], title: `Look ${n}` }, ...events.slice(1)]));

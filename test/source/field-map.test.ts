@@ -168,9 +168,9 @@ const FAULTS: readonly [map: object, fault: RegExp][] = [
   [{ title: 7 }, /^the column of title must be a text$/],
   [{ title: '' }, /^title is "": it names no column$/],
   [{ title: '{}' }, /^title is "\{\}": \{\} names no column$/],
-  [{ title: '{a' }, /"\{" has no counterpart: write \{column\}, or \{\{ for a brace$/],
-  [{ title: 'a}' }, /"\}" has no counterpart/],
-  [{ title: '{a{b}}' }, /has no counterpart/],
+  [{ title: '{a' }, /"\{" has no partner: write \{column\}, or \{\{ for a brace$/],
+  [{ title: 'a}' }, /"\}" has no partner/],
+  [{ title: '{a{b}}' }, /has no partner/],
   [{ title: '{{a}}' }, /it names no column: write \{column\}$/],
 ];
 

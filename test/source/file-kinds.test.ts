@@ -96,10 +96,12 @@ test('a file system that does not answer is given up, at each step', async (t) =
   }
   const taken: number[] = [];
   const reading = async (): Promise<void> => {
-    const patience = new FilePatience(path, { idleMsMax: 100 }, 'it');
+    const patience = new FilePatience(path, { idleMsMax: 100 });
     for await (const piece of patience.pieces(hanging(2))) taken.push(piece.length);
   };
-  t.match(await failureOf(reading()), { message: 'cannot read it: nothing came for 0.1 s, after 20 bytes' });
+  t.match(await failureOf(reading()), {
+    message: `cannot read ${path}: nothing came for 0.1 s, after 20 bytes`,
+  });
   t.strictSame(taken, [10, 10]);
   async function* endless(): AsyncGenerator<Uint8Array> {
     for (;;) yield Buffer.alloc(1);

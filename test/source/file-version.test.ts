@@ -130,7 +130,7 @@ test('a file that changes during reading is refused', async (t) => {
   }
 });
 
-test('a malformed file stays malformed if it does not change', async (t) => {
+test('a malformed file is not read again before it changes', async (t) => {
   const path = join(t.testdir({ data: '[{},' }), 'data');
   t.match(await failureOf(collect(fileSource(path))), { code: 'source-malformed' });
 });

@@ -58,7 +58,7 @@ test('no record changes while the next bytes are read', async (t) => {
   }
 });
 
-test('progress of a gzipped file counts the bytes of the file', async (t) => {
+test('the progress of a gzipped file counts its compressed bytes', async (t) => {
   const packed = gzipSync(LINE.repeat(LINES));
   const folder = t.testdir({ data: packed });
   const progress: LoadProgress[] = [];

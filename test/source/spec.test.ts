@@ -41,7 +41,7 @@ test('an invalid source is refused with examples of valid ones', (t) => {
   t.end();
 });
 
-test('secrets of header fields come from the environment', (t) => {
+test('secrets in header fields can come from the environment', (t) => {
   const environment = { TOKEN: ' abc\n', EMPTY: '' };
   const headersOf = (headers: Record<string, string>) =>
     (parseSourceArgument('http://host/', { headers, environment }) as { headers?: object }).headers;

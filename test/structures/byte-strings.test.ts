@@ -35,7 +35,7 @@ test('every added text is found, and no other text', (t) => {
   t.end();
 });
 
-test('texts with equal hashes are distinguished', (t) => {
+test('texts with equal hashes are told apart', (t) => {
   const strings = new ByteStrings();
   const bytes = Buffer.from('abcabdabcd', 'utf8');
   const view = viewOf(bytes);

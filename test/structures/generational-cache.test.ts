@@ -27,7 +27,7 @@ test('a value larger than half of the cache is not kept, and removes nothing', (
   t.end();
 });
 
-test('a value replaces the previous one and its bytes', (t) => {
+test('a new value replaces the previous one and its bytes', (t) => {
   const cache = new GenerationalCache<string>(100);
   for (const [value, bytes] of [
     ['first', 30],

@@ -15,10 +15,7 @@ function hashOf(hash: KeyedHash, bytes: Uint8Array): number {
   return hash.bytes(viewOf(bytes), 0, bytes.length) >>> 0;
 }
 
-/**
- * The published results of HalfSipHash-1-3 for the bytes 0, 1, 2 …, by their number, under the key of the
- * bytes 0 to 7.
- */
+/** The published results of HalfSipHash-1-3 for the bytes 0, 1, 2 …, by their number, under the key of the bytes 0 to 7. */
 const PUBLISHED = [
   0x5814c896, 0xe7e864ca, 0xbc4b0e30, 0x01539939, 0x7e059ea6, 0x88e3d89b, 0xa0080b65, 0x9d38d9d6, 0x577999b1,
 ];

@@ -1,6 +1,4 @@
-/**
- * Changes of records in memory against a slow version: a Map of the records, loaded whole after each step.
- */
+/** Changes of records in memory against a slow version: a Map of the records, loaded whole after each step. */
 import fc from 'fast-check';
 import { test } from 'tap';
 import { MemorySource, openTimetable, type RecordLoad, type RecordSource } from '../../src/index.js';

@@ -1,13 +1,12 @@
 /** Feeds served by the library: with files that change, and with several threads. */
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Test, test } from 'tap';
 import type { FeedServingOptions, ServeOptions } from '../../src/index.js';
 import { openTimetable } from '../../src/index.js';
 import { hs256, SECRET } from '../auth/tokens.js';
+import { Folder } from '../files/folder.js';
 import { size } from '../hard/size.js';
 
 const EVENTS = ['A', 'B'].map((studyGroup, n) => ({
@@ -16,21 +15,6 @@ const EVENTS = ['A', 'B'].map((studyGroup, n) => ({
   endTime: `2026-10-05T0${n + 2}:00:00Z`,
   studyGroup,
 }));
-
-class Folder {
-  readonly path: string = mkdtempSync(join(tmpdir(), 'lectern-feeds-'));
-
-  of(name: string): string {
-    return join(this.path, name);
-  }
-
-  /** In one step, as editors and Kubernetes do. */
-  write(name: string, content: string): string {
-    writeFileSync(this.of(`${name}.new`), content);
-    renameSync(this.of(`${name}.new`), this.of(name));
-    return this.of(name);
-  }
-}
 
 function newSecret(): string {
   return randomBytes(32).toString('hex');
@@ -100,15 +84,9 @@ function keyIdOf(address: string): string {
   return (address.split('/').at(-1) as string).slice(0, 4);
 }
 
-function newFolder(t: Test): Folder {
-  const folder = new Folder();
-  t.teardown(() => rmSync(folder.path, { recursive: true }));
-  return folder;
-}
-
 for (const workers of [1, 3]) {
   test(`changed revocations, secrets and enrolments take effect, workers ${workers}`, async (t) => {
-    const folder = newFolder(t);
+    const folder = new Folder(t);
     const feed = {
       secretFile: folder.write('secret', newSecret()),
       revocationsFile: folder.write('revoked.json', '{}'),
@@ -131,7 +109,7 @@ for (const workers of [1, 3]) {
 }
 
 test('a bad or missing file is refused, and the earlier content stays', async (t) => {
-  const folder = newFolder(t);
+  const folder = new Folder(t);
   const revoked = JSON.stringify({ bob: '2100-01-01T00:00:00Z' });
   const feed = {
     secretFile: folder.write('secret', newSecret()),
@@ -167,7 +145,7 @@ test('a bad or missing file is refused, and the earlier content stays', async (t
 });
 
 test('feed secrets are rotated by replacing files', async (t) => {
-  const folder = newFolder(t);
+  const folder = new Folder(t);
   const first = newSecret();
   const feed = {
     secretFile: folder.write('secret', first),

@@ -1,6 +1,4 @@
-/**
- * Warnings of a load about fields without values and names that are not fields, in the log and in `inspect`.
- */
+/** Warnings of a load about fields without values and names that are not fields, in the log and in `inspect`. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Test, test } from 'tap';

@@ -4,10 +4,7 @@ import type { View } from '../../src/view/view.js';
 import { bearer, EVENTS, serve, setUp, viewsOf } from '../http/harness.js';
 import { viewOfEvents } from '../query/reading.js';
 
-/**
- * The same events under another title, and one more with another type and another clash, so that every answer
- * differs.
- */
+/** The same events under another title, and one more with another type and another clash, so that every answer differs. */
 const OTHERS: readonly NormalisedEvent[] = [
   ...EVENTS.map((event) => ({ ...event, title: 'other', type: 'Other' })),
   {

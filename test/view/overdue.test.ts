@@ -1,6 +1,4 @@
-/**
- * A source that stays away is noticed: in /health, in the metric, and by a bound that follows the interval.
- */
+/** A source that stays away is noticed: in /health, in the metric, and by a bound that follows the interval. */
 import { test } from 'tap';
 import { LOADING, type SourceState } from '../../src/model/source-state.js';
 import { sourceParts } from '../../src/refresh/parts.js';

@@ -12,7 +12,7 @@ const [source, secret] = process.argv.slice(2);
 const key = new TextEncoder().encode(secret);
 const verified = new TokenCache();
 
-// The values to match are stored beside the answered event, so the answer needs no copies.
+// The values to match are stored beside each event, so answers need no copies.
 const entries = [...eventsOf(source)].sort(inOrder).map((event) => ({
   event: Object.fromEntries(OUTPUT.map((name) => [name, event[name]])),
   startMs: event.startMs,

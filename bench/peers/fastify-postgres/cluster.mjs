@@ -97,7 +97,7 @@ export class Cluster {
   /** Ends it and removes its folder. */
   stop() {
     this.#stopped ??= (async () => {
-      // A start that is interrupted leaves files behind.
+      // An interrupted start leaves files behind.
       await this.#started?.catch(() => {});
       await this.#server?.stop();
       rmSync(this.#folder, { recursive: true, force: true });

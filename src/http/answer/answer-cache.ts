@@ -53,7 +53,7 @@ export class AnswerCache {
     return this.#known.get(target);
   }
 
-  /** Keeps an answer if an answer with its tag was offered before. The body is copied. */
+  /** Keeps an answer if another answer with its tag was offered before. The body is copied. */
   offer(
     target: string,
     format: FormatName | null,
@@ -84,7 +84,7 @@ export class AnswerCache {
     return this.#known.set(target, { format, answers }, bytes);
   }
 
-  /** Whether this tag of the present content was seen before. */
+  /** Whether this tag of the present content has occurred before. */
   wasSeen(entityTag: string): boolean {
     // The tag ends with a quote. The two letters before the quote have six bits of a digest each.
     const { length } = entityTag;

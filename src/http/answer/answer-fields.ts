@@ -5,7 +5,10 @@ export interface AnswerFields {
   readonly flat: readonly string[];
   /** These fields as lines of a head, each with its line end. */
   readonly text: string;
-  /** The key of these fields: answers are cached under key and target. Empty, or begins with a space, which no target does. */
+  /**
+   * The key of these fields: answers are cached by this key and their target. Empty, or begins with a space,
+   * unlike any target.
+   */
   readonly keyPrefix: string;
   /** For answers with their own Content-Security-Policy; null if these fields already lack one. */
   readonly withoutPolicy: AnswerFields | null;

@@ -55,9 +55,7 @@ class Choice {
 const EVENT_CHOICE = new Choice(FORMATS);
 const LIST_CHOICE = new Choice(LIST_FORMATS);
 
-/**
- * The format that an Accept header prefers; JSON without the header; null (406) if none of `formats` fits.
- */
+/** The format that an Accept header prefers; JSON without the header; null (406) if none of `formats` fits. */
 export function negotiateFormat(accept: string | undefined, formats: readonly Format[]): FormatName | null {
   if (accept === undefined || accept === '*/*' || accept === 'application/json') return 'json';
   return (formats === FORMATS ? EVENT_CHOICE : LIST_CHOICE).of(accept);
@@ -78,7 +76,7 @@ export function contentTypeOf(format: FormatName): string {
   return CONTENT_TYPES[format];
 }
 
-/** Content-Disposition (RFC 6266): the name of a saved answer, or null. */
+/** Content-Disposition (RFC 6266): the file name for saving an answer, or null. */
 export function dispositionOf(format: FormatName): string | null {
   return DISPOSITIONS[format];
 }

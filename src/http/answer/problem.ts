@@ -1,8 +1,7 @@
 /**
- * Errors as application/problem+json (RFC 9457). `type` is `urn:lectern:problem:{code}`, which does not
- * depend on the mount path. `instance` is only the path, because a query may hold secrets. Errors are
- * `no-store`, as they depend on the token or the moment, and a cache could keep a 404 (RFC 9110 section
- * 15.1).
+ * Errors as application/problem+json (RFC 9457). `type` is `urn:lectern:problem:{code}`, which does not depend on the
+ * mount path. `instance` is only the path, because a query may hold secrets. Errors are `no-store`, as they depend on
+ * the token or the moment, and a cache could keep a 404 (RFC 9110 section 15.1).
  */
 import { type ParameterFault, PROBLEMS, type ProblemCode } from '../../errors.js';
 import { PARAMETER_FAULTS_MAX } from '../../limits.js';

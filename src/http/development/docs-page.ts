@@ -1,7 +1,4 @@
-/**
- * Room http/development/. Resources of development mode: /login, /docs, /health. Production has no route to
- * them.
- */
+/** Room http/development/. Resources of development mode: /login, /docs, /health. Production has no route to them. */
 import { hash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

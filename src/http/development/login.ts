@@ -104,9 +104,7 @@ function parseLogin(
   return { subject, values, faults };
 }
 
-/**
- * A value from the data set, so that /schedule/personal shows events. Fields with a default claim go first.
- */
+/** A value from the data set, so that /schedule/personal shows events. Fields with a default claim go first. */
 function sampleValues(view: View, table: ClaimTable): ValuesByField {
   const rows = [...table].sort(
     (a, b) => Number(b.field.claims.length > 0) - Number(a.field.claims.length > 0),

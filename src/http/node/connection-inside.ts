@@ -1,6 +1,4 @@
-/**
- * Facts about Node's connections that are not documented. Each function has a substitute for missing parts.
- */
+/** Facts about Node's connections that are not documented. Each function works in another way if a part is missing. */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { READER_BYTES_MIN } from '../../limits.js';
@@ -65,9 +63,7 @@ export interface ParserFault {
   /** The last packet, or empty bytes; `line` is the rest from the line where the parser stopped. */
   readonly packet: string;
   readonly line: string;
-  /**
-   * A line does not end with CR LF. The parser has several codes for this fault, so its message is compared.
-   */
+  /** A line does not end with CR LF. The parser has several codes for this fault, so its message is compared. */
   readonly isLineEnd: boolean;
 }
 

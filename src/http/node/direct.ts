@@ -22,10 +22,7 @@ export function httpDate(): string {
   return dateText;
 }
 
-/**
- * True for lone requests, and for HTTP/1.1 on Lectern's own connections that stay open and have no unsent
- * bytes.
- */
+/** True for lone requests, and for HTTP/1.1 on Lectern's own connections that stay open and have no unsent bytes. */
 export function canSendDirectly(exchange: Exchange): boolean {
   const { req, ownsSocket, lone } = exchange;
   if (!ownsSocket) return false;

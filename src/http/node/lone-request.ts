@@ -1,8 +1,7 @@
 /**
- * Lone requests: all earlier answers were sent, and the connection stays open. Their answers go directly to
- * the socket, without Node's response, timers and streams, which are most of the cost. Other answers get
- * Node's response on first use. A request with a later answer stays lone until another event on its
- * connection.
+ * Lone requests: all earlier answers were sent, and the connection stays open. Their answers go directly to the socket,
+ * without Node's response, timers and streams, which are most of the cost. Other answers get Node's response on first
+ * use. A request with a later answer stays lone until another event on its connection.
  */
 import { channel } from 'node:diagnostics_channel';
 import { EventEmitter } from 'node:events';
@@ -107,9 +106,7 @@ export class LoneRequest {
     return this.#socket.writableLength === 0 && this.#socket.writable && !this.#isTraced();
   }
 
-  /**
-   * Tracing tools need a response. They may subscribe to Node's channels or wrap `emit` at any time.
-   */
+  /** Tracing tools need a response. They may subscribe to Node's channels or wrap `emit` at any time. */
   #isTraced(): boolean {
     if (this.#server.emit !== EventEmitter.prototype.emit) return true;
     for (const each of CHANNELS) if (each.hasSubscribers) return true;
@@ -131,10 +128,7 @@ export class LoneRequest {
     return req !== this.#req || this.#isAnswered;
   }
 
-  /**
-   * Whether node:http drops bytes after the request: after an ignored Upgrade, it drops the rest of the
-   * packet.
-   */
+  /** Whether node:http drops bytes after the request: after an ignored Upgrade, it drops the rest of the packet. */
   dropsRest(req: IncomingMessage): boolean {
     if (req !== this.#req || !this.#isUpgrade) return false;
     if (!usable.readAhead) return true;
@@ -151,9 +145,7 @@ export class LoneRequest {
     return this.#handOn(req, keepAlive);
   }
 
-  /**
-   * Announces a later answer: through {@link LoneRequest.answer}, or on the response given to `awaited`.
-   */
+  /** Announces a later answer: through {@link LoneRequest.answer}, or on the response given to `awaited`. */
   awaitAnswer(awaited: Awaited): void {
     if (awaited.req !== this.#req || this.#isAnswered) throw new Error(NOT_UNDER_WAY);
     if (this.#socket.timeout) this.#socket.setTimeout(0);
@@ -220,10 +212,7 @@ export class LoneRequest {
     return true;
   }
 
-  /**
-   * Sends the whole answer, head included. @returns whether the kernel has taken the bytes, so that their
-   * memory is free
-   */
+  /** Sends the whole answer, head included. @returns whether the kernel has taken the bytes, so that their memory is free */
   answer(what: Outgoing): boolean {
     const socket = this.#socket;
     this.#isAnswered = true;

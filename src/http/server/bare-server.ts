@@ -8,7 +8,7 @@ import {
   REQUEST_TIMEOUT_MS,
 } from '../../limits.js';
 
-/** Tests have shorter times. `lookMs`: between two checks of the first two. */
+/** Tests have shorter times. `lookMs`: time between two checks of the first two limits. */
 export type ServerTimes = Readonly<Record<'headersMs' | 'requestMs' | 'keepAliveMs' | 'lookMs', number>>;
 
 const SERVER_TIMES: ServerTimes = {
@@ -18,9 +18,7 @@ const SERVER_TIMES: ServerTimes = {
   lookMs: CONNECTIONS_CHECKING_INTERVAL_MS,
 };
 
-/**
- * From Node 24 on, requests without a body need not be read to their end. The types do not know the option.
- */
+/** From Node 24 on, requests without a body need not be read to their end. The types do not know the option. */
 const EMPTY_REQUESTS: object = { optimizeEmptyRequests: true };
 
 export function createBareServer(listener: RequestListener, times: ServerTimes = SERVER_TIMES): Server {

@@ -69,7 +69,7 @@ export class Connection {
    * if too many wait
    */
   handleInTurn(req: IncomingMessage, res: ServerResponse, handle: Handle): boolean {
-    // A response without a socket waits behind others.
+    // A response without a socket waits behind other responses.
     if (res.socket !== null) {
       handle(this, req, res);
       return true;
@@ -88,7 +88,7 @@ export class Connection {
       if (next === undefined || !this.socket.writable) return;
       const { req, res } = next;
       handle(this, req, res);
-      // An unfinished answer counts as a request without bytes.
+      // An unfinished answer counts as a request of zero bytes.
       const bytes = res.socket === null ? res.writableLength : 0;
       this.#inFlight++;
       this.#inFlightBytes += bytes;
@@ -150,10 +150,7 @@ export class Connections {
     return connection;
   }
 
-  /**
-   * Closes all but `max` connections: idle ones first, then readers, then those with an answer in
-   * preparation.
-   */
+  /** Closes all but `max` connections: idle ones first, then readers, then those with an answer in preparation. */
   makeRoom(max: number): void {
     const open = [...this.open.values()].filter(({ socket }) => !socket.destroyed);
     if (open.length <= max) return;
@@ -229,7 +226,7 @@ export class Connections {
     if (this.#cutOffLately >= READERS_CUT_OFF_MANY) this.#cutOffMore();
   }
 
-  /** A reset: after a plain close the system would keep some MB for the client. */
+  /** A reset, because after a plain close the system would keep some MB for the client. */
   #cutOff(socket: Socket): void {
     this.closed.slowReaders++;
     socket.resetAndDestroy();

@@ -5,40 +5,29 @@
  * turns of many requests without a pause are an overload: each turn then accepts requests for a few
  * milliseconds and refuses the rest.
  *
- * libuv may read for seconds in one turn. It is cut into *slices* by number of requests and by time. Turns
- * are timed only after a long one.
+ * libuv may read for seconds in one turn. Such a turn is cut into *slices* by number of requests and by time.
+ * Turns are timed only after a long one.
  */
 import { performance } from 'node:perf_hooks';
 import { OVERLOAD_TURN_MS_MAX } from '../../limits.js';
 
-/**
- * Share of a turn that refusing may use. If refusing takes more, turns get longer, and some requests are
- * still answered.
- */
+/** Share of a turn that refusing may use. If refusing takes more, turns get longer, and some requests are still answered. */
 const OVERLOAD_REFUSING_SHARE_MAX = 0.5;
 /** Longest turn while other processes use the CPU, as a multiple: 4 × 2.5 = 10 ms. */
 const OVERLOAD_PAUSED_TIMES_MAX = 4;
-/**
- * Late turns for this long, without idle time, are an overload. A shorter series is a pause and its backlog.
- */
+/** Late turns for this long, without idle time, are an overload. A shorter series is a pause and its backlog. */
 const OVERLOAD_SUSTAINED_MS = 200;
 const OVERLOAD_TURNS_MIN = 3;
-/**
- * Late turns count only above this utilisation. A thread that waits for the network between turns is below
- * it.
- */
+/** Late turns count only above this utilisation. A thread that waits for the network between turns is below it. */
 const OVERLOAD_BUSY_MIN = 0.8;
 /**
  * Requests between two measurements of a turn. At 1 ms each, fewer requests take less than 32 ms and are not
  * worth refusing.
  */
 export const OVERLOAD_REQUESTS_MIN = 32;
-/** libuv's EVENTS_SIZE: up to 48 such batches precede a timer, 48 × 1,024 × 60 µs = 3 s. */
+/** libuv's EVENTS_SIZE. Up to 48 such batches come before a timer: 48 × 1,024 × 60 µs = 3 s. */
 const OVERLOAD_SLICE_REQUESTS_MAX = 1024;
-/**
- * Time between two measurements of the event loop's delay while turns are timed. Waking an idle thread takes
- * 0.2 ms.
- */
+/** Time between two measurements of the event loop's delay while turns are timed. Waking an idle thread takes 0.2 ms. */
 const OVERLOAD_LOOK_MS = 20;
 /** How long turns are timed after a late one, at 0.05 µs a request. */
 export const OVERLOAD_WATCH_MS = 1000;

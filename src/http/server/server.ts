@@ -1,7 +1,4 @@
-/**
- * Room http/server/. The port and its connections: limits, overload, closing. This room knows nothing of
- * timetables.
- */
+/** Room http/server/. The port and its connections: limits, overload, closing. This room knows nothing of timetables. */
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
@@ -41,10 +38,7 @@ export interface HttpServerOptions {
   /** For tests, as `times`. Default: the bounds of limits.ts. */
   readonly patience?: ConnectionPatience | undefined;
   readonly times?: ServerTimes | undefined;
-  /**
-   * Longest wait for this thread before requests are refused; 0 disables refusals. Default
-   * OVERLOAD_MS_DEFAULT.
-   */
+  /** Longest wait for this thread before requests are refused; 0 disables refusals. Default OVERLOAD_MS_DEFAULT. */
   readonly overloadMs?: number | undefined;
   readonly onOverload?: ((isOverloaded: boolean) => void) | undefined;
   readonly corsOrigins?: readonly string[] | undefined;
@@ -116,9 +110,7 @@ export class HttpServer {
     return toListenAddress(server.address() as AddressInfo);
   }
 
-  /**
-   * Every answer ends its connection, and idle connections are closed. New connections are still accepted.
-   */
+  /** Every answer ends its connection, and idle connections are closed. New connections are still accepted. */
   drain(): void {
     if (this.#isDraining) return;
     this.#announceEnd();

@@ -10,17 +10,20 @@ import { readContentLine, unescapeText } from './content-line.js';
 import { withOthers } from './event-faults.js';
 import { EventOutput } from './event-output.js';
 import { CalendarScope, isFault, timingOf, UNKNOWN_ZONE } from './event-timing.js';
-import { FlatEvents } from './flat-event.js';
+import { FlatEvents, isTextAt } from './flat-event.js';
 import { KeptEvents } from './kept-events.js';
 import { type FoundLine, LineScanner } from './line-scanner.js';
 import { describeWindow, windowOf } from './recurrence-window.js';
 import { ZoneLines } from './zone-lines.js';
 
+const LF = 0x0a;
+const CR = 0x0d;
 const COLON = 0x3a;
+const EVENT_BEGIN = Buffer.from('BEGIN:VEVENT');
 const NAME_UNITS_SHOWN = 40;
 
 /**
- * iCalendar (RFC 5545). Events go to the sink at their end. Recurring ones go there in `rest`, because their
+ * iCalendar (RFC 5545). Events go to the sink when they end. Recurring events follow in `rest`, because their
  * changed occurrences may be anywhere in the source.
  */
 export class CalendarReader implements FormatReader {
@@ -92,12 +95,11 @@ export class CalendarReader implements FormatReader {
 
   #takeLine(line: FoundLine): void {
     const { bytes, start, end, lineNumber } = line;
+    if (this.#open.length === 1 && isEventBegin(bytes, start, end) && this.#giveFlat(line)) return;
     const component = componentOf(bytes, start, end);
     if (component !== null) {
-      if (component.isBegin) {
-        const isEvent = component.name === 'VEVENT' && this.#open.length === 1;
-        if (!isEvent || !this.#giveFlat(line)) this.#begin(component.name, lineNumber);
-      } else this.#end(component.name, lineNumber);
+      if (component.isBegin) this.#begin(component.name, lineNumber);
+      else this.#end(component.name, lineNumber);
       return;
     }
     const depth = this.#open.length;
@@ -115,16 +117,25 @@ export class CalendarReader implements FormatReader {
     else if (depth === 1) this.#takeCalendarLine(line);
   }
 
-  /** Gives an ordinary event to the sink without decoding it. */
+  /** Gives an ordinary event, and those that follow it, to the sink without decoding them. */
   #giveFlat({ bytes, next, isPlain }: FoundLine): boolean {
     const { undecoded } = this.#sink;
     if (undecoded === undefined || next === -1) return false;
     this.#flat ??= new FlatEvents(this.#rules.identifiers);
     const flat = this.#flat;
-    const end = flat.read(bytes, next, isPlain, this.#scope);
-    if (end === -1 || !undecoded(flat.bytes, flat.view, flat.spans, flat.names)) return false;
-    this.#components++;
-    this.#scanner.skipTo(end, flat.lines);
+    let end = -1;
+    let lines = 0;
+    // Terminates: `at` grows.
+    for (let at = next; at !== -1; at = afterEventBegin(bytes, end)) {
+      const eventEnd = flat.read(bytes, at, isPlain, this.#scope);
+      if (eventEnd === -1 || !undecoded(flat.bytes, flat.view, flat.spans, flat.names, flat.times)) break;
+      // The first line was counted by the scanner.
+      lines += flat.lines + (end === -1 ? 0 : 1);
+      end = eventEnd;
+      this.#components++;
+    }
+    if (end === -1) return false;
+    this.#scanner.skipTo(end, lines);
     return true;
   }
 
@@ -237,6 +248,18 @@ function uidOf(event: CalendarEvent): string {
   if (uid !== undefined && uid !== '') return uid;
   const { SUMMARY, LOCATION, DESCRIPTION } = columns;
   return JSON.stringify([start, end, duration, rules, SUMMARY, LOCATION, DESCRIPTION]);
+}
+
+function isEventBegin(bytes: Buffer, start: number, end: number): boolean {
+  return end - start === EVENT_BEGIN.length && isTextAt(bytes, start, EVENT_BEGIN);
+}
+
+/** The place after a line BEGIN:VEVENT; -1: there is another line, or the end of the bytes. */
+function afterEventBegin(bytes: Buffer, start: number): number {
+  if (!isTextAt(bytes, start, EVENT_BEGIN)) return -1;
+  let at = start + EVENT_BEGIN.length;
+  while (bytes[at] === CR) at++;
+  return bytes[at] === LF && at + 1 < bytes.length ? at + 1 : -1;
 }
 
 /** `BEGIN:` or `END:` with the name of a component. */

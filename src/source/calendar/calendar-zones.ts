@@ -41,7 +41,7 @@ export class CalendarZone {
 const UTC_NAMES = /^(?:utc|gmt|z|etc\/utc|etc\/gmt)$/i;
 
 const known = new Map<string, CalendarZone | null>();
-/** Enough for 600 names of zones and as many wrong names. */
+/** Enough for 600 zone names and equally many wrong names. */
 const NAMES_KEPT_MAX = 1200;
 
 /** Finds a zone by its IANA or Windows name, which may have a prefix such as `/mozilla.org/20050126_1/`. */

@@ -7,7 +7,7 @@ const DAY_SECONDS = 86_400;
 /** 9999-12-31 */
 const DAYS_LAST = 2_932_896;
 
-/** Seconds of a period of the frequencies below DAILY. */
+/** Seconds in a period of each frequency below DAILY. */
 const UNIT_SECONDS = { HOURLY: 3600, MINUTELY: 60, SECONDLY: 1 } as const;
 
 /** Steps left: visited days, periods and occurrences. All rules of an event or a calendar share them. */
@@ -162,9 +162,7 @@ class Expansion {
     return true;
   }
 
-  /**
-   * Periods of hours, minutes or seconds. Days, hours and minutes that cannot match are skipped in one step.
-   */
+  /** Periods of hours, minutes or seconds. Days, hours and minutes that cannot match are skipped in one step. */
   #byUnits(unitSeconds: number, fromMs: number, fromDay: number, lastDay: number): boolean {
     const { interval } = this.#rule;
     const perDay = DAY_SECONDS / unitSeconds;

@@ -4,7 +4,6 @@ import { NAMESPACE_BYTES, namespaceOf, UUID_BYTES, writeNameBased } from '../../
 import type { IdentifierMode } from '../../model/event.js';
 import { FIELDS, type FieldName } from '../../model/fields.js';
 import { copyText, isSame, viewOf } from '../../structures/byte-strings.js';
-import { quickHash } from '../../structures/quick-hash.js';
 import { personOf } from './calendar-event.js';
 import { type ContentLine, firstText, unescapeText } from './content-line.js';
 import type { CalendarScope } from './event-timing.js';
@@ -24,8 +23,6 @@ const LETTER_O = 0x4f;
 const LETTER_T = 0x54;
 
 const ID = placeOf('id');
-const TIME = placeOf('time');
-const END_TIME = placeOf('endTime');
 const ROOM_ID = placeOf('roomId');
 const STUDY_GROUP = placeOf('studyGroup');
 
@@ -73,17 +70,13 @@ const IS_LISTED: number = (1 << OTHER) | (1 << UID) | (1 << STATUS) | (1 << ORGA
 const NAMES_REMEMBERED = 256;
 const NAME_BYTES_MAX = 64;
 const UID_BYTES_MAX = 1024;
-/**
- * In `bytes`: the name that the id is made from, then the end, the id and the texts. The start is at the end
- * of the name.
- */
-const END_AT = NAMESPACE_BYTES + UID_BYTES_MAX + 1 + INSTANT_BYTES;
-const ID_AT = END_AT + INSTANT_BYTES;
+/** In `bytes`: the name that the id is made from, which ends with the start; then the id and the texts. */
+const ID_AT = NAMESPACE_BYTES + UID_BYTES_MAX + 1 + INSTANT_BYTES;
 const TEXTS_AT = ID_AT + UUID_BYTES;
 /** Seven texts of at most 2,048 bytes. */
 const VALUE_BYTES = TEXTS_AT + 7 * VALUE_BYTES_MAX;
 const NAMES_MAX = 128;
-const VEVENT = Buffer.from('VEVENT');
+const EVENT_END = Buffer.from('END:VEVENT');
 const IS_NAME: Uint8Array = Uint8Array.from({ length: 256 }, (_, byte) =>
   /[A-Z0-9_.-]/.test(String.fromCharCode(byte)) ? 1 : 0,
 );
@@ -113,6 +106,8 @@ export class FlatEvents {
     count: 0,
     view: this.view,
   };
+  /** Start and end, in epoch milliseconds. */
+  readonly times: Float64Array = new Float64Array(2);
   /** Lines of the last event, without BEGIN:VEVENT. */
   lines = 0;
   readonly #knownNames: (KnownName | undefined)[] = new Array<KnownName | undefined>(NAMES_REMEMBERED).fill(
@@ -202,11 +197,13 @@ export class FlatEvents {
       } else if (use === STATUS) {
         if (!isGoingAhead(chunk, colon + 1)) return -1;
       } else if (use === END) {
-        if (colon !== at || VEVENT.compare(chunk, colon + 1, lineEnd) !== 0) return -1;
+        if (lineEnd - nameStart !== EVENT_END.length || !isTextAt(chunk, nameStart, EVENT_END)) return -1;
         // Not `<`: NaN must fail, too.
         if (uidEnd === 0 || !(startMs <= endMs)) return -1;
         if (!isPlain && !isUtf8(chunk.subarray(start, next))) return -1;
-        this.#putTimes(uidEnd, startMs, endMs);
+        this.times[0] = startMs;
+        this.times[1] = endMs;
+        this.#putId(uidEnd, startMs);
         this.#putGroup(scope.name);
         return next;
       } else if (use !== OTHER && isFirst && !(use === ATTENDEE && hasOrganizer)) {
@@ -236,13 +233,15 @@ export class FlatEvents {
 
   /** The place after a line and its continuations; -1 if its end is uncertain. */
   #lineAfter(chunk: Buffer, from: number): number {
-    for (let at = from; ; at++) {
-      at = chunk.indexOf(LF, at);
-      if (at === -1 || at + 1 >= chunk.length) return -1;
+    const last = chunk.length - 1;
+    for (let at = from; at < last; at++) {
+      // Lines are short: a call of indexOf would take longer.
+      if (chunk[at] !== LF) continue;
       this.lines++;
       const byte = chunk[at + 1];
       if (byte !== SPACE && byte !== TAB) return at + 1;
     }
+    return -1;
   }
 
   /** Copies the UID after the namespace. @returns where the UID ends in `bytes`; -1: it is unusual */
@@ -283,16 +282,12 @@ export class FlatEvents {
     spans[place + 2] = hash;
   }
 
-  #putTimes(uidEnd: number, startMs: number, endMs: number): void {
-    const { bytes, view } = this;
-    const startAt = uidEnd + 1;
+  #putId(uidEnd: number, startMs: number): void {
+    const { bytes } = this;
     bytes[uidEnd] = SPACE;
-    this.#times.write(startMs, bytes, startAt);
-    this.#times.write(endMs, bytes, END_AT);
-    writeNameBased(bytes, startAt + INSTANT_BYTES, ID_AT);
+    this.#times.write(startMs, bytes, uidEnd + 1);
+    writeNameBased(bytes, uidEnd + 1 + INSTANT_BYTES, ID_AT);
     this.#span(ID, ID_AT, ID_AT + UUID_BYTES, 0);
-    this.#span(TIME, startAt, startAt + INSTANT_BYTES, quickHash(view, startAt, startAt + INSTANT_BYTES));
-    this.#span(END_TIME, END_AT, END_AT + INSTANT_BYTES, quickHash(view, END_AT, END_AT + INSTANT_BYTES));
   }
 
   #putGroup(name: string | null): void {
@@ -312,6 +307,11 @@ function colonAfter(chunk: Buffer, from: number): number {
     else if (byte === LF && chunk[at + 1] !== SPACE && chunk[at + 1] !== TAB) return -1;
   }
   return -1;
+}
+
+export function isTextAt(bytes: Uint8Array, at: number, text: Uint8Array): boolean {
+  for (let n = 0; n < text.length; n++) if (bytes[at + n] !== text[n]) return false;
+  return true;
 }
 
 /** CONFIRMED or TENTATIVE. */

@@ -71,7 +71,7 @@ export class KeptEvents {
     else group.push({ scope, bytes });
   }
 
-  /** Can be called once. Yields from time to time, so other work can run. */
+  /** Can be called once. Pauses regularly so that other work can run. */
   *giveAll(window: RecurrenceWindow, output: EventOutput): Generator<void> {
     const steps = { left: CALENDAR_STEPS_MAX };
     let workLeft = WORK_PER_TURN;
@@ -87,10 +87,7 @@ export class KeptEvents {
   }
 }
 
-/**
- * A date as RECURRENCE-ID, if dates have no given zone: a local day of the changed occurrence. Null
- * otherwise.
- */
+/** A date as RECURRENCE-ID, if dates have no given zone: a local day of the changed occurrence. Null otherwise. */
 function dayIn({ replaces, start }: CalendarEvent, scope: CalendarScope): Moment | null {
   const written = parseTime(replaces?.value ?? '');
   if (typeof written === 'string' || !written.isDate || scope.floatingZone !== null) return null;

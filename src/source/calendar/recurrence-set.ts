@@ -118,7 +118,7 @@ class SetExpansion {
     this.#lastBeforeMs = start.localMs;
   }
 
-  /** The first and last occurrence seen so far. */
+  /** The first and last occurrence so far. */
   get span(): RecurrenceWindow {
     const { zone } = this.#start;
     const lastBeforeMs = zone === null ? this.#lastBeforeMs : zone.instantOf(this.#lastBeforeMs).instantMs;

@@ -1,7 +1,4 @@
-/**
- * Names of Windows time zones, as Outlook and Exchange write them, with an equivalent IANA zone (Unicode
- * CLDR).
- */
+/** Names of Windows time zones, as Outlook and Exchange write them, with an equivalent IANA zone (Unicode CLDR). */
 
 const BY_ZONE: Readonly<Record<string, string>> = {
   'Africa/Bissau': 'Greenwich Standard Time',

@@ -42,7 +42,7 @@ export class CsvHeader {
 }
 
 /**
- * The names of the columns: a column without a name is called `column 5`, a further one of the same name `Note (2)`.
+ * The names of the columns: a column without a name is called `column 5`; a repeated name becomes `Note (2)`.
  *
  * @param count number of all cells; `texts` are the first of them
  * @returns the names, or why this is not a header

@@ -24,10 +24,9 @@ const LEFT_OUT = -1;
 const FOUR_QUOTES = 0x22222222;
 
 /**
- * Finds the values of an event in a JSON line without decoding it. The line must be a flat object of texts
- * and nulls, without escaped or repeated names, with spaces only after colons and commas. JSON.parse reads
- * all other lines. Names usually have the order of the previous line, so the next name is guessed and
- * compared.
+ * Finds the values of an event in a JSON line without decoding it. The line must be a flat object of texts and nulls,
+ * without escaped or repeated names, with spaces only after colons and commas. JSON.parse reads all other lines. Names
+ * usually have the order of the previous line, so the next name is guessed and compared.
  */
 export class FlatLines {
   /** Values of the last line, unchecked: see `undecoded` of RecordSink. */

@@ -23,12 +23,12 @@ const HEADERS: readonly (readonly [of: number, lengthBytes: number, payload: num
 const TIMESTAMP_TYPE = 0xff;
 /**
  * An extension of msgpackr: the number of a record structure, its names, then the values of the first record.
- * Later records are the number and their values. Numbers are 0x40 to 0x7f or 0x6000 to 0x7fff, which then are
- * not plain integers.
+ * Later records consist of this number and their values. Numbers are 0x40 to 0x7f or 0x6000 to 0x7fff, which
+ * then are not plain integers.
  */
 const RECORD_STRUCTURE_TYPE = 0x72;
 
-/** Finds the end of a MessagePack value by counting the values still to come. */
+/** Finds the end of a MessagePack value by counting the values that must still follow. */
 export class MessagePackScan {
   position = 0;
   /** `scan` stopped at 0xc1, which MessagePack never uses. */

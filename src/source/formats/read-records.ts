@@ -12,9 +12,7 @@ import { foreignText, Transcoder } from './text-encoding.js';
 
 type ReaderClass = new (sourceName: string, sink: RecordSink, rules: ReadRules) => FormatReader;
 
-/**
- * A new format needs a reader here and an entry in `sniff`. Readers are imported when their format occurs.
- */
+/** A new format needs a reader here and an entry in `sniff`. Readers are imported when their format occurs. */
 const READERS: Readonly<Record<RecognisedFormat, () => Promise<ReaderClass>>> = {
   ndjson: async () => (await import('./ndjson.js')).NdjsonReader,
   'json-array': async () => (await import('./json-array.js')).JsonArrayReader,
@@ -23,9 +21,7 @@ const READERS: Readonly<Record<RecognisedFormat, () => Promise<ReaderClass>>> = 
   csv: async () => (await import('./csv.js')).CsvReader,
 };
 
-/**
- * Formats without structure marks that damage would break, so bytes of another encoding are noticed at once.
- */
+/** Formats without structure marks that damage would break, so bytes of another encoding are noticed at once. */
 const PLAIN_TEXT: ReadonlySet<RecognisedFormat> = new Set(['csv']);
 
 const DEFAULT_RULES: ReadRules = { identifiers: 'uuid' };

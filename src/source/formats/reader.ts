@@ -27,10 +27,7 @@ export interface FormatReader {
   rest?(): Iterable<void>;
 }
 
-/**
- * The beginning of a record whose end has not arrived yet. Records beyond RECORD_BYTES_MAX leave only their
- * length.
- */
+/** The beginning of a record whose end has not arrived yet. Records beyond RECORD_BYTES_MAX leave only their length. */
 export class Carry {
   length = 0;
   #bytes: Buffer | null = null;
@@ -94,10 +91,7 @@ export class JsonRecords {
     return this.decoded === 0 && this.firstProblem !== null;
   }
 
-  /**
-   * The text of the next record. Null: rejected because it is not UTF-8 or too large (then `bytes` is only a
-   * number).
-   */
+  /** The text of the next record. Null: rejected because it is not UTF-8 or too large (then `bytes` is only a number). */
   textOf(bytes: Buffer | number, line: number): string | null {
     if (typeof bytes !== 'number' && isUtf8(bytes)) return bytes.toString('utf8');
     const position = { record: ++this.count, line };

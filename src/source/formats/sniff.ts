@@ -86,7 +86,7 @@ const ZIPPED: readonly (readonly [content: RegExp, what: string])[] = [
   [/xl\/|^\[Content_Types\]\.xml|^_rels\/|^docProps\//, `an Excel workbook (.xlsx): ${SAVE_AS_CSV}`],
 ];
 
-/** By the first entries: their names begin 30 bytes behind their marks. */
+/** Looks at the first entries; their names begin 30 bytes after their marks. */
 function describeZip(archive: string): string {
   const names = archive.slice(30);
   return ZIPPED.find(([content]) => content.test(names))?.[1] ?? ZIP;

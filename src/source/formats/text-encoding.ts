@@ -34,7 +34,7 @@ export class Transcoder {
   readonly #sourceName: string;
   readonly #given: string | undefined;
   #decode: ((bytes: Buffer, isLast: boolean) => string) | null = null;
-  /** The first bytes, while there are too few. */
+  /** The first bytes, until there are enough. */
   #head: Buffer | null = Buffer.alloc(0);
 
   /** @throws LecternError `option-invalid` for an unknown encoding */
@@ -109,9 +109,7 @@ function decoderOf(encoding: string): (bytes: Buffer, isLast: boolean) => string
   return (bytes, isLast) => decoder.decode(bytes, { stream: !isLast });
 }
 
-/**
- * Why the first bytes of a source without a known encoding are not UTF-8. Null if at least a part is UTF-8.
- */
+/** Why the first bytes of a source without a known encoding are not UTF-8. Null if at least a part is UTF-8. */
 export function foreignText(head: Buffer): string | null {
   const text = new TextDecoder(UTF_8).decode(head, { stream: true });
   const at = text.indexOf(REPLACEMENT);

@@ -9,7 +9,7 @@ import { checkHeaders } from './headers.js';
 
 /** A header field whose value is in a file, which is read again when it changes. */
 export interface HeaderFile {
-  /** Its path. White space around the content is cut off. */
+  /** Its path. White space around the content is removed. */
   readonly file: string;
   /** Text before the content, such as `Bearer`. Default: none. */
   readonly scheme?: string | undefined;
@@ -42,7 +42,7 @@ export interface CredentialOptions {
 
 const LOOPBACK = /^(?:localhost|127\..*|\[::1\])$/;
 
-/** Whether the header fields of an address may change while it is loaded. */
+/** Whether the header fields of an address may change during a load. */
 export function mayChange({ headers = {}, clientCredentials }: CredentialOptions): boolean {
   return clientCredentials !== undefined || Object.values(headers).some((value) => typeof value !== 'string');
 }
@@ -179,7 +179,7 @@ export class Credentials {
     }
     if (Object.hasOwn(this.#fields, 'authorization')) {
       throw fault(
-        'tokens of an issuer are asked for, and the header Authorization of the source is given as well; expected one of the two',
+        'tokens of an issuer and the header Authorization of the source are both given; expected one of the two',
       );
     }
     if (typeof clientSecret === 'string') this.#secret = clientSecret;

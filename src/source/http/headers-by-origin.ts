@@ -1,6 +1,4 @@
-/**
- * Header fields from a command line. Each is for the origin that it names, or otherwise for the only origin.
- */
+/** Header fields from a command line. Each is for the origin that it names, or otherwise for the only origin. */
 import { LecternError } from '../../errors.js';
 import type { HeaderFields, HeaderFile } from './credentials.js';
 import { isName } from './headers.js';
@@ -29,6 +27,7 @@ export function headersByOrigin(
       const expected = origins.length === 0 ? 'an address among the sources' : `one of ${origins.join(', ')}`;
       throw invalid(`${label} is for ${origin}, but no source has this origin; expected ${expected}`);
     }
+    if (origins.length === 0) throw invalid(`${label} has no effect, as no source is an http(s) address`);
     if (origin === null && origins.length > 1) {
       const several = `sources are on several origins: ${origins.join(', ')}`;
       const example = `'${origins[0]} ${isName(name) ? name : 'Name'}: …'`;

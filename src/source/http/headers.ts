@@ -21,7 +21,7 @@ export function checkHeaders(headers: RequestHeaders, url: URL): RequestHeaders 
     if (typeof value !== 'string' || !isAccepted(() => validateHeaderValue(name, value))) {
       throw invalid(name, 'its value is not valid in a header');
     }
-    if (RESERVED.has(key)) throw invalid(name, 'the source sets this field itself, or it must not be set');
+    if (RESERVED.has(key)) throw invalid(name, 'this field must not be set; the source may set it itself');
     if (Object.hasOwn(checked, key)) throw invalid(name, 'it is given twice');
     checked[key] = value;
   }

@@ -18,10 +18,7 @@ export interface LecternWatchOptions {
 /** Longer lines are data and are skipped: the changes are requested separately. */
 const LINE_CHARACTERS_MAX = 256;
 
-/**
- * Follows the event stream of another Lectern. It does not keep the process alive and does not follow
- * redirects.
- */
+/** Follows the event stream of another Lectern. It does not keep the process alive and does not follow redirects. */
 export class LecternWatch {
   /** The last announced version of the upstream; null without a stream. */
   version: string | null = null;

@@ -102,12 +102,12 @@ function changesOf({ url }: Answer, since: string, text: string): Omit<RecordDel
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    throw unreadable(url, 'its changes are no JSON', { cause });
+    throw unreadable(url, 'its changes are not JSON', { cause });
   }
   const { from, added, changed, removed } = (value ?? {}) as Readonly<Record<string, unknown>>;
   const areLists = Array.isArray(added) && Array.isArray(changed) && Array.isArray(removed);
   if (from !== since || !areLists || !removed.every((id) => typeof id === 'string')) {
-    throw unreadable(url, 'its changes are not those that were asked for');
+    throw unreadable(url, 'it sent other changes than requested');
   }
   return { upserts: [...(added as unknown[]), ...(changed as unknown[])], removals: removed as string[] };
 }

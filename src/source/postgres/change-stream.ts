@@ -49,9 +49,8 @@ export function parseLsn(text: string): bigint {
 }
 
 /**
- * The changes of a publication since the stream began, by logical replication. The slot is temporary: it ends
- * with the connection, so none stays behind. Received changes are acknowledged, because the table is read
- * whole after a break.
+ * The changes of a publication since the stream began, by logical replication. The slot is temporary: it ends with the
+ * connection, so none stays behind. Received changes are acknowledged, because the table is read whole after a break.
  */
 export class ChangeStream {
   readonly #database: Database;
@@ -85,7 +84,7 @@ export class ChangeStream {
     this.#name = name;
   }
 
-  /** @throws LecternError `source-unreadable` if the server gives no slot */
+  /** @throws LecternError `source-unreadable` if the server provides no slot */
   static async open(
     address: PostgresAddress,
     options: DatabaseOptions,
@@ -153,9 +152,8 @@ export class ChangeStream {
   }
 
   /**
-   * Resolves once every transaction on disk before `lsn` was received. The server is asked for its position.
-   * It may stay before `lsn` while a transaction is open, so two equal answers with no change between them
-   * are enough.
+   * Resolves once every transaction on disk before `lsn` was received. The server is asked for its position. It may
+   * stay before `lsn` while a transaction is open, so two equal answers with no change between them are enough.
    */
   async reached(lsn: bigint): Promise<void> {
     let answered = -1n;

@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { ConnectionOptions } from 'node:tls';
 import type { Client, ClientConfig, QueryResult } from 'pg';
 import { LecternError } from '../../errors.js';
+import { readTextFile } from '../../files/text-file.js';
+import { DATABASE_FILE_BYTES_MAX } from '../../limits.js';
 import { describeConnection, failureOf, Hang } from './database-failure.js';
 import type { PostgresAddress, PostgresHost } from './postgres-address.js';
 import { passwordFor } from './postgres-password.js';
@@ -220,14 +221,7 @@ async function ownCertificate({ sslcert, sslkey }: PostgresAddress): Promise<Con
   return { cert: await readCertificate(cert), key: await readCertificate(key) };
 }
 
-async function readCertificate(path: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
-    const reason = code === 'ENOENT' ? 'there is no such file' : (code ?? 'it cannot be opened');
-    throw new LecternError('source-unreadable', `the certificate file ${path} cannot be read: ${reason}`, {
-      cause,
-    });
-  }
+function readCertificate(path: string): Promise<string> {
+  const name = `the certificate file ${path}`;
+  return readTextFile(path, { name, bytesMax: DATABASE_FILE_BYTES_MAX, code: 'source-unreadable' });
 }

@@ -3,7 +3,7 @@ import { FIELDS } from '../../model/fields.js';
 import type { ReadRules } from '../../model/read-rules.js';
 import { suggest } from '../../structures/suggest.js';
 import { checkColumns } from '../column-watch.js';
-import { MAPPED_FIELDS, mapOf } from '../field-map.js';
+import { mapOf } from '../field-map.js';
 import { columnsOf } from '../map-template.js';
 import type { Database } from './database.js';
 import { quote } from './database-failure.js';
@@ -24,7 +24,9 @@ export interface DescribedRows {
   /** A SELECT without a semicolon at the end. */
   readonly select: string;
   readonly columns: readonly string[];
-  /** The SQL of a row's JSON, on one line, for rows called `t`. */
+  /** For each column, the OID of its type. */
+  readonly types: readonly number[];
+  /** The SQL for a row's JSON, on one line, for rows called `t`. */
   readonly json: string;
 }
 
@@ -51,7 +53,8 @@ export async function describeRows(database: Database, spec: RowsSpec, name: str
     table,
     select,
     columns: fields.map((field) => field.name),
-    // A json column may have line breaks between values; within texts they are escaped.
+    types: fields.map((field) => field.dataTypeID),
+    // Between the values of a json column there may be line breaks; within texts they are escaped.
     json: mayBreak ? "translate(row_to_json(t.*)::text, e'\\n\\r', '  ')" : 'row_to_json(t.*)::text',
   };
 }
@@ -83,32 +86,6 @@ async function findTable(database: Database, table: string, name: string): Promi
     'source-unreadable',
     `cannot read ${name}: there is no table ${quote(table)}${hint} (${there})`,
   );
-}
-
-/**
- * The rows with the names of fields as columns, if the map only renames. Then the reader of NDJSON need not
- * decode them. Null: the map is empty, or does more.
- */
-export function renamedRows(
-  rows: DescribedRows,
-  { fieldMap = {}, identifiers }: ReadRules,
-): DescribedRows | null {
-  const { columns, select } = rows;
-  const sources = new Map<string, string>();
-  for (const [field, [part, ...others]] of mapOf(fieldMap, 'postgresql')) {
-    if (typeof part !== 'object' || others.length > 0 || !columns.includes(part.column)) return null;
-    sources.set(field, part.column);
-  }
-  // Derived identifiers need records. If two columns have one name, it is uncertain which is meant.
-  if (sources.size === 0 || identifiers === 'derived' || new Set(columns).size < columns.length) return null;
-  const used = new Set(sources.values());
-  for (const column of columns)
-    if (!sources.has(column) && (MAPPED_FIELDS.includes(column) || !used.has(column)))
-      sources.set(column, column);
-  const list = [...sources].map(
-    ([field, column]) => `t.${quoteIdentifier(column)} AS ${quoteIdentifier(field)}`,
-  );
-  return { ...rows, select: `SELECT ${list.join(', ')} FROM (${select}\n) t`, columns: [...sources.keys()] };
 }
 
 export function quoteIdentifier(name: string): string {

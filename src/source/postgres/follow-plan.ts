@@ -69,9 +69,7 @@ SELECT json_build_object(
     FROM pg_publication p WHERE p.pubname IN (SELECT pubname FROM published))
 )::text AS structure`;
 
-/**
- * The structure of a table as text, which differs after any alteration. Undefined: the table does not exist.
- */
+/** The structure of a table as text, which differs after any alteration. Undefined: the table does not exist. */
 export async function structureOf(database: Database, { oid }: TableFacts): Promise<string | undefined> {
   const [row] = await database.query<{ readonly structure: string }>(STRUCTURE, [oid]);
   return row?.structure;

@@ -15,6 +15,7 @@ import { type FollowPlan, planFollowing, structureOf } from './follow-plan.js';
 import { PendingChanges, parseSnapshot, type SeenTransactions } from './pending-changes.js';
 import type { PostgresAddress } from './postgres-address.js';
 import { checkPostgresSpec, type PostgresSpec, postgresName } from './postgres-spec.js';
+import { neededRows } from './sent-rows.js';
 
 /** A load of a followed table. */
 export type FollowedLoad =
@@ -119,7 +120,7 @@ export class PostgresFollower {
     try {
       const rows = await describeRows(reader, this.#spec, this.#name);
       checkMappedColumns(rows.columns, this.#rules, this.#name, true);
-      const plan = await planFollowing(reader, rows, this.#rules, this.#name);
+      const plan = await planFollowing(reader, neededRows(rows, this.#rules), this.#rules, this.#name);
       const pending = new PendingChanges(FOLLOWED_CHANGES_MAX);
       const stream = await ChangeStream.open(this.#address, options, plan, {
         row: (key, xid) => pending.addRow(JSON.stringify(key), xid),
@@ -152,8 +153,7 @@ export class PostgresFollower {
     const isWhole = previous === null || servedOwn === null || pending.isWhole;
     await reader.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
     const [facts] = await reader.query<SnapshotFacts>(
-      // The position is requested after the snapshot was taken, so it covers everything that the snapshot
-      // sees.
+      // The position is requested after the snapshot was taken, so it covers everything that the snapshot sees.
       `SELECT txid_current_snapshot()::text AS seen,
          (CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_flush_lsn() END)::text AS lsn,
          ${isWhole ? 'pg_export_snapshot()' : 'null'} AS snapshot`,

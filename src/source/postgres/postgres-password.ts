@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { LecternError } from '../../errors.js';
-import { PASSWORD_FILE_BYTES_MAX } from '../../limits.js';
+import { readTextFile } from '../../files/text-file.js';
+import { DATABASE_FILE_BYTES_MAX } from '../../limits.js';
 import type { PostgresAddress, PostgresHost } from './postgres-address.js';
 
 /** The file's group and other users must not read it. */
@@ -35,22 +36,16 @@ export async function passwordFor(
 
 /** @param isOfUser whether it is a libpq file, which only its owner may read */
 async function readSecretFile(path: string, isOfUser: boolean): Promise<string> {
-  try {
-    const { mode, size } = await stat(path);
-    if (size > PASSWORD_FILE_BYTES_MAX) throw new Error(`it has more than ${PASSWORD_FILE_BYTES_MAX} bytes`);
-    const text = await readFile(path, 'utf8');
-    if (isOfUser && process.platform !== 'win32' && (mode & OPEN_TO_OTHERS) !== 0)
-      throw new Error('other users may read it; run chmod 600 on it');
-    return text;
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    const reasons: Readonly<Record<string, string>> = {
-      ENOENT: 'there is no such file',
-      EACCES: 'permission denied',
-      EISDIR: 'it is a directory',
-    };
-    throw unreadable(path, reasons[code ?? ''] ?? message);
+  const text = await readTextFile(path, {
+    name: `the password file ${path}`,
+    bytesMax: DATABASE_FILE_BYTES_MAX,
+    code: 'source-unreadable',
+    isRegular: true,
+  });
+  if (isOfUser && process.platform !== 'win32' && ((await stat(path)).mode & OPEN_TO_OTHERS) !== 0) {
+    throw unreadable(path, 'other users may read it; run chmod 600 on it');
   }
+  return text;
 }
 
 function unreadable(path: string, problem: string): LecternError {

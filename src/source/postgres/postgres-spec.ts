@@ -13,16 +13,11 @@ export interface RowsSpec {
 export interface PostgresSpec extends RowsSpec {
   /** Identifies this kind of source. */
   readonly kind: 'postgres';
-  /**
-   * `postgres://user@host:5432/database`, with parameters of libpq. Missing parts come from the PG*
-   * variables.
-   */
+  /** `postgres://user@host:5432/database`, with parameters of libpq. Missing parts come from the PG* variables. */
   readonly url: string;
   /** A file with the password, read at each connection. Default: the address, PGPASSWORD, PGPASSFILE or ~/.pgpass. */
   readonly passwordFile?: string | undefined;
-  /**
-   * A cheap SELECT. While its rows are the same, the data counts as unchanged. Default: each load reads all.
-   */
+  /** A cheap SELECT. While its rows are the same, the data counts as unchanged. Default: each load reads all. */
   readonly versionQuery?: string | undefined;
   /** A channel; each NOTIFY on it causes a load. Default none. */
   readonly listen?: string | undefined;

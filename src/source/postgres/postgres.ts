@@ -11,10 +11,12 @@ import { mappedSink } from '../field-map.js';
 import { NdjsonReader } from '../formats/ndjson.js';
 import { lookingSink } from '../formats/read-records.js';
 import type { LoadOptions, LoadSummary, RecordSink, Source } from '../source.js';
+import { BinaryRows } from './binary-rows.js';
 import { Database, withLimit } from './database.js';
 import { failureOf, Hang } from './database-failure.js';
-import { checkMappedColumns, copyOf, describeRows, renamedRows } from './described-rows.js';
+import { checkMappedColumns, copyOf, describeRows } from './described-rows.js';
 import { checkPostgresSpec, type PostgresSpec, postgresId, postgresName } from './postgres-spec.js';
+import { binaryCopyOf, neededRows, renamedRows } from './sent-rows.js';
 
 /** The rows of one statement, within one snapshot of the database. */
 export function postgresSource(spec: PostgresSpec): Source {
@@ -61,19 +63,21 @@ async function loadRows(
   if (version !== null) onVersion?.(version);
   const rows = await describeRows(database, spec, name);
   // `inspect` examines the records to propose a map.
-  checkMappedColumns(rows.columns, rules, name, onRecord === undefined);
-  const renamed = onRecord === undefined ? renamedRows(rows, rules) : null;
+  const isServed = onRecord === undefined;
+  checkMappedColumns(rows.columns, rules, name, isServed);
+  const renamed = isServed ? renamedRows(rows, rules) : null;
   const ownRules = renamed === null ? rules : { ...rules, fieldMap: undefined };
   const mapped = mappedSink(sink, 'postgresql', ownRules, name);
-  const looked = onRecord === undefined ? mapped : lookingSink(mapped, onRecord);
-  // Rows have numbers and no lines.
-  const reader = new NdjsonReader(name, {
-    record: (value, { record }) => looked.record(value, { record }),
-    reject: (rejection) => looked.reject({ ...rejection, position: { record: rejection.position.record } }),
-    ...(looked.undecoded === undefined ? {} : { undecoded: looked.undecoded }),
-  });
+  const sent = isServed ? neededRows(renamed ?? rows, ownRules) : rows;
+  // A map changes the records, and a sink for several sources takes them decoded.
+  const isBinary = isServed && mapped === sink && sink.undecoded !== undefined;
+  const binary = isBinary ? await binaryCopyOf(database, sent) : null;
+  const reader =
+    binary === null
+      ? jsonReader(name, isServed ? mapped : lookingSink(mapped, onRecord))
+      : new BinaryRows(name, sink, binary.columns, binary.unserved);
   let bytesRead = 0;
-  for await (const chunk of copyPieces(database, copyOf(renamed ?? rows), name, spec)) {
+  for await (const chunk of copyPieces(database, binary?.statement ?? copyOf(sent), name, spec)) {
     signal?.throwIfAborted();
     bytesRead += chunk.length;
     reader.push(chunk);
@@ -83,6 +87,15 @@ async function loadRows(
   if (bytesRead > 0) reader.finish();
   await database.query('COMMIT');
   return { format: 'postgresql', gzipped: false, bytesRead, version };
+}
+
+/** Rows have numbers and no lines. */
+function jsonReader(name: string, sink: RecordSink): NdjsonReader {
+  return new NdjsonReader(name, {
+    record: (value, { record }) => sink.record(value, { record }),
+    reject: (rejection) => sink.reject({ ...rejection, position: { record: rejection.position.record } }),
+    ...(sink.undecoded === undefined ? {} : { undecoded: sink.undecoded }),
+  });
 }
 
 /** 22 base64url characters. From the same snapshot as the rows. */

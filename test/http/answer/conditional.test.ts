@@ -31,7 +31,7 @@ test('a long list of tags is read in linear time', async (t) => {
   t.ok(process.hrtime.bigint() - began < 200_000_000n);
 });
 
-test('the next link has the same query with another cursor, encoded', async (t) => {
+test('the next link has the same query with a new, encoded cursor', async (t) => {
   t.equal(
     nextLink(
       '/api/v1/schedule',

@@ -38,7 +38,7 @@ test('a preflight needs no token, and succeeds only for allowed pages', async (t
     t.notOk('access-control-allow-methods' in headers, Origin);
     t.equal(headers.vary, 'Origin');
   }
-  // An OPTIONS request that is not a preflight is answered as before.
+  // An OPTIONS request that is not a preflight gets the usual answer.
   const plain = await send('/api/v1/schedule', { method: 'OPTIONS', headers: { Origin: PAGE } });
   t.match(plain, {
     status: 204,
@@ -125,7 +125,7 @@ test('without an allowed origin answers do not mention origins', async (t) => {
   t.strictSame([preflight.status, preflight.headers.vary], [204, undefined]);
 });
 
-test('an origin is given as browsers write it', (t) => {
+test('only the spelling of origins that browsers use is accepted', (t) => {
   for (const good of [PAGE, 'http://localhost:8080', 'https://[::1]:8443', 'https://xn--bcher-kva.example']) {
     t.equal(originFault(good), null, good);
   }

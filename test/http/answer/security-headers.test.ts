@@ -4,7 +4,7 @@ import { bearer, serve, setUp, viewsOf } from '../harness.js';
 
 const POLICY = "default-src 'none'; frame-ancestors 'none'";
 
-test('every answer forbids type guessing, scripts and framing', async (t) => {
+test('every answer forbids browsers to guess types, run scripts and frame it', async (t) => {
   const { handler } = setUp({ mode: 'development' });
   const { send, raw } = await serve(t, handler);
   const { etag = '' } = (await send('/api/v1/schedule', { headers: bearer() })).headers;

@@ -42,7 +42,7 @@ function largeAnswer(failAt = Number.POSITIVE_INFINITY): {
   return counter;
 }
 
-test('a large body arrives in order and whole, and others are answered meanwhile', async (t) => {
+test('a large body arrives whole and in order, and others are answered meanwhile', async (t) => {
   const large = largeAnswer();
   const { send } = await serve(t, setUp({ views: large.views }).handler);
   const reply = send('/api/v1/schedule', { headers: bearer() });
@@ -103,7 +103,7 @@ test('large answers to pipelined requests follow one another whole', async (t) =
   t.ok(bytes < 3 * SLICES * SLICE_BYTES + 3000, 'and nothing but three heads beside them');
 });
 
-test('a fault while sending cuts off only that answer', async (t) => {
+test('a fault during sending cuts off only that answer', async (t) => {
   const large = largeAnswer(100);
   const { send } = await serve(t, setUp({ views: large.views }).handler);
   const warned = once(process, 'warning');

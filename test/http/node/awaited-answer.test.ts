@@ -1,7 +1,4 @@
-/**
- * Answers in a later turn than their request: direct if nothing happens in between, otherwise by Node's
- * response.
- */
+/** Answers in a later turn than their request: direct if nothing happens in between, otherwise by Node's response. */
 import { EventEmitter } from 'node:events';
 import { Server, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
@@ -31,10 +28,7 @@ interface Served {
   connect(): { readonly socket: Socket; readonly received: () => string; readonly closed: Promise<void> };
 }
 
-/**
- * Requests are awaited until a test answers them, except `/now` and `/made`. `/asked` requests a response at
- * once.
- */
+/** Requests are awaited until a test answers them, except `/now` and `/made`. `/asked` requests a response at once. */
 async function serve(t: Test, options: HttpServerOptions = {}): Promise<Served> {
   const waiting: Waiting[] = [];
   const handler: LoneRequestHandler = Object.assign(
@@ -107,7 +101,7 @@ const bodiesOf = (text: string): string[] =>
     status === '200' ? String(body) : status,
   );
 
-test('nothing happens while an answer is awaited', async (t) => {
+test('while an answer is awaited, other events do no harm', async (t) => {
   const { waiting, connect: open } = await serve(t);
   const { socket, received } = open();
   for (let n = 1; n <= 3; n++) {
@@ -293,7 +287,7 @@ test('if a response can no longer be made, only the connection is closed', async
   await closed;
   delete prototype.emit;
   waiting[0]?.send();
-  t.throws(() => waiting[0]?.lone.makeResponse(waiting[0].req), /not under way/);
+  t.throws(() => waiting[0]?.lone.makeResponse(waiting[0].req), /no longer in progress/);
   t.equal(received(), '');
   await until(() => server.counts.open === 0);
 });
@@ -304,11 +298,11 @@ test('an awaited request may ask for a response later, and is answered once', as
   socket.write(get());
   await until(() => waiting.length === 1);
   const [one] = waiting as [Waiting];
-  t.throws(() => one.lone.makeResponse({ ...one.req } as typeof one.req), /not under way/);
+  t.throws(() => one.lone.makeResponse({ ...one.req } as typeof one.req), /no longer in progress/);
   const res = one.lone.makeResponse(one.req);
   t.equal(one.res, res);
   t.equal(one.lone.endAwaiting(), null);
-  t.throws(() => one.lone.awaitAnswer(one), /not under way/);
+  t.throws(() => one.lone.awaitAnswer(one), /no longer in progress/);
   res.end('late');
   await until(() => received() !== '');
   socket.write(get('/now'));
@@ -316,7 +310,7 @@ test('an awaited request may ask for a response later, and is answered once', as
   t.strictSame(bodiesOf(received()), ['late', 'lone']);
 });
 
-test('a new token needs no response object of Node', async (t) => {
+test("answers for new tokens do not need Node's response object", async (t) => {
   const { handler } = setUp();
   const { send } = await serveHandler(t, handler);
   let responses = 0;

@@ -1,4 +1,4 @@
-/** Answers sent in one piece, without Node's writing of heads, equal Node's own answers. */
+/** Answers sent in one piece, bypassing Node's writing of heads, equal Node's own answers. */
 import { connect, type Socket } from 'node:net';
 import { type Test, test } from 'tap';
 import type { LoneRequestHandler, RequestHandler } from '../../../src/http/handler.js';
@@ -207,9 +207,7 @@ test('the date of repeated answers advances', async (t) => {
 });
 
 const DAY_MS = 86_400_000;
-/**
- * So many events, on two days, that a few answers of 55 KB fill the kernel's buffers of an unread connection.
- */
+/** So many events, on two days, that a few answers of 55 KB fill the kernel's buffers of an unread connection. */
 const MANY: NormalisedEvent[] = Array.from({ length: 300 }, (_, n) => ({
   ...(EVENTS[0] as NormalisedEvent),
   time: FIRST_MS + (n % 4 < 2 ? 0 : DAY_MS),

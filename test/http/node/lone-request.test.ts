@@ -192,13 +192,13 @@ test('a response is made once, for its own request, and not after an answer', as
       const { req } = request;
       if (req.url === '/lone') {
         request.answer('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nlone');
-        t.throws(() => request.makeResponse(req), /not under way/);
+        t.throws(() => request.makeResponse(req), /no longer in progress/);
         seen.push('lone');
         return;
       }
       const res = request.makeResponse(req);
-      t.throws(() => request.makeResponse(req), /not under way/, 'once');
-      t.throws(() => request.makeResponse({ ...req } as typeof req), /not under way/);
+      t.throws(() => request.makeResponse(req), /no longer in progress/, 'once');
+      t.throws(() => request.makeResponse({ ...req } as typeof req), /no longer in progress/);
       res.end('made');
       setImmediate(() => {
         t.throws(() => request.req, /no request/);

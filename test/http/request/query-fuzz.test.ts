@@ -56,8 +56,7 @@ class Asker {
       },
       cork() {},
       uncork() {},
-      // A client that does not read: only the first slice of a large body is made, in the turn of its
-      // request.
+      // A client that does not read: only the first slice of a large body is made, in the turn of its request.
       write: () => false,
       end() {},
       once() {},

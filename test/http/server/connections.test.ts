@@ -1,4 +1,4 @@
-/** Clients that do not read, do not send, or are too many, with limits of milliseconds instead of seconds. */
+/** Clients that do not read, do not send, or are too many, tested with limits of milliseconds instead of seconds. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -291,8 +291,7 @@ test('an overload is detected within one turn, and lasts while most requests are
   t.ok(overload.counts.isOverloaded);
   t.ok(refused > 500, `${refused} refused in the same turn`);
   await turn();
-  // The thread is idle after each turn because it refuses so many, although the load is three times the
-  // capacity.
+  // The thread is idle after each turn because it refuses so many, although the load is three times the capacity.
   const endMs = performance.now() + 4 * OVERLOAD_RECOVERY_MS;
   while (performance.now() < endMs) {
     crowdedTurn(overload, 15);

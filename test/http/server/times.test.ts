@@ -13,10 +13,7 @@ import {
 import { startNode } from '../../cli/lectern.js';
 
 const TIMES = { headersMs: 200, requestMs: 400, keepAliveMs: 300, lookMs: 50 };
-/**
- * Later than any of these, and long before node's own times: 5 s for the next request, 30 s between two
- * checks.
- */
+/** Later than any of these, and long before node's own times: 5 s for the next request, 30 s between two checks. */
 const LATE_MS = 2500;
 
 test('the server has the limits of limits.ts and reads requests strictly', (t) => {

@@ -364,7 +364,7 @@ test('recurring events outside the window are counted, with the days that would 
   t.end();
 });
 
-test('an expansion is done in short steps', (t) => {
+test('an expansion runs in short steps', (t) => {
   const lines = Array.from({ length: 300 }, (_, n) => [
     'BEGIN:VEVENT',
     `UID:${n}`,

@@ -11,9 +11,8 @@ import { loadImage } from '../../../src/thread/load-image.js';
 import { overwrite } from '../collect.js';
 
 /**
- * Compares the fast way of NDJSON, where values go from bytes to columns, with the slow one, where every line
- * is decoded. Both give the same image byte for byte, the same rejections at the same positions, and the same
- * errors.
+ * Compares the fast way of NDJSON, where values go from bytes to columns, with the slow one, where every line is
+ * decoded. Both give the same image byte for byte, the same rejections at the same positions, and the same errors.
  */
 const SEED = 20_240_902;
 const RUNS = 120;

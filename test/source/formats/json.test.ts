@@ -8,7 +8,7 @@ import { collectBytes, failureOf } from '../collect.js';
 const values = (read: Awaited<ReturnType<typeof collectBytes>>): unknown[] =>
   read.records.map((r) => r.value);
 
-test('a 10 MB line costs one record, and is not held', async (t) => {
+test('a 10 MB line costs one record, and is not kept in memory', async (t) => {
   const long = `{"title":"${'x'.repeat(10 * 1024 * 1024)}"}`;
   for (const source of [`{"a":1}\n${long}\n{"a":2}\n`, `[{"a":1},${long},{"a":2}]`]) {
     const read = await collectBytes(source);

@@ -112,7 +112,7 @@ test('values that are not maps count as records', async (t) => {
   t.same((await collectBytes(hex('81 01 a178'))).records[0]?.value, { 1: 'x' }, 'integers as names');
 });
 
-test('a name __proto__ changes no prototype', async (t) => {
+test('the name __proto__ does not change a prototype', async (t) => {
   const bytes = Buffer.concat([hex('81 a9'), Buffer.from('__proto__'), map({ title: 'x' })]);
   const value = (await collectBytes(bytes)).records[0]?.value as object;
   t.equal(Object.getPrototypeOf(value), Object.prototype);

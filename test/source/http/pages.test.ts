@@ -4,7 +4,7 @@ import type { LoadProgress } from '../../../src/source/source.js';
 import { collect, failureOf } from '../collect.js';
 import { type Answer, allClosed, ndjson, records, shown, startUpstream } from './upstream.js';
 
-/** Three records a page, from 3 × page on. */
+/** Three records a page, starting with 3 × page. */
 function page(number: number, link: string | null, format: 'array' | 'lines' = 'lines'): Answer {
   return (_, response) => {
     if (link !== null) response.setHeader('link', link);

@@ -95,7 +95,7 @@ test('redirects are bounded, form no circles, and lead only to http and https', 
   }
 });
 
-test('secrets in the address of a redirect are not shown', async (t) => {
+test('secrets in the address of a redirect are hidden', async (t) => {
   const upstream = await startUpstream(t, {
     '/': to('/signed?signature=top-secret'),
     '/signed': (_, response) => response.writeHead(500).end(),

@@ -119,7 +119,7 @@ test('a table is followed', { skip }, async (t) => {
     t.equal(await untilNoSlot(server), 0, 'no slot stays behind');
   });
 
-  await t.test('a table that is altered is read anew', async (t) => {
+  await t.test('a table is read again after it was altered', async (t) => {
     await prepare();
     const { timetable, told, rests } = follow(t, server, {});
     await timetable.ready;

@@ -22,10 +22,7 @@ function seeded(seed: number): (below: number) => number {
   };
 }
 
-/**
- * Changes the table `events` in transactions of one to some hundred rows, on several connections, until
- * stopped.
- */
+/** Changes the table `events` in transactions of one to some hundred rows, on several connections, until stopped. */
 export function startPostgresWriter(
   server: TestServer,
   { events, perSecond, seed }: { readonly events: number; readonly perSecond: number; readonly seed: number },

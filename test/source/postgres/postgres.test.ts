@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { type Test, test } from 'tap';
 import type { LecternError } from '../../../src/errors.js';
+import { isSameImage, type SnapshotImage } from '../../../src/snapshot/image.js';
 import { postgresSource } from '../../../src/source/postgres/postgres.js';
 import type { PostgresSpec } from '../../../src/source/postgres/postgres-spec.js';
 import { loadImage } from '../../../src/thread/load-image.js';
@@ -87,6 +88,48 @@ test('a PostgreSQL database as a source', { skip }, async (t) => {
     t.equal(decoded, 2000);
     t.equal(undecoded.image.summary.events, 2000);
     t.equal(undecoded.image.summary.id, slow.image.summary.id);
+  });
+
+  await t.test('types of the binary format, and other types, give the same as their JSON', async (t) => {
+    await server.sql(`CREATE TYPE sort AS ENUM ('LEC', 'Ü "x"'); CREATE DOMAIN code AS varchar(20);
+      CREATE TABLE typed AS SELECT id, CASE n % 9 WHEN 0 THEN 'infinity' WHEN 1 THEN '0044-03-15 BC' WHEN 2 THEN '12000-01-01'
+          WHEN 3 THEN '1600-01-01T01:02:03.4567899Z' WHEN 4 THEN '9999-12-31T23:59:59.9999Z' ELSE "time" END::timestamptz AS "time",
+        CASE n % 11 WHEN 0 THEN null WHEN 1 THEN 'infinity' ELSE "endTime" + interval '0.000999 s' END AS "endTime",
+        CASE n % 5 WHEN 0 THEN e'a "b" \\\\ \\u0041\t\u0001 U0001F600' WHEN 1 THEN '' WHEN 2 THEN repeat('long ', 500) ELSE title END AS title,
+        CASE n % 3 WHEN 0 THEN "roomId" END AS "roomId", "courseId"::text, "studyGroup"::code, lecturer::char(30), (ARRAY['LEC', 'Ü "x"'])[n % 2 + 1]::sort AS type,
+        n AS "__proto__", repeat('x', 1500000 * (n % 700 = 0)::int) AS large, '{"a": [1]}'::json AS "Größe"
+      FROM (SELECT *, row_number() OVER (ORDER BY id) AS n FROM events) e ORDER BY n`);
+    const sources = { typed: true, events: true, lectures: true, kinds: false, empty: true };
+    for (const [table, isBinary] of Object.entries(sources)) {
+      const rules = { identifiers: 'any' } as const;
+      const query =
+        table === 'kinds'
+          ? 'SELECT n AS id, tz AS "time", ts AS "endTime", j AS title FROM kinds'
+          : undefined;
+      const source = postgresSource({
+        kind: 'postgres',
+        url,
+        ...(query === undefined ? { table } : { query }),
+      });
+      const hashSeed = [3, 4] as unknown as SnapshotImage['hashSeed'];
+      const fast = await loadImage(source, rules, { hashSeed });
+      const large = table === 'typed' ? 1_048_576 : Number.POSITIVE_INFINITY;
+      const slow = await loadImage(source, rules, { hashSeed, onRecord: () => true });
+      t.equal(fast.source.bytesRead < slow.source.bytesRead || table === 'empty', isBinary, table);
+      t.ok(slow.image.summary.events > 0 || !isBinary || table === 'empty', table);
+      const codesOf = ({ image }: typeof fast) =>
+        image.summary.rejections.map(({ code, position, field }) => ({ code, position, field }));
+      if (large === Number.POSITIVE_INFINITY) {
+        t.ok(isSameImage(fast.image, slow.image), table);
+        t.strictSame(codesOf(fast), codesOf(slow));
+        t.strictSame(fast.image.summary.unserved, slow.image.summary.unserved);
+        continue;
+      }
+      // A row whose other columns are too long is served: they are not sent.
+      const tooLarge = codesOf(slow).filter(({ code }) => code === 'record-too-large');
+      t.equal(tooLarge.length, 2);
+      t.equal(fast.image.summary.events, slow.image.summary.events + 2);
+    }
   });
 
   await t.test('a field map works with templates, paths and a time zone', async (t) => {
@@ -241,7 +284,7 @@ test('a PostgreSQL database as a source', { skip }, async (t) => {
     await fails(
       t,
       { url: `${url}?target_session_attrs=standby`, table: 'events' },
-      /it is no standby server/,
+      /it is not a standby server/,
     );
     await fails(
       t,

@@ -163,7 +163,7 @@ async function assertTold(t: Test, workers: number): Promise<void> {
   t.equal(gauge('parser.onIncoming'), 0);
   running.child.kill('SIGTERM');
   const { stderr } = await running.ended;
-  const lines = stderr.split('\n').filter((line) => line.includes('parts inside Node'));
+  const lines = stderr.split('\n').filter((line) => line.includes('parts of Node'));
   t.equal(lines.length, 1, stderr);
   t.match(JSON.parse(lines[0] ?? '{}'), { parts: ['handle.writeQueueSize'] });
 }

@@ -1,0 +1,263 @@
+import { RECORD_BYTES_MAX } from '../../limits.js';
+import { FIELDS, type FieldName } from '../../model/fields.js';
+import { viewOf } from '../../structures/byte-strings.js';
+import { addByte, addWord, endHash, HASH_BEGIN } from '../../structures/quick-hash.js';
+import { malformed, rejectTooLarge } from '../formats/reader.js';
+import type { NameSpans, RecordSink } from '../source.js';
+import { INSTANT_TEXTS_BYTES, InstantTexts } from './binary-instants.js';
+
+/** How a value comes: 16 bytes, UTF-8, or microseconds since 2000. */
+export type BinaryForm = 'uuid' | 'text' | 'instant';
+
+export interface BinaryColumn {
+  readonly field: FieldName;
+  readonly form: BinaryForm;
+}
+
+const SIGNATURE: Buffer = Buffer.from('PGCOPY\n\xff\r\n\0', 'latin1');
+/** The signature, flags, and the length of an extension. */
+const HEADER_BYTES = SIGNATURE.length + 8;
+const TRAILER = -1;
+const NULL = -1;
+const INCOMPLETE = -1;
+
+const BACKSLASH = 0x5c;
+const FOUR_BACKSLASHES = 0x5c5c5c5c;
+const DASH = 0x2d;
+const UUID_BYTES = 16;
+const UUID_TEXT_BYTES = 36;
+const INSTANT_BYTES = 8;
+
+/** The two digits of each byte, as a little-endian number. */
+const DIGITS: Uint16Array = Uint16Array.from({ length: 256 }, (_, byte) =>
+  Buffer.from(byte.toString(16).padStart(2, '0')).readUInt16LE(),
+);
+
+/**
+ * Reads rows of COPY in the binary format of PostgreSQL ("Binary Format" in the page of COPY). Values go to the sink as UTF-8:
+ * texts where they lie, others from places behind them. A row that the sink does not take is decoded.
+ */
+export class BinaryRows {
+  /** Rows so far, rejected ones included. */
+  records = 0;
+  readonly #sourceName: string;
+  readonly #sink: RecordSink;
+  readonly #columns: readonly BinaryColumn[];
+  readonly #unserved: readonly string[];
+  readonly #names: NameSpans;
+  readonly #spans: Int32Array = new Int32Array(3 * FIELDS.length).fill(-1);
+  /** For each column: the index of its value in the spans. */
+  readonly #places: Int32Array;
+  /** For each column: where the text of an identifier goes. */
+  readonly #textPlaces: Int32Array;
+  /** For each column of instants: their texts. */
+  readonly #instants: readonly (InstantTexts | null)[];
+  /** Rows that came and are not read, then the texts of values. */
+  readonly #bytes: Buffer;
+  readonly #view: DataView;
+  #held = 0;
+  #hasHeader = false;
+  #hasEnded = false;
+  /** Of the last row read: no text has a backslash, which in the sink begins an escape of JSON. */
+  #isPlain = true;
+  /** Of a row that is too long: bytes to skip, columns behind them, bytes skipped. */
+  #skip: { bytes: number; columns: number; skipped: number } | null = null;
+
+  /** @param unserved names of the columns that are no fields, and do not come */
+  constructor(
+    sourceName: string,
+    sink: RecordSink,
+    columns: readonly BinaryColumn[],
+    unserved: readonly string[],
+  ) {
+    this.#sourceName = sourceName;
+    this.#sink = sink;
+    this.#columns = columns;
+    this.#unserved = unserved;
+    this.#names = spansOf(unserved);
+    this.#places = Int32Array.from(
+      columns,
+      ({ field }) => 3 * FIELDS.findIndex(({ name }) => name === field),
+    );
+    this.#textPlaces = new Int32Array(columns.length);
+    let byteLength = RECORD_BYTES_MAX;
+    for (const [n, { form }] of columns.entries()) {
+      this.#textPlaces[n] = byteLength;
+      byteLength += form === 'uuid' ? UUID_TEXT_BYTES : form === 'instant' ? INSTANT_TEXTS_BYTES : 0;
+    }
+    this.#bytes = Buffer.alloc(byteLength);
+    this.#view = viewOf(this.#bytes);
+    this.#instants = columns.map(({ form }, n) =>
+      form === 'instant' ? new InstantTexts(this.#bytes, this.#textPlaces[n] as number) : null,
+    );
+  }
+
+  push(chunk: Buffer): void {
+    for (let from = 0; from < chunk.length && !this.#hasEnded; ) {
+      const to = Math.min(chunk.length, from + RECORD_BYTES_MAX - this.#held);
+      chunk.copy(this.#bytes, this.#held, from, to);
+      this.#held += to - from;
+      from = to;
+      const used = this.#read(this.#held);
+      if (used === 0 && this.#held === RECORD_BYTES_MAX) this.#beginSkip();
+      this.#bytes.copyWithin(0, used, this.#held);
+      this.#held -= used;
+    }
+  }
+
+  finish(): void {
+    if (!this.#hasEnded) throw this.#malformed('the rows end early');
+  }
+
+  /** @returns the bytes that are done with */
+  #read(end: number): number {
+    let at = 0;
+    if (!this.#hasHeader) {
+      if (end < HEADER_BYTES) return 0;
+      at = HEADER_BYTES + this.#view.getUint32(HEADER_BYTES - 4);
+      if (!this.#bytes.subarray(0, SIGNATURE.length).equals(SIGNATURE) || at > RECORD_BYTES_MAX)
+        throw this.#malformed('these are no rows in the binary format of COPY');
+      if (end < at) return 0;
+      this.#hasHeader = true;
+    }
+    const { undecoded } = this.#sink;
+    if (this.#skip !== null) at = this.#skipRow(at, end);
+    while (this.#skip === null && !this.#hasEnded) {
+      const next = this.#readRow(at, end);
+      if (next === INCOMPLETE) break;
+      at = next;
+      if (this.#hasEnded) break;
+      this.records++;
+      if (this.#isPlain && undecoded?.(this.#bytes, this.#view, this.#spans, this.#names)) continue;
+      this.#sink.record(this.#decoded(), { record: this.records });
+    }
+    return at;
+  }
+
+  /** @returns where the next row begins */
+  #readRow(from: number, end: number): number {
+    if (end - from < 2) return INCOMPLETE;
+    const view = this.#view;
+    const places = this.#places;
+    const spans = this.#spans;
+    const count = view.getInt16(from);
+    if (count === TRAILER) {
+      this.#hasEnded = true;
+      return from + 2;
+    }
+    if (count !== places.length) throw this.#malformed(`row ${this.records + 1} has ${count} columns`);
+    this.#isPlain = true;
+    let at = from + 2;
+    for (let n = 0; n < count; n++) {
+      if (end - at < 4) return INCOMPLETE;
+      const length = view.getInt32(at);
+      at += 4;
+      const place = places[n] as number;
+      if (length === NULL) {
+        spans[place] = -1;
+        continue;
+      }
+      if (end - at < length) return INCOMPLETE;
+      const form = (this.#columns[n] as BinaryColumn).form;
+      if (form === 'text') this.#readText(place, at, at + length);
+      else if (form === 'uuid' && length === UUID_BYTES)
+        this.#readUuid(place, at, this.#textPlaces[n] as number);
+      else if (form === 'instant' && length === INSTANT_BYTES)
+        (this.#instants[n] as InstantTexts).read(this.#view, at, spans, place);
+      else throw this.#malformed(`row ${this.records + 1} has a value of ${length} bytes as ${form}`);
+      at += length;
+    }
+    return at;
+  }
+
+  /** Hashes four bytes at a time: the byte of a backslash becomes zero and borrows from its highest bit. */
+  #readText(place: number, from: number, to: number): void {
+    const view = this.#view;
+    let hash = HASH_BEGIN;
+    let found = 0;
+    let at = from;
+    for (; at + 4 <= to; at += 4) {
+      const word = view.getInt32(at, true);
+      const zeroed = word ^ FOUR_BACKSLASHES;
+      found |= (zeroed - 0x01010101) & ~zeroed & 0x80808080;
+      hash = addWord(hash, word);
+    }
+    for (; at < to; at++) {
+      const byte = view.getUint8(at);
+      if (byte === BACKSLASH) found = 1;
+      hash = addByte(hash, byte);
+    }
+    if (found !== 0) this.#isPlain = false;
+    this.#found(place, from, to, hash);
+  }
+
+  #readUuid(place: number, from: number, to: number): void {
+    const view = this.#view;
+    let hash = HASH_BEGIN;
+    let at = to;
+    for (let n = 0; n < UUID_BYTES; n++) {
+      if (n === 4 || n === 6 || n === 8 || n === 10) view.setUint8(at++, DASH);
+      if (n % 4 === 0) hash = addWord(hash, view.getInt32(from + n, true));
+      view.setUint16(at, DIGITS[view.getUint8(from + n)] as number, true);
+      at += 2;
+    }
+    this.#found(place, to, at, hash);
+  }
+
+  #found(place: number, from: number, to: number, hash: number): void {
+    const spans = this.#spans;
+    spans[place] = from;
+    spans[place + 1] = to;
+    spans[place + 2] = endHash(hash);
+  }
+
+  /** The last row, as JSON would give it. */
+  #decoded(): Record<string, string | null> {
+    const values = this.#columns.map(({ field }, n) => {
+      const place = this.#places[n] as number;
+      const from = this.#spans[place] as number;
+      const text = from === -1 ? null : this.#bytes.toString('utf8', from, this.#spans[place + 1] as number);
+      return [field, text] as const;
+    });
+    return Object.fromEntries([...values, ...this.#unserved.map((name) => [name, null] as const)]);
+  }
+
+  #beginSkip(): void {
+    this.#skip = { bytes: 2, columns: this.#columns.length, skipped: 0 };
+  }
+
+  #skipRow(from: number, end: number): number {
+    const skip = this.#skip as { bytes: number; columns: number; skipped: number };
+    for (let at = from; ; ) {
+      const bytes = Math.min(skip.bytes, end - at);
+      at += bytes;
+      skip.bytes -= bytes;
+      skip.skipped += bytes;
+      if (skip.bytes === 0 && skip.columns === 0) {
+        this.#skip = null;
+        this.#sink.reject(rejectTooLarge({ record: ++this.records }, skip.skipped));
+        return at;
+      }
+      if (skip.bytes > 0 || end - at < 4) return at;
+      skip.bytes = Math.max(0, this.#view.getInt32(at));
+      skip.columns--;
+      skip.skipped += 4;
+      at += 4;
+    }
+  }
+
+  #malformed(problem: string): Error {
+    return malformed(this.#sourceName, `${problem}; expected what COPY sends`);
+  }
+}
+
+function spansOf(names: readonly string[]): NameSpans {
+  const places = new Int32Array(2 * names.length);
+  let at = 0;
+  for (const [n, name] of names.entries()) {
+    places[2 * n] = at;
+    at += Buffer.byteLength(name);
+    places[2 * n + 1] = at;
+  }
+  return { places, count: names.length, view: viewOf(Buffer.from(names.join(''), 'utf8')) };
+}

@@ -1,0 +1,123 @@
+/** Queries of a program and their results. */
+import type {
+  ConflictEntry,
+  DirectoryEntry,
+  FreeEntry,
+  TimetableEvent,
+  TimetableRecord,
+} from '../model/event.js';
+import type { ConflictBy, ParameterFieldName } from '../model/fields.js';
+
+/** The filters of GET /schedule as an object: one value or any of several. Times are RFC 3339 texts or Dates. */
+export type ScheduleQuery = {
+  readonly [Name in keyof Pick<TimetableRecord, ParameterFieldName>]?: string | readonly string[] | undefined;
+} & {
+  /** Only events that end after it. */
+  readonly startTime?: string | Date | undefined;
+  /** Only events that start before it. */
+  readonly endTime?: string | Date | undefined;
+  /** Instead of startTime and endTime: the first local day of the window, such as `2026-10-25`. */
+  readonly date?: string | undefined;
+  /** Local days from `date` on, 1 to 366. Default 1. */
+  readonly days?: number | undefined;
+  /** IANA name of the zone of `date`. Default: the `timeZone` of the timetable, or UTC. */
+  readonly timeZone?: string | undefined;
+  /** Entries per page, 1 to 10,000. Default: all entries. */
+  readonly limit?: number | undefined;
+  /** The `nextCursor` of the previous page. */
+  readonly cursor?: string | undefined;
+};
+
+/** A query of `findBytes`. */
+export type BytesQuery = ScheduleQuery & {
+  /** Whether iCalendar marks events in a conflict. */
+  readonly clashes?: 'mark' | undefined;
+};
+
+/** The filters of GET /schedule/conflicts, and the kinds of conflict. */
+export type ConflictQuery = ScheduleQuery & {
+  /** The kinds of conflict. Default: all three. */
+  readonly by?: ConflictBy | readonly ConflictBy[] | undefined;
+  /** False: rows of one lesson conflict with each other. Default true. */
+  readonly merge?: boolean | undefined;
+};
+
+/** Kind of entries, and the window: both startTime and endTime, or `date`. */
+export type FreeTimeQuery = Pick<
+  ScheduleQuery,
+  'startTime' | 'endTime' | 'date' | 'days' | 'timeZone' | 'limit' | 'cursor'
+> & {
+  /** Rooms, lecturers or groups. */
+  readonly by: ConflictBy;
+  /** Number of consecutive weeks with the same window, in local time of `timeZone`, 1 to 60. Default 1. */
+  readonly weeks?: number | undefined;
+  /** Only these entries: identifiers, or names of lecturers and groups without an identifier. */
+  readonly among?: string | readonly string[] | undefined;
+  /** Only rooms in these buildings. */
+  readonly building?: string | readonly string[] | undefined;
+  /** Only rooms for at least this number of people. */
+  readonly capacityMin?: number | undefined;
+};
+
+/** One page of free rooms, lecturers or groups. */
+export interface FreePage {
+  /** In order of name, then id. */
+  readonly free: FreeEntry[];
+  /** Free entries on all pages. */
+  readonly total: number;
+  /** Null on the last page. */
+  readonly nextCursor: string | null;
+}
+
+/** The filters of GET /schedule/rooms and the other directories, and a search. */
+export type DirectoryQuery = ScheduleQuery & {
+  /** A part of the id or the name; case and diacritics are ignored. */
+  readonly q?: string | undefined;
+};
+
+/** The part of /schedule/all to return. */
+export type PageQuery = Pick<ScheduleQuery, 'limit' | 'cursor'>;
+
+/** One page of events. */
+export interface EventPage {
+  /** In order of time, endTime and id. */
+  readonly events: TimetableEvent[];
+  /** Matching events on all pages. */
+  readonly total: number;
+  /** Null on the last page. */
+  readonly nextCursor: string | null;
+}
+
+/** One page of conflicts. */
+export interface ConflictPage {
+  /** In order of startTime, endTime, by and key. */
+  readonly conflicts: ConflictEntry[];
+  /** Matching conflicts on all pages. */
+  readonly total: number;
+  /** Null on the last page. */
+  readonly nextCursor: string | null;
+}
+
+/** One page of a directory. */
+export interface DirectoryPage {
+  /** By name in order of code points, entries without a name last; entries with equal names by id. */
+  readonly entries: DirectoryEntry[];
+  /** Matching entries on all pages. */
+  readonly total: number;
+  /** Null on the last page. */
+  readonly nextCursor: string | null;
+}
+
+/** The difference between a past snapshot and the present one. */
+export interface ChangeSet {
+  /** Id of the past snapshot. */
+  readonly from: string;
+  /** Id of the present one. */
+  readonly to: string;
+  /** Added events. */
+  readonly added: TimetableEvent[];
+  /** Changed events with their present values. */
+  readonly changed: TimetableEvent[];
+  /** Ids of removed events. */
+  readonly removed: string[];
+}

@@ -1,0 +1,48 @@
+import fc from 'fast-check';
+import { test } from 'tap';
+import { searchForm } from '../../src/model/text.js';
+import { SearchedTexts } from '../../src/query/searched-texts.js';
+import { Dictionary } from '../../src/structures/dictionary.js';
+
+function dictionaryOf(values: readonly string[]): Dictionary {
+  const texts = values.map((value) => Buffer.from(value));
+  const start = Uint32Array.from([0, ...texts.map((_, n) => Buffer.concat(texts.slice(0, n + 1)).length)]);
+  return new Dictionary({ bytes: Buffer.concat(texts), start });
+}
+
+function found(values: readonly string[], q: string): number[] {
+  const isMatch = new Uint8Array(values.length);
+  new SearchedTexts(dictionaryOf(values)).search(q, isMatch, 0);
+  return [...isMatch];
+}
+
+/** Letters that fold in unusual ways, and others. */
+const letter = fc.oneof(
+  fc.constantFrom(...'aZ ÄöüßŁłΣςσİıŉǅﬃΐ각é\u0301\u0308𝐀🎉ﬀᾳÅ\n'),
+  fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }).filter((text) => text.isWellFormed()),
+);
+const text = fc.array(letter, { maxLength: 8 }).map((letters) => letters.join('').normalize('NFC'));
+
+test('values are found by their search forms', (t) => {
+  const property = fc.property(fc.array(text, { minLength: 1, maxLength: 8 }), text, (values, typed) => {
+    const all = [...values, ...values.map((value) => value.slice(1))].filter((value) => value.isWellFormed());
+    for (const q of [typed, ...all].map(searchForm)) {
+      if (q === '' || !q.isWellFormed()) continue;
+      const expected = all.map((value) => Number(searchForm(value).includes(q)));
+      t.ok(JSON.stringify(found(all, q)) === JSON.stringify(expected), JSON.stringify([all, q]));
+    }
+  });
+  t.doesNotThrow(() => fc.assert(property, { seed: 1, numRuns: 300 }));
+  t.end();
+});
+
+test('no form of a code point has more than two UTF-16 units for each byte of its UTF-8', (t) => {
+  const longer: string[] = [];
+  for (let codePoint = 0; codePoint <= 0x10ffff; codePoint++) {
+    if (codePoint >= 0xd800 && codePoint <= 0xdfff) continue;
+    const letter = String.fromCodePoint(codePoint);
+    if (searchForm(letter).length > 2 * Buffer.byteLength(letter)) longer.push(codePoint.toString(16));
+  }
+  t.strictSame(longer, []);
+  t.end();
+});
