@@ -110,7 +110,8 @@ export class Publisher {
   }
 
   get feed(): FeedState {
-    const { isLeader } = this.#leadership;
+    // A leader that cannot reach the store announces nothing.
+    const isLeader = this.#leadership.isLeader && !this.isFailing;
     return { sequence: isLeader ? this.#sequence : null, isLeader, replica: null };
   }
 

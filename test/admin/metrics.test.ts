@@ -9,6 +9,7 @@ import { test } from 'tap';
 import { hs256, SECRET } from '../auth/tokens.js';
 import { ROOT } from '../cli/lectern.js';
 import { MemorySource, openTimetable, startService } from '../refresh/built.js';
+import { openFleet } from '../replication/fleet.js';
 import { get, until, watchThreads } from '../serving/threads.js';
 import { scrape, total } from './scrape.js';
 
@@ -99,7 +100,16 @@ test('docs/operations.md has every metric, and no others', async (t) => {
   t.teardown(() => service.close());
   await service.ready;
   await get(`${service.baseUrl}/schedule`, headers);
-  const text = (await get(`${service.adminAddress?.origin}/metrics`)).body.toString();
+  const fleet = await openFleet(t, 'folder');
+  const publishing = await fleet.publisher(new MemorySource(RECORDS), { admin: { port: 0 } });
+  await publishing.announced;
+  const replica = fleet.replica();
+  await replica.ready;
+  const server = await replica.serve({ port: 0, mode: 'development', admin: { port: 0 } });
+  const texts: string[] = [];
+  for (const each of [service.adminAddress, server.adminAddress, publishing.adminAddress])
+    texts.push((await get(`${each?.origin}/metrics`)).body.toString());
+  const text = texts.join('\n');
   const shown = new Map(
     [...text.matchAll(/^# TYPE (\S+) (?:counter|gauge|histogram)$/gm)].map(([, name = '']) => [name, '']),
   );
