@@ -2,7 +2,6 @@
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
-
 /** Request target; beyond it 414. 100 UUIDs as `roomId=<36>&` are 4.4 KB. */
 export const REQUEST_TARGET_BYTES_MAX: number = 8 * KIB;
 /** Values of one query parameter. Looking up 100 posting lists takes 0.1 ms. */

@@ -31,10 +31,7 @@ export interface Publication extends Pick<Loaded, 'image' | 'delta' | 'history'>
   readonly sequence: number;
 }
 
-/**
- * How a load ended. `unchanged`: the source still has the served data. `refused`: also if the source still
- * has data that was refused earlier.
- */
+/** `unchanged`: the source still has the served data. `refused`: also if it still has data that was refused earlier. */
 export type LoadResult = 'published' | 'unchanged' | 'refused' | 'failed';
 
 /** How one load ended. */
