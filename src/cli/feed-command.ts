@@ -65,7 +65,7 @@ function formatStatus({ head, candidate, pinned, leader, images, replicas }: Cha
 }
 
 function describe(image: Announcement | null): string {
-  if (image === null) return 'none';
+  if (image === null) return 'none: no publisher has announced an image in this store';
   const { id, sequence, events, bytes, announcedAtMs } = image;
   const when = new Date(announcedAtMs).toISOString();
   return `${id}, sequence ${sequence}, ${formatCountOf(events, 'event')}, ${formatBytes(bytes)}, announced ${when}`;

@@ -31,7 +31,7 @@ export class FlatTimes {
    */
   read(chunk: Buffer, view: DataView, from: number, colon: number, to: number, scope: CalendarScope): number {
     const localMs = readLocalMs(chunk, colon + 1, to);
-    // Also NaN.
+    // Malformed digits are NaN, too.
     if (to - colon - 1 === UTC_BYTES) return chunk[to - 1] === LETTER_Z ? localMs : Number.NaN;
     const zone = colon === from ? scope.floatingZone : this.#zoneOf(chunk, view, from + 1, colon, scope);
     if (zone === null || Number.isNaN(localMs)) return Number.NaN;

@@ -15,7 +15,7 @@ const ENTRY_BYTES = 32;
 /** Memory for the texts of one column. */
 export const INSTANT_TEXTS_BYTES: number = REMEMBERED * ENTRY_BYTES;
 
-/** The texts of a column of instants. The last ones are remembered. */
+/** The texts of a column of instants. Keeps the most recent texts. */
 export class InstantTexts {
   readonly #bytes: Buffer;
   readonly #start: number;
