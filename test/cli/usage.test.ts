@@ -102,7 +102,7 @@ const USAGE: readonly Case[] = [
     name: 'map of lecturers that does not exist',
     argv: ['serve', DEMO, '--dev', '--port', '0', '--lecturer-ids', 'no-such-map'],
     code: 1,
-    message: /cannot read the map of lecturer identifiers no-such-map: there is no such file$/m,
+    message: /the map of lecturer identifiers no-such-map cannot be read: there is no such file$/m,
   },
   {
     name: 'map of lecturers that has no texts',

@@ -143,18 +143,18 @@ test('changes() gives the difference from every snapshot still kept', async (t) 
   t.throws(() => timetable.changes(first), { code: 'closed' });
 });
 
-test('only the last 16 snapshots are kept', async (t) => {
+test('only the last 256 snapshots are kept', async (t) => {
   const memory = new MemorySource([record(1)]);
   const timetable = openTimetable({ source: memory, buildOn: 'here' });
   const ids = [(await timetable.ready).id];
-  for (let n = 2; n <= 20; n++) {
+  for (let n = 2; n <= 260; n++) {
     memory.apply({ upsert: [record(n)] });
     await timetable.refresh();
     ids.push(timetable.summary?.id ?? '');
   }
   const known = ids.filter((id) => timetable.changes(id) !== null);
-  t.strictSame(known, ids.slice(-17), 'the present one and 16 before it');
-  t.equal(timetable.changes(known[0] ?? '')?.added.length, 16);
+  t.strictSame(known, ids.slice(-257), 'the present one and 256 before it');
+  t.equal(timetable.changes(known[0] ?? '')?.added.length, 256);
   await timetable.close();
 });
 
