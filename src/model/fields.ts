@@ -1,6 +1,6 @@
 /** Room model/. The definition of an event: fields, times, identifiers, formats. This room imports no other room. */
 
-type FieldKind =
+export type FieldKind =
   /** See IdentifierMode. */
   | 'identifier'
   /** RFC 3339 on input, `YYYY-MM-DDTHH:mm:ss.sssZ` on output, and epoch milliseconds internally. */
@@ -29,7 +29,7 @@ export interface Field {
 const DEFAULTS = { required: false, output: true, parameter: false, claims: [], namedBy: [] };
 
 /** The descriptor table: declares each field once, in the order of answers. All other code iterates over it. */
-const ROWS = [
+export const ROWS = [
   { name: 'id', kind: 'identifier', required: true, description: 'Identifier of the event' },
   { name: 'time', kind: 'instant', required: true, description: 'Start of the event (UTC, inclusive)' },
   { name: 'endTime', kind: 'instant', required: true, description: 'End of the event (UTC, exclusive)' },

@@ -53,7 +53,7 @@ interface Tarball {
 const ALLOWED: readonly RegExp[] = [
   /^(?:package\.json|README\.md|CHANGELOG\.md|CONTRIBUTING\.md|SECURITY\.md|LICENSE)$/,
   /^docs\/(?:[a-z]+\/)?[A-Za-z0-9-]+\.md$/,
-  /^(?:deploy\/[a-z]+\.(?:service|yaml|conf|json)|examples\/[a-z-]+\.mjs|bench\/results\/[a-z]+\.svg)$/,
+  /^(?:deploy\/(?:fleet\/)?[a-z-]+\.(?:service|yaml|conf|json)|examples\/[a-z-]+\.mjs|bench\/results\/[a-z]+\.svg)$/,
   /^fixtures\/demo\.ndjson\.gz$/,
   /^src\/[a-z0-9/-]+(?:\.d)?\.ts$/,
   /^dist\/[a-z0-9/-]+\.(?:js|d\.ts)(?:\.map)?$/,
