@@ -21,12 +21,18 @@ export function keptLog(): { readonly log: Logger; readonly lines: LogLine[] } {
   return { log: { info: line('info'), warn: line('warn'), error: line('error') }, lines };
 }
 
-/** Every thread started from now on that has not ended, in order. */
+/** Every serving thread started from now on that has not ended, in the order of their first messages. */
 export function watchThreads(t: { teardown(end: () => void): void }): Worker[] {
   const threads: Worker[] = [];
   const onWorker = (worker: Worker): void => {
-    threads.push(worker);
-    worker.once('exit', () => threads.splice(threads.indexOf(worker), 1));
+    // Threads that load or patch also start and end, at times of their own.
+    const onMessage = ({ kind }: { readonly kind?: string }): void => {
+      if (kind !== 'listening' && kind !== 'failed') return;
+      worker.off('message', onMessage);
+      threads.push(worker);
+      worker.once('exit', () => threads.splice(threads.indexOf(worker), 1));
+    };
+    worker.on('message', onMessage);
   };
   process.on('worker', onWorker);
   t.teardown(() => process.off('worker', onWorker));
