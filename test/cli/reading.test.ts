@@ -99,7 +99,10 @@ const WRONG: readonly [argv: readonly string[], message: RegExp][] = [
     /^error: --date-order \(LECTERN_DATE_ORDER\) is "dym": it must be ymd, dmy or mdy$/m,
   ],
   [['--from', '2026-09-01', '--to', '2025-09-01'], /^error: --from must be before --to$/m],
-  [['--map-file', join(folder, 'absent.json')], /^error: the field map .*absent\.json cannot be read: there is no such file/m],
+  [
+    ['--map-file', join(folder, 'absent.json')],
+    /^error: the field map .*absent\.json cannot be read: there is no such file/m,
+  ],
   [
     ['--map-file', ROWS],
     /^error: the field map .*rows\.json: expected an object of the form \{"field": "column"\}$/m,

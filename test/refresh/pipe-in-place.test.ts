@@ -65,7 +65,10 @@ test('a pipe in place of the map of lecturers is reported, and refreshing contin
   t.teardown(() => timetable.close());
   await timetable.ready;
   becomePipe(map);
-  t.match(await timetable.refresh(), { result: 'failed', reason: /lecturers is not a regular file; expected one/ });
+  t.match(await timetable.refresh(), {
+    result: 'failed',
+    reason: /lecturers is not a regular file; expected one/,
+  });
   becomeFile(map, '{"Doe, John":"f0000000-0000-4000-8000-000000000001"}');
   t.match(await timetable.refresh(), { result: 'published' });
 });

@@ -22,7 +22,10 @@ for (const { kind, skip } of KINDS) {
       source.replace(events(10, `n ${n}`));
       await until(async () => (await channel.status()).head?.id !== last, `announcement ${n}`);
     }
-    await until(async () => (await channel.status()).images.length === 6, 'five images and the pinned one stay');
+    await until(
+      async () => (await channel.status()).images.length === 6,
+      'five images and the pinned one stay',
+    );
     t.equal(titleOf(replica), 'n 0', 'a pinned image is served');
     await channel.unpin();
     await untilServed([replica], 'n 6');
