@@ -200,6 +200,8 @@ export class Connections {
     const idleLooks = this.#looks(this.#patience.idleMsMax);
     for (const connection of this.open.values()) {
       const { socket, answer } = connection;
+      // The event of its end arrives after this check, if the event loop is late.
+      if (socket.destroyed) continue;
       if (connection.closedAt !== 0 && look >= connection.closedAt) {
         socket.destroy();
         continue;

@@ -44,15 +44,18 @@ export function copyOf({ select, json }: DescribedRows): string {
 /** @throws LecternError `source-unreadable` with the existing tables; failures of the statement */
 export async function describeRows(database: Database, spec: RowsSpec, name: string): Promise<DescribedRows> {
   const table = spec.table === undefined ? null : await findTable(database, spec.table, name);
-  const select = table === null ? selectOf(spec.query ?? '') : `SELECT * FROM ${table.name}`;
-  const { fields } = await database.result(`SELECT * FROM (${select}\n) t LIMIT 0`);
+  const statement = table === null ? selectOf(spec.query ?? '') : `SELECT * FROM ${table.name}`;
+  const { fields } = await database.result(`SELECT * FROM (${statement}\n) t LIMIT 0`);
+  const columns = fields.map((field) => field.name);
   const mayBreak = fields.some(
     ({ dataTypeID }) => JSON_TYPES.has(dataTypeID) || dataTypeID >= USER_TYPES_MIN,
   );
   return {
     table,
-    select,
-    columns: fields.map((field) => field.name),
+    // With the names of the columns, a later read of a table that lost one fails, instead of giving rows without it.
+    select:
+      table === null ? statement : `SELECT ${columns.map(quoteIdentifier).join(', ')} FROM ${table.name}`,
+    columns,
     types: fields.map((field) => field.dataTypeID),
     // A json column may have line breaks between values; within texts they are escaped.
     json: mayBreak ? "translate(row_to_json(t.*)::text, e'\\n\\r', '  ')" : 'row_to_json(t.*)::text',

@@ -86,6 +86,25 @@ test('when many are cut off at once, further clients that do not read are cut of
   t.match(server.counts, { open: 0, slowReaders: many + 1 });
 });
 
+test('a client is cut off once, even when the event loop is late', async (t) => {
+  const blockMs = 2 * PATIENCE.lookMs;
+  const { server, open } = await listen(t, (req, res) => {
+    const { socket } = req;
+    const reset = socket.resetAndDestroy;
+    socket.resetAndDestroy = () => {
+      const untilMs = performance.now() + blockMs;
+      reset.call(socket);
+      while (performance.now() < untilMs);
+      return socket;
+    };
+    large(req, res);
+  });
+  const sockets = await Promise.all(Array.from({ length: 5 }, open));
+  for (const socket of sockets) socket.pause().write(GET);
+  await until(() => server.counts.slowReaders > 0 && server.counts.open === 0);
+  t.equal(server.counts.slowReaders, sockets.length);
+});
+
 test('a client that reads only a few bytes is cut off', async (t) => {
   const { server, open } = await listen(t, large);
   const drip = await open();

@@ -3,7 +3,10 @@ import { type Test, test } from 'tap';
 import { openTimetable, type Timetable } from '../../../src/index.js';
 import type { IdentifierMode } from '../../../src/model/event.js';
 import type { FieldMap } from '../../../src/model/read-rules.js';
+import { Database } from '../../../src/source/postgres/database.js';
+import { describeRows } from '../../../src/source/postgres/described-rows.js';
 import { postgresSource } from '../../../src/source/postgres/postgres.js';
+import { parsePostgresAddress } from '../../../src/source/postgres/postgres-address.js';
 import type { PostgresSpec } from '../../../src/source/postgres/postgres-spec.js';
 import { loadImage } from '../../../src/thread/load-image.js';
 import { eventsTable, skip, startServer, type TestServer } from './server.js';
@@ -139,6 +142,20 @@ test('a table is followed', { skip }, async (t) => {
     await rests();
     await timetable.close();
     t.equal(await untilNoSlot(server), 0);
+  });
+
+  await t.test('rows that were described are not read without a column that was dropped since', async (t) => {
+    await prepare();
+    const reader = await Database.open(parsePostgresAddress(server.url()), {
+      name: 'events',
+      answerMsMax: 5000,
+    });
+    t.teardown(() => reader.close());
+    const { json, select } = await describeRows(reader, { table: 'events' }, 'events');
+    const read = (): Promise<readonly object[]> => reader.query(`SELECT ${json} FROM (${select}) t`);
+    t.equal((await read()).length, 300);
+    await server.sql('ALTER TABLE events DROP COLUMN "endTime"');
+    await t.rejects(read(), /column "endTime" does not exist/);
   });
 
   await t.test(
