@@ -9,7 +9,8 @@ import { PerformanceObserver } from 'node:perf_hooks';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { MemorySource, openTimetable } from '../../dist/index.js';
-import { forgetPeak, mainThreadTimes, residentBytes } from '../reload/process-status.mjs';
+import { forgetPeak, residentBytes } from '../reload/process-status.mjs';
+import { ReadTurns } from '../turns.mjs';
 
 const [file = '', scenario = ''] = process.argv.slice(2);
 const SETTLE_MS = 5000;
@@ -66,35 +67,19 @@ async function apply(changed) {
   return { seenMs, cpuMs: cpuMs(beganCpu) };
 }
 
-/** Measures the longest turn of this thread while it reads. */
+/** Reads, and gives the longest turn and the longest garbage collection when it is called. */
 function watchReads() {
-  const result = { longestMs: 0, ownLongestMs: 0, reads: 0, failures: 0, collectionLongestMs: 0 };
-  let last = performance.now();
-  let lastTimes = mainThreadTimes();
+  let collectionLongestMs = 0;
   const observer = new PerformanceObserver((list) => {
     for (const { duration } of list.getEntries())
-      result.collectionLongestMs = Math.max(result.collectionLongestMs, duration);
+      collectionLongestMs = Math.max(collectionLongestMs, duration);
   });
   observer.observe({ entryTypes: ['gc'] });
-  const timer = setInterval(() => {
-    const now = performance.now();
-    const times = mainThreadTimes();
-    result.longestMs = Math.max(result.longestMs, now - last);
-    result.ownLongestMs = Math.max(result.ownLongestMs, now - last - (times.waitedMs - lastTimes.waitedMs));
-    last = now;
-    lastTimes = times;
-    const startMs = span.startMs + ((result.reads * 3_600_000) % (span.endMs - span.startMs));
-    try {
-      timetable.findBytes({ startTime: new Date(startMs), endTime: new Date(startMs + 60_000), limit: 20 });
-      result.reads++;
-    } catch {
-      result.failures++;
-    }
-  }, 5);
+  const turns = new ReadTurns(timetable);
   return () => {
-    clearInterval(timer);
+    turns.stop();
     observer.disconnect();
-    return result;
+    return { ...turns.figures, collectionLongestMs };
   };
 }
 

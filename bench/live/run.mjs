@@ -104,24 +104,18 @@ async function databaseRows(name, events) {
   for (let run = 0; run < runs; run++)
     for (const way of Object.keys(results)) results[way].push(await ofDatabase(table, way));
   const { json, binary, load } = results;
-  const seconds = (label, values) => row(`${name} in PostgreSQL: ${label}`, values, 's', '-');
+  const seconds = (label, results, key = 'ms') =>
+    row(
+      `${name} in PostgreSQL: ${label}`,
+      results.map((result) => result[key] / 1000),
+      's',
+      '-',
+    );
   const ratios = (floor) => load.map(({ ms }, run) => ms / floor[run].ms);
-  seconds(
-    'COPY of JSON alone',
-    json.map((r) => r.ms / 1000),
-  );
-  seconds(
-    'COPY in the binary format alone',
-    binary.map((r) => r.ms / 1000),
-  );
-  seconds(
-    'until served',
-    load.map((r) => r.ms / 1000),
-  );
-  seconds(
-    'until served, processor time of the client',
-    load.map((r) => r.cpuMs / 1000),
-  );
+  seconds('COPY of JSON alone', json);
+  seconds('COPY in the binary format alone', binary);
+  seconds('until served', load);
+  seconds('until served, processor time of the client', load, 'cpuMs');
   row(`${name} in PostgreSQL: until served, to COPY of JSON`, ratios(json), 'x', 1.5);
   row(`${name} in PostgreSQL: until served, to COPY in the binary format`, ratios(binary), 'x', '-');
   row(

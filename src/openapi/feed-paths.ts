@@ -14,8 +14,8 @@ export function feedPaths(events: {
         operationId: 'makeFeed',
         summary: 'The address of a feed',
         description:
-          "An address that shows one timetable without a token: the user's own (for=personal), or the events that filters and window" +
-          'select. Anyone with the address can read it until it expires or is revoked.',
+          "An address that shows one timetable without a token: the user's own (for=personal), or the events that filters and window " +
+          'select. The address alone is enough to read it, until it expires or is revoked.',
         tags: ['feeds'],
         security: [{ bearerAuth: [] }],
         parameters: [...FEED_PARAMETERS.keys()].map((name) => ({ $ref: `#/components/parameters/${name}` })),

@@ -8,14 +8,7 @@ import { type ExpansionWindow, joinExpansions } from '../model/expansion.js';
 import type { ReadRules } from '../model/read-rules.js';
 import type { FieldColumns } from './field-columns.js';
 import type { LoadNotes, NotesReport } from './load-notes.js';
-
-/** Positions of the names in a line that are not event fields: start and end alternate. */
-export interface NameSpans {
-  readonly places: Int32Array;
-  readonly count: number;
-  /** The bytes that hold the names, if not the record itself: the header of CSV. */
-  readonly view?: DataView;
-}
+import type { NameSpans } from './name-spans.js';
 
 /** Takes records synchronously, in the order of the source. */
 export interface RecordSink {

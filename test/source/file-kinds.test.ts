@@ -57,7 +57,7 @@ test('a pipe without a writer is given up, and a replaced pipe at once', {
   });
 });
 
-test('an expected pipe is read to its end, however slow it is', {
+test('an expected pipe is read to its end, even a slow one', {
   skip: process.platform === 'win32',
 }, async (t) => {
   const path = join(t.testdir(), 'pipe');

@@ -1,8 +1,7 @@
 import { CSV_COLUMNS_MAX } from '../../limits.js';
 import { FIELDS, type FieldName } from '../../model/fields.js';
-import { viewOf } from '../../structures/byte-strings.js';
 import { type FieldColumns, OWN_COLUMNS } from '../field-columns.js';
-import type { NameSpans } from '../source.js';
+import { type NameSpans, spansOf } from '../name-spans.js';
 
 const SERVED: ReadonlySet<string> = new Set(FIELDS.map(({ name }) => name));
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -83,16 +82,4 @@ function freeName(name: string, n: number, taken: Set<string>): string {
   for (let number = 2; free === name || taken.has(free); number++) free = `${base} (${number})`;
   taken.add(free);
   return free;
-}
-
-function spansOf(names: readonly string[]): NameSpans {
-  const bytes = Buffer.from(names.join(''), 'utf8');
-  const places = new Int32Array(2 * names.length);
-  let at = 0;
-  for (const [n, name] of names.entries()) {
-    places[2 * n] = at;
-    at += Buffer.byteLength(name);
-    places[2 * n + 1] = at;
-  }
-  return { places, count: names.length, view: viewOf(bytes) };
 }

@@ -3,7 +3,8 @@ import { FIELDS, type FieldName } from '../../model/fields.js';
 import { viewOf } from '../../structures/byte-strings.js';
 import { addByte, addWord, endHash, HASH_BEGIN } from '../../structures/quick-hash.js';
 import { malformed, rejectTooLarge } from '../formats/reader.js';
-import type { NameSpans, RecordSink } from '../source.js';
+import { type NameSpans, spansOf } from '../name-spans.js';
+import type { RecordSink } from '../source.js';
 import { INSTANT_TEXTS_BYTES, InstantTexts } from './binary-instants.js';
 
 /** How a value comes: 16 bytes, UTF-8, or microseconds since 2000. */
@@ -249,15 +250,4 @@ export class BinaryRows {
   #malformed(problem: string): Error {
     return malformed(this.#sourceName, `${problem}; expected what COPY sends`);
   }
-}
-
-function spansOf(names: readonly string[]): NameSpans {
-  const places = new Int32Array(2 * names.length);
-  let at = 0;
-  for (const [n, name] of names.entries()) {
-    places[2 * n] = at;
-    at += Buffer.byteLength(name);
-    places[2 * n + 1] = at;
-  }
-  return { places, count: names.length, view: viewOf(Buffer.from(names.join(''), 'utf8')) };
 }

@@ -50,7 +50,7 @@ async function withStreams(
   }
 }
 
-/** Swaps a head in, as somebody would who has the credentials of the store. */
+/** Puts another head into the store. An attacker with credentials of the store can do this. */
 async function announce({ store, stranger, key, head }: ChaosFleet, facts: Partial<Head>, isSigned = true) {
   if (head === null) return;
   const next = { ...head, sequence: head.sequence + 1, patch: null, ...facts };
