@@ -33,7 +33,7 @@ export function addStoreCommands(program: Command, exit: (code: number) => void)
     .command('publish')
     .summary('load a timetable and announce it to replicas')
     .description(
-      'Loads a timetable, and announces each accepted snapshot in a store. Replicas serve it: lectern serve nats://host:4222/name.' +
+      'Loads a timetable, and announces each accepted snapshot in a store. Replicas serve it: lectern serve nats://host:4222/name. ' +
         'If several publishers run, one announces. Another takes over within 10 s.',
     )
     .argument('<source...>', 'like those of lectern serve')

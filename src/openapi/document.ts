@@ -177,7 +177,7 @@ function schedulePaths(identifiers: IdentifierMode): Record<string, JsonSchema> 
       operationId: 'listPersonalEvents',
       summary: "The authenticated user's events",
       description:
-        "The events selected by the token's claims or the service's enrolment map; filters narrow them further." +
+        "The events selected by the token's claims or the service's enrolment map; filters narrow them further. " +
         'A user who is known but has no events gets an empty list.',
       response: events,
       problems: [403],
@@ -228,7 +228,7 @@ function schedulePaths(identifiers: IdentifierMode): Record<string, JsonSchema> 
       summary: 'What changed since a snapshot',
       description:
         'The difference between a snapshot that was served before and the present one. Read /schedule/all once and keep ' +
-        'its ETag; then ask for changes since it, and continue with "to". A malformed "since" gives 400. On 410, read everything again.' +
+        'its ETag; then ask for changes since it, and continue with "to". A malformed "since" gives 400. On 410, read everything again. ' +
         'As text/event-stream the answer does not end: each publication is one message, whose id is the version and whose data is the ' +
         'difference from the publication before, or { from, to, readAnew: true, counts } if it is too large or unknown. There, since is optional.',
       response: withEventStream(listResponse('The difference', schemaOf('Changes'), EXAMPLE_CHANGES)),
@@ -267,7 +267,7 @@ function directoryOperation(name: DirectoryName): JsonSchema {
     operationId: `list${name.charAt(0).toUpperCase()}${name.slice(1)}`,
     summary: `The ${name} of matching events`,
     description:
-      `One entry for each that a matching event names, with the number of those events. ${DIRECTORY_TEXTS[name]}` +
+      `One entry for each that a matching event names, with the number of those events. ${DIRECTORY_TEXTS[name]} ` +
       'Order: name by code point, those without a name last; then id.',
     response: listResponse('The entries, in order', { type: 'array', items: schemaOf('DirectoryEntry') }, [
       EXAMPLE_ENTRIES[name],

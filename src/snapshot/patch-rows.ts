@@ -78,7 +78,7 @@ export function patchDigests(
 export function patchIds(ids: HashIndexImage, { splice, events }: Edit, hash: KeyedHash): HashIndexImage {
   const come = events.map(({ id }) => {
     const bytes = Buffer.from(id, 'utf8');
-    return hash.bytes(viewOf(bytes), 0, bytes.length);
+    return hash.bytes(viewOf(bytes), 0, bytes.length) >>> 0;
   });
   const isInPlace = !splice.isShifted && splice.after === splice.before;
   if (isInPlace && come.every((value, n) => value === ids.hashes[splice.come[n]!])) return ids;

@@ -353,8 +353,14 @@ test('--version, --help and the help of every command', async (t) => {
   const help = await runHere(t, ['--help']);
   t.equal(help.code, 0);
   for (const command of ['serve', 'inspect', 'explain', 'generate']) t.match(help.stdout, command);
+  const commands = [...help.stdout.matchAll(/^ {2}([a-z]+)(?: |$)/gm)].map(([, name]) => String(name));
+  t.ok(commands.length >= 9, `${commands.length} commands`);
+  for (const command of commands) {
+    const { code, stdout } = await runHere(t, [command, '--help']);
+    t.equal(code, 0, command);
+    t.notMatch(stdout, /[a-z)]\.[A-Z][a-z]+ /, `sentences of ${command} do not touch`);
+  }
   const serve = await runHere(t, ['serve', '--help']);
-  t.equal(serve.code, 0);
   for (const part of ['--port', 'default: 3000', 'LECTERN_PORT', 'LECTERN_HS256_SECRET', 'Examples:']) {
     t.match(serve.stdout, part);
   }

@@ -316,3 +316,7 @@ test('the validation would notice a wrong answer', async (t) => {
   t.ok(faultsOf('/components/schemas/Event', event));
   t.ok(faultsOf('/components/schemas/Problem', { code: 'other' }));
 });
+
+test('no sentence of the document touches the next one', async (t) => {
+  t.strictSame(text.match(/[a-z)"]\.[A-Z][a-z]+ [^"]*/g), null);
+});
