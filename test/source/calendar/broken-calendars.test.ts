@@ -8,7 +8,7 @@ import { CalendarReader } from '../../../src/source/calendar/calendar-reader.js'
 import { sniff } from '../../../src/source/formats/sniff.js';
 import { size } from '../../hard/size.js';
 import { calendarOf, eventOf, type ReadCalendar, readCalendar } from './calendars.js';
-import { leastMs } from './floor.js';
+import { leastMs, RATIO_MAX } from './floor.js';
 
 const RULES = { from: '2026-01-01', to: '2027-12-31', timeZone: 'Europe/Berlin' };
 
@@ -240,9 +240,6 @@ function upTo(last: number, first = 0): string {
   return Array.from({ length: last - first + 1 }, (_, n) => n + first).join(',');
 }
 
-/** An expansion against the digests of as many identifiers as it may give. */
-const RATIO_MAX = 10;
-
 /** Processor time until all occurrences are known. */
 function expansionMs(text: string): number {
   const before = process.cpuUsage();
@@ -250,14 +247,11 @@ function expansionMs(text: string): number {
   const take = (): void => {
     spent ??= process.cpuUsage(before);
   };
-  const reader = new CalendarReader(
-    'test',
-    { record: take, reject: take },
-    { identifiers: 'uuid', ...RULES },
-  );
+  const sink = { record: take, reject: take };
+  const reader = new CalendarReader('test', sink, { identifiers: 'uuid', ...RULES });
   reader.push(Buffer.from(text));
   reader.finish();
-  for (const _step of reader.rest()) reader.records;
+  for (const _ of reader.rest()) reader.records;
   const { user, system } = spent ?? process.cpuUsage(before);
   return (user + system) / 1000;
 }
