@@ -10,6 +10,7 @@ import { eventOf } from './calendars.js';
 import { cpuMs, leastMs, RATIO_MAX } from './floor.js';
 
 const RULES = { identifiers: 'uuid', from: '2026-01-01', to: '2027-12-31' } as const;
+
 function deliver(text: string): { readonly events: number; readonly decoded: number } {
   const builder = new SnapshotBuilder({ identifiers: 'uuid' });
   const intake = new ByteIntake(builder, 'uuid', createValueReader('uuid'));
