@@ -1,8 +1,10 @@
 /**
- * What representations, feeds, compression, directories and free time cost, each with its limit.
+ * What representations, feeds, compression, directories and free time cost, each with its limit. A whole run takes less than
+ * five minutes.
  *
- *     npm run bench:formats -- [--rounds <n>] [--seconds <s>] [--quick]
-
+ *     npm run bench:formats -- [--only <part>] [--rounds <n>] [--seconds <s>] [--quick]
+ *
+ * Parts: representations, feeds, all, compression, calendar, directories. Only a whole run writes the results.
  */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -21,9 +23,11 @@ const RESULTS = fileURLToPath(new URL('../results/formats.json', import.meta.url
 const SLICES = fileURLToPath(new URL('../processes/calendar-slices.mjs', import.meta.url));
 const CALENDAR_PROCESSES = 3;
 const REQUESTS = 100_000;
-const WEEK_MS = 7 * 86_400_000;
+const HOUR_MS = 3_600_000;
+const WEEK_MS = 168 * HOUR_MS;
 const COMPRESSION_TRIES = 200;
 const DIRECTORIES = ['rooms', 'courses', 'groups', 'lecturers'];
+const FREE_BY = ['room', 'lecturer', 'group'];
 
 /** Representations cost at most so many times JSON; lists of everything, and 304, so many times bare node:http. */
 const RATIOS = { representation: 1.5, all: 1.5, feed304: 1.2, feed: 1.6, compressed: 1.1 };
@@ -31,10 +35,14 @@ const STALL_MS_MAX = 25;
 const SERVER_MS_MAX = 5;
 
 const isQuick = process.argv.includes('--quick');
-const given = settingsOf(['--launches', '1', '--no-peers', '--seconds', '0.4', ...process.argv.slice(2)]);
+const fixed = ['--launches', '1', '--no-peers'];
+// Many short rounds: the median passes over those that other work on the machine disturbed.
+const usual = isQuick ? [] : ['--rounds', '9', '--seconds', '0.3'];
+const given = settingsOf([...fixed, ...usual, ...process.argv.slice(2)]);
 // All take turns on one server, so a short warm-up is enough.
 const warmUp = { ...given.warmUp, sliceSeconds: 0.5, slicesMin: 2, slicesMax: 4, requestsMin: 10_000 };
 const settings = isQuick ? given : { ...given, requests: REQUESTS, warmUp };
+const isWhole = !isQuick && settings.only === '';
 const session = new Session(settings);
 
 /** Contestants of one server, one for each list of requests. */
@@ -101,28 +109,52 @@ async function measureCompression(server, name, request, connections) {
   ]);
 }
 
-async function measureMedium(source) {
+/** @typedef {(name: string) => { name: string, requests: object[] }} ListOf the requests of a workload */
+
+async function measureRepresentations(server, listOf) {
+  const names = ['NDJSON', 'CSV', 'iCalendar'].map((name) => `${name}, filter + window`);
+  const lists = ['filter + window', ...names].map(listOf);
+  await compare(server, 'representations', RATIOS.representation, lists);
+}
+
+async function measureFeeds(server, listOf) {
+  await compare(server, 'feeds', RATIOS.feed, [listOf('personal'), listOf('feeds of different users')]);
+  const feed = listOf('feed, 304');
+  const requests = await conditional(server.port, feed.requests);
+  await compareWithFloor(server, RATIOS.feed304, { ...feed, requests });
+}
+
+async function measureAll(server, listOf) {
+  for (const name of ['NDJSON, all', 'CSV, all']) await compareWithFloor(server, RATIOS.all, listOf(name));
+}
+
+async function measureCompressed(server, listOf) {
+  const [hot] = listOf('hot URL').requests;
+  await measureCompression(server, 'hot URL', hot, settings.connections);
+  const [all] = listOf('all').requests;
+  await measureCompression(server, 'all', all, 4);
+}
+
+const ON_MEDIUM = {
+  representations: measureRepresentations,
+  feeds: measureFeeds,
+  all: measureAll,
+  compression: measureCompressed,
+};
+
+/** Each part has its own server, so that its caches and compiled code do not depend on the parts before. */
+async function measureMedium(source, names) {
   const events = readEvents(source);
   const all = workloadsOf(events, { secret: SECRET, count: settings.requests, seed: settings.seed });
   const listOf = (name) => {
     const { requests, connections, expect304 } = all.find((each) => each.name === name);
     return { name, requests, connections, expect304 };
   };
-  const server = await session.startLectern(source);
-  const names = [
-    'filter + window',
-    ...['NDJSON', 'CSV', 'iCalendar'].map((name) => `${name}, filter + window`),
-  ];
-  await compare(server, 'representations', RATIOS.representation, names.map(listOf));
-  await compare(server, 'feeds', RATIOS.feed, [listOf('personal'), listOf('feeds of different users')]);
-  for (const name of ['NDJSON, all', 'CSV, all']) await compareWithFloor(server, RATIOS.all, listOf(name));
-  const feed = listOf('feed, 304');
-  const requests = await conditional(server.port, feed.requests);
-  await compareWithFloor(server, RATIOS.feed304, { ...feed, requests });
-  const [hot] = listOf('hot URL').requests;
-  await measureCompression(server, 'hot URL', hot, settings.connections);
-  await measureCompression(server, 'all', listOf('all').requests[0], 4);
-  await session.stop(server);
+  for (const name of names) {
+    const server = await session.startLectern(source);
+    await ON_MEDIUM[name](server, listOf);
+    await session.stop(server);
+  }
 }
 
 function measureCalendar(source) {
@@ -135,19 +167,22 @@ function measureCalendar(source) {
   session.add(rowOf({ ...about, unit: 'ms', target: STALL_MS_MAX }, longest));
 }
 
-/** Requests for weeks, none twice, and their processor time including HTTP. */
+/** Requests for weeks, hours and parts of names, hardly any of them twice, and their processor time including HTTP. */
 async function measureDirectories(source, { startMs, endMs }) {
   const server = await session.startLectern(source);
   const random = randomFrom(settings.seed);
+  const below = (end) => Math.floor(random() * end);
   const headers = { authorization: `Bearer ${tokenOf(SECRET, { sub: 'bench' })}` };
-  const week = () => {
-    const from = startMs + Math.floor(random() * Math.max(1, endMs - startMs - WEEK_MS));
-    return `startTime=${new Date(from).toISOString()}&endTime=${new Date(from + WEEK_MS).toISOString()}`;
+  const window = (lengthMs) => {
+    const from = startMs + below(Math.max(1, endMs - startMs - lengthMs));
+    return `startTime=${new Date(from).toISOString()}&endTime=${new Date(from + lengthMs).toISOString()}`;
   };
+  const free = (by, lengthMs) => `/free?by=${by}&${window(lengthMs)}`;
   const paths = [
-    ...DIRECTORIES.map((name) => [`${name} of a week`, () => `/${name}?${week()}`]),
-    ...DIRECTORIES.map((name) => [`${name} by q`, () => `/${name}?q=${Math.floor(random() * 900)}&limit=20`]),
-    ...['room', 'lecturer', 'group'].map((by) => [`free by ${by}, a week`, () => `/free?by=${by}&${week()}`]),
+    ...DIRECTORIES.map((name) => [`${name} of a week`, () => `/${name}?${window(WEEK_MS)}`]),
+    ...DIRECTORIES.map((name) => [`${name} by q`, () => `/${name}?q=${below(900)}&limit=${20 + below(80)}`]),
+    ...FREE_BY.map((by) => [`free by ${by}, a week`, () => free(by, WEEK_MS)]),
+    ...FREE_BY.map((by) => [`free by ${by}, an hour`, () => free(by, HOUR_MS)]),
   ];
   const lists = paths.map(([name, path]) => ({
     name,
@@ -167,10 +202,11 @@ const about = provenanceOf(MEASURED, 'loadBefore');
 try {
   const medium = await session.sets.file('medium');
   const times = readEvents(medium).map(({ time }) => Date.parse(time));
-  await measureMedium(medium);
-  measureCalendar(medium);
+  const names = Object.keys(ON_MEDIUM).filter((name) => session.wants(name));
+  if (names.length > 0) await measureMedium(medium, names);
+  if (session.wants('calendar')) measureCalendar(medium);
   const span = { startMs: times[0], endMs: times.at(-1) };
-  await measureDirectories(await session.sets.file('large'), span);
+  if (session.wants('directories')) await measureDirectories(await session.sets.file('large'), span);
 } finally {
   await session.end();
 }
@@ -178,7 +214,7 @@ const missed = session.rows.filter((row) => isMet(row) === false).map(({ name })
 session.say(
   `${session.rows.length} rows; beyond their limit: ${missed.length === 0 ? 'none' : missed.join('; ')}`,
 );
-if (!isQuick) {
+if (isWhole) {
   const { rounds, roundSeconds, connections, events } = settings;
   const kept = { rounds, roundSeconds, connections, events };
   writeFileSync(RESULTS, textOf({ ...about, settings: kept, rows: session.rows, measurements: [] }));

@@ -1,7 +1,7 @@
 import build, { type Schema } from 'fast-json-stringify';
 import type { FreeEntry } from '../model/event.js';
+import { InstantTexts } from '../model/instant-texts.js';
 import { FREE_ENTRY_SCHEMA } from '../model/schemas.js';
-import { formatInstant } from '../model/time.js';
 import type { DirectoryKey } from '../query/directory.js';
 import type { Gap } from '../query/gaps.js';
 import { allocateBody, type MeasuredBody, madeBody } from './body.js';
@@ -16,25 +16,15 @@ const serialise: (entry: FreeEntry) => string = build({
   ),
 } as unknown as Schema);
 
-/** Kept because instants repeat: many lessons begin and end together. */
-class Instants {
-  readonly #texts = new Map<number, string>();
+const instants = new InstantTexts();
 
-  textOf(instantMs: number | null): string | null {
-    if (instantMs === null) return null;
-    let text = this.#texts.get(instantMs);
-    if (text === undefined) {
-      text = formatInstant(instantMs);
-      this.#texts.set(instantMs, text);
-    }
-    return text;
-  }
+function textOf(instantMs: number | null): string | null {
+  return instantMs === null ? null : instants.of(instantMs);
 }
 
 function* entriesOf(free: Iterable<readonly [DirectoryKey, Gap]>): Generator<FreeEntry> {
-  const instants = new Instants();
   for (const [{ id, name }, { fromMs, untilMs }] of free) {
-    yield { id, name, freeFrom: instants.textOf(fromMs), freeUntil: instants.textOf(untilMs) };
+    yield { id, name, freeFrom: textOf(fromMs), freeUntil: textOf(untilMs) };
   }
 }
 

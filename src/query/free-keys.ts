@@ -148,12 +148,16 @@ export class FreeKeys {
     return first.dictionary.size + textCode;
   }
 
-  /** The gap around the window. The key must have no events in the window. */
-  gapOf(key: number, window: Window): Gap {
+  /** Gives the gap around the window for keys without events in it. */
+  gapsAround({ endMs }: Window): (key: number) => Gap {
     const ofFirst = this.#first.dictionary.size;
-    if (key < ofFirst) return this.#gapsOfFirst.around(key, window);
-    if (this.#gapsOfSecond === null || key >= this.#usableSize) return NO_GAP;
-    return this.#gapsOfSecond.around(key - ofFirst, window);
+    const usable = this.#usableSize;
+    const slotAfter = this.#snapshot.firstSlotFrom(endMs);
+    return (key) => {
+      if (key < ofFirst) return this.#gapsOfFirst.around(key, slotAfter);
+      if (this.#gapsOfSecond === null || key >= usable) return NO_GAP;
+      return this.#gapsOfSecond.around(key - ofFirst, slotAfter);
+    };
   }
 
   /** The order of the directory, unless the table of rooms adds rooms and names. */

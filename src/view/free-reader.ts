@@ -97,5 +97,6 @@ function* entriesOf(
   page: Uint32Array,
   window: Window,
 ): Generator<readonly [DirectoryKey, Gap]> {
-  for (const key of page) yield [keys.keyOf(key), keys.gapOf(key, window)];
+  const gapOf = keys.gapsAround(window);
+  for (const key of page) yield [keys.keyOf(key), gapOf(key)];
 }
