@@ -167,6 +167,8 @@ export const CARRIED_CHANGES_MAX = 1000;
 export const BODY_WHOLE_BYTES_MAX: number = 256 * KIB;
 /** Larger bodies are made one slice a turn: 0.5 ms of MessagePack. 500 clients that do not read hold 31 MiB. */
 export const BODY_SLICE_BYTES: number = 64 * KIB;
+/** A slice of rows ends after this time. So the first answer in a format, with cold code, stalls others little. */
+export const BODY_SLICE_MS = 4;
 /** Sent slices kept for reuse, per thread: 32 × 64 KiB = 2 MiB. */
 export const BODY_SLICES_KEPT_MAX = 32;
 /** Slices that readers of one answer share, per snapshot and thread: 8 MiB, more than socket buffers hold. */
