@@ -7,6 +7,12 @@ export interface Gap {
   readonly untilMs: number | null;
 }
 
+/** Gaps in a list of keys; NaN on a side without end. */
+export interface GapColumns {
+  readonly fromMs: Float64Array;
+  readonly untilMs: Float64Array;
+}
+
 export const NO_GAP: Gap = { fromMs: null, untilMs: null };
 
 /** Most events to visit on each side of a window. */
