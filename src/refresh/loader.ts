@@ -295,7 +295,7 @@ export class Loader {
       isGood = true;
       return done.kind === 'loaded' || done.kind === 'unchanged' ? { ...done, sourceVersion: version } : done;
     } finally {
-      given.end(isGood);
+      await given.end(isGood);
     }
   }
 

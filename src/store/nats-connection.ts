@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { subscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
+import type { StreamAPI } from '@nats-io/jetstream';
 import type { KV } from '@nats-io/kv';
 import type { ObjectStore } from '@nats-io/obj';
 import type { NatsConnection } from '@nats-io/transport-node';
@@ -12,6 +13,8 @@ export interface NatsClient {
   readonly connection: NatsConnection;
   readonly records: KV;
   readonly objects: ObjectStore;
+  /** The streams in which both are kept. */
+  readonly streams: StreamAPI;
   /** Makes both buckets, if they do not exist. `lost`: a stream to delete before. */
   create(lost?: string | null): Promise<void>;
 }
@@ -81,12 +84,13 @@ export class NatsLink {
     const connection = await this.#dial(transport);
     try {
       const [kvm, objm] = [new Kvm(connection), new Objm(connection)];
+      const { streams } = await objm.js.jetstreamManager();
       return {
         connection,
         records: await kvm.open(this.#bucket, { bindOnly: true }),
         objects: await objm.open(this.#bucket, false),
+        streams,
         create: async (lost = null) => {
-          const streams = (await objm.js.jetstreamManager()).streams;
           if (lost !== null) await streams.delete(lost);
           await kvm.create(this.#bucket, { history: 1 });
           await objm.create(this.#bucket, {});

@@ -71,9 +71,14 @@ class NatsStore implements Store {
   }
 
   async delete(name: string): Promise<void> {
-    await this.#read(async ({ objects }) => {
+    await this.#read(async ({ objects, streams }) => {
       const info = await objects.info(name);
-      if (info !== null && !info.deleted) await objects.delete(name);
+      if (info === null) return;
+      if (!info.deleted) await objects.delete(name);
+      // The client leaves a mark for each deleted object.
+      const encoded = Buffer.from(name).toString('base64').replaceAll('+', '-').replaceAll('/', '_');
+      const filter = `$O.${this.#bucket}.M.${encoded}`;
+      await streams.purge(`OBJ_${this.#bucket}`, { filter });
     }, undefined);
   }
 
@@ -100,16 +105,19 @@ class NatsStore implements Store {
     }
   }
 
+  /** The client's own list may wait for a record that is replaced meanwhile. */
   async keys(): Promise<readonly string[]> {
-    return this.#read(async ({ records }) => {
-      const keys: string[] = [];
-      for await (const key of await records.keys()) keys.push(key);
-      return keys;
+    const prefix = `$KV.${this.#bucket}.`;
+    return this.#read(async ({ streams }) => {
+      const { state } = await streams.info(`KV_${this.#bucket}`, { subjects_filter: `${prefix}>` });
+      return Object.keys(state.subjects ?? {}).map((subject) => subject.slice(prefix.length));
     }, []);
   }
 
+  /** Leaves no mark, so a watch does not see it. */
   async remove(key: string): Promise<void> {
-    await this.#read(({ records }) => records.purge(key), undefined);
+    const filter = `$KV.${this.#bucket}.${key}`;
+    await this.#read(({ streams }) => streams.purge(`KV_${this.#bucket}`, { filter }), undefined);
   }
 
   watch(keys: readonly string[], onChange: () => void): { close(): void } {

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Test, test } from 'tap';
+import { NatsLink } from '../../src/store/nats-connection.js';
 import { openStore, storeAddress } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { NATS_MISSING, type NatsServer, startNats } from './nats-server.js';
@@ -101,8 +102,40 @@ for (const [kind, { skip, address }] of Object.entries(KINDS)) {
     for (let n = 0; n < 50 && told === before; n++) await delay(50);
     t.ok(told > before, 'a watch tells of changes');
     watch.close();
+
+    let isReplacing = true;
+    const replacing = (async () => {
+      while (isReplacing) revision = await store.swap('head', 'again', revision);
+    })();
+    for (let n = 0; n < 200; n++) t.strictSame([...(await other.keys())].sort(), ['head', 'replica.a']);
+    isReplacing = false;
+    await replacing;
+    t.type(revision, 'number', 'keys are listed while a record is replaced');
   });
 }
+
+test('what was removed leaves nothing in NATS', { skip: NATS_MISSING }, async (t) => {
+  const server = await startNats(join(t.testdir(), 'nats'));
+  t.teardown(() => server.stop());
+  const link = new NatsLink(new URL(server.address()), 'timetable', 'the store');
+  const store = await openStore(server.address());
+  t.teardown(() => Promise.all([store.close(), link.close()]));
+  for (let n = 0; n < 5; n++) {
+    await store.put(`image ${n}`, bytes('bytes'));
+    await store.swap(`replica.${n}`, '{}', null);
+  }
+  const messages = async (): Promise<number[]> => {
+    const { streams } = await link.open();
+    const infos = await Promise.all(['KV_timetable', 'OBJ_timetable'].map((each) => streams.info(each)));
+    return infos.map(({ state }) => state.messages);
+  };
+  t.strictSame(await messages(), [5, 10]);
+  for (let n = 0; n < 5; n++) {
+    await store.delete(`image ${n}`);
+    await store.remove(`replica.${n}`);
+  }
+  t.strictSame(await messages(), [0, 0]);
+});
 
 test('store addresses are parsed', async (t) => {
   for (const address of [

@@ -15,8 +15,16 @@ export interface FollowPlan extends FollowedTables {
   readonly id: MapTemplate;
   /** Reads `[key, line]` by arrays of keys: the JSON of the key, and the JSON of the row or null. */
   readonly readByKeys: string;
-  /** A text of everything that a change of structure would alter. */
-  readonly fingerprint: string;
+  /** The structure that the plan was made for. */
+  readonly structure: string;
+}
+
+/** Two facts of a table, as text. */
+export interface TableState {
+  /** Differs after any alteration. */
+  readonly structure: string;
+  /** Differs after the table was truncated or rewritten. Its rows are then missing in older snapshots. */
+  readonly files: string;
 }
 
 interface Structure {
@@ -41,11 +49,11 @@ interface Structure {
 }
 
 /** One row of JSON for the table with oid $1. */
-const STRUCTURE = `
+const STATE = `
 WITH RECURSIVE tree(oid) AS (
   SELECT $1::oid UNION SELECT i.inhrelid FROM pg_inherits i JOIN tree ON i.inhparent = tree.oid
 ), named AS (
-  SELECT c.oid, c.relkind, c.relreplident, n.nspname, c.relname FROM tree JOIN pg_class c USING (oid) JOIN pg_namespace n ON n.oid = c.relnamespace
+  SELECT c.oid, c.relkind, c.relreplident, c.relfilenode, n.nspname, c.relname FROM tree JOIN pg_class c USING (oid) JOIN pg_namespace n ON n.oid = c.relnamespace
 ), published AS (
   SELECT p.pubname, named.oid, to_jsonb(p)->>'rowfilter' AS rowfilter FROM pg_publication_tables p
   JOIN named ON p.schemaname = named.nspname AND p.tablename = named.relname
@@ -67,12 +75,12 @@ SELECT json_build_object(
   'publications', (SELECT json_agg(json_build_object('name', p.pubname, 'isWhole', p.pubinsert AND p.pubupdate AND p.pubdelete AND p.pubtruncate,
       'isFiltered', EXISTS (SELECT FROM published f WHERE f.pubname = p.pubname AND f.rowfilter IS NOT NULL)) ORDER BY p.pubname)
     FROM pg_publication p WHERE p.pubname IN (SELECT pubname FROM published))
-)::text AS structure`;
+)::text AS structure, (SELECT json_agg(relfilenode ORDER BY oid) FROM named)::text AS files`;
 
-/** The structure of a table as text, which differs after any alteration. Undefined: the table does not exist. */
-export async function structureOf(database: Database, { oid }: TableFacts): Promise<string | undefined> {
-  const [row] = await database.query<{ readonly structure: string }>(STRUCTURE, [oid]);
-  return row?.structure;
+/** Inside a transaction, the state that its snapshot sees. Undefined: the table does not exist. */
+export async function stateOf(database: Database, { oid }: TableFacts): Promise<TableState | undefined> {
+  const [state] = await database.query<TableState>(STATE, [oid]);
+  return state;
 }
 
 /**
@@ -94,8 +102,8 @@ export async function planFollowing(
       'this is a view or a foreign table, and only a table can be followed; name its table, or use --listen or --refresh-seconds',
     );
   }
-  const fingerprint = (await structureOf(database, table)) ?? '{}';
-  const structure = JSON.parse(fingerprint) as Structure;
+  const text = (await stateOf(database, table))?.structure ?? '{}';
+  const structure = JSON.parse(text) as Structure;
   if (structure.walLevel !== 'logical') {
     throw fault(
       `wal_level is ${structure.walLevel}, and following needs logical; run: ALTER SYSTEM SET wal_level = 'logical'; and restart the server`,
@@ -119,7 +127,7 @@ export async function planFollowing(
     publication,
     oids: new Set(structure.tables.map(({ oid }) => oid)),
     readByKeys: readByKeys(rows, keyColumns, types as string[]),
-    fingerprint,
+    structure: text,
   };
 }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { LecternError } from '../../errors.js';
 import {
   DATABASE_RETRY_MS_MAX,
   DATABASE_RETRY_MS_MIN,
@@ -11,7 +12,7 @@ import type { RecordLoadOptions, RecordWatch } from '../records.js';
 import { ChangeStream, parseLsn } from './change-stream.js';
 import { Database } from './database.js';
 import { checkMappedColumns, describeRows } from './described-rows.js';
-import { type FollowPlan, planFollowing, structureOf } from './follow-plan.js';
+import { type FollowPlan, planFollowing, stateOf, type TableState } from './follow-plan.js';
 import { PendingChanges, parseSnapshot, type SeenTransactions } from './pending-changes.js';
 import type { PostgresAddress } from './postgres-address.js';
 import { checkPostgresSpec, type PostgresSpec, postgresName } from './postgres-spec.js';
@@ -26,8 +27,8 @@ export type FollowedLoad =
       readonly removals: readonly (string | number)[];
       readonly version: string;
     }
-  /** All rows, to be read in an exported snapshot, which is kept until `end` is called. */
-  | { readonly whole: PostgresSpec; readonly version: string | null; end(isGood: boolean): void };
+  /** All rows, to be read in an exported snapshot, which is kept until `end` is called. It rejects if the table was altered meanwhile. */
+  | { readonly whole: PostgresSpec; readonly version: string | null; end(isGood: boolean): Promise<void> };
 
 /** Time between two checks of the table's structure. */
 const LOOK_MS = 10_000;
@@ -93,7 +94,8 @@ export class PostgresFollower {
 
   /** One load at a time. A failure is tried again later, through the watch. */
   async next(options: RecordLoadOptions): Promise<FollowedLoad> {
-    if (this.#onChange === null) return { whole: { ...this.#spec, follow: false }, version: null, end() {} };
+    if (this.#onChange === null)
+      return { whole: { ...this.#spec, follow: false }, version: null, async end() {} };
     try {
       const stay = this.#stay ?? (await this.#begin(options.signal));
       const load = (await this.#load(stay, options)) ?? (await this.#loadAnew(options));
@@ -158,9 +160,10 @@ export class PostgresFollower {
          (CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_flush_lsn() END)::text AS lsn,
          ${isWhole ? 'pg_export_snapshot()' : 'null'} AS snapshot`,
     );
-    if (facts === undefined || (await structureOf(reader, plan.table)) !== plan.fingerprint) return null;
+    const state = await stateOf(reader, plan.table);
+    if (facts === undefined || state?.structure !== plan.structure) return null;
     const seen = parseSnapshot(facts.seen);
-    if (isWhole) return this.#readWhole(stay, seen, String(facts.snapshot));
+    if (isWhole) return this.#readWhole(stay, seen, String(facts.snapshot), state);
     await stream.reached(parseLsn(facts.lsn));
     // Changes since then may exceed the keys that are kept.
     if (pending.isWhole) {
@@ -170,12 +173,27 @@ export class PostgresFollower {
     const hasChanges = pending.hasSince(previousOwn ?? servedOwn);
     if (hasChanges) pending.take(++stay.version, seen);
     const read = await this.#readKeys(reader, plan, hasChanges ? pending.keys : []);
-    await reader.query('COMMIT');
-    this.#tellUnseen(pending);
+    if (!(await this.#endRead(stay, state))) return null;
     return hasChanges ? { ...read, version: `${origin} ${stay.version}` } : { notModified: true };
   }
 
-  async #readWhole(stay: Stay, seen: SeenTransactions, snapshot: string): Promise<FollowedLoad> {
+  /**
+   * A snapshot does not see the rows of a table that was rewritten or truncated later. False: this may have
+   * happened to the rows that were read.
+   */
+  async #endRead({ reader, plan, pending }: Stay, before: TableState): Promise<boolean> {
+    await reader.query('COMMIT');
+    const after = await stateOf(reader, plan.table);
+    this.#tellUnseen(pending);
+    return after?.structure === before.structure && after.files === before.files;
+  }
+
+  async #readWhole(
+    stay: Stay,
+    seen: SeenTransactions,
+    snapshot: string,
+    state: TableState,
+  ): Promise<FollowedLoad> {
     const { origin, reader, pending } = stay;
     await reader.query('SET LOCAL idle_in_transaction_session_timeout = 0');
     pending.take(++stay.version, seen);
@@ -183,12 +201,20 @@ export class PostgresFollower {
     return {
       whole: { ...spec, follow: false, snapshot },
       version: `${origin} ${stay.version}`,
-      end: (isGood) => {
-        // The end of the connection reports its failure.
-        reader.query('COMMIT').catch(() => {});
-        if (isGood) this.#failures = 0;
-        else this.#retry();
-        this.#tellUnseen(pending);
+      end: async (isGood) => {
+        if (!isGood) return this.#retry();
+        let isSame = false;
+        try {
+          isSame = await this.#endRead(stay, state);
+        } finally {
+          if (isSame) this.#failures = 0;
+          else this.#retry();
+        }
+        if (isSame) return;
+        throw new LecternError(
+          'source-unreadable',
+          `cannot read ${this.#name}: it was altered while it was read`,
+        );
       },
     };
   }
@@ -223,9 +249,9 @@ export class PostgresFollower {
   async #look(oid: number | null): Promise<void> {
     const stay = this.#stay;
     if (stay === null) return;
-    const structure = await structureOf(stay.reader, stay.plan.table).catch(() => undefined);
+    const state = await stateOf(stay.reader, stay.plan.table).catch(() => undefined);
     if (this.#stay !== stay) return;
-    if (structure !== stay.plan.fingerprint) this.#onChange?.();
+    if (state?.structure !== stay.plan.structure) this.#onChange?.();
     else if (oid !== null) stay.stream.ignore(oid);
   }
 

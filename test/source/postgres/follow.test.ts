@@ -144,6 +144,38 @@ test('a table is followed', { skip }, async (t) => {
     t.equal(await untilNoSlot(server), 0);
   });
 
+  await t.test('rows are not taken as removed if the table is rewritten while they are read', async (t) => {
+    await prepare();
+    const { timetable, told, rests } = follow(t, server, {});
+    await timetable.ready;
+    const name = { name: 'events', answerMsMax: 5000 };
+    const writer = await Database.open(parsePostgresAddress(server.url()), name);
+    t.teardown(() => writer.close());
+    const blocked = (): Promise<readonly object[]> =>
+      server.sql(`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'`);
+    const again =
+      'CREATE TEMP TABLE rows AS SELECT * FROM events; TRUNCATE events; INSERT INTO events SELECT * FROM rows; DROP TABLE rows;';
+    const changes = [`UPDATE events SET title = now()::text WHERE ${event(1)};`, again];
+    const rewrites = ['ALTER TABLE events ALTER COLUMN title TYPE varchar(60);', again];
+    for (const change of changes) {
+      for (const rewrite of rewrites) {
+        // The load of the change begins before the rewrite, and waits for its end.
+        await writer.query(`BEGIN; ${change} COMMIT; BEGIN; ${rewrite}`);
+        for (let tries = 0; (await blocked()).length === 0; tries++) {
+          if (tries === 200) throw new Error('no load waits for the rewrite');
+          await delay(20);
+        }
+        await writer.query('COMMIT');
+        await rests();
+        await server.sql('ALTER TABLE events ALTER COLUMN title TYPE text');
+        await rests();
+      }
+    }
+    t.strictSame([...new Set(told.filter((each) => each.startsWith('[')))], ['[0,1,0]']);
+    await timetable.close();
+    t.equal(await untilNoSlot(server), 0);
+  });
+
   await t.test('rows that were described are not read without a column that was dropped since', async (t) => {
     await prepare();
     const reader = await Database.open(parsePostgresAddress(server.url()), {
