@@ -167,8 +167,6 @@ export const CARRIED_CHANGES_MAX = 1000;
 export const BODY_WHOLE_BYTES_MAX: number = 256 * KIB;
 /** Larger bodies are made one slice a turn: 0.5 ms of MessagePack. 500 clients that do not read hold 31 MiB. */
 export const BODY_SLICE_BYTES: number = 64 * KIB;
-/** A slice of rows ends after this time. So the first answer in a format, with cold code, stalls others little. */
-export const BODY_SLICE_MS = 4;
 /** Sent slices kept for reuse, per thread: 32 × 64 KiB = 2 MiB. */
 export const BODY_SLICES_KEPT_MAX = 32;
 /** Slices that readers of one answer share, per snapshot and thread: 8 MiB, more than socket buffers hold. */
@@ -254,9 +252,6 @@ export const IMAGE_REASON_CHARACTERS_MAX = 240;
 export const ID_PROBES_MAX = 1024;
 /** Events kept of one publication's difference: 100,000 × 0.2 KB = 20 MB. A larger difference is only counted. */
 export const SNAPSHOT_DELTA_ENTRIES_MAX = 100_000;
-
-/** After this time without data, the log says that a first load is waiting. */
-export const SOURCE_SILENT_MS = 3000;
 /** Time between two checks of a watched file: some system calls, 0.1 ms. */
 export const FILE_POLL_MS = 1000;
 /** A changed file must stay unchanged this long before it is read. Writers flush more often. */
