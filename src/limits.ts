@@ -252,9 +252,6 @@ export const IMAGE_REASON_CHARACTERS_MAX = 240;
 export const ID_PROBES_MAX = 1024;
 /** Events kept of one publication's difference: 100,000 × 0.2 KB = 20 MB. A larger difference is only counted. */
 export const SNAPSHOT_DELTA_ENTRIES_MAX = 100_000;
-
-/** After this time without data, the log says that a first load is waiting. */
-export const SOURCE_SILENT_MS = 3000;
 /** Time between two checks of a watched file: some system calls, 0.1 ms. */
 export const FILE_POLL_MS = 1000;
 /** A changed file must stay unchanged this long before it is read. Writers flush more often. */

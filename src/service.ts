@@ -3,7 +3,6 @@ import { createClaimTable } from './auth/identity.js';
 import { LecternError } from './errors.js';
 import type { Logger } from './http/logger.js';
 import type { ListenAddress } from './http/server/listen-address.js';
-import { SOURCE_SILENT_MS } from './limits.js';
 import type { Resolved, ResolvedSettings, ServiceOptions } from './options/option-types.js';
 import { optionsOf, resolveSettings } from './options/resolve.js';
 import { sourceOf, withFieldMap } from './options/source-of-settings.js';
@@ -176,6 +175,8 @@ function logEvents(
     else if (!isFinal()) log.error({ source, reason }, 'timetable not loaded');
   });
 }
+
+const SOURCE_SILENT_MS = 3000;
 
 /** Logs once that the first load still waits for data; a pipe may take 15 minutes. Call the result when data arrives. */
 function warnOfSilence(timetable: Timetable, source: Resolved<'openTimetable'>['source'], log: Logger) {

@@ -1,8 +1,8 @@
 import { hash, timingSafeEqual } from 'node:crypto';
-import { readCredential } from '../auth/credential.js';
 import { LecternError } from '../errors.js';
 import type { KeptFile, Take } from '../files/kept-files.js';
 import { keptTexts } from '../files/kept-texts.js';
+import { readCredential } from '../http/request/credential.js';
 import { ADMIN_TOKEN_CHARACTERS_MIN, ADMIN_TOKEN_FILE_BYTES_MAX } from '../limits.js';
 
 /** The token that is valid now. Keeps only its digest. */

@@ -1,5 +1,5 @@
 /** Room admin/. The second port for operators: probes, metrics, readiness. It reads counts and never the events. */
-import { readCredential } from '../auth/credential.js';
+
 import { LecternError } from '../errors.js';
 import { OriginFields } from '../http/answer/answer-fields.js';
 import { bearerChallenge, INTERNAL_ERROR, type Problem, sendProblem } from '../http/answer/problem.js';
@@ -7,6 +7,7 @@ import { sendText } from '../http/answer/respond.js';
 import { Exchange, type ExchangeSettings } from '../http/exchange.js';
 import type { RequestHandler } from '../http/handler.js';
 import { messageFault } from '../http/message-fault.js';
+import { readCredential } from '../http/request/credential.js';
 import { parseQueryString } from '../http/request/query-string.js';
 import type { ListenAddress } from '../http/server/listen-address.js';
 import { HttpServer } from '../http/server/server.js';

@@ -2,15 +2,15 @@
 import { errors, type JWTPayload, jwtVerify } from 'jose';
 import { KEY_TRIES_UNDER_WAY_MAX, KEY_WAITS_MAX, TOKEN_BYTES_MAX, TOKEN_HEADERS_MAX } from '../limits.js';
 import { TextMemo } from '../structures/text-memo.js';
+import type { KeyLookup, KeySet, VerificationKey } from './key-set.js';
+import type { Usable } from './token-cache.js';
 import {
   describeTextFault,
   describeTokenShapeFault,
   isAccessTokenType,
   type ReadHeader,
   readHeader,
-} from './credential.js';
-import type { KeyLookup, KeySet, VerificationKey } from './key-set.js';
-import type { Usable } from './token-cache.js';
+} from './token-form.js';
 
 /** `at+jwt`: RFC 9068, so that ID tokens are refused. */
 export const TOKEN_TYPES = ['any', 'at+jwt'] as const;

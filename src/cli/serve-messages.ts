@@ -1,10 +1,10 @@
 import { type ExpansionWindow, outsideHint } from '../model/expansion.js';
+import { suggest } from '../model/suggest.js';
 import type { ServiceOptions } from '../options/option-types.js';
 import { variableOf } from '../options/setting.js';
 import { SETTINGS } from '../options/table.js';
 import type { ExampleRequest, Service } from '../service.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
-import { suggest } from '../structures/suggest.js';
 import type { Timetable } from '../timetable/timetable-interface.js';
 import { describeRejections, formatBytes, formatCountOf, formatMs } from './wording.js';
 

@@ -6,12 +6,12 @@ import type {
   Authenticator,
   RememberedUser,
 } from '../auth/authenticator.js';
-import { readCredential } from '../auth/credential.js';
 import { CELL } from '../metrics/cells.js';
 import type { Meter } from '../metrics/meter.js';
 import { bearerChallenge, sendProblem } from './answer/problem.js';
 import type { Exchange } from './exchange.js';
 import type { Logger } from './logger.js';
+import { readCredential } from './request/credential.js';
 import { sendRefusal } from './server/refusal.js';
 
 export interface TokenCheckOptions {

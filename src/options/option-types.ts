@@ -7,10 +7,8 @@ import type { DateOrder, FieldMap, ReadRules } from '../model/read-rules.js';
 import type { Room } from '../model/room.js';
 import type { GateOptions } from '../refresh/gate.js';
 import type { AnySource, BuildPlace } from '../refresh/loader.js';
-import type { WorkerCount } from '../serving/worker-count.js';
 import type { Records } from '../source/records.js';
 import type { LoadProgress } from '../source/source.js';
-import type { ParseOptions } from '../view/view.js';
 import type { LOG_FORMATS, LOG_LEVELS } from './serving-settings.js';
 import type { Place } from './setting.js';
 
@@ -38,7 +36,7 @@ export interface TimetableOptions {
   /** Further rooms for free-time queries: the path of a file, which is watched, or a list. Default: none. */
   readonly rooms?: string | readonly Room[] | undefined;
   /** Answer an unknown query parameter with a fault, or ignore it. Default `reject`. */
-  readonly unknownParameters?: ParseOptions['unknownParameters'] | undefined;
+  readonly unknownParameters?: 'reject' | 'ignore' | undefined;
   /** Seconds between two loads, varied by up to 10 %: 0 to 31,536,000; 0 for none. Default 0. */
   readonly refreshSeconds?: number | undefined;
   /** Whether a changed file or MemorySource is loaded at once. Default true. */
@@ -163,7 +161,7 @@ export interface ServeOptions {
    * Serving threads, 1 to 128, which share one snapshot. `auto` starts one per core. Default 1: the program's
    * own thread.
    */
-  readonly workers?: WorkerCount | undefined;
+  readonly workers?: number | 'auto' | undefined;
   /** Open connections per serving thread, 1 to 1,048,576; more are closed at once. Default 16,384. */
   readonly connectionsMax?: number | undefined;
   /** Event streams of /schedule/changes at a time, over all serving threads, 0 to 1,048,576. Default 10,000. */

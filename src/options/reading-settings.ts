@@ -1,11 +1,11 @@
 /** The settings of how records are read: identifiers, field map, dates, time zone, encoding, span of calendars. */
 import { IDENTIFIER_MODES } from '../model/event.js';
 import { DATE_ORDERS, type FieldMap, type ReadRules } from '../model/read-rules.js';
+import { suggest } from '../model/suggest.js';
 import { parseInstant } from '../model/time.js';
 import { Zone } from '../model/zone.js';
 import { fieldMapFault } from '../source/field-map.js';
 import type { PostgresOptions } from '../source/spec.js';
-import { suggest } from '../structures/suggest.js';
 import type { Resolved } from './option-types.js';
 import { either, inGroup, isObject, type Kind, oneOf, PATH, type Setting, text } from './setting.js';
 

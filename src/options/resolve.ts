@@ -1,5 +1,5 @@
 import { LecternError } from '../errors.js';
-import { suggest } from '../structures/suggest.js';
+import { suggest } from '../model/suggest.js';
 import type { ReadingSettings, Resolved, ResolvedSettings, ServiceOptions } from './option-types.js';
 import { COMMAND_READING_SETTINGS } from './reading-settings.js';
 import { COMMAND_RULES, RULES, type Rules, type Values } from './rules.js';

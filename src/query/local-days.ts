@@ -1,9 +1,9 @@
 /** Windows of local days, and the time zones of requests. */
 import type { ParameterFaultCode } from '../errors.js';
 import { DAYS_MAX, ZONE_CHARACTERS_MAX, ZONE_OFFSETS_KEPT_MAX, ZONES_KEPT_MAX } from '../limits.js';
+import { suggest } from '../model/suggest.js';
 import { DAY_MS, parseDate } from '../model/time.js';
 import { Zone } from '../model/zone.js';
-import { suggest } from '../structures/suggest.js';
 import type { Window } from './query.js';
 
 /** Values of one request by parameter, for parameters that are checked together. */

@@ -4,10 +4,10 @@ import type { IdentifierMode } from '../model/event.js';
 import { CONFLICT_DIMENSIONS, type ConflictBy, FIELDS, PARAMETER_FIELDS } from '../model/fields.js';
 import type { Format, FormatName } from '../model/format.js';
 import { describeIdentifier, parseIdentifier } from '../model/identifier.js';
+import { suggest } from '../model/suggest.js';
 import { compareCodePoints, normaliseText, searchForm } from '../model/text.js';
 import { formatInstant, parseInstant } from '../model/time.js';
 import type { EventKey } from '../snapshot/snapshot.js';
-import { suggest } from '../structures/suggest.js';
 import {
   type ConflictCursor,
   type DirectoryCursor,
@@ -68,9 +68,13 @@ export interface Parameters {
   readonly clashes: boolean;
 }
 
-export type ParametersResult =
-  | { readonly parameters: Parameters }
-  | { readonly faults: readonly ParameterFault[] };
+/** Faulty parameters. */
+export interface ReadFaults {
+  /** All their faults. */
+  readonly faults: readonly ParameterFault[];
+}
+
+export type ParametersResult = { readonly parameters: Parameters } | ReadFaults;
 
 export interface DataSetFacts {
   readonly identifiers: IdentifierMode;

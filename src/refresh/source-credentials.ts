@@ -1,8 +1,7 @@
 import type { KeptFile } from '../files/kept-files.js';
-import { Credentials, mayChange } from '../source/http/credentials.js';
+import { Credentials, credentialsKey, mayChange } from '../source/http/credentials.js';
 import type { HttpSpec } from '../source/http.js';
 import type { AskSecretHeadersOf, NumberedCredentials, SourceSpec } from '../source/spec.js';
-import { parseAddress } from '../upstream/address.js';
 import { mapParts } from './patience.js';
 
 /** Credentials that may change stay on this thread. Loading threads ask for them before each request. */
@@ -17,10 +16,8 @@ export class SourceCredentials {
     this.source = mapParts(source, (part) => {
       if (part.kind !== 'http' || !mayChange(part)) return part;
       const { headers, clientCredentials, ...bare } = part;
-      const url = parseAddress(part.url);
-      // Addresses of one origin share a token.
-      const key = JSON.stringify([url.origin, url.username, url.password, headers, clientCredentials]);
-      const number = known.get(key) ?? this.#credentials.push(new Credentials(part, url)) - 1;
+      const key = credentialsKey(part);
+      const number = known.get(key) ?? this.#credentials.push(new Credentials(part)) - 1;
       known.set(key, number);
       return { ...bare, credentials: number } satisfies HttpSpec & NumberedCredentials;
     });

@@ -4,10 +4,8 @@ import { SERVING_THREADS_MAX } from '../limits.js';
 /** Semi-spaces of all serving threads, in MB: 3 × 32 = 96 MB of young generations, which is the default of two threads. */
 const SERVING_SEMI_SPACES_MB_MAX = 32;
 
-/** Serving threads; `auto`: one for each core. */
-export type WorkerCount = number | 'auto';
-
-export function threadsOf(workers: WorkerCount): number {
+/** @param workers serving threads; `auto`: one for each core */
+export function threadsOf(workers: number | 'auto'): number {
   return workers === 'auto' ? Math.min(availableParallelism(), SERVING_THREADS_MAX) : workers;
 }
 

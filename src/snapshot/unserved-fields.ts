@@ -1,8 +1,8 @@
 import { UNSERVED_FIELDS_KEPT_MAX, UNSERVED_NAME_UNITS_MAX } from '../limits.js';
 import { FIELDS, type FieldName } from '../model/fields.js';
+import { suggest } from '../model/suggest.js';
 import { compareCodePoints } from '../model/text.js';
 import { isSame, viewOf } from '../structures/byte-strings.js';
-import { suggest } from '../structures/suggest.js';
 
 /** Names in records that are not fields of events. They are not faults, but may be typos. */
 export interface UnservedFields {

@@ -1,6 +1,6 @@
 import { LecternError } from '../errors.js';
 import { COLUMN_NAMES_KEPT_MAX, COLUMNS_MISSING_RECORDS } from '../limits.js';
-import { suggest } from '../structures/suggest.js';
+import { suggest } from '../model/suggest.js';
 
 const NESTING_SHOWN_MAX = 4;
 const NAMES_SHOWN_MAX = 40;

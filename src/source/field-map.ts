@@ -4,7 +4,7 @@ import { derivedIdentifier } from '../model/derived-identifier.js';
 import { FIELDS, type FieldName, NAMED_FIELDS } from '../model/fields.js';
 import { isUuid } from '../model/identifier.js';
 import type { FieldMap, ReadRules } from '../model/read-rules.js';
-import { suggest } from '../structures/suggest.js';
+import { suggest } from '../model/suggest.js';
 import { TextMemo } from '../structures/text-memo.js';
 import { CALENDAR_FIELD_MAP } from './calendar/calendar-field-map.js';
 import { ColumnWatch, checkColumns } from './column-watch.js';

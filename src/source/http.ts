@@ -67,7 +67,7 @@ const ACCEPT = 'application/x-ndjson, application/json;q=0.9, application/vnd.ms
  */
 export function httpSource(spec: HttpSpec, askSecretHeaders?: AskSecretHeaders): Source {
   const address = parseAddress(spec.url);
-  const secretHeaders = askSecretHeaders ?? new Credentials(spec, address).ask;
+  const secretHeaders = askSecretHeaders ?? new Credentials(spec).ask;
   const url = withoutCredentials(address);
   return renewedDaily({
     name: redactAddress(url),

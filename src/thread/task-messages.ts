@@ -7,7 +7,6 @@ import type { Beside, ImageSource } from '../snapshot/image-layout.js';
 import type { IntakeBounds, Refusal } from '../snapshot/intake-bounds.js';
 import type { LoadOptions, LoadProgress, PartReport, PartsReport } from '../source/source.js';
 import type { AskSecretHeadersOf, SourceSpec } from '../source/spec.js';
-import type { SecretHeaders } from '../upstream/call.js';
 
 /**
  * Tasks of worker threads, and their answers. A thread runs one task and ends, which frees its memory. A kept thread runs
@@ -155,7 +154,7 @@ export interface AskedSecrets {
 
 /** The answer to `want-secrets`. */
 export type SecretsAnswer = { readonly number: number } & (
-  | { readonly secrets: SecretHeaders }
+  | { readonly secrets: Awaited<ReturnType<AskSecretHeadersOf>> }
   | { readonly failure: Omit<Failed, 'kind'> }
 );
 

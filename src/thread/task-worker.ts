@@ -1,11 +1,11 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
-import { Weight } from '../snapshot/weight.js';
 import type { AskSecretHeadersOf } from '../source/spec.js';
 import { letOthersGoFirst } from './priority.js';
 import { runTaskHere } from './task.js';
 import { errorOf, failureOf } from './task-failure.js';
 import type { FromTask, SecretsAnswer, StreamChunk, Task, TaskListeners } from './task-messages.js';
+import { Weight } from './weight.js';
 
 /** The entry of a worker thread: runs its one task, posts the result and ends. Without a task it runs those posted to it. */
 const port = parentPort as MessagePort;

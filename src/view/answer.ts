@@ -1,8 +1,8 @@
 export { type Body, releaseBody, releaseSlice, SharedSlices } from '../encode/body.js';
 
 import type { Body } from '../encode/body.js';
-import type { ParameterFault } from '../errors.js';
 import type { FormatName } from '../model/format.js';
+import type { ReadFaults } from '../query/parameters.js';
 
 /** A list read from a view: counts, the next page, and the bytes in one format. */
 export interface Answer {
@@ -30,12 +30,6 @@ export interface Read {
   entityTag(format: FormatName): string;
   /** Finds and writes the page. @param feedName makes the calendar a feed with this name */
   execute(format: FormatName, feedName?: string): Answer;
-}
-
-/** Faulty parameters. */
-export interface ReadFaults {
-  /** All their faults. */
-  readonly faults: readonly ParameterFault[];
 }
 
 /** A read; or all faults of the parameters; or one sentence on why the requested snapshot or event is unknown. */

@@ -26,6 +26,7 @@ import {
   type Parameters,
   type ParseOptions,
   parseParameters,
+  type ReadFaults,
 } from '../query/parameters.js';
 import { planQuery } from '../query/plan.js';
 import type { FieldFilter, Query } from '../query/query.js';
@@ -40,7 +41,7 @@ import type { Snapshot } from '../snapshot/snapshot.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import { NO_CODE } from '../structures/dictionary.js';
 import { lowerBound } from '../structures/search.js';
-import type { Answer, Read, ReadFaults, ReadResult } from './answer.js';
+import type { Answer, Read, ReadResult } from './answer.js';
 import { Directories } from './directories.js';
 import { EntityTags } from './entity-tag.js';
 import { EventLists } from './event-lists.js';

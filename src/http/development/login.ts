@@ -6,7 +6,7 @@ import { PARAMETER_VALUES_MAX } from '../../limits.js';
 import type { IdentifierMode } from '../../model/event.js';
 import type { IdentityFieldName } from '../../model/fields.js';
 import { describeIdentifier } from '../../model/identifier.js';
-import { suggest } from '../../structures/suggest.js';
+import { suggest } from '../../model/suggest.js';
 import type { ParameterPairs, ParseOptions, View } from '../../view/view.js';
 import type { ViewSource } from '../../view/view-source.js';
 import { sendProblem } from '../answer/problem.js';

@@ -36,6 +36,7 @@ export interface ClientCredentials {
 }
 
 export interface CredentialOptions {
+  readonly url: string;
   readonly headers?: HeaderFields | undefined;
   readonly clientCredentials?: ClientCredentials | undefined;
 }
@@ -43,8 +44,14 @@ export interface CredentialOptions {
 const LOOPBACK = /^(?:localhost|127\..*|\[::1\])$/;
 
 /** Whether the header fields of an address may change during a load. */
-export function mayChange({ headers = {}, clientCredentials }: CredentialOptions): boolean {
+export function mayChange({ headers = {}, clientCredentials }: Omit<CredentialOptions, 'url'>): boolean {
   return clientCredentials !== undefined || Object.values(headers).some((value) => typeof value !== 'string');
+}
+
+/** Equal for addresses that share credentials and tokens: of one origin, with the same options. */
+export function credentialsKey({ url, headers, clientCredentials }: CredentialOptions): string {
+  const { origin, username, password } = parseAddress(url);
+  return JSON.stringify([origin, username, password, headers, clientCredentials]);
 }
 
 /** The header fields that authenticate requests to one origin. */
@@ -61,8 +68,8 @@ export class Credentials {
   readonly #unread: Set<KeptFile>;
 
   /** @throws LecternError `option-invalid` */
-  constructor({ headers = {}, clientCredentials }: CredentialOptions, url: URL) {
-    this.#url = url;
+  constructor({ url, headers = {}, clientCredentials }: CredentialOptions) {
+    this.#url = parseAddress(url);
     const fields = Object.entries(headers);
     const inFiles = fields.flatMap(([name, value]) =>
       typeof value === 'object' ? [{ name, ...value }] : [],
@@ -70,7 +77,7 @@ export class Credentials {
     // Checks all names, and the known values.
     this.#fields = checkHeaders(
       Object.fromEntries(fields.map(([name, value]) => [name, shownOf(value)])),
-      url,
+      this.#url,
     );
     this.#token = clientCredentials === undefined ? null : this.#tokenOf(clientCredentials);
     this.files = [

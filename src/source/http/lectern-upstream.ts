@@ -26,7 +26,7 @@ export class LecternUpstream {
     const address = parseAddress(spec.url);
     this.#spec = spec;
     this.#all = withoutCredentials(address);
-    this.#secretHeaders = secretHeaders ?? new Credentials(spec, address).ask;
+    this.#secretHeaders = secretHeaders ?? new Credentials(spec).ask;
   }
 
   watch(onChange: () => void): RecordWatch {

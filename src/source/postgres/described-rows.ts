@@ -1,7 +1,7 @@
 import { LecternError } from '../../errors.js';
 import { FIELDS } from '../../model/fields.js';
 import type { ReadRules } from '../../model/read-rules.js';
-import { suggest } from '../../structures/suggest.js';
+import { suggest } from '../../model/suggest.js';
 import { checkColumns } from '../column-watch.js';
 import { mapOf } from '../field-map.js';
 import { columnsOf } from '../map-template.js';

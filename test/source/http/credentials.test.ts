@@ -2,7 +2,7 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
-import { Credentials } from '../../../src/source/http/credentials.js';
+import { type CredentialOptions, Credentials } from '../../../src/source/http/credentials.js';
 import { httpSource } from '../../../src/source/http.js';
 import { parseSourceArgument } from '../../../src/source/spec.js';
 import { collect, failureOf } from '../collect.js';
@@ -69,9 +69,9 @@ test('header fields that name no origin, or an origin without a source, are refu
 });
 
 test('tokens are requested once, and only from safe addresses', (t) => {
-  const url = new URL('https://host/');
+  const url = 'https://host/';
   const tokens = { tokenUrl: 'https://issuer/', clientId: 'me', clientSecret: 'top-secret' };
-  const cases: [options: ConstructorParameters<typeof Credentials>[0], message: RegExp][] = [
+  const cases: [options: Omit<CredentialOptions, 'url'>, message: RegExp][] = [
     [{ clientCredentials: { ...tokens, tokenUrl: 'http://issuer/' } }, /its scheme is http; expected https/],
     [
       { clientCredentials: { ...tokens, tokenUrl: 'https://a:b@issuer/' } },
@@ -86,7 +86,7 @@ test('tokens are requested once, and only from safe addresses', (t) => {
     [{ headers: { Host: { file: 'x' } } }, /must not be set/],
   ];
   for (const [options, message] of cases) {
-    t.throws(() => new Credentials(options, url), { code: 'option-invalid', message }, message.source);
+    t.throws(() => new Credentials({ ...options, url }), { code: 'option-invalid', message }, message.source);
   }
   t.end();
 });

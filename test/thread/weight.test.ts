@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
 import { SNAPSHOT_WEIGHT_BYTES_MAX } from '../../src/limits.js';
-import { Weight } from '../../src/snapshot/weight.js';
+import { Weight } from '../../src/thread/weight.js';
 
 const MIB = 1024 * 1024;
 const counted = (): number => process.memoryUsage().arrayBuffers;

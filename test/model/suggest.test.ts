@@ -1,5 +1,5 @@
 import { test } from 'tap';
-import { suggest } from '../../src/structures/suggest.js';
+import { suggest } from '../../src/model/suggest.js';
 
 const FIELDS = ['id', 'time', 'endTime', 'title', 'roomId', 'courseId', 'studyGroup', 'lecturer', 'type'];
 
