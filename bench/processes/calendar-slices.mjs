@@ -3,17 +3,19 @@
  * each slice kept the thread busy, in milliseconds, and the bytes. Argument: the source.
  */
 import { openTimetable } from '../../dist/index.js';
+import { mainThreadTimes } from '../reload/process-status.mjs';
 
 const timetable = openTimetable({ source: process.argv[2], watch: false, gate: false });
 await timetable.ready;
 const result = timetable.view.schedule([], { unknownParameters: 'reject' });
 const sliceMs = [];
 let bytes = 0;
-const begin = () => ({ cpu: process.cpuUsage(), wallMs: performance.now() });
-// Processor time has that of other threads, elapsed time that of other processes: the thread took the lesser at most.
-const spentMs = ({ cpu, wallMs }) => {
+const begin = () => ({ cpu: process.cpuUsage(), wallMs: performance.now(), ...mainThreadTimes() });
+// Processor time has that of other threads. Elapsed time has that of other processes, unless the system tells it.
+const spentMs = ({ cpu, wallMs, waitedMs }) => {
   const { user, system } = process.cpuUsage(cpu);
-  return Math.min((user + system) / 1000, performance.now() - wallMs);
+  const elapsedMs = performance.now() - wallMs - (mainThreadTimes().waitedMs - waitedMs);
+  return Math.min((user + system) / 1000, elapsedMs);
 };
 let before = begin();
 for (const slice of result.read.execute('ics').body.chunks) {

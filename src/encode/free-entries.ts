@@ -1,55 +1,91 @@
-import build, { type Schema } from 'fast-json-stringify';
-import type { FreeEntry } from '../model/event.js';
+import { InstantTexts } from '../model/instant-texts.js';
 import { FREE_ENTRY_SCHEMA } from '../model/schemas.js';
-import { formatInstant } from '../model/time.js';
-import type { DirectoryKey } from '../query/directory.js';
-import type { Gap } from '../query/gaps.js';
-import { allocateBody, type MeasuredBody, madeBody } from './body.js';
-import { arrayHeader, packPlain } from './msgpack.js';
-import { gather } from './slices.js';
+import type { NamedEntries } from '../query/directory.js';
+import type { GapColumns } from '../query/gaps.js';
+import type { MeasuredBody } from './body.js';
+import { packPlain } from './msgpack.js';
+import { type EntryFrames, type EntryRest, jsonEntries, messagePackEntries, put } from './named-entries.js';
 
-const serialise: (entry: FreeEntry) => string = build({
-  ...FREE_ENTRY_SCHEMA,
-  // The serialiser takes instants as text.
-  properties: Object.fromEntries(
-    Object.keys(FREE_ENTRY_SCHEMA.properties as object).map((name) => [name, { type: ['string', 'null'] }]),
-  ),
-} as unknown as Schema);
+const INSTANT_CHARACTERS = 'YYYY-MM-DDTHH:mm:ss.sssZ'.length;
 
-/** Kept because instants repeat: many lessons begin and end together. */
-class Instants {
-  readonly #texts = new Map<number, string>();
-
-  textOf(instantMs: number | null): string | null {
-    if (instantMs === null) return null;
-    let text = this.#texts.get(instantMs);
-    if (text === undefined) {
-      text = formatInstant(instantMs);
-      this.#texts.set(instantMs, text);
-    }
-    return text;
-  }
+/** How instants are written. */
+interface InstantLayout {
+  readonly frames: EntryFrames;
+  readonly none: Buffer;
+  /** The bytes before and after the characters of an instant. */
+  readonly before: Buffer;
+  readonly after: Buffer;
+  /** The text between both instants. */
+  readonly between: Buffer;
 }
 
-function* entriesOf(free: Iterable<readonly [DirectoryKey, Gap]>): Generator<FreeEntry> {
-  const instants = new Instants();
-  for (const [{ id, name }, { fromMs, untilMs }] of free) {
-    yield { id, name, freeFrom: instants.textOf(fromMs), freeUntil: instants.textOf(untilMs) };
-  }
+const NAMES = Object.keys(FREE_ENTRY_SCHEMA.properties as object);
+const [BEFORE_ID = '', BEFORE_NAME = '', BEFORE_FROM = '', BEFORE_UNTIL = '', CLOSING = ''] = JSON.stringify(
+  Object.fromEntries(NAMES.map((name) => [name, ''])),
+).split('""');
+
+const QUOTE = Buffer.from('"');
+
+const JSON_INSTANTS: InstantLayout = {
+  // A comma follows each entry.
+  frames: [
+    Buffer.from(BEFORE_ID),
+    Buffer.from(BEFORE_NAME),
+    Buffer.from(BEFORE_FROM),
+    Buffer.from(`${CLOSING},`),
+  ],
+  none: Buffer.from('null'),
+  before: QUOTE,
+  after: QUOTE,
+  between: Buffer.from(BEFORE_UNTIL),
+};
+
+const MAP_OF_FOUR = Buffer.of(0x84);
+const [PACKED_ID, PACKED_NAME, PACKED_FROM, PACKED_UNTIL] = NAMES.map((name) =>
+  Buffer.from(packPlain(name)),
+) as [Buffer, Buffer, Buffer, Buffer];
+
+const PACKED_INSTANTS: InstantLayout = {
+  frames: [Buffer.concat([MAP_OF_FOUR, PACKED_ID]), PACKED_NAME, PACKED_FROM, Buffer.alloc(0)],
+  none: Buffer.of(0xc0),
+  before: Buffer.of(0xa0 | INSTANT_CHARACTERS),
+  after: Buffer.alloc(0),
+  between: PACKED_UNTIL,
+};
+
+const instants = new InstantTexts();
+
+export function jsonFree(named: NamedEntries, entries: Uint32Array, gaps: GapColumns): MeasuredBody {
+  return jsonEntries(JSON_INSTANTS.frames, named, entries, restOf(JSON_INSTANTS, gaps));
 }
 
-export function jsonFree(free: Iterable<readonly [DirectoryKey, Gap]>): MeasuredBody {
-  let text = '';
-  for (const entry of entriesOf(free)) text += `${text === '' ? '[' : ','}${serialise(entry)}`;
-  const json = text === '' ? '[]' : `${text}]`;
-  const body = allocateBody(Buffer.byteLength(json, 'utf8'));
-  body.write(json, 'utf8');
-  return madeBody(body);
+export function messagePackFree(named: NamedEntries, entries: Uint32Array, gaps: GapColumns): MeasuredBody {
+  return messagePackEntries(PACKED_INSTANTS.frames, named, entries, restOf(PACKED_INSTANTS, gaps));
 }
 
-export function messagePackFree(free: Iterable<readonly [DirectoryKey, Gap]>, count: number): MeasuredBody {
-  const pieces: Uint8Array[] = [arrayHeader(count)];
-  for (const entry of entriesOf(free)) pieces.push(packPlain(entry));
-  const byteLength = pieces.reduce((sum, { length }) => sum + length, 0);
-  return madeBody(gather(pieces, allocateBody(byteLength)));
+function restOf(layout: InstantLayout, { fromMs, untilMs }: GapColumns): EntryRest {
+  const { between } = layout;
+  return {
+    length: (n) => lengthOf(layout, fromMs[n]!) + between.length + lengthOf(layout, untilMs[n]!),
+    write(n, target, offset) {
+      const at = writeInstant(layout, fromMs[n]!, target, offset);
+      return writeInstant(layout, untilMs[n]!, target, put(between, 0, between.length, target, at));
+    },
+  };
+}
+
+function lengthOf({ none, before, after }: InstantLayout, instantMs: number): number {
+  return Number.isNaN(instantMs) ? none.length : before.length + INSTANT_CHARACTERS + after.length;
+}
+
+function writeInstant(
+  { none, before, after }: InstantLayout,
+  instantMs: number,
+  target: Buffer,
+  offset: number,
+): number {
+  if (Number.isNaN(instantMs)) return put(none, 0, none.length, target, offset);
+  const at = put(before, 0, before.length, target, offset);
+  target.write(instants.of(instantMs), at, 'latin1');
+  return put(after, 0, after.length, target, at + INSTANT_CHARACTERS);
 }

@@ -1,6 +1,8 @@
 import { BODY_SLICE_BYTES } from '../limits.js';
 import type { Rows } from '../snapshot/rows.js';
+import { allocateSlice, releaseSlice } from './body.js';
 import { type ListLayout, NO_ROOM } from './row-layout.js';
+import { SliceClock } from './slice-clock.js';
 
 /**
  * All rows of a snapshot in one representation. Readers share the chunks: the first reader writes a chunk,
@@ -10,6 +12,7 @@ export class KeptRows {
   readonly #rows: Rows;
   readonly #layout: ListLayout;
   readonly #reserve: (bytes: number) => boolean;
+  readonly #clock: SliceClock;
   readonly #chunks: Buffer[] = [];
   /** The first row after all chunks. */
   #next = 0;
@@ -17,10 +20,16 @@ export class KeptRows {
   #isGivenUp = false;
 
   /** @param reserve returns whether there is room for a chunk */
-  constructor(rows: Rows, layout: ListLayout, reserve: (bytes: number) => boolean) {
+  constructor(
+    rows: Rows,
+    layout: ListLayout,
+    reserve: (bytes: number) => boolean,
+    clock: SliceClock = new SliceClock(),
+  ) {
     this.#rows = rows;
     this.#layout = layout;
     this.#reserve = reserve;
+    this.#clock = clock;
   }
 
   /** All rows are written. */
@@ -42,8 +51,8 @@ export class KeptRows {
   chunk(number: number): Buffer | null {
     const known = this.#chunks[number];
     if (known !== undefined || this.#isGivenUp || this.isWhole) return known ?? null;
-    const { chunk, next } = writeChunk(this.#rows, this.#layout, this.#next);
-    this.#isGivenUp = !this.#reserve(chunk.buffer.byteLength);
+    const { chunk, next } = writeChunk(this.#rows, this.#layout, this.#next, this.#clock);
+    this.#isGivenUp = !this.#reserve(chunk.length);
     if (this.#isGivenUp) return null;
     this.#next = next;
     this.#byteLength += chunk.length;
@@ -57,17 +66,29 @@ export class KeptRows {
   }
 }
 
-function writeChunk(rows: Rows, layout: ListLayout, first: number): { chunk: Buffer; next: number } {
-  // Terminates: a row longer than the chunk finally gets a longer chunk.
+function writeChunk(
+  rows: Rows,
+  layout: ListLayout,
+  first: number,
+  clock: SliceClock,
+): { chunk: Buffer; next: number } {
+  clock.beginSlice();
+  // Terminates: a row longer than the slice finally gets a longer slice.
   for (let bytes = BODY_SLICE_BYTES; ; bytes *= 2) {
-    const chunk = Buffer.allocUnsafeSlow(bytes);
+    const slice = allocateSlice(bytes);
     let at = 0;
     let next = first;
-    for (; next < rows.count; next++) {
-      const end = layout.write(rows, next, chunk, at);
+    while (next < rows.count) {
+      const end = layout.write(rows, next, slice, at);
       if (end === NO_ROOM) break;
       at = end;
+      next++;
+      if (clock.isOver()) break;
     }
-    if (next > first) return { chunk: chunk.subarray(0, at), next };
+    // Kept chunks have memory of their own length.
+    const chunk = next > first ? Buffer.allocUnsafeSlow(at) : null;
+    chunk?.set(slice.subarray(0, at));
+    releaseSlice(slice);
+    if (chunk !== null) return { chunk, next };
   }
 }

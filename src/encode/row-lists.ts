@@ -5,6 +5,7 @@ import { allocateBody, allocateSlice, type Body, madeBody } from './body.js';
 import type { KeptRows } from './kept-rows.js';
 import type { RowCache } from './row-cache.js';
 import { type ListLayout, NO_ROOM, scratchForRows } from './row-layout.js';
+import { SliceClock } from './slice-clock.js';
 import type { LazyPiece } from './slices.js';
 
 /** A representation with an opening, rows, and a closing. */
@@ -102,13 +103,16 @@ function* writtenSlices(
   selection: Selection,
   from: number,
 ): Generator<Uint8Array> {
+  const clock = new SliceClock();
   let slice = allocateSlice(BODY_SLICE_BYTES);
   let at = 0;
+  clock.beginSlice();
   for (const [first, end] of selection.runs()) {
     for (let ordinal = Math.max(first, from); ordinal < end; ordinal++) {
       let next = layout.write(rows, ordinal, slice, at);
-      if (next === NO_ROOM && at > 0) {
+      if (at > 0 && (next === NO_ROOM || clock.isOver())) {
         yield slice.subarray(0, at);
+        clock.beginSlice();
         slice = allocateSlice(BODY_SLICE_BYTES);
         next = layout.write(rows, ordinal, slice, 0);
       }

@@ -4,6 +4,9 @@ import type { Rows } from '../snapshot/rows.js';
 const FIELD_COUNT = OUTPUT_FIELDS.length;
 /** Bytes of `{"name":` or `,"name":` in a row. */
 const NAME_BYTES = OUTPUT_FIELDS.map(({ name }) => name.length + 4);
+/** Instants have one length and no characters to escape. */
+const IS_INSTANT = Uint8Array.from(OUTPUT_FIELDS, ({ kind }) => Number(kind === 'instant'));
+const INSTANT_CHARACTERS = 'YYYY-MM-DDTHH:mm:ss.sssZ'.length;
 const LETTER_N = 0x6e;
 const BACKSLASH = 0x5c;
 
@@ -43,13 +46,17 @@ export class RowSpans {
       }
       this.from[n] = ++at;
       let has = 0;
-      // Terminates: strings of a row are closed, or the row ends.
-      for (;;) {
-        const found = CLASS_OF_BYTE[bytes[at]!]!;
-        if (found === IS_QUOTE) break;
-        if (at >= end) throw new Error(`row ${ordinal} has no end`);
-        has |= found;
-        at += found === HAS_ESCAPE ? 2 : 1;
+      if (IS_INSTANT[n] === 1) at += INSTANT_CHARACTERS;
+      else {
+        // Terminates: strings of a row are closed, or the row ends.
+        for (;;) {
+          while (CLASS_OF_BYTE[bytes[at]!] === 0) at++;
+          const found = CLASS_OF_BYTE[bytes[at]!];
+          if (found === IS_QUOTE) break;
+          if (found === undefined || at >= end) throw new Error(`row ${ordinal} has no end`);
+          has |= found;
+          at += found === HAS_ESCAPE ? 2 : 1;
+        }
       }
       this.has[n] = has;
       this.to[n] = at++;

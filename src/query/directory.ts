@@ -13,6 +13,22 @@ export interface DirectoryKey {
   readonly id: string | null;
 }
 
+/** Text c is UTF-8 bytes [start[c], start[c + 1]). */
+export type Texts = Pick<Dictionary, 'bytes' | 'start' | 'size' | 'valueOf'>;
+
+/**
+ * Entries with an id and a name. **Entry** e has the id with code e. From `ids.size` on, entries have a name of `texts`
+ * and no id.
+ */
+export interface NamedEntries {
+  readonly ids: Texts;
+  readonly names: Texts;
+  /** For each entry with an id: a code of `names`; a larger number means no name. */
+  readonly nameCodes: CodeColumn;
+  /** Null if every entry has an id. */
+  readonly texts: Texts | null;
+}
+
 /** Events by entry. */
 export interface CountedEntries {
   readonly counts: Uint32Array;
@@ -25,16 +41,14 @@ const NO_PLACE = 0xffffffff;
 const ENTRIES_PER_SORTED = 16;
 
 /**
- * The rooms, courses, groups or lecturers of a snapshot. **Entry** e is the value of the first key field
+ * The rooms, courses, groups or lecturers of a snapshot. Entry e is the value of the first key field
  * whose code is e. From `ids.size` on, entries are values of the second key field, for events without the
- * first. Such an entry has a name and no id.
+ * first.
  */
-export class Directory {
+export class Directory implements NamedEntries {
   readonly ids: Dictionary;
   readonly names: Dictionary;
-  /** For each entry with an id: a code of `names`; a larger number means no name. */
   readonly nameCodes: CodeColumn;
-  /** Names of entries without an id. Null in directories where every entry has an id. */
   readonly texts: Dictionary | null;
   readonly #idField: FieldIndex;
   readonly #textField: FieldIndex | null;
@@ -67,10 +81,7 @@ export class Directory {
   }
 
   keyOf(entry: number): DirectoryKey {
-    const { ids, names, texts } = this;
-    if (entry >= ids.size) return { name: texts!.valueOf(entry - ids.size), id: null };
-    const nameCode = this.nameCodes[entry]!;
-    return { name: nameCode < names.size ? names.valueOf(nameCode) : null, id: ids.valueOf(entry) };
+    return keyOfEntry(this, entry);
   }
 
   /**
@@ -194,6 +205,12 @@ export class Directory {
     for (let code = 0; code < ids.size; code++) if (isName[nameCodes[code]!] === 1) isMatch[code] = 1;
     return isMatch;
   }
+}
+
+export function keyOfEntry({ ids, names, nameCodes, texts }: NamedEntries, entry: number): DirectoryKey {
+  if (entry >= ids.size) return { id: null, name: texts!.valueOf(entry - ids.size) };
+  const nameCode = nameCodes[entry]!;
+  return { id: ids.valueOf(entry), name: nameCode < names.size ? names.valueOf(nameCode) : null };
 }
 
 function placesOf(sorted: Uint32Array, size: number): Uint32Array {

@@ -1,9 +1,15 @@
 import { CONFLICT_DIMENSIONS, type ConflictBy } from '../model/fields.js';
 import type { Room, RoomTable } from '../model/room.js';
 import type { FieldIndex, Snapshot } from '../snapshot/snapshot.js';
-import { NO_CODE } from '../structures/dictionary.js';
-import { compareDirectoryKeys, type Directory, type DirectoryKey } from './directory.js';
-import { type Gap, Gaps, NO_GAP } from './gaps.js';
+import { Dictionary, NO_CODE } from '../structures/dictionary.js';
+import {
+  compareDirectoryKeys,
+  type Directory,
+  type DirectoryKey,
+  keyOfEntry,
+  type NamedEntries,
+} from './directory.js';
+import { type Gap, type GapColumns, Gaps, NO_GAP } from './gaps.js';
 import type { Window } from './query.js';
 
 /** Number of marked keys. */
@@ -29,7 +35,8 @@ export class FreeKeys {
   readonly #snapshot: Snapshot;
   readonly #first: FieldIndex;
   readonly #second: FieldIndex | null;
-  readonly #directory: Directory;
+  /** The identifier and name of each key. */
+  readonly named: NamedEntries;
   /** The first code of the second field whose text is not empty. */
   readonly #textsFrom: number;
   readonly #rooms: ReadonlyMap<string, Room>;
@@ -57,7 +64,6 @@ export class FreeKeys {
     this.#snapshot = snapshot;
     this.#first = first;
     this.#second = second;
-    this.#directory = directory;
     this.#textsFrom =
       second !== null && second.dictionary.size > 0 && second.dictionary.valueOf(0) === '' ? 1 : 0;
     const rooms = by === 'room' ? (table?.rooms ?? []) : [];
@@ -66,6 +72,7 @@ export class FreeKeys {
     this.#unusedNumbers = new Map(this.#unusedRooms.map(({ id }, number) => [id, number]));
     this.#gapsOfFirst = new Gaps(snapshot, first, () => true, looksMax);
     this.#gapsOfSecond = second === null ? null : new Gaps(snapshot, second, hasNoId, looksMax);
+    this.named = rooms.length === 0 ? directory : this.#namedRooms(directory);
     const used = directory.find(directory.count(null), null);
     this.usedCount = used.length;
     this.order = this.#inOrder(used);
@@ -81,12 +88,7 @@ export class FreeKeys {
   }
 
   keyOf(key: number): DirectoryKey {
-    if (key >= this.#usableSize) {
-      const { id, name } = this.#unusedRooms[key - this.#usableSize]!;
-      return { id, name };
-    }
-    const { id, name } = this.#directory.keyOf(key);
-    return { id, name: (id === null ? null : this.#rooms.get(id)?.name) ?? name };
+    return keyOfEntry(this.named, key);
   }
 
   /** The entry in the table of rooms; null if there is none, as for lecturers and groups. */
@@ -148,12 +150,43 @@ export class FreeKeys {
     return first.dictionary.size + textCode;
   }
 
-  /** The gap around the window. The key must have no events in the window. */
-  gapOf(key: number, window: Window): Gap {
+  /** Gives the gap around the window for keys without events in it. */
+  gapsAround({ endMs }: Window): (key: number) => Gap {
     const ofFirst = this.#first.dictionary.size;
-    if (key < ofFirst) return this.#gapsOfFirst.around(key, window);
-    if (this.#gapsOfSecond === null || key >= this.#usableSize) return NO_GAP;
-    return this.#gapsOfSecond.around(key - ofFirst, window);
+    const usable = this.#usableSize;
+    const slotAfter = this.#snapshot.firstSlotFrom(endMs);
+    return (key) => {
+      if (key < ofFirst) return this.#gapsOfFirst.around(key, slotAfter);
+      if (this.#gapsOfSecond === null || key >= usable) return NO_GAP;
+      return this.#gapsOfSecond.around(key - ofFirst, slotAfter);
+    };
+  }
+
+  /** @param keys without events in the window */
+  gapsOf(keys: Uint32Array, window: Window): GapColumns {
+    const gapOf = this.gapsAround(window);
+    const fromMs = new Float64Array(keys.length).fill(Number.NaN);
+    const untilMs = new Float64Array(keys.length).fill(Number.NaN);
+    for (let n = 0; n < keys.length; n++) {
+      const gap = gapOf(keys[n]!);
+      if (gap.fromMs !== null) fromMs[n] = gap.fromMs;
+      if (gap.untilMs !== null) untilMs[n] = gap.untilMs;
+    }
+    return { fromMs, untilMs };
+  }
+
+  /** The table of rooms adds rooms and names. */
+  #namedRooms(directory: Directory): NamedEntries {
+    const known = Array.from({ length: this.#usableSize }, (_, key) => directory.keyOf(key));
+    const all = [...known, ...this.#unusedRooms];
+    const nameOf = ({ id, name }: DirectoryKey): string | null => this.#rooms.get(id ?? '')?.name ?? name;
+    const names = all.map(nameOf);
+    return {
+      ids: textsOf(all.map(({ id }) => id ?? '')),
+      names: textsOf(names.map((name) => name ?? '')),
+      nameCodes: Uint32Array.from(names, (name, key) => (name === null ? NO_CODE : key)),
+      texts: null,
+    };
   }
 
   /** The order of the directory, unless the table of rooms adds rooms and names. */
@@ -163,4 +196,10 @@ export class FreeKeys {
     const named = [...used, ...unused].map((key) => ({ key, ...this.keyOf(key) }));
     return Uint32Array.from(named.sort(compareDirectoryKeys), ({ key }) => key);
   }
+}
+
+function textsOf(values: readonly string[]): Dictionary {
+  const start = new Uint32Array(values.length + 1);
+  for (const [n, value] of values.entries()) start[n + 1] = start[n]! + Buffer.byteLength(value);
+  return new Dictionary({ bytes: Buffer.from(values.join('')), start });
 }

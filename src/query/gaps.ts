@@ -1,11 +1,16 @@
 import type { FieldIndex, Snapshot } from '../snapshot/snapshot.js';
 import { lowerBound } from '../structures/search.js';
-import type { Window } from './query.js';
 
 /** The time without events around a window; null on a side without end. */
 export interface Gap {
   readonly fromMs: number | null;
   readonly untilMs: number | null;
+}
+
+/** Gaps in a list of keys; NaN on a side without end. */
+export interface GapColumns {
+  readonly fromMs: Float64Array;
+  readonly untilMs: Float64Array;
 }
 
 export const NO_GAP: Gap = { fromMs: null, untilMs: null };
@@ -48,11 +53,15 @@ export class Gaps {
     this.#looksMax = looksMax;
   }
 
-  /** Call it only for a value without events in the window. */
-  around(code: number, { endMs }: Window): Gap {
+  /**
+   * Call it only for a value without events in the window.
+   *
+   * @param slotAfter the first slot that starts at or after the end of the window
+   */
+  around(code: number, slotAfter: number): Gap {
     const snapshot = this.#snapshot;
     const { postings, start } = this.#field;
-    const after = lowerBound(postings, snapshot.ordinalFrom(endMs), start[code]!, start[code + 1]!);
+    const after = lowerBound(postings, snapshot.firstOrdinal(slotAfter), start[code]!, start[code + 1]!);
     const listed = this.#listed.get(code);
     if (listed === undefined) {
       const from = this.#endBefore(code, after);
@@ -60,7 +69,7 @@ export class Gaps {
       if (from !== undefined && until !== undefined) return { fromMs: from, untilMs: until };
     }
     const { slots, latest } = listed ?? this.#list(code);
-    const place = lowerBound(slots, snapshot.firstSlotFrom(endMs));
+    const place = lowerBound(slots, slotAfter);
     return {
       fromMs: place === 0 ? null : snapshot.slotEndMs(latest[place - 1]!),
       untilMs: place === slots.length ? null : snapshot.slotStartMs(slots[place]!),

@@ -3,9 +3,16 @@ import { searchForm } from '../model/text.js';
 import type { Dictionary } from '../structures/dictionary.js';
 import { lowerBound } from '../structures/search.js';
 
-const CAPITAL_A = 0x41;
-const CAPITAL_Z = 0x5a;
-const LOWER_CASE = 0x20;
+/** Units of a piece of the text. A long array would be cleared before it is filled. */
+const PIECE_UNITS = 0x10000;
+/** No form has more than two units for each byte of its code point in UTF-8. */
+const FORM_UNITS_MAX = 8;
+/** Most letters of Latin, Greek, Cyrillic, Hebrew and Arabic scripts are below. */
+const PAIRS = 0x2000;
+/** For a code point, the one or two units of its form, the first in the low half; 0 if unknown or of another length. */
+const pairs = new Uint32Array(PAIRS);
+/** The bits of units above one byte, in both halves. */
+const WIDE_UNITS = 0xff00ff00;
 
 /** The search forms of all values of a dictionary in one text, which native code searches. */
 export class SearchedTexts {
@@ -53,39 +60,57 @@ export class SearchedTexts {
  * @param formStart gets the starts of the forms, in UTF-16 units
  */
 function foldAll(bytes: Uint8Array, start: Uint32Array, formStart: Uint32Array): string {
-  // No form has more than two units for each byte of its code point in UTF-8.
-  const units = new Uint16Array(2 * bytes.length);
-  const forms = new Map<number, string>();
+  const pieces: string[] = [];
+  const units = new Uint16Array(PIECE_UNITS + FORM_UNITS_MAX);
+  let before = 0;
   let end = 0;
-  let seen = 0;
+  let wide = 0;
   for (let code = 0, at = 0; code + 1 < formStart.length; code++) {
     const valueEnd = start[code + 1]!;
     while (at < valueEnd) {
-      const first = bytes[at]!;
-      if (first < 0x80) {
-        units[end++] = first >= CAPITAL_A && first <= CAPITAL_Z ? first + LOWER_CASE : first;
-        at++;
-        continue;
+      const first = bytes[at++]!;
+      let codePoint = first;
+      if (first >= 0x80) {
+        const more = first < 0xe0 ? 1 : first < 0xf0 ? 2 : 3;
+        codePoint = first & (0x3f >>> more);
+        for (let n = 0; n < more; n++) codePoint = (codePoint << 6) | (bytes[at++]! & 0x3f);
       }
-      const length = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-      let codePoint = first & (0xff >>> (length + 1));
-      for (let n = 1; n < length; n++) codePoint = (codePoint << 6) | (bytes[at + n]! & 0x3f);
-      at += length;
-      let form = forms.get(codePoint);
-      if (form === undefined) {
-        form = searchForm(String.fromCodePoint(codePoint));
-        forms.set(codePoint, form);
+      const pair = codePoint < PAIRS ? pairs[codePoint]! : 0;
+      if (pair !== 0) {
+        units[end++] = pair;
+        if (pair > 0xffff) units[end++] = pair >>> 16;
+        wide |= pair & WIDE_UNITS;
+      } else {
+        const form = formOf(codePoint);
+        for (let n = 0; n < form.length; n++) {
+          units[end++] = form.charCodeAt(n);
+          wide |= units[end - 1]! & WIDE_UNITS;
+        }
       }
-      for (let n = 0; n < form.length; n++) {
-        const unit = form.charCodeAt(n);
-        units[end++] = unit;
-        seen |= unit;
+      if (end >= PIECE_UNITS) {
+        pieces.push(textOf(units.subarray(0, end), wide !== 0));
+        before += end;
+        end = 0;
+        wide = 0;
       }
     }
-    formStart[code + 1] = end;
+    formStart[code + 1] = before + end;
   }
-  const found = units.subarray(0, end);
-  // One byte a unit where that is enough: half the memory, and a faster search.
-  if (seen < 0x100) return Buffer.from(found).toString('latin1');
-  return Buffer.from(units.buffer, 0, 2 * end).toString('utf16le');
+  pieces.push(textOf(units.subarray(0, end), wide !== 0));
+  return pieces.join('');
+}
+
+/** Remembers forms of one or two units in `pairs`. */
+function formOf(codePoint: number): string {
+  const form = searchForm(String.fromCodePoint(codePoint));
+  if (codePoint < PAIRS && (form.length === 1 || form.length === 2)) {
+    pairs[codePoint] = form.charCodeAt(0) + (form.length === 2 ? form.charCodeAt(1) * 0x10000 : 0);
+  }
+  return form;
+}
+
+/** One byte a unit where that is enough: half the memory, and a faster search. */
+function textOf(units: Uint16Array, isWide: boolean): string {
+  if (isWide) return Buffer.from(units.buffer, 0, units.byteLength).toString('utf16le');
+  return Buffer.from(units).toString('latin1');
 }

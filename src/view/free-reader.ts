@@ -3,12 +3,10 @@ import type { ConflictBy } from '../model/fields.js';
 import type { FormatName } from '../model/format.js';
 import type { RoomTable } from '../model/room.js';
 import { encodeDirectoryCursor, placeAfter } from '../query/cursor.js';
-import type { DirectoryKey } from '../query/directory.js';
 import type { Explanation } from '../query/explain.js';
 import { explainFree } from '../query/explain-free.js';
 import { type FreeQuery, findFree } from '../query/free.js';
 import { FreeKeys } from '../query/free-keys.js';
-import type { Gap } from '../query/gaps.js';
 import type { Parameters } from '../query/parameters.js';
 import type { Window } from '../query/query.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
@@ -82,20 +80,13 @@ export class FreeReader {
     const page = found.subarray(from, Math.min(found.length, from + limit));
     const last = page.at(-1);
     const isLast = last === undefined || from + page.length === found.length;
-    const entries = entriesOf(keys, page, query.windows[0] as Window);
+    const gaps = keys.gapsOf(page, query.windows[0] as Window);
+    const encode = format === 'json' ? jsonFree : messagePackFree;
     return {
       total: found.length,
       count: page.length,
       nextCursor: isLast ? null : encodeDirectoryCursor('free', keys.keyOf(last)),
-      body: format === 'json' ? jsonFree(entries) : messagePackFree(entries, page.length),
+      body: encode(keys.named, page, gaps),
     };
   }
-}
-
-function* entriesOf(
-  keys: FreeKeys,
-  page: Uint32Array,
-  window: Window,
-): Generator<readonly [DirectoryKey, Gap]> {
-  for (const key of page) yield [keys.keyOf(key), keys.gapOf(key, window)];
 }

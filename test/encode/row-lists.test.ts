@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { test } from 'tap';
 import { CSV } from '../../src/encode/csv-rows.js';
 import { KeptRows } from '../../src/encode/kept-rows.js';
+import { SliceClock } from '../../src/encode/slice-clock.js';
 import { generateEvents } from '../../src/generate/events.js';
 import { BODY_WHOLE_BYTES_MAX } from '../../src/limits.js';
 import type { NormalisedEvent, TimetableEvent } from '../../src/model/event.js';
@@ -175,6 +176,26 @@ test('rows are kept while they fit; further rows are written for each reader', a
   t.ok(kept.chunk(2), 'what is there stays');
   t.equal(kept.byteLength, null);
   t.equal(kept.nextRow, nextRow);
+});
+
+test('a slice ends when its time is over, and at least one row gets into it', async (t) => {
+  const { rows } = snapshotOfEvents(generated(6000), 'uuid');
+  let nowMs = 0;
+  // Each look takes a millisecond.
+  const kept = new KeptRows(rows, CSV.layout, () => true, new SliceClock(() => nowMs++));
+  const chunks: Buffer[] = [];
+  for (let chunk = kept.chunk(0); chunk !== null; chunk = kept.chunk(chunks.length)) chunks.push(chunk);
+  const whole = new KeptRows(rows, CSV.layout, () => true, new SliceClock(() => 0));
+  const expected: Buffer[] = [];
+  for (let chunk = whole.chunk(0); chunk !== null; chunk = whole.chunk(expected.length)) expected.push(chunk);
+  t.ok(chunks.length > 5 * expected.length, `${chunks.length} chunks, with time ${expected.length}`);
+  t.ok(Buffer.concat(chunks).equals(Buffer.concat(expected)), 'the same bytes');
+  const slow = new KeptRows(rows, CSV.layout, () => true, new SliceClock(() => (nowMs += 1000)));
+  t.ok((slow.chunk(0)?.length ?? 0) > 0);
+  t.ok(
+    chunks.every(({ buffer, length }) => buffer.byteLength === length),
+    'no memory beside the rows',
+  );
 });
 
 test('readers at different places of a list get the same bytes', async (t) => {

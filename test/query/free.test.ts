@@ -263,8 +263,9 @@ test('gaps are the same from events next to the window and from listed slots', (
             for (const step of at) {
               const window = { startMs: START_MS + step * STEP_MS, endMs: START_MS + (step + 1) * STEP_MS };
               const query = { by, windows: [window], among: null, buildings: null, capacityMin: null };
+              const gapOf = keys.gapsAround(window);
               const found = [...findFree(keys, query).keys].map((key) => {
-                const { fromMs, untilMs } = keys.gapOf(key, window);
+                const { fromMs, untilMs } = gapOf(key);
                 const textOf = (ms: number | null): string | null =>
                   ms === null ? null : new Date(ms).toISOString();
                 return { ...keys.keyOf(key), freeFrom: textOf(fromMs), freeUntil: textOf(untilMs) };

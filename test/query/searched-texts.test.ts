@@ -36,6 +36,21 @@ test('values are found by their search forms', (t) => {
   t.end();
 });
 
+test('long texts are folded in pieces, with and without letters of two bytes', (t) => {
+  for (const letter of ['a', 'Ä', 'ß', 'Σ', '각', '\u{1F389}']) {
+    const values = ['Übung', letter.repeat(70_000), `x${letter.repeat(65_535)}y`, 'ßZ', ''];
+    const all = values.map(searchForm);
+    for (const q of ['ubung', 'y', 'ssz', searchForm(letter), `x${searchForm(letter)}`]) {
+      t.strictSame(
+        found(values, q),
+        all.map((form) => Number(form.includes(q))),
+        `${letter}, ${q}`,
+      );
+    }
+  }
+  t.end();
+});
+
 test('no form of a code point has more than two UTF-16 units for each byte of its UTF-8', (t) => {
   const longer: string[] = [];
   for (let codePoint = 0; codePoint <= 0x10ffff; codePoint++) {
