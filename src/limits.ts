@@ -388,8 +388,18 @@ export const IMAGES_KEPT = 5;
 export const STORE_CHUNK_BYTES: number = 512 * KIB;
 /** Bytes of an image in memory during transfer. */
 export const IMAGE_CHUNK_BYTES: number = 1 * MIB;
-/** Events of a patch that goes along with an announcement. With more, or with more bytes, replicas fetch the whole image. */
+/** Most events of a patch that goes along with an announcement. With more, or with more bytes, replicas fetch the whole image. */
 export const ANNOUNCED_PATCH_EVENTS_MAX = 1000;
+/** Patching an image takes about as long as fetching it if one event in a hundred changed. */
+export const ANNOUNCED_PATCH_SHARE_MAX = 0.01;
+/** In small images, patch and whole image take milliseconds. */
+export const ANNOUNCED_PATCH_EVENTS_MIN = 100;
+/** A patch up to this length stands in the head itself, so that replicas need not ask for it. In Base64 twice, it takes 29 KB. */
+export const ANNOUNCED_PATCH_INLINE_BYTES_MAX: number = 16 * KIB;
+/** Sequences come from a clock. Unsigned records with one this far ahead are forged: added to, it would be no safe integer. */
+export const SEQUENCE_AHEAD_MS_MAX: number = 10 * 365 * 86_400_000;
+/** Threads for patches practise on images up to this size, because practice takes as much memory again for a moment. */
+export const PRACTICE_IMAGE_BYTES_MAX: number = 64 * MIB;
 /** 1,000 events of 400 bytes, twice that for long texts, and the rejections of a summary. */
 export const ANNOUNCED_PATCH_BYTES_MAX: number = 1 * MIB;
 /** Hashes of unusable images that a replica remembers. */

@@ -2,7 +2,7 @@ import { LecternError } from '../errors.js';
 import { REPLICAS_NAMED_MAX } from '../limits.js';
 import { openStore, storeAddress } from '../store/open-store.js';
 import type { Store } from '../store/store.js';
-import { type Head, HeadReader } from './head.js';
+import { type Head, HeadReader, withoutPatch } from './head.js';
 import {
   announcedKey,
   announcedTexts,
@@ -204,7 +204,7 @@ class StoreChannel implements Channel {
 
   async #head(key: string): Promise<Head | null> {
     const record = await this.#store.read(key);
-    return record === null ? null : this.#reader.read(record.text);
+    return record === null ? null : withoutPatch(await this.#reader.read(record.text));
   }
 }
 

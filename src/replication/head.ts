@@ -31,6 +31,8 @@ export interface Head {
     readonly hash: string;
     /** Length of the patch. */
     readonly bytes: number;
+    /** A short patch itself, in Base64. Left out in the records of past announcements. */
+    readonly content?: string;
   } | null;
   /** Number of events in the image. */
   readonly events: number;
@@ -96,6 +98,13 @@ export class HeadReader {
   }
 }
 
+/** Without the content of its patch, which only replicas need that serve the image before. */
+export function withoutPatch(head: Head): Head {
+  if (head.patch?.content === undefined) return head;
+  const { content: _, ...patch } = head.patch;
+  return { ...head, patch };
+}
+
 /** Without its signature. Null for text that is not a head. */
 export function headOf(text: string): Head | null {
   try {
@@ -117,7 +126,9 @@ function checkHead(payload: Uint8Array): Head {
   const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0;
   const isId = (value: unknown): boolean => typeof value === 'string' && /^[\w-]{22}$/.test(value);
   const isHash = (value: unknown): boolean => /^[0-9a-f]{64}$/.test(String(value));
-  const isPatch = patch === null || (isHash(patch.base) && isHash(patch.hash) && isCount(patch.bytes));
+  const isContent = patch?.content === undefined || typeof patch.content === 'string';
+  const isPatch =
+    patch === null || (isHash(patch.base) && isHash(patch.hash) && isCount(patch.bytes) && isContent);
   const isGood =
     isPatch &&
     isId(epoch) &&

@@ -2,7 +2,11 @@ import { createHash } from 'node:crypto';
 import { createReadStream, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ANNOUNCED_PATCH_EVENTS_MAX, IMAGE_CHUNK_BYTES } from '../limits.js';
+import {
+  ANNOUNCED_PATCH_EVENTS_MAX,
+  ANNOUNCED_PATCH_INLINE_BYTES_MAX,
+  IMAGE_CHUNK_BYTES,
+} from '../limits.js';
 import type { Publication } from '../refresh/keeper.js';
 import type { Loader } from '../refresh/loader.js';
 import { readPastRecords } from '../snapshot/differences.js';
@@ -101,7 +105,10 @@ async function putObjects(
   const { base, content } = patch;
   const patchHash = createHash('sha256').update(content).digest('hex');
   await store.put(patchHash, only(content));
-  return { base, hash: patchHash, bytes: content.length };
+  const announced = { base, hash: patchHash, bytes: content.length };
+  // The object stays: replicas of earlier versions know no other.
+  if (content.length > ANNOUNCED_PATCH_INLINE_BYTES_MAX) return announced;
+  return { ...announced, content: content.toString('base64') };
 }
 
 async function* only(content: Uint8Array): AsyncGenerator<Uint8Array> {

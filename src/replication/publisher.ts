@@ -9,7 +9,7 @@ import type { Loader } from '../refresh/loader.js';
 import { IMAGE_FORMAT_VERSION } from '../snapshot/image-format.js';
 import type { Store } from '../store/store.js';
 import { cleanStore } from './cleaning.js';
-import type { Head, SigningKey } from './head.js';
+import { type Head, type SigningKey, withoutPatch } from './head.js';
 import { type ImageObjects, ImageWriter } from './image-objects.js';
 import { Leadership } from './lease.js';
 import { SeenReports } from './seen-reports.js';
@@ -18,6 +18,7 @@ import {
   CANDIDATE,
   type Floor,
   HEAD,
+  isPossible,
   readPin,
   replace,
   sequenceAfter,
@@ -215,7 +216,9 @@ export class Publisher {
     const found = await this.#readAnnounced();
     const { head, candidate } = found;
     this.#sequence = head?.sequence ?? null;
-    const floors = [this.#last, ...this.#reports.live.map(({ floor }) => floor)];
+    const reported = this.#reports.live.map(({ floor }) => floor);
+    // Reports are not signed.
+    const floors = [this.#last, ...reported.filter((floor) => isPossible(floor?.sequence))];
     const epoch = head?.epoch ?? floors.find((each) => each !== null)?.epoch ?? newEpoch();
     const sequenceMin = highest(floors, epoch);
     // A publisher of another version may have announced the same content in another format.
@@ -249,8 +252,9 @@ export class Publisher {
   }
 
   async #swapIn(next: Head, found: Announced, isCandidate: boolean): Promise<void> {
-    const text = await this.#options.key.sign(next);
-    await replace(this.#store, announcedKey(next.id), text);
+    const { key: signing } = this.#options;
+    const [text, past] = await Promise.all([signing.sign(next), signing.sign(withoutPatch(next))]);
+    await replace(this.#store, announcedKey(next.id), past);
     const [key, revision] = isCandidate ? [CANDIDATE, found.candidateRevision] : [HEAD, found.headRevision];
     if (!this.#leadership.isLeader || (await this.#store.swap(key, text, revision)) === null) {
       const message = 'nothing was announced: another publisher leads, or announced first';

@@ -1,3 +1,4 @@
+import { SEQUENCE_AHEAD_MS_MAX } from '../limits.js';
 import type { Store } from '../store/store.js';
 
 /** Records of a store: heads are signed, the others are JSON. */
@@ -23,8 +24,13 @@ export interface Pin {
 export async function readPin(store: Store): Promise<Pin | null> {
   const pin = await readJson<Pin>(store, PIN);
   if (pin === null) return null;
-  const sequence = Number.isSafeInteger(pin.sequence) ? Math.max(0, pin.sequence) : 0;
+  const sequence = isPossible(pin.sequence) ? Math.max(0, pin.sequence) : 0;
   return { id: typeof pin.id === 'string' ? pin.id : null, sequence };
+}
+
+/** Whether an unsigned sequence may be right. Without this check, one forged record would stop announcements for good. */
+export function isPossible(sequence: unknown): sequence is number {
+  return Number.isSafeInteger(sequence) && Number(sequence) <= Date.now() + SEQUENCE_AHEAD_MS_MAX;
 }
 
 /** Greater than all these. From the clock: it does not go back if a store is lost either. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { pack } from 'msgpackr';
 import {
   SNAPSHOT_DIFFERENCES_ENTRIES_MAX,
@@ -69,7 +69,7 @@ export function compareSnapshots(before: Snapshot, after: Snapshot, entriesMax: 
       continue;
     }
     const isBoth = b < before.eventCount && a < after.eventCount;
-    if (isBoth && before.rows.rowOf(b).equals(after.rows.rowOf(a))) {
+    if (isBoth && before.rows.isEqual(b, after.rows, a)) {
       b++;
       a++;
       continue;
@@ -129,7 +129,7 @@ export function compareEvents(
       touched.push({ key: after.keyOf(a), past: [id, null] });
       continue;
     }
-    if (a !== -1 && before.rows.rowOf(b).equals(after.rows.rowOf(a))) continue;
+    if (a !== -1 && before.rows.isEqual(b, after.rows, a)) continue;
     if (a === -1) counts.removed++;
     else counts.changed++;
     touched.push({ key: before.keyOf(b), past: [id, rowDigest(before, b)] });
@@ -145,7 +145,7 @@ export function compareEvents(
 }
 
 function rowDigest(snapshot: Snapshot, ordinal: number): string {
-  return createHash('sha1').update(snapshot.rows.rowOf(ordinal)).digest('binary').slice(0, DIGEST_BYTES);
+  return hash('sha1', snapshot.rows.rowOf(ordinal), 'binary').slice(0, DIGEST_BYTES);
 }
 
 export function writePastRecords(records: readonly PastRecord[]): PastRecords {
@@ -166,9 +166,15 @@ export function* readPastRecords(records: PastRecords | null): Generator<PastRec
   // Unlike a TextDecoder, a Buffer decodes shared memory.
   const text = Buffer.from(ids.buffer, ids.byteOffset, ids.byteLength);
   const all = Buffer.from(digests.buffer, digests.byteOffset, digests.byteLength);
+  // One call decodes all ids if they are ASCII, as most are.
+  const whole = text.toString('latin1');
+  const isAscii = Buffer.byteLength(whole, 'utf8') === ids.length;
+  const digestTexts = all.toString('latin1');
   for (let n = 0; n < pastRecordCount(records); n++) {
-    const digest = all.toString('latin1', n * DIGEST_BYTES, (n + 1) * DIGEST_BYTES);
-    yield [text.toString('utf8', idStart[n]!, idStart[n + 1]!), digest === NO_DIGEST ? null : digest];
+    const [from, end] = [idStart[n]!, idStart[n + 1]!];
+    const digest = digestTexts.slice(n * DIGEST_BYTES, (n + 1) * DIGEST_BYTES);
+    const id = isAscii ? whole.slice(from, end) : text.toString('utf8', from, end);
+    yield [id, digest === NO_DIGEST ? null : digest];
   }
 }
 
@@ -273,22 +279,30 @@ interface TouchedEvent {
 
 function differencesOf(deltas: readonly Delta[], present: Snapshot): Differences {
   const touched = new Map<string, TouchedEvent>();
-  for (const { before } of deltas) {
-    for (const [id] of readPastRecords(before)) {
-      if (touched.has(id)) continue;
-      touched.set(id, { id, ordinal: present.ordinalOf(id), deltas: 0, before: null, digest: null });
+  /** For each delta, its events and their digests: records are decoded once. */
+  const steps = deltas.map(({ from, before }) => {
+    const events: TouchedEvent[] = [];
+    const digests: (string | null)[] = [];
+    for (const [id, digest] of readPastRecords(before)) {
+      let event = touched.get(id);
+      if (event === undefined) {
+        event = { id, ordinal: present.ordinalOf(id), deltas: 0, before: null, digest: null };
+        touched.set(id, event);
+      }
+      events.push(event);
+      digests.push(digest);
     }
-  }
+    return { from, events, digests };
+  });
   const events = [...touched.values()];
   const there = events.filter(({ ordinal }) => ordinal !== -1).sort((a, b) => a.ordinal - b.ordinal);
   const gone = events.filter(({ ordinal }) => ordinal === -1).sort((a, b) => compareCodePoints(a.id, b.id));
   const found: ({ from: string } & Record<'added' | 'changed' | 'removed', number[]>)[] = [];
   // Goes from the newest delta back: each reaches one snapshot further.
-  for (const { from, before } of deltas.toReversed()) {
-    for (const [id, digest] of readPastRecords(before)) {
-      const event = touched.get(id)!;
+  for (const { from, events: named, digests } of steps.toReversed()) {
+    for (const [n, event] of named.entries()) {
       event.deltas++;
-      event.before = digest;
+      event.before = digests[n] ?? null;
     }
     // Equal contents share one difference; the present content has none.
     if (from === present.summary.id || found.some((each) => each.from === from)) continue;

@@ -1,6 +1,11 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { ANNOUNCED_PATCH_BYTES_MAX, ANNOUNCED_PATCH_EVENTS_MAX } from '../limits.js';
+import {
+  ANNOUNCED_PATCH_BYTES_MAX,
+  ANNOUNCED_PATCH_EVENTS_MAX,
+  ANNOUNCED_PATCH_EVENTS_MIN,
+  ANNOUNCED_PATCH_SHARE_MAX,
+} from '../limits.js';
 import type { NormalisedEvent } from '../model/event.js';
 import { FIELDS } from '../model/fields.js';
 import { INSTANT_MS_MAX, INSTANT_MS_MIN } from '../model/time.js';
@@ -25,13 +30,15 @@ interface StoredPatch extends EventChanges, Pick<SnapshotImage, 'hashSeed'> {
 }
 
 /**
- * Writes the patch that makes `image` of an image with the same seed. Null if it would be too large to be better than the
- * image.
+ * Writes the patch that makes `image` of an image with the same seed. Null if fetching the image would be as
+ * quick.
  *
  * @param ids of all events that may differ
  */
 export function writeImagePatch(image: SnapshotImage, ids: ReadonlySet<string>): Buffer | null {
-  if (ids.size > ANNOUNCED_PATCH_EVENTS_MAX) return null;
+  const share = Math.floor(ANNOUNCED_PATCH_SHARE_MAX * image.summary.events);
+  const eventsMax = Math.min(Math.max(share, ANNOUNCED_PATCH_EVENTS_MIN), ANNOUNCED_PATCH_EVENTS_MAX);
+  if (ids.size > eventsMax) return null;
   const snapshot = new Snapshot(image);
   const eventAt = eventReader(image);
   const upserts: NormalisedEvent[] = [];

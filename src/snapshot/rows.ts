@@ -76,6 +76,15 @@ export class Rows {
     return this.bytes.subarray(this.start[ordinal]!, this.start[ordinal + 1]! - 1);
   }
 
+  /** Whether two rows have equal bytes. Makes no object. */
+  isEqual(ordinal: number, other: Rows, otherOrdinal: number): boolean {
+    const from = this.start[ordinal]!;
+    const otherFrom = other.start[otherOrdinal]!;
+    const length = this.start[ordinal + 1]! - 1 - from;
+    if (other.start[otherOrdinal + 1]! - 1 - otherFrom !== length) return false;
+    return this.bytes.compare(other.bytes, otherFrom, otherFrom + length, from, from + length) === 0;
+  }
+
   /** @param text the id as in JSON, without quotes */
   hasId(ordinal: number, text: Uint8Array): boolean {
     const from = this.start[ordinal]! + ID_OFFSET;

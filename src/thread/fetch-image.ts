@@ -6,12 +6,16 @@ import { unusable } from '../snapshot/image-file.js';
 import { ImageFiller } from '../snapshot/image-filler.js';
 import { openStore } from '../store/open-store.js';
 import type { Store } from '../store/store.js';
-import { fetchPatch } from './fetch-patch.js';
+import { fetchPatch, practisePatch } from './fetch-patch.js';
 import { differencesFrom } from './load-image.js';
 import type { FetchTask, Loaded } from './task-messages.js';
 
+/** After the first image was handed over. */
+const PRACTICE_DELAY_MS = 1000;
+
 /** A thread that fetches again keeps its connection. */
 const stores = new Map<string, Promise<Store>>();
+let hasPractised = false;
 
 /**
  * Patches the served image, or fetches the whole one, straight into the memory that is served.
@@ -22,7 +26,23 @@ export async function fetchImage(task: FetchTask): Promise<Loaded> {
   const opening = stores.get(task.store) ?? openStore(task.store);
   stores.set(task.store, opening);
   const store = await opening;
-  return (await fetchPatch(store, task)) ?? fetchWhole(store, task);
+  const loaded = (await fetchPatch(store, task)) ?? (await fetchWhole(store, task));
+  practiseLater(loaded);
+  return loaded;
+}
+
+/** A replica whose first image comes from the store gets its first patch soon. */
+function practiseLater({ image }: Loaded): void {
+  if (hasPractised) return;
+  hasPractised = true;
+  const practise = (): void => {
+    try {
+      practisePatch(image);
+    } catch {
+      // No memory, for example. The next task says so if it matters.
+    }
+  };
+  setTimeout(practise, PRACTICE_DELAY_MS).unref();
 }
 
 async function fetchWhole(store: Store, task: FetchTask): Promise<Loaded> {

@@ -51,7 +51,12 @@ export interface FetchTask {
   /** The hash comes from an announcement with a good signature. */
   readonly isSigned: boolean;
   /** The object that makes the image of the served one; null if there is none. */
-  readonly patch: { readonly hash: string; readonly bytes: number } | null;
+  readonly patch: {
+    readonly hash: string;
+    readonly bytes: number;
+    /** The patch itself in Base64, if the announcement has it. */
+    readonly content?: string;
+  } | null;
   readonly served: SnapshotImage | null;
   readonly deltas: readonly Delta[];
   readonly memoryBytesMax: number;

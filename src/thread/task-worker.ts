@@ -73,10 +73,14 @@ async function performAll(): Promise<never> {
   }
 }
 
-/** Before a first load or an image is ready, no request can be answered, so these tasks keep their priority. */
+/**
+ * Before a first load or an image is ready, no request can be answered, so these tasks keep their priority. So do fetches of
+ * signed images: they take little, and all replicas should serve an image at the same time.
+ */
 function givePriority(task: Task): void {
   const isFirst = 'served' in task && task.served === null;
-  if (task.task !== 'read-image' && !isFirst) letOthersGoFirst();
+  const isLight = task.task === 'fetch-image' && task.isSigned;
+  if (task.task !== 'read-image' && !isFirst && !isLight) letOthersGoFirst();
 }
 
 const only = workerData as Task | null;

@@ -1,7 +1,37 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
 import { headOf } from '../../src/replication/head.js';
+import { IMAGE_FORMAT_VERSION } from '../../src/snapshot/image-format.js';
 import { MemorySource } from '../refresh/built.js';
-import { events, KINDS, openFleet, titleOf, until, untilServed } from './fleet.js';
+import { events, KINDS, openChannel, openFleet, titleOf, until, untilServed } from './fleet.js';
+
+test('forged sequences do not stop announcements', { timeout: 170_000 }, async (t) => {
+  const fleet = await openFleet(t, 'folder');
+  const { store } = fleet;
+  const source = new MemorySource(events(10, 'first'));
+  const publishing = await fleet.publisher(source);
+  await publishing.announced;
+  const epoch = headOf((await store.read('head'))?.text ?? '')?.epoch;
+  const sequence = Number.MAX_SAFE_INTEGER;
+  await store.swap('pin', JSON.stringify({ id: null, sequence }), null);
+  const report = { name: 'forged', formats: [IMAGE_FORMAT_VERSION], quarantined: [] };
+  const forged = { ...report, floor: { epoch, sequence }, serves: null, fetching: null, damaged: null };
+  await store.swap('replica.forged', JSON.stringify(forged), null);
+  const replica = fleet.replica();
+  await untilServed([replica], 'first');
+  // The publisher reads reports every four rounds.
+  await delay(5000);
+  source.replace(events(10, 'second'));
+  await untilServed([replica], 'second');
+  const head = headOf((await store.read('head'))?.text ?? '');
+  t.equal(head?.epoch, epoch);
+  t.ok((head?.sequence ?? sequence) < Date.now() + 60_000, 'sequences still come from the clock');
+  const channel = await openChannel(fleet.address, { publicKeyFile: fleet.publicKeyFile });
+  t.teardown(() => channel.close());
+  const [, earlier] = (await channel.status()).images;
+  await channel.pin(earlier?.id ?? '');
+  await untilServed([replica], 'first');
+});
 
 for (const { kind, skip } of KINDS) {
   test(`${kind}: replicas survive a store that is damaged, restored or emptied`, {

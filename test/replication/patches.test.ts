@@ -21,7 +21,11 @@ for (const { kind, skip } of KINDS) {
     await untilServed(replicas, 'second');
     const second = await head();
     t.equal(second?.patch?.base, first?.hash);
-    t.ok((second?.patch?.bytes ?? 0) < 10_000, 'a patch is small');
+    const { bytes = 0, content = '' } = second?.patch ?? {};
+    t.ok(bytes < 10_000, 'a patch is small');
+    t.equal(Buffer.from(content, 'base64').length, bytes, 'a short patch is in the head');
+    const past = headOf((await store.read(`announced.${second?.id}`))?.text ?? '');
+    t.strictSame(past?.patch, { base: first?.hash, hash: second?.patch?.hash, bytes }, 'and only there');
 
     source.replace(all.map((event, n) => (n === 0 ? { ...event, title: 'third' } : event)));
     await untilServed(replicas, 'third');

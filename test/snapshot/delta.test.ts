@@ -203,6 +203,8 @@ test('past records are returned unchanged', async (t) => {
   ];
   const flat = writePastRecords(records);
   t.strictSame([...readPastRecords(flat)], records);
+  const ascii = records.filter(([id]) => id.startsWith('a'));
+  t.strictSame([...readPastRecords(writePastRecords(ascii))], ascii);
   t.equal(pastRecordCount(flat), 4);
   t.ok(flat.ids.buffer instanceof SharedArrayBuffer);
   t.strictSame([...readPastRecords(writePastRecords([]))], []);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';
-import { ANNOUNCED_PATCH_EVENTS_MAX } from '../../src/limits.js';
+import { ANNOUNCED_PATCH_EVENTS_MIN } from '../../src/limits.js';
 import type { SnapshotImage } from '../../src/snapshot/image.js';
 import { ImageFiller } from '../../src/snapshot/image-filler.js';
 import { imagePieces } from '../../src/snapshot/image-layout.js';
@@ -101,8 +101,12 @@ test('a patch that does not give the announced image is refused', (t) => {
 });
 
 test('a patch of many events, or of long ones, is not written', (t) => {
-  const many = new Set(Array.from({ length: ANNOUNCED_PATCH_EVENTS_MAX + 1 }, (_, n) => idOf(n)));
-  t.equal(writeImagePatch(imageOfCount(5), many), null);
+  const idsTo = (count: number): Set<string> => new Set(Array.from({ length: count }, (_, n) => idOf(n)));
+  const [small, large] = [imageOfCount(5), imageOfCount(20_000)];
+  t.ok(writeImagePatch(small, idsTo(ANNOUNCED_PATCH_EVENTS_MIN)));
+  t.equal(writeImagePatch(small, idsTo(ANNOUNCED_PATCH_EVENTS_MIN + 1)), null);
+  t.ok(writeImagePatch(large, idsTo(200)), 'one in a hundred');
+  t.equal(writeImagePatch(large, idsTo(201)), null, 'the whole image is fetched as quickly');
   const long = eventOf(1, { title: 'x'.repeat(1_100_000) });
   t.equal(writeImagePatch(imageOf([long]), new Set([long.id])), null);
   t.end();

@@ -8,6 +8,7 @@ import { patchImage } from '../../src/snapshot/patch.js';
 import { openStore, storeAddress } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { fetchImage } from '../../src/thread/fetch-image.js';
+import { practisePatch } from '../../src/thread/fetch-patch.js';
 import type { FetchTask } from '../../src/thread/task-messages.js';
 import { eventOf, idOf, imageOfCount } from '../snapshot/images.js';
 
@@ -69,6 +70,27 @@ test('the patch suffices, with the same bytes, changes and history', async (t) =
   t.equal(whole.changedIds, undefined);
   t.same(patched.delta, whole.delta);
   t.same(patched.history, whole.history);
+});
+
+test('a patch in the announcement needs no object; if it has other bytes, the object is fetched', async (t) => {
+  const { store, file, patch, task } = await announced(t.testdir());
+  const named = { hash: hashOf(patch), bytes: patch.length };
+  const inside = { ...task, patch: { ...named, content: patch.toString('base64') } };
+  const given = await fetchImage(inside);
+  t.ok(fileOf(given.image).equals(file));
+  t.equal(given.changedIds?.length, 2, 'patched');
+  const damaged = { ...task, patch: { ...named, content: Buffer.from('damaged').toString('base64') } };
+  await t.rejects(fetchImage(damaged), { code: 'store-unavailable' }, 'neither patch nor image are there');
+  await put(store, named.hash, patch);
+  t.ok(fileOf((await fetchImage(damaged)).image).equals(file), 'of the object');
+});
+
+test('practice changes nothing, and passes over an empty image', async (t) => {
+  const image = imageOfCount(40);
+  const before = fileOf(image);
+  practisePatch(image);
+  practisePatch(imageOfCount(0));
+  t.ok(fileOf(image).equals(before));
 });
 
 test('the whole image is fetched where the patch cannot be used', async (t) => {
