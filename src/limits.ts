@@ -76,9 +76,6 @@ export const FEED_DAYS_MAX = 3660;
 export const FEED_CACHE_BYTES_MAX: number = 32 * MIB;
 /** The revocations of feeds. 100,000 subjects are 6 MB. */
 export const FEED_REVOCATIONS_BYTES_MAX: number = 16 * MIB;
-/** Configuration files are checked at this interval, and read once they are unchanged for this time. */
-export const KEPT_FILE_POLL_MS = 250;
-export const KEPT_FILE_SETTLE_MS = 100;
 
 /** One source record. A longer one is rejected and never held whole. */
 export const RECORD_BYTES_MAX: number = 1 * MIB;
@@ -106,8 +103,6 @@ export const UNSERVED_FIELDS_KEPT_MAX = 100;
 export const UNSERVED_NAME_UNITS_MAX = 128;
 /** Names of columns kept for the message about a wrong field map: 1,000 × 0.1 KB. */
 export const COLUMN_NAMES_KEPT_MAX = 1000;
-/** A load ends after this many records of a format if none of them has the column of time or endTime. */
-export const COLUMNS_MISSING_RECORDS = 1000;
 /** Bytes read from a source at a time: 1,200 records of NDJSON take 4 ms, or 10 ms if each must be decoded. */
 export const READ_CHUNK_BYTES: number = 512 * KIB;
 /** Values remembered per field by normaliser and builder: 8,192 × 0.1 KB × 8 fields = 7 MB each. */
@@ -146,9 +141,6 @@ export const LOAD_BASE_BYTES: number = 24 * MIB;
 export const PATCH_IMAGE_SHARE = 1.2;
 /** Memory of a patch for each byte of its records: 250 bytes become an event of 1.5 KB. */
 export const PATCH_BYTES_PER_BYTE = 6;
-/** Pause between two writes of patched images: 45 MB take 0.1 s, 450 MB a second. */
-export const PATCH_WRITE_PAUSE_MS_MIN = 5000;
-export const PATCH_WRITE_PAUSE_FACTOR = 10;
 /** Pieces, or decoded records, between two memory checks: 4 MiB, read in 30 ms. A check takes 0.03 ms. */
 export const LOAD_LOOK_CHUNKS = 8;
 export const LOAD_LOOK_RECORDS = 256;
@@ -180,10 +172,6 @@ export const ANSWER_CACHE_SHARE: number = 1 / 8;
 export const ANSWER_CACHE_ENTRY_BYTES_MAX: number = 64 * KIB;
 /** Smaller bodies fit into one packet uncompressed. */
 export const COMPRESSION_BYTES_MIN: number = 1 * KIB;
-/** Bytes given to a compressor at a time; other requests run in between. */
-export const COMPRESSION_PIECE_BYTES: number = 256 * KIB;
-/** Memory for the compressor's output at a time. */
-export const COMPRESSION_OUTPUT_BYTES: number = 64 * KIB;
 /** Tags of answers made only once: 8,192 × 60 bytes = 0.5 MB. */
 export const ANSWERS_SEEN_ENTRIES = 8192;
 /** Rows of one posting list kept together: 1,400 events in 1 ms, as MessagePack in 5 ms. */
@@ -220,8 +208,6 @@ export const CHANGE_MESSAGE_BYTES_MAX: number = 192 * KIB;
 export const EVENT_STREAM_HEARTBEAT_MS = 10_000;
 /** The longest stream. Its client reconnects, and its token is verified again. */
 export const EVENT_STREAM_MS_MAX: number = 3600 * 1000;
-/** Length of one turn of writing to many streams, while others wait. */
-export const EVENT_STREAM_TURN_MS = 1;
 /** Requests of one thread that wait for a version: 1,024 × 12 KB = 12 MB. */
 export const VERSION_WAITS_MAX = 1024;
 /** The longest such wait. */
@@ -254,8 +240,6 @@ export const ID_PROBES_MAX = 1024;
 export const SNAPSHOT_DELTA_ENTRIES_MAX = 100_000;
 /** Time between two checks of a watched file: some system calls, 0.1 ms. */
 export const FILE_POLL_MS = 1000;
-/** A changed file must stay unchanged this long before it is read. Writers flush more often. */
-export const FILE_SETTLE_MS = 200;
 /** How long a file must stay unchanged before a cut last record counts as a fault of the data. */
 export const FILE_CUT_REST_MS = 2000;
 /** Longest pause between two pieces of a file, for example on a network file system. */

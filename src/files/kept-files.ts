@@ -4,8 +4,11 @@
  */
 import { statSync } from 'node:fs';
 import { LecternError } from '../errors.js';
-import { KEPT_FILE_POLL_MS, KEPT_FILE_SETTLE_MS } from '../limits.js';
 import { watchPath } from './path-watch.js';
+
+/** Configuration files are checked at this interval, and read once they are unchanged for this time. */
+const KEPT_FILE_POLL_MS = 250;
+const KEPT_FILE_SETTLE_MS = 100;
 
 /** The content of the files: a label of the metrics, and words for messages. */
 export const FILE_KINDS = {

@@ -1,6 +1,9 @@
 import { statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { FILE_POLL_MS, FILE_SETTLE_MS } from '../limits.js';
+import { FILE_POLL_MS } from '../limits.js';
+
+/** A changed file must stay unchanged this long before it is read. Writers flush more often. */
+const FILE_SETTLE_MS = 200;
 
 /** The least pause after a check of many files, as a multiple of the check's duration. */
 const LOOK_PAUSE_FACTOR = 20;

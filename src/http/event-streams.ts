@@ -3,7 +3,6 @@ import type { ServerResponse } from 'node:http';
 import {
   EVENT_STREAM_HEARTBEAT_MS,
   EVENT_STREAM_MS_MAX,
-  EVENT_STREAM_TURN_MS,
   EVENT_STREAMS_MAX_DEFAULT,
   READER_WINDOW_MS,
 } from '../limits.js';
@@ -22,6 +21,9 @@ import type { Exchange } from './exchange.js';
 import { parametersInvalid, sendSnapshotUnavailable } from './read.js';
 import { parseQueryString } from './request/query-string.js';
 import { StreamWatch, type Watched } from './stream-watch.js';
+
+/** Length of one turn of writing to many streams, while others wait. */
+const EVENT_STREAM_TURN_MS = 1;
 
 const FULL: Problem = {
   code: 'streams-full',

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { LecternError } from '../errors.js';
-import { PATCH_WRITE_PAUSE_FACTOR, PATCH_WRITE_PAUSE_MS_MIN } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import type { ImageSource } from '../snapshot/image-layout.js';
@@ -11,6 +10,10 @@ import type { Loaded } from '../thread/task-messages.js';
 import type { AnyLoader, RunRequest } from './loader.js';
 import { checkSnapshotPath } from './snapshot-path.js';
 import { partsOfStored, storedParts } from './stored-parts.js';
+
+/** Pause between two writes of patched images: 45 MB take 0.1 s, 450 MB a second. */
+const PATCH_WRITE_PAUSE_MS_MIN = 5000;
+const PATCH_WRITE_PAUSE_FACTOR = 10;
 
 interface Kept extends Pick<Loaded, 'image' | 'sourceVersion'> {
   readonly parts: readonly PartReport[];

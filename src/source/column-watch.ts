@@ -1,6 +1,9 @@
 import { LecternError } from '../errors.js';
-import { COLUMN_NAMES_KEPT_MAX, COLUMNS_MISSING_RECORDS } from '../limits.js';
+import { COLUMN_NAMES_KEPT_MAX } from '../limits.js';
 import { suggest } from '../model/suggest.js';
+
+/** A load ends after this many records of a format if none of them has the column of time or endTime. */
+const COLUMNS_MISSING_RECORDS = 1000;
 
 const NESTING_SHOWN_MAX = 4;
 const NAMES_SHOWN_MAX = 40;

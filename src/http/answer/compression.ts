@@ -4,7 +4,13 @@ import { pipeline } from 'node:stream/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import * as zlib from 'node:zlib';
 import Negotiator from 'negotiator';
-import { ACCEPT_MEMO_ENTRIES_MAX, COMPRESSION_OUTPUT_BYTES, COMPRESSION_PIECE_BYTES } from '../../limits.js';
+import { ACCEPT_MEMO_ENTRIES_MAX } from '../../limits.js';
+
+/** Memory for the compressor's output at a time. */
+const COMPRESSION_OUTPUT_BYTES = 64 * 1024;
+
+/** Bytes given to a compressor at a time; other requests run in between. */
+const COMPRESSION_PIECE_BYTES = 256 * 1024;
 
 /** The name of a content coding. */
 export type Coding = 'br' | 'zstd' | 'gzip';
