@@ -385,3 +385,27 @@ test('closing ends the wait for another first load', { timeout: 5000 }, async (t
   await started;
   t.strictSame(told, ['failed: the upstream is down']);
 });
+
+test('loads may patch what this process built, and neither images from disk nor in forced loads', async (t) => {
+  const { loader, keeper } = keepStored(t, { image: other, version: '8' });
+  await keeper.start();
+  await keeper.refresh(false);
+  t.strictSame(loader.mayPatch, [false], 'the served image is from disk');
+  loader.source = { image: full, version: '9', isPatch: true };
+  await keeper.refresh(false);
+  loader.source = { image: other, version: '10' };
+  await keeper.refresh(false);
+  await keeper.refresh(true);
+  t.strictSame(loader.mayPatch, [false, true, true, false]);
+});
+
+test('a patch of an image from disk may not be patched by a load', async (t) => {
+  const { loader, keeper } = keepStored(t, { image: other, version: '8', isPatch: true });
+  await keeper.start();
+  await keeper.refresh(false);
+  loader.source = { image: full, version: '9' };
+  await keeper.refresh(false);
+  loader.source = { image: other, version: '10' };
+  await keeper.refresh(false);
+  t.strictSame(loader.mayPatch, [false, false, true]);
+});
