@@ -115,7 +115,9 @@ export const ROW_BYTES_MAX: number = 4 * 1024 * MIB - 64 * KIB;
 export const EVENTS_MAX = 0xfffffffe;
 /** Removed and added events, as a share of all events. Beyond it, a whole build costs less than a patch. */
 export const PATCH_SHARE_MAX = 0.1;
-/** Up to this many changed events are always patched, which takes milliseconds. */
+/** The same after a whole load, which can build at once: 1 % of 10,000,000 events are objects of 150 MB. */
+export const BUILD_PATCH_SHARE_MAX = 0.01;
+/** Up to this many removed and added events are always patched, which takes milliseconds. */
 export const PATCH_EVENTS_MIN = 1000;
 
 /** Occurrences of one event of a calendar within the window: a lesson on each day of 27 years. */

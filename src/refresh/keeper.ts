@@ -98,6 +98,8 @@ export class Keeper {
   #parts: PartsReport = NO_PARTS;
   /** A part was missing, so the next timetable may be much larger. */
   #isPartial = false;
+  /** The served image goes back to a whole build of this process, so a load may patch it. */
+  #isBuilt = false;
   state: LoadState = LOADING;
   #lastError: unknown = null;
 
@@ -264,6 +266,7 @@ export class Keeper {
       previousVersion: force ? null : this.#seenVersion,
       servedVersion: this.#servedVersion,
       served,
+      mayPatch: this.#isBuilt && !force,
       deltas: this.#history?.deltas ?? [],
       parts: this.#askedParts(force),
       allowMissing: refreshSeconds > 0 || watch,
@@ -314,19 +317,20 @@ export class Keeper {
         return 'unchanged';
       case 'loaded': {
         const { image, delta, history, sourceVersion, changedIds, sequence = null } = done;
+        const isWholeLoad = changedIds === undefined || done.isWholeLoad === true;
         const patch = (changedIds && served && { base: served.summary.id, changedIds }) ?? null;
-        if (patch !== null) this.#pace.pauseAfter(performance.now() - beganMs);
+        if (!isWholeLoad) this.#pace.pauseAfter(performance.now() - beganMs);
         if (patch !== null && isOutdated) return 'failed';
         this.#seenVersion = sourceVersion;
         this.#refusal =
           done.isChosen === true ? null : gate && judge(image.summary, this.#served?.summary ?? null, gate);
         if (this.#refusal !== null) return this.#refuse(this.#refusal, image.summary);
         this.#servedVersion = sourceVersion;
+        if (patch === null) this.#isBuilt = done.isChosen !== true;
         this.#publish({ image, origin: 'source', delta, history, patch, sequence });
         this.#succeed();
-        const { deltas = [] } = history ?? {};
-        const stored = { image, sourceVersion, parts: this.#parts.parts, sequence: this.#sequence, deltas };
-        this.#file?.write(stored, patch !== null);
+        const kept = { parts: this.#parts.parts, sequence: this.#sequence, deltas: history?.deltas ?? [] };
+        this.#file?.write({ image, sourceVersion, ...kept }, !isWholeLoad);
         return 'published';
       }
     }
@@ -370,8 +374,7 @@ export class Keeper {
 
   #succeed(): void {
     const { now = Date.now } = this.#options;
-    const lastSuccessMonotonicMs = monotonicMs();
-    const times = { lastSuccessMs: now(), lastSuccessMonotonicMs, failingSinceMs: null };
+    const times = { lastSuccessMs: now(), lastSuccessMonotonicMs: monotonicMs(), failingSinceMs: null };
     this.#become({ state: 'loaded', ...times, lastError: null });
   }
 

@@ -76,7 +76,10 @@ export interface RunRequest {
 
 export interface LoadRequest
   extends RunRequest,
-    Pick<LoadTask, 'previousVersion' | 'served' | 'deltas' | 'bounds' | 'parts' | 'allowMissing'> {
+    Pick<
+      LoadTask,
+      'previousVersion' | 'served' | 'mayPatch' | 'deltas' | 'bounds' | 'parts' | 'allowMissing'
+    > {
   /** The source's version of `served`; null if unknown. */
   readonly servedVersion: string | null;
   readonly timeLimits: TimeLimits | null;
@@ -164,8 +167,8 @@ export class Loader {
   }
 
   async #load(request: LoadRequest): Promise<LoadDone> {
-    const { previousVersion, servedVersion, served, deltas, parts, allowMissing, timeLimits, listeners } =
-      request;
+    const { previousVersion, servedVersion, served, timeLimits, listeners } = request;
+    const { mayPatch, deltas, parts, allowMissing } = request;
     if (this.#stuckSinceMs !== null) {
       // A stuck load occupies one of libuv's few threads, which read files for the whole process.
       const seconds = Math.round((Date.now() - this.#stuckSinceMs) / 1000);
@@ -176,7 +179,7 @@ export class Loader {
     if (memoryBytesMax < LOAD_BASE_BYTES) return refusedWith(memoryBytesMax);
     const bounds = { ...request.bounds, memoryBytesMax };
     const { name, rules } = this;
-    const asked = { previousVersion, served, deltas, bounds, parts, allowMissing };
+    const asked = { previousVersion, served, mayPatch, deltas, bounds, parts, allowMissing };
     const task = { task: 'load', rules, ...asked } as const;
     const source = this.#source;
     if ('load' in source) {

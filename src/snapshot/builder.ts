@@ -25,6 +25,7 @@ import { buildPostingLists, sharedCodeColumn } from '../structures/posting-lists
 import { inScratch, scratch, shared } from '../structures/slabs.js';
 import { buildClusters } from './clusters.js';
 import {
+  type ArrivedEvents,
   CODED_FIELDS,
   type CodedField,
   Column,
@@ -37,7 +38,7 @@ import { contentVersionOf, digestWeeks } from './content-version.js';
 import { buildNames } from './display-names.js';
 import { byteLengthOf, type ColumnImage, type FieldImage, type SnapshotImage } from './image.js';
 import { ROW_FRAME_BYTES } from './rows.js';
-import { NO_AMBIGUOUS_TIMES, type ReadingNotes, type SnapshotSummary } from './summary.js';
+import { NO_AMBIGUOUS_TIMES, type ReadingNotes, type RecordCounts, type SnapshotSummary } from './summary.js';
 import { UnservedFieldCounter } from './unserved-fields.js';
 import { writeRows } from './write-rows.js';
 
@@ -201,9 +202,32 @@ export class SnapshotBuilder {
     );
   }
 
-  #build({ ambiguousTimes = NO_AMBIGUOUS_TIMES, expanded }: Partial<ReadingNotes>): SnapshotImage {
+  /** All events so far. */
+  arrived(): ArrivedEvents {
     for (const column of this.columns) if (column.codes.length > 0) column.padTo(this.#ids.size);
-    const events = orderEvents(this.#timeMs.view(), this.#endTimeMs.view(), this.#ids, this.columns);
+    const [timeMs, endTimeMs] = [this.#timeMs.view(), this.#endTimeMs.view()];
+    return { timeMs, endTimeMs, ids: this.#ids, columns: this.columns };
+  }
+
+  /** The part of the summary that the events alone do not determine. @param uses of the fields by the events */
+  recordSummary(
+    uses: SnapshotSummary['fields'],
+    { ambiguousTimes = NO_AMBIGUOUS_TIMES, expanded }: Partial<ReadingNotes>,
+  ): Pick<SnapshotSummary, 'builtAtMs' | 'buildMs' | 'expanded' | keyof RecordCounts> {
+    return {
+      rejected: this.#rejected,
+      rejectedByCode: this.#rejectedByCode,
+      rejections: this.#rejections,
+      builtAtMs: Date.now(),
+      buildMs: Math.round(performance.now() - this.#beganMs),
+      unserved: this.unserved.finish(this.#incompleteFields(uses)),
+      ambiguousTimes: { ...ambiguousTimes },
+      ...(expanded === undefined ? {} : { expanded }),
+    };
+  }
+
+  #build(notes: Partial<ReadingNotes>): SnapshotImage {
+    const events = orderEvents(this.arrived());
     const { order, slots } = events;
     const rows = writeRows(events);
     const clusters = buildClusters(events, rows, this.hash);
@@ -234,17 +258,10 @@ export class SnapshotBuilder {
         id: contentVersionOf(this.#identifiers, parts),
         events: order.length,
         slots: slots.startMs.length,
-        rejected: this.#rejected,
-        rejectedByCode: this.#rejectedByCode,
-        rejections: this.#rejections,
-        builtAtMs: Date.now(),
-        buildMs: Math.round(performance.now() - this.#beganMs),
         bytes: byteLengthOf(parts),
         identifiers: this.#identifiers,
         fields: uses,
-        unserved: this.unserved.finish(this.#incompleteFields(uses)),
-        ambiguousTimes: { ...ambiguousTimes },
-        ...(expanded === undefined ? {} : { expanded }),
+        ...this.recordSummary(uses, notes),
         span:
           order.length === 0
             ? null

@@ -106,13 +106,18 @@ export interface OrderedEvents {
   readonly columns: Readonly<Record<CodedField['name'], OrderedColumn>>;
 }
 
-/** Orders events by (time, endTime, id). Parameters are in order of arrival. */
-export function orderEvents(
-  timeMs: Float64Array,
-  endTimeMs: Float64Array,
-  ids: ByteStrings,
-  columns: readonly Column[],
-): OrderedEvents {
+/** All events of a load, by arrival. */
+export interface ArrivedEvents {
+  readonly timeMs: Float64Array;
+  readonly endTimeMs: Float64Array;
+  /** With keyed hashes of the builder's seed. */
+  readonly ids: ByteStrings;
+  /** Each has a code for every event, or none at all. */
+  readonly columns: readonly Column[];
+}
+
+/** Orders events by (time, endTime, id). */
+export function orderEvents({ timeMs, endTimeMs, ids, columns }: ArrivedEvents): OrderedEvents {
   const count = ids.size;
   const order = scratch.uint32(count);
   for (let arrival = 0; arrival < count; arrival++) order[arrival] = arrival;

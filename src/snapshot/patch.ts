@@ -11,15 +11,9 @@ import { type Edit, type EventChanges, placeChanges } from './patch-edit.js';
 import { patchDigests, patchIds, patchRows } from './patch-rows.js';
 import { patchSlots, slotsOfEvents } from './patch-slots.js';
 import { rebuildImage } from './rebuild.js';
-import type { FieldUse, SnapshotSummary } from './summary.js';
+import type { FieldUse, RecordCounts, SnapshotSummary } from './summary.js';
 
 export type { EventChanges } from './patch-edit.js';
-
-/** The part of a summary about records that are not events. */
-export type RecordCounts = Pick<
-  SnapshotSummary,
-  'rejected' | 'rejectedByCode' | 'rejections' | 'unserved' | 'ambiguousTimes'
->;
 
 /**
  * Makes the image after some changes. Its bytes equal those of a whole build from the same events and seed.

@@ -56,6 +56,12 @@ export interface SnapshotSummary {
   } | null;
 }
 
+/** The part of a summary about records that are not events. */
+export type RecordCounts = Pick<
+  SnapshotSummary,
+  'rejected' | 'rejectedByCode' | 'rejections' | 'unserved' | 'ambiguousTimes'
+>;
+
 /** Notes of the source besides its records. */
 export type ReadingNotes = Pick<SnapshotSummary, 'ambiguousTimes' | 'expanded'>;
 

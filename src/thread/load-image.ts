@@ -8,6 +8,7 @@ import { ByteIntake } from '../snapshot/byte-intake.js';
 import { compareSnapshots, type Delta, extendHistory } from '../snapshot/differences.js';
 import { isSameImage, type SnapshotImage } from '../snapshot/image.js';
 import { type IntakeBounds, IntakeWatch, OUT_OF_MEMORY, RefusedLoad } from '../snapshot/intake-bounds.js';
+import { buildByPatch } from '../snapshot/patched-build.js';
 import { Snapshot } from '../snapshot/snapshot.js';
 import { readRecords } from '../source/formats/read-records.js';
 import { LoadNotes } from '../source/load-notes.js';
@@ -19,6 +20,8 @@ import type { LoadDone, Loaded, LoadTask, StreamSpec, TaskListeners } from './ta
 export interface LoadedImage {
   readonly image: SnapshotImage;
   readonly source: LoadSummary;
+  /** Null if the image was built as a whole. */
+  readonly changedIds: readonly string[] | null;
   /** Memory within the bound that is left for work on the image. */
   readonly bytesLeft: number;
 }
@@ -26,6 +29,8 @@ export interface LoadedImage {
 export interface LoadImageOptions extends LoadOptions {
   readonly bounds?: IntakeBounds;
   readonly hashSeed?: SnapshotImage['hashSeed'];
+  /** Is patched if few events differ from it. With the same seed and rules. */
+  readonly base?: SnapshotImage | null;
 }
 
 const UNBOUNDED: IntakeBounds = { eventsMax: null, memoryBytesMax: null, growth: null };
@@ -48,7 +53,7 @@ export async function loadImage(
 export async function loadImage(
   source: Source,
   rules: ReadRules,
-  { bounds = UNBOUNDED, hashSeed, ...options }: LoadImageOptions = {},
+  { bounds = UNBOUNDED, hashSeed, base = null, ...options }: LoadImageOptions = {},
 ): Promise<LoadedImage | 'not-modified'> {
   const { identifiers } = rules;
   const builder = new SnapshotBuilder({ identifiers, ...(hashSeed === undefined ? {} : { hashSeed }) });
@@ -95,8 +100,11 @@ export async function loadImage(
   }
   notes.checkColumns();
   watch.look();
-  const image = builder.finish({ ambiguousTimes: notes.ambiguousTimes, expanded: summary.expanded });
-  return { image, source: summary, bytesLeft: watch.bytesLeft(image) };
+  const readingNotes = { ambiguousTimes: notes.ambiguousTimes, expanded: summary.expanded };
+  const patched = base && buildByPatch(builder, base, readingNotes);
+  const image = patched?.image ?? builder.finish(readingNotes);
+  const changedIds = patched?.changedIds ?? null;
+  return { image, source: summary, changedIds, bytesLeft: watch.bytesLeft(image) };
 }
 
 /** Loads a source into an image and compares it with the served one. Throws LecternErrors, RefusedLoad. */
@@ -115,12 +123,13 @@ export async function runLoadTask(
     previous: previousVersion,
     // With equal seeds a patch makes this image of the served one, byte for byte.
     ...(served === null ? {} : { hashSeed: served.hashSeed }),
+    base: task.mayPatch ? served : null,
     bounds,
     parts: task.parts,
     allowMissing: task.allowMissing,
   });
   if (loaded === 'not-modified') return { kind: 'not-modified' };
-  const { image, bytesLeft } = loaded;
+  const { image, changedIds, bytesLeft } = loaded;
   const sourceVersion = loaded.source.version;
   // Other bytes with equal content: nothing to publish. An image from disk may falsely claim to be equal.
   if (
@@ -130,7 +139,8 @@ export async function runLoadTask(
   ) {
     return { kind: 'unchanged', sourceVersion };
   }
-  const done = { kind: 'loaded', image, sourceVersion } as const;
+  const how = changedIds === null ? {} : { changedIds, isWholeLoad: true };
+  const done = { kind: 'loaded', image, sourceVersion, ...how } as const;
   return { ...done, ...differencesFrom(served, task.deltas, image, bytesLeft) };
 }
 

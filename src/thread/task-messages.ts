@@ -31,6 +31,8 @@ export interface LoadTask {
   readonly previousVersion: string | null;
   /** The served image, to find the changes; null at the first load. Its arrays are shared, not copied. */
   readonly served: SnapshotImage | null;
+  /** Whether `served` may be patched if few events differ. */
+  readonly mayPatch: boolean;
   readonly deltas: readonly Delta[];
   readonly bounds: IntakeBounds;
   /** For several sources: their parts at the last load. */
@@ -110,6 +112,8 @@ export interface Loaded {
   readonly history: History | null;
   /** The ids of all events that may differ, if the image was made from the served one. */
   readonly changedIds?: readonly string[];
+  /** All records were read, although the image was made from the served one. */
+  readonly isWholeLoad?: boolean;
   /** Of the announcement, or of the publication that an image from disk had; null if its file does not say. */
   readonly sequence?: number | null;
 }

@@ -31,6 +31,8 @@ export class FakeLoader {
   readonly asked: (string | null)[] = [];
   /** The bounds of each load. */
   readonly bounds: IntakeBounds[] = [];
+  /** Whether each load might patch. */
+  readonly mayPatch: boolean[] = [];
   onChange: (() => void) | null = null;
   /** While it is pending, loads do not end. */
   gate: Promise<void> = Promise.resolve();
@@ -43,10 +45,18 @@ export class FakeLoader {
     return this as unknown as Loader;
   }
 
-  async load({ previousVersion, served, deltas, bounds, listeners }: LoadRequest): Promise<LoadDone> {
+  async load({
+    previousVersion,
+    served,
+    mayPatch,
+    deltas,
+    bounds,
+    listeners,
+  }: LoadRequest): Promise<LoadDone> {
     const { signal, onVersion } = listeners;
     this.asked.push(previousVersion);
     this.bounds.push(bounds);
+    this.mayPatch.push(mayPatch);
     const aborted = new Promise<never>((_, reject) => {
       signal.addEventListener('abort', () => reject(signal.reason));
     });

@@ -35,6 +35,7 @@ function loadTask(more: Partial<LoadTask>): LoadTask {
     rules: { identifiers: 'uuid' },
     previousVersion: null,
     served: null,
+    mayPatch: false,
     deltas: [],
     bounds: { eventsMax: null, memoryBytesMax: null, growth: null },
     parts: [],

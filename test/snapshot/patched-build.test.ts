@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { test } from 'tap';
+import { BUILD_PATCH_SHARE_MAX, PATCH_EVENTS_MIN } from '../../src/limits.js';
+import type { NormalisedEvent } from '../../src/model/event.js';
+import { SnapshotBuilder } from '../../src/snapshot/builder.js';
+import type { SnapshotImage } from '../../src/snapshot/image.js';
+import type { EventChanges } from '../../src/snapshot/patch.js';
+import { buildByPatch, differingEvents } from '../../src/snapshot/patched-build.js';
+import { eventReader } from '../../src/snapshot/rebuild.js';
+import { size } from '../hard/size.js';
+import { eventOf, idOf, imageOf, imageOfCount } from './images.js';
+import { applied, assertSameAsBuilt, chains, timetables } from './patched.js';
+
+const SEED = 63;
+const RUNS = size(400, 10_000);
+
+function fed(base: SnapshotImage, events: Iterable<NormalisedEvent>): SnapshotBuilder {
+  const builder = new SnapshotBuilder({ identifiers: 'uuid', hashSeed: base.hashSeed });
+  let record = 0;
+  for (const event of events) builder.add(event, { record: ++record });
+  return builder;
+}
+
+/** The slow version: every event as an object, by id. */
+function slowlyDiffering(base: SnapshotImage, events: readonly NormalisedEvent[]): EventChanges {
+  const eventAt = eventReader(base);
+  const before = new Map<string, string>();
+  for (let ordinal = 0; ordinal < base.summary.events; ordinal++) {
+    const event = eventAt(ordinal);
+    before.set(event.id, textOf(event));
+  }
+  const ids = new Set(events.map(({ id }) => id));
+  return {
+    upserts: events.filter((event) => before.get(event.id) !== textOf(event)),
+    removals: [...before.keys()].filter((id) => !ids.has(id)),
+  };
+}
+
+/** Fields without a value are left out. */
+function textOf(event: NormalisedEvent): string {
+  const fields = Object.entries(event).filter(([, value]) => value !== null && value !== undefined);
+  return JSON.stringify(fields.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+test('generated changes are found, and the patched image equals a whole build, to the byte', async () => {
+  let patched = 0;
+  fc.assert(
+    fc.property(timetables, chains, fc.infiniteStream(fc.nat()), (start, steps, order) => {
+      let events = start;
+      let base = imageOf(events.values());
+      for (const step of steps) {
+        events = applied(events, step);
+        // The order of records does not count.
+        const places = new Map([...events.keys()].map((id) => [id, order.next().value ?? 0]));
+        const arrived = [...events.values()].sort(
+          (a, b) => (places.get(a.id) ?? 0) - (places.get(b.id) ?? 0),
+        );
+        const builder = fed(base, arrived);
+        const found = differingEvents(base, builder.arrived());
+        const expected = slowlyDiffering(base, arrived);
+        assert.deepEqual(found?.upserts.map(textOf), expected.upserts.map(textOf));
+        assert.deepEqual(found?.removals, expected.removals);
+        const result = buildByPatch(builder, base, {});
+        assert.ok(result !== null);
+        assertSameAsBuilt(result.image, arrived);
+        base = result.image;
+        patched++;
+      }
+    }),
+    { numRuns: RUNS, seed: SEED },
+  );
+  assert.ok(patched >= RUNS);
+});
+
+test('without a difference all arrays are those of the served image', async (t) => {
+  const base = imageOfCount(50);
+  const result = buildByPatch(
+    fed(
+      base,
+      Array.from({ length: 50 }, (_, n) => eventOf(n)),
+    ),
+    base,
+    {},
+  );
+  t.strictSame(result?.changedIds, []);
+  for (const part of ['rows', 'slots', 'fields', 'ids', 'clusters'] as const) {
+    t.equal(result?.image[part], base[part], part);
+  }
+});
+
+test('many differences are not patched, and the builder can still finish', async (t) => {
+  const count = Math.ceil(2 * PATCH_EVENTS_MIN);
+  const base = imageOfCount(count);
+  const eventsMax = Math.max(PATCH_EVENTS_MIN, BUILD_PATCH_SHARE_MAX * count);
+  const after = (changed: number, gone: number, added: number): NormalisedEvent[] =>
+    Array.from({ length: count - gone + added }, (_, n) =>
+      eventOf(n + gone, n + gone < gone + changed ? { title: 'Another title' } : {}),
+    );
+  const edits: readonly (readonly [number, number, number])[] = [
+    [eventsMax / 2, 0, 0],
+    [0, eventsMax, 0],
+    [0, 0, eventsMax],
+    [eventsMax / 4, eventsMax / 4, eventsMax / 4],
+  ];
+  for (const [changed, gone, added] of edits) {
+    const events = after(changed, gone, added);
+    const result = buildByPatch(fed(base, events), base, {});
+    t.equal(result?.changedIds.length, changed + gone + added);
+    if (result) assertSameAsBuilt(result.image, events);
+    const more = after(changed, gone, added + 1);
+    const builder = fed(base, more);
+    t.equal(buildByPatch(builder, base, {}), null);
+    assertSameAsBuilt(builder.finish(), more);
+  }
+});
+
+test('an id that moves to another event, and values that swap', async (t) => {
+  const events = Array.from({ length: 30 }, (_, n) => eventOf(n));
+  const base = imageOf(events);
+  const swapped = events.map((event, n) => {
+    if (n === 3) return { ...eventOf(4), id: idOf(3) };
+    return n === 4 ? { ...eventOf(3), id: idOf(4) } : event;
+  });
+  const result = buildByPatch(fed(base, swapped), base, {});
+  t.strictSame(result?.changedIds, [idOf(3), idOf(4)]);
+  if (result) assertSameAsBuilt(result.image, swapped);
+});
+
+test('the summary has the rejections, names and times of the new load alone', async (t) => {
+  const base = imageOfCount(5, {}, 3);
+  const notes = {
+    ambiguousTimes: { gaps: 2, overlaps: 1 },
+    expanded: { from: '2024-01-01', to: '2024-02-01' } as never,
+  };
+  const events = Array.from({ length: 5 }, (_, n) => eventOf(n, n === 0 ? { title: 'Another title' } : {}));
+  const feed = (seedOf: SnapshotImage): SnapshotBuilder => {
+    const builder = fed(seedOf, [...events, eventOf(1, { title: 'A duplicate' })]);
+    builder.unserved.countRecord({ colour: 'red' });
+    return builder;
+  };
+  const timeless = (image: SnapshotImage | undefined): object => {
+    if (image === undefined) return {};
+    const { builtAtMs, buildMs, ...summary } = image.summary;
+    t.ok(builtAtMs > 0 && buildMs >= 0);
+    return summary;
+  };
+  const first = buildByPatch(feed(base), base, notes);
+  t.strictSame(timeless(first?.image), timeless(feed(base).finish(notes)));
+  t.equal(first?.image.summary.rejectedByCode['duplicate-id'], 1);
+  const served = first?.image ?? base;
+  const next = buildByPatch(feed(served), served, {});
+  t.strictSame(timeless(next?.image), timeless(feed(served).finish()));
+  t.notOk('expanded' in (next?.image.summary ?? {}));
+});
