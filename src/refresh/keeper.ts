@@ -366,15 +366,14 @@ export class Keeper {
 
   /** A forced load asks all parts, even those with a Retry-After. */
   #askedParts(force: boolean): PartsReport['parts'] {
-    if (!force) return this.#parts.parts;
     return this.#parts.parts.map((part) =>
-      part.failure === null ? part : { ...part, failure: { ...part.failure, retryAtMs: 0 } },
+      !force || part.failure === null ? part : { ...part, failure: { ...part.failure, retryAtMs: 0 } },
     );
   }
 
   #succeed(): void {
-    const { now = Date.now } = this.#options;
-    const times = { lastSuccessMs: now(), lastSuccessMonotonicMs: monotonicMs(), failingSinceMs: null };
+    const lastSuccessMs = (this.#options.now ?? Date.now)();
+    const times = { lastSuccessMs, lastSuccessMonotonicMs: monotonicMs(), failingSinceMs: null };
     this.#become({ state: 'loaded', ...times, lastError: null });
   }
 

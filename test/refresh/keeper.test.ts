@@ -1,4 +1,3 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -6,30 +5,10 @@ import { test } from 'tap';
 import { LecternError } from '../../src/errors.js';
 import { LOADING } from '../../src/model/source-state.js';
 import { imageOfCount } from '../snapshot/images.js';
-import { FakeLoader, type FakeSource } from './fake-loader.js';
-import { down, full, half, keep, other, type Setting, titleOf } from './kept.js';
+import { FakeLoader } from './fake-loader.js';
+import { down, full, half, keep, keepStored, other, STORED, titleOf } from './kept.js';
 
-/** The path of an existing file, because the keeper checks this before it asks the loader. */
-function existingFile(t: { teardown(callback: () => void): unknown }): string {
-  const folder = mkdtempSync(join(tmpdir(), 'lectern-keeper-'));
-  t.teardown(() => rmSync(folder, { recursive: true }));
-  writeFileSync(join(folder, 'image'), '');
-  return join(folder, 'image');
-}
-
-const STORED = { image: full, sourceVersion: '7' };
 const ROWS_FAULT = new LecternError('image-unusable', 'row 7 is no row');
-
-/** A keeper with a snapshot file, by default of the source's version 7. */
-function keepStored(
-  t: { teardown(callback: () => void): unknown },
-  source: FakeSource,
-  stored: FakeLoader['stored'] = STORED,
-): Setting {
-  const loader = new FakeLoader(source);
-  loader.stored = stored;
-  return keep(source, { snapshotFile: { path: existingFile(t), keep: 0 } }, loader);
-}
 
 /** A promise that the test resolves. */
 function latch(): { readonly promise: Promise<void>; readonly open: () => void } {
@@ -384,32 +363,4 @@ test('closing ends the wait for another first load', { timeout: 5000 }, async (t
   await keeper.close();
   await started;
   t.strictSame(told, ['failed: the upstream is down']);
-});
-
-/** Whether loads might patch, by the version that they asked about. */
-function mayPatchFrom({ asked, mayPatch }: FakeLoader): Readonly<Record<string, boolean | undefined>> {
-  return Object.fromEntries(asked.map((version, n) => [String(version), mayPatch[n]]));
-}
-
-test('loads may patch what this process built, and neither images from disk nor in forced loads', async (t) => {
-  const { loader, keeper } = keepStored(t, { image: other, version: '8' });
-  await keeper.start();
-  await keeper.refresh(false);
-  loader.source = { image: full, version: '9', isPatch: true };
-  await keeper.refresh(false);
-  loader.source = { image: other, version: '10' };
-  await keeper.refresh(false);
-  await keeper.refresh(true);
-  t.strictSame(mayPatchFrom(loader), { 7: false, 8: true, 9: true, null: false });
-});
-
-test('a patch of an image from disk may not be patched by a load', async (t) => {
-  const { loader, keeper } = keepStored(t, { image: other, version: '8', isPatch: true });
-  await keeper.start();
-  await keeper.refresh(false);
-  loader.source = { image: full, version: '9' };
-  await keeper.refresh(false);
-  loader.source = { image: other, version: '10' };
-  await keeper.refresh(false);
-  t.strictSame(mayPatchFrom(loader), { 7: false, 8: false, 9: true });
 });

@@ -1,4 +1,7 @@
 /** A keeper with a fake loader, whose events become lines. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { LecternError } from '../../src/errors.js';
 import { resolveOptions } from '../../src/options/resolve.js';
 import type { Gate } from '../../src/refresh/gate.js';
@@ -53,4 +56,28 @@ export function keep(
 
 export function titleOf(image: { readonly rows: { readonly bytes: Uint8Array } }): string {
   return /"title":"([^"]*)"/.exec(Buffer.from(image.rows.bytes).toString('utf8'))?.[1] ?? 'nothing';
+}
+
+/** The path of an existing file, because the keeper checks this before it asks the loader. */
+export function existingFile(t: { teardown(callback: () => void): unknown }): string {
+  const folder = mkdtempSync(join(tmpdir(), 'lectern-keeper-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, 'image'), '');
+  return join(folder, 'image');
+}
+
+export const STORED: { readonly image: SnapshotImage; readonly sourceVersion: string } = {
+  image: full,
+  sourceVersion: '7',
+};
+
+/** A keeper with a snapshot file, by default of the source's version 7. */
+export function keepStored(
+  t: { teardown(callback: () => void): unknown },
+  source: FakeSource,
+  stored: FakeLoader['stored'] = STORED,
+): Setting {
+  const loader = new FakeLoader(source);
+  loader.stored = stored;
+  return keep(source, { snapshotFile: { path: existingFile(t), keep: 0 } }, loader);
 }
