@@ -2,7 +2,7 @@
  * Whether the time of a refusal reveals why a feed address is bad. All payloads are readable: unreadable ones
  * are refused 0.4 µs sooner, which reveals nothing new to the sender.
  */
-import { test } from 'tap';
+import { type Test, test } from 'tap';
 import { addressesOf, grantFor, NOW_MS, REVOKED, SECRETS } from '../attack/hostile-feeds.js';
 import { seeded } from '../attack/hostile-tokens.js';
 import { recordFigure } from './figures.mjs';
@@ -13,6 +13,9 @@ const BATCH = 40;
 const SEED = 20_261_123;
 /** A share of a refusal's 8 µs; a network varies a hundred times as much. */
 const DIFFERENCE_MAX = 0.05;
+/** Work of other processes changes the times of one attempt. */
+const ATTEMPTS_MAX = 3;
+const USUAL = 'mac changed';
 const TIMEOUT = { timeout: 600_000 };
 
 function median(values: readonly number[]): number {
@@ -48,7 +51,8 @@ function addressesByKind(): Readonly<Record<string, readonly string[]>> {
   };
 }
 
-test('every bad address is refused in the same time', TIMEOUT, async (t) => {
+/** The median time of each kind, and how far other kinds may be from the usual one, in microseconds. */
+function measureKinds(t: Test): { readonly medians: ReadonlyMap<string, number>; readonly allowed: number } {
   const addresses = addressesOf();
   const kinds = Object.entries(addressesByKind());
   const times = new Map(kinds.map(([kind]) => [kind, [] as number[]]));
@@ -70,13 +74,21 @@ test('every bad address is refused in the same time', TIMEOUT, async (t) => {
   }
   t.equal(accepted, 0);
   const medians = new Map([...times].map(([kind, list]) => [kind, median(list)]));
-  const usual = medians.get('mac changed') as number;
+  const usual = medians.get(USUAL) as number;
   const noise = Math.abs((medians.get('mac changed, again') as number) - usual);
-  const allowed = Math.max(usual * DIFFERENCE_MAX, 3 * noise);
-  const told = [...medians].map(([kind, micros]) => `${kind} ${micros.toFixed(2)} µs`).join(', ');
-  t.comment(told);
-  for (const [kind, micros] of medians) {
-    t.ok(Math.abs(micros - usual) <= allowed, `${kind}: ${micros.toFixed(3)} against ${usual.toFixed(3)} µs`);
+  return { medians, allowed: Math.max(usual * DIFFERENCE_MAX, 3 * noise) };
+}
+
+test('every bad address is refused in the same time', TIMEOUT, async (t) => {
+  for (let attempt = 1; ; attempt++) {
+    const { medians, allowed } = measureKinds(t);
+    const usual = medians.get(USUAL) as number;
+    const told = [...medians].map(([kind, micros]) => `${kind} ${micros.toFixed(2)} µs`).join(', ');
+    t.comment(told);
+    const differing = [...medians].filter(([, micros]) => Math.abs(micros - usual) > allowed);
+    if (differing.length > 0 && attempt < ATTEMPTS_MAX) continue;
+    t.strictSame(differing, [], `at most ${allowed.toFixed(3)} µs from ${usual.toFixed(3)}`);
+    if (HARD) recordFigure('feed-timing', `medians: ${told}; attempt ${attempt} of up to ${ATTEMPTS_MAX}`);
+    return;
   }
-  if (HARD) recordFigure('feed-timing', `medians: ${told}`);
 });
