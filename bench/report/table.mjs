@@ -136,7 +136,7 @@ function about({ node, machine, commit, isChanged, date, settings }) {
 }
 
 const roundsOf = ({ launches, rounds, roundSeconds }) =>
-  `${launches * rounds} rounds of ${roundSeconds} s (${launches === 1 ? 'one launch' : `${launches} launches`} of all processes, of peers one)`;
+  `${launches * rounds} rounds of ${roundSeconds} s (${launches === 1 ? 'one launch' : `${launches} launches`} of all processes, but one of peers)`;
 
 const aboutOther = ({ node, commit, date, settings }) =>
   `Node ${node.slice(1)}: commit ${commit.slice(0, 10)}, ${date.slice(0, 10)}, medians of ${roundsOf(settings)}; empty cells were not measured.`;
@@ -155,7 +155,7 @@ export function reportOf([first, ...more], plots) {
     'Other promises. Sizes compare the same questions with as many events in the answer; memory is compared with the bytes of ' +
       '`/schedule/all`, the load with processor time of `JSON.parse` alone:',
     others(first, more),
-    'How many times the processor time of Lectern others take for the same answers to the same requests:',
+    'Processor time of other servers for the same answers to the same requests, as a multiple of that of Lectern:',
     peers(first),
     ...plots.map(({ file, title }) => `![${title}](../bench/results/${file})`),
   ].join('\n\n');

@@ -199,7 +199,7 @@ function ofFeed({ feed }: Observed): Family[] {
     sequence,
     gauge(
       'lectern_feed_lag_seconds',
-      'Time since this replica knows of an announcement that it does not serve; 0 if it serves what it should.',
+      'How long this replica has known of an announcement that it does not serve; 0 if it serves what it should.',
       () => inSeconds(feed()?.replica?.lagMs ?? null),
     ),
     gauge(

@@ -1,4 +1,4 @@
-/** Room admin/. The second port for operators: probes, metrics, readiness. It reads counts and never the events. */
+/** Folder admin/. The second port for operators: probes, metrics, readiness. It reads counts and never the events. */
 
 import { LecternError } from '../errors.js';
 import { OriginFields } from '../http/answer/answer-fields.js';

@@ -1,4 +1,4 @@
-/** Room auth/. Tokens: keys, verification, and the identities of users. This room knows fields but no events. */
+/** Folder auth/. Tokens: keys, verification, and the identities of users. This folder knows fields but no events. */
 import type { IdentifierMode } from '../model/event.js';
 import type { FieldFilter } from '../query/query.js';
 import type { AccessSource, TokenKeys } from './access.js';

@@ -102,7 +102,7 @@ function formatExpanded(expanded: ExpansionWindow | undefined): string {
   if (expanded === undefined) return '';
   const hint = outsideHint(expanded);
   const lines = [
-    `recurring events are expanded from ${expanded.from} to before ${expanded.to} (--from, --to)`,
+    `recurring events are expanded from ${expanded.from} until ${expanded.to}, exclusive (--from, --to)`,
   ];
   return ['', ...lines, ...(hint === null ? [] : [hint])].join('\n');
 }

@@ -1,5 +1,5 @@
 /**
- * Room cli/. The command line: arguments, signals, output and exit codes. This room answers no request and
+ * Folder cli/. The command line: arguments, signals, output and exit codes. This folder answers no request and
  * reads no record.
  */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';

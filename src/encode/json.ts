@@ -1,4 +1,4 @@
-/** Room encode/. Turns event numbers into bytes. This room selects no events and knows nothing of HTTP. */
+/** Folder encode/. Turns event numbers into bytes. This folder selects no events and knows nothing of HTTP. */
 import { BODY_WHOLE_BYTES_MAX } from '../limits.js';
 import type { Selection } from '../query/selection.js';
 import type { Rows } from '../snapshot/rows.js';

@@ -1,5 +1,5 @@
 /**
- * Room files/. Small configuration files, read at the start and again when they change. This room does not
+ * Folder files/. Small configuration files, read at the start and again when they change. This folder does not
  * know the meaning of the content.
  */
 import { statSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** Room generate/. Makes synthetic timetables from a seed. This room imports only the model. */
+/** Folder generate/. Makes synthetic timetables from a seed. This folder imports only the model. */
 import type { TimetableEvent } from '../model/event.js';
 import { formatInstant } from '../model/time.js';
 import { foundInstitution } from './institution.js';

@@ -1,5 +1,5 @@
 /**
- * Room http/. HTTP: turns the bytes of a request into the bytes of its answer. This room touches no typed
+ * Folder http/. HTTP: turns the bytes of a request into the bytes of its answer. This folder touches no typed
  * array and knows neither sources nor loads.
  *
  * The checks have a documented order: malformed, 414, 404, 405, 401, 403, 406, 400, 412, then 304 or 200. For

@@ -1,4 +1,4 @@
-/** Room metrics/. Counts in shared memory, one set per thread. This room knows no text format and no port. */
+/** Folder metrics/. Counts in shared memory, one set per thread. This folder knows no text format and no port. */
 import * as cells from './cells.js';
 
 const STATUS_PLACE: Uint8Array = new Uint8Array(600).fill(cells.STATUSES.length);

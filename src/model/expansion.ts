@@ -44,7 +44,7 @@ export function outsideHint({ outside }: ExpansionWindow): string | null {
   const { events, from, to } = outside;
   const [what, have] = events === 1 ? ['recurring event', 'has'] : ['recurring events', 'have'];
   return (
-    `${events} ${what} ${have} no occurrence in these days, but from ${from} to before ${to}: ` +
+    `${events} ${what} ${have} no occurrence in these days, but from ${from} until ${to} (exclusive): ` +
     `set from and to (on the command line --from ${from} --to ${to}) to serve them`
   );
 }

@@ -1,4 +1,7 @@
-/** Room model/. The definition of an event: fields, times, identifiers, formats. This room imports no other room. */
+/**
+ * Folder model/. The definition of an event: fields, times, identifiers, formats. This folder imports no other
+ * folder.
+ */
 
 export type FieldKind =
   /** See IdentifierMode. */

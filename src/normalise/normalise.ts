@@ -1,5 +1,5 @@
 /**
- * Room normalise/. Turns decoded records into events or rejections. This room knows neither where records
+ * Folder normalise/. Turns decoded records into events or rejections. This folder knows neither where records
  * come from nor where events go.
  */
 import { REJECTED_ID_UNITS_MAX, VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX } from '../limits.js';

@@ -1,4 +1,4 @@
-/** Room openapi/. The OpenAPI 3.1 document, made from the tables. It answers no request. */
+/** Folder openapi/. The OpenAPI 3.1 document, made from the tables. It answers no request. */
 import { PAGE_LIMIT_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
 import { DIRECTORIES, type DirectoryName } from '../model/fields.js';

@@ -38,7 +38,7 @@ export const HEADERS: Readonly<Record<string, JsonSchema>> = {
   ),
   'X-Content-Type-Options': header('nosniff'),
   'Content-Security-Policy': header(
-    'Scripts in an answer do not run, and pages cannot frame it',
+    'Scripts in an answer do not run, and no page can frame the answer',
     "default-src 'none'; frame-ancestors 'none'",
   ),
   'WWW-Authenticate': header('RFC 6750 section 3: Bearer, with an error if credentials were sent'),

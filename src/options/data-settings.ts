@@ -59,7 +59,7 @@ export const DATA_SETTINGS: readonly Setting[] = inGroup('Data', 'openTimetable'
   upstreamClientId: {
     places: [],
     kind: text('id'),
-    help: 'id of the client at that issuer',
+    help: 'id of the client at the OAuth issuer',
   },
   upstreamClientSecret: {
     places: [],
@@ -71,7 +71,7 @@ export const DATA_SETTINGS: readonly Setting[] = inGroup('Data', 'openTimetable'
   upstreamClientSecretFile: {
     places: [],
     kind: PATH,
-    help: 'file with that secret, read again when it changes',
+    help: 'file with the secret of the client, read again when it changes',
   },
   upstreamScope: {
     places: [],
@@ -98,7 +98,7 @@ export const DATA_SETTINGS: readonly Setting[] = inGroup('Data', 'openTimetable'
   onProgress: {
     flag: null,
     kind: given('a function', isFunction),
-    help: 'called several times during the first load',
+    help: 'function that is called several times during the first load',
   },
 });
 
@@ -136,7 +136,7 @@ export const REFRESHING_SETTINGS: readonly Setting[] = inGroup('Refreshing', 'op
     places: ['gate'],
     kind: amount('percent', 0, 1_000_000_000),
     default: 1000,
-    help: 'give up a load with more records than the served timetable by over this percentage; exempt are the first load, forced loads and loads of up to 1,000 records',
+    help: 'give up a load if it has more records than the served timetable, by over this percentage; the first load, forced loads and loads of up to 1,000 records are exempt',
   },
   allowEmpty: {
     places: ['gate'],
@@ -156,7 +156,7 @@ export const REFRESHING_SETTINGS: readonly Setting[] = inGroup('Refreshing', 'op
   snapshotFilesKept: {
     kind: count('number', 0, 100),
     default: 0,
-    help: 'earlier snapshot files to keep beside it, as <file>.1 and so on',
+    help: 'earlier snapshot files to keep, named <file>.1, <file>.2 and so on after --snapshot-file',
   },
   feedPublicKey: {
     kind: PATH,

@@ -47,7 +47,7 @@ export const FEED_SETTINGS: readonly Setting[] = inGroup('Feeds', 'feed', {
     option: 'revocationsFile',
     flag: '--feed-revocations',
     kind: PATH,
-    help: 'JSON file of revoked feeds, {"sub": "2026-11-23T08:00:00Z"}: that user\'s addresses from before that time are refused; read again when it changes',
+    help: 'JSON file of revoked feeds, such as {"alice": "2026-11-23T08:00:00Z"}: addresses that this user (the sub of the token) got before this time are refused; read again when it changes',
   },
   feedRevocations: {
     option: 'revocations',
@@ -58,6 +58,6 @@ export const FEED_SETTINGS: readonly Setting[] = inGroup('Feeds', 'feed', {
   publicUrl: {
     places: ['serve', 'handler'],
     kind: { ...text('address', publicUrlFault), range: 'an http(s) address' },
-    help: 'address under which clients reach the service, such as https://timetable.example.org, for feeds; default: the address of the connection, if Host names it',
+    help: 'address at which clients reach the service, such as https://timetable.example.org; feed addresses begin with it; default: the address of the connection, if Host names it',
   },
 });

@@ -141,7 +141,7 @@ export const HOST: Kind = kindOf(
   (value) => typeof value === 'string' && (isIP(value) !== 0 || /^[A-Za-z0-9._-]+$/.test(value)),
 );
 
-/** A value that only programs can give. The room that uses it checks the content. */
+/** A value that only programs can give. The code that uses it checks the content. */
 export function given(range: string, isGood: (value: unknown) => boolean): Kind {
   return kindOf('', range, isGood);
 }

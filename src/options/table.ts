@@ -1,4 +1,7 @@
-/** Room options/. The one table of settings, with the range of their values. This room opens no file and serves nothing. */
+/**
+ * Folder options/. The one table of settings, with the range of their values. This folder opens no file and
+ * serves nothing.
+ */
 import { DATA_SETTINGS, REFRESHING_SETTINGS } from './data-settings.js';
 import { FEED_SETTINGS } from './feed-settings.js';
 import {

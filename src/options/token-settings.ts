@@ -80,7 +80,7 @@ export const TOKEN_SETTINGS: readonly Setting[] = inGroup('Tokens', 'auth', {
   },
   hs256SecretPreviousFile: {
     kind: PATH,
-    help: 'file with that earlier secret, read again when it changes',
+    help: 'file with the secret of HS256 tokens before a rotation, read again when it changes',
   },
   jwks: {
     isSecret: true,

@@ -1,4 +1,7 @@
-/** Room query/. Turns parameters into a plan and into event numbers. This room makes no bytes and knows nothing of HTTP. */
+/**
+ * Folder query/. Turns parameters into a plan and into event numbers. This folder makes no bytes and knows
+ * nothing of HTTP.
+ */
 import type { FieldIndex, Snapshot } from '../snapshot/snapshot.js';
 import { sortUnique } from '../structures/ordinal-set.js';
 import { results } from '../structures/slabs.js';

@@ -72,7 +72,7 @@ function describeEmpty(next: SnapshotSummary): string {
   const { rejected, expanded } = next;
   const hint = expanded === undefined ? null : outsideHint(expanded);
   if (hint !== null) {
-    return `it has no events: recurring events are expanded from ${expanded?.from} to before ${expanded?.to}, and ${hint}`;
+    return `it has no events: recurring events are expanded from ${expanded?.from} until ${expanded?.to} (exclusive), and ${hint}`;
   }
   if (rejected === 0) return 'it has no events';
   const which =

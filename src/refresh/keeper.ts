@@ -1,5 +1,5 @@
 /**
- * Room refresh/. Keeps the timetable up to date: decides when to load, what to publish and what to store. It
+ * Folder refresh/. Keeps the timetable up to date: decides when to load, what to publish and what to store. It
  * knows no requests.
  */
 import { LecternError } from '../errors.js';

@@ -1,5 +1,5 @@
 /**
- * Room replication/. Publishers announce images in a store, and replicas serve them. This room answers no
+ * Folder replication/. Publishers announce images in a store, and replicas serve them. This folder answers no
  * request and reads no record of a source.
  */
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';

@@ -39,7 +39,7 @@ export class Leadership {
     return this.isLeader;
   }
 
-  /** A standby then need not wait. */
+  /** Gives up the lease, so that a standby takes over without waiting for LEASE_MS_MAX. */
   async release(): Promise<void> {
     if (!this.isLeader) return;
     this.isLeader = false;

@@ -1,4 +1,7 @@
-/** Room serving/. Serving on one thread or several. This room passes publications to threads and knows no source. */
+/**
+ * Folder serving/. Serving on one thread or several. This folder passes publications to threads and knows no
+ * source.
+ */
 import { checkInnerParts } from '../http/node/inner-parts.js';
 import { Meter } from '../metrics/meter.js';
 import { startSampling } from '../metrics/sampling.js';

@@ -85,7 +85,7 @@ function readStoredPatch(bytes: Buffer): StoredPatch {
   const { upserts, removals } = patch;
   if (!Array.isArray(upserts) || !Array.isArray(removals)) throw new Error('the patch has no changes');
   if (!upserts.every(isEvent) || !removals.every((id) => typeof id === 'string'))
-    throw new Error('the patch has changes that are none');
+    throw new Error('the patch has a malformed change');
   return patch;
 }
 

@@ -42,7 +42,7 @@ export function buildByPatch(
   };
 }
 
-/** What makes the arrived events of those of an image; null beyond the bound. */
+/** The edit that turns the events of an image into the arrived ones; null if it exceeds the bound. */
 export function differingEvents(base: SnapshotImage, arrived: ArrivedEvents): EventChanges | null {
   const { timeMs, endTimeMs, ids } = arrived;
   const eventsBefore = base.summary.events;
@@ -98,13 +98,16 @@ function idFinder({ ids: index, rows }: SnapshotImage, ids: ByteStrings): (arriv
   };
 }
 
-/** One column of the arrived events beside that of the image. */
+/** One column of the arrived events, and the same column of the image. */
 interface Comparison {
   readonly column: Column;
   readonly codes: Uint32Array;
   readonly base: ColumnImage;
   readonly baseSize: number;
-  /** For each arrived code, the code of the same value in the image; NO_CODE until the first event that has both. */
+  /**
+   * For each arrived code, the code of the same value in the image; NO_CODE until an event has shown that they
+   * match.
+   */
   readonly known: Uint32Array;
 }
 
@@ -135,7 +138,10 @@ function hasSameValues(comparisons: readonly Comparison[], arrival: number, ordi
   return true;
 }
 
-/** Compares the values themselves. Values of a dictionary are distinct, so a known code has no second partner. */
+/**
+ * Compares the values themselves. Values of a dictionary are distinct, so a code that has its match needs no
+ * other.
+ */
 function isNewlyKnown({ column, base, known }: Comparison, code: number, baseCode: number): boolean {
   if (known[code] !== NO_CODE) return false;
   const { bytes, start } = base.dictionary;

@@ -1,5 +1,5 @@
 /**
- * Room snapshot/. The flat, immutable image: built, checked, compared, read. This room knows neither sources
+ * Folder snapshot/. The flat, immutable image: built, checked, compared, read. This folder knows neither sources
  * nor requests.
  */
 import { INDEXED_FIELDS, type IndexedFieldName, NAMED_FIELDS, type NamedFieldName } from '../model/fields.js';

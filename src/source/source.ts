@@ -1,5 +1,5 @@
 /**
- * Room source/. Reads records from files, addresses and memory. This room knows neither the rules for records
+ * Folder source/. Reads records from files, addresses and memory. This folder knows neither the rules for records
  * nor snapshots.
  */
 import type { LecternErrorCode } from '../errors.js';

@@ -1,5 +1,5 @@
 /**
- * Room store/. The store that publishers and replicas share: a folder, or NATS JetStream. This room knows
+ * Folder store/. The store that publishers and replicas share: a folder, or NATS JetStream. The code here knows
  * neither timetables nor images.
  */
 

@@ -1,4 +1,7 @@
-/** Room structures/. Data structures that could be published on their own. This room knows nothing of timetables. */
+/**
+ * Folder structures/. Data structures that could be published on their own. This folder knows nothing of
+ * timetables.
+ */
 import createIntervalTree, { type IntervalTree } from 'interval-tree-1d';
 import { hasSameBytes } from './same-bytes.js';
 import { lowerBound } from './search.js';

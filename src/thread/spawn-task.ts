@@ -76,7 +76,10 @@ export function heapLimits(memoryBytesMax: number | null, moreBytes = 0): Resour
   return { maxOldGenerationSizeMb: Math.floor(bytes / (1024 * 1024)) };
 }
 
-/** A map of lecturers has extra room: it is parsed in one call, in which V8 would end the process instead of the thread. */
+/**
+ * A map of lecturers gets additional heap: it is parsed in one call, and if memory ran out in that call, V8
+ * would end the process instead of the thread.
+ */
 function limitsOfLoad({ bounds: { memoryBytesMax }, source }: LoadTask): ResourceLimits {
   return heapLimits(memoryBytesMax, hasLecturerIds(source) ? LECTURER_IDS_HEAP_BYTES : 0);
 }

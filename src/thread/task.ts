@@ -1,5 +1,5 @@
 /**
- * Room thread/. Work on another thread: loading, reading and writing images. This room knows no refresh
+ * Folder thread/. Work on another thread: loading, reading and writing images. This folder knows no refresh
  * schedule and no HTTP.
  */
 import { Readable } from 'node:stream';

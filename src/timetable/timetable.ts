@@ -1,4 +1,4 @@
-/** Room timetable/. The library: it opens, reads and serves a timetable, and knows nothing of the command line. */
+/** Folder timetable/. The library: it opens, reads and serves a timetable, and knows nothing of the command line. */
 import type { IncomingMessage } from 'node:http';
 import type { LecternError } from '../errors.js';
 import { KeptFiles } from '../files/kept-files.js';

@@ -1,4 +1,7 @@
-/** Room upstream/. Requests to other servers, for sources and key sets. This room does not interpret the answers. */
+/**
+ * Folder upstream/. Requests to other servers, for sources and key sets. This folder does not interpret the
+ * answers.
+ */
 import { once, setMaxListeners } from 'node:events';
 import { Agent, type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps, Agent as SecureAgent } from 'node:https';

@@ -1,5 +1,5 @@
 /**
- * Room view/. One snapshot, opened for reading by HTTP and the library. This room knows neither status codes
+ * Folder view/. One snapshot, opened for reading by HTTP and the library. This folder knows neither status codes
  * nor sockets.
  */
 export type { ParameterPairs, ParseOptions } from '../query/parameters.js';

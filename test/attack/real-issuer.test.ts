@@ -115,7 +115,7 @@ for (const [workers, figure] of [
       t.equal(await ask(before[1] ?? ''), 401, 'the key that was withdrawn is not accepted any more');
     }
     t.same(failed, [], `${valid} valid requests`);
-    // Times on the issuer's clock; on a busy machine requests arrive slightly late.
+    // The issuer notes when requests arrive. On a busy machine some arrive late, and the next then seems too early.
     t.ok(leastGapMs(issuer.askedMs) > COOLDOWN_MS * 0.9, `${issuer.askedMs.length} fetches`);
     if (HARD) {
       recordFigure(

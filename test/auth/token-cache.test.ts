@@ -12,7 +12,7 @@ test('a value is found only under its own token', async (t) => {
   t.equal(cache.get(''), undefined);
 });
 
-test('an entry ends with its token, or after the longest time to live', async (t) => {
+test('an entry expires with its token, or after the longest time to live', async (t) => {
   let nowMs = 1000;
   const cache = new TokenCache<typeof ALWAYS>({ now: () => nowMs, ttlMsMax: 60_000 });
   cache.set('short', { ...ALWAYS, usableUntilMs: 5000 });

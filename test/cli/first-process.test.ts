@@ -33,7 +33,7 @@ async function startFirst(t: { teardown(end: () => void): void }, argv: readonly
   return { printed, ended, pid };
 }
 
-test('the second signal ends a process that is number 1 of a container, too', { skip }, async (t) => {
+test('the second signal ends the service, even as process 1 of a container', { skip }, async (t) => {
   for (const [signal, status] of [
     ['SIGTERM', 143],
     ['SIGINT', 130],
@@ -53,7 +53,7 @@ test('the second signal ends a process that is number 1 of a container, too', { 
   }
 });
 
-test('one signal ends a process number 1 that has nothing to do', { skip }, async (t) => {
+test('one signal ends process 1 of a container when nothing is in progress', { skip }, async (t) => {
   const { printed, ended, pid } = await startFirst(t, ['fixtures/demo.ndjson.gz', '--port', '0']);
   await printed('"ready"');
   process.kill(pid(), 'SIGTERM');

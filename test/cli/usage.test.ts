@@ -271,7 +271,7 @@ test('every fault gives one clear line on standard error, and an exit code', asy
   }
 });
 
-test('the process exits with that code', async (t) => {
+test('the process exits with the code of the fault', async (t) => {
   assertOneLine(t, await lectern(['serve']), 2, /missing required argument/, 'usage');
   const failure = await lectern(['serve', 'no-such-file', '--dev', '--port', '0']);
   assertOneLine(t, failure, 1, /there is no such file/, 'failure');
@@ -347,7 +347,7 @@ test('a taken port is reported before the source is read', async (t) => {
   );
 });
 
-test('--version, --help and the help of every command', async (t) => {
+test('--version, --help and the help of every command are printed', async (t) => {
   const version = await runHere(t, ['--version']);
   t.match(version, { code: 0, stderr: '', stdout: /^\d+\.\d+\.\d+\n$/ });
   const help = await runHere(t, ['--help']);

@@ -6,7 +6,7 @@ import { assertOneLine, runHere } from './run-here.js';
 
 const DEMO = 'fixtures/demo.ndjson.gz';
 
-test('a secret that is given as a source or a map is hardly repeated', async (t) => {
+test('messages show at most eight characters of a secret that is given as a source or a map', async (t) => {
   const text = 'a5dec0ffee'.repeat(6);
   const file = join(t.testdir({ 'secret.txt': `${text}\n` }), 'secret.txt');
   for (const [argv, shown] of [

@@ -131,7 +131,7 @@ test('the options of publishers and replicas exist', (t) => {
   t.end();
 });
 
-test('the compose file: services, options, and what they name', (t) => {
+test('the services of the compose file have existing options, files and targets', (t) => {
   const text = readFileSync(join(FLEET, 'compose.yaml'), 'utf8');
   const { services, secrets, configs } = parse(text, { merge: true }) as {
     readonly services: Readonly<

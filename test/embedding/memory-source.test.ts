@@ -207,7 +207,7 @@ test('records may be an async generator, and its failure is reported', async (t)
   await failing.close();
 });
 
-test('an image made by another process does not count as the present records', async (t) => {
+test('an image from another process is not taken for the present records', async (t) => {
   const snapshotFile = join(await temporaryFolder(t), 'snapshot.image');
   const before = openTimetable({ source: [record(1)], snapshotFile });
   await before.ready;

@@ -156,7 +156,7 @@ test('the number of streams is bounded, and the gauge counts them', async (t) =>
   t.equal(gauge(), 2);
 });
 
-test('a stream ends with its token, and after its longest time', async (t) => {
+test('a stream ends when its token expires, and after the longest time allowed', async (t) => {
   const { open } = await streaming(t);
   // Expired, but within the clock tolerance of 5 s.
   const exp = Math.floor(Date.now() / 1000) - 3;

@@ -14,7 +14,7 @@ const action = fc.record({
   endsAtMs: fc.nat({ max: 1000 }),
 });
 
-test('any use names the streams that a look at all of them finds', (t) => {
+test('after any calls, a look names the same streams as a search of all streams', (t) => {
   fc.assert(
     fc.property(fc.array(action, { maxLength: 60 }), fc.nat({ max: 1200 }), (actions, clockMs) => {
       const watch = new StreamWatch<Known>(STEP_MS);
@@ -63,7 +63,7 @@ test('any use names the streams that a look at all of them finds', (t) => {
   t.end();
 });
 
-test('a look at many streams visits only those that need something', (t) => {
+test('a look visits only the streams that need something', (t) => {
   const watch = new StreamWatch<Watched>(STEP_MS);
   let visits = 0;
   const streams = Array.from({ length: 10_000 }, (_, n) => ({

@@ -98,8 +98,8 @@ const NO_TYPED_ARRAYS = ['http', 'auth', 'openapi', 'cli'];
 const TYPED_ARRAY = /\b(Uint32Array|Float64Array|SharedArrayBuffer)\b/;
 
 const LINES_MAX = 400;
-/** A room is a folder of src, or a file beside them. */
-const ROOMS_MAX = 32;
+/** Folders of src, and files beside them. */
+const ENTRIES_MAX = 32;
 const PAIRS_MAX = 160;
 const FORBIDDEN_NAMES = /^(utils?|helpers?|commons?)(\.|$)/;
 
@@ -140,19 +140,19 @@ test('every folder of src imports only lower folders', (t) => {
   t.end();
 });
 
-test('the house has few rooms, and few of them know one another', (t) => {
+test('src has few folders, and few pairs of them import one another', (t) => {
   const pairs = new Set(
     sourceFiles('src').flatMap((file) =>
       importsOf(file)
         .map((imported) => [layerOf(file), layerOf(imported)] as const)
-        .filter(([room, other]) => room !== other)
+        .filter(([folder, other]) => folder !== other)
         .map((pair) => pair.join(' imports ')),
     ),
   );
   t.ok(pairs.size <= PAIRS_MAX, `${pairs.size} pairs`);
-  t.ok(readdirSync(join(ROOT, 'src')).length <= ROOMS_MAX);
-  const unused = Object.entries(MAY_IMPORT).flatMap(([room, others]) =>
-    others.map((other) => `${room} imports ${other}`).filter((pair) => !pairs.has(pair)),
+  t.ok(readdirSync(join(ROOT, 'src')).length <= ENTRIES_MAX);
+  const unused = Object.entries(MAY_IMPORT).flatMap(([folder, others]) =>
+    others.map((other) => `${folder} imports ${other}`).filter((pair) => !pairs.has(pair)),
   );
   t.strictSame(unused, [], 'MAY_IMPORT has only pairs that exist');
   t.end();
@@ -205,30 +205,30 @@ test('files are short and well named', (t) => {
 test('docs/design/architecture.md is short and has its sections', (t) => {
   const text = readFileSync(join(ROOT, 'docs/design/architecture.md'), 'utf8');
   t.ok(Buffer.byteLength(text) <= 10 * 1024, `${Buffer.byteLength(text)} bytes`);
-  const parts = ['Goals', 'Non-goals', 'The way of the data', 'Entry points', 'Invariants', 'Dependencies'];
+  const parts = ['Goals', 'Non-goals', 'Data flow', 'Entry points', 'Invariants', 'Dependencies'];
   for (const part of parts) t.match(text, `\n## ${part}\n`, part);
   const paths = [...text.matchAll(/`(src\/[^`\s*]*)`/g)].map((match) => match[1] ?? '');
   t.ok(paths.length > 20, `${paths.length} paths are named; pages.test.ts checks that they exist`);
   t.end();
 });
 
-/** Folders that belong to the room above them. */
-const PARTS_OF_A_ROOM = [
+/** Folders that share the purpose of the folder above them. */
+const WITHOUT_OWN_PURPOSE = [
   'src/source/formats',
   'src/source/http',
   'src/source/calendar',
   'src/source/postgres',
 ];
 
-test('every room states its purpose and limits at the head of one file', (t) => {
-  const rooms = new Set(sourceFiles('src').map((file) => dirname(file)));
-  for (const room of [...rooms].filter((each) => each !== 'src' && !PARTS_OF_A_ROOM.includes(each))) {
-    const says = `Room ${room.slice('src/'.length)}/. `;
-    const heads = sourceFiles(room).filter((file) => {
+test('every folder of src states its purpose and limits at the head of one file', (t) => {
+  const folders = new Set(sourceFiles('src').map((file) => dirname(file)));
+  for (const folder of [...folders].filter((each) => each !== 'src' && !WITHOUT_OWN_PURPOSE.includes(each))) {
+    const says = `Folder ${folder.slice('src/'.length)}/. `;
+    const heads = sourceFiles(folder).filter((file) => {
       const [first = ''] = readFileSync(join(ROOT, file), 'utf8').split('*/');
-      return dirname(file) === room && first.startsWith('/**') && first.includes(says);
+      return dirname(file) === folder && first.startsWith('/**') && first.includes(says);
     });
-    t.equal(heads.length, 1, room);
+    t.equal(heads.length, 1, folder);
   }
   t.end();
 });

@@ -120,7 +120,7 @@ if (MISSING.length > 0) {
     for (const [path, page] of PAGES) {
       const session = blocks('bash', page);
       if (session.length === 0) continue;
-      await t.test(`commands that end by themselves work: ${path}`, async (t) => {
+      await t.test(`the example commands of ${path} succeed`, async (t) => {
         const marked = session.map(
           (block, n) => `printf '\\n@@@ ${n}\\n'\n${local(block).replace(/ {2}# → .*$/gm, '')}`,
         );
@@ -137,7 +137,7 @@ if (MISSING.length > 0) {
       });
     }
 
-    await t.test('commands that run until stopped work', async (t) => {
+    await t.test('example commands that run until they are stopped become ready', async (t) => {
       const { publicKey } = generateKeyPairSync('ed25519');
       writeFileSync(
         join(folder, 'keys.json'),

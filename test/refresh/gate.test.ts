@@ -102,8 +102,8 @@ test('a refusal gives the numbers', async (t) => {
   const expanded = { from: '2025-11-23', to: '2028-11-23', outside };
   t.equal(
     judge(summary(0, 0, { expanded }), null, GATE_DEFAULTS)?.detail,
-    'it has no events: recurring events are expanded from 2025-11-23 to before 2028-11-23, and 2 recurring events have no ' +
-      'occurrence in these days, but from 2023-09-01 to before 2023-12-24: set from and to (on the command line ' +
+    'it has no events: recurring events are expanded from 2025-11-23 until 2028-11-23 (exclusive), and 2 recurring events have no ' +
+      'occurrence in these days, but from 2023-09-01 until 2023-12-24 (exclusive): set from and to (on the command line ' +
       '--from 2023-09-01 --to 2023-12-24) to serve them',
   );
   t.match(judge(summary(1), summary(10), GATE_DEFAULTS)?.detail, /^it has 1 event, /);

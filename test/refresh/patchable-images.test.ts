@@ -7,7 +7,7 @@ function mayPatchFrom({ asked, mayPatch }: FakeLoader): Readonly<Record<string, 
   return Object.fromEntries(asked.map((version, n) => [String(version), mayPatch[n]]));
 }
 
-test('loads may patch what this process built, and neither images from disk nor in forced loads', async (t) => {
+test('a load may patch an image that this process built; images from disk and forced loads are built whole', async (t) => {
   const { loader, keeper } = keepStored(t, { image: other, version: '8' });
   await keeper.start();
   await keeper.refresh(false);
@@ -19,7 +19,7 @@ test('loads may patch what this process built, and neither images from disk nor 
   t.strictSame(mayPatchFrom(loader), { 7: false, 8: true, 9: true, null: false });
 });
 
-test('a patch of an image from disk may not be patched by a load', async (t) => {
+test('a load does not patch an image that was patched from one on disk', async (t) => {
   const { loader, keeper } = keepStored(t, { image: other, version: '8', isPatch: true });
   await keeper.start();
   await keeper.refresh(false);

@@ -2,7 +2,7 @@ import { test } from 'tap';
 import { Patience, withTimeLimits } from '../../src/refresh/patience.js';
 import type { SourceSpec } from '../../src/source/spec.js';
 
-test('an upstream has the interval, or twice its longest time, within bounds', (t) => {
+test('the time limit of an upstream is the interval or twice its longest load, within bounds', (t) => {
   const all = (ms: number): object => ({ headersMsMax: 0.9 * ms, idleMsMax: 0.9 * ms, totalMsMax: ms });
   const cases: [intervalMs: number, tookMs: number | null, limits: object | null][] = [
     [0, 100, null],

@@ -33,7 +33,7 @@ const ROWS: readonly (readonly [number, number, number | null, number, number | 
   [60_000, 0, 90_000, 0.5, 90_000],
 ];
 
-test('the pause before the next load', async (t) => {
+test('the pause before the next load depends on failures, Retry-After and chance', async (t) => {
   for (const [intervalMs, failures, retryAfterMs, random, expected] of ROWS) {
     const name = `every ${intervalMs}, ${failures} failures, Retry-After ${retryAfterMs}, random ${random}`;
     t.equal(pauseMs(intervalMs, failures, retryAfterMs, random), expected, name);

@@ -103,7 +103,7 @@ test('a client behind a balancer never sees an older version', options, async (t
   t.equal(new Set(changes.map(({ etag, body }) => `${etag} ${body}`)).size, 1, 'equal changes');
 });
 
-test('a timetable that comes back is not older than what a replica missed', options, async (t) => {
+test('a timetable that returns has a newer version than the one that a replica missed', options, async (t) => {
   const fleet = await openFleet(t, 'nats');
   const link = await new SlowLink(fleet.server?.port ?? 0).listen();
   t.teardown(() => link.close());

@@ -11,6 +11,6 @@ const ONLY = [
   'garbage with a right hash',
 ];
 
-test('a fleet of processes, with five failures', { skip: NATS_MISSING, timeout: 175_000 }, async (t) => {
+test('a fleet of processes survives five failures', { skip: NATS_MISSING, timeout: 175_000 }, async (t) => {
   await runChaos(t, { cycles: ONLY.length, seed: 20261123, only: ONLY });
 });

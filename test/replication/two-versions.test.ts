@@ -14,7 +14,10 @@ const NOW = IMAGE_FORMAT_VERSION;
 const NEXT = NOW + 1;
 const TOKEN = hs256(goodClaims({ exp: Math.floor(Date.now() / 1000) + 3600 }));
 
-/** Copies the source, with a version number and an image format of its own that also reads the present one. */
+/**
+ * Copies the source, and gives the copy the next version number and image format. It can also read the present
+ * format.
+ */
 function makeNextVersion(folder: string): string {
   cpSync(join(ROOT, 'src'), join(folder, 'src'), { recursive: true });
   const given = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as object;
@@ -68,7 +71,7 @@ class Reader {
   }
 }
 
-test('the format is upgraded and rolled back', { timeout: 390_000 }, async (t) => {
+test('a fleet survives an upgrade of the format, and its rollback', { timeout: 390_000 }, async (t) => {
   const folder = t.testdir({ next: {} });
   const cli = { now: join(ROOT, 'src/cli.ts'), next: makeNextVersion(join(folder, 'next')) };
   const { keyFile, publicKeyFile } = writeKeys(folder, 'feed');

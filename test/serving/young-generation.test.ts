@@ -46,7 +46,7 @@ test('V8 uses each bound without rounding it up', async (t) => {
   t.strictSame([middle - least, most - middle], [6, 12]);
 });
 
-test('threads start with that bound', async (t) => {
+test('serving threads start with the bound of their young generation', async (t) => {
   const threads = watchThreads(t);
   const service = await startService({
     source: 'fixtures/demo.ndjson.gz',

@@ -194,7 +194,7 @@ function past(n: number, entries: number): PastRecords {
   return writePastRecords(Array.from({ length: entries }, (_, entry) => [`${n}-${entry}`, 'some digest.']));
 }
 
-test('past records are returned unchanged', async (t) => {
+test('written past records are read back unchanged', async (t) => {
   const records: readonly PastRecord[] = [
     ['a', 'digest of a.'],
     ['ü\u{1F600}', null],

@@ -77,11 +77,11 @@ test('a patch that does not give the announced image is refused', (t) => {
     ],
     'a time is no time': [
       altered((stored) => Object.assign(stored, { upserts: [{ ...event, time: 1.5 }] })),
-      /changes that are none/,
+      /malformed change/,
     ],
     'a title is a number': [
       altered((stored) => Object.assign(stored, { upserts: [{ ...event, title: 5 }] })),
-      /changes that are none/,
+      /malformed change/,
     ],
     'an event is null': [altered((stored) => Object.assign(stored, { upserts: [null] })), /none/],
     'there are no changes': [altered((stored) => Object.assign(stored, { removals: {} })), /no changes/],

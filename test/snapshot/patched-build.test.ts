@@ -115,7 +115,7 @@ test('many differences are not patched, and the builder can still finish', async
   }
 });
 
-test('an id that moves to another event, and values that swap', async (t) => {
+test('events that swap all values but their ids are found', async (t) => {
   const events = Array.from({ length: 30 }, (_, n) => eventOf(n));
   const base = imageOf(events);
   const swapped = events.map((event, n) => {

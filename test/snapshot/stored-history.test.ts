@@ -44,7 +44,7 @@ test('history survives a file', (t) => {
   t.end();
 });
 
-test('files without publications are good', (t) => {
+test('files without publications are accepted', (t) => {
   const { image } = published(0);
   t.equal(publicationsOf(null, image), null);
   t.equal(publicationsOf(PARTS, image), null);

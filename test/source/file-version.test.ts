@@ -135,7 +135,7 @@ test('a malformed file is not read again before it changes', async (t) => {
   t.match(await failureOf(collect(fileSource(path))), { code: 'source-malformed' });
 });
 
-test('a file replaced during reading is read in its old form, and the new file is another version', async (t) => {
+test('if a file is replaced during reading, the old file is read to its end; the new one has another version', async (t) => {
   const folder = t.testdir({ data: MANY, new: LINE });
   const path = join(folder, 'data');
   const source = fileSource(path);
@@ -146,7 +146,7 @@ test('a file replaced during reading is read in its old form, and the new file i
   t.equal((await collect(source)).records.length, 1);
 });
 
-test('a file removed and written again is another version', async (t) => {
+test('a file that is removed and written again has another version', async (t) => {
   const path = join(t.testdir({ data: LINE }), 'data');
   const source = fileSource(path);
   const { version } = (await collect(source)).summary;

@@ -42,7 +42,7 @@ test('a file with recurring events counts as changed on another day', async (t) 
   }
 });
 
-test('configured days do not move', async (t) => {
+test('with `from` and `to`, the version does not depend on the day', async (t) => {
   const daily = fileSource(join(t.testdir({ daily: DAILY }), 'daily'));
   const fixed = { ...RULES, from: '2026-01-01', to: '2026-02-01' };
   const version = await versionOf(daily, fixed);

@@ -98,7 +98,7 @@ test('a store that is closed while it reconnects keeps no socket', options, asyn
   t.ok((await untilSockets(before + silent.connections())) <= before + silent.connections());
 });
 
-test('a watch goes on in a bucket that is made later, and in one that is made anew', options, async (t) => {
+test('a watch works in a bucket that is created later, and in one that is created again', options, async (t) => {
   const server = await serverOf(t);
   const [store, other] = [await openStore(server.address()), await openStore(server.address())];
   t.teardown(() => Promise.all([store.close(), other.close()]));
@@ -127,7 +127,7 @@ test('a watch goes on in a bucket that is made later, and in one that is made an
   t.ok(await isTold(), 'a server that was restarted');
 });
 
-test('a bucket whose folder the server lost is made anew', options, async (t) => {
+test('a bucket is created again if the server lost its folder', options, async (t) => {
   const server = await serverOf(t);
   const store = await openStore(server.address());
   t.teardown(() => store.close());

@@ -24,7 +24,7 @@ test('a read without progress throws, and ends the transfer', async (t) => {
   t.ok(isEnded);
 });
 
-test('a failure that is told beside the stream', async (t) => {
+test('a failure that the client reports separately from the stream rejects the read', async (t) => {
   const stream = (): ReadableStream<Uint8Array> =>
     new ReadableStream({ start: (controller) => controller.close() });
   const read = async (failure: Promise<Error | null>): Promise<void> => {
@@ -53,7 +53,7 @@ test('a put goes in small pieces, and fails with its source', async (t) => {
   await t.rejects(putStream(failing(), 'test', take), { message: 'the disk failed' });
 });
 
-test('an answer that comes too late', async (t) => {
+test('an answer that comes too late is an error, and its value goes to `onLate`', async (t) => {
   const late: string[] = [];
   let give = (_: string): void => {};
   const answer = new Promise<string>((resolve) => {
@@ -66,10 +66,10 @@ test('an answer that comes too late', async (t) => {
   t.strictSame(late, []);
   give('answer');
   await answer;
-  t.strictSame(late, ['answer'], 'is given to those who close it');
+  t.strictSame(late, ['answer'], 'the late value is passed on, so that it can be closed');
 });
 
-test('a process that did not run itself waits anew', async (t) => {
+test('the wait starts again if this process was stopped meanwhile', async (t) => {
   const answer = delay(150, 'answer');
   const waiting = withinTime(answer, 'test', 100);
   // As if the process was stopped.

@@ -114,7 +114,7 @@ for (const [kind, { skip, address }] of Object.entries(KINDS)) {
   });
 }
 
-test('what was removed leaves nothing in NATS', { skip: NATS_MISSING }, async (t) => {
+test('removed objects and records leave nothing in NATS', { skip: NATS_MISSING }, async (t) => {
   const server = await startNats(join(t.testdir(), 'nats'));
   t.teardown(() => server.stop());
   const link = new NatsLink(new URL(server.address()), 'timetable', 'the store');

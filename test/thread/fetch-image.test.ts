@@ -58,7 +58,7 @@ async function announced(folder: string): Promise<{
   return { store: await openStore(address), next, file, patch, task };
 }
 
-test('the patch suffices, with the same bytes, changes and history', async (t) => {
+test('a patch alone gives the same bytes, changes and history as the whole image', async (t) => {
   const { store, file, patch, task } = await announced(t.testdir());
   await put(store, hashOf(patch), patch);
   const patched = await fetchImage(task);
@@ -85,7 +85,7 @@ test('a patch in the announcement needs no object; if it has other bytes, the ob
   t.ok(fileOf((await fetchImage(damaged)).image).equals(file), 'of the object');
 });
 
-test('practice changes nothing, and passes over an empty image', async (t) => {
+test('a practice patch changes nothing, and skips an empty image', async (t) => {
   const image = imageOfCount(40);
   const before = fileOf(image);
   practisePatch(image);
@@ -93,7 +93,7 @@ test('practice changes nothing, and passes over an empty image', async (t) => {
   t.ok(fileOf(image).equals(before));
 });
 
-test('the whole image is fetched where the patch cannot be used', async (t) => {
+test('the whole image is fetched if the patch cannot be used', async (t) => {
   const { store, file, patch, task } = await announced(t.testdir());
   await put(store, task.hash, file);
   const other = Buffer.from('no patch');

@@ -54,7 +54,7 @@ function titlesOf(done: LoadDone): unknown[] {
   );
 }
 
-test('a practice comes before the first patch, and nothing of it stays', async (t) => {
+test('a practice patch runs before the first real one, and leaves nothing behind', async (t) => {
   const { thread, options, run } = keptThread(t);
   thread.practise(patchTask(served), { ...options, feed: recordChunks([record(1, 'practice')]) });
   const first = titlesOf(await run(patchTask(served), record(2, 'first')));
@@ -63,14 +63,14 @@ test('a practice comes before the first patch, and nothing of it stays', async (
   t.match(await run(patchTask(served)), { kind: 'unchanged', sourceVersion: '7' });
 });
 
-test('a practice that fails does no harm', async (t) => {
+test('a practice patch that fails does no harm', async (t) => {
   const { thread, options, run } = keptThread(t);
   const broken = { ...served, rows: null } as unknown as SnapshotImage;
   thread.practise(patchTask(broken), { ...options, feed: recordChunks([record(1, 'practice')]) });
   t.ok(titlesOf(await run(patchTask(served), record(2, 'first'))).includes('first'));
 });
 
-test('a practice ends with the signal', async (t) => {
+test('aborting the signal ends a practice patch', async (t) => {
   const { thread, options, run, abort } = keptThread(t);
   thread.practise(patchTask(served), options);
   const running = run(patchTask(served));

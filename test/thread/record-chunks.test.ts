@@ -54,7 +54,7 @@ test('a record that cannot be read becomes a text that says so', async (t) => {
   t.strictSame(values[4], { id: 'good' });
 });
 
-test('of a record that JSON cannot represent, all other values stay', async (t) => {
+test('if JSON cannot represent a value, the other values of the record stay', async (t) => {
   const circle: Record<string, unknown> = { id: 'a"', title: undefined };
   circle.self = circle;
   const lines = (await chunksOf([circle, { id: 12345678901234567890n, title: 'x' }])).join('');

@@ -112,7 +112,7 @@ test('changes arrive by the stream, and only they are read', async (t) => {
   t.equal(counts.all, 2, 'everything was read');
 });
 
-test('an upstream other than Lectern is read whole, and conditionally', async (t) => {
+test('an upstream other than Lectern is read whole, with conditional requests', async (t) => {
   const asked: string[] = [];
   let title = 'first';
   const server = createServer((req, res) => {

@@ -39,7 +39,7 @@ test('three lines of code read a timetable', async (t) => {
   await timetable.close();
 });
 
-test('dates, lists and pages work in queries', async (t) => {
+test('queries accept Dates, lists of values, and cursors', async (t) => {
   const timetable = openTimetable({
     source: [1, 2, 3, 4].map((n) => record(n, { type: n % 2 ? 'LEC' : 'LAB' })),
   });

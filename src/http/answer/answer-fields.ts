@@ -17,7 +17,7 @@ export interface AnswerFields {
 }
 
 const NO_SNIFFING: readonly string[] = ['X-Content-Type-Options', 'nosniff'];
-/** In a browser an answer runs and loads nothing, and pages cannot frame it. */
+/** In a browser, an answer runs no scripts and loads nothing, and no page can frame it. */
 const NOTHING_RUNS: readonly string[] = [
   'Content-Security-Policy',
   "default-src 'none'; frame-ancestors 'none'",

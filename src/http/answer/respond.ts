@@ -1,4 +1,7 @@
-/** Room http/answer/. How an answer is written: fields, negotiation, conditions, caches, problems. It plans no query. */
+/**
+ * Folder http/answer/. How an answer is written: fields, negotiation, conditions, caches, problems. It plans no
+ * query.
+ */
 import type { ServerResponse } from 'node:http';
 import { type Body, releaseBody, releaseSlice } from '../../view/answer.js';
 import type { Exchange, FlatHeaders } from '../exchange.js';

@@ -1,4 +1,7 @@
-/** Room http/development/. Resources of development mode: /login, /docs, /health. Production has no route to them. */
+/**
+ * Folder http/development/. Resources of development mode: /login, /docs, /health. Production has no route to
+ * them.
+ */
 import { hash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

@@ -1,5 +1,5 @@
 /**
- * Room http/node/. The only room that uses internals of node:http. This room knows nothing of timetables or
+ * Folder http/node/. The only folder that uses internals of node:http. This folder knows nothing of timetables or
  * tokens.
  *
  * Each internal is tried once per process, on a connection made for this check. A feature with a missing

@@ -1,4 +1,4 @@
-/** Room http/request/. Reads requests: target, header fields and query string. It makes no answer. */
+/** Folder http/request/. Reads requests: target, header fields and query string. It makes no answer. */
 
 /** Several fields of one name form one list (RFC 9110 section 5.3), or the last one counts. */
 export interface HeaderFacts {

@@ -1,4 +1,7 @@
-/** Room http/server/. The port and its connections: limits, overload, closing. This room knows nothing of timetables. */
+/**
+ * Folder http/server/. The port and its connections: limits, overload, closing. This folder knows nothing of
+ * timetables.
+ */
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';

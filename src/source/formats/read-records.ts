@@ -21,7 +21,10 @@ const READERS: Readonly<Record<RecognisedFormat, () => Promise<ReaderClass>>> = 
   csv: async () => (await import('./csv.js')).CsvReader,
 };
 
-/** Formats without structure marks that damage would break, so bytes of another encoding are noticed at once. */
+/**
+ * Formats of plain text. No brackets or markers show that such text is in another encoding, so its bytes are
+ * checked at once.
+ */
 const PLAIN_TEXT: ReadonlySet<RecognisedFormat> = new Set(['csv']);
 
 const DEFAULT_RULES: ReadRules = { identifiers: 'uuid' };

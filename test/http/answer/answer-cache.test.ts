@@ -47,7 +47,7 @@ test('a kept answer equals the original, in every format and method', async (t) 
   }
 });
 
-test('kept answers belong to the present snapshot', async (t) => {
+test('a publication ends the use of kept answers from earlier snapshots', async (t) => {
   const views = viewsOf();
   const { send } = await serve(t, setUp({ views }).handler);
   const headers = bearer();

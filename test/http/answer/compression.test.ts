@@ -119,7 +119,7 @@ test('a repeated answer is compressed, and has the same content', async (t) => {
   }
 });
 
-test('the compressed bytes belong to their snapshot', async (t) => {
+test('a publication ends the use of compressed answers from earlier snapshots', async (t) => {
   const views = viewsOf();
   views.view = viewOfEvents(MANY, 'uuid');
   const { send } = await serve(t, setUp({ views }).handler);

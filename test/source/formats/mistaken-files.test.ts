@@ -33,7 +33,7 @@ for (const [name, bytes, problem] of FILES) {
   });
 }
 
-test('the line sep=| makes such a file readable', (t) => {
+test('a first line sep=| makes cells between | readable', (t) => {
   t.match(sniff(Buffer.from('sep=|\nid|time|title\n1|2|3\n'), true), { format: 'csv' });
   t.end();
 });

@@ -71,7 +71,7 @@ test('without an entity tag, the date of the last change counts if it is older t
   }
 });
 
-test('a version belongs to one address', async (t) => {
+test('the version of one address is not used for another', async (t) => {
   const upstream = await startUpstream(t, withEntityTag({ etag: '"one"' }));
   const at = (path: string) => httpSource({ kind: 'http', url: upstream.origin + path });
   const { version } = (await collect(at('/a?term=fall'))).summary;

@@ -322,7 +322,7 @@ test('a load after a failure starts afresh', async (t) => {
   await allClosed(upstream);
 });
 
-test('data that unpacks to very much is given up, by bytes and by time', async (t) => {
+test('gzip data that unpacks to too many bytes, or for too long, is given up', async (t) => {
   const packed = gzipSync(Buffer.concat([Buffer.from('{}'), Buffer.alloc(64 * 1024 * 1024, '\n')]));
   for (const encoding of ['gzip', 'identity']) {
     const answer: Answer = (_, response) => {

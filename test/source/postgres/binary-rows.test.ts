@@ -163,7 +163,7 @@ const row: fc.Arbitrary<Row> = fc.tuple(
   maybe(text),
 );
 
-test('rows in the binary format give what decoded records give', async (t) => {
+test('rows in the binary format give the same image as decoded records', async (t) => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(row, { maxLength: 30 }),
@@ -204,7 +204,7 @@ test('a row beyond the limit is left out alone', async (t) => {
   }
 });
 
-test('bytes that are no rows', async (t) => {
+test('bytes that are not rows are refused', async (t) => {
   const bytes = encoded([[digits(1), 1n, 1n, 'a', null, null, null]]);
   const fails = (wrong: Buffer, message: RegExp) =>
     t.rejects(loaded(binarySource(wrong, 7), [1, 2]), { code: 'source-malformed', message });
@@ -223,7 +223,7 @@ test('bytes that are no rows', async (t) => {
   await fails(negative, /row 1 has a value of -2 bytes/);
 });
 
-test('texts of instants', (t) => {
+test('instants are written like Date.toISOString', (t) => {
   fc.assert(
     fc.property(
       fc.integer({ min: -60_000_000_000_000, max: 250_000_000_000_000 }),

@@ -46,7 +46,7 @@ test('changes are kept until a load that saw them is served', (t) => {
   t.end();
 });
 
-test('too many rows count as the whole table until all their transactions are visible', (t) => {
+test('above the limit of keys, the whole table counts as changed until all transactions are visible', (t) => {
   const pending = new PendingChanges(2);
   for (const [key, xid] of [
     ['a', 5],
