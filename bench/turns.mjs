@@ -5,8 +5,8 @@ const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
 
 /**
- * Reads a page of the served window every few milliseconds, once the timetable is ready, and measures the longest turn of this
- * thread: all of its time, and without what it waited for a processor.
+ * Reads a page of the served window every few milliseconds, once the timetable is ready, and measures the
+ * longest turn of this thread, with and without the time that it waited for a processor.
  */
 export class ReadTurns {
   #figures;

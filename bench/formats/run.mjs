@@ -29,14 +29,17 @@ const COMPRESSION_TRIES = 200;
 const DIRECTORIES = ['rooms', 'courses', 'groups', 'lecturers'];
 const FREE_BY = ['room', 'lecturer', 'group'];
 
-/** Representations cost at most so many times JSON; lists of everything, and 304, so many times bare node:http. */
+/**
+ * The limits: representations as a multiple of JSON; lists of all events, and 304, as a multiple of bare
+ * node:http.
+ */
 const RATIOS = { representation: 1.5, all: 1.5, feed304: 1.2, feed: 1.6, compressed: 1.1 };
 const STALL_MS_MAX = 25;
 const SERVER_MS_MAX = 5;
 
 const isQuick = process.argv.includes('--quick');
 const fixed = ['--launches', '1', '--no-peers'];
-// Many short rounds: the median passes over those that other work on the machine disturbed.
+// Many short rounds: the median ignores rounds that other work on the machine disturbed.
 const usual = isQuick ? [] : ['--rounds', '7', '--seconds', '0.3'];
 const given = settingsOf([...fixed, ...usual, ...process.argv.slice(2)]);
 // The row caches fill during the first 60,000 requests.
@@ -70,7 +73,7 @@ function addRatio(name, set, target, own, others) {
   );
 }
 
-/** Each list against the first, on the same server. */
+/** Compares each list of requests with the first list, on the same server. */
 async function compare(server, name, target, lists) {
   const contestants = await contestantsOf(server, lists);
   const rounds = await session.measure({ name, set: 'medium' }, contestants, settingsFor(contestants));
@@ -80,7 +83,7 @@ async function compare(server, name, target, lists) {
   }
 }
 
-/** A list against bare node:http with the same bytes. */
+/** Compares a list of requests with bare node:http that sends the same bytes. */
 async function compareWithFloor(server, target, list) {
   const { answer } = await session.floorOf(server.port, list.requests);
   const floor = await session.startFloor(answer);

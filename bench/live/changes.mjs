@@ -67,7 +67,10 @@ async function apply(changed) {
   return { seenMs, cpuMs: cpuMs(beganCpu) };
 }
 
-/** Reads, and gives the longest turn and the longest garbage collection when it is called. */
+/**
+ * Reads the timetable until the returned function is called, which returns the longest turn and the longest
+ * garbage collection.
+ */
 function watchReads() {
   let collectionLongestMs = 0;
   const observer = new PerformanceObserver((list) => {

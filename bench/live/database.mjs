@@ -30,7 +30,7 @@ async function connected(use) {
   }
 }
 
-/** Milliseconds until the last byte came, connecting included, and of them processor time of this process. */
+/** Milliseconds until the last byte, connecting included, and the processor time of this process meanwhile. */
 async function measured(act) {
   const beganMs = performance.now();
   const beganCpu = process.cpuUsage();

@@ -1,4 +1,4 @@
-/** A child process that answers one request at a time, and tells of events meanwhile. */
+/** A child process that answers one request at a time, and reports events meanwhile. */
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
@@ -27,7 +27,7 @@ export class Process {
     });
   }
 
-  /** The first event that is so, which is then forgotten with all before it. */
+  /** Resolves to the first event that meets the condition; drops this event and all earlier ones. */
   async event(isSo, what, msMax = 300_000) {
     const endMs = performance.now() + msMax;
     for (;;) {

@@ -1,5 +1,5 @@
 /**
- * One process: a replica that reads all the time, and says what it serves and what that took.
+ * One process: a replica that is read all the time, and reports what it serves, and at what cost.
  *
  *     node replica.mjs <address> <public key> <snapshot file or nothing>
  */

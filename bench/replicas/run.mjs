@@ -52,11 +52,11 @@ const large = settings.large ?? (quick ? '5000' : '1000000');
 const only = new Set(settings.only.split(','));
 const REPLICAS = 4;
 const MIB = 1024 * 1024;
-/** One record in so many has another title: far more than a patch may hold. */
+/** One record in this many gets another title, which gives far more changes than a patch may hold. */
 const WHOLE_EVERY = 20;
-/** What a publication leaves to do is done by then. */
+/** By then all work after a publication is done. */
 const SETTLE_MS = quick ? 500 : 3000;
-/** What a replica still does after it serves: releases memory, reports. */
+/** Time for the work of a replica after it serves an image: it releases memory and reports. */
 const AFTER_MS = 200;
 const folder = mkdtempSync(join(tmpdir(), 'lectern-replicas-'));
 const running = new Set();
@@ -77,7 +77,10 @@ async function generate(events) {
   return file;
 }
 
-/** Replaces `to` by `from` with another title in the first record of every `every`; 0 for the first record alone. */
+/**
+ * Writes `from` to `to`, with another title in the first of each `every` records; 0 changes only the first
+ * record.
+ */
 async function change(from, to, every, title) {
   async function* lines() {
     let number = 0;

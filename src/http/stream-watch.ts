@@ -1,4 +1,4 @@
-/** What is watched of a stream. */
+/** The times that decide when a stream needs attention. */
 export interface Watched {
   /** By `Date.now`. */
   readonly endsAtMs: number;
@@ -6,16 +6,19 @@ export interface Watched {
   wroteAtMs: number;
 }
 
-/** Keeps streams in the orders in which they need something, so that a look visits no others. Methods may be called during a walk. */
+/**
+ * Keeps streams sorted by the time at which they need attention, so that a regular check visits only those.
+ * Methods may be called during an iteration.
+ */
 export class StreamWatch<Stream extends Watched> {
   readonly #stepMs: number;
-  /** The longest silent first. */
+  /** The stream with the longest silence first. */
   readonly #byWrite = new Set<Stream>();
   readonly #unsure = new Set<Stream>();
-  /** By the number of the step in which they end. */
+  /** Streams by the check that will end them. */
   readonly #ending = new Map<number, Set<Stream>>();
 
-  /** @param stepMs the time between two looks */
+  /** @param stepMs the time between two checks */
   constructor(stepMs: number) {
     this.#stepMs = stepMs;
   }
@@ -37,7 +40,7 @@ export class StreamWatch<Stream extends Watched> {
     this.#unsure.delete(stream);
   }
 
-  /** Something was written to it, of which its client may have taken nothing yet. */
+  /** Call it when bytes were written to a stream. Its client may not have taken them yet. */
   wrote(stream: Stream, nowMs: number): void {
     stream.wroteAtMs = nowMs;
     this.#byWrite.delete(stream);
@@ -45,17 +48,17 @@ export class StreamWatch<Stream extends Watched> {
     this.#unsure.add(stream);
   }
 
-  /** Its client has taken everything. */
+  /** Call it when the client has taken all bytes. */
   taken(stream: Stream): void {
     this.#unsure.delete(stream);
   }
 
-  /** Streams of which it is not known that everything was taken. */
+  /** Streams whose client may not have taken all bytes. */
   unsure(): Iterable<Stream> {
     return this.#unsure;
   }
 
-  /** Streams to which nothing was written after `sinceMs`. */
+  /** Streams without a write after `sinceMs`. */
   *silent(sinceMs: number): Generator<Stream> {
     for (const stream of this.#byWrite) {
       if (stream.wroteAtMs > sinceMs) return;
@@ -69,7 +72,7 @@ export class StreamWatch<Stream extends Watched> {
     for (const [step, streams] of this.#ending) if (step <= present) yield* streams;
   }
 
-  /** The first step whose look comes after it. */
+  /** The number of the first check at or after this time. */
   #stepOf(endsAtMs: number): number {
     return Math.ceil(endsAtMs / this.#stepMs);
   }

@@ -27,7 +27,10 @@ export interface Publication extends Pick<Loaded, 'image' | 'delta' | 'history'>
   readonly origin: Origin;
   /** Null for a whole load. */
   readonly patch: Patch | null;
-  /** Greater than the number of every earlier publication, even before a restart. A replica has the announcement's. */
+  /**
+   * Greater than the sequence of every earlier publication, even before a restart. In a replica, it is the
+   * sequence of the announcement.
+   */
   readonly sequence: number;
 }
 
@@ -50,7 +53,7 @@ interface KeeperEvents {
   /** @param summary of the refused set; null if its load was given up */
   refused(refusal: Refusal, summary: SnapshotSummary | null): void;
   failed(error: Error): void;
-  /** The served snapshot has this sequence now, perhaps the same as before. */
+  /** Gives the sequence of the served snapshot, which may have grown. */
   renumbered?(sequence: number): void;
   /** A part of several sources began to fail, or works again. */
   partChanged?(part: SourcePart): void;
@@ -305,7 +308,7 @@ export class Keeper {
           this.#seenVersion = done.sourceVersion;
           this.#servedVersion = done.sourceVersion;
           this.#refusal = null;
-          // Announced again, after other content that was not loaded.
+          // The publisher may have announced this content again, after other content that this replica did not load.
           this.#sequence = Math.max(this.#sequence, done.sequence ?? 0);
           this.#options.events.renumbered?.(this.#sequence);
         }

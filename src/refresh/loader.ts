@@ -61,7 +61,7 @@ export function anySourceOf(source: string | AnySource | Records): AnySource {
   );
 }
 
-/** Without `apply`: the program has no reference to it. */
+/** A source without `apply`, because the program has no reference to the MemorySource. */
 function unchanging(memory: MemorySource): RecordSource {
   return { name: memory.name, load: (options) => memory.load(options) };
 }
@@ -93,7 +93,7 @@ export interface AnyLoader
   > {
   /** The last load is now served. */
   published?(summary: SnapshotSummary): void;
-  /** Of a replica. */
+  /** The state of a replica; other loaders have none. */
   feed?(): FeedState;
   /** The gate refused the last load. */
   refused?(refusal: Refusal): void;
@@ -109,9 +109,9 @@ export class Loader {
   readonly #credentials: SourceCredentials | null;
   readonly #place: BuildPlace;
   readonly #rulesPrefix: string;
-  /** Services of this kind that report changes. */
+  /** Sources that are a Lectern, and report their changes. */
   readonly #upstreams: readonly LecternUpstream[];
-  /** Only for a table that is followed. */
+  /** Null unless a table is followed. */
   readonly #follower: PostgresFollower | null;
   /** The source reports single changes. */
   readonly #isLive: boolean;

@@ -182,7 +182,7 @@ class StoreChannel implements Channel {
     return earlier.id;
   }
 
-  /** After all that was announced and chosen before. */
+  /** Stores a choice with a sequence above all earlier announcements and choices. */
   async #choose(id: string | null): Promise<void> {
     // Terminates: each round means that another writer was first.
     for (;;) {

@@ -23,15 +23,15 @@ export interface Head {
   readonly hash: string;
   /** Length of the image file. */
   readonly bytes: number;
-  /** An object that makes the image of another one. Absent or null if there is none. */
+  /** A patch that turns another image into this one. Absent or null if there is none. */
   readonly patch?: {
-    /** Hash of the image that it changes. */
+    /** Hash of the image to which the patch applies. */
     readonly base: string;
     /** SHA-256 of the patch in hexadecimal, and its object's name in the store. */
     readonly hash: string;
     /** Length of the patch. */
     readonly bytes: number;
-    /** A short patch itself, in Base64. Left out in the records of past announcements. */
+    /** A short patch itself, in Base64. Not kept in the records of past announcements. */
     readonly content?: string;
   } | null;
   /** Number of events in the image. */
@@ -98,7 +98,7 @@ export class HeadReader {
   }
 }
 
-/** Without the content of its patch, which only replicas need that serve the image before. */
+/** A head without the content of its patch, which only replicas with the previous image need. */
 export function withoutPatch(head: Head): Head {
   if (head.patch?.content === undefined) return head;
   const { content: _, ...patch } = head.patch;

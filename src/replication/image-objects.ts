@@ -16,9 +16,9 @@ import { writeImagePatch } from '../snapshot/image-patch.js';
 import type { Store } from '../store/store.js';
 import type { Head } from './head.js';
 
-/** What a publisher announces, and from where it is put into the store. */
+/** An image to announce: its facts, its patch, and a way to put both into the store. */
 export interface ImageObjects {
-  /** Of the image's file. */
+  /** The facts of the image file, as in the head. */
   readonly facts: Pick<Head, 'id' | 'format' | 'hash' | 'bytes' | 'events' | 'rejected'>;
   /** With the hash of its base; null if the change is not known, or too large. */
   readonly patch: { readonly base: string; readonly content: Buffer } | null;
@@ -36,7 +36,10 @@ export class ImageWriter {
   #present: ImageObjects | null = null;
   /** Hash of the image that this publisher announced last. */
   #base: string | null = null;
-  /** Ids of events that changed from `#base` to the present image, and from it to the next; null if they are not known. */
+  /**
+   * Ids of the events that changed from `#base` to the present image, and of those that changed from the
+   * present image to the next; null if unknown.
+   */
   #sinceBase: Set<string> | null = null;
   #sincePresent: Set<string> | null = null;
 
@@ -45,7 +48,7 @@ export class ImageWriter {
     this.#signal = signal;
   }
 
-  /** Of several images the newest is written. */
+  /** Takes an image to announce. Of several, only the newest is written. */
   take({ image, delta, patch }: Pick<Publication, 'image' | 'delta' | 'patch'>): void {
     this.#next = image;
     this.#sincePresent = joined(this.#sincePresent, changedIds({ delta, patch }));

@@ -24,7 +24,7 @@ import {
   sequenceAfter,
 } from './store-records.js';
 
-/** Number of rounds until a publisher again checks that the store has its image, and cleans. */
+/** Number of rounds between two checks that the store still has the image; each check also removes old images. */
 const ROUNDS_PER_INSPECTION = 4;
 
 /** Time between two rounds of a publisher. */
@@ -49,7 +49,7 @@ interface Announced {
   readonly headRevision: number | null;
   readonly candidate: Head | null;
   readonly candidateRevision: number | null;
-  /** Of the last choice of an operator. */
+  /** Sequence of the last choice of an operator; 0 for none. */
   readonly pinSequence: number;
 }
 
@@ -67,11 +67,11 @@ export class Publisher {
   readonly #running: Promise<unknown>;
   /** The last announcement of this process. */
   #last: Floor | null = null;
-  /** Sequence of the head of this round. */
+  /** Sequence of the head that the last round announced or found. */
   #sequence: number | null = null;
   /** Loops whose last round failed. */
   readonly #failing = new Set<() => Promise<void>>();
-  /** Whether it has said that it leads, or that it stands by. */
+  /** Whether it has reported that it leads or stands by. */
   #hasTold = false;
   #rounds = 0;
   /** Replicas that cannot read this version's images; null until their reports were read. */
@@ -83,7 +83,7 @@ export class Publisher {
     this.#announcedOnce = resolve;
   });
 
-  /** Begins at once. `store` is closed with the publisher. */
+  /** Begins at once. `close` also closes `store`. */
   constructor(store: Store, options: PublisherOptions) {
     this.#options = options;
     this.#store = store;
@@ -99,13 +99,13 @@ export class Publisher {
     ]);
   }
 
-  /** The image has passed the gate. Of several the newest is announced. */
+  /** Takes an image that has passed the gate. Of several waiting images, only the newest is announced. */
   publish(publication: Publication): void {
     this.#images.take(publication);
     this.#wake();
   }
 
-  /** Whether the store did not take the last announcement or lease. */
+  /** Whether the last attempt to write an announcement or the lease failed. */
   get isFailing(): boolean {
     return this.#failing.size > 0;
   }

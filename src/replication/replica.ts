@@ -170,7 +170,8 @@ export class Replica implements AnyLoader {
     const store = await this.#open();
     const target = await this.#target(store);
     const { head, reason } = target;
-    // Replicas of one store give one number to what they serve, also when they are late or skip announcements.
+    // All replicas of a store use the same sequence for the same announcement, even if they are late or skip
+    // announcements.
     const sequence = Math.max(reason === 'pin' ? 0 : head.sequence, target.chosenAt);
     const version = `${head.epoch} ${head.sequence} ${head.hash} ${reason} ${target.chosenAt}`;
     if (this.#serves === null && served !== null) this.#resume(previousVersion, served.summary);
@@ -184,7 +185,7 @@ export class Replica implements AnyLoader {
     }
     const isForced = previousVersion === null && served !== null;
     const fault = this.#quarantined.get(head.hash);
-    // An operator's pin stands above the gate.
+    // A pin of an operator overrides the refusal of the gate.
     const isWaived = isForced || (reason === 'pin' && fault?.code === 'snapshot-refused');
     if (fault !== undefined && !isWaived) throw fault;
     if (!IMAGE_FORMATS_READ.includes(head.format)) {
@@ -216,7 +217,7 @@ export class Replica implements AnyLoader {
     } catch (error) {
       const code = error instanceof LecternError ? error.code : null;
       if (code === 'image-unusable') this.#quarantine(hash, error as LecternError);
-      // The publisher looks at the object.
+      // The report of this hash makes the publisher check the object.
       if (code === 'store-unavailable') this.#damaged = hash;
       throw error;
     }
@@ -336,7 +337,7 @@ export class Replica implements AnyLoader {
   }
 }
 
-/** The patch of a head, if it makes the image of the served one. */
+/** The patch of a head, if it applies to the served image. */
 function patchOf({ patch = null }: Head, serves: Served | null): FetchTask['patch'] {
   return patch?.base === serves?.hash ? patch : null;
 }

@@ -12,15 +12,18 @@ export const LEADER = 'leader';
 const ANNOUNCED = 'announced.';
 const REPLICA = 'replica.';
 
-/** What operators chose last. It stays after `unpin`, for its sequence. */
+/** The last choice of an operator. The record stays after `unpin`, because its sequence is still needed. */
 export interface Pin {
   /** Null: replicas serve the head. */
   readonly id: string | null;
-  /** Of the choice, among the sequences of announcements: what is served from then on counts as at least this new. */
+  /**
+   * The place of this choice in the order of announcements. Images that are served after it have at least this
+   * sequence.
+   */
   readonly sequence: number;
 }
 
-/** What operators chose last; null if they did not, or if the record is malformed. */
+/** The last choice of an operator; null if there was none, or if the record is malformed. */
 export async function readPin(store: Store): Promise<Pin | null> {
   const pin = await readJson<Pin>(store, PIN);
   if (pin === null) return null;
@@ -33,7 +36,7 @@ export function isPossible(sequence: unknown): sequence is number {
   return Number.isSafeInteger(sequence) && Number(sequence) <= Date.now() + SEQUENCE_AHEAD_MS_MAX;
 }
 
-/** Greater than all these. From the clock: it does not go back if a store is lost either. */
+/** A sequence greater than all these. It comes from the clock, so it does not go back even if a store is lost. */
 export function sequenceAfter(...earlier: readonly (number | undefined)[]): number {
   return Math.max(Date.now(), ...earlier.map((each = 0) => each + 1));
 }

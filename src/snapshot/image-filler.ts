@@ -1,6 +1,6 @@
 import { readingImage, type StoredImage } from './image-layout.js';
 
-/** Makes an image of bytes that come in pieces of any length, each copied once to its place. */
+/** Builds an image from bytes that arrive in pieces of any length. Each byte is copied once, to its final place. */
 export class ImageFiller {
   readonly #bytesTotal: number;
   readonly #reading: Generator<Buffer, StoredImage, void>;
@@ -8,7 +8,7 @@ export class ImageFiller {
   #filled = 0;
   #received = 0;
   #stored: StoredImage | null = null;
-  /** Bytes that make no sense may be damaged ones: their reader learns that at their end. */
+  /** The first fault. `finish` throws it, after the reader had a chance to notice damaged bytes by their hash. */
   #fault: unknown = null;
 
   /** @param bytesTotal of the image, whose hash the caller compares */
@@ -18,7 +18,7 @@ export class ImageFiller {
     this.#next();
   }
 
-  /** At most `bytesTotal` bytes altogether are taken. */
+  /** Takes at most `bytesTotal` bytes in all calls together. */
   write(piece: Uint8Array): void {
     this.#received += piece.length;
     let taken = 0;

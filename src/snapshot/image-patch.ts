@@ -20,18 +20,18 @@ import type { SnapshotSummary } from './summary.js';
 /** Raise it with every change of the form or its meaning. Replicas of other versions then fetch the whole image. */
 const VERSION = 1;
 
-/** How an image is made of another one, as JSON in UTF-8. */
+/** The changes that turn one image into another, as JSON in UTF-8. */
 interface StoredPatch extends EventChanges, Pick<SnapshotImage, 'hashSeed'> {
   readonly version: number;
-  /** Of the image that the patch makes. */
+  /** The summary of the resulting image. */
   readonly summary: SnapshotSummary;
   /** SHA-256 of the columns that no row shows; the id of the content does not cover all of them. */
   readonly hidden: string;
 }
 
 /**
- * Writes the patch that makes `image` of an image with the same seed. Null if fetching the image would be as
- * quick.
+ * Writes the patch that turns an earlier image with the same seed into `image`. Null if fetching `image` would
+ * be as quick.
  *
  * @param ids of all events that may differ
  */
@@ -62,7 +62,7 @@ export interface PatchedImage {
 }
 
 /**
- * Makes the image that the writer of the patch had, byte for byte.
+ * Applies a patch. The result equals the image of the patch's writer, byte for byte.
  *
  * @throws Error for bytes that are not a patch, or if the result has other contents
  */

@@ -64,7 +64,10 @@ export function patchClusters(base: SnapshotImage, edit: Edit, next: Next): Snap
   };
 }
 
-/** Says which events have which key, from fields. An event's key is the first that is neither null nor empty. */
+/**
+ * Finds the key of each event in the columns of an image. An event's key is the first that is neither null nor
+ * empty.
+ */
 class KeyReader {
   readonly #dimensions: readonly (readonly KeyField[])[];
 

@@ -21,8 +21,8 @@ export interface PatchedBuild {
 }
 
 /**
- * The result of `builder.finish(notes)`, byte for byte, made of an image from which few events differ. Null if many differ;
- * then the builder can still finish.
+ * Gives the result of `builder.finish(notes)`, byte for byte, by patching an image from which few events
+ * differ. Null if many events differ; then the builder can still finish.
  *
  * @param base with the builder's seed and identifier mode
  * @throws LecternError `source-too-large` like `finish`

@@ -70,7 +70,7 @@ function historyOfStored(stored: unknown, arrays: Beside['arrays'], image: Snaps
   try {
     return historyOf(deltas, new Snapshot(image));
   } catch {
-    // Its rows are checked later, and are damaged.
+    // The rows are damaged. The check of the rows, which comes later, reports this.
     return null;
   }
 }

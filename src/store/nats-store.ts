@@ -211,8 +211,8 @@ class NatsStore implements Store {
   }
 
   /**
-   * The stream of a bucket whose folder the server lost, as servers do that make a bucket anew while they still delete it. It
-   * takes no message until it is made anew.
+   * The stream of a bucket whose folder the server lost. A server loses it if the bucket is created again while
+   * the server still deletes the old one. The stream takes no messages until it is created again.
    */
   #lostStream(error: unknown): string | null {
     const text = error instanceof Error ? error.message : '';

@@ -17,8 +17,8 @@ export interface StoredObject {
 /** The bytes of an object. A read without progress for STORE_SILENT_MS_MAX throws. */
 export interface StoredBytes extends AsyncIterable<Uint8Array> {
   /**
-   * SHA-256 in hexadecimal, if the store's client computes it while the bytes are read: other bytes throw at their end. Null:
-   * the reader has to compute it.
+   * SHA-256 in hexadecimal, if the store's client compares it with the bytes: reading other bytes throws at the
+   * end. Null if the reader has to compute the hash.
    */
   readonly sha256: string | null;
 }
@@ -47,7 +47,7 @@ export interface Store {
   swap(key: string, text: string, revision: number | null): Promise<number | null>;
   keys(): Promise<readonly string[]>;
   remove(key: string): Promise<void>;
-  /** Calls after changes of these records, possibly late or never: only a hint. */
+  /** Calls back after changes of these records. This is only a hint: it may come late or never. */
   watch(keys: readonly string[], onChange: () => void): { close(): void };
   close(): Promise<void>;
 }

@@ -18,9 +18,10 @@ const stores = new Map<string, Promise<Store>>();
 let hasPractised = false;
 
 /**
- * Patches the served image, or fetches the whole one, straight into the memory that is served.
+ * Patches the served image, or fetches the whole image directly into the memory that will be served.
  *
- * @throws LecternError `store-unavailable` if the announced bytes cannot be had; `image-unusable` if they are no image
+ * @throws LecternError `store-unavailable` if the announced bytes cannot be fetched; `image-unusable` if they
+ * are not an image
  */
 export async function fetchImage(task: FetchTask): Promise<Loaded> {
   const opening = stores.get(task.store) ?? openStore(task.store);
@@ -31,7 +32,7 @@ export async function fetchImage(task: FetchTask): Promise<Loaded> {
   return loaded;
 }
 
-/** A replica whose first image comes from the store gets its first patch soon. */
+/** Practises a patch soon after the first image, because the first real patch may follow soon. */
 function practiseLater({ image }: Loaded): void {
   if (hasPractised) return;
   hasPractised = true;
@@ -39,7 +40,7 @@ function practiseLater({ image }: Loaded): void {
     try {
       practisePatch(image);
     } catch {
-      // No memory, for example. The next task says so if it matters.
+      // Memory may be short, for example. If it matters, the next task reports it.
     }
   };
   setTimeout(practise, PRACTICE_DELAY_MS).unref();

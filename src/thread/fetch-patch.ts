@@ -15,8 +15,8 @@ import type { Store } from '../store/store.js';
 import type { FetchTask, Loaded } from './task-messages.js';
 
 /**
- * Makes the announced image of the served one and the patch that was announced with it. Null if there is no patch, or if it does
- * not give the announced content: then the whole image is fetched.
+ * Applies the announced patch to the served image. Null if there is no patch, or if the result has other
+ * content than announced: then the whole image is fetched.
  */
 export async function fetchPatch(store: Store, task: FetchTask): Promise<Loaded | null> {
   const { patch, served, id, memoryBytesMax } = task;
@@ -33,8 +33,8 @@ export async function fetchPatch(store: Store, task: FetchTask): Promise<Loaded 
 }
 
 /**
- * Patches an image that differs in one event, and forgets the result: the first patch of a thread then finds compiled code.
- * Takes as much memory again as the image for a moment, so it leaves out large ones.
+ * Makes and applies a patch of one event, and discards the result, so that the first real patch of the thread
+ * runs compiled code. This briefly takes as much memory as the image, so large images are skipped.
  */
 export function practisePatch(image: SnapshotImage): void {
   const { events, bytes } = image.summary;

@@ -121,7 +121,7 @@ export async function runLoadTask(
   const loaded = await loadImage(source, task.rules, {
     ...listeners,
     previous: previousVersion,
-    // With equal seeds a patch makes this image of the served one, byte for byte.
+    // If the seeds are equal, a patch of the served image gives this image, byte for byte.
     ...(served === null ? {} : { hashSeed: served.hashSeed }),
     base: task.mayPatch ? served : null,
     bounds,

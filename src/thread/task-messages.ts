@@ -52,7 +52,7 @@ export interface FetchTask {
   readonly id: string;
   /** The hash comes from an announcement with a good signature. */
   readonly isSigned: boolean;
-  /** The object that makes the image of the served one; null if there is none. */
+  /** The object with the patch from the served image to this one; null if there is none. */
   readonly patch: {
     readonly hash: string;
     readonly bytes: number;

@@ -51,7 +51,7 @@ export interface ServedTimetable {
   readonly cacheBytesMax: number;
   readonly reading: Reading;
   readonly files: KeptFiles;
-  /** The state of a replica; null if the timetable is no replica's. */
+  /** The state of a replica; null for other timetables. */
   readonly feed: () => FeedState | null;
   /** Called when a serving thread is lost. */
   readonly onLost: (error: Error) => void;

@@ -119,7 +119,10 @@ const MODES = {
     tell({ open: Number(count) });
   },
 
-  /** Event streams. Reports when all are open, and how long after the first reader the last one has the next message. */
+  /**
+   * Event streams. Reports when all are open, and for each message the time between the first and the last
+   * client that gets it.
+   */
   async streams() {
     const had = [];
     let ended = 0;

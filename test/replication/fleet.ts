@@ -50,7 +50,7 @@ export function writeKeys(
 export async function openFleet(t: Test, kind: 'folder' | 'nats'): Promise<Fleet> {
   const closing: (() => Promise<void>)[] = [];
   let server: NatsServer | null = null;
-  // Before `testdir`, which else removes the folder under publishers at work.
+  // Registered before `testdir`, which would otherwise remove the folder of working publishers.
   t.teardown(async () => {
     const closed = await Promise.allSettled(closing.map((close) => close()));
     await server?.stop();

@@ -11,7 +11,7 @@ const options = { skip: NATS_MISSING, timeout: 170_000 };
 
 async function serverOf(t: Test): Promise<NatsServer> {
   let server: NatsServer | null = null;
-  // Before `testdir`, which else removes the folder of a running server.
+  // Registered before `testdir`, which would otherwise remove the folder of a running server.
   t.teardown(() => server?.stop());
   server = await startNats(join(t.testdir(), 'nats'));
   return server;

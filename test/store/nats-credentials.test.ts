@@ -14,7 +14,7 @@ async function serverWith(
   argv: (folder: string) => readonly string[],
 ): Promise<{ readonly server: NatsServer; readonly folder: string }> {
   let server: NatsServer | null = null;
-  // Before `testdir`, which else removes the folder of a running server.
+  // Registered before `testdir`, which would otherwise remove the folder of a running server.
   t.teardown(() => server?.stop());
   const folder = t.testdir();
   server = await startNats(join(folder, 'nats'), argv(folder));
@@ -88,7 +88,7 @@ function openssl(...argv: readonly string[]): void {
   execFileSync('openssl', argv, { stdio: 'ignore' });
 }
 
-/** A certificate that signed itself, for the address 127.0.0.1. */
+/** A self-signed certificate for the address 127.0.0.1. */
 function certificate(folder: string, name: string): { readonly cert: string; readonly key: string } {
   const [cert, key] = [join(folder, `${name}.pem`), join(folder, `${name}.key`)];
   const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];

@@ -9,7 +9,10 @@ export const NATS_MISSING: string | false =
   spawnSync('nats-server', ['-v']).status === 0 ? false : 'nats-server is not installed';
 
 const START_MS_MAX = 60_000;
-/** Below the ports of outgoing connections: a client that connects again and again could else take the port of a stopped server. */
+/**
+ * Below the ports of outgoing connections: otherwise a client that reconnects repeatedly could take the port of
+ * a stopped server.
+ */
 const PORTS = { from: 10_000, count: 20_000 };
 
 export interface NatsServer {

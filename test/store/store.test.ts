@@ -17,7 +17,7 @@ const KINDS: Record<string, { skip: string | false; address(t: Test): Promise<st
     skip: NATS_MISSING,
     async address(t) {
       let server: NatsServer | null = null;
-      // Before `testdir`, which else removes the folder of a running server.
+      // Registered before `testdir`, which would otherwise remove the folder of a running server.
       t.teardown(() => server?.stop());
       server = await startNats(join(t.testdir(), 'nats'));
       return server.address();

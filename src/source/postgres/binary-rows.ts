@@ -35,8 +35,9 @@ const DIGITS: Uint16Array = Uint16Array.from({ length: 256 }, (_, byte) =>
 );
 
 /**
- * Reads rows of COPY in the binary format of PostgreSQL ("Binary Format" in the page of COPY). Values go to the sink as UTF-8:
- * texts where they lie, others from places behind them. A row that the sink does not take is decoded.
+ * Reads rows of COPY in the binary format of PostgreSQL ("Binary Format" in the page of COPY). Values go to the
+ * sink as UTF-8: texts directly from the row, other values as texts that are written behind the rows. A row
+ * that the sink does not take is decoded.
  */
 export class BinaryRows {
   /** Rows so far, rejected ones included. */
@@ -49,22 +50,25 @@ export class BinaryRows {
   readonly #spans: Int32Array = new Int32Array(3 * FIELDS.length).fill(-1);
   /** For each column: the index of its value in the spans. */
   readonly #places: Int32Array;
-  /** For each column: where the text of an identifier goes. */
+  /** For each column of identifiers or instants: where in `#bytes` its text is written. */
   readonly #textPlaces: Int32Array;
   /** For each column of instants: their texts. */
   readonly #instants: readonly (InstantTexts | null)[];
-  /** Rows that came and are not read, then the texts of values. */
+  /** Received rows that have not been read, followed by the written texts of values. */
   readonly #bytes: Buffer;
   readonly #view: DataView;
   #held = 0;
   #hasHeader = false;
   #hasEnded = false;
-  /** Of the last row read: no text has a backslash, which in the sink begins an escape of JSON. */
+  /** Whether the texts of the last row have no backslash. In the sink, a backslash begins an escape of JSON. */
   #isPlain = true;
-  /** Of a row that is too long: bytes to skip, columns behind them, bytes skipped. */
+  /**
+   * Set while a row that is too long is skipped: bytes left to skip, columns after them, and bytes skipped so
+   * far.
+   */
   #skip: { bytes: number; columns: number; skipped: number } | null = null;
 
-  /** @param unserved names of the columns that are no fields, and do not come */
+  /** @param unserved names of the columns that are not fields; the server does not send their values */
   constructor(
     sourceName: string,
     sink: RecordSink,
@@ -110,7 +114,7 @@ export class BinaryRows {
     if (!this.#hasEnded) throw this.#malformed('the rows end early');
   }
 
-  /** @returns the bytes that are done with */
+  /** @returns the number of bytes that are no longer needed */
   #read(end: number): number {
     let at = 0;
     if (!this.#hasHeader) {

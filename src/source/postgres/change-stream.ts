@@ -22,7 +22,7 @@ export interface FollowedTables {
 export interface ChangeListener {
   /** A row was added, changed or removed. The values of its key, in PostgreSQL's spelling. */
   row(key: readonly string[], xid: number): void;
-  /** More changed than a list of rows can tell. */
+  /** A change that cannot be listed row by row, such as TRUNCATE. */
   all(xid: number): void;
   /** A transaction with such changes is committed. */
   committed(): void;

@@ -52,7 +52,7 @@ export async function describeRows(database: Database, spec: RowsSpec, name: str
   );
   return {
     table,
-    // With the names of the columns, a later read of a table that lost one fails, instead of giving rows without it.
+    // Columns are named, so a read fails if the table has lost one. With `*` it would give rows without that column.
     select:
       table === null ? statement : `SELECT ${columns.map(quoteIdentifier).join(', ')} FROM ${table.name}`,
     columns,

@@ -37,7 +37,7 @@ export function neededRows(rows: DescribedRows, { fieldMap = {} }: ReadRules): D
 
 /**
  * The rows with the names of fields as columns, if the map only renames. Then the reader of NDJSON need not
- * decode them. Null: the map is empty, or does more.
+ * decode them. Null if the map is empty, or does more than rename.
  */
 export function renamedRows(
   rows: DescribedRows,
@@ -74,11 +74,14 @@ function hasTwins(columns: readonly string[]): boolean {
 export interface BinaryCopy {
   readonly statement: string;
   readonly columns: readonly BinaryColumn[];
-  /** Names of columns that are no fields. */
+  /** Names of columns that are not fields. */
   readonly unserved: readonly string[];
 }
 
-/** COPY of the fields in the binary format. Null: a field has a type whose JSON is no text, or texts may be no UTF-8. */
+/**
+ * COPY of the fields in the binary format. Null if the JSON of a field's type is not a text, or if texts may
+ * not be UTF-8.
+ */
 export async function binaryCopyOf(database: Database, rows: DescribedRows): Promise<BinaryCopy | null> {
   if (hasTwins(rows.columns)) return null;
   const [facts] = await database.query<{ readonly encoding: string; readonly enums: readonly number[] }>(

@@ -23,7 +23,7 @@ export interface Replica {
 export class ChaosFleet {
   readonly folder: string;
   readonly server: NatsServer;
-  /** Of the test itself, for what operators and accidents do. */
+  /** A connection of the test itself, with which it does what operators and accidents do. */
   readonly store: Store;
   readonly link: SlowLink;
   readonly key: SigningKey;
@@ -79,7 +79,7 @@ export class ChaosFleet {
   /** Resolves once all replicas serve the first timetable. */
   static async open(t: Test): Promise<ChaosFleet> {
     const closing: (() => unknown)[] = [];
-    // Before `testdir`, which else removes the folder of running processes.
+    // Registered before `testdir`, which would otherwise remove the folder of running processes.
     t.teardown(async () => {
       for (const close of closing.reverse()) await close();
     });
@@ -123,7 +123,7 @@ export class ChaosFleet {
     );
   }
 
-  /** What keeps them from being equal, for people. */
+  /** How the replicas still differ, for the message of a failure. */
   describe(): string {
     const served = this.replicas.map(
       ({ machine, reader }) => `${machine.name} ${reader.last?.version} ${reader.last?.etag}`,

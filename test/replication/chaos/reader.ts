@@ -52,7 +52,7 @@ export class Reader {
   lives = 0;
   /** False while the replica has no timetable yet. */
   isReady = true;
-  /** The last good answer of the present life. */
+  /** The last good answer since the replica came up. */
   last: Read | null = null;
   reads = 0;
   readonly ids: Set<string> = new Set();

@@ -1,4 +1,4 @@
-/** Rules that give too many occurrences end soon, with the delivery of all events to the builder. */
+/** Rules with too many occurrences end soon, even when all their events are delivered to the builder. */
 import { test } from 'tap';
 import { OCCURRENCES_MAX } from '../../../src/limits.js';
 import { createValueReader } from '../../../src/normalise/normalise.js';
