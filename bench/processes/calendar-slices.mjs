@@ -11,7 +11,8 @@ const result = timetable.view.schedule([], { unknownParameters: 'reject' });
 const sliceMs = [];
 let bytes = 0;
 const begin = () => ({ cpu: process.cpuUsage(), wallMs: performance.now(), ...mainThreadTimes() });
-// Processor time has that of other threads. Elapsed time has that of other processes, unless the system tells it.
+// Processor time includes that of other threads. Elapsed time includes that of other processes, unless the
+// system reports the waiting time.
 const spentMs = ({ cpu, wallMs, waitedMs }) => {
   const { user, system } = process.cpuUsage(cpu);
   const elapsedMs = performance.now() - wallMs - (mainThreadTimes().waitedMs - waitedMs);

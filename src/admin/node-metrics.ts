@@ -14,7 +14,11 @@ const OF_THREADS: readonly (readonly [name: string, help: string, cell: SingleNa
   ['eventloop_lag_min_seconds', 'Smallest delay of a timer in the last 10 to 20 seconds.', 'loopDelayMinMs'],
   ['eventloop_lag_max_seconds', 'Longest delay of a timer in the last 10 to 20 seconds.', 'loopDelayMaxMs'],
   ['eventloop_lag_mean_seconds', 'Mean delay of a timer in the last 10 to 20 seconds.', 'loopDelayMeanMs'],
-  ['eventloop_lag_stddev_seconds', 'Standard deviation of the delays of a timer in the last 10 to 20 seconds.', 'loopDelayStddevMs'],
+  [
+    'eventloop_lag_stddev_seconds',
+    'Standard deviation of the delays of a timer in the last 10 to 20 seconds.',
+    'loopDelayStddevMs',
+  ],
   ['eventloop_lag_p50_seconds', 'Half of the delays are at most this.', 'loopDelayP50Ms'],
   ['eventloop_lag_p90_seconds', '90 % of the delays are at most this.', 'loopDelayP90Ms'],
   ['eventloop_lag_p99_seconds', '99 % of the delays are at most this.', 'loopDelayP99Ms'],

@@ -15,7 +15,7 @@ export interface CommandProposal extends MapProposal {
 }
 
 /**
- * A field map for a source that without it is served badly or not at all. Null if no map improves it.
+ * A field map for a source that would otherwise be served badly or not at all. Null if no map helps.
  *
  * @param args arguments that name the source on the command line
  * @param summary null: the source cannot be loaded

@@ -16,7 +16,7 @@ export interface SignalListener {
   stop(): void;
 }
 
-/** Waits for SIGINT or SIGTERM, or other signals. The next one ends the process at once. */
+/** Listens for signals, by default SIGINT and SIGTERM. The second signal ends the process at once. */
 export function listenForSignals(names: readonly NodeJS.Signals[] = END_SIGNALS): SignalListener {
   let onSignal = (_: NodeJS.Signals): void => {};
   const stop = (): void => {

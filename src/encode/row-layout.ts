@@ -5,7 +5,7 @@ import type { Rows } from '../snapshot/rows.js';
 interface Layout {
   /** Its number among all layouts. */
   readonly number: number;
-  /** A row depends on more of the snapshot than its own event. */
+  /** Set if a row depends on more than its own event, such as names and clashes. */
   readonly isOfSnapshot?: true;
   /** Returns the offset after the row. */
   write(rows: Rows, ordinal: number, target: Buffer, offset: number): number;

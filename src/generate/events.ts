@@ -47,7 +47,7 @@ export function* generateEvents(options: GenerateOptions): Generator<GeneratedEv
   for (let term = 0; made < events; term++) {
     const days = planTerm(seed, term, institution);
     const random = new Random(seed, RANDOM_STREAM_FIRST + 2 * term);
-    // Each day cancels lessons, so that the term keeps its share of the events.
+    // Some lessons of each day are cancelled, so that the term has its share of the events.
     let wanted = Math.ceil((events - made) / Math.max(1, terms - term)) + RESERVE;
     let planned = days.reduce((sum, { lessons }) => sum + rowsOf(lessons), 0);
     for (const { midnightMs, lessons } of days) {

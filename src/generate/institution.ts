@@ -114,7 +114,7 @@ function planCourse(random: Random): LessonPlan[] {
   return plans;
 }
 
-/** The 1 is the examination. */
+/** The sum starts at 1, for the examination. */
 function rowsPerGroupAndTerm(plans: readonly LessonPlan[]): number {
   return plans.reduce((sum, plan) => sum + TEACHING_WEEKS / (plan.fortnightly ? 2 : 1), 1);
 }

@@ -49,7 +49,7 @@ interface Stream extends Watched {
 class Walk {
   #steps: Iterator<unknown> | null = null;
 
-  /** Replaces the steps that are under way. */
+  /** Begins new steps, instead of any that are still in progress. */
   begin(steps: Iterator<unknown>): void {
     const isUnderWay = this.#steps !== null;
     this.#steps = steps;
@@ -95,7 +95,7 @@ export class EventStreams {
   readonly #times: StreamTimes;
   readonly #open = new Set<Stream>();
   readonly #watch: StreamWatch<Stream>;
-  /** The snapshots of the last two publications. */
+  /** Ids of the snapshots of the last two publications. */
   #snapshotId = '';
   #snapshotIdBefore = '';
   /** Messages in the form in which they are sent. */
@@ -212,7 +212,7 @@ export class EventStreams {
     if (view === null || view.summary.id === this.#snapshotId) return;
     this.#snapshotIdBefore = this.#snapshotId;
     this.#snapshotId = view.summary.id;
-    // Starts again if it is already running, because visited streams may be behind again.
+    // If a walk is in progress, it starts again, because streams that it has visited may be behind again.
     this.#publishing.begin(this.#bringAll());
   }
 

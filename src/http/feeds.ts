@@ -176,7 +176,7 @@ export class Feeds {
     if (view === null) return snapshotUnavailable(this.#views);
     const { pairs, identities, tag } = feed;
     const { id } = view.summary;
-    // Repeated requests for a feed of the same snapshot get 304, as do most.
+    // Most requests repeat an earlier one and find the same snapshot, so they get 304 here.
     const isKnown = tag !== null && tag.snapshotId === id && tag.format === format;
     if (isKnown && answerCondition(exchange, tag.text, CACHING)) return null;
     const result =

@@ -56,7 +56,7 @@ export class Meter {
     this.#samplers.push(sampler);
   }
 
-  /** Adds the growth of counts that are kept elsewhere and may start again. */
+  /** Adds the growth of counts that are kept elsewhere and may start again at zero. */
   onSampleOfCounts(counts: () => readonly (readonly [cell: number, count: number])[]): void {
     const last = new Map<number, number>();
     this.onSample(() => {

@@ -18,7 +18,10 @@ interface OutsideEvents {
   readonly to: string;
 }
 
-/** The windows of several sources differ if one of them has failed since another day: the latest one counts. */
+/**
+ * The latest of the windows of several sources. A source that has failed since an earlier day has an earlier
+ * window.
+ */
 export function joinExpansions(
   windows: readonly (ExpansionWindow | undefined)[],
 ): ExpansionWindow | undefined {

@@ -25,7 +25,7 @@ import type { ReadInstant } from './instant-reader.js';
  */
 export type Normalise = (value: unknown, position: RecordPosition) => NormalisedEvent | Rejection;
 
-/** Marks the second result of {@link Normalise}: events have no field of this name. */
+/** Tells both results of {@link Normalise} apart: only rejections have a `position`. */
 export function isRejection(result: NormalisedEvent | Rejection): result is Rejection {
   return 'position' in result;
 }

@@ -47,7 +47,8 @@ function single(name: string, description: string, schema: JsonSchema, more?: Js
 const COMPARISONS: Readonly<Record<IdentifierMode, string>> = {
   uuid: 'Compared exactly, ignoring case.',
   any: 'Compared exactly, case-sensitive.',
-  derived: 'The UUID in answers, or the text in the source from which it was derived. Both are compared exactly.',
+  derived:
+    'The UUID in answers, or the text in the source from which it was derived. Both are compared exactly.',
 };
 
 function filter(field: Field, identifiers: IdentifierMode): ParameterObject {

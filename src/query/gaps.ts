@@ -15,13 +15,13 @@ export interface GapColumns {
 
 export const NO_GAP: Gap = { fromMs: null, untilMs: null };
 
-/** Most events to visit on each side of a window. */
+/** The largest number of events to visit on each side of a window. */
 const LOOKS_MAX = 64;
 
 /** The events of one key with length, as slots, ascending and distinct. */
 interface KeySlots {
   readonly slots: Uint32Array;
-  /** For each slot, which slot up to and including it ends last. */
+  /** For each slot, the number of the slot with the latest end among it and all earlier ones. */
   readonly latest: Uint32Array;
 }
 

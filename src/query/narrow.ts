@@ -41,8 +41,9 @@ export interface Narrowing {
 /**
  * Events that start in the window are one piece of a list. Before it, only events that started within the
  * longest duration of their value may be running. If there are few events, their ends are looked up. If there
- * are more, they are intersected with the runs of the window, when the trees find these within fewer slots.
- * So a window costs at most a few look-ups per posting.
+ * are more, the interval trees are searched for the runs of the window. If it finds at most SLOTS_PER_LOOK_UP
+ * slots for each such event, these runs are intersected with the list; otherwise the ends of the events are
+ * looked up. So a window costs at most a few look-ups per posting.
  */
 export function planNarrowing(
   snapshot: Snapshot,

@@ -101,7 +101,10 @@ export class Keeper {
   #parts: PartsReport = NO_PARTS;
   /** A part was missing, so the next timetable may be much larger. */
   #isPartial = false;
-  /** The served image goes back to a whole build of this process, so a load may patch it. */
+  /**
+   * The served image comes from a whole build of this process, possibly with patches since, so a load may patch
+   * it.
+   */
   #isBuilt = false;
   state: LoadState = LOADING;
   #lastError: unknown = null;

@@ -300,7 +300,7 @@ export class Loader {
     }
   }
 
-  /** Runs any task where the loader runs. `feed`: the chunks of a stream. */
+  /** Runs a task on another thread or here, as loads do. `feed` has the chunks of a stream. */
   run<T extends Task>(
     task: T,
     { listeners, keepsProcessAlive }: RunRequest,

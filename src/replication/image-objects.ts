@@ -20,7 +20,7 @@ import type { Head } from './head.js';
 export interface ImageObjects {
   /** The facts of the image file, as in the head. */
   readonly facts: Pick<Head, 'id' | 'format' | 'hash' | 'bytes' | 'events' | 'rejected'>;
-  /** With the hash of its base; null if the change is not known, or too large. */
+  /** The patch, with the hash of its base; null if the changes are unknown or too large. */
   readonly patch: { readonly base: string; readonly content: Buffer } | null;
   /** Puts image and patch, unless the store has them. Resolves to the announcement of the patch. */
   put(store: Store): Promise<Head['patch']>;

@@ -209,7 +209,7 @@ export class SnapshotBuilder {
     return { timeMs, endTimeMs, ids: this.#ids, columns: this.columns };
   }
 
-  /** The part of the summary that the events alone do not determine. @param uses of the fields by the events */
+  /** The part of the summary that the events alone do not determine. @param uses how the events use each field */
   recordSummary(
     uses: SnapshotSummary['fields'],
     { ambiguousTimes = NO_AMBIGUOUS_TIMES, expanded }: Partial<ReadingNotes>,

@@ -279,7 +279,7 @@ interface TouchedEvent {
 
 function differencesOf(deltas: readonly Delta[], present: Snapshot): Differences {
   const touched = new Map<string, TouchedEvent>();
-  /** For each delta, its events and their digests: records are decoded once. */
+  /** For each delta, its events and their digests, so that the records are decoded only once. */
   const steps = deltas.map(({ from, before }) => {
     const events: TouchedEvent[] = [];
     const digests: (string | null)[] = [];
@@ -343,7 +343,7 @@ function differencesOf(deltas: readonly Delta[], present: Snapshot): Differences
   });
 }
 
-/** A single delta is a change. Several may cancel out. */
+/** A single delta always means a change. Several deltas may cancel each other out. */
 function hasChanged(event: TouchedEvent, present: Snapshot): boolean {
   if (event.deltas === 1) return true;
   event.digest ??= rowDigest(present, event.ordinal);

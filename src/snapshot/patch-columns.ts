@@ -73,7 +73,7 @@ function patchColumn(
 
 function hasSameCodes(codes: CodeColumn, size: number, items: Splice, come: readonly number[]): boolean {
   if (items.isShifted || items.after !== items.before) return false;
-  // All others keep their positions, so added items take the positions of removed ones.
+  // Here every other item keeps its position, so each added item is at the position of a removed one.
   return come.every((code, n) => {
     const before = codes[items.come[n]!]!;
     return before === code || (before >= size && code === NO_CODE);

@@ -15,7 +15,7 @@ export interface NatsClient {
   readonly objects: ObjectStore;
   /** The streams in which both are kept. */
   readonly streams: StreamAPI;
-  /** Makes both buckets, if they do not exist. `lost`: a stream to delete before. */
+  /** Makes both buckets, if they do not exist. `lost`: a stream to delete first. */
   create(lost?: string | null): Promise<void>;
 }
 

@@ -33,7 +33,7 @@ export class KeptThread<T extends PatchTask | FetchTask> {
     return this.#run(task, options);
   }
 
-  /** Starts the thread and runs a task of which nothing uses the result. The first change then finds compiled code. */
+  /** Starts the thread and runs a task whose result is not used. The first change then finds compiled code. */
   practise(task: T, options: SpawnOptions): void {
     if (this.#isUsed) return;
     this.#practice = this.#run(task, options).catch(() => {});

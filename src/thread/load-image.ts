@@ -29,7 +29,7 @@ export interface LoadedImage {
 export interface LoadImageOptions extends LoadOptions {
   readonly bounds?: IntakeBounds;
   readonly hashSeed?: SnapshotImage['hashSeed'];
-  /** Is patched if few events differ from it. With the same seed and rules. */
+  /** An image with the same seed and rules, which is patched if few events differ from it. */
   readonly base?: SnapshotImage | null;
 }
 

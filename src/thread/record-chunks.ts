@@ -65,7 +65,7 @@ function lineOfFields(record: unknown): string | null {
   }
 }
 
-/** An object, which no served field takes, for a value that JSON cannot represent. */
+/** Replaces a value that JSON cannot represent by an object, because no served field accepts an object. */
 function textOf(value: unknown): string | undefined {
   if (typeof value === 'bigint') return String(value);
   try {

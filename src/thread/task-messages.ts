@@ -114,7 +114,7 @@ export interface Loaded {
   readonly changedIds?: readonly string[];
   /** All records were read, although the image was made from the served one. */
   readonly isWholeLoad?: boolean;
-  /** Of the announcement, or of the publication that an image from disk had; null if its file does not say. */
+  /** The sequence of the announcement, or of the publication of an image from disk; null if its file does not say. */
   readonly sequence?: number | null;
 }
 

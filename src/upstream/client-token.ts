@@ -97,7 +97,7 @@ export class ClientToken {
 
   async #fetch(signal: AbortSignal | undefined): Promise<Known> {
     const { fetch, now, random } = this.#around;
-    // Its life counts from a time before it was made.
+    // The life of the token counts from the beginning of its fetch, which is before the issuer made it.
     const beganMs = now();
     try {
       const { token, lifeMs } = await fetch(this.#plan, this.#secret(), signal);

@@ -33,7 +33,7 @@ export interface PresentOptions {
   readonly threads?: number;
 }
 
-/** Gets each publication, for example another thread. */
+/** Receives each publication, for example to pass it to other threads. */
 export interface Follower {
   publish(published: PublishedImage): void;
   become(source: SourceState): void;

@@ -31,7 +31,7 @@ export class FakeLoader {
   readonly asked: (string | null)[] = [];
   /** The bounds of each load. */
   readonly bounds: IntakeBounds[] = [];
-  /** Whether each load might patch. */
+  /** Whether each load was allowed to patch. */
   readonly mayPatch: boolean[] = [];
   onChange: (() => void) | null = null;
   /** While it is pending, loads do not end. */

@@ -2,7 +2,7 @@ import { test } from 'tap';
 import type { FakeLoader } from './fake-loader.js';
 import { full, keepStored, other } from './kept.js';
 
-/** Whether loads might patch, by the version that they asked about. */
+/** Whether loads were allowed to patch, by the version that they asked about. */
 function mayPatchFrom({ asked, mayPatch }: FakeLoader): Readonly<Record<string, boolean | undefined>> {
   return Object.fromEntries(asked.map((version, n) => [String(version), mayPatch[n]]));
 }

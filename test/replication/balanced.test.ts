@@ -103,25 +103,29 @@ test('a client behind a balancer never sees an older version', options, async (t
   t.equal(new Set(changes.map(({ etag, body }) => `${etag} ${body}`)).size, 1, 'equal changes');
 });
 
-test('a timetable that returns has a newer version than the one that a replica missed', options, async (t) => {
-  const fleet = await openFleet(t, 'nats');
-  const link = await new SlowLink(fleet.server?.port ?? 0).listen();
-  t.teardown(() => link.close());
-  const source = new MemorySource(events(10, 'n 0'));
-  const publishing = await fleet.publisher(source);
-  await publishing.announced;
-  const late = fleet.replica({ source: `nats://127.0.0.1:${link.port}/timetable` });
-  const quick = fleet.replica();
-  await untilServed([quick, late], 'n 0');
-  link.cut();
-  source.replace(events(10, 'n 1'));
-  await untilServed([quick], 'n 1');
-  const missed = quick.view?.version ?? '';
-  source.replace(events(10, 'n 0'));
-  await untilServed([quick], 'n 0');
-  link.mend();
-  await until(() => late.view?.version === quick.view?.version, 'one number for one announcement');
-  const port = await portOf(t, late);
-  const { status } = await read(port, '/schedule', { headers: { 'Lectern-Min-Version': missed } });
-  t.equal(status, 200);
-});
+test(
+  'a timetable that returns has a newer version than the one that a replica missed',
+  options,
+  async (t) => {
+    const fleet = await openFleet(t, 'nats');
+    const link = await new SlowLink(fleet.server?.port ?? 0).listen();
+    t.teardown(() => link.close());
+    const source = new MemorySource(events(10, 'n 0'));
+    const publishing = await fleet.publisher(source);
+    await publishing.announced;
+    const late = fleet.replica({ source: `nats://127.0.0.1:${link.port}/timetable` });
+    const quick = fleet.replica();
+    await untilServed([quick, late], 'n 0');
+    link.cut();
+    source.replace(events(10, 'n 1'));
+    await untilServed([quick], 'n 1');
+    const missed = quick.view?.version ?? '';
+    source.replace(events(10, 'n 0'));
+    await untilServed([quick], 'n 0');
+    link.mend();
+    await until(() => late.view?.version === quick.view?.version, 'one number for one announcement');
+    const port = await portOf(t, late);
+    const { status } = await read(port, '/schedule', { headers: { 'Lectern-Min-Version': missed } });
+    t.equal(status, 200);
+  },
+);

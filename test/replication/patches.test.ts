@@ -4,7 +4,10 @@ import { MemorySource } from '../refresh/built.js';
 import { events, KINDS, openFleet, until, untilServed } from './fleet.js';
 
 for (const { kind, skip } of KINDS) {
-  test(`${kind}: a change of few records is announced with a patch`, { skip, timeout: 120_000 }, async (t) => {
+  test(`${kind}: a change of few records is announced with a patch`, {
+    skip,
+    timeout: 120_000,
+  }, async (t) => {
     const fleet = await openFleet(t, kind);
     const { store } = fleet;
     const all = events(3000, 'first');

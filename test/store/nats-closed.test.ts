@@ -98,34 +98,38 @@ test('a store that is closed while it reconnects keeps no socket', options, asyn
   t.ok((await untilSockets(before + silent.connections())) <= before + silent.connections());
 });
 
-test('a watch works in a bucket that is created later, and in one that is created again', options, async (t) => {
-  const server = await serverOf(t);
-  const [store, other] = [await openStore(server.address()), await openStore(server.address())];
-  t.teardown(() => Promise.all([store.close(), other.close()]));
-  let told = 0;
-  store.watch(['head'], () => told++);
-  const isTold = async (): Promise<boolean> => {
-    const before = told;
-    for (let n = 0; n < 200; n++) {
-      const head = await other.read('head').catch(() => null);
-      await other.swap('head', `${n}`, head?.revision ?? null);
-      await delay(100);
-      if (told > before) return true;
-    }
-    return false;
-  };
-  await delay(500);
-  t.ok(await isTold(), 'a bucket that did not exist');
-  const { jetstreamManager } = await import('@nats-io/jetstream');
-  const { connect } = await import('@nats-io/transport-node');
-  const connection = await connect({ servers: `127.0.0.1:${server.port}` });
-  t.teardown(() => connection.close());
-  await (await jetstreamManager(connection)).streams.delete('KV_timetable');
-  t.ok(await isTold(), 'a bucket that was made anew');
-  await server.stop();
-  await server.start();
-  t.ok(await isTold(), 'a server that was restarted');
-});
+test(
+  'a watch works in a bucket that is created later, and in one that is created again',
+  options,
+  async (t) => {
+    const server = await serverOf(t);
+    const [store, other] = [await openStore(server.address()), await openStore(server.address())];
+    t.teardown(() => Promise.all([store.close(), other.close()]));
+    let told = 0;
+    store.watch(['head'], () => told++);
+    const isTold = async (): Promise<boolean> => {
+      const before = told;
+      for (let n = 0; n < 200; n++) {
+        const head = await other.read('head').catch(() => null);
+        await other.swap('head', `${n}`, head?.revision ?? null);
+        await delay(100);
+        if (told > before) return true;
+      }
+      return false;
+    };
+    await delay(500);
+    t.ok(await isTold(), 'a bucket that did not exist');
+    const { jetstreamManager } = await import('@nats-io/jetstream');
+    const { connect } = await import('@nats-io/transport-node');
+    const connection = await connect({ servers: `127.0.0.1:${server.port}` });
+    t.teardown(() => connection.close());
+    await (await jetstreamManager(connection)).streams.delete('KV_timetable');
+    t.ok(await isTold(), 'a bucket that was made anew');
+    await server.stop();
+    await server.start();
+    t.ok(await isTold(), 'a server that was restarted');
+  },
+);
 
 test('a bucket is created again if the server lost its folder', options, async (t) => {
   const server = await serverOf(t);

@@ -32,7 +32,7 @@ export class EventOutput {
   readonly #sink: RecordSink;
   readonly #identifiers: IdentifierMode;
   readonly #texts: InstantTexts = new InstantTexts();
-  /** Of the event whose occurrences are given. */
+  /** The bytes of the event whose occurrences are being given. */
   #bytes: { readonly event: CalendarEvent; readonly uid: string; readonly of: OccurrenceBytes } | null = null;
 
   constructor(sink: RecordSink, identifiers: IdentifierMode) {

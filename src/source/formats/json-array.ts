@@ -98,7 +98,7 @@ export class JsonArrayReader implements FormatReader {
           break;
         }
         case ESCAPE:
-          // An escaped line break is not JSON, but counts as a line.
+          // A backslash before a line break is not JSON, but the line break must still be counted.
           if (chunk[i] !== LF) i++;
           state = STRING;
           break;

@@ -13,13 +13,16 @@ export interface FollowPlan extends FollowedTables {
   readonly table: TableFacts;
   /** The id of an event, made from its key columns. */
   readonly id: MapTemplate;
-  /** Reads `[key, line]` by arrays of keys: the JSON of the key, and the JSON of the row or null. */
+  /**
+   * A statement that gets arrays of keys and gives `[key, line]`: the JSON of the key, and the JSON of its row
+   * or null.
+   */
   readonly readByKeys: string;
   /** The structure that the plan was made for. */
   readonly structure: string;
 }
 
-/** Two facts of a table, as text. */
+/** Two texts that show whether a table was altered or rewritten. */
 export interface TableState {
   /** Differs after any alteration. */
   readonly structure: string;

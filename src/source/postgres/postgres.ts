@@ -98,7 +98,7 @@ function jsonReader(name: string, sink: RecordSink): NdjsonReader {
   });
 }
 
-/** 22 base64url characters. From the same snapshot as the rows. */
+/** A version of 22 base64url characters. It comes from the same snapshot of the database as the rows. */
 async function versionOf(database: Database, versionQuery: string | undefined): Promise<string | null> {
   if (versionQuery === undefined) return null;
   const rows = await database.query(versionQuery);

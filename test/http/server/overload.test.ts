@@ -314,7 +314,7 @@ test('turns are timed only after a long turn with many requests, and for a limit
   const overload = new Overload(100);
   overload.start();
   t.teardown(() => overload.stop());
-  /** Requests of one turn, and the rest of its duration. */
+  /** Runs one turn: first its requests, then other work for `ms`. */
   const turn = async (requests: number, ms: number): Promise<boolean> => {
     for (let n = 0; n < requests; n++) overload.refuses();
     busyFor(ms);
