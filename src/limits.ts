@@ -115,10 +115,7 @@ export const ROW_BYTES_MAX: number = 4 * 1024 * MIB - 64 * KIB;
 export const EVENTS_MAX = 0xfffffffe;
 /** Removed and added events, as a share of all events. Beyond it, a whole build costs less than a patch. */
 export const PATCH_SHARE_MAX = 0.1;
-/**
- * The same share after a whole load, when a build can begin at once: 1 % of 10,000,000 events are 150 MB of
- * objects.
- */
+/** The same share if a build can begin at once, after a whole load: 1 % of 10,000,000 events are 150 MB of objects. */
 export const BUILD_PATCH_SHARE_MAX = 0.01;
 /** Up to this many removed and added events are always patched, which takes milliseconds. */
 export const PATCH_EVENTS_MIN = 1000;
@@ -322,10 +319,7 @@ export const DATABASE_RETRY_MS_MAX = 30_000;
 export const LECTURER_IDS_BYTES_MAX: number = 16 * MIB;
 /** Heap to parse it: 21 bytes for each byte of `{},{},…`. */
 export const LECTURER_IDS_HEAP_BYTES: number = 24 * LECTURER_IDS_BYTES_MAX;
-/**
- * Past snapshots that /schedule/changes knows: 30 s / 0.12 s of patches. The 16 that may be large take 16 ×
- * 200,000 × 4 bytes = 13 MB.
- */
+/** Past snapshots that /schedule/changes knows: 30 s / 0.12 s of patches. 16 may be large: 16 × 200,000 × 4 bytes = 13 MB. */
 export const SNAPSHOTS_KEPT_MAX = 256;
 export const SNAPSHOTS_KEPT_MIN = 16;
 /** Entries of all differences if more snapshots are kept: 100 patches of 20 changes. A patch makes them in 10 ms. */
@@ -388,10 +382,7 @@ export const ANNOUNCED_PATCH_SHARE_MAX = 0.01;
 export const ANNOUNCED_PATCH_EVENTS_MIN = 100;
 /** A patch up to this length stands in the head itself, so that replicas need not ask for it. In Base64 twice, it takes 29 KB. */
 export const ANNOUNCED_PATCH_INLINE_BYTES_MAX: number = 16 * KIB;
-/**
- * Sequences come from a clock. An unsigned record with a sequence this far ahead is forged. Counting from it
- * would leave the safe integers.
- */
+/** Sequences come from a clock, so an unsigned record this far ahead is forged: counting from it leaves the safe integers. */
 export const SEQUENCE_AHEAD_MS_MAX: number = 10 * 365 * 86_400_000;
 /** Threads for patches practise on images up to this size, because practice takes as much memory again for a moment. */
 export const PRACTICE_IMAGE_BYTES_MAX: number = 64 * MIB;

@@ -156,7 +156,7 @@ export const REFRESHING_SETTINGS: readonly Setting[] = inGroup('Refreshing', 'op
   snapshotFilesKept: {
     kind: count('number', 0, 100),
     default: 0,
-    help: 'earlier snapshot files to keep, named <file>.1, <file>.2 and so on after --snapshot-file',
+    help: 'earlier snapshots to keep beside the snapshot file, as <file>.1, <file>.2 and so on',
   },
   feedPublicKey: {
     kind: PATH,

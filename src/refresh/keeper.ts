@@ -27,10 +27,7 @@ export interface Publication extends Pick<Loaded, 'image' | 'delta' | 'history'>
   readonly origin: Origin;
   /** Null for a whole load. */
   readonly patch: Patch | null;
-  /**
-   * Greater than the sequence of every earlier publication, even before a restart. In a replica, it is the
-   * sequence of the announcement.
-   */
+  /** Greater than for every earlier publication, even before a restart. A replica takes it from the announcement. */
   readonly sequence: number;
 }
 
@@ -101,10 +98,7 @@ export class Keeper {
   #parts: PartsReport = NO_PARTS;
   /** A part was missing, so the next timetable may be much larger. */
   #isPartial = false;
-  /**
-   * The served image comes from a whole build of this process, possibly with patches since, so a load may patch
-   * it.
-   */
+  /** The served image comes from a whole build of this process and patches of it, so a load may patch it. */
   #isBuilt = false;
   state: LoadState = LOADING;
   #lastError: unknown = null;

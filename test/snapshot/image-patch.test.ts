@@ -83,7 +83,7 @@ test('a patch that does not give the announced image is refused', (t) => {
       altered((stored) => Object.assign(stored, { upserts: [{ ...event, title: 5 }] })),
       /malformed change/,
     ],
-    'an event is null': [altered((stored) => Object.assign(stored, { upserts: [null] })), /none/],
+    'an event is null': [altered((stored) => Object.assign(stored, { upserts: [null] })), /malformed change/],
     'there are no changes': [altered((stored) => Object.assign(stored, { removals: {} })), /no changes/],
     'another version': [altered((stored) => Object.assign(stored, { version: 2 })), /version 2/],
     'another seed': [altered((stored) => Object.assign(stored, { hashSeed: [1, 2] })), /of another image/],
