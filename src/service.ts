@@ -220,7 +220,7 @@ const FAULTS: Readonly<Record<string, string>> = {
   'thread-lost': 'serving thread lost',
 };
 
-/** For a user with events if possible; otherwise for any user. */
+/** An example request for a user with events if possible, otherwise for any user. */
 async function exampleRequest(
   baseUrl: string,
   timetable: Timetable,

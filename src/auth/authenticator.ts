@@ -39,7 +39,10 @@ export class Authenticator {
   #verifier: Verifier;
   readonly #cache: TokenCache<AuthenticatedUser>;
   #enrolments: Enrolments | null;
-  /** By token key. A verification that began before clear() used old keys: it is repeated and not shared. */
+  /**
+   * Verifications in progress, by token key. One that began before clear() used old keys: it is repeated and
+   * not shared.
+   */
   #underWay = new Map<string, Promise<Authentication>>();
   /** The last token that was not found, and its hash for the next step. */
   #missed: { readonly token: string; readonly key: string } | null = null;
@@ -80,7 +83,7 @@ export class Authenticator {
     this.#cache.clear();
   }
 
-  /** With other keys. Earlier tokens are verified again. */
+  /** Replaces the verifier by one with other keys. Earlier tokens are verified again. */
   useVerifier(verifier: Verifier): void {
     this.#verifier = verifier;
     this.clear();

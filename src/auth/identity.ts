@@ -25,7 +25,7 @@ export type ClaimTable = readonly ClaimRow[];
 
 /** Canonical values of one user by field. */
 type Enrolment = Readonly<Partial<Record<IdentityFieldName, readonly string[]>>>;
-/** By `sub`. */
+/** Enrolments by `sub`. */
 export type Enrolments = ReadonlyMap<string, Enrolment>;
 
 /**

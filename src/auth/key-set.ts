@@ -28,7 +28,10 @@ export interface KeySet {
   readonly name: string;
   /** The only JWS algorithms (RFC 7518 section 3.1) for these keys. */
   readonly algorithms: readonly string[];
-  /** At most KEYS_TRIED_MAX keys, the likeliest first. A promise if the keys must be fetched. */
+  /**
+   * The keys that may have signed the token: at most KEYS_TRIED_MAX, the likeliest first. A promise if they
+   * must be fetched.
+   */
   candidates(header: TokenHeader): KeyLookup | Promise<KeyLookup>;
 }
 
@@ -99,7 +102,7 @@ export function candidatesOf(keys: readonly PublicKey[], { alg, kid }: TokenHead
   );
 }
 
-/** For the log. */
+/** The largest number of unusable keys that a log line lists. */
 export const KEYS_LEFT_OUT_TOLD_MAX = 10;
 
 export interface UsableKeys {

@@ -24,7 +24,7 @@ const KEY_KINDS: readonly { kty: string; crv: string | null; algorithms: string[
   { kty: 'OKP', crv: 'Ed25519', algorithms: ['Ed25519', 'EdDSA'], isDear: false },
 ];
 
-/** By member. P-521 has the longest coordinates. */
+/** The longest value of each member. P-521 has the longest coordinates. */
 const MEMBER_BITS_MAX = { n: RSA_MODULUS_BITS_MAX, e: RSA_EXPONENT_BITS_MAX, x: 528, y: 528 };
 
 export const PUBLIC_KEY_ALGORITHMS: readonly string[] = KEY_KINDS.flatMap((kind) => kind.algorithms);

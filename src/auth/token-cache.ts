@@ -2,7 +2,10 @@
 import { hash } from 'node:crypto';
 import { TOKEN_CACHE_ENTRIES_MAX, TOKEN_CACHE_TTL_MS_MAX } from '../limits.js';
 
-/** From `nbf` (inclusive, or -Infinity) to `exp` (exclusive), in epoch milliseconds, clock tolerance included. */
+/**
+ * The time in which a token is valid: from `nbf` (inclusive, or -Infinity) to `exp` (exclusive), in epoch
+ * milliseconds, clock tolerance included.
+ */
 export interface Usable {
   readonly usableUntilMs: number;
   readonly usableFromMs: number;
@@ -72,7 +75,7 @@ export class TokenCache<Value extends Usable> {
     return epoch === this.#epoch && nowMs < untilMs && nowMs >= value.usableFromMs && nowMs >= storedAtMs;
   }
 
-  /** Only for verified tokens. */
+  /** Stores the result of a verified token. */
   set(key: string, value: Value): void {
     const storedAtMs = this.#now();
     const untilMs = Math.min(value.usableUntilMs, storedAtMs + this.#ttlMsMax);

@@ -22,7 +22,7 @@ const OPERATING = ['logLevel', 'adminPort', 'adminHost', 'adminAllowedHosts', 'a
 const PUBLISH_SETTINGS = SETTINGS.filter(
   ({ name, group }) =>
     OPERATING.includes(name) || (LOADING_GROUPS.includes(group) && !NOT_PUBLISHING.includes(name)),
-  // Here --to means the store.
+  // In this command --to means the store, so the setting `to` has another flag.
 ).map((setting): Setting => (setting.name === 'to' ? { ...setting, flag: '--until' } : setting));
 
 const STORE = 'store: nats://host:4222/name, tls://host:4222/name, or a folder that all machines share';

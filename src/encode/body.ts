@@ -11,7 +11,7 @@ import { Slabs } from '../structures/slabs.js';
 export interface Body {
   /** Bytes of all chunks; null if unknown until the chunks are made. */
   readonly byteLength: number | null;
-  /** In order. Chunks of a large body are made during each iteration. */
+  /** The chunks in order. Those of a large body are made during each iteration. */
   readonly chunks: Iterable<Uint8Array>;
   /** The only chunk has DIRECT_HEAD_BYTES_MAX bytes of memory before it, for a head. */
   readonly hasHeadRoom?: true;
@@ -93,7 +93,7 @@ interface SliceMemory {
   holders: number;
 }
 
-/** By ArrayBuffer. Without reuse, the memory of each slice would stay until the next garbage collection. */
+/** The memory of slices, by ArrayBuffer. Without reuse, it would stay until the next garbage collection. */
 const sliceMemory = new WeakMap<ArrayBufferLike, SliceMemory>();
 const freeSlices: SliceMemory[] = [];
 

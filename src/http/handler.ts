@@ -58,7 +58,7 @@ export interface HandlerOptions extends Partial<TokenCheckOptions> {
   readonly feeds?: FeedOptions | undefined;
 }
 
-/** For /login, /docs and /health. */
+/** Options of /login, /docs and /health. */
 interface DevelopmentOptions {
   /** Signs the tokens of /login; the authenticator must know its key. */
   readonly issuer: DevelopmentIssuer;

@@ -79,7 +79,7 @@ export function createRouter(routes: readonly Route[]): (path: string) => Route 
   // These paths are not remembered: each event has one, and paths of feeds are secrets.
   const withParameter = new Set(routes.filter(({ path }) => /[:*]/.test(path)));
   for (const route of routes) router.on('GET', route.path, () => undefined, route);
-  /** By the spelling of the path: only a few, because clients use the documented spelling. */
+  /** Routes by the spelling of the path. Only a few are kept, because clients use the documented spelling. */
   const known = new Map<string, Route>();
   const feeds = routes.find(({ kind }) => kind === 'feed');
   const feedFolder = feeds?.path.replace(/\*$/, '');

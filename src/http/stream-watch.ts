@@ -1,8 +1,8 @@
 /** The times that decide when a stream needs attention. */
 export interface Watched {
-  /** By `Date.now`. */
+  /** On the clock of `Date.now`. */
   readonly endsAtMs: number;
-  /** By `performance.now`. Set by {@link StreamWatch.wrote}. */
+  /** On the clock of `performance.now`. Set by {@link StreamWatch.wrote}. */
   wroteAtMs: number;
 }
 

@@ -26,8 +26,8 @@ export function normaliseText(text: string): string | null {
 }
 
 /**
- * For searches that ignore case and diacritics. NFD without marks, case-folded. JavaScript has no case
- * folding. Converting to upper case and back also folds letters that become several, such as ß.
+ * The form of a text for searches that ignore case and diacritics: NFD without marks, case-folded. JavaScript
+ * has no case folding. Converting to upper case and back also folds letters that become several, such as ß.
  */
 export function searchForm(text: string): string {
   if (ASCII.test(text)) return text.toLowerCase();

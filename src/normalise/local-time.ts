@@ -60,7 +60,7 @@ export function parseLocalTime(given: string, order: DateOrder | undefined): Loc
 const NOT_UNDERSTOOD = 'it is not a date and a time of day, such as 2024-08-31 08:00';
 
 interface LocalDate {
-  /** From 1970-01-01. */
+  /** Days since 1970-01-01. */
   readonly days: number;
   readonly length: number;
   readonly isIso: boolean;

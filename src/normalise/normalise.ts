@@ -103,7 +103,7 @@ export function createValueReader(
 export interface NormaliserParts {
   /** Default: RFC 3339 only. */
   readonly readInstant?: ReadInstant;
-  /** For mode `derived`. Default: a new one. */
+  /** Makes missing ids in mode `derived`. Default: a new one. */
   readonly contentIdentifiers?: ContentIdentifiers;
 }
 
@@ -241,7 +241,7 @@ export function quote(text: string): string {
   return text.length > SHOWN_CHARACTERS_MAX ? `${quoted}…` : quoted;
 }
 
-/** With its article: "a number (17)", "an array". */
+/** A value in words, with its article: "a number (17)", "an array". */
 export function describeValue(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'an array';

@@ -50,7 +50,7 @@ import {
 } from './responses.js';
 
 export interface OpenApiOptions {
-  /** Without a trailing slash; empty for the root. */
+  /** The base path without a trailing slash; empty for the root. */
   readonly basePath: string;
   readonly identifiers: IdentifierMode;
   readonly version: string;

@@ -58,7 +58,7 @@ const NOT_FOR_STORES = [
   'growthPercentMax',
 ];
 
-/** For the command line only. */
+/** Rules that apply only to the command line. */
 export const COMMAND_RULES: Rules = {
   ...rulesOf(
     ['adminTokenFile', 'adminAllowedHosts', 'adminHost'],

@@ -51,7 +51,10 @@ function looksMax(snapshot: Snapshot, clusters: Clusters, candidates: number, ha
   return LOOK_COST * Math.min(clusters.image.events.length, clusters.count * perCluster);
 }
 
-/** For filters that most events pass: searches the clusters in the window, which are far fewer than the events. */
+/**
+ * Searches each cluster in the window for an event that passes. This suits filters that most events pass,
+ * because clusters are far fewer than events.
+ */
 function clustersThatPass(
   snapshot: Snapshot,
   clusters: Clusters,

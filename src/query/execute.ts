@@ -79,7 +79,7 @@ function mergeLists(parts: readonly Narrowed[], countMax: number): Selection {
   });
 }
 
-/** Larger than every ordinal. */
+/** A number larger than every ordinal. */
 const NO_ORDINAL = 0xffffffff;
 
 function uniteLists(snapshot: Snapshot, parts: readonly Narrowed[], count: number): Selection {

@@ -15,13 +15,13 @@ export interface Explanation {
   readonly bodyBytes: number;
   /** The time of each step. */
   readonly timings: {
-    /** To read the parameters. */
+    /** Time to read the parameters. */
     readonly parseMs: number;
-    /** To choose the indexes. */
+    /** Time to choose the indexes. */
     readonly planMs: number;
     /** Time to find the events and, for a directory, to count them. */
     readonly executeMs: number;
-    /** To write the page. */
+    /** Time to write the page. */
     readonly encodeMs: number;
   };
 }

@@ -106,7 +106,7 @@ export function invalidParameters(faults: readonly ParameterFault[]): LecternErr
 function isParameterObject(query: unknown): query is Readonly<Record<string, unknown>> {
   if (typeof query !== 'object' || query === null || Symbol.iterator in query) return false;
   const prototype: unknown = Object.getPrototypeOf(query);
-  // In every realm, the prototype of plain objects has no prototype of its own.
+  // A plain object may come from another realm. In every realm, its prototype has no prototype itself.
   const isPlain = prototype === null || Object.getPrototypeOf(prototype) === null;
   return isPlain || Object.keys(query).length > 0;
 }

@@ -89,7 +89,7 @@ export class Keeper {
   #firstSnapshot = (): void => {};
   #served: SnapshotImage | null = null;
   #history: History | null = null;
-  /** Of the last publication. */
+  /** The sequence of the last publication. */
   #sequence = 0;
   /** The source version of the last publication or refusal. It is not loaded again. */
   #seenVersion: string | null = null;

@@ -45,7 +45,7 @@ function leftOfGroups({ proc, cgroup }: typeof PLACES): number[] {
       const version = controllers === '' ? VERSION_2 : VERSION_1;
       if (controllers !== '' && !controllers.split(',').includes('memory')) return [];
       const names = path.split('/').filter((name) => name !== '' && name !== '..');
-      // Within a container the path may be that of the host; the container's own group is then at the top.
+      // In a container, the path may be that of the host. The container's own group is then at the top.
       return [...names, ''].map((_, n) =>
         leftOfGroup(join(cgroup, version.folder, ...names.slice(0, names.length - n)), version),
       );

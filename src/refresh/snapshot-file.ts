@@ -19,9 +19,9 @@ interface Kept extends Pick<Loaded, 'image' | 'sourceVersion'> {
   readonly parts: readonly PartReport[];
 }
 
-/** To be written. */
+/** A snapshot to be written. */
 export type SnapshotToKeep = Kept & KeptPublications;
-/** As it was read. */
+/** A snapshot as it was read. */
 export type StoredSnapshot = Kept & Pick<Loaded, 'history' | 'sequence'>;
 
 interface FileOptions {
@@ -151,7 +151,7 @@ export class SnapshotFile {
   }
 }
 
-/** Otherwise an unchanged source would confirm a snapshot with another kind of identifiers. */
+/** Refuses a snapshot with another kind of identifiers, which an unchanged source would otherwise confirm. */
 export function checkIdentifiers(path: string, summary: SnapshotSummary, expected: IdentifierMode): void {
   const found = summary.identifiers;
   if (found === expected) return;

@@ -11,7 +11,7 @@ import { LecternError } from '../errors.js';
 export interface Head {
   /** Id of the store's series of announcements, made with the first one. Sequences of two epochs cannot be compared. */
   readonly epoch: string;
-  /** Greater than every earlier number of its epoch. */
+  /** Greater than every earlier sequence of its epoch. */
   readonly sequence: number;
   /** Id of the previously announced image; null for the first. */
   readonly previous: string | null;
@@ -105,7 +105,7 @@ export function withoutPatch(head: Head): Head {
   return { ...head, patch };
 }
 
-/** Without its signature. Null for text that is not a head. */
+/** Reads a head without checking its signature. Null for text that is not a head. */
 export function headOf(text: string): Head | null {
   try {
     return checkHead(Buffer.from(text.split('.')[1] ?? '', 'base64url'));

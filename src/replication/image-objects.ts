@@ -75,7 +75,7 @@ export class ImageWriter {
   async #write(image: SnapshotImage): Promise<void> {
     const ids = joined(this.#sinceBase, this.#sincePresent);
     this.#sincePresent = new Set();
-    // Not known if the write fails.
+    // The changes stay unknown if the write fails.
     this.#sinceBase = null;
     const base = this.#base;
     this.#folder ??= mkdtempSync(join(tmpdir(), 'lectern-'));

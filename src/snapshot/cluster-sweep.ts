@@ -21,7 +21,7 @@ export class FoundClusters {
 export interface KeyedRows {
   readonly ordinals: Uint32Array;
   readonly slots: Uint32Array;
-  /** Equal for rows of one lesson; NO_CODE: a separate lesson. */
+  /** The lesson of each row: equal numbers for rows of one lesson, NO_CODE for a row that is a separate lesson. */
   readonly lessons: Uint32Array;
 }
 

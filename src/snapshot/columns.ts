@@ -21,7 +21,7 @@ export const FULL_COLUMNS: number = CODED_FIELDS.filter((field) => field.output 
 
 interface OrderedColumn {
   readonly dictionary: DictionaryBuilder;
-  /** By ordinal. Empty for a display name that no event has. */
+  /** Codes by ordinal. Empty for a display name that no event has. */
   readonly codes: Uint32Array;
 }
 
@@ -31,7 +31,7 @@ const COPIES_OF_VALUES = 2;
 export class Column {
   readonly name: CodedField['name'];
   readonly dictionary: DictionaryBuilder;
-  /** By arrival. A column past FULL_COLUMNS ends with its last value until {@link padTo}. */
+  /** Codes by arrival. A column past FULL_COLUMNS ends with its last value until {@link padTo}. */
   readonly codes: Growable<Uint32Array> = new Growable(Uint32Array);
   readonly #isOutput: boolean;
   readonly #jsonLengthOfCode = new Growable(Uint32Array);
@@ -110,7 +110,7 @@ export interface OrderedEvents {
 export interface ArrivedEvents {
   readonly timeMs: Float64Array;
   readonly endTimeMs: Float64Array;
-  /** With keyed hashes of the builder's seed. */
+  /** The ids, with hashes that are keyed by the builder's seed. */
   readonly ids: ByteStrings;
   /** Each has a code for every event, or none at all. */
   readonly columns: readonly Column[];

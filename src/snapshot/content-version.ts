@@ -48,7 +48,7 @@ export interface Week {
   readonly end: number;
 }
 
-/** In order. */
+/** The weeks in which events start, in order. */
 export function weeksOf({ startMs, first }: Pick<SlotsImage, 'startMs' | 'first'>): Week[] {
   const weeks: { week: number; first: number; end: number }[] = [];
   for (let slot = 0; slot < startMs.length; slot++) {

@@ -112,7 +112,7 @@ function weeksInBoth(before: Snapshot, after: Snapshot): { readonly before: Week
   return equal;
 }
 
-/** As {@link compareSnapshots}, if the two differ at most in the events of `ids`, which are distinct. */
+/** Like {@link compareSnapshots}, for snapshots that differ at most in the events of `ids`, which are distinct. */
 export function compareEvents(
   before: Snapshot,
   after: Snapshot,

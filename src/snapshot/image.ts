@@ -110,7 +110,7 @@ function isSamePart(a: unknown, b: unknown): boolean {
 export interface Inspection {
   readonly summary: SnapshotSummary;
   readonly conflicts: Readonly<Record<'merged' | 'unmerged', Readonly<Record<ConflictBy, number>>>>;
-  /** Without the bytes that caches and interval trees add while serving. */
+  /** The bytes of each part, without those that caches and interval trees add while serving. */
   readonly bytes: Readonly<
     Record<'rows' | 'fields' | 'names' | 'slots' | 'ids' | 'clusters' | 'total', number>
   >;

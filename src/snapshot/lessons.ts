@@ -54,8 +54,8 @@ function divide({ rows, first }: Groups, { codes, codeCount }: LessonColumn): Gr
   const firsts = scratch.uint32(rows.length + 1);
   let groups = 0;
   /**
-   * By code, with the last entry for null: first the number of rows of the group, then the place of the next
-   * row.
+   * An entry for each code, and a last one for null: first the number of rows of the group, then the place of
+   * the next row.
    */
   const counts = scratch.uint32(codeCount + 1);
   const next = scratch.uint32(codeCount + 1);

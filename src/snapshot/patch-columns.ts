@@ -117,7 +117,7 @@ function patchLongest(
   return isSame ? longestMs : next;
 }
 
-/** For a field without an index; its column is empty while events lack the field. */
+/** Patches the column of a field without an index. The column is empty if no event has the field. */
 export function patchUnindexed(column: ColumnImage, events: Splice, values: Values): ColumnImage {
   const size = column.dictionary.start.length - 1;
   if (size === 0 && values.every((value) => value === null)) return column;

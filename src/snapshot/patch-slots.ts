@@ -51,7 +51,7 @@ function isEqual(a: Uint32Array, b: Uint32Array): boolean {
   return a.length === b.length && a.every((value, n) => value === b[n]);
 }
 
-/** By ordinal. */
+/** The slot of each event, by ordinal. */
 export function slotsOfEvents({ first }: SlotsImage): Uint32Array {
   const slotOf = scratch.uint32(first[first.length - 1]!);
   for (let slot = 0; slot + 1 < first.length; slot++) {

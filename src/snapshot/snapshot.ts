@@ -46,7 +46,7 @@ export interface EventKey {
   readonly id: string;
 }
 
-/** In order of ordinals. */
+/** Compares two events by the order of their ordinals. */
 export function compareKeys(a: EventKey, b: EventKey): number {
   return a.timeMs - b.timeMs || a.endTimeMs - b.endTimeMs || compareCodePoints(a.id, b.id);
 }
@@ -123,7 +123,7 @@ export class Snapshot {
     return this.nameOf(name, this.field(name).dictionary.codeOf(value));
   }
 
-  /** For the slot after the last: the number of events. */
+  /** The first ordinal of a slot; for the slot after the last, the number of events. */
   firstOrdinal(slot: number): number {
     return this.#slots.first[slot]!;
   }
@@ -146,7 +146,7 @@ export class Snapshot {
     return this.#slots.first[lowerBound(this.#slots.startMs, startMs)]!;
   }
 
-  /** With the digests of their rows, in order. */
+  /** The weeks with the digests of their rows, in order. */
   weeks(): (Week & { readonly digest: Uint8Array })[] {
     return weeksOf(this.#slots).map((week, n) => ({
       ...week,

@@ -39,7 +39,7 @@ export interface SnapshotSummary {
   readonly bytes: number;
   /** How identifiers were read. */
   readonly identifiers: IdentifierMode;
-  /** For each optional field. */
+  /** Counts for each optional field. */
   readonly fields: readonly FieldUse[];
   /** Names in records that are not fields, with counts. */
   readonly unserved: UnservedFields;

@@ -144,7 +144,7 @@ function measure(
   return { start, packedStart };
 }
 
-/** From the closing quote of the id to the closing quote of the end time. */
+/** The bytes of a row from the closing quote of the id to the closing quote of the end time. */
 function timesBytes(time: string, endTime: string): DataView {
   return viewOf(Buffer.from(`"${ROW_FRAME[1]}"${time}"${ROW_FRAME[2]}"${endTime}"`));
 }

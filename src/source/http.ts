@@ -162,7 +162,7 @@ class HttpLoad {
       onRecord,
       sourceName,
       bytesTotal,
-      // Otherwise the body ends with the connection, for any reason (RFC 9112 section 6.3).
+      // In all other cases the body ends with the connection, which may end for any reason (RFC 9112 section 6.3).
       endIsCertain: isEncoded || length !== undefined || headers['transfer-encoding'] !== undefined,
       unpackedBytesMax: this.#spec.bytesMax ?? UPSTREAM_BYTES_MAX,
       signal,

@@ -4,7 +4,7 @@ import { type ColumnReport, type ColumnWatch, checkColumns, joinReports } from '
 /** Notes as plain data, stored with a copy of records. */
 export interface NotesReport {
   readonly ambiguousTimes: Readonly<AmbiguousTimes>;
-  /** By format. */
+  /** The column reports by format. */
   readonly columns: ReadonlyMap<string, ColumnReport>;
 }
 

@@ -33,7 +33,10 @@ export function idOf(record: unknown): string | null {
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Equal for all spellings of a UUID, and for a number and its digits; null for a value that is not an id. */
+/**
+ * The comparable form of an id: equal for all spellings of a UUID, and for a number and its digits; null for a
+ * value that is not an id.
+ */
 export function comparable(id: unknown): string | null {
   if (typeof id !== 'string') return digitsOf(id);
   return UUID.test(id) ? id.toLowerCase() : id;

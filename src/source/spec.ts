@@ -128,7 +128,7 @@ export type PostgresOptions = Pick<
 export interface SourceArgumentOptions
   extends Omit<Partial<HttpSpec>, 'kind' | 'url' | 'headers' | 'clientCredentials'>,
     Pick<SourceSpec, 'lecturerIds'> {
-  /** For sources that are databases. */
+  /** Settings for sources that are databases. */
   readonly postgres?: PostgresOptions | undefined;
   /** Values by name, or by origin and name: `https://host Authorization`. A value may be `Bearer file:PATH`. Default none. */
   readonly headers?: Readonly<Record<string, string>> | undefined;

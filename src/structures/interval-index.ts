@@ -79,7 +79,7 @@ export class IntervalIndex {
   readonly #bounds: { readonly treesMax: number; readonly scansMax: number };
   readonly #scans: Uint8Array;
   readonly #bucketTree: IntervalTree<Entry>;
-  /** By bucket, oldest first. */
+  /** Trees by bucket, the oldest first. */
   readonly #trees: Map<number, IntervalTree<Entry>>;
 
   /**

@@ -10,7 +10,7 @@ import { fetchPatch, practisePatch } from './fetch-patch.js';
 import { differencesFrom } from './load-image.js';
 import type { FetchTask, Loaded } from './task-messages.js';
 
-/** After the first image was handed over. */
+/** Time from the first image to the practice patch. */
 const PRACTICE_DELAY_MS = 1000;
 
 /** A thread that fetches again keeps its connection. */

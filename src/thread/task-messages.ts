@@ -93,7 +93,10 @@ export type Task =
     };
 
 export interface TaskListeners extends Pick<LoadOptions, 'signal' | 'onProgress' | 'onVersion' | 'onParts'> {
-  /** For sources with numbers instead of credentials, which may change during the load. */
+  /**
+   * Gets the present credentials of a source that has numbers instead of them, because they may change during
+   * the load.
+   */
   readonly askSecretHeaders?: AskSecretHeadersOf | undefined;
 }
 

@@ -15,9 +15,9 @@ import type { ConflictBy, ParameterFieldName } from '../model/fields.js';
 export type ScheduleQuery = {
   readonly [Name in keyof Pick<TimetableRecord, ParameterFieldName>]?: string | readonly string[] | undefined;
 } & {
-  /** Only events that end after it. */
+  /** Start of the window: only events that end after it match. */
   readonly startTime?: string | Date | undefined;
-  /** Only events that start before it. */
+  /** End of the window: only events that start before it match. */
   readonly endTime?: string | Date | undefined;
   /** Instead of startTime and endTime: the first local day of the window, such as `2026-10-25`. */
   readonly date?: string | undefined;
@@ -64,7 +64,7 @@ export type FreeTimeQuery = Pick<
 
 /** One page of free rooms, lecturers or groups. */
 export interface FreePage {
-  /** In order of name, then id. */
+  /** The entries of the page, in order of name, then id. */
   readonly free: FreeEntry[];
   /** Free entries on all pages. */
   readonly total: number;
@@ -83,7 +83,7 @@ export type PageQuery = Pick<ScheduleQuery, 'limit' | 'cursor'>;
 
 /** One page of events. */
 export interface EventPage {
-  /** In order of time, endTime and id. */
+  /** The events of the page, in order of time, endTime and id. */
   readonly events: TimetableEvent[];
   /** Matching events on all pages. */
   readonly total: number;
@@ -93,7 +93,7 @@ export interface EventPage {
 
 /** One page of conflicts. */
 export interface ConflictPage {
-  /** In order of startTime, endTime, by and key. */
+  /** The conflicts of the page, in order of startTime, endTime, by and key. */
   readonly conflicts: ConflictEntry[];
   /** Matching conflicts on all pages. */
   readonly total: number;

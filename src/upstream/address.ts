@@ -18,7 +18,10 @@ export function parseAddress(text: string, what = 'the address of the source'): 
 /** A long name with letters and digits, and its ending. Private addresses of calendars have their secret in the path. */
 const LONG_NAME = /^(?=[^/]*\d)(?=[^/]*[a-z])[^/]{20,}?(\.[a-z]{1,8})?$/i;
 
-/** For messages: without possible secrets, which are credentials, query values, and long names with digits in the path. */
+/**
+ * The address for messages, without possible secrets: credentials, query values, and long names with digits in
+ * the path.
+ */
 export function redactAddress(url: URL): string {
   const path = url.pathname.split('/').map((name) => name.replace(LONG_NAME, '…$1'));
   const names = [...url.searchParams].map(([name, value]) =>

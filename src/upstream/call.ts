@@ -10,7 +10,7 @@ import { UPSTREAM_INTERIM_ANSWERS_MAX, UPSTREAM_REDIRECTS_MAX } from '../limits.
 import { redactAddress, resolveReference } from './address.js';
 import { describeFailure, unreadable } from './failure.js';
 
-/** By name. The values may be secrets. */
+/** Header fields by name. The values may be secrets. */
 export type RequestHeaders = Readonly<Record<string, string>>;
 
 /** Header fields that authenticate a request. */
@@ -49,7 +49,7 @@ export interface UpstreamCallOptions {
 /** The head of an answer; {@link UpstreamCall.body} reads the body. */
 export interface Answer {
   readonly status: number;
-  /** After redirects. */
+  /** The address of the answer, after redirects. */
   readonly url: URL;
   readonly message: IncomingMessage;
   /** Whether the secret headers were sent, that is, no redirect led to another origin. */

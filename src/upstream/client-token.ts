@@ -89,7 +89,7 @@ export class ClientToken {
     return isUsable ? this.#fetching.catch(() => known) : this.#fetching;
   }
 
-  /** With another secret, a failure of the old one proves nothing. */
+  /** Call it when the secret has changed: a failure with the old secret proves nothing about the new one. */
   forgetFailure(): void {
     this.#failures = 0;
     this.#quietUntilMs = Number.NEGATIVE_INFINITY;

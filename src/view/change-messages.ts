@@ -5,9 +5,9 @@ import type { LiveViews } from './view-source.js';
 
 /** The changes from one publication to a later one. */
 export interface ChangeMessage {
-  /** Of the later one. */
+  /** Id of the later snapshot. */
   readonly snapshotId: string;
-  /** Of the later one. */
+  /** Version of the later publication. */
   readonly version: string;
   /** JSON on one line: `from`, `to`, and `added`, `changed`, `removed`; or `readAnew` and `counts` instead of the lists. */
   readonly json: Buffer;
@@ -17,7 +17,10 @@ export interface ChangeMessage {
 export class ChangeMessages {
   readonly #views: LiveViews;
   #version = '';
-  /** By the snapshot that they start from, of which the history knows a few; the empty text stands for all others. */
+  /**
+   * Messages by the snapshot from which they start, if the history knows it; the empty text stands for all
+   * other snapshots.
+   */
   readonly #made = new Map<string, ChangeMessage>();
   #bytes = 0;
 

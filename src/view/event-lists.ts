@@ -19,7 +19,7 @@ import type { Encode } from './answer.js';
 export class EventLists {
   readonly #snapshot: Snapshot;
   readonly #rowCache: RowCache;
-  /** Without and with marked clashes. */
+  /** Two calendars: without and with marked clashes. */
   readonly #calendars: RowListForm[] = [];
 
   constructor(snapshot: Snapshot, rowCache: RowCache) {

@@ -16,7 +16,7 @@ export interface PublishedImage {
   readonly state: PublicationState;
   /** How it was made from the previous one; null or absent if all is new. */
   readonly patch?: Patch | null;
-  /** Greater than that of every earlier publication. */
+  /** A number greater than that of every earlier publication. */
   readonly sequence: number;
   /** Numbers of events that differ from the previous publication; null if there was none. */
   readonly changes: ChangeCounts | null;
@@ -27,7 +27,7 @@ export interface PublishedImage {
 export interface PresentOptions {
   /** Longest time since the last good load; older snapshots are not served. Infinity: no limit. */
   readonly staleMsMax: number;
-  /** For the row cache and the differences from past snapshots. */
+  /** Memory for the row cache and the differences from past snapshots. */
   readonly cacheBytesMax: number;
   /** Threads that share the differences; each has its own row cache. Default 1. */
   readonly threads?: number;

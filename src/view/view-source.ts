@@ -19,7 +19,7 @@ export interface ViewSource {
   readonly publication: PublicationState | null;
 }
 
-/** Also tells of publications. */
+/** A source of views that also reports publications. */
 export interface LiveViews extends ViewSource {
   /** The changes of the present publication; null for the first, and while there is none. */
   readonly changes: ChangeCounts | null;

@@ -10,9 +10,9 @@ export interface AnswerFields {
    * unlike any target.
    */
   readonly keyPrefix: string;
-  /** For answers with their own Content-Security-Policy; null if these fields already lack one. */
+  /** The fields for answers with their own Content-Security-Policy; null if these fields already lack one. */
   readonly withoutPolicy: AnswerFields | null;
-  /** For answers whose address is a secret; null if these fields are already for such answers. */
+  /** The fields for answers whose address is a secret; null if these fields are already for such answers. */
   readonly ofSecretAddress: AnswerFields | null;
 }
 
@@ -61,7 +61,8 @@ export class OriginFields {
    * origins
    */
   constructor(origins: readonly string[]) {
-    // Also sent for other origins and without one: a cache must not give these answers to allowed pages.
+    // Sent also to other origins and to requests without an origin, because a cache must not give these answers
+    // to allowed pages.
     this.#others = origins.length === 0 ? PLAIN_FIELDS : fieldsOf(['Vary', 'Origin'], '');
     this.#allowed = new Map(
       origins.map((origin) => [

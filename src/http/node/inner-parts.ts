@@ -196,7 +196,7 @@ function tryError(error: Error, check: Check): void {
   check('error.bytesParsed', Number.isInteger(bytesParsed));
 }
 
-/** After two answers. */
+/** Checks the counts of the handle. Call it after two answers. */
 function tryHandle(socket: Socket, check: Check): void {
   const { bytesWritten, writeQueueSize } = insideOf(insideOf(socket)._handle);
   check('handle.bytesWritten', bytesWritten === socket.bytesWritten);

@@ -44,7 +44,7 @@ export function stopListening(server: Server): Promise<void> {
   return new Promise((resolve) => NetServer.prototype.close.call(server, () => resolve()));
 }
 
-/** For {@link duplicateSocket}. @throws LecternError `address-unavailable` */
+/** The descriptor for {@link duplicateSocket}. @throws LecternError `address-unavailable` */
 export function descriptorOf(server: Server): number {
   const handle = usable.descriptor ? handleOf(server) : null;
   if (handle !== null) return handle.fd;

@@ -48,7 +48,7 @@ export interface OverloadCounts {
 
 const mark = () => ({ ms: performance.now(), loop: performance.eventLoopUtilization() });
 
-/** For all threads of the process. */
+/** Processor time of all threads of the process. */
 function processorMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;

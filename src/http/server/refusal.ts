@@ -65,7 +65,7 @@ export function refuse(req: IncomingMessage, res: ServerResponse, origins: Origi
   sendRefusal(req, res, fields);
 }
 
-/** For requests without a body. */
+/** Refuses a request without a body. */
 export function sendRefusal(req: IncomingMessage, res: ServerResponse, fields: AnswerFields): void {
   res.writeHead(503, HEADERS.concat(fields.flat));
   if (req.method === 'HEAD') res.end();

@@ -38,7 +38,7 @@ export interface HttpServerOptions {
   readonly connectionsMax?: number | undefined;
   /** `close-idle`: the longest idle connection makes room for a new one. Default `refuse`. */
   readonly whenFull?: 'refuse' | 'close-idle' | undefined;
-  /** For tests, as `times`. Default: the bounds of limits.ts. */
+  /** Like `times`, for tests only. Default: the bounds of limits.ts. */
   readonly patience?: ConnectionPatience | undefined;
   readonly times?: ServerTimes | undefined;
   /** Longest wait for this thread before requests are refused; 0 disables refusals. Default OVERLOAD_MS_DEFAULT. */

@@ -12,7 +12,7 @@ const IS_NAME: Uint8Array = Uint8Array.from({ length: 256 }, (_, byte) =>
 );
 
 export interface ContentLine {
-  /** In upper case. */
+  /** The name of the property, in upper case. */
   readonly name: string;
   /** The unparsed parameters, with their semicolons: `TZID=Europe/Berlin;VALUE=DATE`. */
   readonly parameters: string;

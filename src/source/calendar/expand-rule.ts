@@ -287,7 +287,7 @@ class Expansion {
     );
   }
 
-  /** Within the month, or within the year for YEARLY without BYMONTH. */
+  /** Whether a day is the n-th of its weekday: within the month, or within the year for YEARLY without BYMONTH. */
   #isNth(ordinal: number, day: number, year: number, month: number, dayOfMonth: number): boolean {
     const isOfYear = this.#rule.frequency === 'YEARLY' && this.#rule.byMonth.length === 0;
     const place = isOfYear ? day - daysFromCivil(year, 1, 1) : dayOfMonth - 1;

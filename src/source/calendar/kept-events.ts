@@ -105,7 +105,7 @@ class EventGroup {
   readonly #window: RecurrenceWindow;
   readonly #output: EventOutput;
   readonly #steps: Steps;
-  /** By the replaced instant. */
+  /** Overrides by the instant of the replaced occurrence. */
   readonly #overrides = new Map<number, Override>();
   /** Indexed by local day, for overrides that name only a date. */
   readonly #ofDays = new Map<number, Override>();

@@ -33,7 +33,7 @@ interface KnownLine {
 export class LineValues {
   readonly #read: (line: ContentLine) => string;
   readonly #derived: FieldName | null;
-  /** By quickHash. */
+  /** Known lines, by the quickHash of their bytes. */
   readonly #known: (KnownLine | undefined)[] = new Array<KnownLine | undefined>(LINES_REMEMBERED).fill(
     undefined,
   );

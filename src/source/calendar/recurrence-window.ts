@@ -6,7 +6,7 @@ import { DAY_MS } from './calendar-time.js';
 import type { OutsideSpan } from './event-output.js';
 import type { RecurrenceWindow } from './recurrence-set.js';
 
-/** By default from one year before the load to two years after it, in whole days of UTC. */
+/** The window of the rules; by default from one year before the load to two years after it, in whole days of UTC. */
 export function windowOf({ from, to }: Pick<ReadRules, 'from' | 'to'>, nowMs: number): RecurrenceWindow {
   const today = Math.floor(nowMs / DAY_MS) * DAY_MS;
   return {

@@ -141,7 +141,7 @@ const BY_ZONE: Readonly<Record<string, string>> = {
   'Pacific/Tongatapu': 'Tonga Standard Time',
 };
 
-/** By lower-cased name. */
+/** IANA zones by the Windows name in lower case. */
 export const WINDOWS_ZONES: ReadonlyMap<string, string> = new Map([
   ...Object.entries(BY_ZONE).map(([zone, name]) => [name.toLowerCase(), zone] as const),
   ['armenian standard time', 'Asia/Yerevan'],

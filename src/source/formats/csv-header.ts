@@ -13,7 +13,7 @@ const SHOWN_CHARACTERS_MAX = 40;
 /** The columns of a CSV source, and records made of them. */
 export class CsvHeader {
   readonly columns: readonly string[];
-  /** By column. Null if two columns have one field: then rows must be decoded. */
+  /** The field of each column. Null if two columns have one field: then rows must be decoded. */
   readonly fields: readonly (FieldName | null)[] | null;
   /** The columns that are listed as not served. */
   readonly names: NameSpans;

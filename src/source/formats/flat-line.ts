@@ -123,7 +123,7 @@ export class FlatLines {
     return -1;
   }
 
-  /** For a text with a backslash before a quote, which may be escaped. */
+  /** Reads a text with a backslash before a quote, because this quote may be escaped. */
   #readEscaped(bytes: Uint8Array, view: DataView, from: number, place: number): number {
     for (let at = from; at < bytes.length; at++) {
       if (bytes[at] === BACKSLASH) at++;

@@ -9,7 +9,7 @@ const EXAMPLES = 'such as windows-1252, iso-8859-2, windows-1251 or shift_jis';
 const REPLACEMENT = '\ufffd';
 const NOT_UTF_8 = Buffer.of(0xff);
 
-/** By their first bytes. The longer mark is tested first. */
+/** Byte order marks, one character for each byte, and their encodings. The longer mark is tested first. */
 const MARKS: readonly (readonly [bytes: string, encoding: string])[] = [
   ['\xff\xfe\0\0', 'utf-32'],
   ['\0\0\xfe\xff', 'utf-32'],

@@ -10,11 +10,11 @@ import { quote } from './database-failure.js';
 import type { RowsSpec } from './postgres-spec.js';
 
 export interface TableFacts {
-  /** Of pg_class. */
+  /** The OID in pg_class. */
   readonly oid: number;
-  /** Of pg_class: `r` a table, `p` a partitioned one, `v` a view, … */
+  /** The `relkind` in pg_class: `r` for a table, `p` for a partitioned one, `v` for a view, … */
   readonly kind: string;
-  /** With schema, quoted. */
+  /** The quoted name, with the schema. */
   readonly name: string;
 }
 

@@ -62,12 +62,12 @@ function invalid(problem: string): LecternError {
   return new LecternError('option-invalid', `the PostgreSQL source is not valid: ${problem}`);
 }
 
-/** For messages. */
+/** The name of the source, for messages. */
 export function postgresName({ shown }: PostgresAddress, { table }: RowsSpec): string {
   return `${shown} (${table ?? 'query'})`;
 }
 
-/** Equal for equal sources. */
+/** An id that is equal for equal sources. */
 export function postgresId({ digest }: PostgresAddress, { table, query }: RowsSpec): string {
   return `postgres ${digest} ${table === undefined ? `query ${query}` : `table ${table}`}`;
 }
