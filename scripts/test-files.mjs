@@ -92,5 +92,5 @@ export function affectedBy(changed, files) {
   };
 }
 
-/** Without its comments. */
+/** The code of a file without its comments. */
 const codeOf = (text) => text.replace(/\/\*.*?\*\/|^\s*\/\/.*$/gms, '');

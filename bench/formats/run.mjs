@@ -45,7 +45,7 @@ const given = settingsOf([...fixed, ...usual, ...process.argv.slice(2)]);
 // The row caches fill during the first 60,000 requests.
 const warmUp = { ...given.warmUp, sliceSeconds: 0.5, slicesMax: 16 };
 const settings = isQuick ? given : { ...given, requests: REQUESTS, warmUp };
-/** For answers that take milliseconds. */
+/** The warm-up for answers that take milliseconds. */
 const shortWarmUp = { ...warmUp, slicesMin: 2, slicesMax: 4, requestsMin: 1000 };
 const slowSettings = isQuick ? given : { ...settings, warmUp: shortWarmUp };
 const isWhole = !isQuick && settings.only === '';

@@ -54,7 +54,7 @@ export async function measureWorkloads(session, set, wanted, peers) {
 class Found {
   floor = [];
   lectern = [];
-  /** From the first launch: { name, rounds, lectern: the rounds of Lectern beside them }. */
+  /** The peers of the first launch: { name, rounds, lectern: the rounds of Lectern beside them }. */
   peers = [];
   /** Rounds of the other checkout, if there is one. */
   before = [];

@@ -57,7 +57,7 @@ export class Process {
   }
 }
 
-/** In the child: answers requests until the parent disconnects. */
+/** Used in the child: answers requests until the parent disconnects. */
 export function answerRequests(answers, close) {
   process.on('message', async ({ request, value }) => {
     const answer = (await answers[request](value)) ?? null;

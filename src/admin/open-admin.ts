@@ -30,7 +30,7 @@ export interface AdminOptions extends Observed {
   readonly host: string;
   readonly port: number;
   readonly allowedHosts: readonly string[];
-  /** Null: POST /refresh does not exist. */
+  /** The token of POST /refresh; null if that does not exist. */
   readonly token: AdminToken | null;
   /** The reasons of /ready. Empty: ready. */
   readonly unreadyReasons: () => readonly string[];

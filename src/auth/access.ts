@@ -19,7 +19,7 @@ export interface TokenKeys {
 export interface Access {
   readonly tokenKeys: TokenKeys;
   readonly enrolments: Enrolments | null;
-  /** Null: feeds are off. */
+  /** Null if feeds are off. */
   readonly feedSecrets: SecretPair | null;
   readonly feedRevocations: Revocations;
 }

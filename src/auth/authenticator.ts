@@ -54,7 +54,7 @@ export class Authenticator {
     this.#cache = new TokenCache({ entriesMax: options.cacheEntriesMax, now: options.now });
   }
 
-  /** Undefined: the token must be verified. */
+  /** The remembered user of a token; undefined if the token must be verified. */
   lookup(token: string): RememberedUser | undefined {
     const key = tokenKeyOf(token);
     const user = this.#cache.get(key);

@@ -118,7 +118,7 @@ export function canonicalIdentities(
   return toFilters((field) => canonicalValues(byName.get(field.name) ?? [], field, mode));
 }
 
-/** Null: the claim counts as absent. Members that are not strings are skipped. */
+/** The values of a claim; null if it counts as absent. Members that are not strings are skipped. */
 function claimValues(claim: unknown): readonly string[] | null {
   if (typeof claim === 'string') return [claim];
   if (!Array.isArray(claim)) return null;

@@ -98,7 +98,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
   let tries = 0;
   let waits = 0;
 
-  /** Undefined: another key signed the token. */
+  /** Undefined if another key signed the token. */
   async function verifyWithKey(
     token: string,
     set: KeySet,
@@ -145,7 +145,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
     return undefined;
   }
 
-  /** Null: too many tokens are waiting. */
+  /** Null if too many tokens are waiting. */
   async function waitFor(lookup: Promise<KeyLookup>): Promise<KeyLookup | null> {
     if (waits >= KEY_WAITS_MAX) return null;
     waits++;

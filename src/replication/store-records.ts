@@ -14,7 +14,7 @@ const REPLICA = 'replica.';
 
 /** The last choice of an operator. The record stays after `unpin`, because its sequence is still needed. */
 export interface Pin {
-  /** Null: replicas serve the head. */
+  /** Null if replicas serve the head. */
   readonly id: string | null;
   /**
    * The place of this choice in the order of announcements. Images that are served after it have at least this

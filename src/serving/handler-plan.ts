@@ -23,7 +23,7 @@ export interface HandlerPlan {
   readonly compression: boolean;
   readonly corsOrigins: readonly string[];
   readonly accessLogShare: number;
-  /** Null: there are none. */
+  /** Null if there are no feeds. */
   readonly feeds: Pick<FeedOptions, 'days' | 'publicUrl'> | null;
   /** Null in production. */
   readonly development: {

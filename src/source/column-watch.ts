@@ -17,7 +17,7 @@ interface MappedColumn {
 export interface WatchedColumn extends MappedColumn {
   /** Records without this column cannot be served. */
   readonly isNeeded: boolean;
-  /** Undefined: the record has no such column. */
+  /** Undefined if the record has no such column. */
   read(record: Readonly<Record<string, unknown>>): unknown;
 }
 

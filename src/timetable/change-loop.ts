@@ -32,7 +32,7 @@ export type TimetableChange = ChangeSet | MissedChanges;
 interface Waiting {
   readonly from: string | null;
   readonly to: string;
-  /** Null: missed. */
+  /** Null if the changes were missed. */
   readonly json: Buffer | null;
 }
 

@@ -41,7 +41,7 @@ export type BytesQuery = ScheduleQuery & {
 export type ConflictQuery = ScheduleQuery & {
   /** The kinds of conflict. Default: all three. */
   readonly by?: ConflictBy | readonly ConflictBy[] | undefined;
-  /** False: rows of one lesson conflict with each other. Default true. */
+  /** Whether rows of one lesson count as one; if false, they conflict with each other. Default true. */
   readonly merge?: boolean | undefined;
 };
 

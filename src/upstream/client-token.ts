@@ -18,7 +18,7 @@ export interface ClientTokenPlan {
 
 export interface GrantedToken {
   readonly token: string;
-  /** Null: the issuer does not say. */
+  /** Null if the issuer does not say. */
   readonly lifeMs: number | null;
 }
 

@@ -50,7 +50,7 @@ test('after the fetch, a cached token of a withdrawn key is refused', async (t) 
   const user = service.authenticator.lookup(withdrawn);
   const clearedBefore = service.cleared;
   issuer.publish('b');
-  // Within the time that the cache would have kept it.
+  // Less time than the cache would have kept the token.
   await clock.advance(PLAN.cooldownMs);
   t.equal(await service.ask(issuer.token('unknown')), 'no-key');
   t.equal(service.cleared, clearedBefore + 1);

@@ -12,7 +12,7 @@ const SECRET = 'this-is-a-secret-of-more-than-thirty-two-bytes';
 const ENVIRONMENT = { LECTERN_HS256_SECRET: SECRET };
 const NO_SCRIPT = spawnSync('script', ['--version']).error !== undefined && 'script is not installed';
 const ESCAPE = String.fromCharCode(0x1b);
-/** Also characters that some terminals take for an escape and a bracket. */
+/** Control characters, including those that some terminals take for an escape and a bracket. */
 const CONTROL = /(?!\n)\p{Cc}/u;
 
 /** The pretty lines that a logger writes. */

@@ -148,7 +148,7 @@ for (const [name, fault, origin] of [
       endOnFaults(pino({ base: null }, pino.destination({ dest: 2, sync: true })));
       setInterval(() => {}, 1000);
       setTimeout(() => { ${fault} }, 10);`;
-    // Even with --unhandled-rejections=none.
+    // The process must end under any setting of --unhandled-rejections.
     const { ended } = startNode(['--unhandled-rejections=warn', '--input-type=module', '-e', script]);
     const { code, stderr } = await ended;
     t.equal(code, 1);

@@ -72,7 +72,7 @@ export interface Asked {
 export interface Told {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** Of the body. */
+  /** Length of the body. */
   readonly bytes: number;
 }
 

@@ -12,7 +12,10 @@ import {
 import { HARD, size } from './size.js';
 
 const EVENTS = 100_000;
-/** As a share of the processor time without a coding; the short form runs beside other tests. */
+/**
+ * The limit as a multiple of the processor time without a coding. The short form runs beside other tests, so
+ * its limit is higher.
+ */
 const RATIO_MAX = HARD ? 1.1 : 2;
 const ATTEMPTS = 5;
 

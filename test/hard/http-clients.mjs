@@ -11,7 +11,7 @@ const [mode = '', port = '', count = '', authorization = '', path = '/api/v1/sch
 const REQUEST = `${method} ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: ${authorization}\r\n`;
 const tell = (fact) => process.stdout.write(`${JSON.stringify(fact)}\n`);
 
-/** In batches, because the queue of connections to accept is short. */
+/** Opens connections in batches, because the queue of connections to accept is short. */
 async function open(use) {
   const sockets = [];
   for (let n = 0; n < Number(count); n++) {

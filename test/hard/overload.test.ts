@@ -87,10 +87,10 @@ function startLoad(
 
 interface Figures {
   readonly peakPerSecond: number;
-  /** Of the peak. */
+  /** Share of the peak that was answered. */
   readonly goodput: number;
   readonly offered: number;
-  /** As the witness measured. */
+  /** Number of refusals that the witness got. */
   readonly refused: number;
   readonly refusedP99Ms: number;
   /** Measured by the load generators, including their own delay. */

@@ -4,7 +4,7 @@ import type { DateOrder } from '../../src/model/read-rules.js';
 import { createInstantReader } from '../../src/normalise/instant-reader.js';
 import { parseLocalTime } from '../../src/normalise/local-time.js';
 
-/** As ISO 8601 without an offset, or with the text's own offset; or the fault. */
+/** The time in ISO 8601, without an offset or with that of the text; or the fault. */
 function read(text: string, order: DateOrder | undefined): string {
   const local = parseLocalTime(text, order);
   if (typeof local === 'string') return local;

@@ -44,7 +44,7 @@ const PLAIN = [
 ].flatMap((name) => ['-u', name]);
 
 const LANGUAGES = ['sql', 'bash', 'console', 'js', 'json', 'sh', 'text'];
-/** By path. The README comes first, because later pages use the file that it writes. */
+/** The pages by path. The README comes first, because later pages use the file that it writes. */
 const PAGES: ReadonlyMap<string, string> = new Map(
   [
     'README.md',

@@ -41,7 +41,7 @@ function uuidOf(n: number): string {
   return `${hex}-0000-4000-8000-${n.toString(16).padStart(12, '0')}`;
 }
 
-/** At most 64 characters. */
+/** A name of at most 64 characters. */
 function nameOf(n: number): string {
   return `${NAMES[n % NAMES.length]?.slice(0, 48)}${Math.imul(n + 1, 0x9e3779b1) >>> 24}-${n}`;
 }

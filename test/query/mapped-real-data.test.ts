@@ -27,7 +27,7 @@ function fileOf(name: string, records: readonly object[]): string {
   return path;
 }
 
-/** Of each set. */
+/** Largest number of records of each set. */
 const RECORDS_MAX = 15_000;
 
 const sets = findDataSets();

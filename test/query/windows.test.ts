@@ -62,7 +62,7 @@ const questions = fc.record({
   limit: fc.integer({ min: 1, max: 400 }),
 });
 
-test('windows of all sizes on alternating slots agree with a linear scan', (t) => {
+test('windows of all sizes agree with a linear scan when long and short slots alternate', (t) => {
   const ways = new Map<string, number>();
   fc.assert(
     fc.property(layouts, fc.array(questions, { minLength: 10, maxLength: 14 }), (layout, asked) => {
@@ -102,7 +102,7 @@ test('windows of all sizes on alternating slots agree with a linear scan', (t) =
   t.end();
 });
 
-test('many identities in several fields are found on alternating slots', (t) => {
+test('the events of many identities are found when long and short slots alternate', (t) => {
   const identitySets = fc.record({
     groups: fc.constantFrom(1, 40, 300, 850),
     courses: fc.constantFrom(0, 2, 11),

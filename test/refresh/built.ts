@@ -14,5 +14,5 @@ const service = await load<typeof import('../../src/service.js')>('service.js');
 export const openTimetable: typeof import('../../src/index.js').openTimetable = index.openTimetable;
 export const MemorySource: typeof import('../../src/index.js').MemorySource = index.MemorySource;
 export const startService: typeof import('../../src/service.js').startService = service.startService;
-/** For programs that a test writes: the address to import. */
+/** The address that programs written by a test import. */
 export const builtModule = (module: string): string => pathToFileURL(join(DIST, module)).href;

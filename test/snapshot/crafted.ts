@@ -38,7 +38,7 @@ export function takeApart(bytes: Buffer): Parts {
   return { header, arrays };
 }
 
-/** With all checksums correct. */
+/** Joins the parts to a file with correct checksums. */
 export function putTogether({ header, arrays }: Parts): Buffer {
   for (const [n, array] of arrays.entries()) {
     const entry = header.arrays[n];

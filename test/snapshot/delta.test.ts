@@ -221,7 +221,7 @@ test('the history is bounded in snapshots and entries, and drops the oldest firs
     before: past(n, entries),
   });
   const after = (deltas: readonly Delta[], next: Delta): History => extendHistory(deltas, next, present);
-  /** So many publications, made at once: each call makes all differences. */
+  /** The history after this many publications. They are made at once, because each call makes all differences. */
   const afterAll = (count: number, entries: number): History =>
     after(
       Array.from({ length: count - 1 }, (_, n) => delta(n, entries)),

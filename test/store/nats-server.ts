@@ -33,7 +33,7 @@ export async function startNats(folder: string, more: readonly string[] = []): P
   let port = 0;
   let child: ChildProcess | null = null;
   const kill = (): void => void child?.kill('SIGKILL');
-  // Also when the test is ended from outside.
+  // Ends the server also when the test is ended from outside.
   process.once('exit', kill);
   const server: NatsServer = {
     get port() {

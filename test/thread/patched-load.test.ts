@@ -52,7 +52,7 @@ async function load(
   ) as Promise<LoadDone>;
 }
 
-/** Both loads end the same, to the byte. */
+/** Loads with and without a patch, and asserts that both results are equal, to the byte. */
 async function compare(source: SourceSpec, served: SnapshotImage): Promise<LoadDone> {
   const patched = await load(source, served, true);
   const whole = await load(source, served, false);

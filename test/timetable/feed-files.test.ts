@@ -61,7 +61,7 @@ async function answers(address: string): Promise<readonly string[]> {
   return [...found];
 }
 
-/** On a quiet machine only: parallel tests keep each other from the processor for seconds. */
+/** The short limit holds only on a quiet machine: parallel tests keep each other from the processor for seconds. */
 const TAKEN_UP_MS_MAX = size(10_000, 1000);
 
 async function becomes(t: Test, address: string, expected: string, what: string): Promise<void> {

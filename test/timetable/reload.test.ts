@@ -160,7 +160,7 @@ test(`${ROUNDS} changes of every file under load, on three threads and in a hand
   let present = 2;
   files.take(at(present), at(present - 1));
   const { bases, admin, lines } = await start(t, files);
-  /** By base and generation. */
+  /** Feed addresses by base and generation. */
   const feeds = new Map<string, string>();
   const keyOf = (base: string, n: number): string => `${base} ${n}`;
   const addFeeds = async (): Promise<void> => {

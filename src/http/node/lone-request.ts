@@ -10,7 +10,7 @@ import type { Socket } from 'node:net';
 import { usable } from './inner-parts.js';
 
 interface Parser {
-  /** Null: no body is expected. */
+  /** Null if no body is expected. */
   incoming: IncomingMessage | null;
   /** Node's parser calls it with each request. @returns 0: the parser continues as the request says */
   onIncoming: (req: IncomingMessage, keepAlive: boolean) => number;

@@ -30,7 +30,7 @@ type Handle = (connection: Connection, req: IncomingMessage, res: ServerResponse
 
 export class Connection {
   readonly socket: Socket;
-  /** Null: Node makes a response for every request. */
+  /** Null if Node makes a response for every request. */
   lone: LoneRequest | null = null;
   /** No request has arrived yet. Node does not count such connections as idle. */
   isUnused = true;

@@ -3,7 +3,7 @@ import { LecternError } from '../../errors.js';
 
 export interface ListenOptions {
   readonly host: string;
-  /** 0: any free port. */
+  /** 0 for any free port. */
   readonly port: number;
   /** Several servers share the port. Each has its own socket, and the system divides the connections. */
   readonly reusePort?: boolean | undefined;

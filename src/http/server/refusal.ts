@@ -25,7 +25,7 @@ const HEADERS: FlatHeaders = Object.entries({
 /** The answer for the present second. Its bytes must not change, because some may still wait to be sent. */
 const preparedByFields = new WeakMap<AnswerFields, { date: string; whole: Buffer; head: Buffer }>();
 
-/** Null: a long origin makes the head too long for sending directly. */
+/** Null if a long origin makes the head too long for sending directly. */
 function preparedFor(fields: AnswerFields) {
   const date = httpDate();
   const known = preparedByFields.get(fields);

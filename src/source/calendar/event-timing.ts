@@ -29,7 +29,7 @@ export class CalendarScope {
     this.#defined.set(tzid, rules === null ? null : new CalendarZone(new RuledZone(rules)));
   }
 
-  /** Null: its VTIMEZONE cannot be read. Undefined: no definition so far. */
+  /** Null if the VTIMEZONE of this name cannot be read; undefined if there is no definition so far. */
   zoneOf(tzid: string): CalendarZone | null | undefined {
     return zoneOfName(tzid) ?? this.#defined.get(tzid);
   }
@@ -39,7 +39,7 @@ export interface Moment {
   readonly instantMs: number;
   readonly localMs: number;
   readonly isDate: boolean;
-  /** Null: UTC. */
+  /** Null for UTC. */
   readonly zone: CalendarZone | null;
   readonly kind: ZoneInstant['kind'];
 }

@@ -19,7 +19,10 @@ export interface FoundText {
 
 export interface LineValue {
   readonly text: FoundText;
-  /** A UUID made from the text, or the text itself if it is one. Null: not requested, or not a text. */
+  /**
+   * A UUID made from the text, or the text itself if it is one. Null if it was not requested, or if the value
+   * is not a text.
+   */
   readonly identifier: FoundText | null;
 }
 
@@ -44,7 +47,7 @@ export class LineValues {
     this.#derived = derived;
   }
 
-  /** Null: read the line with its event. */
+  /** Null if the line must be read with its event. */
   of(bytes: Buffer, view: DataView, from: number, to: number): LineValue | null {
     const length = to - from;
     const known = this.#known;

@@ -33,7 +33,10 @@ export interface ReadOptions extends Omit<LoadOptions, 'previous'> {
   readonly sourceName: string;
   /** Counted before decompression, for the progress. Null: unknown. */
   readonly bytesTotal: number | null;
-  /** False: the bytes may have been cut, so only self-delimiting formats are accepted. Default true. */
+  /**
+   * Whether the end of the bytes is the end of the data. If false, they may have been cut, so only
+   * self-delimiting formats are accepted. Default true.
+   */
   readonly endIsCertain?: boolean;
   readonly unpackedBytesMax?: number;
   /** Called with each chunk that is no longer needed, unless the data is packed. */
@@ -114,7 +117,7 @@ export async function readRecords(
   };
 }
 
-/** Null: more bytes are needed to recognise the format. */
+/** Null if more bytes are needed to recognise the format. */
 async function begin(
   sink: RecordSink,
   head: Buffer,

@@ -145,7 +145,7 @@ export class PostgresFollower {
     }
   }
 
-  /** Null: the structure was altered. */
+  /** Null if the structure was altered meanwhile. */
   async #load(stay: Stay, { previous, served }: Versions): Promise<FollowedLoad | null> {
     const { origin, reader, plan, stream, pending } = stay;
     const own = (version: string | null): number | null =>

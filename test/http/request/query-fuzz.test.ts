@@ -28,7 +28,7 @@ const SCHEDULER_FILE = '/proc/self/schedstat';
 
 interface Asked {
   readonly status: number;
-  /** By the clock. */
+  /** Elapsed time. */
   readonly tookMs: number;
   /** Part of this time in which the thread waited for a processor used by others. */
   readonly waitedMs: number;

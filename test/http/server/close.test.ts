@@ -101,7 +101,7 @@ test('closing ends idle and unused connections at once, and endless requests at 
 test('connections that wait in the accept queue are answered before the port closes', async (t) => {
   const server = new HttpServer((_req, res) => res.end('here'));
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
-  // Without a turn of the event loop in between.
+  // All requests are sent without a turn of the event loop in between.
   const answers = Array.from(
     { length: 50 },
     () =>

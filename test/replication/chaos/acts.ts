@@ -10,7 +10,7 @@ import { openChannel, until } from '../fleet.js';
 import type { ChaosFleet, Replica } from './chaos-fleet.js';
 import type { Conditions, Machine } from './machine.js';
 
-/** From 0 to 1. */
+/** Gives numbers from 0 to 1. */
 export type Random = () => number;
 export type Act = (fleet: ChaosFleet, random: Random) => Promise<void>;
 

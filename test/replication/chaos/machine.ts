@@ -9,7 +9,7 @@ const CLI = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url));
 const START_MS_MAX = 60_000;
 
 export interface Conditions {
-  /** By how much its clock is wrong. */
+  /** Error of its clock, in milliseconds. */
   readonly clockMs?: number;
   /** Longest file that it can write, in units of 512 bytes. */
   readonly fileBlocksMax?: number;
@@ -30,7 +30,7 @@ export class Machine {
   constructor(name: string, argv: readonly string[]) {
     this.name = name;
     this.#argv = argv;
-    // Also when the test is ended from outside.
+    // Ends the process also when the test is ended from outside.
     process.once('exit', () => this.#child?.kill('SIGKILL'));
   }
 

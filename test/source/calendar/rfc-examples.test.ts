@@ -9,9 +9,9 @@ interface Example {
   /** Default 19970902T090000. */
   readonly start?: string;
   readonly lines: readonly string[];
-  /** By year: `Sep 2,4; Oct 1-3`. Times are 09:00. */
+  /** The expected dates by year, such as `Sep 2,4; Oct 1-3`. Times are 09:00. */
   readonly dates?: Readonly<Record<number, string>>;
-  /** In place of dates: `1997-09-02 09:00`. */
+  /** The expected times in place of dates, such as `1997-09-02 09:00`. */
   readonly times?: readonly string[];
   /** For endless examples: the last compared day. */
   readonly before?: string;

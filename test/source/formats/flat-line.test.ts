@@ -141,7 +141,7 @@ const fields: Record<string, fc.Arbitrary<unknown>> = {
   type: rarely(text),
   groupId: rarely(identifier),
 };
-/** Also names that differ in one byte, long names, and names that JSON.parse reorders. */
+/** Unknown names, among them names that differ in one byte, long names, and names that JSON.parse reorders. */
 const unknownName = fc.constantFrom(
   ...['lecturrer', 'lecturres', 'Lecturer', 'a', 'b', '', '7', '10', 'größe', 'constructor', '__proto__'],
   ...['x'.repeat(128), 'x'.repeat(129), 'ü'.repeat(128), 'ü'.repeat(129), 'x'.repeat(400)],
@@ -226,7 +226,7 @@ test('both ways build the same image and rejections, for any lines', async (t) =
     }),
     { seed: SEED, numRuns: RUNS },
   );
-  // Otherwise the slow way was compared with itself.
+  // If few lines were taken undecoded, the slow way was compared with itself.
   t.ok(total.taken > RUNS, `${total.taken} of ${total.offered} lines were taken undecoded`);
   t.ok(total.offered - total.taken > RUNS / 4, 'and some were given back');
 });
@@ -305,7 +305,7 @@ test("with identifiers: 'any' whole numbers and their digits as text build the s
   t.pass('all runs agree');
 });
 
-/** Without the positions of rejected records, which depend on the format. */
+/** Removes the positions of rejected records, which depend on the format. */
 function withoutLines(outcome: unknown): unknown {
   const { summary, ...rest } = outcome as { readonly summary: { readonly rejections: readonly object[] } };
   const rejections = summary.rejections.map((rejection) => ({ ...rejection, position: null }));

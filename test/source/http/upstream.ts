@@ -8,7 +8,7 @@ import { CERTIFICATE, PRIVATE_KEY } from './certificate.js';
 
 /** Lectern's own server in the role of the upstream. */
 export interface Upstream {
-  /** Without a slash at the end. */
+  /** The origin, without a slash at the end. */
   readonly origin: string;
   /** Every request so far. */
   readonly requests: readonly IncomingMessage[];

@@ -23,7 +23,7 @@ const COLUMNS: readonly BinaryColumn[] = [
 const UNSERVED = ['note', '__proto__', 'Straße'];
 const EPOCH_MS = Date.UTC(2000, 0, 1);
 
-/** By column: 32 digits, microseconds since 2000, a text. */
+/** A value of a column: 32 digits, microseconds since 2000, or a text. */
 type Value = string | bigint | null;
 type Row = readonly Value[];
 

@@ -61,7 +61,7 @@ export interface TestServer {
 }
 
 export interface ServerOptions {
-  /** Of pg_hba.conf for TCP. Default `trust`. */
+  /** The method of pg_hba.conf for TCP. Default `trust`. */
   readonly auth?: string;
   readonly settings?: readonly string[];
 }
