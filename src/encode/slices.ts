@@ -14,7 +14,7 @@ export type Piece = Uint8Array | LazyPiece;
 /**
  * Makes the body during sending: a slow reader holds one slice, and other requests wait for at most one.
  *
- * @param pieces each call starts anew and gives equal pieces
+ * @param pieces each call starts from the beginning and gives equal pieces
  */
 export function slicedBody(byteLength: number, pieces: () => Iterable<Piece>): MeasuredBody {
   return {

@@ -154,7 +154,7 @@ class StoreChannel implements Channel {
     }
     const pin = await readPin(this.#store);
     if (pin !== null && pin.sequence >= candidate.sequence) {
-      throw refused(`the candidate ${id} is older than the last pin; it is announced anew within seconds`);
+      throw refused(`the candidate ${id} is older than the last pin; it is announced again within seconds`);
     }
     const { replicas } = await this.status();
     const canaries = replicas.filter(({ isCanary }) => isCanary);

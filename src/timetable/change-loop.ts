@@ -131,7 +131,7 @@ export class ChangeLoops {
     this.#messages = new ChangeMessages(views);
   }
 
-  /** Each loop over the result starts anew. */
+  /** Each loop over the result starts with the next publication, or with the changes after `since`. */
   over(options: ChangesOptions): AsyncIterable<TimetableChange> {
     const { since, signal, ...others } = options;
     const [unknown] = Object.keys(others);

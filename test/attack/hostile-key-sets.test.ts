@@ -148,7 +148,7 @@ test('for any key set, a token is checked with a bounded number of keys', async 
   t.equal(
     candidatesOf(keys, { alg: 'RS256', kid: undefined }).length,
     3,
-    'dear keys do not take the place of others',
+    'expensive keys do not take the place of others',
   );
 });
 

@@ -13,7 +13,7 @@ const expanded = { from: '2025-11-23', to: '2028-11-23', outside: null };
 const calendar: SnapshotImage = { ...full, summary: { ...full.summary, expanded } };
 const RULES: ReadRules = { identifiers: 'uuid' };
 
-test('recurring events are expanded anew after midnight, or within the hour after a failure', (t) => {
+test('recurring events are expanded again after midnight, or within the hour after a failure', (t) => {
   const { summary } = calendar;
   const past = { ...RULES, from: '2026-01-01' };
   const cases = [

@@ -190,7 +190,7 @@ test('a file with right checksums and wrong content is refused or read without a
 /** Changes by an attacker who knows the code. */
 const ATTACKS: readonly (readonly [string, Change, RegExp, 'at once' | 'with its rows'])[] = [
   [
-    'no quote in any row: looking for the end of an id must not go on for ever',
+    'no quote in any row: the search for the end of an id must end',
     (parts) => {
       const rows = arrayAt(parts, 'rows.bytes');
       rows.fill(0x20, 1, rows.length - 1);

@@ -124,7 +124,7 @@ test(
     const connection = await connect({ servers: `127.0.0.1:${server.port}` });
     t.teardown(() => connection.close());
     await (await jetstreamManager(connection)).streams.delete('KV_timetable');
-    t.ok(await isTold(), 'a bucket that was made anew');
+    t.ok(await isTold(), 'a bucket that was created again');
     await server.stop();
     await server.start();
     t.ok(await isTold(), 'a server that was restarted');
