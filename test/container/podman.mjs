@@ -49,7 +49,7 @@ export class Podman {
     return (await this.outcome(...args)).stdout.trim();
   }
 
-  /** Also returns its other output; both appear in the error. */
+  /** Runs podman, and returns both of its outputs. An error contains both. */
   async outcome(...args) {
     const { stdout, stderr } = await run('podman', args, { env: this.#env, maxBuffer: OUTPUT_BYTES_MAX });
     return { stdout, stderr };

@@ -73,7 +73,7 @@ test('HEAD makes no body', async (t) => {
   t.equal(large.made, 0);
 });
 
-test('slices are made only for readers that take them', async (t) => {
+test('no further slice is made while a reader takes none, or after it has left', async (t) => {
   const large = largeAnswer();
   const { port } = await serve(t, setUp({ views: large.views }).handler);
   const req = get({ port, host: '127.0.0.1', path: '/api/v1/schedule', headers: bearer() });
