@@ -9,7 +9,7 @@ import { PerformanceObserver } from 'node:perf_hooks';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { MemorySource, openTimetable } from '../../dist/index.js';
-import { forgetPeak, residentBytes } from '../reload/process-status.mjs';
+import { forgetPeak, mainThreadTimes, residentBytes } from '../reload/process-status.mjs';
 import { ReadTurns } from '../turns.mjs';
 
 const [file = '', scenario = ''] = process.argv.slice(2);
