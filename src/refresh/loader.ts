@@ -266,7 +266,10 @@ export class Loader {
     const source = this.#source as SourceSpec;
     const [upstream] = this.#upstreams;
     const isAlone = source.kind === 'http' && source.lecturerIds === undefined;
-    if (upstream === undefined || !isAlone || served === null || previousVersion === null) return null;
+    // A map may change ids; changes name the upstream's.
+    const isMapped = Object.keys(this.rules.fieldMap ?? {}).length > 0;
+    if (upstream === undefined || !isAlone || isMapped || served === null || previousVersion === null)
+      return null;
     const changed = await upstream.changes(servedVersion, timeLimits ?? {}, listeners.signal);
     const wasRefused = previousVersion !== servedVersion;
     if (changed === 'not-modified')

@@ -137,6 +137,106 @@ test('an upstream other than Lectern is read whole, with conditional requests', 
   server.close();
 });
 
+/** A gateway in front of a Lectern: answers requests for changes with `status`, and passes everything on with its key only. */
+async function gateway(
+  t: Test,
+  port: number,
+  status: number | null,
+): Promise<{ port: number; paths: string[] }> {
+  const paths: string[] = [];
+  const proxy = createServer(async (req, res) => {
+    const url = new URL(req.url ?? '', `http://127.0.0.1:${port}`);
+    paths.push(`${url.pathname}${url.search}`);
+    const isRefused = url.searchParams.get('key') !== 'a b';
+    url.searchParams.delete('key');
+    if (isRefused || (status !== null && url.pathname.endsWith('/changes'))) {
+      res.writeHead(isRefused ? 403 : (status as number)).end();
+      return;
+    }
+    const { authorization = '', accept = '', 'if-none-match': tag } = req.headers;
+    const headers = { authorization, accept, ...(tag === undefined ? {} : { 'if-none-match': tag }) };
+    const answer = await fetch(url, { headers });
+    const body = Buffer.from(await answer.arrayBuffer());
+    res.writeHead(answer.status, {
+      'content-length': body.length,
+      'content-type': answer.headers.get('content-type') ?? '',
+      'lectern-version': answer.headers.get('lectern-version') ?? '',
+      etag: answer.headers.get('etag') ?? '',
+    });
+    res.end(body);
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  t.teardown(() => {
+    proxy.closeAllConnections();
+    proxy.close();
+  });
+  return { port: (proxy.address() as AddressInfo).port, paths };
+}
+
+async function firstWith(t: Test): Promise<{ source: MemorySource; first: Timetable; port: number }> {
+  const source = new MemorySource([record(1, 'one'), record(2, 'two'), record(3, 'three')]);
+  const first = openTimetable({ ...ALLOW_ALL, source });
+  t.teardown(() => first.close());
+  await first.ready;
+  return { source, first, port: await serve(first, 0) };
+}
+
+test('every representation of another Lectern stays equal to a whole load after a change', async (t) => {
+  const { source, first, port } = await firstWith(t);
+  const headers = { Authorization: AUTHORIZATION };
+  for (const [query, more, rules] of [
+    ['', {}, {}],
+    ['?format=ndjson', {}, {}],
+    ['?format=msgpack', {}, {}],
+    ['?format=csv', {}, {}],
+    ['?format=ics', {}, { identifiers: 'derived' }],
+    ['', { Accept: 'text/calendar' }, { identifiers: 'derived' }],
+    ['', {}, { fieldMap: { id: 'course-{id}' }, identifiers: 'any' }],
+  ] as const) {
+    const url = `http://127.0.0.1:${port}/api/v1/schedule/all${query}`;
+    const options = {
+      ...ALLOW_ALL,
+      ...rules,
+      source: { kind: 'http', url, headers: { ...headers, ...more } },
+      watch: false,
+      refreshSeconds: 0,
+    } as const;
+    const second = openTimetable(options);
+    await second.ready;
+    source.apply({ upsert: [record(1, `one ${query} ${Math.random()}`)], remove: [idOf(3)] });
+    await first.refresh();
+    t.equal((await second.refresh()).result, 'published', query);
+    const whole = openTimetable(options);
+    await whole.ready;
+    t.strictSame(second.all().events, whole.all().events, `${query} ${JSON.stringify([more, rules])}`);
+    t.equal(second.all().total, 2);
+    await Promise.all([second.close(), whole.close()]);
+    source.apply({ upsert: [record(3, 'three')] });
+    await first.refresh();
+  }
+});
+
+test('a gateway keeps its parameters, and everything is read where it refuses the changes', async (t) => {
+  const { source, first, port } = await firstWith(t);
+  for (const status of [null, 401, 403, 404]) {
+    const proxied = await gateway(t, port, status);
+    const url = `http://127.0.0.1:${proxied.port}/api/v1/schedule/all?key=a%20b`;
+    const upstream = { kind: 'http', url, headers: { Authorization: AUTHORIZATION } } as const;
+    const second = openTimetable({ ...ALLOW_ALL, source: upstream, watch: false, refreshSeconds: 0 });
+    await second.ready;
+    source.apply({ upsert: [record(1, `behind a gateway with ${status}`)] });
+    await first.refresh();
+    t.equal((await second.refresh()).result, 'published', `${status}`);
+    t.strictSame(second.all().events, first.all().events);
+    const asked = proxied.paths.filter((path) => path.includes('/changes'));
+    t.ok(asked.length > 0 && asked.every((path) => path.includes('?key=a%20b&since=')), asked.join());
+    const whole = proxied.paths.filter((path) => path.includes('/all'));
+    t.equal(whole.length > 1, status !== null, 'everything is read again only where the changes are refused');
+    await second.close();
+  }
+});
+
 test(`a chain stays right over ${PUBLICATIONS} publications and restarts of either side`, {
   timeout: 600_000,
 }, async (t) => {

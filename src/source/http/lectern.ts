@@ -16,21 +16,30 @@ interface LecternSourceVersion {
 
 const ALL_EVENTS = /\/schedule\/all\/?$/;
 
-/** The address of the changes; null unless the address is that of all events of a Lectern. */
+/** Representations that hold the ids as they are. From a calendar, ids are derived; changes could not name them. */
+const FORMATS: ReadonlySet<string> = new Set(['json', 'ndjson', 'msgpack']);
+const TYPES = /^application\/(?:json|x-ndjson|(?:vnd\.|x-)?msgpack)(?![\w.+-])/i;
+
+/**
+ * The address of the changes; null unless the address is that of all events of a Lectern. Other parameters stay: a
+ * gateway may need them.
+ */
 export function changesAddress(all: URL): URL | null {
   const { pathname, searchParams } = all;
   if (!ALL_EVENTS.test(pathname) || searchParams.has('limit') || searchParams.has('cursor')) return null;
   const url = new URL(all);
   url.pathname = pathname.replace(ALL_EVENTS, '/schedule/changes');
-  url.search = '';
+  // Parameters are not decoded: some gateways check their exact bytes.
+  const others = url.search.split(/[?&]/).filter((each) => each !== '' && !/^format(?:=|$)/.test(each));
+  url.search = others.join('&');
   return url;
 }
 
-/** The part of a source's version that identifies a Lectern; null for other servers and addresses. */
+/** The part of a source's version from which changes can be applied; null for other servers, addresses and formats. */
 export function lecternVersionOf(all: URL, { message }: Pick<Answer, 'message'>): string | null {
-  const version = message.headers['lectern-version'];
+  const { 'lectern-version': version, 'content-type': type = '' } = message.headers;
   const isKnown = typeof version === 'string' && parseVersion(version) !== null;
-  return isKnown && changesAddress(all) !== null ? version : null;
+  return isKnown && TYPES.test(type) && changesAddress(all) !== null ? version : null;
 }
 
 function readVersion(text: string | null): Partial<LecternSourceVersion> {
@@ -45,6 +54,7 @@ function readVersion(text: string | null): Partial<LecternSourceVersion> {
 export function snapshotOfVersion(all: URL, version: string | null): string | null {
   const { url, lectern } = readVersion(version);
   if (url !== addressDigest(all) || typeof lectern !== 'string') return null;
+  if (!all.searchParams.getAll('format').every((format) => FORMATS.has(format))) return null;
   return parseVersion(lectern)?.snapshotId ?? null;
 }
 
@@ -69,7 +79,7 @@ export async function readChanges(
 ): Promise<RecordDelta | 'not-modified' | null> {
   const address = changesAddress(all);
   if (address === null) return null;
-  address.search = `?since=${since}&format=json`;
+  address.search = `${address.search === '' ? '?' : `${address.search}&`}since=${since}&format=json`;
   const answer = await call.get(address, true, () =>
     minVersion === null ? {} : { 'lectern-min-version': minVersion },
   );
@@ -84,10 +94,8 @@ export async function readChanges(
       : { ...delta, version: JSON.stringify({ url: addressDigest(all), lectern: version }) };
   }
   message.destroy();
-  // Other answers concern the snapshot, or come from another kind of server.
-  if (status === 401 || status === 403 || status === 429 || status >= 500) {
-    throw refused(answer.url, status, message.headers, '');
-  }
+  // Other answers concern the snapshot, or come from a gateway or another kind of server. All events may still be allowed.
+  if (status === 429 || status >= 500) throw refused(answer.url, status, message.headers, '');
   return null;
 }
 
