@@ -1,13 +1,9 @@
-import { existsSync } from 'node:fs';
 import type { Socket } from 'node:net';
-import { homedir } from 'node:os';
-import { join } from 'node:path';
-import type { ConnectionOptions } from 'node:tls';
 import type { Client, ClientConfig, QueryResult } from 'pg';
 import { LecternError } from '../../errors.js';
-import { readTextFile } from '../../files/text-file.js';
-import { DATABASE_FILE_BYTES_MAX } from '../../limits.js';
+import { BoundLogin } from './bound-login.js';
 import { describeConnection, failureOf, Hang } from './database-failure.js';
+import { tlsWays } from './database-tls.js';
 import type { PostgresAddress, PostgresHost } from './postgres-address.js';
 import { passwordFor } from './postgres-password.js';
 
@@ -47,6 +43,13 @@ export class Database {
 
   async result<Row extends object>(text: string, values: readonly unknown[] = []): Promise<QueryResult<Row>> {
     return this.within(this.client.query<Row>(text, [...values]), this.#options.answerMsMax);
+  }
+
+  /** The rows of one statement, values as the server writes them. Several statements are refused. */
+  async texts(text: string): Promise<QueryResult<(string | null)[]>> {
+    const asSent = { getTypeParser: () => (value: unknown) => value } as never;
+    const query = { text, rowMode: 'array', queryMode: 'extended', types: asSent } as const;
+    return this.within(this.client.query<(string | null)[]>(query as never), this.#options.answerMsMax);
   }
 
   /** Settles like the promise. After the limit the connection is closed. */
@@ -101,20 +104,29 @@ async function connect(address: PostgresAddress, options: DatabaseOptions): Prom
   const { default: pg } = await import('pg');
   const ways = await tlsWays(address);
   const beganMs = performance.now();
-  let failure: unknown;
-  for (const place of placesOf(address)) {
+  const places = placesOf(address);
+  let failed: { readonly error: unknown; readonly place: PostgresHost } | null = null;
+  for (const [n, place] of places.entries()) {
     for (const ssl of place.host.startsWith('/') ? [false as const] : ways) {
       options.signal?.throwIfAborted();
       const leftMs = options.answerMsMax - (performance.now() - beganMs);
       if (leftMs <= 0) break;
+      // A silent host leaves time for those after it.
+      const msMax = Math.min(leftMs / (places.length - n), address.connectMsMax ?? leftMs);
+      const login = address.bindsChannel ? new BoundLogin() : null;
       const config: ClientConfig & { readonly replication?: 'database' } = {
         host: place.host,
         port: place.port,
         user: address.user,
         database: address.database,
         // The types require a text; without one the server gets no request.
-        password: () => passwordFor(address, place, options.passwordFile) as Promise<string>,
+        password: () => {
+          login?.check();
+          return passwordFor(address, place, options.passwordFile) as Promise<string>;
+        },
         ssl,
+        sslnegotiation: ssl === false ? 'postgres' : address.sslnegotiation,
+        enableChannelBinding: address.bindsChannel,
         application_name: address.applicationName,
         client_encoding: 'UTF8',
         keepAlive: true,
@@ -123,17 +135,17 @@ async function connect(address: PostgresAddress, options: DatabaseOptions): Prom
       };
       const client = new pg.Client(config);
       try {
-        await connectOne(client, Math.min(leftMs, address.connectMsMax ?? leftMs), options.signal);
+        login?.watch(client);
+        await connectOne(client, msMax, options.signal);
+        login?.checkDone();
         if (await fits(client, place.sessions)) return client;
-        failure = new LecternError(
-          'source-unreadable',
-          `it is not a ${place.sessions} server, as target_session_attrs requires`,
-        );
+        const problem = `it is not a ${place.sessions} server, as target_session_attrs requires`;
+        failed = { error: new LecternError('source-unreadable', problem), place };
         socketOf(client).destroy();
       } catch (error) {
         socketOf(client).destroy();
         options.signal?.throwIfAborted();
-        failure = error;
+        failed = { error, place };
         // Another host has the same users.
         if (isRefused(error) && ssl === ways.at(-1))
           throw describeConnection(error, options.name, address, place);
@@ -141,8 +153,11 @@ async function connect(address: PostgresAddress, options: DatabaseOptions): Prom
       }
     }
   }
-  const [place] = address.hosts;
-  throw describeConnection(failure, options.name, address, place as PostgresHost);
+  const { error, place } = failed ?? {
+    error: new Hang(options.answerMsMax),
+    place: address.hosts[0] as PostgresHost,
+  };
+  throw describeConnection(error, options.name, address, place);
 }
 
 async function connectOne(client: Client, msMax: number, signal: AbortSignal | undefined): Promise<void> {
@@ -185,43 +200,4 @@ function isRefused(error: unknown): boolean {
 
 function isTlsProblem(error: unknown): boolean {
   return error instanceof Error && /SSL connection/.test(error.message);
-}
-
-/** The kinds of connection that `sslmode` allows, in libpq's order. */
-async function tlsWays(address: PostgresAddress): Promise<readonly (false | ConnectionOptions)[]> {
-  const { sslmode, sslrootcert } = address;
-  if (sslmode === 'disable') return [false];
-  const own = await ownCertificate(address);
-  if (sslmode === 'allow' || sslmode === 'prefer') {
-    const unchecked = { ...own, rejectUnauthorized: false };
-    return sslmode === 'allow' ? [false, unchecked] : [unchecked, false];
-  }
-  const usual = join(homedir(), '.postgresql', 'root.crt');
-  const path = sslrootcert ?? (existsSync(usual) ? usual : null);
-  // As in libpq, a root certificate makes `require` check.
-  if (sslmode === 'require' && path === null) return [{ ...own, rejectUnauthorized: false }];
-  const ca = path === null || path === 'system' ? {} : { ca: await readCertificate(path) };
-  // The names in the certificate are ignored.
-  const anyName = { checkServerIdentity: () => undefined };
-  return [
-    {
-      ...own,
-      ...ca,
-      rejectUnauthorized: true,
-      ...(sslmode === 'verify-full' || path === 'system' ? {} : anyName),
-    },
-  ];
-}
-
-async function ownCertificate({ sslcert, sslkey }: PostgresAddress): Promise<ConnectionOptions> {
-  const folder = join(homedir(), '.postgresql');
-  const cert = sslcert ?? join(folder, 'postgresql.crt');
-  const key = sslkey ?? join(folder, 'postgresql.key');
-  if (sslcert === null && sslkey === null && !(existsSync(cert) && existsSync(key))) return {};
-  return { cert: await readCertificate(cert), key: await readCertificate(key) };
-}
-
-function readCertificate(path: string): Promise<string> {
-  const name = `the certificate file ${path}`;
-  return readTextFile(path, { name, bytesMax: DATABASE_FILE_BYTES_MAX, code: 'source-unreadable' });
 }

@@ -1,30 +1,19 @@
 import { createHash } from 'node:crypto';
 import { userInfo } from 'node:os';
-import { LecternError } from '../../errors.js';
-import { suggest } from '../../model/suggest.js';
+import {
+  decodePart,
+  invalidAddress as invalid,
+  PARAMETERS,
+  type ParameterName,
+  parametersOf,
+} from './postgres-parameters.js';
 
 const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'] as const;
+const BINDINGS = ['disable', 'prefer', 'require'] as const;
+const NEGOTIATIONS = ['postgres', 'direct'] as const;
+const TLS_VERSIONS = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const;
 const SESSIONS = ['any', 'read-write', 'read-only', 'primary', 'standby', 'prefer-standby'] as const;
 
-/** The supported parameters of libpq, and the variables that replace them. */
-const PARAMETERS = {
-  host: 'PGHOST',
-  port: 'PGPORT',
-  dbname: 'PGDATABASE',
-  user: 'PGUSER',
-  password: 'PGPASSWORD',
-  passfile: 'PGPASSFILE',
-  sslmode: 'PGSSLMODE',
-  sslrootcert: 'PGSSLROOTCERT',
-  sslcert: 'PGSSLCERT',
-  sslkey: 'PGSSLKEY',
-  connect_timeout: 'PGCONNECT_TIMEOUT',
-  application_name: 'PGAPPNAME',
-  options: 'PGOPTIONS',
-  target_session_attrs: 'PGTARGETSESSIONATTRS',
-} as const;
-
-type ParameterName = keyof typeof PARAMETERS;
 type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface PostgresHost {
@@ -46,6 +35,13 @@ export interface PostgresAddress {
   readonly sslrootcert: string | null;
   readonly sslcert: string | null;
   readonly sslkey: string | null;
+  readonly sslpassword: string | null;
+  readonly sslcrl: string | null;
+  readonly sslnegotiation: (typeof NEGOTIATIONS)[number];
+  readonly tlsMin: (typeof TLS_VERSIONS)[number] | null;
+  readonly tlsMax: (typeof TLS_VERSIONS)[number] | null;
+  /** The login must be bound to the server's certificate (SCRAM-SHA-256-PLUS). */
+  readonly bindsChannel: boolean;
   /** Milliseconds for one host; null: no limit of its own. */
   readonly connectMsMax: number | null;
   readonly applicationName: string;
@@ -69,7 +65,7 @@ export function hidePassword(text: string): string {
   if (!isPostgresAddress(text)) return text;
   return text
     .replace(/^(postgres(?:ql)?:\/\/[^:@/?#]*):[^/?#]*@/i, '$1@')
-    .replace(/([?&])password=[^&]*&?/i, '$1')
+    .replace(/([?&])(?:ssl)?password=[^&]*(?:&(?:ssl)?password=[^&]*)*&?/gi, '$1')
     .replace(/[?&]$/, '');
 }
 
@@ -88,9 +84,9 @@ export function parsePostgresAddress(text: string, environment: Environment = pr
   }
   const given = parametersOf(query);
   const colon = login.indexOf(':');
-  put(given, 'user', decode(colon === -1 ? login : login.slice(0, colon)));
-  if (colon !== -1) put(given, 'password', decode(login.slice(colon + 1)));
-  put(given, 'dbname', decode(path));
+  put(given, 'user', decodePart(colon === -1 ? login : login.slice(0, colon)));
+  if (colon !== -1) put(given, 'password', decodePart(login.slice(colon + 1)));
+  put(given, 'dbname', decodePart(path));
   const places = authority === '' ? [] : authority.split(',').map(placeOf);
   put(given, 'host', places.map(({ host }) => host).join());
   if (places.some(({ port }) => port !== '')) put(given, 'port', places.map(({ port }) => port).join());
@@ -106,6 +102,19 @@ export function parsePostgresAddress(text: string, environment: Environment = pr
     if ((choices as readonly string[]).includes(value)) return value as Choice;
     throw invalid(`${name} is ${JSON.stringify(value)}; expected one of ${choices.join(', ')}`);
   };
+  const optional = <Choice extends string>(name: ParameterName, choices: readonly Choice[]): Choice | null =>
+    parameter(name) === null ? null : oneOf(name, choices, choices[0] as Choice);
+  const sslrootcert = parameter('sslrootcert');
+  const sslmode = oneOf('sslmode', SSL_MODES, sslrootcert === 'system' ? 'verify-full' : 'prefer');
+  if (sslrootcert === 'system' && sslmode !== 'verify-full')
+    throw invalid(`sslrootcert=system needs sslmode=verify-full, and sslmode is ${sslmode}`);
+  const sslnegotiation = oneOf('sslnegotiation', NEGOTIATIONS, 'postgres');
+  if (sslnegotiation === 'direct' && ['disable', 'allow', 'prefer'].includes(sslmode))
+    throw invalid(`sslnegotiation=direct needs sslmode=require or stricter, and sslmode is ${sslmode}`);
+  // `prefer` is read as `disable`: it promises nothing.
+  const bindsChannel = oneOf('channel_binding', BINDINGS, 'prefer') === 'require';
+  if (bindsChannel && sslmode === 'disable')
+    throw invalid('channel_binding=require needs TLS, and sslmode is disable');
   const user = parameter('user') ?? userInfo().username;
   const database = parameter('dbname') ?? user;
   const hosts = hostsOf(parameter('host') ?? 'localhost', parameter('port') ?? '');
@@ -118,10 +127,16 @@ export function parsePostgresAddress(text: string, environment: Environment = pr
     user,
     password: parameter('password'),
     passfile: parameter('passfile'),
-    sslmode: oneOf('sslmode', SSL_MODES, 'prefer'),
-    sslrootcert: parameter('sslrootcert'),
+    sslmode,
+    sslrootcert,
     sslcert: parameter('sslcert'),
     sslkey: parameter('sslkey'),
+    sslpassword: parameter('sslpassword'),
+    sslcrl: parameter('sslcrl'),
+    sslnegotiation,
+    tlsMin: optional('ssl_min_protocol_version', TLS_VERSIONS),
+    tlsMax: optional('ssl_max_protocol_version', TLS_VERSIONS),
+    bindsChannel,
     connectMsMax: Number(timeout) === 0 ? null : Number(timeout) * 1000,
     applicationName: parameter('application_name') ?? 'lectern',
     options: parameter('options'),
@@ -129,25 +144,6 @@ export function parsePostgresAddress(text: string, environment: Environment = pr
     shown: `postgres://${user}@${where}`,
     digest: createHash('sha256').update(where).digest().subarray(0, 16).toString('base64url'),
   };
-}
-
-function parametersOf(query: string): Map<ParameterName, string> {
-  const names = Object.keys(PARAMETERS);
-  const given = new Map<ParameterName, string>();
-  for (const part of query.split('&').filter((each) => each !== '')) {
-    const equals = part.indexOf('=');
-    const name = decode(equals === -1 ? part : part.slice(0, equals));
-    if (!Object.hasOwn(PARAMETERS, name)) {
-      const near = suggest(name, names);
-      const hint = near === null ? `they are ${names.join(', ')}` : `did you mean ${near}?`;
-      // A name unlike all others may be a piece of a password.
-      throw invalid(
-        `${near === null ? 'one of its parameters' : JSON.stringify(name)} is not known: ${hint}`,
-      );
-    }
-    given.set(name as ParameterName, equals === -1 ? '' : decode(part.slice(equals + 1)));
-  }
-  return given;
 }
 
 /** Parameters override the parts before them, as in libpq. */
@@ -160,7 +156,7 @@ function placeOf(text: string): { readonly host: string; readonly port: string }
   if (whole === undefined) {
     throw invalid('its host cannot be parsed; expected a name or an IP address, IPv6 in brackets');
   }
-  return { host: six ?? decode(host), port };
+  return { host: six ?? decodePart(host), port };
 }
 
 function hostsOf(hosts: string, ports: string): readonly PostgresHost[] {
@@ -182,16 +178,4 @@ function hostsOf(hosts: string, ports: string): readonly PostgresHost[] {
 export function showHost({ host, port }: PostgresHost): string {
   if (host.startsWith('/')) return `${host}:${port}`;
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    throw invalid('its percent-encoding is broken');
-  }
-}
-
-function invalid(problem: string): LecternError {
-  return new LecternError('option-invalid', `the PostgreSQL address of the source is not valid: ${problem}`);
 }

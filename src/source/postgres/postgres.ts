@@ -58,7 +58,7 @@ async function loadRows(
   await database.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
   if (spec.snapshot !== undefined)
     await database.query(`SET TRANSACTION SNAPSHOT '${spec.snapshot.replaceAll("'", '')}'`);
-  const version = await versionOf(database, spec.versionQuery);
+  const version = await versionOf(database, spec.versionQuery, name);
   if (version !== null && version === previous) return 'not-modified';
   if (version !== null) onVersion?.(version);
   const rows = await describeRows(database, spec, name);
@@ -99,11 +99,23 @@ function jsonReader(name: string, sink: RecordSink): NdjsonReader {
 }
 
 /** A version of 22 base64url characters. It comes from the same snapshot of the database as the rows. */
-async function versionOf(database: Database, versionQuery: string | undefined): Promise<string | null> {
+async function versionOf(
+  database: Database,
+  versionQuery: string | undefined,
+  name: string,
+): Promise<string | null> {
   if (versionQuery === undefined) return null;
-  const rows = await database.query(versionQuery);
+  const { rows, fields } = await database.texts(versionQuery).catch((error: Error) => {
+    throw /multiple commands/.test(error.message) ? wrongVersion(name, 'it has several statements') : error;
+  });
+  if (fields.length === 0) throw wrongVersion(name, 'it gives no columns');
   const text = JSON.stringify([versionQuery, rows]);
   return createHash('sha256').update(text).digest().subarray(0, 16).toString('base64url');
+}
+
+function wrongVersion(name: string, problem: string): LecternError {
+  const message = `cannot read ${name}: the version query cannot be used: ${problem}; expected one SELECT`;
+  return new LecternError('source-unreadable', message);
 }
 
 async function* copyPieces(

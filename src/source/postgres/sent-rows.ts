@@ -7,7 +7,7 @@ import type { BinaryColumn, BinaryForm } from './binary-rows.js';
 import type { Database } from './database.js';
 import { type DescribedRows, quoteIdentifier } from './described-rows.js';
 
-/** Forms by the OID of the type. */
+/** Forms by the OID of the type. JSON has the same texts, except for instants. */
 const FORMS: ReadonlyMap<number, BinaryForm> = new Map([
   [19, 'text'], // name
   [25, 'text'],
@@ -79,8 +79,8 @@ export interface BinaryCopy {
 }
 
 /**
- * COPY of the fields in the binary format. Null if the JSON of a field's type is not a text, or if texts may
- * not be UTF-8.
+ * COPY of the fields in the binary format. Null if the JSON of a field's type is not the same text, or if texts may not
+ * be UTF-8.
  */
 export async function binaryCopyOf(database: Database, rows: DescribedRows): Promise<BinaryCopy | null> {
   if (hasTwins(rows.columns)) return null;
@@ -92,11 +92,11 @@ export async function binaryCopyOf(database: Database, rows: DescribedRows): Pro
   // The server does not check texts of this encoding.
   if (facts === undefined || facts.encoding === 'SQL_ASCII') return null;
   const columns: BinaryColumn[] = [];
-  for (const { name: field } of FIELDS) {
+  for (const { name: field, kind } of FIELDS) {
     const type = rows.types[rows.columns.indexOf(field)];
     if (type === undefined) continue;
     const form = facts.enums.includes(type) ? 'text' : FORMS.get(type);
-    if (form === undefined) return null;
+    if (form === undefined || (form === 'instant' && kind !== 'instant')) return null;
     columns.push({ field, form });
   }
   const list = columns.map(({ field }) => `t.${quoteIdentifier(field)}`).join(', ');

@@ -70,6 +70,55 @@ test('several hosts, IPv6 and sockets are accepted', (t) => {
   t.end();
 });
 
+test('parameters that hosting providers add are honoured or refused with advice', (t) => {
+  t.match(parse('postgres://u@db/x?sslmode=require&channel_binding=require'), {
+    sslmode: 'require',
+    bindsChannel: true,
+  });
+  for (const binding of ['disable', 'prefer'])
+    t.equal(parse(`postgres://u@db/x?channel_binding=${binding}`).bindsChannel, false, binding);
+  t.match(
+    parse(
+      'postgres://u@db/x?sslmode=verify-full&sslnegotiation=direct&ssl_min_protocol_version=TLSv1.2&ssl_max_protocol_version=TLSv1.3&sslcrl=/crl&sslpassword=word',
+    ),
+    { sslnegotiation: 'direct', tlsMin: 'TLSv1.2', tlsMax: 'TLSv1.3', sslcrl: '/crl', sslpassword: 'word' },
+  );
+  t.match(parse('postgres://u@db/x', { PGCHANNELBINDING: 'require', PGSSLMINPROTOCOLVERSION: 'TLSv1.3' }), {
+    bindsChannel: true,
+    tlsMin: 'TLSv1.3',
+  });
+  for (const part of ['gssencmode=disable', 'gssencmode=prefer', 'sslsni=1', 'client_encoding=utf8'])
+    t.equal(parse(`postgres://u@db/x?${part}`).shown, 'postgres://u@db:5432/x', part);
+  for (const [part, advice] of [
+    ['gssencmode=require', /gssencmode cannot be used: GSSAPI is not supported; remove it and encrypt with/],
+    ['sslsni=0', /sslsni cannot be used: remove it/],
+    ['sslcrldir=/x', /give one file as sslcrl/],
+    ['service=mine', /write its parameters into the address/],
+    ['channel_binding=maybe', /expected one of disable, prefer, require/],
+    ['channel_binding=require&sslmode=disable', /channel_binding=require needs TLS, and sslmode is disable/],
+    ['sslnegotiation=direct', /needs sslmode=require or stricter, and sslmode is prefer/],
+    ['ssl_min_protocol_version=SSLv3', /expected one of TLSv1, TLSv1\.1/],
+  ] as const)
+    t.throws(() => parse(`postgres://u@db/x?${part}`), { code: 'option-invalid', message: advice }, part);
+  t.end();
+});
+
+test('the root certificates of the system are for sslmode=verify-full only', (t) => {
+  t.equal(parse('postgres://u@db/x?sslrootcert=system').sslmode, 'verify-full');
+  t.equal(parse('postgres://u@db/x', { PGSSLROOTCERT: 'system' }).sslmode, 'verify-full');
+  t.equal(parse('postgres://u@db/x?sslrootcert=/ca.pem').sslmode, 'prefer');
+  for (const mode of ['disable', 'allow', 'prefer', 'require', 'verify-ca']) {
+    const message = `sslrootcert=system needs sslmode=verify-full, and sslmode is ${mode}`;
+    t.throws(() => parse(`postgres://u@db/x?sslrootcert=system&sslmode=${mode}`), {
+      message: new RegExp(message),
+    });
+    t.throws(() => parse('postgres://u@db/x?sslrootcert=system', { PGSSLMODE: mode }), {
+      message: new RegExp(message),
+    });
+  }
+  t.end();
+});
+
 test('errors explain the fault without the password', (t) => {
   for (const [text, problem] of [
     ['postgres://u:top/secret@db/x', 'cannot be parsed'],
@@ -99,6 +148,11 @@ test('passwords are removed from texts', (t) => {
   t.equal(hidePassword('postgres://u:secret@db/x?sslmode=require'), 'postgres://u@db/x?sslmode=require');
   t.equal(hidePassword('postgres://u@db/x?password=secret'), 'postgres://u@db/x');
   t.equal(hidePassword('postgres://db/x?password=secret&user=u'), 'postgres://db/x?user=u');
+  t.equal(hidePassword('postgres://u@db/x?sslpassword=secret&password=secret&a=1'), 'postgres://u@db/x?a=1');
+  t.equal(
+    hidePassword('postgres://u@db/x?password=s&sslmode=require&sslpassword=s'),
+    'postgres://u@db/x?sslmode=require',
+  );
   t.equal(hidePassword('events.csv'), 'events.csv');
   t.end();
 });

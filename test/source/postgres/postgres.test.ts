@@ -57,7 +57,7 @@ test('a PostgreSQL database as a source', { skip }, async (t) => {
     ]);
   });
 
-  await t.test('every type is written as by row_to_json, on one line', async (t) => {
+  await t.test('as JSON, every type is written as by row_to_json, on one line', async (t) => {
     const { records } = await read({ table: 'kinds' });
     const expected = await server.sql<{ row: object }>(
       'SELECT row_to_json(t.*)::jsonb AS row FROM kinds t ORDER BY n',

@@ -1,6 +1,9 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, statSync } from 'node:fs';
+import { once } from 'node:events';
+import { chmodSync, chownSync, statSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Test, test } from 'tap';
 import { postgresSource } from '../../../src/source/postgres/postgres.js';
 import type { PostgresSpec } from '../../../src/source/postgres/postgres-spec.js';
@@ -83,4 +86,78 @@ test('TLS follows sslmode', { skip }, async (t) => {
   );
   const own = await ask('127.0.0.1', `sslmode=require&sslcert=${other.cert}&sslkey=${other.key}`);
   t.match(own, { ssl: true, client_dn: '/CN=other' }, 'a certificate of the client');
+
+  await t.test('a login is bound to the certificate, or refused', async (t) => {
+    await server.sql("ALTER ROLE postgres PASSWORD 'word'; CREATE ROLE old LOGIN");
+    await server.sql("SET password_encryption = md5; ALTER ROLE old PASSWORD 'word'");
+    const method = (name: string): void =>
+      writeFileSync(join(server.folder, 'pg_hba.conf'), `local all all trust\nhost all all all ${name}\n`);
+    const bound = 'sslmode=require&channel_binding=require&password=word';
+    method('scram-sha-256');
+    await server.sql('SELECT pg_reload_conf()');
+    await delay(200);
+    t.strictSame(await ask('127.0.0.1', bound), encrypted, 'the parameters that a provider gives');
+    t.strictSame(await ask('127.0.0.1', bound.replace('sslmode=require&', '')), encrypted);
+    t.strictSame(await ask('127.0.0.1', 'channel_binding=prefer&password=word'), encrypted);
+    const refused = /channel_binding=require needs TLS and a login with SCRAM-SHA-256/;
+    for (const name of ['trust', 'password', 'md5']) {
+      method(name);
+      await server.sql('SELECT pg_reload_conf()');
+      await delay(200);
+      const user = name === 'md5' ? '&user=old' : '';
+      await fails(t, '127.0.0.1', `${bound}${user}`, refused);
+      t.match(await ask('127.0.0.1', `sslmode=require&password=word${user}`), { ssl: true }, name);
+    }
+    method('trust');
+    await server.sql('SELECT pg_reload_conf()');
+    await delay(200);
+  });
+
+  await t.test('versions of TLS and a list of revoked certificates are honoured', async (t) => {
+    const version = 'SELECT version FROM pg_stat_ssl WHERE pid = pg_backend_pid()';
+    const most = await ask('127.0.0.1', 'sslmode=require&ssl_max_protocol_version=TLSv1.2', {
+      query: version,
+    });
+    t.strictSame(most, { version: 'TLSv1.2' });
+    const least = await ask('127.0.0.1', 'sslmode=require&ssl_min_protocol_version=TLSv1.3', {
+      query: version,
+    });
+    t.strictSame(least, { version: 'TLSv1.3' });
+    await fails(
+      t,
+      'localhost',
+      `sslmode=verify-full&sslrootcert=${cert}&sslcrl=/absent.crl`,
+      /the certificate file \/absent\.crl cannot be read/,
+    );
+    const locked = join(server.folder, 'locked.key');
+    const argv = ['ec', '-in', other.key, '-aes256', '-passout', 'pass:the word', '-out', locked];
+    execFileSync('openssl', argv, { stdio: 'ignore' });
+    const own = `sslmode=require&sslcert=${other.cert}&sslkey=${locked}`;
+    t.match(await ask('127.0.0.1', `${own}&sslpassword=the%20word`), { client_dn: '/CN=other' });
+    const refused = (await ask('127.0.0.1', `${own}&sslpassword=wrong%20word`).catch(
+      (error) => error,
+    )) as Error;
+    t.match(refused.message, /^cannot read /);
+    t.notMatch(refused.message, /wrong word/);
+  });
+});
+
+test('with sslnegotiation=direct, TLS begins at once', { skip: noServer }, async (t) => {
+  const first: number[] = [];
+  const listener = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', (data) => {
+      first.push(data[0] as number);
+      socket.destroy();
+    });
+  });
+  listener.listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  t.teardown(() => listener.close());
+  const { port } = listener.address() as AddressInfo;
+  for (const negotiation of ['postgres', 'direct']) {
+    const url = `postgres://u@127.0.0.1:${port}/x?sslmode=require&sslnegotiation=${negotiation}`;
+    await t.rejects(collect(postgresSource({ kind: 'postgres', url, query: 'SELECT 1' })));
+  }
+  t.strictSame(first, [0, 0x16], 'a request for TLS, and a handshake');
 });

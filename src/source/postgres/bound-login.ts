@@ -1,0 +1,40 @@
+import type { EventEmitter } from 'node:events';
+import type { Client } from 'pg';
+import { LecternError } from '../../errors.js';
+
+/**
+ * Enforces `channel_binding=require`. The client uses SCRAM-SHA-256-PLUS if the server offers it, and would otherwise
+ * log in without it.
+ */
+export class BoundLogin {
+  #isOffered = false;
+  #isDone = false;
+
+  /** Called before connecting, so that it sees each message before the client does. */
+  watch(client: Client): void {
+    const { connection } = client as unknown as { readonly connection: EventEmitter };
+    connection.on('authenticationSASL', ({ mechanisms }: { readonly mechanisms: readonly string[] }) => {
+      this.#isOffered = mechanisms.includes('SCRAM-SHA-256-PLUS');
+    });
+    connection.on('authenticationSASLFinal', () => {
+      this.#isDone = true;
+    });
+  }
+
+  /** Before the password is used: a false server may ask for it as text. */
+  check(): void {
+    if (!this.#isOffered) throw unbound();
+  }
+
+  /** After connecting: a false server may ask for no password. */
+  checkDone(): void {
+    if (!this.#isOffered || !this.#isDone) throw unbound();
+  }
+}
+
+function unbound(): LecternError {
+  return new LecternError(
+    'source-unreadable',
+    'channel_binding=require needs TLS and a login with SCRAM-SHA-256, and the server offered no SCRAM-SHA-256-PLUS; remove the parameter to connect without it',
+  );
+}

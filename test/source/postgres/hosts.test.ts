@@ -1,0 +1,37 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { test } from 'tap';
+import { postgresSource } from '../../../src/source/postgres/postgres.js';
+import { collect } from '../collect.js';
+import { skip, startServer } from './server.js';
+
+const read = (url: string, headersMsMax?: number) =>
+  collect(postgresSource({ kind: 'postgres', url, query: 'SELECT 1 AS n', headersMsMax }), {
+    onRecord: () => true,
+  });
+
+test('a failure names the host that failed last', async (t) => {
+  await t.rejects(read('postgres://u@127.0.0.1:1,127.0.0.1:2,127.0.0.1:3/x'), {
+    message: /nothing listens there: 127\.0\.0\.1:3$/,
+  });
+  await t.rejects(read('postgres://u@127.0.0.1:1,no.such.host.invalid/x'), {
+    message: /the host "no\.such\.host\.invalid" is not known/,
+  });
+});
+
+test('silent hosts leave time for the hosts after them', { skip }, async (t) => {
+  const server = await startServer((end) => t.teardown(end));
+  const silent = createServer((socket) => socket.on('error', () => {})).listen(0, '127.0.0.1');
+  t.teardown(() => silent.close());
+  await once(silent, 'listening');
+  const { port } = silent.address() as AddressInfo;
+  const hung = `127.0.0.1:${port}`;
+  for (const parameters of ['', '?connect_timeout=60']) {
+    const url = `postgres://postgres@${hung},${hung},127.0.0.1:${server.port}/postgres${parameters}`;
+    const { records } = await read(url, 2400);
+    t.strictSame(records[0]?.value, { n: 1 }, parameters);
+  }
+  await t.rejects(read(`postgres://postgres@127.0.0.1:1,${hung}/postgres`, 400), {
+    message: new RegExp(`${hung} was not ready in time`),
+  });
+});
