@@ -221,7 +221,7 @@ export class Loader {
   }
 
   #patch(
-    { removals, version }: Pick<RecordDelta, 'removals' | 'version'>,
+    { removals, version, ids }: Pick<RecordDelta, 'removals' | 'version'> & Pick<PatchTask, 'ids'>,
     upserts: Feed,
     bounds: LoadRequest['bounds'],
     request: LoadRequest,
@@ -229,7 +229,7 @@ export class Loader {
     const { served, deltas } = request;
     if (served === null) throw new Error('there is a delta, but no records that it could change');
     const { name, rules } = this;
-    const patch = { task: 'patch', name, rules, served, deltas, bounds, version } as const;
+    const patch = { task: 'patch', name, rules, served, deltas, bounds, version, ids } as const;
     return this.run({ ...patch, removals: [...removals] }, request, upserts);
   }
 

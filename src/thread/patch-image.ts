@@ -58,7 +58,7 @@ interface GivenChanges {
 
 /** If several records have one id, the last counts. A rejected record also removes the earlier event with its id. */
 async function readChanges(task: PatchTask, chunks: AsyncIterable<Uint8Array>): Promise<GivenChanges> {
-  const { name, rules, served, bounds } = task;
+  const { name, rules, served, bounds, ids = [] } = task;
   const upserts = new Map<string, NormalisedEvent>();
   const removals = new Set<string>(task.removals.flatMap((id) => canonicalId(id, rules) ?? []));
   /** Records by id; records without an id are counted by number. */
@@ -68,9 +68,9 @@ async function readChanges(task: PatchTask, chunks: AsyncIterable<Uint8Array>): 
   const contentIdentifiers = new ContentIdentifiers();
   const normalise = createNormaliser(rules.identifiers, { readInstant, contentIdentifiers });
   const reject = (rejection: Rejection): void => {
-    const { id } = rejection;
-    rejections.set(id ?? rejections.size, rejection);
-    if (id === undefined) return;
+    const id = rejection.id ?? canonicalId(ids[rejection.position.record - 1] ?? '', rules) ?? '';
+    rejections.set(id === '' ? rejections.size : id, id === '' ? rejection : { ...rejection, id });
+    if (id === '') return;
     upserts.delete(id);
     removals.add(id);
   };

@@ -71,6 +71,8 @@ export interface PatchTask extends Pick<LoadTask, 'rules' | 'deltas' | 'bounds'>
   readonly name: string;
   readonly served: SnapshotImage;
   readonly removals: readonly (string | number)[];
+  /** For each record, the id of its event, if the source knows it. A record that cannot be decoded shows none. */
+  readonly ids?: readonly (string | number)[] | undefined;
   /** The source's version after the changes. */
   readonly version: string | null;
 }

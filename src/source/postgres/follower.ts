@@ -21,9 +21,10 @@ import { neededRows } from './sent-rows.js';
 /** A load of a followed table. */
 export type FollowedLoad =
   | { readonly notModified: true }
-  /** The changes since the served version: rows as NDJSON, and ids of removed rows. */
+  /** The changes since the served version: rows as NDJSON with the ids of their events, and ids of removed rows. */
   | {
       readonly lines: readonly string[];
+      readonly ids: readonly (string | number)[];
       readonly removals: readonly (string | number)[];
       readonly version: string;
     }
@@ -124,13 +125,19 @@ export class PostgresFollower {
       checkMappedColumns(rows.columns, this.#rules, this.#name, true);
       const plan = await planFollowing(reader, neededRows(rows, this.#rules), this.#rules, this.#name);
       const pending = new PendingChanges(FOLLOWED_CHANGES_MAX);
+      const lost: LecternError[] = [];
       const stream = await ChangeStream.open(this.#address, options, plan, {
         row: (key, xid) => pending.addRow(JSON.stringify(key), xid),
         all: (xid) => pending.addAll(xid),
         committed: () => this.#onChange?.(),
         unknown: (oid) => void this.#look(oid),
-        broken: () => this.#broken(),
+        broken: (error) => {
+          lost.push(error);
+          this.#broken();
+        },
       });
+      // It may break in the turn in which it begins.
+      for (const error of lost) throw error;
       const stay = { origin: randomUUID(), reader, plan, stream, pending, version: 0 };
       this.#stay = stay;
       // Also notices a lost connection.
@@ -223,8 +230,9 @@ export class PostgresFollower {
     reader: Database,
     { id, keyColumns, readByKeys }: FollowPlan,
     keys: readonly string[],
-  ): Promise<{ readonly lines: string[]; readonly removals: (string | number)[] }> {
+  ): Promise<{ lines: string[]; ids: (string | number)[]; removals: (string | number)[] }> {
     const lines: string[] = [];
+    const ids: (string | number)[] = [];
     const removals: (string | number)[] = [];
     for (let at = 0; at < keys.length; at += FOLLOWED_ROWS_AT_ONCE) {
       const some = keys.slice(at, at + FOLLOWED_ROWS_AT_ONCE).map((key) => JSON.parse(key) as string[]);
@@ -233,11 +241,12 @@ export class PostgresFollower {
         readByKeys,
         arrays,
       )) {
-        if (line === null) removals.push(idOf(JSON.parse(key), id));
-        else lines.push(line);
+        const of = idOf(JSON.parse(key), id);
+        if (line !== null) lines.push(line);
+        (line === null ? removals : ids).push(of);
       }
     }
-    return { lines, removals };
+    return { lines, ids, removals };
   }
 
   /** The stream reported changes that the snapshot does not see yet. */

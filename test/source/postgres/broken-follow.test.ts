@@ -1,0 +1,102 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Test, test } from 'tap';
+import { openTimetable, type Timetable } from '../../../src/index.js';
+import { RECORD_BYTES_MAX } from '../../../src/limits.js';
+import { postgresSource } from '../../../src/source/postgres/postgres.js';
+import { loadImage } from '../../../src/thread/load-image.js';
+import { eventsTable, skip, startServer, type TestServer } from './server.js';
+
+const RULES = { identifiers: 'uuid' } as const;
+
+function follow(t: Test, url: string): Timetable {
+  const source = { kind: 'postgres', url, table: 'events', follow: true } as const;
+  const timetable = openTimetable({ source, buildOn: 'here', gate: false });
+  t.teardown(() => timetable.close());
+  return timetable;
+}
+
+async function equalsWhole(timetable: Timetable, server: TestServer): Promise<boolean> {
+  const { image } = await loadImage(
+    postgresSource({ kind: 'postgres', url: server.url(), table: 'events' }),
+    RULES,
+  );
+  const { id, rejected, rejectedByCode } = image.summary;
+  for (let tries = 0; tries < 200 && timetable.summary?.id !== id; tries++) await delay(20);
+  const { summary } = timetable;
+  return (
+    summary?.id === id &&
+    summary.rejected === rejected &&
+    JSON.stringify(summary.rejectedByCode) === JSON.stringify(rejectedByCode)
+  );
+}
+
+test('a followed row that grows too long is no longer served, and is served again later', {
+  skip,
+}, async (t) => {
+  const server = await startServer((end) => t.teardown(end));
+  await server.sql(`${eventsTable('events', 50)} CREATE PUBLICATION lectern FOR TABLE events;`);
+  const timetable = follow(t, server.url());
+  await timetable.ready;
+  const set = (title: string) =>
+    server.sql(`UPDATE events SET title = ${title} WHERE id = md5('event1')::uuid`);
+  for (let round = 0; round < 2; round++) {
+    for (const more of [1, 2]) {
+      await set(`repeat('x', ${RECORD_BYTES_MAX + more})`);
+      t.ok(await equalsWhole(timetable, server), 'the row is rejected once, and its event is gone');
+      t.equal(timetable.summary?.events, 49);
+      t.match(timetable.summary?.rejectedByCode, { 'record-too-large': 1 });
+    }
+    await set("'short again'");
+    t.ok(await equalsWhole(timetable, server), 'the row is good again');
+    t.equal(timetable.summary?.rejected, 0);
+  }
+  await set(`repeat('x', ${RECORD_BYTES_MAX})`);
+  await server.sql("DELETE FROM events WHERE id = md5('event1')::uuid");
+  t.ok(await equalsWhole(timetable, server));
+});
+
+/** Ends the first stream of changes in the packet that begins it, as a server that is shut down at that moment. */
+async function breakFirstStream(t: Test, port: number): Promise<{ port: number; broken: () => number }> {
+  const text = 'SFATAL\0VFATAL\0C57P01\0Mterminating connection\0\0';
+  const error = Buffer.from(`E\0\0\0\0${text}`);
+  error.writeInt32BE(text.length + 4, 1);
+  let broken = 0;
+  const proxy = createServer((client) => {
+    const server = connect(port, '127.0.0.1');
+    let isStarting = false;
+    client.on('data', (data) => {
+      if (data.includes('START_REPLICATION')) isStarting = true;
+      server.write(data);
+    });
+    server.on('data', (data) => {
+      const begins = isStarting && broken === 0 && data[0] === 0x57;
+      if (begins) broken++;
+      client.write(begins ? Buffer.concat([data, error]) : data);
+    });
+    for (const [one, other] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      one.on('error', () => {});
+      one.on('close', () => other.destroy());
+    }
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  t.teardown(() => proxy.close());
+  return { port: (proxy.address() as AddressInfo).port, broken: () => broken };
+}
+
+test('a stream that breaks in the turn in which it begins is replaced', { skip }, async (t) => {
+  const server = await startServer((end) => t.teardown(end));
+  await server.sql(`${eventsTable('events', 50)} CREATE PUBLICATION lectern FOR TABLE events;`);
+  const { port, broken } = await breakFirstStream(t, server.port);
+  const timetable = follow(t, `postgres://postgres@127.0.0.1:${port}/postgres?sslmode=disable`);
+  await timetable.ready.catch(() => {});
+  t.equal(broken(), 1);
+  while (timetable.summary === null) await delay(20);
+  await server.sql("UPDATE events SET title = 'after the break'");
+  t.ok(await equalsWhole(timetable, server), 'changes arrive');
+});
