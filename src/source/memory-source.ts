@@ -64,8 +64,8 @@ export class MemorySource implements RecordSource {
   }
 
   /**
-   * @throws LecternError `source-unreadable` if all records are requested but came from a stream that was
-   * already read
+   * @throws LecternError `source-unreadable` if all records are requested and none are served, but they came from a
+   * stream that was already read
    */
   load({ previous, served, signal }: RecordLoadOptions): RecordLoad {
     const version = `${this.#origin}-${this.#changes}`;
@@ -79,7 +79,7 @@ export class MemorySource implements RecordSource {
       if (this.#isSpent) this.#settled.clear();
       return { records, version };
     }
-    if (since !== null && since !== this.#changes) return { ...this.#deltaSince(since), version };
+    if (since !== null) return { ...this.#deltaSince(since), version };
     const problem = 'they are a stream that was already read; expected replace() with other records';
     throw new LecternError('source-unreadable', `cannot read ${this.name}: ${problem}`);
   }
