@@ -7,6 +7,7 @@
  * @param {number | null} target the most that the median may be; null for a figure without one
  */
 export function printRow(label, values, unit, target) {
+  if (target !== null && !Number.isFinite(target)) throw new Error(`the target of "${label}" is no number`);
   const ascending = [...values].sort((a, b) => a - b);
   const median = ascending[ascending.length >> 1];
   const text = (value) => value.toFixed(value >= 100 ? 0 : value >= 10 ? 1 : 2);

@@ -32,10 +32,14 @@ const HARD = [
   'refresh/',
   'query/real-data.',
   'query/conflict-layouts.',
+  'admin/hosts.',
   'attack/',
   'cli/shutdown.',
   'deploy/',
   'http/',
+  'source/',
+  'thread/',
+  'timetable/',
 ];
 const FULL_SIZE = { env: { LECTERN_HARD: '1' }, options: ['--jobs=1', '--timeout=3600'] };
 

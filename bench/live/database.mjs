@@ -1,9 +1,10 @@
 /**
  * One process: what a PostgreSQL table takes to read, and how soon a committed change is served.
  *
- *     node database.mjs <address of a database> <table> fill|json|binary|load|follow [<file of NDJSON>]
+ *     node database.mjs <address of a database> <table> fill|json|binary|load|read|follow [<file of NDJSON>]
  *
  * `json` and `binary` are COPY alone: the client takes the bytes and drops them. `binary` has the statement of `load`.
+ * `read` is a load that drops the events.
  */
 import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
@@ -11,6 +12,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import copy from 'pg-copy-streams';
 import { openTimetable } from '../../dist/index.js';
+import { postgresSource } from '../../dist/source/postgres/postgres.js';
 import { residentBytes } from '../reload/process-status.mjs';
 
 const [url = '', table = '', scenario = '', file = ''] = process.argv.slice(2);
@@ -69,10 +71,21 @@ const SCENARIOS = {
   load: () =>
     measured(async () => {
       const timetable = openTimetable({ source: { kind: 'postgres', url, table }, watch: false });
-      const { events } = await timetable.ready;
+      const { events, bytes } = await timetable.ready;
       const { peak } = residentBytes();
       await timetable.close();
-      return { events, peakBytes: peak };
+      return { events, imageBytes: bytes, peakBytes: peak };
+    }),
+  read: () =>
+    measured(async () => {
+      let events = 0;
+      const take = () => ++events > 0;
+      await postgresSource({ kind: 'postgres', url, table }).load({
+        record: take,
+        reject() {},
+        undecoded: take,
+      });
+      return { events, peakBytes: residentBytes().peak };
     }),
   follow: () =>
     connected(async (client) => {

@@ -31,6 +31,8 @@ const settings = readOptions(HELP, {
   database: { type: 'string' },
 });
 const runs = Number(settings.runs);
+/** Reading more rows than these must take no more memory. */
+const FEWER_ROWS = '200000';
 const only = new Set(settings.only.split(','));
 const folder = mkdtempSync(join(tmpdir(), 'lectern-live-'));
 const here = (name) => fileURLToPath(new URL(name, import.meta.url));
@@ -100,16 +102,20 @@ function singleRows(name, results, [seen, cpu]) {
 async function databaseRows(name, events) {
   const table = `lectern_bench_${events}`;
   await ofDatabase(table, 'fill', await generate(events));
-  const results = { json: [], binary: [], load: [] };
+  const fewer = `lectern_bench_${FEWER_ROWS}`;
+  await ofDatabase(fewer, 'fill', await generate(FEWER_ROWS));
+  const results = { json: [], binary: [], load: [], read: [] };
   for (let run = 0; run < runs; run++)
     for (const way of Object.keys(results)) results[way].push(await ofDatabase(table, way));
-  const { json, binary, load } = results;
+  const ofFewer = [];
+  for (let run = 0; run < runs; run++) ofFewer.push(await ofDatabase(fewer, 'read'));
+  const { json, binary, load, read } = results;
   const seconds = (label, results, key = 'ms') =>
     row(
       `${name} in PostgreSQL: ${label}`,
       results.map((result) => result[key] / 1000),
       's',
-      '-',
+      null,
     );
   const ratios = (floor) => load.map(({ ms }, run) => ms / floor[run].ms);
   seconds('COPY of JSON alone', json);
@@ -117,12 +123,30 @@ async function databaseRows(name, events) {
   seconds('until served', load);
   seconds('until served, processor time of the client', load, 'cpuMs');
   row(`${name} in PostgreSQL: until served, to COPY of JSON`, ratios(json), 'x', 1.5);
-  row(`${name} in PostgreSQL: until served, to COPY in the binary format`, ratios(binary), 'x', '-');
+  row(`${name} in PostgreSQL: until served, to COPY in the binary format`, ratios(binary), 'x', null);
   row(
     `${name} in PostgreSQL: peak memory of the client`,
     load.map((r) => r.peakBytes / 1e6),
     'MB',
-    '-',
+    null,
+  );
+  row(
+    `${name} in PostgreSQL: the same without the image`,
+    load.map((r) => (r.peakBytes - r.imageBytes) / 1e6),
+    'MB',
+    null,
+  );
+  row(
+    `${name} in PostgreSQL: peak memory of reading alone`,
+    read.map((r) => r.peakBytes / 1e6),
+    'MB',
+    null,
+  );
+  row(
+    `${name} in PostgreSQL: reading alone, to ${FEWER_ROWS} rows`,
+    read.map((r, run) => r.peakBytes / ofFewer[run].peakBytes),
+    'x',
+    1.2,
   );
 }
 

@@ -173,6 +173,25 @@ test('an unknown name gives a sentence', async (t) => {
   t.match(unknown.stderr, 'there are no tests "all": fast, slow, hard, attacks, deploy');
 });
 
+test('the hard tests have every file with a large size', async (t) => {
+  const text = readFileSync(join(ROOT, 'scripts/test.mjs'), 'utf8');
+  const list = /const HARD = (\[[^\]]*\])/.exec(text)?.[1] ?? '';
+  const hard = [...list.matchAll(/'([^']+)'/g)].map(([, start]) => `test/${start}`);
+  const sized = testFiles().filter((path) =>
+    /hard\/size\.js'|env\.LECTERN_HARD/.test(readFileSync(join(ROOT, path), 'utf8')),
+  );
+  t.ok(sized.length > 30, `${sized.length} files`);
+  t.strictSame(
+    sized.filter((path) => !hard.some((start) => path.startsWith(start))),
+    [],
+  );
+  for (const start of hard)
+    t.ok(
+      testFiles().some((path) => path.startsWith(start)),
+      `${start} has tests`,
+    );
+});
+
 test('test/ mirrors src/; CONTRIBUTING.md names every other folder, and only existing scripts', async (t) => {
   const text = readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8');
   const entries = readdirSync(join(ROOT, 'test'), { withFileTypes: true });
