@@ -43,6 +43,8 @@ interface Stream extends Watched {
   readonly res: ServerResponse;
   /** The snapshot that its client has; empty if it is unknown here. */
   snapshotId: string;
+  /** The version that its client was told. */
+  version: string;
 }
 
 /** Work on many streams. Other requests run in between. */
@@ -70,6 +72,10 @@ export function asksForStream({ headers, query }: Exchange): boolean {
   return (
     prefersEventStream(headers.accept) && !parseQueryString(query).pairs.some(([name]) => name === 'format')
   );
+}
+
+function versionFrame(version: string): Buffer {
+  return Buffer.from(`event: version\nid: ${version}\ndata: ${JSON.stringify({ version })}\n\n`);
 }
 
 /** Tests have shorter times. */
@@ -166,7 +172,7 @@ export class EventStreams {
     const res = beginBody(exchange, 200, headers);
     const nowMs = performance.now();
     const endsAtMs = Math.min(usableUntilMs, Date.now() + this.#times.lifeMsMax);
-    const stream: Stream = { exchange, res, endsAtMs, snapshotId, wroteAtMs: nowMs };
+    const stream: Stream = { exchange, res, endsAtMs, snapshotId, version: '', wroteAtMs: nowMs };
     if (this.#open.size === 0) this.#start(view);
     this.#open.add(stream);
     this.#watch.add(stream);
@@ -183,12 +189,7 @@ export class EventStreams {
       if (this.#open.has(stream)) this.#end(stream);
     });
     const retryMs = Math.round(RETRY_MS_MIN + Math.random() * (RETRY_MS_MAX - RETRY_MS_MIN));
-    let text = `retry: ${retryMs}\n`;
-    // If nothing was missed, a later connection continues from here.
-    if (snapshotId === view.summary.id) {
-      text += `event: version\nid: ${view.version}\ndata: ${JSON.stringify({ version: view.version })}\n`;
-    }
-    this.#write(stream, Buffer.from(`${text}\n`));
+    this.#write(stream, Buffer.from(`retry: ${retryMs}\n\n`));
     this.#bring(stream, false);
   }
 
@@ -209,7 +210,7 @@ export class EventStreams {
 
   #published(): void {
     const { view } = this.#views;
-    if (view === null || view.summary.id === this.#snapshotId) return;
+    if (view === null) return;
     this.#snapshotIdBefore = this.#snapshotId;
     this.#snapshotId = view.summary.id;
     // If a walk is in progress, it starts again, because streams that it has visited may be behind again.
@@ -242,12 +243,20 @@ export class EventStreams {
     }
   }
 
-  /** Sends the changes since the client's snapshot, unless a message is in transit. */
+  /**
+   * Sends the changes since the client's snapshot, unless a message is in transit. Without changes it sends the version,
+   * from which a later connection continues.
+   */
   #bring(stream: Stream, waits = true): void {
     const { view } = this.#views;
     const { snapshotId, res } = stream;
-    if (view === null || snapshotId === view.summary.id || res.writableEnded) return;
+    if (view === null || stream.version === view.version || res.writableEnded) return;
     if (waits && res.writableLength > 0) return;
+    stream.version = view.version;
+    if (snapshotId === view.summary.id) {
+      this.#write(stream, versionFrame(view.version));
+      return;
+    }
     stream.snapshotId = view.summary.id;
     const isLast = view.summary.id === this.#snapshotId && snapshotId === this.#snapshotIdBefore;
     this.#write(stream, this.#frame(this.#messages.since(view, snapshotId, isLast)));

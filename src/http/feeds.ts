@@ -189,6 +189,7 @@ export class Feeds {
     if (!isKnown && answerCondition(exchange, entityTag, CACHING)) return null;
     const { body } = read.execute(format, nameOf(pairs));
     const headers = ['Content-Type', contentTypeOf(format), 'ETag', entityTag, ...CACHING];
+    headers.push('Lectern-Version', view.version);
     // Otherwise a browser would name the saved file after the address.
     headers.push('Content-Disposition', `inline; filename="timetable.${format}"`);
     if (body.byteLength !== null) headers.push('Content-Length', String(body.byteLength));

@@ -105,6 +105,7 @@ export class ChangeLoop implements AsyncIterableIterator<TimetableChange, undefi
     const from = this.#snapshotId;
     const to = view.summary.id;
     this.#snapshotId = to;
+    // A publication may change only the rejections.
     if (from === null || from === to) return;
     const { json } = this.#messages.since(view, from, isPublication);
     const waiting: Waiting = { from, to, json };

@@ -1,7 +1,10 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
+import { readImageFile } from '../../src/snapshot/image-file.js';
+import { hs256, SECRET } from '../auth/tokens.js';
 import { eventsTable, skip, startServer } from '../source/postgres/server.js';
 import { start } from './lectern.js';
 import { runHere } from './run-here.js';
@@ -80,22 +83,32 @@ test('a database is used from the command line', { skip }, async (t) => {
         '0',
         '--snapshot-file',
         join(folder, 'image'),
+        // Only following can show a change.
+        '--refresh-seconds',
+        '3600',
       ],
-      { LECTERN_HS256_SECRET: 'x'.repeat(32) },
+      { LECTERN_HS256_SECRET: SECRET },
     );
-    const { events } = await service.ready();
+    const { events, url } = await service.ready();
     t.equal(events, 60);
+    const titles = async (): Promise<string[]> => {
+      const headers = { Authorization: `Bearer ${hs256({ sub: 'a', exp: 4_000_000_000 })}` };
+      const list = await (await fetch(`${url}/schedule/all`, { headers })).json();
+      return (list as { title: string }[]).map(({ title }) => title);
+    };
     await server.sql('DELETE FROM events WHERE title = $1', ['Lesson 1']);
-    for (let tries = 0; tries < 600; tries++) {
-      const found = await runHere(t, ['inspect', full, '--table', 'events', '--json']);
-      if (found.stdout.includes('"events": 59')) break;
-    }
+    await server.sql("UPDATE events SET title = 'followed' WHERE title = 'Lesson 2'");
+    while (!(await titles()).includes('followed')) await delay(20);
+    t.equal((await titles()).length, 59);
+    t.notOk((await titles()).includes('Lesson 1'));
     service.child.kill('SIGTERM');
     const { code, stderr } = await service.ended;
     t.equal(code, 0);
     t.notMatch(stderr, PASSWORD);
     t.match(stderr, `"source":"${bare} (events)"`);
     t.strictSame(await server.sql('SELECT FROM pg_replication_slots'), []);
+    const { image } = readImageFile(join(folder, 'image'));
+    t.equal(image.summary.events, 59, 'the snapshot file has the changes');
   });
 });
 

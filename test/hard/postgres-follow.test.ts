@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { test } from 'tap';
+import { t as tap, test } from 'tap';
 import { builtModule } from '../refresh/built.js';
 import { startPostgresWriter } from '../source/postgres/postgres-writer.js';
 import { eventsTable, skip, startServer } from '../source/postgres/server.js';
@@ -12,9 +12,12 @@ import { size } from './size.js';
 const FOLLOWER = fileURLToPath(new URL('./postgres-follower.mjs', import.meta.url));
 /** `LECTERN_FOLLOW_MINUTES=10` gives the long run. */
 const MINUTES = Number(process.env.LECTERN_FOLLOW_MINUTES ?? size(0.25, 3));
+const TIMEOUT_MS = MINUTES * 60_000 * 3 + 300_000;
 const WRITES_PER_SECOND = 200;
 const EVENTS = size(2000, 20_000);
 const REST_MS_MAX = 120_000;
+
+tap.setTimeout(TIMEOUT_MS);
 
 type Line = { readonly id?: string; readonly torn?: number; readonly error?: string };
 
@@ -45,7 +48,7 @@ function startFollower(url: string) {
 
 test(`${WRITES_PER_SECOND} writes a second for ${MINUTES} minutes, with kills: served events equal the table at every pause`, {
   skip,
-  timeout: MINUTES * 60_000 * 3 + 300_000,
+  timeout: TIMEOUT_MS,
 }, async (t) => {
   const { openTimetable } = (await import(builtModule('index.js'))) as typeof import('../../src/index.js');
   const server = await startServer((end) => t.teardown(end), { settings: ['max_replication_slots = 4'] });

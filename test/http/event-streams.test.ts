@@ -9,7 +9,7 @@ import { CELL } from '../../src/metrics/cells.js';
 import { Meter } from '../../src/metrics/meter.js';
 import type { NormalisedEvent } from '../../src/model/event.js';
 import { eventOf } from '../snapshot/images.js';
-import { bearer, EVENTS, type SetUpOptions, serve, setUp, token } from './harness.js';
+import { bearer, EVENTS, ROOM, type SetUpOptions, serve, setUp, token } from './harness.js';
 import { PublishedViews, StreamClient } from './live-views.js';
 
 const PATH = '/api/v1/schedule/changes';
@@ -64,6 +64,31 @@ test('each publication is one message with the content of the JSON form', async 
   const [net] = await again.count(1);
   t.strictSame(net?.data, JSON.parse(body.toString()));
   t.equal(messages.length, 3);
+});
+
+test('a publication that shows no change is a new version without changes', async (t) => {
+  const { views, open } = await streaming(t);
+  const stream = open();
+  await stream.count(1, 'version');
+  // As after a load that only rejects other records.
+  const second = views.publishEvents(EVENTS);
+  t.strictSame((await stream.count(2, 'version'))[1], {
+    event: 'version',
+    id: second,
+    data: { version: second },
+  });
+  await new Promise((resolve) => setImmediate(resolve));
+  const from = views.view?.summary.id;
+  const third = views.publishEvents(titled('shown'));
+  const [message] = await stream.count(1);
+  t.match(message, { id: third, data: { from, changed: [{ title: 'shown' }] } });
+  const hidden = titled('shown').map((event) => ({ ...event, lecturerId: ROOM }));
+  const fourth = views.publishEvents(hidden);
+  const empty = { added: [], changed: [], removed: [] };
+  t.match((await stream.count(2))[1], { id: fourth, data: empty }, 'a field that no event shows');
+  t.equal(stream.messages.length, 4);
+  const resumed = open(PATH, { 'Last-Event-ID': second });
+  t.match((await resumed.count(1))[0], { id: fourth, data: { changed: [{ title: 'shown' }] } });
 });
 
 test('Last-Event-ID resumes the stream; an unknown id tells the reader to read everything again', async (t) => {

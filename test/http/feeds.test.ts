@@ -74,6 +74,7 @@ test('feeds have their header fields, 304, HEAD, OPTIONS and 412', async (t) => 
   const { send, pathOf } = await start(t);
   const path = `${await pathOf('?for=personal')}.json`;
   const full = await send(path);
+  t.match(full.headers, { 'lectern-version': /^\d+\.[\w-]{22}$/ });
   const expected = {
     'cache-control': 'private, max-age=300',
     'referrer-policy': 'no-referrer',
