@@ -34,6 +34,7 @@ const HARD = [
   'query/conflict-layouts.',
   'admin/hosts.',
   'attack/',
+  'cli/refresh.',
   'cli/shutdown.',
   'deploy/',
   'http/',

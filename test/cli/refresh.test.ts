@@ -1,8 +1,13 @@
-import { existsSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, renameSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
+import { hs256 } from '../auth/tokens.js';
+import { size } from '../hard/size.js';
 import { start } from './lectern.js';
+
+/** A busy machine is slower. */
+const SIGNAL_MS_MAX = size(10_000, 1000);
 
 function lines(count: number, title: string): string {
   return Array.from({ length: count }, (_, i) =>
@@ -115,4 +120,41 @@ test('an empty first load gives one clear line, unless empty timetables are allo
   t.match(await empty.printed('Another token'), /^0 events/m);
   empty.child.kill('SIGTERM');
   t.equal((await empty.ended).code, 0);
+});
+
+test('SIGHUP takes up a secret file that looks unchanged, and keeps the secret when the file is bad', async (t) => {
+  const [one, other] = ['1', '2'].map((digit) => digit.repeat(64)) as [string, string];
+  const folder = t.testdir({ 'a.ndjson': lines(3, 'first'), secret: one });
+  const path = join(folder, 'secret');
+  /** The watch compares size and time, so only the signal can show this change. */
+  const put = (text: string): void => {
+    writeFileSync(path, text);
+    utimesSync(path, 1_700_000_000, 1_700_000_000);
+  };
+  put(one);
+  const options = ['--mode', 'production', '--port', '0', '--hs256-secret-file', path, '--log-level', 'info'];
+  const running = start(['serve', join(folder, 'a.ndjson'), ...options]);
+  const { url } = await running.ready();
+  const statusWith = async (secret: string): Promise<number> => {
+    const token = hs256({ sub: 'a', exp: 4_000_000_000 }, { secret });
+    return (await fetch(`${url}/schedule`, { headers: { Authorization: `Bearer ${token}` } })).status;
+  };
+  t.strictSame([await statusWith(one), await statusWith(other)], [200, 401]);
+  put(other);
+  await delay(1500);
+  t.strictSame([await statusWith(one), await statusWith(other)], [200, 401], 'no watch sees it');
+  running.child.kill('SIGHUP');
+  const beganMs = performance.now();
+  while ((await statusWith(other)) !== 200) await delay(10);
+  const tookMs = performance.now() - beganMs;
+  t.ok(tookMs < SIGNAL_MS_MAX, `taken up after ${Math.round(tookMs)} ms`);
+  t.equal(await statusWith(one), 401);
+  put('too short'.padEnd(64).trimEnd());
+  running.child.kill('SIGHUP');
+  await delay(500);
+  t.strictSame([await statusWith(one), await statusWith(other)], [401, 200], 'a bad file changes nothing');
+  running.child.kill('SIGTERM');
+  const { stderr } = await running.ended;
+  t.match(stderr, path, 'the log names the file');
+  for (const secret of [one, other, 'too short']) t.notOk(stderr.includes(secret), 'no secret in the log');
 });
