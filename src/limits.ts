@@ -328,7 +328,7 @@ export const SNAPSHOT_DIFFERENCES_ENTRIES_MAX = 100_000;
 export const SNAPSHOT_HISTORY_ENTRIES_MAX = 200_000;
 /** Memory of a history entry during its creation: 300 bytes for the comparison and as much for the history. */
 export const DIFFERENCE_BYTES_PER_ENTRY = 640;
-/** A snapshot's weight for V8: more than the 64 MiB that start a collection; two weights are less than half of the heap. */
+/** Most bytes counted for a snapshot by V8: above the 64 MiB that start a collection; two such weights take less than half of the heap. */
 export const SNAPSHOT_WEIGHT_BYTES_MAX: number = 96 * MIB;
 
 /** Connections of the admin listener: a few probes, scrapers and people. */
