@@ -266,9 +266,11 @@ export class Loader {
     const source = this.#source as SourceSpec;
     const [upstream] = this.#upstreams;
     const isAlone = source.kind === 'http' && source.lecturerIds === undefined;
-    // A map may change ids; changes name the upstream's.
-    const isMapped = Object.keys(this.rules.fieldMap ?? {}).length > 0;
-    if (upstream === undefined || !isAlone || isMapped || served === null || previousVersion === null)
+    // Changes are JSON, and name the upstream's ids.
+    const isOdd = Object.entries(this.rules.fieldMap ?? {}).some(
+      ([field, column]) => field === 'id' || typeof column === 'object',
+    );
+    if (upstream === undefined || !isAlone || isOdd || served === null || previousVersion === null)
       return null;
     const changed = await upstream.changes(servedVersion, timeLimits ?? {}, listeners.signal);
     const wasRefused = previousVersion !== servedVersion;
