@@ -9,6 +9,10 @@ export interface RealIssuer {
   readonly keysAddress: string;
   /** When its key set was requested, by performance.now(). */
   readonly askedMs: readonly number[];
+  /** Where clients get tokens. */
+  readonly tokenAddress: string;
+  /** Tokens so far. */
+  readonly issued: number;
   /** The first key signs; all are published. */
   start(...kids: string[]): Promise<void>;
   stop(): Promise<void>;
@@ -16,14 +20,15 @@ export interface RealIssuer {
   token(): Promise<string>;
 }
 
-const SECRET = 'secret-of-the-client';
-const ONE_HOUR = (): number => 3600;
+export const CLIENT = { id: 'timetable', secret: 'secret-of-the-client' } as const;
 
-export async function createRealIssuer(): Promise<RealIssuer> {
+/** @param tokenSeconds the life of its tokens */
+export async function createRealIssuer(tokenSeconds = 3600): Promise<RealIssuer> {
   const port = await freePort();
   const address = `http://127.0.0.1:${port}`;
   const keys = new Map<string, JsonWebKey>();
   const askedMs: number[] = [];
+  let issued = 0;
   let server: Server | null = null;
   const keyOf = (kid: string): object => {
     const key =
@@ -36,10 +41,15 @@ export async function createRealIssuer(): Promise<RealIssuer> {
     address,
     keysAddress: `${address}/jwks`,
     askedMs,
+    tokenAddress: `${address}/token`,
+    get issued() {
+      return issued;
+    },
     async start(...kids) {
-      const handle = createProvider(address, kids.map(keyOf)).callback();
+      const handle = createProvider(address, kids.map(keyOf), tokenSeconds).callback();
       const started = createServer((req, res) => {
         if (req.url === '/jwks') askedMs.push(performance.now());
+        if (req.url === '/token') res.once('finish', () => (issued += res.statusCode === 200 ? 1 : 0));
         handle(req, res);
       });
       await new Promise<void>((resolve, reject) => {
@@ -57,7 +67,9 @@ export async function createRealIssuer(): Promise<RealIssuer> {
     async token() {
       const response = await fetch(`${address}/token`, {
         method: 'POST',
-        headers: { Authorization: `Basic ${Buffer.from(`timetable:${SECRET}`).toString('base64')}` },
+        headers: {
+          Authorization: `Basic ${Buffer.from(`${CLIENT.id}:${CLIENT.secret}`).toString('base64')}`,
+        },
         body: new URLSearchParams({ grant_type: 'client_credentials' }),
       });
       const { access_token: token } = (await response.json()) as { access_token: string };
@@ -66,7 +78,7 @@ export async function createRealIssuer(): Promise<RealIssuer> {
   };
 }
 
-function createProvider(address: string, keys: readonly object[]): Provider {
+function createProvider(address: string, keys: readonly object[], tokenSeconds: number): Provider {
   const { info, warn } = console;
   // It logs every default that a test has no reason to change.
   Object.assign(console, { info: () => {}, warn: () => {} });
@@ -75,15 +87,15 @@ function createProvider(address: string, keys: readonly object[]): Provider {
       jwks: { keys },
       clients: [
         {
-          client_id: 'timetable',
-          client_secret: SECRET,
+          client_id: CLIENT.id,
+          client_secret: CLIENT.secret,
           grant_types: ['client_credentials'],
           redirect_uris: [],
           response_types: [],
         },
       ],
       cookies: { keys: ['x'] },
-      ttl: { ClientCredentials: ONE_HOUR },
+      ttl: { ClientCredentials: () => tokenSeconds },
       features: {
         devInteractions: { enabled: false },
         clientCredentials: { enabled: true },
@@ -94,7 +106,7 @@ function createProvider(address: string, keys: readonly object[]): Provider {
             scope: '',
             audience: 'timetable',
             accessTokenFormat: 'jwt',
-            accessTokenTTL: 3600,
+            accessTokenTTL: tokenSeconds,
             jwt: { sign: { alg: 'RS256' } },
           }),
         },
