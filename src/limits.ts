@@ -389,6 +389,10 @@ export const ANNOUNCED_PATCH_INLINE_BYTES_MAX: number = 16 * KIB;
 export const SEQUENCE_AHEAD_MS_MAX: number = 10 * 365 * 86_400_000;
 /** Threads for patches practise on images up to this size, because practice takes as much memory again for a moment. */
 export const PRACTICE_IMAGE_BYTES_MAX: number = 64 * MIB;
+/** After the first load. Programs that end soon, such as tests, need no practice. */
+export const PRACTICE_DELAY_MS = 1000;
+/** V8 optimises the code of a patch after a few of them. */
+export const PRACTICE_ROUNDS = 3;
 /** 1,000 events of 400 bytes, twice that for long texts, and the rejections of a summary. */
 export const ANNOUNCED_PATCH_BYTES_MAX: number = 1 * MIB;
 /** Hashes of unusable images that a replica remembers. */
