@@ -37,6 +37,7 @@ const HELP = `npm run bench:replicas -- [options]
   --large <n>     events of the large set, 1,000,000 by default
   --runs <n>      new timetables for each measurement, 5 by default
   --only <names>  with commas, of latency, cost, start; all by default
+  --store <kind>  nats or folder; nats by default
 `;
 const settings = readOptions(HELP, {
   quick: { type: 'boolean', default: false },
@@ -44,6 +45,7 @@ const settings = readOptions(HELP, {
   large: { type: 'string' },
   runs: { type: 'string' },
   only: { type: 'string', default: 'latency,cost,start' },
+  store: { type: 'string', default: 'nats' },
 });
 const { quick } = settings;
 const runs = Number(settings.runs ?? (quick ? 2 : 5));
@@ -105,8 +107,9 @@ function writeKeys() {
 }
 
 async function openStore() {
-  if (spawnSync('nats-server', ['-v']).status !== 0) {
-    process.stdout.write('nats-server is not installed: the store is a folder\n');
+  const hasNats = spawnSync('nats-server', ['-v']).status === 0;
+  if (!hasNats) process.stdout.write('nats-server is not installed: the store is a folder\n');
+  if (!hasNats || settings.store === 'folder') {
     return (name) => `folder://${join(folder, name)}`;
   }
   const probe = createServer().listen(0, '127.0.0.1');
