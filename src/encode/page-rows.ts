@@ -23,16 +23,16 @@ export const PAGE_POLICY: string = [
 
 const COLUMNS = ['Start', 'End', 'Title', 'Room', 'Lecturer', 'Group', 'Type'];
 
-const HEAD = `<!doctype html>
+const BEFORE_TITLE = Buffer.from(`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <style>${style}</style>
-<title>`;
+<title>`);
 
 /** The week view is shown by the script. Without it, the table is all there is. */
-const BEFORE_ROWS = `
+const BEFORE_ROWS = Buffer.from(`
 <main>
 <section id="weeks" aria-labelledby="week" hidden>
 <div class="bar">
@@ -53,7 +53,7 @@ const BEFORE_ROWS = `
 <table>
 <caption id="caption">In order of time. All times of this table are in UTC.</caption>
 <thead><tr>${COLUMNS.map((name) => `<th scope="col">${name}</th>`).join('')}</tr></thead>
-<tbody>`;
+<tbody>`);
 
 const CLOSING = Buffer.from(`</tbody>
 </table>
@@ -66,7 +66,11 @@ const CLOSING = Buffer.from(`</tbody>
 `);
 
 /** Equal for equal style, script and frame: a newer version of the program may have another page for the same events. */
-export const PAGE_REVISION: string = hash('sha256', `${HEAD}${BEFORE_ROWS}${CLOSING}`, 'base64');
+export const PAGE_REVISION: string = hash(
+  'sha256',
+  Buffer.concat([BEFORE_TITLE, BEFORE_ROWS, CLOSING]),
+  'base64',
+);
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 // biome-ignore lint/suspicious/noControlCharactersInRegex: HTML has no use for these
@@ -80,13 +84,14 @@ export function escapeHtml(text: string): string {
 /** Links are relative, because a proxy may add a prefix. The script adds the one that opens a calendar program. */
 function openingOf({ name, file }: FeedHead): Buffer {
   const text = escapeHtml(name);
-  return Buffer.from(`${HEAD}${text}</title>
+  const header = `${text}</title>
 </head>
 <body>
 <header>
 <h1><bdi>${text}</bdi></h1>
 <p id="links"><a id="calendar" href="${file}.ics">Calendar file</a> <a href="${file}.csv" download="timetable.csv">Table (CSV)</a></p>
-</header>${BEFORE_ROWS}`);
+</header>`;
+  return Buffer.concat([BEFORE_TITLE, Buffer.from(header), BEFORE_ROWS]);
 }
 
 /** Writes the page of a feed: a table with a row for each event, which its script turns into weeks. */
