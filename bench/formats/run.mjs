@@ -131,6 +131,8 @@ const asRepresentation = (name) => async (server, listOf) => {
 
 async function measureFeeds(server, listOf) {
   await compare(server, 'feeds', RATIOS.feed, [listOf('personal'), listOf('feeds of different users')]);
+  const lists = ['feeds of different users', 'pages of different users'].map(listOf);
+  await compare(server, 'pages', RATIOS.representation, lists);
   const feed = listOf('feed, 304');
   const requests = await conditional(server.port, feed.requests);
   await compareWithFloor(server, RATIOS.feed304, { ...feed, requests });
