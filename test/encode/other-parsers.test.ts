@@ -214,6 +214,28 @@ test('NDJSON and CSV are sources of the same events', async (t) => {
   }
 });
 
+test('every text comes back from CSV, and an empty text stays different from null', async (t) => {
+  // The reader refuses NUL, which CSV cannot hold.
+  const text = nastyTexts.map((each) => each.replaceAll('\0', ''));
+  const cell = fc.option(fc.oneof({ arbitrary: text, weight: 4 }, fc.constant('')));
+  const row = fc.record({ title: cell, studyGroup: cell, lecturer: cell, type: cell });
+  const file = join(folder, 'written.csv');
+  await fc.assert(
+    fc.asyncProperty(fc.array(row, { minLength: 1, maxLength: 30 }), async (rows) => {
+      const events = rows.map((texts, n) => ({
+        ...{ id: `e${n}`, time: n * 60_000, endTime: n * 60_000, ...texts },
+        ...{ roomId: n % 2 === 0 ? null : 'r"1', courseId: null, groupId: null, lecturerId: null },
+      }));
+      const view = viewOfEvents(events, 'any');
+      writeFileSync(file, allAs(view, 'csv', 10_000));
+      const { image } = await loadImage(sourceOfSpec(parseSourceArgument(file)), { identifiers: 'any' });
+      assert.deepEqual(JSON.parse(Buffer.from(image.rows.bytes).toString()), eventsOf(view, 10_000));
+    }),
+    { seed: 29, numRuns: 200 },
+  );
+  t.pass('200 timetables');
+});
+
 test('no line of a calendar is longer than 75 octets', async (t) => {
   const view = viewOf(generateEvents({ events: 2000, seed: 4 }));
   const lines = allAs(view, 'ics', 2000).toString().split('\r\n');

@@ -28,13 +28,16 @@ export class CsvHeader {
     this.#blank = Object.fromEntries(columns.map((column) => [column, null]));
   }
 
-  /** @param texts one for each column. Empty ones are missing values */
-  recordOf(texts: readonly string[]): Record<string, string | null> {
+  /**
+   * @param texts one for each column
+   * @param isQuoted whether a cell has quotes: without quotes, an empty cell is a missing value
+   */
+  recordOf(texts: readonly string[], isQuoted: (n: number) => boolean): Record<string, string | null> {
     const { columns } = this;
     const record = { ...this.#blank };
     for (let n = 0; n < columns.length; n++) {
       const text = texts[n] as string;
-      if (text !== '') record[columns[n] as string] = text;
+      if (text !== '' || isQuoted(n)) record[columns[n] as string] = text;
     }
     return record;
   }
