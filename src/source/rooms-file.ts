@@ -9,6 +9,7 @@ import {
 } from '../limits.js';
 import { formatPosition, type IdentifierMode, type RecordPosition, type Rejection } from '../model/event.js';
 import { describeIdentifier, digitsOf, isUuid, parseIdentifier } from '../model/identifier.js';
+import type { ReadRules } from '../model/read-rules.js';
 import type { Room, RoomTable } from '../model/room.js';
 import { compareCodePoints, normaliseText } from '../model/text.js';
 import { fileSource } from './file.js';
@@ -22,13 +23,13 @@ import type { RecordSink } from './source.js';
  */
 export async function readRooms(
   path: string,
-  identifiers: IdentifierMode,
+  { identifiers, encoding }: Pick<ReadRules, 'identifiers' | 'encoding'>,
   signal?: AbortSignal,
 ): Promise<RoomTable> {
   const intake = new RoomIntake(identifiers);
   try {
     await fileSource(path).load(intake, {
-      rules: { identifiers },
+      rules: { identifiers, encoding },
       signal,
       onProgress({ bytesRead }) {
         if (bytesRead > ROOMS_FILE_BYTES_MAX)
