@@ -11,7 +11,7 @@ import { formatPosition, type IdentifierMode, type RecordPosition, type Rejectio
 import { describeIdentifier, digitsOf, isUuid, parseIdentifier } from '../model/identifier.js';
 import type { ReadRules } from '../model/read-rules.js';
 import type { Room, RoomTable } from '../model/room.js';
-import { compareCodePoints, normaliseText } from '../model/text.js';
+import { compareCodePoints, normaliseText, SHOWN_CHARACTERS_MAX } from '../model/text.js';
 import { fileSource } from './file.js';
 import type { RecordSink } from './source.js';
 
@@ -149,9 +149,7 @@ function isAbsent(given: unknown): boolean {
   return given === undefined || given === null || given === '';
 }
 
-const SHOWN_UNITS_MAX = 40;
-
 function shown(given: unknown): string {
   const text = typeof given === 'string' ? given : typeof given === 'object' ? 'an object' : String(given);
-  return JSON.stringify(text.slice(0, SHOWN_UNITS_MAX).toWellFormed());
+  return JSON.stringify(text.slice(0, SHOWN_CHARACTERS_MAX).toWellFormed());
 }

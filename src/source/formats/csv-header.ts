@@ -1,5 +1,6 @@
 import { CSV_COLUMNS_MAX } from '../../limits.js';
 import { FIELDS, type FieldName } from '../../model/fields.js';
+import { SHOWN_CHARACTERS_MAX } from '../../model/text.js';
 import { type FieldColumns, OWN_COLUMNS } from '../field-columns.js';
 import { type NameSpans, spansOf } from '../name-spans.js';
 
@@ -8,7 +9,6 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const DATE = /^\d{1,4}([./-])\d{1,2}\1\d{1,4}(?!\d)/;
 const TIME = /^\d{1,2}[:.]\d\d(?::\d\d)?\s*(?:[ap]\.?m\.?)?$/i;
 const NUMBER = /^-?\d+(?:[.,]\d+)?$/;
-const SHOWN_CHARACTERS_MAX = 40;
 
 /** The columns of a CSV source, and records made of them. */
 export class CsvHeader {
