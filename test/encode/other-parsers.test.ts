@@ -194,9 +194,9 @@ function viewOfTexts(texts: readonly string[]): View {
   return viewOfEvents(events, 'any');
 }
 
-/** icalendar 4 misreads a backslash before the letter n, before a comma, and at the end of a category. */
+/** icalendar 4 misreads a backslash at the end, before the letter n, and before some punctuation. */
 function readableByPython(text: string): string {
-  return text.replace(/\\(?=\p{Cc}*(?:[nN,]|$))/gu, '/');
+  return text.replace(/\\(?=\p{Cc}*(?:[nN,;:\\]|$))/gu, '/');
 }
 
 test('texts that are hard to write survive writing and reading', async (t) => {
@@ -204,7 +204,7 @@ test('texts that are hard to write survive writing and reading', async (t) => {
   assertTable(viewOfTexts(texts));
   assertCalendars(viewOfTexts(texts), null);
   const readable = texts.map(readableByPython);
-  t.ok(readable.filter((text) => text.includes('\\')).length > 20, 'texts with backslashes');
+  t.ok(readable.filter((text) => text.includes('\\')).length > 15, 'texts with backslashes');
   assertAll(t, 'texts', viewOfTexts(readable));
 });
 
