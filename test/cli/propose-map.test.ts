@@ -60,6 +60,11 @@ test('columns are recognised by their names in several languages', (t) => {
       },
     ],
     [
+      'German, of a university',
+      { Datum: '31.08.2024', Beginn: '08:00', Ende: '09:30', Studiengang: 'INF' },
+      { time: '{Datum} {Beginn}', endTime: '{Datum} {Ende}', studyGroup: 'Studiengang' },
+    ],
+    [
       'English',
       {
         Subject: 'Algebra',
