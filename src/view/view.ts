@@ -78,7 +78,6 @@ export interface View {
   free(pairs: ParameterPairs, options: ParseOptions): ReadResult;
   /** GET /schedule/changes: the difference from a past snapshot. */
   changes(pairs: ParameterPairs, options: ParseOptions): ReadResult;
-  /** GET /schedule/rooms and the other directories of matching events, with names and numbers of events. */
   /** Numbers of events that changed since a snapshot; null for an unknown or forgotten one. */
   countChanges(since: string): ChangeCounts | null;
   /** Whether a client that has seen this version sees nothing older here. */
