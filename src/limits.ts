@@ -319,7 +319,7 @@ export const DATABASE_RETRY_MS_MAX = 30_000;
 export const LECTURER_IDS_BYTES_MAX: number = 16 * MIB;
 /** Heap to parse it: 21 bytes for each byte of `{},{},…`. */
 export const LECTURER_IDS_HEAP_BYTES: number = 24 * LECTURER_IDS_BYTES_MAX;
-/** Past snapshots that /schedule/changes knows: 30 s / 0.12 s of patches. 16 may be large: 16 × 200,000 × 4 bytes = 13 MB. */
+/** Past snapshots that /schedule/changes knows: 75 s / 0.3 s of patches. 16 may be large: 16 × 200,000 × 4 bytes = 13 MB. */
 export const SNAPSHOTS_KEPT_MAX = 256;
 export const SNAPSHOTS_KEPT_MIN = 16;
 /** Entries of all differences if more snapshots are kept: 100 patches of 20 changes. A patch makes them in 10 ms. */
@@ -389,6 +389,10 @@ export const ANNOUNCED_PATCH_INLINE_BYTES_MAX: number = 16 * KIB;
 export const SEQUENCE_AHEAD_MS_MAX: number = 10 * 365 * 86_400_000;
 /** Threads for patches practise on images up to this size, because practice takes as much memory again for a moment. */
 export const PRACTICE_IMAGE_BYTES_MAX: number = 64 * MIB;
+/** After the first load. Programs that end soon, such as tests, need no practice. */
+export const PRACTICE_DELAY_MS = 1000;
+/** V8 optimises the code of a patch after a few of them. */
+export const PRACTICE_ROUNDS = 3;
 /** 1,000 events of 400 bytes, twice that for long texts, and the rejections of a summary. */
 export const ANNOUNCED_PATCH_BYTES_MAX: number = 1 * MIB;
 /** Hashes of unusable images that a replica remembers. */

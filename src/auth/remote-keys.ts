@@ -1,7 +1,7 @@
 /** Keys from an address: at most one fetch per cooldown; the last good set stays in use for a bounded time (decision 0009). */
 import { LecternError } from '../errors.js';
 import { KEY_SET_BYTES_MAX, KEY_SET_FETCH_MS_MAX, KEY_SET_FRAMING_BYTES_MAX } from '../limits.js';
-import { monotonicMs } from '../model/clock.js';
+import { monotonicMs, TIMER_MS_MAX } from '../model/clock.js';
 import { redactAddress } from '../upstream/address.js';
 import { UpstreamCall } from '../upstream/call.js';
 import { refused, unreadable } from '../upstream/failure.js';
@@ -59,8 +59,6 @@ export interface RemoteKeysSurroundings {
   readonly random?: () => number;
 }
 
-/** The longest wait of Node's timers. */
-const TIMER_MS_MAX = 2 ** 31 - 1;
 /** Spreads the fetches of many services over a tenth of the interval. */
 const JITTER = 0.1;
 

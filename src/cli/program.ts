@@ -104,11 +104,14 @@ export function createProgram(exit: (code: number) => void): Command {
     )
     .argument('<source>', `${SOURCE}; or an http(s) or postgres address`)
     .argument('<query>', 'query string of GET /schedule, or a path with one, quoted')
+    .addOption(toOption(ROOMS))
     .addHelpText('after', example("lectern explain timetable.ndjson 'studyGroup=INF-1A&type=LEC'"))
     .action(async (source: string, query: string, parsed: Record<string, unknown>) => {
       const reading = readingOf(parsed);
+      const { rooms } = valuesOf([ROOMS], parsed);
+      checkValue(ROOMS, rooms);
       const { explain } = await import('./explain-command.js');
-      await explain(source, query, reading);
+      await explain(source, query, reading, rooms as string | undefined);
     });
 
   withReading(program.command('export'))
@@ -197,6 +200,7 @@ function withReading(command: Command): Command {
 }
 
 const IDENTIFIERS = SETTINGS.find(({ name }) => name === 'identifiers') as Setting;
+const ROOMS = SETTINGS.find(({ name }) => name === 'rooms') as Setting;
 const BASE_PATH = SETTINGS.find(({ name }) => name === 'basePath') as Setting;
 
 function readingOf(parsed: Record<string, unknown>): ReadingSettings {

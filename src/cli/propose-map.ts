@@ -21,8 +21,8 @@ const IDENTIFIER_FIELDS: readonly FieldName[] = ['id', 'roomId', 'courseId', 'gr
 /** Used if the machine's zone is UTC. */
 const ZONE_EXAMPLE = 'Europe/Berlin';
 
-/** Infers the meaning of columns from their names and from their values. */
-export function proposeMap(columns: readonly Column[]): MapProposal {
+/** Infers the meaning of columns from their names and from their values. @param givenZone the zone of `--time-zone` */
+export function proposeMap(columns: readonly Column[], givenZone?: string): MapProposal {
   // A map cannot name formats other than these.
   const filled = columns.filter(({ name, records }) => records > 0 && !/[{}\n]/.test(name));
   const times = findTimes(filled);
@@ -61,12 +61,13 @@ export function proposeMap(columns: readonly Column[]): MapProposal {
   const isDerived = id === undefined || identifiers.some(({ form }) => form !== 'uuid');
   const needsZone = times.columns.length > 0 && times.columns.some(({ form }) => form !== 'instant');
   const order = orderOf(times.columns, filled);
+  const zone = needsZone ? zoneOf(givenZone) : { timeZone: null, notes: [] };
   return {
     map,
     dateOrder: order.dateOrder,
-    timeZone: needsZone ? ownZone() : null,
+    timeZone: zone.timeZone,
     identifiers: isDerived ? 'derived' : null,
-    notes: [...times.notes, ...order.notes],
+    notes: [...times.notes, ...order.notes, ...zone.notes],
     isComplete: times.time !== null && times.endTime !== null && order.isKnown,
   };
 }
@@ -230,9 +231,19 @@ function inTemplate({ name }: Column): string {
   return `{${name}}`;
 }
 
-function ownZone(): string {
-  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  return zone === 'UTC' || zone === 'Etc/UTC' ? ZONE_EXAMPLE : zone;
+/** Times without an offset do not tell their zone, so it is a guess unless it was given. */
+function zoneOf(given: string | undefined): Pick<MapProposal, 'timeZone' | 'notes'> {
+  if (given !== undefined) return { timeZone: given, notes: [] };
+  const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const isUtc = own === 'UTC' || own === 'Etc/UTC';
+  const timeZone = isUtc ? ZONE_EXAMPLE : own;
+  const origin = isUtc ? 'only an example, because this machine uses UTC' : 'that of this machine';
+  return {
+    timeZone,
+    notes: [
+      `the times have no offset, and --time-zone ${timeZone} is a guess, ${origin}: check it, because a wrong zone shifts every time`,
+    ],
+  };
 }
 
 /** The options of a command line, quoted for a shell. */

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../model/time.js';
 import {
   type Course,
   type Group,
@@ -30,7 +31,6 @@ export interface TermDay {
 const FIRST_YEAR = 2026;
 const EXAM_WEEKS = 2;
 const DAYS_PER_WEEK = 5;
-const DAY_MS = 86_400_000;
 
 /** Seven periods of 90 minutes from 08:00, with breaks of 15. Lessons take a whole number of half periods. */
 const HALVES_PER_DAY = 14;

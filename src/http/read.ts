@@ -260,7 +260,7 @@ export class Reader {
       this.#cache.offer(key, read.format, format, answer);
     }
     const { byteLength } = body;
-    if (coding !== null && nextCursor === null && byteLength !== null) {
+    if (coding !== null && nextCursor === null) {
       const chunks = (): Iterable<Uint8Array> => read.execute(format).body.chunks;
       const plain = { target: key, named: read.format, format, entityTag, headers, byteLength, chunks };
       this.#compressed.offer(plain, coding);

@@ -13,7 +13,7 @@ import type {
 } from '../model/event.js';
 import { FIELDS, type Field, type FieldName, type KnownField } from '../model/fields.js';
 import { describeIdentifier, digitsOf, parseIdentifier } from '../model/identifier.js';
-import { normaliseText } from '../model/text.js';
+import { normaliseText, SHOWN_CHARACTERS_MAX } from '../model/text.js';
 import { formatInstant, parseInstant } from '../model/time.js';
 import { TextMemo } from '../structures/text-memo.js';
 import { ContentIdentifiers } from './content-identifiers.js';
@@ -220,8 +220,6 @@ function givenId(record: Readonly<Record<string, unknown>>): string | null {
   const id = typeof given === 'string' ? given : digitsOf(given);
   return id === null || id === '' || id.length > REJECTED_ID_UNITS_MAX ? null : id;
 }
-
-const SHOWN_CHARACTERS_MAX = 40;
 
 /**
  * Characters that JSON leaves unescaped, but that confuse terminals and readers: C1 controls, bidirectional

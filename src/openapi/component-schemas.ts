@@ -60,6 +60,7 @@ export function changesSchema(event: JsonSchema): JsonSchema {
 export const FEED_SCHEMA: JsonSchema = objectSchema({
   url: { type: 'string', format: 'uri', description: 'The address of the feed: a credential' },
   webcal: { type: 'string', format: 'uri', description: 'The same address, to open in a calendar program' },
+  page: { type: 'string', format: 'uri', description: 'The same timetable as a page for people' },
   expiresAt: { type: 'string', format: 'date-time' },
 });
 

@@ -6,9 +6,10 @@ import type { FreeKeys, Marks } from './free-keys.js';
 export function explainFree(keys: FreeKeys, query: FreeQuery, found: number, marks: Marks): string {
   const { by, windows, among, buildings, capacityMin } = query;
   const more = windows.length === 1 ? '' : `, and ${windows.length - 1} in later weeks`;
+  const searched = marks.lists === 0 ? '' : ` and ${count(marks.lists, 'posting list')}`;
   const lines = [
     `FREE ${by}: ${keys.order.length} known, ${keys.usedCount} of them with events`,
-    `WINDOW ${describeWindow(windows[0])}${more}: ${count(marks.slots, 'slot')} looked at, ${marks.count} busy`,
+    `WINDOW ${describeWindow(windows[0])}${more}: ${count(marks.slots, 'slot')}${searched} looked at, ${marks.count} busy`,
   ];
   if (among !== null) {
     const { ids, texts } = among;

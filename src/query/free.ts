@@ -35,7 +35,7 @@ export interface FreeResult {
 /** Finds the keys without events in all windows. */
 export function findFree(keys: FreeKeys, query: FreeQuery): FreeResult {
   const { windows, among, buildings, capacityMin } = query;
-  const marks: Marks = { isMarked: new Uint8Array(keys.size), count: 0, slots: 0 };
+  const marks: Marks = { isMarked: new Uint8Array(keys.size), count: 0, slots: 0, lists: 0 };
   for (const window of unite(windows)) keys.markBusy(window, marks);
   const wanted = among === null ? null : keys.keysOf(among.ids, among.texts);
   const found = new Uint32Array(keys.order.length);

@@ -56,8 +56,15 @@ export interface HttpSpec {
   readonly bytesMax?: number | undefined;
 }
 
-/** The cheapest format first. Answers without the field are read, too. */
-const ACCEPT = 'application/x-ndjson, application/json;q=0.9, application/vnd.msgpack;q=0.8, */*;q=0.1';
+/** Formats with every field first, the cheapest of them before all; calendars lack some. Other answers are read, too. */
+const ACCEPT = [
+  'application/x-ndjson',
+  'application/json;q=0.9',
+  'application/vnd.msgpack;q=0.8',
+  'text/csv;q=0.7',
+  'text/calendar;q=0.6',
+  '*/*;q=0.1',
+].join(', ');
 
 /**
  * Records from an address, in pages if answers have `Link: rel="next"`. A cut, failed or uncertain page fails

@@ -139,8 +139,8 @@ export interface SourceArgumentOptions
 }
 
 /**
- * Reads sources as a command line names them: `http://…`, `https://…`, `postgres://…`, the path of a file or
- * folder, a glob, a `file:` URL, or `-`. Several become one merged source. Header fields may be secrets, so
+ * Reads sources as a command line names them: `http://…`, `https://…`, `webcal://…` (as https), `postgres://…`, the path
+ * of a file or folder, a glob, a `file:` URL, or `-`. Several become one merged source. Header fields may be secrets, so
  * each goes to only one origin.
  *
  * @throws LecternError `option-invalid`
@@ -216,6 +216,9 @@ function parseOne(
     case 'http':
     case 'https':
       return { ...http, kind: 'http', url: text };
+    case 'webcal':
+    case 'webcals':
+      return { ...http, kind: 'http', url: `https${text.slice(text.indexOf(':'))}` };
     case 'file':
       try {
         return specOfPath(fileURLToPath(text));

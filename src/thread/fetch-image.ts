@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { LecternError } from '../errors.js';
+import { PRACTICE_DELAY_MS, PRACTICE_ROUNDS } from '../limits.js';
 import { checkFetchedImage } from '../snapshot/check-image.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import { unusable } from '../snapshot/image-file.js';
@@ -9,9 +10,7 @@ import type { Store } from '../store/store.js';
 import { fetchPatch, practisePatch } from './fetch-patch.js';
 import { differencesFrom } from './load-image.js';
 import type { FetchTask, Loaded } from './task-messages.js';
-
-/** Time from the first image to the practice patch. */
-const PRACTICE_DELAY_MS = 1000;
+import { countAsTaken } from './weight.js';
 
 /** A thread that fetches again keeps its connection. */
 const stores = new Map<string, Promise<Store>>();
@@ -38,7 +37,8 @@ function practiseLater({ image }: Loaded): void {
   hasPractised = true;
   const practise = (): void => {
     try {
-      practisePatch(image);
+      for (let round = 0; round < PRACTICE_ROUNDS; round++) practisePatch(image);
+      countAsTaken(PRACTICE_ROUNDS * image.summary.bytes);
     } catch {
       // Memory may be short, for example. If it matters, the next task reports it.
     }

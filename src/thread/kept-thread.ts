@@ -35,8 +35,10 @@ export class KeptThread<T extends PatchTask | FetchTask> {
 
   /** Starts the thread and runs a task whose result is not used. The first change then finds compiled code. */
   practise(task: T, options: SpawnOptions): void {
-    if (this.#isUsed) return;
-    this.#practice = this.#run(task, options).catch(() => {});
+    this.#practice = this.#practice.then(async () => {
+      if (this.#isUsed) await options.feed?.return(undefined);
+      else await this.#run(task, options).catch(() => {});
+    });
   }
 
   async #run(task: T, options: SpawnOptions): Promise<DoneOf<T>> {

@@ -5,7 +5,7 @@ import { letOthersGoFirst } from './priority.js';
 import { runTaskHere } from './task.js';
 import { errorOf, failureOf } from './task-failure.js';
 import type { FromTask, SecretsAnswer, StreamChunk, Task, TaskListeners } from './task-messages.js';
-import { Weight } from './weight.js';
+import { countAsTaken } from './weight.js';
 
 /** The entry of a worker thread: runs its one task, posts the result and ends. Without a task it runs those posted to it. */
 const port = parentPort as MessagePort;
@@ -63,13 +63,19 @@ async function perform(task: Task): Promise<number> {
   return result.kind === 'loaded' ? result.image.summary.bytes : 0;
 }
 
+/** No variable of the caller holds the task, so its images can be collected. */
+async function performNext(): Promise<number> {
+  const task = await nextMessage<Task>();
+  givePriority(task);
+  return perform(task);
+}
+
 /** Ends with its thread. */
 async function performAll(): Promise<never> {
-  const weight = new Weight();
   for (;;) {
-    const task = await nextMessage<Task>();
-    givePriority(task);
-    weight.replace(await perform(task));
+    const imageBytes = await performNext();
+    // An idle thread would keep the image that was patched until the next task.
+    setImmediate(countAsTaken, imageBytes);
   }
 }
 

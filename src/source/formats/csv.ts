@@ -20,7 +20,8 @@ const ROW_TEXT_BYTES_MAX = 512;
 
 /**
  * CSV with a header line (RFC 4180): delimited by comma, semicolon or tab, with lines that end in LF, CR LF
- * or CR. A row becomes a record of its columns; an empty cell becomes null. Rows of empty cells are skipped.
+ * or CR. A row becomes a record of its columns. An empty cell becomes null, and a pair of quotes an empty text.
+ * Rows of empty cells are skipped.
  */
 export class CsvReader implements FormatReader {
   readonly format = 'csv';
@@ -302,7 +303,10 @@ export class CsvReader implements FormatReader {
       this.#sink.reject(rejectFault(this.#position(), problem));
       return false;
     }
-    this.#sink.record(header.recordOf(texts), this.#position());
+    this.#sink.record(
+      header.recordOf(texts, (n) => scanner.isQuoted(n)),
+      this.#position(),
+    );
     return true;
   }
 

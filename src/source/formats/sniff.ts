@@ -3,7 +3,7 @@ import { placeOf } from '../../model/json-fault.js';
 import { recogniseDialect } from './csv-dialect.js';
 
 /** Few characters, because the text may be a secret given as a source by mistake. */
-const SHOWN_CHARACTERS_MAX = 8;
+const LINE_CHARACTERS_SHOWN = 8;
 const DESCRIBED_BYTES = 512;
 
 export type RecognisedFormat = 'ndjson' | 'json-array' | 'messagepack' | 'csv' | 'icalendar';
@@ -131,8 +131,8 @@ function describe(head: Buffer, text: string, start: number): string {
   const line = text.slice(0, text.search(/[\r\n]|$/));
   if (/^[^\p{Cc}\ufffd]+$/u.test(line)) {
     if (/[^|]\|[^|]+\|/.test(line)) return 'cells between |: make sep=| the first line';
-    const cut = line.length > SHOWN_CHARACTERS_MAX ? '…' : '';
-    return `the text ${JSON.stringify(line.slice(0, SHOWN_CHARACTERS_MAX).toWellFormed())}${cut}`;
+    const cut = line.length > LINE_CHARACTERS_SHOWN ? '…' : '';
+    return `the text ${JSON.stringify(line.slice(0, LINE_CHARACTERS_SHOWN).toWellFormed())}${cut}`;
   }
   const shown = [...head.subarray(start, start + 4)].map((byte) => byte.toString(16).padStart(2, '0'));
   return `the bytes ${shown.join(' ')} (hexadecimal)`;
