@@ -34,6 +34,13 @@ export interface Head {
     /** A short patch itself, in Base64. Not kept in the records of past announcements. */
     readonly content?: string;
   } | null;
+  /** The earlier publications, for `since`. Absent or null if the publisher does not know them. */
+  readonly history?: {
+    /** SHA-256 of the object in hexadecimal, which is also its name in the store. */
+    readonly hash: string;
+    /** Length of the object. */
+    readonly bytes: number;
+  } | null;
   /** Number of events in the image. */
   readonly events: number;
   /** Number of records that were rejected. */
@@ -123,6 +130,7 @@ function checkHead(payload: Uint8Array): Head {
   }
   const { epoch, sequence, previous, id, format, hash, bytes, events, rejected, announcedAtMs } = head ?? {};
   const patch = head?.patch ?? null;
+  const history = head?.history ?? null;
   const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0;
   const isId = (value: unknown): boolean => typeof value === 'string' && /^[\w-]{22}$/.test(value);
   const isHash = (value: unknown): boolean => /^[0-9a-f]{64}$/.test(String(value));
@@ -131,6 +139,7 @@ function checkHead(payload: Uint8Array): Head {
     patch === null || (isHash(patch.base) && isHash(patch.hash) && isCount(patch.bytes) && isContent);
   const isGood =
     isPatch &&
+    (history === null || (isHash(history.hash) && isCount(history.bytes))) &&
     isId(epoch) &&
     [sequence, format, bytes, events, rejected, announcedAtMs].every(isCount) &&
     (previous === null || isId(previous)) &&

@@ -40,6 +40,11 @@ export interface ReplicaOptions {
   readonly rules: ReadRules;
 }
 
+interface LoadedTarget extends Target {
+  /** Hash of the announced history that the image came with; null if the history is this replica's own. */
+  readonly historyHash: string | null;
+}
+
 type Served = NonNullable<ReplicaReport['serves']>;
 
 /** Why a replica serves an image. Only heads raise the floor. */
@@ -65,7 +70,9 @@ export class Replica implements AnyLoader {
   readonly #quarantined = new Map<string, LecternError>();
   readonly #fetches = new KeptThread<FetchTask>('fetch-image', Number.POSITIVE_INFINITY);
   #store: Promise<Store> | null = null;
-  #lastLoaded: Target | null = null;
+  #lastLoaded: LoadedTarget | null = null;
+  /** Hash of the announced history of the served image; null if the history is this replica's own. */
+  #historyHash: string | null = null;
   #serves: Served | null = null;
   #floor: Floor | null = null;
   #fetching: string | null = null;
@@ -125,7 +132,9 @@ export class Replica implements AnyLoader {
   /** The image is served from now on. */
   published({ id }: SnapshotSummary): void {
     const loaded = this.#lastLoaded;
-    if (loaded?.head.id === id) this.#serve(loaded);
+    if (loaded?.head.id !== id) return;
+    this.#historyHash = loaded.historyHash;
+    this.#serve(loaded);
   }
 
   /** The gate refused the last image. */
@@ -179,7 +188,11 @@ export class Replica implements AnyLoader {
     if (reason === 'head') this.#refuseOlder(head);
     listeners.onVersion?.(version);
     if (version === previousVersion) return { kind: 'not-modified' };
-    if (served?.summary.id === head.id) {
+    // Operators choose pins and candidates. Then this replica continues its own history, in which clients find
+    // the image that it served before.
+    const history = reason === 'head' ? (head.history ?? null) : null;
+    const hasHistory = history === null || history.hash === this.#historyHash;
+    if (served?.summary.id === head.id && hasHistory) {
       this.#serve(target);
       return { kind: 'unchanged', sourceVersion: version, sequence };
     }
@@ -205,13 +218,27 @@ export class Replica implements AnyLoader {
     const { hash, bytes, id } = head;
     const isSigned = this.#options.publicKeyFile !== null;
     const patch = served?.summary.id === this.#serves?.id ? patchOf(head, this.#serves) : null;
-    const asked = { store: this.#options.address, hash, bytes, id, isSigned, patch };
+    const isHistoryAnnounced = this.#historyHash !== null;
+    const asked = {
+      store: this.#options.address,
+      hash,
+      bytes,
+      id,
+      isSigned,
+      patch,
+      history,
+      isHistoryAnnounced,
+    };
     try {
       const task = { task: 'fetch-image', ...asked, served, deltas, memoryBytesMax } as const;
       const done = await this.run(task, request);
+      if (done.kind === 'unchanged') {
+        this.#serve(target);
+        return { ...done, sourceVersion: version, sequence };
+      }
       if (done.kind !== 'loaded') return done;
       this.#checkSummary(head, done.image.summary);
-      this.#lastLoaded = target;
+      this.#lastLoaded = { ...target, historyHash: done.isHistoryAnnounced ? (history?.hash ?? null) : null };
       this.#damaged = null;
       return { ...done, sourceVersion: version, sequence, isChosen: reason === 'pin' };
     } catch (error) {

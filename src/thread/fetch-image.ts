@@ -6,9 +6,10 @@ import { unusable } from '../snapshot/image-file.js';
 import { ImageFiller } from '../snapshot/image-filler.js';
 import { openStore } from '../store/open-store.js';
 import type { Store } from '../store/store.js';
+import { announcedDifferences, fetchHistory, fetchHistoryOnly } from './fetch-history.js';
 import { fetchPatch, practisePatch } from './fetch-patch.js';
 import { differencesFrom } from './load-image.js';
-import type { FetchTask, Loaded } from './task-messages.js';
+import type { FetchTask, LoadDone, Loaded } from './task-messages.js';
 
 /** Time from the first image to the practice patch. */
 const PRACTICE_DELAY_MS = 1000;
@@ -23,10 +24,11 @@ let hasPractised = false;
  * @throws LecternError `store-unavailable` if the announced bytes cannot be fetched; `image-unusable` if they
  * are not an image
  */
-export async function fetchImage(task: FetchTask): Promise<Loaded> {
+export async function fetchImage(task: FetchTask): Promise<LoadDone> {
   const opening = stores.get(task.store) ?? openStore(task.store);
   stores.set(task.store, opening);
   const store = await opening;
+  if (task.served?.summary.id === task.id) return fetchHistoryOnly(store, task);
   const loaded = (await fetchPatch(store, task)) ?? (await fetchWhole(store, task));
   practiseLater(loaded);
   return loaded;
@@ -53,12 +55,12 @@ async function fetchWhole(store: Store, task: FetchTask): Promise<Loaded> {
   checkFetchedImage(name, image, isSigned);
   if (image.summary.id !== id) throw unusable(name, `its content is ${image.summary.id}, not ${id}`);
   const bytesLeft = memoryBytesMax - image.summary.bytes;
-  return {
-    kind: 'loaded',
-    image,
-    sourceVersion: null,
-    ...differencesFrom(served, deltas, image, bytesLeft),
-  };
+  const announced = await fetchHistory(store, task);
+  const differences =
+    announced === null
+      ? differencesFrom(served, deltas, image, bytesLeft)
+      : announcedDifferences(task, announced, image);
+  return { kind: 'loaded', image, sourceVersion: null, ...differences };
 }
 
 async function receive(store: Store, { hash, bytes }: FetchTask): Promise<SnapshotImage> {

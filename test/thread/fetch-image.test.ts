@@ -7,12 +7,18 @@ import { writeImagePatch } from '../../src/snapshot/image-patch.js';
 import { patchImage } from '../../src/snapshot/patch.js';
 import { openStore, storeAddress } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
-import { fetchImage } from '../../src/thread/fetch-image.js';
+import { fetchImage as fetchImageTask } from '../../src/thread/fetch-image.js';
 import { practisePatch } from '../../src/thread/fetch-patch.js';
-import type { FetchTask } from '../../src/thread/task-messages.js';
+import type { FetchTask, Loaded } from '../../src/thread/task-messages.js';
 import { eventOf, idOf, imageOfCount } from '../snapshot/images.js';
 
 const MEMORY_BYTES = 1e9;
+
+async function fetchImage(task: FetchTask): Promise<Loaded> {
+  const done = await fetchImageTask(task);
+  if (done.kind !== 'loaded') throw new Error(`nothing was loaded: ${done.kind}`);
+  return done;
+}
 
 function fileOf(image: SnapshotImage): Buffer {
   return Buffer.concat(imagePieces({ image, sourceVersion: null, source: null, beside: null }));
@@ -51,6 +57,8 @@ async function announced(folder: string): Promise<{
     id: next.summary.id,
     isSigned: true,
     patch: { hash: hashOf(patch), bytes: patch.length },
+    history: null,
+    isHistoryAnnounced: false,
     served,
     deltas: [],
     memoryBytesMax: MEMORY_BYTES,
