@@ -75,6 +75,8 @@ export class Replica implements AnyLoader {
   #historyHash: string | null = null;
   #serves: Served | null = null;
   #floor: Floor | null = null;
+  /** The highest sequence of operators' choices that it saw. */
+  #chosenAt = 0;
   #fetching: string | null = null;
   #damaged: string | null = null;
   #lastError: string | null = null;
@@ -177,13 +179,13 @@ export class Replica implements AnyLoader {
   async #load(request: LoadRequest): Promise<LoadDone> {
     const { listeners, previousVersion, served, deltas, bounds } = request;
     const store = await this.#open();
+    if (this.#serves === null && served !== null) this.#resume(previousVersion, served.summary);
     const target = await this.#target(store);
     const { head, reason } = target;
     // All replicas of a store use the same sequence for the same announcement, even if they are late or skip
     // announcements.
     const sequence = Math.max(reason === 'pin' ? 0 : head.sequence, target.chosenAt);
     const version = `${head.epoch} ${head.sequence} ${head.hash} ${reason} ${target.chosenAt}`;
-    if (this.#serves === null && served !== null) this.#resume(previousVersion, served.summary);
     if (this.#serves?.id !== head.id) this.#behindSinceMs ??= monotonicMs();
     if (reason === 'head') this.#refuseOlder(head);
     listeners.onVersion?.(version);
@@ -206,12 +208,10 @@ export class Replica implements AnyLoader {
       throw new LecternError('announcement-refused', `the image ${head.id} cannot be read: ${problem}`);
     }
     const memoryBytesMax = bounds.memoryBytesMax ?? memoryForLoad();
-    if (head.bytes > memoryBytesMax) {
-      const [needs, has] = [head.bytes, memoryBytesMax].map((bytes) => `${Math.ceil(bytes / 2 ** 20)} MiB`);
-      return {
-        kind: 'refused',
-        refusal: { code: 'memory', detail: `it needs ${needs} of memory, and only ${has} are left` },
-      };
+    const refusal = refusalOf(head, bounds.eventsMax, memoryBytesMax);
+    if (refusal !== null) {
+      this.#tellRefusal(head, refusal);
+      return { kind: 'refused', refusal };
     }
     this.#fetching = head.hash;
     await this.#report();
@@ -236,6 +236,7 @@ export class Replica implements AnyLoader {
         this.#serve(target);
         return { ...done, sourceVersion: version, sequence };
       }
+      if (done.kind === 'refused') this.#tellRefusal(head, done.refusal);
       if (done.kind !== 'loaded') return done;
       this.#checkSummary(head, done.image.summary);
       this.#lastLoaded = { ...target, historyHash: done.isHistoryAnnounced ? (history?.hash ?? null) : null };
@@ -245,7 +246,7 @@ export class Replica implements AnyLoader {
       const code = error instanceof LecternError ? error.code : null;
       if (code === 'image-unusable') this.#quarantine(hash, error as LecternError);
       // The report of this hash makes the publisher check the object.
-      if (code === 'store-unavailable') this.#damaged = hash;
+      if (code === 'object-damaged') this.#damaged = hash;
       throw error;
     }
   }
@@ -254,6 +255,7 @@ export class Replica implements AnyLoader {
   async #target(store: Store): Promise<Target> {
     const pin = await readPin(store);
     const chosenAt = pin?.sequence ?? 0;
+    this.#refuseOlderChoice(chosenAt);
     if (pin !== null && pin.id !== null) {
       const record = await store.read(announcedKey(pin.id));
       if (record === null) throw refused(`the pinned image ${pin.id} is not in the store ${this.name}`);
@@ -294,6 +296,19 @@ export class Replica implements AnyLoader {
     throw refused(`${problem}: the store may have been restored from an older copy`);
   }
 
+  /**
+   * A store restored from an older copy has an earlier choice of an operator. Sequence 0 says nothing: the store
+   * was emptied, or the sequence is forged.
+   */
+  #refuseOlderChoice(chosenAt: number): void {
+    if (chosenAt !== 0 && chosenAt < this.#chosenAt) {
+      const problem = `the last pin or unpin has sequence ${chosenAt}, and ${this.#chosenAt} was seen`;
+      const remedy = 'lectern feed pin or unpin chooses again';
+      throw refused(`${problem}: the store may have been restored from an older copy; ${remedy}`);
+    }
+    this.#chosenAt = Math.max(this.#chosenAt, chosenAt);
+  }
+
   #serve({ head: { epoch, sequence, id, hash }, reason }: Target): void {
     this.#serves = { epoch, sequence, id, hash };
     this.#behindSinceMs = null;
@@ -305,11 +320,16 @@ export class Replica implements AnyLoader {
 
   /** The image was read from disk. */
   #resume(version: string | null, { id }: SnapshotSummary): void {
-    const [epoch, sequence, hash, reason] = (version ?? '').split(' ');
+    const [epoch, sequence, hash, reason, chosenAt] = (version ?? '').split(' ');
     if (epoch === undefined || hash === undefined) return;
     this.#serves = { epoch, sequence: Number(sequence), id, hash };
+    this.#chosenAt = Math.max(this.#chosenAt, Number(chosenAt) || 0);
     this.#isPinned = reason === 'pin';
     if (reason === 'head') this.#floor = { epoch, sequence: Number(sequence) };
+  }
+
+  #tellRefusal({ id }: Head, { detail }: Refusal): void {
+    this.#lastError = `the image ${id} was refused: ${detail}`;
   }
 
   #quarantine(hash: string, fault: LecternError): void {
@@ -367,6 +387,19 @@ export class Replica implements AnyLoader {
 /** The patch of a head, if it applies to the served image. */
 function patchOf({ patch = null }: Head, serves: Served | null): FetchTask['patch'] {
   return patch?.base === serves?.hash ? patch : null;
+}
+
+/** Why a replica does not fetch an image; null if it may. */
+function refusalOf(
+  { events, bytes }: Head,
+  eventsMax: number | null,
+  memoryBytesMax: number,
+): Refusal | null {
+  if (eventsMax !== null && events > eventsMax)
+    return { code: 'events', detail: `it has ${events} events, and the limit is ${eventsMax}` };
+  if (bytes <= memoryBytesMax) return null;
+  const [needs, has] = [bytes, memoryBytesMax].map((each) => `${Math.ceil(each / 2 ** 20)} MiB`);
+  return { code: 'memory', detail: `it needs ${needs} of memory, and only ${has} are left` };
 }
 
 function refused(message: string): LecternError {
