@@ -108,7 +108,10 @@ export class Keeper {
     const { loader, snapshotFile, events, pin, refreshSeconds, random } = options;
     this.#file =
       snapshotFile &&
-      new SnapshotFile(snapshotFile, loader, this.#abort.signal, (error) => events.failed(error));
+      new SnapshotFile(snapshotFile, loader, this.#abort.signal, {
+        onError: (error) => events.failed(error),
+        onWritten: () => this.#noteFile(),
+      });
     const intervalMs = pin === null ? refreshSeconds * 1000 : 0;
     this.#patience = new Patience(intervalMs);
     this.#refresher = new Refresher((force) => this.#refresh(force), intervalMs, random);
@@ -354,7 +357,17 @@ export class Keeper {
     const { refreshSeconds } = this.#options;
     const { failingSinceMs } = state;
     const overdueAtMs = failingSinceMs === null ? null : failingSinceMs + overdueMs(refreshSeconds);
-    this.state = { ...state, overdueAtMs, parts: sourceParts(this.#parts, refreshSeconds) };
+    const snapshotFileError = this.#file?.failure ?? null;
+    const parts = sourceParts(this.#parts, refreshSeconds);
+    this.state = { ...state, overdueAtMs, parts, snapshotFileError };
+    this.#options.events.changed?.(this.state);
+  }
+
+  /** A failed write is a fault of this machine, not of the source. */
+  #noteFile(): void {
+    const snapshotFileError = this.#file?.failure ?? null;
+    if (snapshotFileError === (this.state.snapshotFileError ?? null)) return;
+    this.state = { ...this.state, snapshotFileError };
     this.#options.events.changed?.(this.state);
   }
 

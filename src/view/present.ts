@@ -72,8 +72,9 @@ export class Present implements LiveViews {
 
   get status(): TimetableStatus {
     if (this.#view === null) return 'starting';
-    const { lastError, parts } = this.source;
-    const isGood = lastError === null && (parts?.overdue ?? 0) === 0 && !this.isStale;
+    const { lastError, parts, snapshotFileError = null } = this.source;
+    const hasFault = lastError !== null || (parts?.overdue ?? 0) > 0 || snapshotFileError !== null;
+    const isGood = !hasFault && !this.isStale;
     return isGood ? 'ok' : 'degraded';
   }
 
