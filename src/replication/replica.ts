@@ -18,10 +18,10 @@ import { spawnTask } from '../thread/spawn-task.js';
 import type { DoneOf, FetchTask, LoadDone, Task } from '../thread/task-messages.js';
 import { VERSION } from '../version.js';
 import { type Head, HeadReader } from './head.js';
+import { SeenOrder } from './seen-order.js';
 import {
   announcedKey,
   CANDIDATE,
-  type Floor,
   HEAD,
   PIN,
   type ReplicaReport,
@@ -61,7 +61,7 @@ interface Target {
 export class Replica implements AnyLoader {
   readonly name: string;
   readonly files: readonly string[] = [];
-  readonly credentialFiles: AnyLoader['credentialFiles'] = [];
+  readonly credentialFiles: AnyLoader['credentialFiles'];
   readonly imageSource: ImageSource;
   readonly rules: ReadRules;
   readonly #options: ReplicaOptions;
@@ -74,9 +74,7 @@ export class Replica implements AnyLoader {
   /** Hash of the announced history of the served image; null if the history is this replica's own. */
   #historyHash: string | null = null;
   #serves: Served | null = null;
-  #floor: Floor | null = null;
-  /** The highest sequence of operators' choices that it saw. */
-  #chosenAt = 0;
+  readonly #seen = new SeenOrder();
   #fetching: string | null = null;
   #damaged: string | null = null;
   #lastError: string | null = null;
@@ -95,6 +93,7 @@ export class Replica implements AnyLoader {
     this.rules = options.rules;
     this.#reader =
       options.publicKeyFile === null ? new HeadReader(null) : HeadReader.ofFile(options.publicKeyFile);
+    this.credentialFiles = options.publicKeyFile === null ? [] : [this.#reader.file];
     this.name = shownAddress(options.address);
     const digest = createHash('sha256').update(this.name).digest('base64url');
     this.imageSource = { name: this.name, digest };
@@ -187,7 +186,7 @@ export class Replica implements AnyLoader {
     const sequence = Math.max(reason === 'pin' ? 0 : head.sequence, target.chosenAt);
     const version = `${head.epoch} ${head.sequence} ${head.hash} ${reason} ${target.chosenAt}`;
     if (this.#serves?.id !== head.id) this.#behindSinceMs ??= monotonicMs();
-    if (reason === 'head') this.#refuseOlder(head);
+    if (reason === 'head') this.#seen.checkHead(head);
     listeners.onVersion?.(version);
     if (version === previousVersion) return { kind: 'not-modified' };
     // Operators choose pins and candidates. Then this replica continues its own history, in which clients find
@@ -255,7 +254,7 @@ export class Replica implements AnyLoader {
   async #target(store: Store): Promise<Target> {
     const pin = await readPin(store);
     const chosenAt = pin?.sequence ?? 0;
-    this.#refuseOlderChoice(chosenAt);
+    this.#seen.checkChoice(chosenAt);
     if (pin !== null && pin.id !== null) {
       const record = await store.read(announcedKey(pin.id));
       if (record === null) throw refused(`the pinned image ${pin.id} is not in the store ${this.name}`);
@@ -288,33 +287,12 @@ export class Replica implements AnyLoader {
     throw refused(`the image ${id} cannot be served: ${problem}`);
   }
 
-  /** A store restored from an older copy announces an image that was replaced long ago. */
-  #refuseOlder({ epoch, sequence }: Head): void {
-    const floor = this.#floor;
-    if (floor === null || floor.epoch !== epoch || sequence >= floor.sequence) return;
-    const problem = `the announcement has sequence ${sequence}, and ${floor.sequence} was served`;
-    throw refused(`${problem}: the store may have been restored from an older copy`);
-  }
-
-  /**
-   * A store restored from an older copy has an earlier choice of an operator. Sequence 0 says nothing: the store
-   * was emptied, or the sequence is forged.
-   */
-  #refuseOlderChoice(chosenAt: number): void {
-    if (chosenAt !== 0 && chosenAt < this.#chosenAt) {
-      const problem = `the last pin or unpin has sequence ${chosenAt}, and ${this.#chosenAt} was seen`;
-      const remedy = 'lectern feed pin or unpin chooses again';
-      throw refused(`${problem}: the store may have been restored from an older copy; ${remedy}`);
-    }
-    this.#chosenAt = Math.max(this.#chosenAt, chosenAt);
-  }
-
   #serve({ head: { epoch, sequence, id, hash }, reason }: Target): void {
     this.#serves = { epoch, sequence, id, hash };
     this.#behindSinceMs = null;
     this.#lastError = null;
     this.#isPinned = reason === 'pin';
-    if (reason === 'head') this.#floor = { epoch, sequence };
+    if (reason === 'head') this.#seen.serves({ epoch, sequence });
     void this.#report();
   }
 
@@ -323,9 +301,9 @@ export class Replica implements AnyLoader {
     const [epoch, sequence, hash, reason, chosenAt] = (version ?? '').split(' ');
     if (epoch === undefined || hash === undefined) return;
     this.#serves = { epoch, sequence: Number(sequence), id, hash };
-    this.#chosenAt = Math.max(this.#chosenAt, Number(chosenAt) || 0);
+    this.#seen.checkChoice(Number(chosenAt) || 0);
     this.#isPinned = reason === 'pin';
-    if (reason === 'head') this.#floor = { epoch, sequence: Number(sequence) };
+    if (reason === 'head') this.#seen.serves({ epoch, sequence: Number(sequence) });
   }
 
   #tellRefusal({ id }: Head, { detail }: Refusal): void {
@@ -368,7 +346,7 @@ export class Replica implements AnyLoader {
       isCanary: this.#options.isCanary,
       formats: IMAGE_FORMATS_READ,
       serves: this.#serves,
-      floor: this.#floor,
+      floor: this.#seen.floor,
       fetching: this.#fetching,
       damaged: this.#damaged,
       quarantined: [...this.#quarantined.keys()],
