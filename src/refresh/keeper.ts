@@ -17,7 +17,7 @@ import { Weight } from '../thread/weight.js';
 import { ChangePace } from './change-pace.js';
 import { type Gate, growthBound, judge, type Refusal } from './gate.js';
 import type { AnyLoader } from './loader.js';
-import { changedParts, overdueMs, sourceParts } from './parts.js';
+import { askedParts, changedParts, overdueMs, sourceParts } from './parts.js';
 import { Patience } from './patience.js';
 import { keepingProcessAlive, Refresher, type RefreshOutcome } from './refresher.js';
 import { renewalMs } from './renewal.js';
@@ -271,7 +271,7 @@ export class Keeper {
       served,
       mayPatch: this.#isBuilt && !force,
       deltas: this.#history?.deltas ?? [],
-      parts: this.#askedParts(force),
+      parts: askedParts(this.#parts, force),
       allowMissing: refreshSeconds > 0 || watch,
       timeLimits: this.#patience.limits,
       bounds: {
@@ -355,8 +355,8 @@ export class Keeper {
 
   #become(state: Omit<LoadState, 'parts' | 'overdueAtMs'>): void {
     const { refreshSeconds } = this.#options;
-    const { failingSinceMs } = state;
-    const overdueAtMs = failingSinceMs === null ? null : failingSinceMs + overdueMs(refreshSeconds);
+    const overdueAtMs =
+      state.failingSinceMs === null ? null : state.failingSinceMs + overdueMs(refreshSeconds);
     const snapshotFileError = this.#file?.failure ?? null;
     const parts = sourceParts(this.#parts, refreshSeconds);
     this.state = { ...state, overdueAtMs, parts, snapshotFileError };
@@ -365,23 +365,12 @@ export class Keeper {
 
   /** A failed write is a fault of this machine, not of the source. */
   #noteFile(): void {
-    const snapshotFileError = this.#file?.failure ?? null;
-    if (snapshotFileError === (this.state.snapshotFileError ?? null)) return;
-    this.state = { ...this.state, snapshotFileError };
-    this.#options.events.changed?.(this.state);
+    if ((this.#file?.failure ?? null) !== (this.state.snapshotFileError ?? null)) this.#become(this.state);
   }
 
   #becomeBad(state: 'failed' | 'refused', lastError: string): void {
-    const { now = Date.now } = this.#options;
-    const failingSinceMs = this.state.failingSinceMs ?? now();
+    const failingSinceMs = this.state.failingSinceMs ?? (this.#options.now ?? Date.now)();
     this.#become({ ...this.state, state, lastError, failingSinceMs });
-  }
-
-  /** A forced load asks all parts, even those with a Retry-After. */
-  #askedParts(force: boolean): PartsReport['parts'] {
-    return this.#parts.parts.map((part) =>
-      !force || part.failure === null ? part : { ...part, failure: { ...part.failure, retryAtMs: 0 } },
-    );
   }
 
   #succeed(): void {
