@@ -363,7 +363,6 @@ export class Keeper {
     this.#options.events.changed?.(this.state);
   }
 
-  /** A failed write is a fault of this machine, not of the source. */
   #noteFile(): void {
     if ((this.#file?.failure ?? null) !== (this.state.snapshotFileError ?? null)) this.#become(this.state);
   }
