@@ -357,9 +357,8 @@ export class Keeper {
     const { refreshSeconds } = this.#options;
     const overdueAtMs =
       state.failingSinceMs === null ? null : state.failingSinceMs + overdueMs(refreshSeconds);
-    const snapshotFileError = this.#file?.failure ?? null;
     const parts = sourceParts(this.#parts, refreshSeconds);
-    this.state = { ...state, overdueAtMs, parts, snapshotFileError };
+    this.state = { ...state, overdueAtMs, parts, snapshotFileError: this.#file?.failure ?? null };
     this.#options.events.changed?.(this.state);
   }
 
@@ -373,9 +372,9 @@ export class Keeper {
   }
 
   #succeed(): void {
-    const lastSuccessMs = (this.#options.now ?? Date.now)();
-    const times = { lastSuccessMs, lastSuccessMonotonicMs: monotonicMs(), failingSinceMs: null };
-    this.#become({ state: 'loaded', ...times, lastError: null });
+    const [lastSuccessMs, lastSuccessMonotonicMs] = [(this.#options.now ?? Date.now)(), monotonicMs()];
+    const times = { lastSuccessMs, lastSuccessMonotonicMs, failingSinceMs: null, lastError: null };
+    this.#become({ state: 'loaded', ...times });
   }
 
   #setFailed(error: unknown): Error {
