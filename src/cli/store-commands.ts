@@ -39,7 +39,10 @@ export function addStoreCommands(program: Command, exit: (code: number) => void)
     .argument('<source...>', 'like those of lectern serve')
     .addOption(new Option('--to <store>', STORE).env('LECTERN_PUBLISH_TO').makeOptionMandatory())
     .addOption(
-      new Option('--feed-key <file>', 'private key that signs announcements: Ed25519 or P-256, as PEM or JWK')
+      new Option(
+        '--feed-key <file>',
+        'private key that signs announcements: Ed25519 or P-256, as PEM or JWK; read again when it changes',
+      )
         .env('LECTERN_FEED_KEY')
         .makeOptionMandatory(),
     )

@@ -160,7 +160,7 @@ export const REFRESHING_SETTINGS: readonly Setting[] = inGroup('Refreshing', 'op
   },
   feedPublicKey: {
     kind: PATH,
-    help: "file with the publisher's public key (PEM or JWK) for a store; without it, signatures are not checked",
+    help: "file with the publisher's public key for a store, or several: PEM, JWK or JWKS; read again when it changes; without it, signatures are not checked",
   },
   canary: {
     flag: null,

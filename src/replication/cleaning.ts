@@ -28,5 +28,5 @@ export async function cleanStore(store: Store, reports: readonly ReplicaReport[]
 }
 
 function objectsOf(head: Head | null): (string | undefined)[] {
-  return [head?.hash, head?.patch?.hash];
+  return [head?.hash, head?.patch?.hash, head?.history?.hash];
 }

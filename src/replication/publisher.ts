@@ -236,7 +236,7 @@ export class Publisher {
       if (!isInspection || (await this.#isGood(present))) return false;
       if (present.hash === file.hash) {
         await this.#store.delete(file.hash);
-        await objects.put(this.#store);
+        await objects.put(this.#store, present);
         return false;
       }
       // Another publisher's file of the same content was lost: this one replaces it.
@@ -244,8 +244,15 @@ export class Publisher {
     await this.#readReports();
     if (this.#unableToRead?.length !== 0) return false;
     const sequence = sequenceAfter(highest([head, candidate, ...floors], epoch), found.pinSequence);
-    const patch = (await objects.put(this.#store)) ?? null;
-    const next = { epoch, sequence, previous: head?.id ?? null, ...file, patch, announcedAtMs: Date.now() };
+    const beside = await objects.put(this.#store, head);
+    const next = {
+      epoch,
+      sequence,
+      previous: head?.id ?? null,
+      ...file,
+      ...beside,
+      announcedAtMs: Date.now(),
+    };
     await this.#swapIn(next, found, head !== null && head.id !== file.id && this.#reports.hasCanary);
     this.#images.announced(objects);
     return true;

@@ -5,12 +5,13 @@ import { STORE_SILENT_MS_MAX } from '../limits.js';
 
 /** The part of the client that turns files into credentials. */
 interface Authenticators {
-  credsAuthenticator(file: Uint8Array): Authenticator;
-  nkeyAuthenticator(seed: Uint8Array): Authenticator;
+  credsAuthenticator(file: () => Uint8Array): Authenticator;
+  nkeyAuthenticator(seed: () => Uint8Array): Authenticator;
 }
 
 /**
- * Credentials and certificates are those of the address, or of the variables that NATS' own tools read.
+ * Credentials and certificates are those of the address, or of the variables that NATS' own tools read. Each
+ * connection reads the files again.
  *
  * @throws Error if one of their files cannot be used
  */
@@ -33,18 +34,34 @@ export function natsOptions(
     reconnectTimeWait: 250,
     maxReconnectAttempts: -1,
     ...(user && pass ? { user, pass } : token ? { token } : {}),
-    ...(NATS_NKEY ? { authenticator: nkeyAuthenticator(Buffer.from(fileOf('NATS_NKEY').trim())) } : {}),
-    ...(NATS_CREDS ? { authenticator: credsAuthenticator(Buffer.from(fileOf('NATS_CREDS'))) } : {}),
+    ...(NATS_NKEY ? { authenticator: nkeyAuthenticator(reading('NATS_NKEY', (text) => text.trim())) } : {}),
+    ...(NATS_CREDS ? { authenticator: credsAuthenticator(reading('NATS_CREDS')) } : {}),
     ...(isTls ? { tls: { ...files, ...(isIP(address.host) ? address : {}) } } : {}),
   };
 }
 
-function tlsFiles(): { readonly ca?: string; readonly cert?: string; readonly key?: string } {
+/** Reads a file for each connection. One that cannot be read now has its last content. */
+function reading(variable: string, clean = (text: string): string => text): () => Uint8Array {
+  let last = fileOf(variable);
+  return () => {
+    try {
+      last = fileOf(variable);
+    } catch {
+      // The server decides whether the last content is still good.
+    }
+    return Buffer.from(clean(last));
+  };
+}
+
+/** The client reads these files for each connection. */
+function tlsFiles(): { readonly caFile?: string; readonly certFile?: string; readonly keyFile?: string } {
   const { NATS_CA, NATS_CERT, NATS_KEY } = process.env;
+  for (const name of ['NATS_CA', 'NATS_CERT']) if (process.env[name]) fileOf(name, 'CERTIFICATE');
+  if (NATS_KEY) fileOf('NATS_KEY', 'PRIVATE KEY');
   return {
-    ...(NATS_CA ? { ca: fileOf('NATS_CA', 'CERTIFICATE') } : {}),
-    ...(NATS_CERT ? { cert: fileOf('NATS_CERT', 'CERTIFICATE') } : {}),
-    ...(NATS_KEY ? { key: fileOf('NATS_KEY', 'PRIVATE KEY') } : {}),
+    ...(NATS_CA ? { caFile: NATS_CA } : {}),
+    ...(NATS_CERT ? { certFile: NATS_CERT } : {}),
+    ...(NATS_KEY ? { keyFile: NATS_KEY } : {}),
   };
 }
 

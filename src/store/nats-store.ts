@@ -61,7 +61,7 @@ class NatsStore implements Store {
       (late) => void late?.data.cancel(),
     );
     if (found === null) return null;
-    const chunks = stopSilent(chunksOf(found.data, found.error), this.name);
+    const chunks = stopSilent(chunksOf(this.name, found.data, found.error), this.name);
     return Object.assign(chunks, { sha256: sha256Of(found.info.digest) });
   }
 

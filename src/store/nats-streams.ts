@@ -53,10 +53,12 @@ async function* pieces(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
 /**
  * The bytes of an object. `return()` ends the transfer even while a read waits.
  *
+ * @param name of the store
  * @param failure of the transfer, such as a wrong digest or a lost connection, which the client reports
  * separately
  */
 export function chunksOf(
+  name: string,
   data: ReadableStream<Uint8Array>,
   failure: Promise<Error | null | undefined>,
 ): AsyncIterable<Uint8Array> {
@@ -66,10 +68,12 @@ export function chunksOf(
   return {
     [Symbol.asyncIterator]: () => ({
       async next() {
-        const { done, value } = await reader.read();
+        const { done, value } = await reader.read().catch((error) => {
+          throw namedDamage(name, error);
+        });
         if (!done) return { done: false, value };
         const error = await failure;
-        if (error instanceof Error) throw error;
+        if (error instanceof Error) throw namedDamage(name, error);
         return { done: true, value: undefined };
       },
       async return() {
@@ -78,4 +82,11 @@ export function chunksOf(
       },
     }),
   };
+}
+
+/** The client reports other bytes than were put by its message alone. */
+function namedDamage(name: string, error: unknown): unknown {
+  if (!(error instanceof Error && /digests do not match/.test(error.message))) return error;
+  const message = `an object of the store ${name} has other bytes than were put`;
+  return new LecternError('object-damaged', message, { cause: error });
 }

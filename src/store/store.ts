@@ -27,7 +27,8 @@ export interface StoredBytes extends AsyncIterable<Uint8Array> {
  * Shared by publishers and replicas: objects of any size that are never replaced, and small records that are
  * replaced by compare-and-swap. Names and keys consist of letters, digits, `-`, `_` and `.`.
  *
- * Every method throws a LecternError `store-unavailable` if the store does not answer.
+ * Every method throws a LecternError `store-unavailable` if the store does not answer. Reading an object with other
+ * bytes than were put throws `object-damaged`.
  */
 export interface Store {
   /** The address without credentials. */

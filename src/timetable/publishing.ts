@@ -108,7 +108,7 @@ export async function publishTimetable(
     },
   });
   const files = new KeptFiles();
-  const kept = files.keep([...loader.credentialFiles, ...(plan?.files ?? [])], ({ error }) => {
+  const kept = files.keep([...loader.credentialFiles, key.file, ...(plan?.files ?? [])], ({ error }) => {
     if (error !== null) log?.error({ reason: error.message }, 'a file of the configuration was not read');
   });
   const refresh = async (force = false): Promise<LoadOutcome> => {

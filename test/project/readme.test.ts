@@ -254,6 +254,7 @@ const ERRORS: Readonly<Record<LecternErrorCode, true>> = {
   'rooms-unusable': true,
   'thread-lost': true,
   'store-unavailable': true,
+  'object-damaged': true,
   'announcement-refused': true,
   'not-ready': true,
   stale: true,

@@ -1,6 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { nkeys } from '@nats-io/transport-node';
 import { type Test, test } from 'tap';
 import { openStore } from '../../src/store/open-store.js';
@@ -126,4 +127,27 @@ test('TLS', { ...options, skip }, async (t) => {
     'good',
     'with a certificate of the client',
   );
+});
+
+test('a store connects again with changed files', { ...options, skip }, async (t) => {
+  let good = { cert: '', key: '' };
+  const { server, folder } = await serverWith(t, (within) => {
+    good = certificate(within, 'good');
+    return ['--tls', '--tlscert', good.cert, '--tlskey', good.key];
+  });
+  process.env.NATS_CA = good.cert;
+  const store = await openStore(`tls://127.0.0.1:${server.port}/timetable`);
+  t.teardown(() => {
+    delete process.env.NATS_CA;
+    return store.close();
+  });
+  const revision = await store.swap('head', 'text', null);
+  t.ok(revision);
+  await server.stop();
+  certificate(folder, 'good');
+  await server.start();
+  const isRead = async (): Promise<boolean> => (await store.read('head').catch(() => null))?.text === 'text';
+  const endMs = performance.now() + 30_000;
+  while (!(await isRead()) && performance.now() < endMs) await delay(100);
+  t.ok(await isRead(), 'the certificate and its authority are new');
 });

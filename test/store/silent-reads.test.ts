@@ -16,7 +16,7 @@ test('a read without progress throws, and ends the transfer', async (t) => {
   });
   const chunks: string[] = [];
   const read = async (): Promise<void> => {
-    for await (const chunk of stopSilent(chunksOf(data, new Promise(() => {})), 'test', 50))
+    for await (const chunk of stopSilent(chunksOf('test', data, new Promise(() => {})), 'test', 50))
       chunks.push(Buffer.from(chunk).toString());
   };
   await t.rejects(read(), unavailable);
@@ -28,7 +28,7 @@ test('a failure that the client reports separately from the stream rejects the r
   const stream = (): ReadableStream<Uint8Array> =>
     new ReadableStream({ start: (controller) => controller.close() });
   const read = async (failure: Promise<Error | null>): Promise<void> => {
-    for await (const _ of chunksOf(stream(), failure));
+    for await (const _ of chunksOf('test', stream(), failure));
   };
   await t.rejects(read(Promise.resolve(new Error('wrong digest'))), { message: 'wrong digest' });
   await t.rejects(read(Promise.reject(new Error('lost'))), { message: 'lost' });
