@@ -178,7 +178,7 @@ export class Feeds {
     const { id } = view.summary;
     // Most requests repeat an earlier one and find the same snapshot, so they get 304 here.
     const isKnown = tag !== null && tag.snapshotId === id && tag.format === format;
-    if (isKnown && answerCondition(exchange, tag.text, CACHING)) return null;
+    if (isKnown && answerCondition(exchange, view, tag.text, CACHING)) return null;
     const result =
       identities === null ? view.schedule(pairs, PARSING) : view.personal(pairs, PARSING, identities);
     // The setting `identifiers` was different when the address was created.
@@ -186,7 +186,7 @@ export class Feeds {
     const { read } = result;
     const entityTag = read.entityTag(format);
     feed.tag = { snapshotId: id, format, text: entityTag };
-    if (!isKnown && answerCondition(exchange, entityTag, CACHING)) return null;
+    if (!isKnown && answerCondition(exchange, view, entityTag, CACHING)) return null;
     const { body } = read.execute(format, nameOf(pairs));
     const headers = ['Content-Type', contentTypeOf(format), 'ETag', entityTag, ...CACHING];
     // Otherwise a browser would name the saved file after the address.
