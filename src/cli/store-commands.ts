@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Setting } from '../options/setting.js';
 import { settingsOfCommand } from '../options/table.js';
-import type { FeedAction, FeedOptions } from './feed-command.js';
+import type { FeedAction, FeedActionOptions } from './feed-command.js';
 import { hasFlag, toOption, valuesOf } from './setting-options.js';
 
 const FEED_PUBLIC_KEY = settingsOfCommand('serve').get('feedPublicKey') as Setting;
@@ -48,7 +48,7 @@ function addAction(feed: Command, action: FeedAction, description: string, hasId
     .addOption(toOption(FEED_PUBLIC_KEY).helpGroup('Options:'))
     .action(async (...given: readonly unknown[]) => {
       const [id, store] = (hasId ? given : ['', ...given]) as readonly [string, string];
-      const parsed = given[hasId ? 2 : 1] as FeedOptions;
+      const parsed = given[hasId ? 2 : 1] as FeedActionOptions;
       const { operateFeed } = await import('./feed-command.js');
       await operateFeed(action, store, id, parsed);
     });

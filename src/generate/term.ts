@@ -1,6 +1,6 @@
 import {
   type Course,
-  type Group,
+  type GeneratedGroup,
   type Institution,
   type Lecturer,
   type LessonPlan,
@@ -18,7 +18,7 @@ export interface Lesson {
   readonly courseId: string | null;
   readonly type: LessonPlan['type'] | 'EXAM' | null;
   readonly lecturer: Lecturer | null;
-  readonly groups: readonly Group[];
+  readonly groups: readonly GeneratedGroup[];
 }
 
 /** Lessons are in order of start and end. */
@@ -69,7 +69,7 @@ export function planTerm(seed: number, term: number, institution: Institution): 
   const days = daysOf(term);
   const examDays = days.slice(-DAYS_PER_WEEK * EXAM_WEEKS);
 
-  function place(course: Course, { type, fortnightly }: LessonPlan, groups: readonly Group[]): void {
+  function place(course: Course, { type, fortnightly }: LessonPlan, groups: readonly GeneratedGroup[]): void {
     const firstWeek = fortnightly && !random.chance(500) ? 1 : 0;
     // The lecturer is chosen first, because trying all lecturers at every time would take long.
     const lecturer = random.chance(40)

@@ -6,7 +6,7 @@ export type Place = 'openTimetable' | 'gate' | 'serve' | 'handler' | 'publish' |
 /** The commands of the command line that serve or publish. */
 export type CommandName = 'serve' | 'publish';
 
-export type Group =
+export type SettingGroup =
   | 'Listening'
   | 'Data'
   | 'Reading'
@@ -45,7 +45,7 @@ export interface Setting {
   readonly isEnvironmentOnly?: boolean;
   /** Messages never repeat the value. */
   readonly isSecret?: boolean;
-  readonly group: Group;
+  readonly group: SettingGroup;
   readonly kind: Kind;
   /** If it depends on other settings, it is undefined and `help` explains it. */
   readonly default?: string | number | boolean;
@@ -61,7 +61,7 @@ export const SERVE_AND_PUBLISH: readonly CommandName[] = ['serve', 'publish'];
 
 /** Fills in the group, place, flag and commands of entries that do not have their own. */
 export function inGroup(
-  group: Group,
+  group: SettingGroup,
   place: Place,
   entries: Readonly<Record<string, Entry>>,
   commands: readonly CommandName[] = SERVE_ONLY,
