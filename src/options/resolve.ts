@@ -50,6 +50,7 @@ export function resolveOptions<P extends Place>(place: P, options: unknown): Res
   const labelOf = (name: string): string => prefix + name;
   const values = checkedValues(settings, options as Values, labelOf);
   checkRules(RULES, settings, values, labelOf);
+  checked.add(values);
   return values as Resolved<P>;
 }
 
