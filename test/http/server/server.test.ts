@@ -223,7 +223,6 @@ test('a server that never listened closes at once', async (t) => {
   await server.close();
   t.ok(performance.now() - began < 1000, 'long before the deadline');
   t.match(server.counts, { open: 0 });
-  await t.rejects(server.listen({ host: '127.0.0.1', port: 0 }), 'it does not listen later');
 });
 
 test('pipelined requests are answered in order', async (t) => {
