@@ -3,7 +3,7 @@ import { formatBytes, formatCountOf } from './wording.js';
 
 export type FeedAction = 'status' | 'pin' | 'unpin' | 'promote' | 'rollback';
 
-export interface FeedOptions {
+export interface FeedActionOptions {
   readonly feedPublicKey?: string | undefined;
   readonly json?: boolean | undefined;
 }
@@ -13,7 +13,7 @@ export async function operateFeed(
   action: FeedAction,
   address: string,
   id: string,
-  { feedPublicKey, json }: FeedOptions,
+  { feedPublicKey, json }: FeedActionOptions,
 ): Promise<void> {
   const channel = await openChannel(address, { publicKeyFile: feedPublicKey });
   try {
