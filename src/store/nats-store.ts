@@ -2,8 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { KV } from '@nats-io/kv';
 import { LecternError } from '../errors.js';
 import { STORE_CHUNK_BYTES, STORE_RECORD_BYTES_MAX, STORE_SILENT_MS_MAX } from '../limits.js';
+import { monotonicMs } from '../model/clock.js';
 import { type NatsClient, NatsLink } from './nats-connection.js';
-import { chunksOf, putStream } from './nats-streams.js';
+import { AbandonedChunks, chunksOf, putStream } from './nats-streams.js';
 import { stopSilent, withinTime } from './silent-reads.js';
 import type { Store, StoredBytes, StoredObject, StoredRecord } from './store.js';
 
@@ -14,15 +15,25 @@ const WATCH_CHECK_MS = 5000;
 const STREAM_NOT_FOUND = 10_059;
 const WRONG_LAST_SEQUENCE = 10_071;
 
-/** @throws LecternError `option-invalid` */
-export function openNatsStore(address: string): Store {
-  const url = URL.canParse(address) ? new URL(address) : null;
+/**
+ * @param address several servers are a list, as in `nats://one:4222,two:4222/name`
+ * @throws LecternError `option-invalid`
+ */
+export function openNatsStore(address: string, now: () => number = monotonicMs): Store {
+  const [, before = '', hosts = '', after = ''] = /^(\w+:\/\/(?:[^/]*@)?)([^/]*)(.*)$/.exec(address) ?? [];
+  const urls = hosts.split(',').map((host) => urlOf(`${before}${host}${after}`));
+  const [url = null] = urls;
   const bucket = decodeURIComponent(url?.pathname.slice(1) ?? '');
-  if (url === null || url.hostname === '' || !/^[\w-]+$/.test(bucket)) {
+  const servers = urls.map((each) => each?.host ?? '');
+  if (url === null || servers.includes('') || !/^[\w-]+$/.test(bucket)) {
     const expected = 'nats://host:4222/name, with a name of letters, digits, - and _';
     throw new LecternError('option-invalid', `the address of the store is malformed; expected ${expected}`);
   }
-  return new NatsStore(url, bucket);
+  return new NatsStore(url, servers, bucket, now);
+}
+
+function urlOf(address: string): URL | null {
+  return URL.canParse(address) ? new URL(address) : null;
 }
 
 /** A bucket for objects and one for records, with the same name. */
@@ -30,12 +41,14 @@ class NatsStore implements Store {
   readonly name: string;
   readonly #bucket: string;
   readonly #link: NatsLink;
+  readonly #abandoned: AbandonedChunks;
   readonly #closing = new AbortController();
 
-  constructor(url: URL, bucket: string) {
-    this.name = `${url.protocol}//${url.host}/${bucket}`;
+  constructor(url: URL, servers: readonly string[], bucket: string, now: () => number) {
+    this.name = `${url.protocol}//${servers.join(',')}/${bucket}`;
     this.#bucket = bucket;
-    this.#link = new NatsLink(url, bucket, this.name);
+    this.#link = new NatsLink(url, bucket, this.name, servers);
+    this.#abandoned = new AbandonedChunks(now);
   }
 
   async put(name: string, chunks: AsyncIterable<Uint8Array>): Promise<void> {
@@ -79,6 +92,18 @@ class NatsStore implements Store {
       const encoded = Buffer.from(name).toString('base64').replaceAll('+', '-').replaceAll('/', '_');
       const filter = `$O.${this.#bucket}.M.${encoded}`;
       await streams.purge(`OBJ_${this.#bucket}`, { filter });
+    }, undefined);
+  }
+
+  /** The chunks of an object come before the object, and the client lists only objects. */
+  async removeAbandoned(): Promise<void> {
+    const [stream, prefix] = [`OBJ_${this.#bucket}`, `$O.${this.#bucket}.C.`];
+    await this.#read(async ({ objects, streams }) => {
+      // Before the objects, so that a put which ends meanwhile has its object.
+      const { state } = await streams.info(stream, { subjects_filter: `${prefix}>` });
+      const chunks = new Map(Object.entries(state.subjects ?? {}));
+      for (const { nuid, deleted } of await objects.list()) if (!deleted) chunks.delete(prefix + nuid);
+      for (const filter of this.#abandoned.find(chunks)) await streams.purge(stream, { filter });
     }, undefined);
   }
 

@@ -38,6 +38,8 @@ export interface Store {
   get(name: string): Promise<StoredBytes | null>;
   list(): Promise<readonly StoredObject[]>;
   delete(name: string): Promise<void>;
+  /** Deletes what writers left that were killed during a put. A put of another process that goes on is left alone. */
+  removeAbandoned(): Promise<void>;
   read(key: string): Promise<StoredRecord | null>;
   /**
    * Writes a record if it still has this revision; null means that no record exists.
