@@ -2,13 +2,15 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Test, test } from 'tap';
+import tap, { type Test, test } from 'tap';
 import type { Publication } from '../../src/refresh/keeper.js';
 import { headOf, SigningKey } from '../../src/replication/head.js';
 import { Publisher, type PublisherOptions } from '../../src/replication/publisher.js';
 import { openStore, storeAddress } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { until, writeKeys } from './fleet.js';
+
+tap.setTimeout(180_000);
 
 interface Swap {
   readonly who: string;
@@ -144,7 +146,7 @@ test('a stopped leader that goes on replaces nothing, and there is one head at a
   t.ok(new Set(log.filter(({ key }) => key === 'leader').map(({ who }) => who)).size === 2, 'both have led');
 });
 
-test('a former leader is fenced off even if the first attempt fails', async (t) => {
+test('a former leader is fenced off even if the first attempt fails', { timeout: 170_000 }, async (t) => {
   for (const method of ['keys', 'read'] as const) {
     const { store, log, publisher } = await openFleet(t);
     const first = await publisher('first');
