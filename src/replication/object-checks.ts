@@ -13,6 +13,7 @@ const CHECK_AGAIN_MS = 300_000;
  */
 export class ObjectChecks {
   readonly #store: Store;
+  readonly #onBad: () => void;
   readonly #now: () => number;
   /** When a replica's report of an image last led to a check. */
   readonly #checkedAtMs = new Map<string, number>();
@@ -20,8 +21,10 @@ export class ObjectChecks {
   readonly #bad = new Set<string>();
   #checking: Promise<void> | null = null;
 
-  constructor(store: Store, now: () => number = monotonicMs) {
+  /** @param onBad is called when a check finds other bytes */
+  constructor(store: Store, onBad: () => void, now: () => number = monotonicMs) {
     this.#store = store;
+    this.#onBad = onBad;
     this.#now = now;
   }
 
@@ -62,12 +65,14 @@ export class ObjectChecks {
   }
 
   async #check(hash: string): Promise<void> {
+    const digest = createHash('sha256');
     try {
-      const digest = createHash('sha256');
       for await (const chunk of (await this.#store.get(hash)) ?? []) digest.update(chunk);
-      if (digest.digest('hex') !== hash) this.#bad.add(hash);
+      if (digest.digest('hex') === hash) return;
     } catch {
-      this.#bad.add(hash);
+      // An image that cannot be read is stored again.
     }
+    this.#bad.add(hash);
+    this.#onBad();
   }
 }

@@ -84,7 +84,7 @@ export class Publisher {
   #rounds = 0;
   /** Whether new images are candidates: a canary has reported, and no operator has ended that. */
   #expectsCanary = false;
-  /** Whether the present image waits for its promotion. Kept while the store has no head. */
+  /** Whether the present image is not the head. While the store has no head, it is what it was before. */
   #isUnpromoted = false;
   /** Replicas that cannot read this version's images; null until their reports were read. */
   #unableToRead: readonly string[] | null = null;
@@ -102,7 +102,7 @@ export class Publisher {
     this.#images = new ImageWriter(options.loader, this.#abort.signal);
     this.#reports = new SeenReports(store);
     this.#cleaner = new StoreCleaner(store);
-    this.#checks = new ObjectChecks(store);
+    this.#checks = new ObjectChecks(store, () => this.#inspect());
     this.#leadership = new Leadership(
       store,
       `${hostname()}-${process.pid}-${randomBytes(4).toString('hex')}`,
@@ -137,6 +137,12 @@ export class Publisher {
     await this.#leadership.release().catch(() => {});
     await this.#store.close();
     this.#images.close();
+  }
+
+  /** Begins the next round now, with an inspection. */
+  #inspect(): void {
+    this.#rounds = 0;
+    this.#wake();
   }
 
   #wake(): void {
@@ -181,9 +187,8 @@ export class Publisher {
       if (isKnown && isLeader !== this.#isLeading) {
         this.#isLeading = isLeader;
         this.#isFenced = false;
-        this.#rounds = 0;
         this.#options.events.led(isLeader);
-        this.#wake();
+        this.#inspect();
       }
     }
   }
@@ -248,6 +253,7 @@ export class Publisher {
     const found = await this.#readAnnounced();
     const { head, candidate } = found;
     this.#sequence = head?.sequence ?? null;
+    if (head !== null) this.#isUnpromoted = head.id !== file.id;
     const reported = this.#reports.live.map(({ floor }) => floor);
     // Reports are not signed.
     const floors = [this.#last, ...reported.filter((floor) => isPossible(floor?.sequence))];
@@ -280,10 +286,7 @@ export class Publisher {
     const sequence = sequenceAfter(highest([head, candidate, ...floors], epoch), found.pinSequence);
     const patch = (await objects.put(this.#store)) ?? null;
     const next = { epoch, sequence, previous: head?.id ?? null, ...file, patch, announcedAtMs: Date.now() };
-    if (head !== null) {
-      this.#isUnpromoted = head.id !== file.id;
-      await this.#recordHead(head);
-    }
+    if (head !== null) await this.#recordHead(head);
     await this.#swapIn(next, found, this.#isUnpromoted && this.#expectsCanary);
     this.#images.announced(objects);
     return true;

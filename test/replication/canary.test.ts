@@ -78,16 +78,18 @@ test('a canary that leaves promotes nothing', { timeout: 170_000 }, async (t) =>
   const id = await propose(trial, 'second');
   await t.rejects(channel.endCanary(), { message: /still reports/ });
   await canary.close();
-  const rounds = 9000;
-  await delay(rounds);
+  // Longer than the time between two inspections.
+  await delay(9000);
   t.match(await channel.status(), { candidate: { id }, isCanaryExpected: true });
   t.equal(titleOf(replica), 'first');
   source.replace(events(10, 'third'));
   await until(async () => (await channel.status()).candidate?.id !== id, 'a new candidate');
   t.equal(titleOf(replica), 'first');
 
-  // The store loses its records.
-  await Promise.all((await fleet.store.keys()).map((key) => fleet.store.remove(key)));
+  const loseRecords = async (): Promise<void> => {
+    await Promise.all((await fleet.store.keys()).map((key) => fleet.store.remove(key)));
+  };
+  await loseRecords();
   const isAnnounced = async (): Promise<boolean> => (await channel.status()).candidate !== null;
   await until(isAnnounced, 'the candidate is announced again');
   const { head, candidate } = await channel.status();
@@ -96,6 +98,10 @@ test('a canary that leaves promotes nothing', { timeout: 170_000 }, async (t) =>
   await t.rejects(channel.promote(candidate?.id ?? ''), { message: /no canary serves/ });
   await channel.promote(candidate?.id ?? '', { force: true });
   await untilServed([replica], 'third');
+  // The publisher sees the promotion in its next round.
+  await delay(3000);
+  await loseRecords();
+  await until(async () => (await channel.status()).head !== null, 'the promoted image is the head again');
 
   source.replace(events(10, 'fourth'));
   await until(isAnnounced, 'the next candidate');

@@ -1,3 +1,4 @@
+import { existsSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Test, test } from 'tap';
 import { IMAGES_KEPT, IMAGES_UNUSED_BYTES_MAX } from '../../src/limits.js';
@@ -81,4 +82,20 @@ test('unused images that take too much are deleted at once, the longest unused f
     await cleaner.clean([]);
   }
   t.strictSame(await numbersIn(store), [3, 4, 5, 6, 7, 8, 9]);
+});
+
+test('what a killed writer left is removed', async (t) => {
+  const share = join(t.testdir(), 'share');
+  const store = await openStore(storeAddress(share));
+  await announce(store, 1);
+  const left = join(share, 'images', `${hashOf(2)}.0123.tmp`);
+  writeFileSync(left, 'half');
+  const cleaner = new StoreCleaner(store);
+  await cleaner.clean([]);
+  t.ok(existsSync(left), 'its writer may be at work');
+  const before = Date.now() / 1000 - 7200;
+  utimesSync(left, before, before);
+  await cleaner.clean([]);
+  t.notOk(existsSync(left));
+  t.strictSame(await numbersIn(store), [1]);
 });

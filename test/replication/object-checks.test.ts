@@ -34,7 +34,12 @@ test('an image is read once for each report of a fault, and beside the announcem
     },
   });
   let nowMs = 0;
-  const checks = new ObjectChecks(counted, () => nowMs);
+  let told = 0;
+  const checks = new ObjectChecks(
+    counted,
+    () => told++,
+    () => nowMs,
+  );
   const head = { hash, bytes: content.length } as Head;
   const reports = (...names: readonly string[]): ReplicaReport[] =>
     names.map((name) => ({ name, damaged: hash }) as ReplicaReport);
@@ -65,7 +70,9 @@ test('an image is read once for each report of a fault, and beside the announcem
   t.equal(reads, 4, 'the report of a new fault');
 
   writeFileSync(join(share, 'images', hash), 'an imagE');
+  t.equal(told, 0);
   t.ok(await look('one', 'two', 'three'));
+  t.equal(told, 1);
   t.notOk(await look('one', 'two', 'three'), 'other bytes');
   t.ok(await look('one', 'two', 'three'));
   t.notOk(await look('one', 'two', 'three'), 'it is checked again until it is stored again');
