@@ -31,3 +31,22 @@ test('a lease ends on the own clock of its owner, before a standby takes it', as
   isLost = false;
   t.notOk(await leader.renew(), 'the lease has another owner');
 });
+
+test('a leader that renews its lease is never replaced; one that ends is replaced at once', async (t) => {
+  const store = await openStore(storeAddress(join(t.testdir(), 'share')));
+  let nowMs = 0;
+  const [leader, standby] = ['one', 'two'].map((name) => new Leadership(store, name, () => nowMs));
+  if (leader === undefined || standby === undefined) throw new Error('two were made');
+  for (; nowMs < 60_000; nowMs += 1000) {
+    t.ok(await leader.renew());
+    t.notOk(await standby.renew());
+  }
+  await leader.release();
+  t.notOk(leader.isLeader);
+  t.ok(await standby.renew());
+  nowMs += LEASE_MS_MAX - 1;
+  t.notOk(await leader.renew());
+  nowMs += LEASE_MS_MAX;
+  t.ok(await leader.renew(), 'a standby that saw no renewal leads');
+  t.notOk(standby.isLeader);
+});
