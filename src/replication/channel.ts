@@ -142,9 +142,9 @@ class StoreChannel implements Channel {
 
   async pin(id: string): Promise<void> {
     const image = await this.#image(id);
-    const objects = image === null ? [] : await this.#store.list();
+    const bytes = image === null ? null : await this.#store.bytesOf(image.hash);
     const { images, replicas } = await this.status();
-    if (image === null || !objects.some(({ name }) => name === image.hash)) {
+    if (image === null || bytes === null) {
       const ids = images.map((each) => each.id).join(', ') || 'none';
       throw refused(`the image ${JSON.stringify(id)} is not in the store; its images are: ${ids}`);
     }

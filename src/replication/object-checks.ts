@@ -30,8 +30,7 @@ export class ObjectChecks {
 
   /** False if the image is missing, or if an earlier call began a check that found other bytes. */
   async isGood({ hash, bytes }: Head, reports: readonly ReplicaReport[]): Promise<boolean> {
-    const object = (await this.#store.list()).find(({ name }) => name === hash);
-    if (object?.bytes !== bytes) return false;
+    if ((await this.#store.bytesOf(hash)) !== bytes) return false;
     if (this.#bad.delete(hash)) {
       // If it cannot be stored again, it is checked again.
       this.#checkedAtMs.clear();

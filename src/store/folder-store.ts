@@ -79,6 +79,12 @@ class FolderStore implements Store {
     });
   }
 
+  bytesOf(name: string): Promise<number | null> {
+    return this.#attempt(
+      async () => (await stat(join(this.#images, name)).catch(absent(null)))?.size ?? null,
+    );
+  }
+
   list(): Promise<readonly StoredObject[]> {
     return this.#attempt(async () => {
       const objects: StoredObject[] = [];

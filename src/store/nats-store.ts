@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { KV } from '@nats-io/kv';
+import type { ObjectInfo } from '@nats-io/obj';
 import { LecternError } from '../errors.js';
 import { STORE_CHUNK_BYTES, STORE_RECORD_BYTES_MAX, STORE_SILENT_MS_MAX } from '../limits.js';
 import { monotonicMs } from '../model/clock.js';
@@ -78,9 +79,25 @@ class NatsStore implements Store {
     return Object.assign(chunks, { sha256: sha256Of(found.info.digest) });
   }
 
+  async bytesOf(name: string): Promise<number | null> {
+    const info = await this.#read(({ objects }) => objects.info(name), null);
+    return info === null || info.deleted ? null : info.size;
+  }
+
   async list(): Promise<readonly StoredObject[]> {
-    const objects = await this.#read((client) => client.objects.list(), []);
-    return objects.filter(({ deleted }) => !deleted).map(({ name, size }) => ({ name, bytes: size }));
+    const infos = await this.#read((client) => this.#infos(client), []);
+    return infos.map(({ name, size }) => ({ name, bytes: size }));
+  }
+
+  /** The client's own list waits for descriptions that the server lost from a damaged file. */
+  async #infos({ objects, streams }: NatsClient): Promise<ObjectInfo[]> {
+    const prefix = `$O.${this.#bucket}.M.`;
+    const { state } = await streams.info(`OBJ_${this.#bucket}`, { subjects_filter: `${prefix}>` });
+    const names = Object.keys(state.subjects ?? {}).map((subject) =>
+      Buffer.from(subject.slice(prefix.length), 'base64url').toString(),
+    );
+    const infos = await Promise.all(names.map((name) => objects.info(name)));
+    return infos.flatMap((info) => (info === null || info.deleted ? [] : [info]));
   }
 
   async delete(name: string): Promise<void> {
@@ -98,11 +115,12 @@ class NatsStore implements Store {
   /** The chunks of an object come before the object, and the client lists only objects. */
   async removeAbandoned(): Promise<void> {
     const [stream, prefix] = [`OBJ_${this.#bucket}`, `$O.${this.#bucket}.C.`];
-    await this.#read(async ({ objects, streams }) => {
+    await this.#read(async (client) => {
+      const { streams } = client;
       // Before the objects, so that a put which ends meanwhile has its object.
       const { state } = await streams.info(stream, { subjects_filter: `${prefix}>` });
       const chunks = new Map(Object.entries(state.subjects ?? {}));
-      for (const { nuid, deleted } of await objects.list()) if (!deleted) chunks.delete(prefix + nuid);
+      for (const { nuid } of await this.#infos(client)) chunks.delete(prefix + nuid);
       for (const filter of this.#abandoned.find(chunks)) await streams.purge(stream, { filter });
     }, undefined);
   }

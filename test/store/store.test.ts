@@ -60,8 +60,10 @@ for (const [kind, { skip, address }] of Object.entries(KINDS)) {
     await t.rejects(store.put('b', failing));
     t.equal(await store.get('b'), null, 'an interrupted put leaves no object');
     t.strictSame(await store.list(), [{ name: 'a', bytes: 9 }]);
+    t.strictSame([await other.bytesOf('a'), await other.bytesOf('b')], [9, null]);
     await store.delete('a');
     await store.delete('a');
+    t.equal(await store.bytesOf('a'), null);
     t.strictSame(await store.list(), []);
     await store.put('a', bytes('again'));
     t.equal(await textOf(store, 'a'), 'again');
