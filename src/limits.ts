@@ -126,7 +126,7 @@ export const OCCURRENCES_MAX = 10_000;
 export const EVENT_STEPS_MAX = 1_000_000;
 /** Steps for the rules of all events of a source: 30 s. 50,000 weekly events over ten years take 200,000,000. */
 export const CALENDAR_STEPS_MAX = 1_000_000_000;
-/** Bytes of recurring events and their changed occurrences, kept until the end of a source: 150,000 × 0.9 KB. */
+/** Bytes of recurring events and their changed occurrences, kept until the whole source has been read: 150,000 × 0.9 KB. */
 export const CALENDAR_KEPT_BYTES_MAX: number = 128 * MIB;
 /** Components within components. RFC 5545 needs three. */
 export const CALENDAR_DEPTH_MAX = 16;
@@ -328,7 +328,7 @@ export const SNAPSHOT_DIFFERENCES_ENTRIES_MAX = 100_000;
 export const SNAPSHOT_HISTORY_ENTRIES_MAX = 200_000;
 /** Memory of a history entry during its creation: 300 bytes for the comparison and as much for the history. */
 export const DIFFERENCE_BYTES_PER_ENTRY = 640;
-/** A snapshot's weight for V8: more than the 64 MiB that start a collection; two weights are less than half of the heap. */
+/** Most bytes that V8 counts for a snapshot: above the 64 MiB that start a collection; two are less than half of the heap. */
 export const SNAPSHOT_WEIGHT_BYTES_MAX: number = 96 * MIB;
 
 /** Connections of the admin listener: a few probes, scrapers and people. */

@@ -120,7 +120,7 @@ function logEvents(
   const source = timetable.source.name;
   const isFinal = (): boolean => timetable.summary === null && refreshSeconds === 0;
   const warned = new Map<string, string>();
-  /** Skips warnings that the last timetable already caused. */
+  /** Does not repeat a warning that the previous timetable already caused. */
   const warnOfFields = (message: string, fields: readonly string[], more: object = {}): void => {
     const list = fields.join();
     if (list !== '' && list !== warned.get(message)) log.warn({ source, fields, ...more }, message);

@@ -33,7 +33,7 @@ const ACTIONS: Readonly<
   },
   async pin(channel, id) {
     await channel.pin(id);
-    return `pinned ${id}: replicas serve it until lectern feed unpin`;
+    return `pinned ${id}: replicas serve it until you run lectern feed unpin`;
   },
   async unpin(channel) {
     await channel.unpin();

@@ -59,7 +59,7 @@ export function formatReady(
       `  curl -H 'Authorization: Bearer ${example.token}' '${example.url}'`,
       '',
       `Documentation: ${baseUrl}/docs`,
-      `Another token: ${baseUrl}/login`,
+      `A new token: ${baseUrl}/login`,
     );
   }
   return `${lines.join('\n')}\n`;

@@ -15,12 +15,14 @@ const PLACES: Readonly<Record<Place, string>> = {
 
 const HEAD = `# Configuration
 
-This page is generated from the table of settings in \`src/options/\` by \`npm run docs\`.
+This page is for people who look for a setting. It is generated from the table of settings in \`src/options/\` by
+\`npm run docs\`.
 
-\`lectern serve\` takes every setting as a flag or as an environment variable; the flag wins. A program gives the same settings
-as options of the library, under the name in the last column. Values are checked once, before anything is loaded, and a
-setting that would have no effect beside the others is refused. Secrets are never given as flags, since the list of
-processes would show them. \`lectern serve --help\` prints this list, too.
+\`lectern serve\` takes a setting as a flag or as an environment variable; the flag wins. A program gives a setting as an option
+of the library, under the name in the last column. An empty cell means that the setting cannot be given this way. Values are
+checked once, before anything is loaded, and a setting that would have no effect beside the others is refused. Secrets are
+never given as flags, because the process list would show them. \`lectern serve --help\` prints the flags with
+their variables.
 `;
 
 const TABLE_HEAD =

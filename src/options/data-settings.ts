@@ -45,7 +45,7 @@ export const DATA_SETTINGS: readonly Setting[] = inGroup('Data', 'openTimetable'
   },
   memoryMbMax: {
     kind: amount('megabytes', LOAD_MEMORY_MB_MIN, MIB_PER_TIB),
-    help: 'MiB of memory that one load may take; default: three quarters of the memory that machine and container have left',
+    help: 'MiB of memory that one load may take; default: three quarters of the memory that the machine and the container have left',
   },
   eventsMax: {
     kind: count('number', 1, EVENTS_MAX),
@@ -54,7 +54,7 @@ export const DATA_SETTINGS: readonly Setting[] = inGroup('Data', 'openTimetable'
   upstreamTokenUrl: {
     places: [],
     kind: text('address'),
-    help: 'token endpoint of an OAuth issuer, https://…; it gives tokens for addresses by client credentials',
+    help: 'token endpoint (https://…) of an OAuth issuer; Lectern fetches tokens for addresses there, with client credentials',
   },
   upstreamClientId: {
     places: [],
@@ -136,7 +136,7 @@ export const REFRESHING_SETTINGS: readonly Setting[] = inGroup('Refreshing', 'op
     places: ['gate'],
     kind: amount('percent', 0, 1_000_000_000),
     default: 1000,
-    help: 'give up a load if it has more records than the served timetable, by over this percentage; the first load, forced loads and loads of up to 1,000 records are exempt',
+    help: 'give up a load that has over this percentage more records than the served timetable; the first load, forced loads and loads of up to 1,000 records are exempt',
   },
   allowEmpty: {
     places: ['gate'],

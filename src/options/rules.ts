@@ -173,7 +173,7 @@ function isFetched(jwks: unknown): boolean {
   return typeof jwks === 'string' && isAddress(jwks);
 }
 
-/** Empty for sources that are not text. */
+/** The sources, if all are given as strings; otherwise empty. */
 function textsOf(source: unknown): readonly string[] {
   const sources = [source].flat();
   return sources.every((each) => typeof each === 'string') ? (sources as readonly string[]) : [];

@@ -72,8 +72,8 @@ export function weeksOfDays(given: DaysInZone, weeks: number): Window[] {
 
 /**
  * The window, and the same local times in the following weeks, like Temporal's `add({ weeks })`. A skipped
- * time moves forward by the length of the skip; a time shown twice is read as the first. A window within a
- * skip may be empty and is left out.
+ * time moves forward by the length of the skip; a time shown twice is read as the first. Windows that
+ * a skip makes empty are left out.
  */
 export function weeksOfWindow(window: Window, weeks: number, zone: Zone): Window[] {
   const laterBy = (instantMs: number, week: number): number =>

@@ -100,7 +100,7 @@ export function compareSnapshots(before: Snapshot, after: Snapshot, entriesMax: 
   };
 }
 
-/** Weeks with equal rows, in order. All their events are a run of ordinals in both snapshots. */
+/** Weeks with equal rows, in order. The events of each week are one run of ordinals in each snapshot. */
 function weeksInBoth(before: Snapshot, after: Snapshot): { readonly before: Week; readonly after: Week }[] {
   const of = new Map(before.weeks().map((week) => [week.week, week]));
   const equal: { before: Week; after: Week }[] = [];

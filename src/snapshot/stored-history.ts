@@ -27,7 +27,7 @@ const SNAPSHOT_ID = /^[\w-]{22}$/;
 const ARRAYS_PER_DELTA = 3;
 
 interface StoredDelta extends Pick<Delta, 'from' | 'to' | 'added' | 'removed' | 'changed'> {
-  /** The number of its first array: ids, their places, digests. */
+  /** Index of the first of its arrays, which are ids, places of the ids, and digests. */
   readonly first: number;
 }
 

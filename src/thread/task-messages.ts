@@ -94,8 +94,8 @@ export type Task =
 
 export interface TaskListeners extends Pick<LoadOptions, 'signal' | 'onProgress' | 'onVersion' | 'onParts'> {
   /**
-   * Gets the present credentials of a source that has numbers instead of them, because they may change during
-   * the load.
+   * Gets the present credentials of a source. A task has numbers in their place, because credentials may change
+   * during the load.
    */
   readonly askSecretHeaders?: AskSecretHeadersOf | undefined;
 }

@@ -103,7 +103,7 @@ if (MISSING.length > 0) {
       upstream.child.kill('SIGTERM');
       await upstream.ended;
     });
-    const greeting = await upstream.printed('Another token');
+    const greeting = await upstream.printed('A new token');
     const origin = /at (http:\/\/[^/]+)/.exec(greeting)?.[1] ?? '';
     const local = (text: string) => text.replaceAll(DOCUMENTED_ORIGIN, origin);
 

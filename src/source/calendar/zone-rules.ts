@@ -42,7 +42,7 @@ export function readZoneRules(observances: readonly Observance[]): ZoneRules | n
   return first === undefined ? null : { changes, firstOffsetMs: first.fromMs };
 }
 
-/** Local times on the clock before the change. */
+/** The local times of all changes of this observance, as the clock showed them before the change; null if it cannot be read. */
 function onsetsOf({ start, rules, dates }: Observance, fromMs: number, steps: Steps): number[] | null {
   const begin = parseTime(start);
   if (typeof begin === 'string' || begin.isUtc) return null;

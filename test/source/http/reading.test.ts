@@ -108,7 +108,7 @@ test('invalid addresses and header fields are refused at once, without showing t
     [
       good,
       { 'bad name': 'secret' },
-      /header field 1 of the source is not valid: its name is not a field name/,
+      /header field 1 of the source is not valid: its name is not valid as the name of a header field/,
     ],
     [good, { 'X-Key': 'a', 'Bearer secret': '' }, /header field 2 of the source .* expected a name such as/],
     [good, { 'X-Key': 'secret\nvalue' }, /header X-Key .* its value is not valid in a header/],
