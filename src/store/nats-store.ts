@@ -54,7 +54,7 @@ class NatsStore implements Store {
 
   async put(name: string, chunks: AsyncIterable<Uint8Array>): Promise<void> {
     let isBegun = false;
-    await this.#write(async ({ objects }) => {
+    await this.#write(async ({ objects, streams, create }) => {
       // The chunks cannot be read again.
       if (isBegun) throw new Error('its bucket was lost meanwhile');
       const info = await withinTime(objects.info(name), this.name);
@@ -65,6 +65,16 @@ class NatsStore implements Store {
           timeout: STORE_SILENT_MS_MAX,
         }),
       );
+      if ((await withinTime(objects.info(name), this.name)) !== null) return;
+      // A server with a damaged file counts messages that it stores there, but cannot read them. It does not count
+      // those of an object that was deleted meanwhile.
+      const stream = `OBJ_${this.#bucket}`;
+      const { state } = await withinTime(
+        streams.info(stream, { subjects_filter: this.#descriptionOf(name) }),
+        this.name,
+      );
+      if (Object.keys(state.subjects ?? {}).length > 0) await withinTime(create(stream), this.name);
+      throw new Error('the server lost the stored object');
     });
   }
 
@@ -106,9 +116,7 @@ class NatsStore implements Store {
       if (info === null) return;
       if (!info.deleted) await objects.delete(name);
       // The client leaves a mark for each deleted object.
-      const encoded = Buffer.from(name).toString('base64').replaceAll('+', '-').replaceAll('/', '_');
-      const filter = `$O.${this.#bucket}.M.${encoded}`;
-      await streams.purge(`OBJ_${this.#bucket}`, { filter });
+      await streams.purge(`OBJ_${this.#bucket}`, { filter: this.#descriptionOf(name) });
     }, undefined);
   }
 
@@ -123,6 +131,12 @@ class NatsStore implements Store {
       for (const { nuid } of await this.#infos(client)) chunks.delete(prefix + nuid);
       for (const filter of this.#abandoned.find(chunks)) await streams.purge(stream, { filter });
     }, undefined);
+  }
+
+  /** The subject of an object's description. */
+  #descriptionOf(name: string): string {
+    const encoded = Buffer.from(name).toString('base64').replaceAll('+', '-').replaceAll('/', '_');
+    return `$O.${this.#bucket}.M.${encoded}`;
   }
 
   async read(key: string): Promise<StoredRecord | null> {
