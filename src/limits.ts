@@ -370,6 +370,8 @@ export const REPLICA_GONE_MS = 60_000;
 export const REPLICAS_NAMED_MAX = 5;
 /** Images kept in a store, besides those that are pinned, served or fetched. */
 export const IMAGES_KEPT = 5;
+/** Bytes of images that stay a while after their last use: four of a million events; ten minutes of 3.5 MB a second. */
+export const IMAGES_UNUSED_BYTES_MAX: number = 2048 * MIB;
 /** Bytes of a NATS message. A link is alive if it carries one within STORE_SILENT_MS_MAX, which is 105 KB/s. */
 export const STORE_CHUNK_BYTES: number = 512 * KIB;
 /** Bytes of an image in memory during transfer. */

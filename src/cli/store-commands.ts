@@ -36,8 +36,12 @@ export function addStoreCommands(program: Command, exit: (code: number) => void)
   );
   addAction(feed, 'pin', 'let every replica serve this image, until unpin', true);
   addAction(feed, 'unpin', 'let replicas serve the head again', false);
-  addAction(feed, 'promote', 'make the candidate of the canary the head', true);
-  addAction(feed, 'rollback', 'pin the image announced before the present one', false);
+  addAction(feed, 'promote', 'make the candidate of the canary the head', true).option(
+    '--force',
+    'promote it even if no canary serves it',
+  );
+  addAction(feed, 'end-canary', 'announce to all replicas again, when there is no canary any more', false);
+  addAction(feed, 'rollback', 'pin the image that was the head before the present one', false);
 }
 
 function addAction(feed: Command, action: FeedAction, description: string, hasId: boolean): Command {

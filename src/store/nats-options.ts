@@ -16,7 +16,8 @@ interface Authenticators {
  * @throws Error if one of their files cannot be used
  */
 export function natsOptions(
-  { protocol, host, hostname, username, password }: URL,
+  { protocol, hostname, username, password }: URL,
+  servers: readonly string[],
   { credsAuthenticator, nkeyAuthenticator }: Authenticators,
 ): NodeConnectionOptions {
   const { NATS_USER, NATS_PASSWORD, NATS_TOKEN, NATS_CREDS, NATS_NKEY } = process.env;
@@ -24,11 +25,12 @@ export function natsOptions(
   const pass = decodeURIComponent(password) || NATS_PASSWORD;
   const token = user && !pass ? user : NATS_TOKEN;
   const files = tlsFiles();
-  // The client checks the certificate of an IP address against the name localhost, unless it is told the address.
+  // The client checks the certificate of an IP address against the name localhost, unless it is told the address. It takes one.
   const address = { host: hostname.replace(/^\[|\]$/g, '') };
+  const isAddress = servers.length === 1 && isIP(address.host) !== 0;
   const isTls = protocol === 'tls:' || Object.keys(files).length > 0;
   return {
-    servers: host,
+    servers: [...servers],
     name: 'lectern',
     timeout: STORE_SILENT_MS_MAX,
     reconnectTimeWait: 250,
@@ -36,7 +38,7 @@ export function natsOptions(
     ...(user && pass ? { user, pass } : token ? { token } : {}),
     ...(NATS_NKEY ? { authenticator: nkeyAuthenticator(reading('NATS_NKEY', (text) => text.trim())) } : {}),
     ...(NATS_CREDS ? { authenticator: credsAuthenticator(reading('NATS_CREDS')) } : {}),
-    ...(isTls ? { tls: { ...files, ...(isIP(address.host) ? address : {}) } } : {}),
+    ...(isTls ? { tls: { ...files, ...(isAddress ? address : {}) } } : {}),
   };
 }
 

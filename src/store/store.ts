@@ -37,8 +37,12 @@ export interface Store {
   put(name: string, chunks: AsyncIterable<Uint8Array>): Promise<void>;
   /** Null if there is no such object. */
   get(name: string): Promise<StoredBytes | null>;
+  /** Length of an object; null if there is no such object. */
+  bytesOf(name: string): Promise<number | null>;
   list(): Promise<readonly StoredObject[]>;
   delete(name: string): Promise<void>;
+  /** Deletes what writers left that were killed during a put. A put of another process that goes on is left alone. */
+  removeAbandoned(): Promise<void>;
   read(key: string): Promise<StoredRecord | null>;
   /**
    * Writes a record if it still has this revision; null means that no record exists.

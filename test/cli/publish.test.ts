@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import tap, { test } from 'tap';
 import { unknownVariables } from '../../src/cli/serve-messages.js';
+import { openStore, storeAddress } from '../../src/store/open-store.js';
 import { events, writeKeys } from '../replication/fleet.js';
 import { lectern as run, start } from './lectern.js';
 import { runHere } from './run-here.js';
@@ -51,6 +52,21 @@ test('publish --once announces an image; feed shows the images and chooses one',
     text: /is not in the store; its images are: /,
   });
   t.match(lectern('feed', 'promote', first, share), { status: 1, text: /is not the candidate/ });
+
+  // A canary has reported, and is gone.
+  const store = await openStore(storeAddress(share));
+  await store.swap('canary', JSON.stringify({ isExpected: true }), null);
+  const third = publish('third');
+  const waiting = lectern('feed', 'status', share).text;
+  t.match(waiting, new RegExp(`^head +${second}, `, 'm'));
+  t.match(waiting, new RegExp(`^candidate +${third}, `, 'm'));
+  t.match(waiting, /^canary +none reports\. New timetables wait for lectern feed promote/m);
+  t.match(lectern('feed', 'promote', third, share), { status: 1, text: /no canary serves.* --force/ });
+  t.match(lectern('feed', 'promote', third, share, '--force').text, `promoted ${third}`);
+  t.match(lectern('feed', 'end-canary', share).text, 'ended: ');
+  const ended = lectern('feed', 'status', share).text;
+  t.match(ended, new RegExp(`^head +${third}, `, 'm'));
+  t.notMatch(ended, /^(?:candidate|canary)/m);
 });
 
 test('publish --once ends with an error if another publisher leads', { timeout: 120_000 }, async (t) => {

@@ -7,6 +7,8 @@ import { type Test, test } from 'tap';
 import { openStore } from '../../src/store/open-store.js';
 import { NATS_MISSING, type NatsServer, startNats } from './nats-server.js';
 
+type NkeyPair = ReturnType<typeof nkeys.createUser>;
+
 const options = { skip: NATS_MISSING, timeout: 170_000 };
 const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
 
@@ -83,6 +85,51 @@ test('an nkey', options, async (t) => {
   const address = server.address();
   t.equal(await attempt(t, address, { NATS_NKEY: seeds[0] ?? '' }), 'good');
   t.match(await attempt(t, address, { NATS_NKEY: seeds[1] ?? '' }), /refused the credentials/);
+});
+
+/** A JWT of NATS, version 2, signed by an operator or an account. */
+function natsToken(issuer: NkeyPair, subject: NkeyPair, type: string, claims: object = {}): string {
+  const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const [iat, sub, iss] = [Math.floor(Date.now() / 1000), subject.getPublicKey(), issuer.getPublicKey()];
+  const payload = { jti: `${type} ${sub}`, iat, iss, name: type, sub, nats: { ...claims, type, version: 2 } };
+  const signed = `${encode({ typ: 'JWT', alg: 'ed25519-nkey' })}.${encode(payload)}`;
+  return `${signed}.${Buffer.from(issuer.sign(Buffer.from(signed))).toString('base64url')}`;
+}
+
+test('a file of credentials', options, async (t) => {
+  const operator = nkeys.createOperator();
+  const [account, system, user] = [nkeys.createAccount(), nkeys.createAccount(), nkeys.createUser()];
+  const limits = { subs: -1, data: -1, payload: -1, imports: -1, exports: -1, conn: -1, leaf: -1 };
+  const storage = { mem_storage: -1, disk_storage: -1, streams: -1, consumer: -1, wildcards: true };
+  const { server, folder } = await serverWith(t, (within) => {
+    const accounts = [account, system].map((each) => {
+      const claims = { limits: each === account ? { ...limits, ...storage } : limits };
+      return `${each.getPublicKey()}: ${natsToken(operator, each, 'account', claims)}`;
+    });
+    const config = join(within, 'server.conf');
+    const lines = [
+      `operator: ${natsToken(operator, operator, 'operator')}`,
+      `system_account: ${system.getPublicKey()}`,
+      'resolver: MEMORY',
+      `resolver_preload: {\n${accounts.join('\n')}\n}`,
+    ];
+    writeFileSync(config, lines.join('\n'));
+    return ['-c', config];
+  });
+  const credentials = (name: string, signer: NkeyPair, pair: NkeyPair): string => {
+    const path = join(folder, `${name}.creds`);
+    const part = (title: string, text: string): string =>
+      `-----BEGIN ${title}-----\n${text}\n------END ${title}------\n\n`;
+    const token = natsToken(signer, pair, 'user', { subs: -1, data: -1, payload: -1 });
+    const seed = Buffer.from(pair.getSeed()).toString();
+    writeFileSync(path, part('NATS USER JWT', token) + part('USER NKEY SEED', seed));
+    return path;
+  };
+  const address = server.address();
+  t.equal(await attempt(t, address, { NATS_CREDS: credentials('good', account, user) }), 'good');
+  t.match(await attempt(t, address), /refused the credentials/);
+  const stranger = credentials('stranger', nkeys.createAccount(), nkeys.createUser());
+  t.match(await attempt(t, address, { NATS_CREDS: stranger }), /refused the credentials/);
 });
 
 function openssl(...argv: readonly string[]): void {

@@ -53,6 +53,30 @@ test('a put goes in small pieces, and fails with its source', async (t) => {
   await t.rejects(putStream(failing(), 'test', take), { message: 'the disk failed' });
 });
 
+test('a put that was given up is not finished with the bytes that it has', async (t) => {
+  async function* source(): AsyncGenerator<Uint8Array> {
+    for (let n = 0; n < 4; n++) yield Buffer.alloc(10, n);
+  }
+  let outcome: Promise<string> | null = null;
+  // The client goes on after a pause that is too long.
+  const put = (stream: ReadableStream<Uint8Array>): Promise<string> => {
+    outcome = (async () => {
+      const reader = stream.getReader();
+      await reader.read();
+      await delay(100);
+      try {
+        while (!(await reader.read()).done);
+        return 'finished';
+      } catch (error) {
+        return String((error as { readonly code?: string }).code);
+      }
+    })();
+    return outcome;
+  };
+  await t.rejects(putStream(source(), 'test', put, 20), unavailable);
+  t.equal(await outcome, 'store-unavailable');
+});
+
 test('an answer that comes too late is an error, and its value goes to `onLate`', async (t) => {
   const late: string[] = [];
   let give = (_: string): void => {};
