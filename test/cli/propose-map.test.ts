@@ -1,6 +1,6 @@
 /** The meaning that inspect finds in names and values of columns. */
 import { test } from 'tap';
-import { type LookedColumn, ColumnLook } from '../../src/cli/column-look.js';
+import { ColumnLook, type LookedColumn } from '../../src/cli/column-look.js';
 import { plainName } from '../../src/cli/column-names.js';
 import { type MapProposal, proposedOptions, proposeMap, shellQuoted } from '../../src/cli/propose-map.js';
 
