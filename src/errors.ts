@@ -82,6 +82,7 @@ export type LecternErrorCode =
   | 'address-unavailable'
   | 'parameters-invalid'
   | 'store-unavailable'
+  | 'object-damaged'
   | 'announcement-refused'
   | 'thread-lost'
   | 'not-ready'

@@ -370,14 +370,13 @@ export const REPLICA_GONE_MS = 60_000;
 export const REPLICAS_NAMED_MAX = 5;
 /** Images kept in a store, besides those that are pinned, served or fetched. */
 export const IMAGES_KEPT = 5;
+/** Bytes of images that stay a while after their last use: four of a million events; ten minutes of 3.5 MB a second. */
+export const IMAGES_UNUSED_BYTES_MAX: number = 2048 * MIB;
 /** Bytes of a NATS message. A link is alive if it carries one within STORE_SILENT_MS_MAX, which is 105 KB/s. */
 export const STORE_CHUNK_BYTES: number = 512 * KIB;
 /** Bytes of an image in memory during transfer. */
 export const IMAGE_CHUNK_BYTES: number = 1 * MIB;
-/**
- * Most events of a patch that is announced with an image. With more, or with more bytes, replicas fetch the
- * whole image.
- */
+/** Most events of a patch that is announced with an image. With more events or bytes, replicas fetch the whole image. */
 export const ANNOUNCED_PATCH_EVENTS_MAX = 1000;
 /** Patching an image takes about as long as fetching it if one event in a hundred changed. */
 export const ANNOUNCED_PATCH_SHARE_MAX = 0.01;

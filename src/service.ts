@@ -90,8 +90,7 @@ function reachableOrigin({ host, port, origin }: ListenAddress): string {
 }
 
 function authOf(settings: ResolvedSettings): Resolved<'auth'> {
-  const { mode, hs256Secret, hs256SecretFile, jwks, claims } = settings;
-  createClaimTable(claims);
+  const { mode, hs256Secret, hs256SecretFile, jwks } = settings;
   if (
     hs256Secret === undefined &&
     hs256SecretFile === undefined &&

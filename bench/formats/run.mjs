@@ -13,7 +13,7 @@ import { CACHE_MB_DEFAULT } from '../../dist/limits.js';
 import { provenanceOf } from '../../scripts/provenance.mjs';
 import { answerOf, conditional, fieldOf } from '../answers.mjs';
 import { MEASURED, textOf } from '../results-file.mjs';
-import { isMet, rowOf } from '../rows.mjs';
+import { rowOf, tellEnd } from '../rows.mjs';
 import { SECRET, Session } from '../session.mjs';
 import { readEvents } from '../sets.mjs';
 import { settingsOf } from '../settings.mjs';
@@ -239,10 +239,7 @@ try {
 } finally {
   await session.end();
 }
-const missed = session.rows.filter((row) => isMet(row) === false).map(({ name }) => name);
-session.say(
-  `${session.rows.length} rows; beyond their limit: ${missed.length === 0 ? 'none' : missed.join('; ')}`,
-);
+session.say(tellEnd(session.rows, isQuick, Math.round(performance.now() / 1000)));
 if (isWhole) {
   const { rounds, roundSeconds, connections, events } = settings;
   const kept = {

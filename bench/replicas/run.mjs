@@ -27,7 +27,7 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { readOptions } from '../options.mjs';
-import { printRow } from '../targets.mjs';
+import { rowPrinter } from '../targets.mjs';
 import { Process } from './process.mjs';
 
 const HELP = `npm run bench:replicas -- [options]
@@ -48,6 +48,7 @@ const settings = readOptions(HELP, {
   store: { type: 'string', default: 'nats' },
 });
 const { quick } = settings;
+const printRow = rowPrinter(quick);
 const runs = Number(settings.runs ?? (quick ? 2 : 5));
 const usual = settings.events ?? (quick ? '2000' : '100000');
 const large = settings.large ?? (quick ? '5000' : '1000000');

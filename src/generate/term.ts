@@ -1,7 +1,7 @@
 import { DAY_MS } from '../model/time.js';
 import {
   type Course,
-  type Group,
+  type GeneratedGroup,
   type Institution,
   type Lecturer,
   type LessonPlan,
@@ -19,7 +19,7 @@ export interface Lesson {
   readonly courseId: string | null;
   readonly type: LessonPlan['type'] | 'EXAM' | null;
   readonly lecturer: Lecturer | null;
-  readonly groups: readonly Group[];
+  readonly groups: readonly GeneratedGroup[];
 }
 
 /** Lessons are in order of start and end. */
@@ -69,7 +69,7 @@ export function planTerm(seed: number, term: number, institution: Institution): 
   const days = daysOf(term);
   const examDays = days.slice(-DAYS_PER_WEEK * EXAM_WEEKS);
 
-  function place(course: Course, { type, fortnightly }: LessonPlan, groups: readonly Group[]): void {
+  function place(course: Course, { type, fortnightly }: LessonPlan, groups: readonly GeneratedGroup[]): void {
     const firstWeek = fortnightly && !random.chance(500) ? 1 : 0;
     // The lecturer is chosen first, because trying all lecturers at every time would take long.
     const lecturer = random.chance(40)

@@ -181,7 +181,7 @@ export class Feeds {
     if (format === FEED_PAGE) exchange.fields = exchange.fields.ofPage ?? exchange.fields;
     // Most requests repeat an earlier one and find the same snapshot, so they get 304 here.
     const isKnown = tag !== null && tag.snapshotId === id && tag.format === format;
-    if (isKnown && answerCondition(exchange, tag.text, CACHING)) return null;
+    if (isKnown && answerCondition(exchange, view, tag.text, CACHING)) return null;
     const result =
       identities === null ? view.schedule(pairs, PARSING) : view.personal(pairs, PARSING, identities);
     // The setting `identifiers` was different when the address was created.
@@ -189,7 +189,7 @@ export class Feeds {
     const { read } = result;
     const entityTag = read.entityTag(format.name);
     feed.tag = { snapshotId: id, format, text: entityTag };
-    if (!isKnown && answerCondition(exchange, entityTag, CACHING)) return null;
+    if (!isKnown && answerCondition(exchange, view, entityTag, CACHING)) return null;
     const { body } = read.execute(format.name, { name: nameOf(pairs), file });
     const headers = ['Content-Type', format.contentType, 'ETag', entityTag, ...CACHING];
     headers.push('Lectern-Version', view.version);

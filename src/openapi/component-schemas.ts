@@ -84,6 +84,10 @@ export const HEALTH_SCHEMA: JsonSchema = objectSchema({
     },
     { type: ['object', 'null'], description: 'The served snapshot; null while there is none' },
   ),
+  snapshotFileError: {
+    type: ['string', 'null'],
+    description: 'Why the snapshot file was not written; null if it was',
+  },
   source: objectSchema({
     state: { type: 'string', enum: ['loading', 'loaded', 'failed', 'refused'] },
     lastSuccess: TIME_OR_NULL,

@@ -53,7 +53,8 @@ export function readLocalDays(given: GivenTexts, zoneDefault: string, tell: Tell
   const date = given.get('date')?.[0];
   const days = given.get('days')?.[0];
   const dateMs = date === undefined ? null : parseDate(date);
-  if (typeof dateMs === 'string') tell('date', 'malformed-date', `${quote(date)} is not a date: ${dateMs}`);
+  if (typeof dateMs === 'string')
+    tell('date', 'malformed-date', `${quoteShortened(date)} is not a date: ${dateMs}`);
   const count = days === undefined ? 1 : readCount('days', days, DAYS_MAX, tell);
   const zone = readZone(given.get('timeZone')?.[0] ?? null, zoneDefault, tell);
   if (typeof dateMs !== 'number' || count === null || zone === null) return { days: null, zone };
@@ -103,7 +104,7 @@ function readZone(timeZone: string | null, zoneDefault: string, tell: TellFault)
   if (zone === null) {
     const near = suggestZone(timeZone ?? zoneDefault);
     const hint = near === null ? 'expected a name such as Europe/Berlin' : `did you mean ${near}?`;
-    tell('timeZone', 'unknown-time-zone', `there is no time zone ${quote(timeZone)}: ${hint}`);
+    tell('timeZone', 'unknown-time-zone', `there is no time zone ${quoteShortened(timeZone)}: ${hint}`);
   }
   return zone;
 }
@@ -112,7 +113,7 @@ function readZone(timeZone: string | null, zoneDefault: string, tell: TellFault)
 export function readCount(name: string, value: string, max: number, tell: TellFault): number | null {
   const count = /^\d{1,6}$/.test(value) ? Number(value) : 0;
   if (count >= 1 && count <= max) return count;
-  tell(name, 'malformed-number', `${quote(value)} is not a whole number from 1 to ${max}`);
+  tell(name, 'malformed-number', `${quoteShortened(value)} is not a whole number from 1 to ${max}`);
   return null;
 }
 
@@ -141,6 +142,6 @@ export function shorten(text: string): string {
     : text;
 }
 
-export function quote(text: string | null | undefined): string {
+export function quoteShortened(text: string | null | undefined): string {
   return JSON.stringify(shorten(text ?? ''));
 }

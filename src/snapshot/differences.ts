@@ -144,7 +144,7 @@ export function compareEvents(
   };
 }
 
-function rowDigest(snapshot: Snapshot, ordinal: number): string {
+export function rowDigest(snapshot: Snapshot, ordinal: number): string {
   return hash('sha1', snapshot.rows.rowOf(ordinal), 'binary').slice(0, DIGEST_BYTES);
 }
 
@@ -251,7 +251,8 @@ export function historyOf(deltas: readonly Delta[], present: Snapshot): History 
   return { deltas, differences: differencesOf(deltas, present) };
 }
 
-function newestDeltas(deltas: readonly Delta[], entriesMax: number): readonly Delta[] {
+/** The newest ones whose history is within the bounds. */
+export function newestDeltas(deltas: readonly Delta[], entriesMax: number): readonly Delta[] {
   // A delta without entries is a gap: earlier snapshots are out of reach.
   const gap = deltas.findLastIndex((each) => each.before === null);
   let first = Math.max(gap + 1, deltas.length - SNAPSHOTS_KEPT_MAX);

@@ -3,7 +3,7 @@ import { LecternError } from '../errors.js';
 import type { AskSecretHeadersOf } from '../source/spec.js';
 import { letOthersGoFirst } from './priority.js';
 import { runTaskHere } from './task.js';
-import { errorOf, failureOf } from './task-failure.js';
+import { errorOf, taskFailureOf } from './task-failure.js';
 import type { FromTask, SecretsAnswer, StreamChunk, Task, TaskListeners } from './task-messages.js';
 import { countAsTaken } from './weight.js';
 
@@ -57,7 +57,7 @@ const listeners = {
 /** Returns the bytes of the image that it made. */
 async function perform(task: Task): Promise<number> {
   const result = await runTaskHere(task, listeners, chunks()).catch(
-    (error: unknown): FromTask => ({ kind: 'failed', ...failureOf(error) }),
+    (error: unknown): FromTask => ({ kind: 'failed', ...taskFailureOf(error) }),
   );
   tell(result);
   return result.kind === 'loaded' ? result.image.summary.bytes : 0;

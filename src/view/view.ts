@@ -113,6 +113,7 @@ export class SnapshotView implements View {
   readonly rowCache: RowCache;
   readonly snapshot: Snapshot;
   readonly #sequence: number;
+  readonly #hasSharedSequence: boolean;
   readonly #differences: Differences;
   readonly #facts: DataSetFacts;
   readonly #tags: EntityTags;
@@ -125,6 +126,7 @@ export class SnapshotView implements View {
    * @param cacheBytesMax for rows kept together; 0 for none
    * @param rooms of the rooms file
    * @param sequence of the publication
+   * @param hasSharedSequence whether all services that clients read take it from one publisher
    */
   constructor(
     snapshot: Snapshot,
@@ -132,6 +134,7 @@ export class SnapshotView implements View {
     cacheBytesMax: number = CACHE_BYTES_DEFAULT,
     rooms: RoomTable | null = null,
     sequence = 1,
+    hasSharedSequence = false,
   ) {
     this.summary = snapshot.summary;
     this.version = formatVersion({ sequence, snapshotId: snapshot.summary.id });
@@ -139,6 +142,7 @@ export class SnapshotView implements View {
     this.rowCache = new RowCache(snapshot.rows, cacheBytesMax);
     this.snapshot = snapshot;
     this.#sequence = sequence;
+    this.#hasSharedSequence = hasSharedSequence;
     this.#differences = differences;
     this.#facts = {
       identifiers: snapshot.summary.identifiers,
@@ -243,11 +247,12 @@ export class SnapshotView implements View {
   }
 
   hasReached({ sequence, snapshotId }: TimetableVersion): boolean {
+    if (sequence < this.#sequence) return true;
+    // A content that returned may be older under its earlier number.
+    if (this.#hasSharedSequence) return sequence === this.#sequence && snapshotId === this.summary.id;
     // Services that each load the source count separately: a snapshot in the history counts as reached with
     // any sequence.
-    return (
-      sequence < this.#sequence || differenceSince(this.#differences, snapshotId, this.summary.id) !== null
-    );
+    return differenceSince(this.#differences, snapshotId, this.summary.id) !== null;
   }
 
   feedQuery(pairs: ParameterPairs, options: ParseOptions): FeedQuery | ReadFaults {

@@ -1,10 +1,10 @@
 /** The meaning that inspect finds in names and values of columns. */
 import { test } from 'tap';
-import { type Column, ColumnLook } from '../../src/cli/column-look.js';
+import { ColumnLook, type LookedColumn } from '../../src/cli/column-look.js';
 import { plainName } from '../../src/cli/column-names.js';
 import { type MapProposal, proposedOptions, proposeMap, shellQuoted } from '../../src/cli/propose-map.js';
 
-function look(...records: readonly Readonly<Record<string, unknown>>[]): readonly Column[] {
+function look(...records: readonly Readonly<Record<string, unknown>>[]): readonly LookedColumn[] {
   const columns = new ColumnLook();
   for (const record of records) columns.record(record);
   return columns.columns;

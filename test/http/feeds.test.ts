@@ -102,6 +102,8 @@ test('feeds have their header fields, 304, HEAD, OPTIONS and 412', async (t) => 
     t.not(headers.etag, tag);
   }
   t.equal((await send(path, { headers: { 'If-Match': '"x"' } })).status, 412);
+  const old = { 'If-Unmodified-Since': 'Thu, 01 Jan 1970 00:00:00 GMT' };
+  t.equal((await send(path, { headers: old })).status, 412);
   t.equal((await send(path, { method: 'OPTIONS' })).status, 204);
   t.equal((await send(path, { method: 'PUT' })).status, 405);
   t.equal((await send(path, { headers: { Authorization: 'Bearer nonsense' } })).status, 200);

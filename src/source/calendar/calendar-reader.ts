@@ -13,7 +13,7 @@ import { CalendarScope, isFault, timingOf, UNKNOWN_ZONE } from './event-timing.j
 import { FlatEvents, isTextAt } from './flat-event.js';
 import { KeptEvents } from './kept-events.js';
 import { type FoundLine, LineScanner } from './line-scanner.js';
-import { describeWindow, windowOf } from './recurrence-window.js';
+import { expansionText, windowOf } from './recurrence-window.js';
 import { ZoneLines } from './zone-lines.js';
 
 const LF = 0x0a;
@@ -90,7 +90,7 @@ export class CalendarReader implements FormatReader {
     if (this.#kept.isEmpty) return;
     const window = windowOf(this.#rules, Date.now());
     yield* this.#kept.giveAll(window, this.#output);
-    this.expanded = describeWindow(window, this.#output.outside);
+    this.expanded = expansionText(window, this.#output.outside);
   }
 
   #takeLine(line: FoundLine): void {

@@ -1,8 +1,6 @@
 /** Dates, times and durations in the forms of RFC 5545. */
 import { DAY_MS, daysFromCivil, daysInMonth } from '../../model/time.js';
 
-export { DAY_MS };
-
 /** A value of DTSTART, DTEND, RECURRENCE-ID, RDATE or EXDATE, with its parameters. */
 export interface GivenTime {
   readonly value: string;

@@ -2,11 +2,13 @@
  * Recurring events, their changed occurrences, and events whose time zone is not yet defined, kept as JSON
  * until the source ends.
  */
+
 import { LecternError } from '../../errors.js';
 import { CALENDAR_KEPT_BYTES_MAX, CALENDAR_STEPS_MAX } from '../../limits.js';
+import { DAY_MS } from '../../model/time.js';
 import type { CalendarEvent } from './calendar-event.js';
 import { faultOf, isCancelled, isRecurring, sequenceOf } from './calendar-event.js';
-import { DAY_MS, parseTime } from './calendar-time.js';
+import { parseTime } from './calendar-time.js';
 import { withOthers } from './event-faults.js';
 import type { EventOutput } from './event-output.js';
 import {

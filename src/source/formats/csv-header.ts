@@ -49,7 +49,7 @@ export class CsvHeader {
  * @param count number of all cells; `texts` are the first of them
  * @returns the names, or why this is not a header
  */
-export function readHeader(
+export function readCsvHeader(
   texts: readonly string[],
   count: number,
 ): readonly string[] | { readonly problem: string } {

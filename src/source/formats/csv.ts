@@ -5,7 +5,7 @@ import type { ReadRules } from '../../model/read-rules.js';
 import { viewOf } from '../../structures/byte-strings.js';
 import type { RecordSink } from '../source.js';
 import { recogniseDialect } from './csv-dialect.js';
-import { CsvHeader, readHeader } from './csv-header.js';
+import { CsvHeader, readCsvHeader } from './csv-header.js';
 import { ESCAPED_CELL, INCOMPLETE, OPEN_QUOTE, RowScanner } from './csv-row.js';
 import { FlatRows } from './flat-row.js';
 import { type FormatReader, malformed, rejectFault, rejectNotUtf8, rejectTooLarge } from './reader.js';
@@ -329,7 +329,7 @@ export class CsvReader implements FormatReader {
     const texts = this.#textsOf(row);
     const problem = this.#problemOf(row, count);
     if (problem !== null) throw this.#malformed(problem);
-    const columns = readHeader(texts, count);
+    const columns = readCsvHeader(texts, count);
     if ('problem' in columns) throw this.#malformed(columns.problem);
     this.#header = new CsvHeader(columns, this.#sink.columns);
     const { fields } = this.#header;
