@@ -11,10 +11,7 @@ const DAYS_LAST = 2_932_896;
 /** Seconds in a period of each frequency below DAILY. */
 const UNIT_SECONDS = { HOURLY: 3600, MINUTELY: 60, SECONDLY: 1 } as const;
 
-/**
- * Steps left: visited days, weeks, periods and times of day. Each takes at most 30 ns. All rules of an event share
- * them, and so do all rules of a source.
- */
+/** Steps left: visited days, weeks, periods and times of day. Rules of one event, and of one source, share them. */
 export interface Steps {
   left: number;
 }
@@ -195,8 +192,7 @@ class Expansion {
   }
 
   /**
-   * Counts the periods before the window in one step, but takes the steps of visiting them: two for each.
-   * Each period must have one occurrence.
+   * Counts the periods before the window in one step. Each period must have one occurrence.
    *
    * @returns the first period to visit
    */
@@ -205,14 +201,8 @@ class Expansion {
     const offsetMs = (this.#times[0] as number) * 1000;
     const msOf = (at: number): number => at * unitSeconds * 1000 + offsetMs;
     const begin = msOf(first) <= this.#startMs ? first + interval : first;
-    const toFirst = begin === first ? 0 : 2;
-    const count = Math.min(
-      Math.floor((last - begin) / interval) + 1,
-      this.#countLeft,
-      Math.floor((this.#steps.left - toFirst - 1) / 2),
-    );
+    const count = Math.min(Math.floor((last - begin) / interval) + 1, this.#countLeft);
     if (count <= 0) return first;
-    this.#steps.left -= toFirst + 2 * count;
     this.#countLeft -= count;
     this.#visit(msOf(begin + (count - 1) * interval));
     return begin + count * interval;
