@@ -2,7 +2,7 @@
 import { OCCURRENCES_MAX } from '../../../src/limits.js';
 import { derivedIdentifier } from '../../../src/model/derived-identifier.js';
 
-/** Means 50 ms: the floor took 8.4 to 8.9 ms of processor time where this was written. */
+/** Means 50 ms: the floor took 8.4 to 10 ms of processor time where this was written. */
 export const RATIO_MAX = 6;
 const RUNS = 5;
 
