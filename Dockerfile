@@ -5,7 +5,7 @@
 FROM node:22-bookworm-slim AS build
 WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
-# No code of a package runs while it is installed.
+# Packages run no scripts of their own during the installation.
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
 COPY scripts scripts
@@ -13,13 +13,13 @@ COPY src src
 RUN npm run build
 RUN npm prune --ignore-scripts --omit=dev --no-audit --no-fund
 
-# No shell, no package manager, and a user without rights.
+# This image has no shell and no package manager, and its user has no privileges.
 FROM gcr.io/distroless/nodejs22-debian12:nonroot
 WORKDIR /app
 COPY --from=build /build/node_modules node_modules
 COPY --from=build /build/dist dist
 COPY --from=build /build/package.json package.json
-# The admin listener stays on the container's own loopback: only the health check asks it.
+# Only the health check uses the admin listener, so it stays on the container's own loopback address.
 ENV NODE_ENV=production LECTERN_HOST=0.0.0.0 LECTERN_PORT=3000 LECTERN_ADMIN_PORT=3001
 EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=60s --retries=3 \

@@ -131,3 +131,12 @@ export function tell(row, { isJudged }) {
   }
   return parts.join('; ');
 }
+
+/** The end of a run: its rows, and those that miss their targets. Figures of a quick run are too few for a verdict. */
+export function tellEnd(rows, isQuick, durationSeconds) {
+  const about = `${rows.length} ${rows.length === 1 ? 'row' : 'rows'} in ${durationSeconds} s`;
+  if (isQuick) return `${about}; a quick run shows that everything works, its figures are not to be judged`;
+  const missed = rows.filter((row) => isMet(row) === false);
+  if (missed.length === 0) return about;
+  return `${about}; beyond their target: ${missed.map(({ name, set }) => `${name} (${set})`).join(', ')}`;
+}

@@ -14,7 +14,7 @@ import { measureSizes } from './parts/sizes.mjs';
 import { measureWorkloads } from './parts/workloads.mjs';
 import { PEERS } from './peers/peers.mjs';
 import { MEASURED, textOf } from './results-file.mjs';
-import { isMet, missingRows, SECOND_ROW } from './rows.mjs';
+import { missingRows, SECOND_ROW, tellEnd } from './rows.mjs';
 import { Session } from './session.mjs';
 import { SETS } from './sets.mjs';
 import { settingsOf } from './settings.mjs';
@@ -72,15 +72,6 @@ ${ruleOf(warmUp)}; where sizes of sets are compared, ${ruleOf(warmUpOfSizes)}.
 Figures are medians, then the middle half and the whole of all rounds. Events: ${sets.join(', ')}.`;
 }
 
-/** The end of a run. A quick run gives only figures: they are too few for a verdict. */
-function summary({ settings: { quick }, rows }, durationSeconds) {
-  const about = `${rows.length} ${rows.length === 1 ? 'row' : 'rows'} in ${durationSeconds} s`;
-  if (quick) return `${about}; a quick run shows that everything works, its figures are not to be judged`;
-  const missed = rows.filter((row) => isMet(row) === false);
-  if (missed.length === 0) return about;
-  return `${about}; beyond their target: ${missed.map(({ name, set }) => `${name} (${set})`).join(', ')}`;
-}
-
 /** Reports the fault without a stack trace, and ends with a code. */
 function refuse(sentences, code) {
   process.stderr.write(`${sentences.join('\n')}\n`);
@@ -112,7 +103,7 @@ async function main() {
   }
   const { rows, measurements } = session;
   const durationSeconds = Math.round((performance.now() - began) / 1000);
-  session.say(summary(session, durationSeconds));
+  session.say(tellEnd(session.rows, session.settings.quick, durationSeconds));
 
   const { json, isWhole, only, sets, before, ...kept } = settings;
   const major = /^v(\d+)/.exec(process.version)?.[1];

@@ -18,3 +18,8 @@ export function printRow(label, values, unit, target) {
   const line = `${label.padEnd(70)}${figure}  ${spread.padEnd(18)} ${verdict}`;
   process.stdout.write(`${line.trimEnd()}\n`);
 }
+
+/** The same without targets for a quick run, whose figures are too few for a verdict. */
+export function rowPrinter(isQuick) {
+  return (label, values, unit, target) => printRow(label, values, unit, isQuick ? null : target);
+}

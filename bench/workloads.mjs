@@ -195,6 +195,15 @@ export const FURTHER_WORKLOADS = [
       questions.users(random, Math.min(USERS, count)).map((user) => questions.feed(random, user)),
   },
   {
+    name: 'pages of different users',
+    target: 3.36,
+    requests: (questions, random, _, count) =>
+      questions.users(random, Math.min(USERS, count)).map((user) => {
+        const feed = questions.feed(random, user);
+        return { ...feed, path: feed.path.replace(/json$/, 'html') };
+      }),
+  },
+  {
     name: 'feed, 304',
     target: 1.2,
     expect304: true,

@@ -49,7 +49,7 @@ export const PARAMETER_FAULTS = {
   'unknown-time-zone': 'The value is not the name of an IANA time zone',
   'wrong-combination': 'The parameter needs another parameter, or cannot be combined with it',
   'empty-window': 'The window is empty: endTime is not after startTime, or clocks skipped the day',
-  'malformed-limit': 'The value is not a whole number within the range',
+  'malformed-limit': 'The value of `limit` is not a whole number within the range',
   'malformed-cursor': 'The value is not a cursor from a next link of this endpoint',
   'unknown-value': 'The value is not one of the allowed ones',
 } as const;
@@ -82,6 +82,7 @@ export type LecternErrorCode =
   | 'address-unavailable'
   | 'parameters-invalid'
   | 'store-unavailable'
+  | 'object-damaged'
   | 'announcement-refused'
   | 'thread-lost'
   | 'not-ready'

@@ -33,6 +33,7 @@ export type {
   EmbeddedAuthOptions,
   EmbeddedHandlerOptions,
   FeedServingOptions,
+  PublishingOptions,
   ServeOptions,
   TimetableOptions,
 } from './options/option-types.js';
@@ -61,7 +62,6 @@ export type { CloseOptions, TimetableServer } from './timetable/open-servers.js'
 export {
   type PublishedTimetable,
   type Publishing,
-  type PublishingOptions,
   publishTimetable,
 } from './timetable/publishing.js';
 export type * from './timetable/query-types.js';

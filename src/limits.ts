@@ -126,10 +126,8 @@ export const OCCURRENCES_MAX = 10_000;
 export const EVENT_STEPS_MAX = 400_000;
 /** Steps for the rules of all events and time zones of a source: 40 s. 150,000 weekly events over three years take it. */
 export const CALENDAR_STEPS_MAX = 500_000_000;
-/** Bytes of recurring events and their changed occurrences, kept until the end of a source: 150,000 × 0.9 KB. */
+/** Bytes of recurring events and their changed occurrences, kept until the whole source has been read: 150,000 × 0.9 KB. */
 export const CALENDAR_KEPT_BYTES_MAX: number = 128 * MIB;
-/** Bytes of other events whose time zone may be defined later: 40,000 × 0.8 KB. Later ones are rejected. */
-export const CALENDAR_WAITING_BYTES_MAX: number = 32 * MIB;
 /** Components within components. RFC 5545 needs three. */
 export const CALENDAR_DEPTH_MAX = 16;
 /** Clock changes of one VTIMEZONE: two a year from 1601, as Outlook writes, to 2100. */
@@ -321,7 +319,7 @@ export const DATABASE_RETRY_MS_MAX = 30_000;
 export const LECTURER_IDS_BYTES_MAX: number = 16 * MIB;
 /** Heap to parse it: 21 bytes for each byte of `{},{},…`. */
 export const LECTURER_IDS_HEAP_BYTES: number = 24 * LECTURER_IDS_BYTES_MAX;
-/** Past snapshots that /schedule/changes knows: 30 s / 0.12 s of patches. 16 may be large: 16 × 200,000 × 4 bytes = 13 MB. */
+/** Past snapshots that /schedule/changes knows: 75 s / 0.3 s of patches. 16 may be large: 16 × 200,000 × 4 bytes = 13 MB. */
 export const SNAPSHOTS_KEPT_MAX = 256;
 export const SNAPSHOTS_KEPT_MIN = 16;
 /** Entries of all differences if more snapshots are kept: 100 patches of 20 changes. A patch makes them in 10 ms. */
@@ -330,7 +328,7 @@ export const SNAPSHOT_DIFFERENCES_ENTRIES_MAX = 100_000;
 export const SNAPSHOT_HISTORY_ENTRIES_MAX = 200_000;
 /** Memory of a history entry during its creation: 300 bytes for the comparison and as much for the history. */
 export const DIFFERENCE_BYTES_PER_ENTRY = 640;
-/** A snapshot's weight for V8: more than the 64 MiB that start a collection; two weights are less than half of the heap. */
+/** Most bytes that V8 counts for a snapshot: above the 64 MiB that start a collection; two are less than half of the heap. */
 export const SNAPSHOT_WEIGHT_BYTES_MAX: number = 96 * MIB;
 
 /** Connections of the admin listener: a few probes, scrapers and people. */
@@ -372,14 +370,13 @@ export const REPLICA_GONE_MS = 60_000;
 export const REPLICAS_NAMED_MAX = 5;
 /** Images kept in a store, besides those that are pinned, served or fetched. */
 export const IMAGES_KEPT = 5;
+/** Bytes of images that stay a while after their last use: four of a million events; ten minutes of 3.5 MB a second. */
+export const IMAGES_UNUSED_BYTES_MAX: number = 2048 * MIB;
 /** Bytes of a NATS message. A link is alive if it carries one within STORE_SILENT_MS_MAX, which is 105 KB/s. */
 export const STORE_CHUNK_BYTES: number = 512 * KIB;
 /** Bytes of an image in memory during transfer. */
 export const IMAGE_CHUNK_BYTES: number = 1 * MIB;
-/**
- * Most events of a patch that is announced with an image. With more, or with more bytes, replicas fetch the
- * whole image.
- */
+/** Most events of a patch that is announced with an image. With more, or with more bytes, replicas fetch the whole image. */
 export const ANNOUNCED_PATCH_EVENTS_MAX = 1000;
 /** Patching an image takes about as long as fetching it if one event in a hundred changed. */
 export const ANNOUNCED_PATCH_SHARE_MAX = 0.01;
@@ -391,6 +388,10 @@ export const ANNOUNCED_PATCH_INLINE_BYTES_MAX: number = 16 * KIB;
 export const SEQUENCE_AHEAD_MS_MAX: number = 10 * 365 * 86_400_000;
 /** Threads for patches practise on images up to this size, because practice takes as much memory again for a moment. */
 export const PRACTICE_IMAGE_BYTES_MAX: number = 64 * MIB;
+/** After the first load. Programs that end soon, such as tests, need no practice. */
+export const PRACTICE_DELAY_MS = 1000;
+/** V8 optimises the code of a patch after a few of them. */
+export const PRACTICE_ROUNDS = 3;
 /** 1,000 events of 400 bytes, twice that for long texts, and the rejections of a summary. */
 export const ANNOUNCED_PATCH_BYTES_MAX: number = 1 * MIB;
 /** Hashes of unusable images that a replica remembers. */

@@ -90,8 +90,7 @@ function reachableOrigin({ host, port, origin }: ListenAddress): string {
 }
 
 function authOf(settings: ResolvedSettings): Resolved<'auth'> {
-  const { mode, hs256Secret, hs256SecretFile, jwks, claims } = settings;
-  createClaimTable(claims);
+  const { mode, hs256Secret, hs256SecretFile, jwks } = settings;
   if (
     hs256Secret === undefined &&
     hs256SecretFile === undefined &&
@@ -120,7 +119,7 @@ function logEvents(
   const source = timetable.source.name;
   const isFinal = (): boolean => timetable.summary === null && refreshSeconds === 0;
   const warned = new Map<string, string>();
-  /** Skips warnings that the last timetable already caused. */
+  /** Does not repeat a warning that the previous timetable already caused. */
   const warnOfFields = (message: string, fields: readonly string[], more: object = {}): void => {
     const list = fields.join();
     if (list !== '' && list !== warned.get(message)) log.warn({ source, fields, ...more }, message);

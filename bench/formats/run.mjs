@@ -9,11 +9,12 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { CACHE_MB_DEFAULT } from '../../dist/limits.js';
 import { provenanceOf } from '../../scripts/provenance.mjs';
 import { answerOf, conditional, fieldOf } from '../answers.mjs';
 import { measureFormatLoads } from '../parts/format-loads.mjs';
 import { MEASURED, textOf } from '../results-file.mjs';
-import { isMet, rowOf } from '../rows.mjs';
+import { rowOf, tellEnd } from '../rows.mjs';
 import { SECRET, Session } from '../session.mjs';
 import { readEvents } from '../sets.mjs';
 import { settingsOf } from '../settings.mjs';
@@ -125,13 +126,17 @@ async function measureCompression(server, name, request, connections) {
 
 /** @typedef {(name: string) => { name: string, requests: object[] }} ListOf the requests of a workload */
 
-const asRepresentation = (name) => async (server, listOf) => {
-  const lists = ['filter + window', `${name}, filter + window`].map(listOf);
-  await compare(server, name, RATIOS.representation, lists);
-};
+const asRepresentation =
+  (name, end = '') =>
+  async (server, listOf) => {
+    const [first, second] = ['filter + window', `${name}, filter + window`].map(listOf);
+    await compare(server, name + end, RATIOS.representation, [first, { ...second, name: second.name + end }]);
+  };
 
 async function measureFeeds(server, listOf) {
   await compare(server, 'feeds', RATIOS.feed, [listOf('personal'), listOf('feeds of different users')]);
+  const lists = ['feeds of different users', 'pages of different users'].map(listOf);
+  await compare(server, 'pages', RATIOS.representation, lists);
   const feed = listOf('feed, 304');
   const requests = await conditional(server.port, feed.requests);
   await compareWithFloor(server, RATIOS.feed304, { ...feed, requests });
@@ -150,11 +155,18 @@ async function measureCompressed(server, listOf) {
 
 /** Rows of 100,000 events by four keys in two formats. With less, the formats that come later are kept in part. */
 const CACHE_MB = 512;
-/** Each has its own server. */
+const DEFAULT_CACHE = ', default caches';
+/** Each has its own server, with caches of CACHE_MB unless its name ends with DEFAULT_CACHE. */
 const ON_MEDIUM = {
   'representations: NDJSON': asRepresentation('NDJSON'),
   'representations: CSV': asRepresentation('CSV'),
   'representations: iCalendar': asRepresentation('iCalendar'),
+  ...Object.fromEntries(
+    ['NDJSON', 'CSV', 'iCalendar'].map((name) => [
+      `representations: ${name}${DEFAULT_CACHE}`,
+      asRepresentation(name, DEFAULT_CACHE),
+    ]),
+  ),
   feeds: measureFeeds,
   all: measureAll,
   compression: measureCompressed,
@@ -168,7 +180,8 @@ async function measureMedium(source, names) {
     return { name, requests, connections, expect304 };
   };
   for (const name of names) {
-    const server = await session.startLectern(source, CACHE_MB);
+    const cacheMb = name.endsWith(DEFAULT_CACHE) ? undefined : CACHE_MB;
+    const server = await session.startLectern(source, cacheMb);
     await ON_MEDIUM[name](server, listOf);
     await session.stop(server);
   }
@@ -228,13 +241,17 @@ try {
 } finally {
   await session.end();
 }
-const missed = session.rows.filter((row) => isMet(row) === false).map(({ name }) => name);
-session.say(
-  `${session.rows.length} rows; beyond their limit: ${missed.length === 0 ? 'none' : missed.join('; ')}`,
-);
+session.say(tellEnd(session.rows, isQuick, Math.round(performance.now() / 1000)));
 if (isWhole) {
   const { rounds, roundSeconds, connections, events } = settings;
-  const kept = { rounds, roundSeconds, connections, events };
+  const kept = {
+    rounds,
+    roundSeconds,
+    connections,
+    events,
+    cacheMb: CACHE_MB,
+    cacheMbDefault: CACHE_MB_DEFAULT,
+  };
   writeFileSync(RESULTS, textOf({ ...about, settings: kept, rows: session.rows, measurements: [] }));
   session.say(`written to ${RESULTS}`);
 }

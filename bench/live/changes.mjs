@@ -97,6 +97,19 @@ const SCENARIOS = {
     return { changes };
   },
   async rate() {
+    /** Calls `change` with each of 500 changed records, one every 20 ms; returns the processor time. */
+    const changing = async (change) => {
+      const beganMs = performance.now();
+      const beganCpu = process.cpuUsage();
+      for (let n = 0; n < 500; n++) {
+        change(changedRecord());
+        await delay(Math.max(0, beganMs + (n + 1) * 20 - performance.now()));
+      }
+      return cpuMs(beganCpu);
+    };
+    const endBefore = watchReads();
+    const readsCpuMs = await changing(() => {});
+    endBefore();
     const lags = [];
     const waiting = new Map();
     let publications = 0;
@@ -110,16 +123,11 @@ const SCENARIOS = {
       }
     });
     const end = watchReads();
-    const beganMs = performance.now();
-    const beganCpu = process.cpuUsage();
     forgetPeak();
-    for (let n = 0; n < 500; n++) {
-      const record = changedRecord();
+    const cpu = await changing((record) => {
       waiting.set(record.id, { title: record.title, atMs: performance.now() });
       source.apply({ upsert: [record] });
-      await delay(Math.max(0, beganMs + (n + 1) * 20 - performance.now()));
-    }
-    const cpu = cpuMs(beganCpu);
+    });
     const untilMs = performance.now() + SEEN_MS_MAX;
     while (waiting.size > 0 && performance.now() < untilMs) await delay(100);
     if (waiting.size > 0) throw new Error(`${waiting.size} changes were never seen`);
@@ -127,6 +135,7 @@ const SCENARIOS = {
     const quantile = (share) => lags[Math.floor(share * (lags.length - 1))];
     return {
       cpuMs: cpu,
+      readsCpuMs,
       p50: quantile(0.5),
       p99: quantile(0.99),
       publications,

@@ -174,6 +174,12 @@ try {
       3,
     );
     row(
+      `${about}: of it reads, and records that the bench makes`,
+      results.map((r) => r.readsCpuMs / 1000),
+      's',
+      null,
+    );
+    row(
       `${about}: lag, median`,
       results.map((r) => r.p50),
       'ms',

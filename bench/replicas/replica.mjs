@@ -16,6 +16,7 @@ replica.on('published', () => process.send({ event: 'served', id: replica.summar
 
 const turns = new ReadTurns(replica);
 let beganCpu = process.cpuUsage();
+let beganMs = 0;
 let steadyBytes = 0;
 
 answerRequests(
@@ -25,13 +26,23 @@ answerRequests(
       turns.begin();
       forgetPeak();
       steadyBytes = residentBytes().now;
+      beganMs = performance.now();
       beganCpu = process.cpuUsage();
+    },
+    /** Processor milliseconds for each millisecond, while nothing is announced. */
+    async reads(ms) {
+      const before = process.cpuUsage();
+      const beganMs = performance.now();
+      await delay(ms);
+      const { user, system } = process.cpuUsage(before);
+      return (user + system) / 1000 / (performance.now() - beganMs);
     },
     async end(settleMs) {
       await delay(settleMs);
       const { user, system } = process.cpuUsage(beganCpu);
       const { peak: peakBytes } = residentBytes();
-      return { ...turns.figures, cpuMs: (user + system) / 1000, steadyBytes, peakBytes };
+      const tookMs = performance.now() - beganMs;
+      return { ...turns.figures, cpuMs: (user + system) / 1000, tookMs, steadyBytes, peakBytes };
     },
   },
   () => replica.close(),

@@ -131,12 +131,12 @@ function about({ node, machine, commit, isChanged, date, settings }) {
   return (
     `Node ${node.slice(1)}, ${machine.cpu}, ${machine.cores} cores, ${Math.round(machine.memoryBytes / 2 ** 30)} GiB, ` +
     `commit ${commit.slice(0, 10)}${isChanged ? ' with changes' : ''}, ${date.slice(0, 10)}: medians of ${roundsOf(settings)}, ` +
-    `${connections} connections; ${count(events.medium)} events where nothing else is said.`
+    `${connections} connections; ${count(events.medium)} events unless stated otherwise.`
   );
 }
 
 const roundsOf = ({ launches, rounds, roundSeconds }) =>
-  `${launches * rounds} rounds of ${roundSeconds} s (${launches === 1 ? 'one launch' : `${launches} launches`} of all processes, but one of peers)`;
+  `${launches * rounds} rounds of ${roundSeconds} s (${launches === 1 ? 'one launch' : `${launches} launches`} of all processes, one launch of peers)`;
 
 const aboutOther = ({ node, commit, date, settings }) =>
   `Node ${node.slice(1)}: commit ${commit.slice(0, 10)}, ${date.slice(0, 10)}, medians of ${roundsOf(settings)}; empty cells were not measured.`;

@@ -159,6 +159,11 @@ function ofTimetable({ timetable, activity }: Observed, isReady: () => boolean):
         return REJECTION_CODES.map((code) => [{ code }, summary.rejectedByCode[code] ?? 0]);
       },
     ),
+    gauge(
+      'lectern_snapshot_file_failed',
+      '1 if the last write of the snapshot file failed, 0 otherwise.',
+      () => Number((timetable.source.snapshotFileError ?? null) !== null),
+    ),
     gauge('lectern_snapshot_bytes', 'Memory of the snapshot.', () => timetable.summary?.bytes ?? null),
     gauge(
       'lectern_source_last_success_timestamp_seconds',

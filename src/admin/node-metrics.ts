@@ -49,7 +49,7 @@ export function nodeFamilies(threads: readonly ThreadMeter[]): Family[] {
       'Processor time of all threads in the kernel.',
       () => cpuUsage().system / 1e6,
     ),
-    counter('process_cpu_seconds_total', 'Both together.', cpuSeconds),
+    counter('process_cpu_seconds_total', 'Processor time of all threads, user and kernel.', cpuSeconds),
     gauge('process_start_time_seconds', 'Time at which the process started, since 1970.', () => startSeconds),
     gauge('process_resident_memory_bytes', 'Memory of the process.', () => memoryUsage.rss()),
     gauge('process_open_fds', 'Open files and sockets.', openFiles),

@@ -61,7 +61,10 @@ export class FeedAddresses {
     return `${payload}.${macOf(this.#signing, payload)}`;
   }
 
-  /** Null for every address that is not genuine, has expired or is revoked; each takes the same time. */
+  /**
+   * Null for every address that is not genuine, has expired or is revoked. The time depends on the payload alone, and
+   * never on the mac: an unreadable payload takes longer.
+   */
   grantOf(address: string): FeedGrant | null {
     const known = this.#known.get(address);
     if (known !== undefined && this.#isGood(known)) return known;

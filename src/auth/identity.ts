@@ -28,23 +28,20 @@ type Enrolment = Readonly<Partial<Record<IdentityFieldName, readonly string[]>>>
 /** Enrolments by `sub`. */
 export type Enrolments = ReadonlyMap<string, Enrolment>;
 
-/**
- * @param overrides names of claims by field; they replace the names in the descriptor table Throws
- * LecternError `option-invalid`.
- */
-export function createClaimTable(overrides: Readonly<Record<string, readonly string[]>> = {}): ClaimTable {
-  for (const [name, claims] of Object.entries(overrides)) {
-    if (!FIELD_NAMES.includes(name)) {
-      const fields = FIELD_NAMES.join(', ');
-      throw new LecternError(
-        'option-invalid',
-        `a claim cannot select on "${name}"; the fields are ${fields}`,
-      );
-    }
-    if (claims.length === 0 || claims.includes('')) {
-      throw new LecternError('option-invalid', `the claim for ${name} has no name`);
-    }
+/** Null for an object of claims by field; the table of settings makes this check. */
+export function claimsFault(overrides: object): string | null {
+  for (const [name, claims] of Object.entries(overrides) as [string, unknown][]) {
+    if (!FIELD_NAMES.includes(name))
+      return `a claim cannot select on "${name}"; the fields are ${FIELD_NAMES.join(', ')}`;
+    const isList = Array.isArray(claims) && claims.length > 0;
+    if (!isList || !claims.every((claim) => typeof claim === 'string' && claim !== ''))
+      return `${name} must have a list of names of claims, such as ["groups"]`;
   }
+  return null;
+}
+
+/** @param overrides names of claims by field; they replace the names in the descriptor table */
+export function createClaimTable(overrides: Readonly<Record<string, readonly string[]>> = {}): ClaimTable {
   const own = new Map(Object.entries(overrides));
   return IDENTITY_FIELDS.map((field) => ({ field, claims: own.get(field.name) ?? field.claims })).filter(
     (row) => row.claims.length > 0,

@@ -1,10 +1,10 @@
 /** Keys from an address: at most one fetch per cooldown; the last good set stays in use for a bounded time (decision 0009). */
 import { LecternError } from '../errors.js';
 import { KEY_SET_BYTES_MAX, KEY_SET_FETCH_MS_MAX, KEY_SET_FRAMING_BYTES_MAX } from '../limits.js';
-import { monotonicMs } from '../model/clock.js';
+import { monotonicMs, TIMER_MS_MAX } from '../model/clock.js';
 import { redactAddress } from '../upstream/address.js';
 import { UpstreamCall } from '../upstream/call.js';
-import { refused, unreadable } from '../upstream/failure.js';
+import { refused, unreadableAnswer } from '../upstream/failure.js';
 import { KEYS_LEFT_OUT_TOLD_MAX, readUsableKeys } from './key-set.js';
 import { type JsonKey, toJwk } from './public-key.js';
 import type { KeyFeed, KeyState } from './remote-key-set.js';
@@ -59,8 +59,6 @@ export interface RemoteKeysSurroundings {
   readonly random?: () => number;
 }
 
-/** The longest wait of Node's timers. */
-const TIMER_MS_MAX = 2 ** 31 - 1;
 /** Spreads the fetches of many services over a tenth of the interval. */
 const JITTER = 0.1;
 
@@ -266,14 +264,17 @@ export async function fetchKeySet(
     const { headers, socket } = answer.message;
     if (answer.status !== 200) throw refused(answer.url, answer.status, headers, '');
     if ((headers['content-encoding'] ?? 'identity') !== 'identity') {
-      throw unreadable(answer.url, 'the answer is compressed, although the request did not ask for that');
+      throw unreadableAnswer(
+        answer.url,
+        'the answer is compressed, although the request did not ask for that',
+      );
     }
     const chunks: Uint8Array[] = [];
     for await (const chunk of call.body(answer)) {
       chunks.push(chunk);
       // A small chunk costs as much as a large one. The framing bytes reveal many small chunks.
       if (socket.bytesRead - 2 * call.bytesRead > KEY_SET_FRAMING_BYTES_MAX) {
-        throw unreadable(answer.url, 'it comes in chunks of a few bytes each');
+        throw unreadableAnswer(answer.url, 'it comes in chunks of a few bytes each');
       }
     }
     try {

@@ -33,7 +33,7 @@ const FORMS: Readonly<Record<Exclude<ColumnForm, 'text'>, RegExp>> = {
 
 const FORM_NAMES = Object.keys(FORMS) as (keyof typeof FORMS)[];
 
-export interface Column {
+export interface LookedColumn {
   /** The name in a field map; a path if the value is in a nested object. */
   readonly name: string;
   /** Inspected records that have a value. */
@@ -90,7 +90,7 @@ export class ColumnLook {
     return this.records < LOOK_RECORDS_MAX;
   };
 
-  get columns(): Column[] {
+  get columns(): LookedColumn[] {
     return [...this.#columns].map(([name, values]) => {
       const { count, dates, distinct, forms, hasAmPm } = values;
       const [form = 'text', most = 0] = [...forms].sort(([, a], [, b]) => b - a)[0] ?? [];

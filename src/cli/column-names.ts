@@ -57,8 +57,8 @@ const COLUMN_NAMES: Readonly<Record<ColumnRole, readonly string[]>> = {
       'lieu, sala, aula, salon, lugar, ubicacion, luogo, lokaal, zaal',
   ),
   studyGroup: words(
-    'study group, group, gruppe, klasse, class, seminargruppe, studiengruppe, kohorte, cohort, ' +
-      'zug, groupe, classe, promotion, grupo, clase, gruppo, groep, klas, section',
+    'study group, group, gruppe, klasse, class, seminargruppe, studiengruppe, studiengang, kohorte, ' +
+      'semestergruppe, jahrgang, cohort, zug, groupe, classe, promotion, grupo, clase, gruppo, groep, klas, section',
   ),
   lecturer: words(
     'lecturer, dozent, dozentin, dozenten, lehrer, lehrerin, lehrkraft, lehrperson, teacher, ' +

@@ -9,6 +9,9 @@ const NAME_UNITS_SHOWN = 40;
 /** Each event of a calendar has these properties. */
 const CALENDAR_COLUMNS = ['id', 'DTSTART', 'DTEND'];
 
+const DEVELOPMENT_NOTE =
+  '--dev is for a first look: it gives a token to everyone. In production give a key instead, such as --hs256-secret-file';
+
 export interface CommandProposal extends MapProposal {
   /** Ready to paste. Null if no event can be made. */
   readonly command: string | null;
@@ -23,19 +26,21 @@ export interface CommandProposal extends MapProposal {
 export function proposalFor(
   look: ColumnLook,
   args: readonly string[],
-  { encoding }: ReadRules,
+  { encoding, timeZone }: ReadRules,
   summary: SnapshotSummary | null,
 ): CommandProposal | null {
   if (look.records === 0) return null;
   const isEmpty = (field: string): boolean =>
     summary?.fields.find(({ name }) => name === field)?.events === 0;
   const isCalendar = CALENDAR_COLUMNS.every((column) => look.columns.some(({ name }) => name === column));
-  const proposal = isCalendar ? proposeCalendarMap(look.columns, isEmpty) : proposeMap(look.columns);
+  const proposal = isCalendar
+    ? proposeCalendarMap(look.columns, isEmpty)
+    : proposeMap(look.columns, timeZone);
   if (isCalendar && Object.keys(proposal.map).length === 0) return null;
   const isWorse = summary === null || summary.events === 0 || Object.keys(proposal.map).some(isEmpty);
   if (!isWorse) return null;
   const given = encoding === undefined ? [] : [`--encoding ${encoding}`];
-  const command = ['lectern serve', ...args, ...given, ...proposedOptions(proposal)].join(' ');
+  const command = ['lectern serve', ...args, ...given, ...proposedOptions(proposal), '--dev'].join(' ');
   return { ...proposal, command: proposal.isComplete ? command : null };
 }
 
@@ -61,7 +66,7 @@ export function describeColumns(look: ColumnLook, proposal: CommandProposal | nu
 function describeProposal({ command, notes }: CommandProposal): string {
   const lines = notes.map((note) => `  ${note}`);
   if (command === null) return ['a field map cannot be proposed:', ...lines].join('\n');
-  return ['to serve it, try:', `  ${command}`, ...lines].join('\n');
+  return ['to serve it, try:', `  ${command}`, ...lines, `  ${DEVELOPMENT_NOTE}`].join('\n');
 }
 
 /** Names come from outside: control characters are escaped, and long names are cut. */

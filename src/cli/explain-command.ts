@@ -17,8 +17,14 @@ const EXPLAINED: readonly ExplainedEndpoint[] = ['schedule', ...DIRECTORIES.map(
  *
  * @param request a query string of GET /schedule, or a path or address of GET /schedule, a directory or free
  * time
+ * @param rooms path of the file of rooms
  */
-export async function explain(source: string, request: string, reading: ReadingSettings): Promise<void> {
+export async function explain(
+  source: string,
+  request: string,
+  reading: ReadingSettings,
+  rooms: string | undefined,
+): Promise<void> {
   const options = { unknownParameters: 'reject', timeZone: reading.timeZone } as const;
   const { identifiers } = reading;
   const { endpoint, pairs } = readScheduleRequest(request, options, identifiers, 'explained', EXPLAINED);
@@ -27,6 +33,7 @@ export async function explain(source: string, request: string, reading: ReadingS
   const timetable = openTimetable({
     source: spec,
     ...readRulesOf({ ...reading, fieldMap: await readFieldMap(reading) }),
+    rooms,
     watch: false,
     gate: false,
     onProgress: progress.update,

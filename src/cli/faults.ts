@@ -19,6 +19,13 @@ export function reportFailure(error: unknown): number {
   return EXIT_FAILURE;
 }
 
+/** Logs why a command cannot go on, and returns the exit code. */
+export function logFailure(log: Pick<Logger, 'fatal'>, error: unknown, message: string): number {
+  const isExpected = error instanceof LecternError;
+  log.fatal(isExpected ? { code: error.code, reason: error.message } : { err: error }, message);
+  return isExpected ? exitCodeOf(error) : EXIT_FAILURE;
+}
+
 /** Prints the text as one line, even if it has several. */
 export function writeError(text: string): void {
   process.stderr.write(`${text.replace(/\s*[\r\n]+\s*/g, ' ').trim()}\n`);

@@ -1,11 +1,12 @@
 import { type Announcement, type Channel, type ChannelStatus, openChannel } from '../replication/channel.js';
 import { formatBytes, formatCountOf } from './wording.js';
 
-export type FeedAction = 'status' | 'pin' | 'unpin' | 'promote' | 'rollback';
+export type FeedAction = 'status' | 'pin' | 'unpin' | 'promote' | 'end-canary' | 'rollback';
 
-export interface FeedOptions {
+export interface FeedActionOptions {
   readonly feedPublicKey?: string | undefined;
   readonly json?: boolean | undefined;
+  readonly force?: boolean | undefined;
 }
 
 /** `lectern feed`: one action of an operator, and one line of output. `status` prints more. */
@@ -13,34 +14,38 @@ export async function operateFeed(
   action: FeedAction,
   address: string,
   id: string,
-  { feedPublicKey, json }: FeedOptions,
+  { feedPublicKey, ...options }: FeedActionOptions,
 ): Promise<void> {
   const channel = await openChannel(address, { publicKeyFile: feedPublicKey });
   try {
-    process.stdout.write(`${await ACTIONS[action](channel, id, json === true)}\n`);
+    process.stdout.write(`${await ACTIONS[action](channel, id, options)}\n`);
   } finally {
     await channel.close();
   }
 }
 
 const ACTIONS: Readonly<
-  Record<FeedAction, (channel: Channel, id: string, json: boolean) => Promise<string>>
+  Record<FeedAction, (channel: Channel, id: string, options: FeedActionOptions) => Promise<string>>
 > = {
-  async status(channel, _, json) {
+  async status(channel, _, { json }) {
     const status = await channel.status();
-    return json ? JSON.stringify(status, null, 2) : formatStatus(status);
+    return json === true ? JSON.stringify(status, null, 2) : formatStatus(status);
   },
   async pin(channel, id) {
     await channel.pin(id);
-    return `pinned ${id}: replicas serve it until lectern feed unpin`;
+    return `pinned ${id}: replicas serve it until you run lectern feed unpin`;
   },
   async unpin(channel) {
     await channel.unpin();
     return 'unpinned: replicas serve the head';
   },
-  async promote(channel, id) {
-    await channel.promote(id);
+  async promote(channel, id, { force }) {
+    await channel.promote(id, { force });
     return `promoted ${id}: it is the head now`;
+  },
+  async 'end-canary'(channel) {
+    await channel.endCanary();
+    return 'ended: new timetables, and a waiting candidate, go to all replicas until a canary reports';
   },
   async rollback(channel) {
     const id = await channel.rollback();
@@ -48,10 +53,12 @@ const ACTIONS: Readonly<
   },
 };
 
-function formatStatus({ head, candidate, pinned, leader, images, replicas }: ChannelStatus): string {
+function formatStatus(status: ChannelStatus): string {
+  const { head, candidate, pinned, leader, images, replicas } = status;
   const lines = [
     `head       ${describe(head)}`,
     ...(candidate === null ? [] : [`candidate  ${describe(candidate)}`]),
+    ...(status.isCanaryExpected ? [`canary     ${describeCanary(status)}`] : []),
     `pinned     ${pinned ?? 'none'}`,
     `publisher  ${leader ?? 'none leads'}`,
     `images     ${images.map(({ id }) => id).join(' ') || 'none'}`,
@@ -69,4 +76,13 @@ function describe(image: Announcement | null): string {
   const { id, sequence, events, bytes, announcedAtMs } = image;
   const when = new Date(announcedAtMs).toISOString();
   return `${id}, sequence ${sequence}, ${formatCountOf(events, 'event')}, ${formatBytes(bytes)}, announced ${when}`;
+}
+
+function describeCanary({ candidate, replicas }: ChannelStatus): string {
+  const canaries = replicas.filter(({ isCanary }) => isCanary);
+  if (canaries.length === 0)
+    return 'none reports. New timetables wait for lectern feed promote; lectern feed end-canary ends that';
+  if (candidate === null) return 'reports; no candidate waits';
+  const isServed = canaries.some(({ serves }) => serves?.hash === candidate.hash);
+  return `${isServed ? 'serves the candidate' : 'does not serve the candidate'}; it waits for lectern feed promote`;
 }

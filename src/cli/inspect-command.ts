@@ -1,3 +1,4 @@
+import type { LecternError } from '../errors.js';
 import { type ExpansionWindow, outsideHint } from '../model/expansion.js';
 import { CONFLICT_DIMENSIONS } from '../model/fields.js';
 import { formatInstant } from '../model/time.js';
@@ -69,8 +70,20 @@ export async function inspect(
   } catch (error) {
     progress.clear();
     // If the map names a wrong column, the report shows the existing ones.
-    const columns = asJson ? [] : describeColumns(look, proposalFor(look, args, rules, null));
-    if (columns.length > 0) process.stdout.write(`${columns.join('\n\n')}\n`);
+    const proposal = proposalFor(look, args, rules, null);
+    if (asJson) {
+      const { code, message } = error as Partial<LecternError> & Error;
+      const facts = {
+        source: { name: opened.name },
+        error: { code, message },
+        columns: look.columns,
+        proposal,
+      };
+      process.stdout.write(`${JSON.stringify(facts, null, 2)}\n`);
+    } else {
+      const columns = describeColumns(look, proposal);
+      if (columns.length > 0) process.stdout.write(`${columns.join('\n\n')}\n`);
+    }
     throw error;
   } finally {
     progress.clear();

@@ -10,9 +10,9 @@ import { FORMATS } from '../model/format.js';
 import { suggest } from '../model/suggest.js';
 import type { ReadingSettings, ServiceOptions } from '../options/option-types.js';
 import { COMMAND_READING_SETTINGS } from '../options/reading-settings.js';
-import { checkSettings, checkValue, resolveReading } from '../options/resolve.js';
+import { checkValue, resolveReading } from '../options/resolve.js';
 import type { Setting } from '../options/setting.js';
-import { SETTINGS } from '../options/table.js';
+import { SETTINGS, settingsOfCommand } from '../options/table.js';
 import { VERSION } from '../version.js';
 import type { ExportOptions } from './export-command.js';
 import { EXIT_USAGE, isWriteFailure, reportFailure, writeError } from './faults.js';
@@ -62,19 +62,16 @@ export function createProgram(exit: (code: number) => void): Command {
       '[source...]',
       `${SOURCE}; or an http(s) or postgres address; several are merged by id, and the later wins; or one store, nats://host:4222/name or folder:///path`,
     );
-  for (const setting of SETTINGS.filter(hasFlag)) serve.addOption(toOption(setting));
+  const settings = [...settingsOfCommand('serve').values()];
+  for (const setting of settings.filter(hasFlag)) serve.addOption(toOption(setting));
   serve
-    .addOption(new Option('--dev', 'short for --mode development').helpGroup('Listening:'))
-    .addOption(
-      new Option('--canary', 'serve the candidates of a store before they are promoted').helpGroup(
-        'Refreshing:',
-      ),
-    )
     .addHelpText('after', SERVE_HELP)
     .action(async (source: readonly string[], parsed: Record<string, unknown>, command: Command) => {
-      checkServe(source, parsed, command);
+      checkDev(parsed, command);
       const { serve: runServe } = await import('./serve-command.js');
-      exit(await runServe(checkSettings(toSettings(source, parsed))));
+      const { dev, ...values } = valuesOf(settings, parsed);
+      const mode = dev === true ? 'development' : values.mode;
+      exit(await runServe({ ...values, source, mode } as unknown as ServiceOptions));
     });
 
   addStoreCommands(program, exit);
@@ -91,7 +88,7 @@ export function createProgram(exit: (code: number) => void): Command {
     .option('--json', 'print JSON, for programs')
     .addHelpText('after', example('lectern inspect timetable.ndjson.gz'))
     .action(async (source: readonly string[], parsed: Record<string, unknown>) => {
-      const reading = readingOf(parsed);
+      const reading = readingOf(source, parsed);
       const { inspect } = await import('./inspect-command.js');
       exit(await inspect(source, reading, parsed.json === true));
     });
@@ -104,11 +101,14 @@ export function createProgram(exit: (code: number) => void): Command {
     )
     .argument('<source>', `${SOURCE}; or an http(s) or postgres address`)
     .argument('<query>', 'query string of GET /schedule, or a path with one, quoted')
+    .addOption(toOption(ROOMS))
     .addHelpText('after', example("lectern explain timetable.ndjson 'studyGroup=INF-1A&type=LEC'"))
     .action(async (source: string, query: string, parsed: Record<string, unknown>) => {
-      const reading = readingOf(parsed);
+      const reading = readingOf(source, parsed);
+      const { rooms } = valuesOf([ROOMS], parsed);
+      checkValue(ROOMS, rooms);
       const { explain } = await import('./explain-command.js');
-      await explain(source, query, reading);
+      await explain(source, query, reading, rooms as string | undefined);
     });
 
   withReading(program.command('export'))
@@ -129,7 +129,7 @@ export function createProgram(exit: (code: number) => void): Command {
       example("lectern export timetable.ndjson.gz 'studyGroup=INF-1A' --output INF-1A.ics"),
     )
     .action(async (source: string, request: string, parsed: Record<string, unknown>) => {
-      const reading = readingOf(parsed);
+      const reading = readingOf(source, parsed);
       const { exportEvents } = await import('./export-command.js');
       const { format, output } = parsed as unknown as ExportOptions;
       exit(await exportEvents(source, request, reading, { format, output }));
@@ -197,22 +197,15 @@ function withReading(command: Command): Command {
 }
 
 const IDENTIFIERS = SETTINGS.find(({ name }) => name === 'identifiers') as Setting;
+const ROOMS = SETTINGS.find(({ name }) => name === 'rooms') as Setting;
 const BASE_PATH = SETTINGS.find(({ name }) => name === 'basePath') as Setting;
 
-function readingOf(parsed: Record<string, unknown>): ReadingSettings {
-  return resolveReading(valuesOf(COMMAND_READING_SETTINGS, parsed));
+function readingOf(source: string | readonly string[], parsed: Record<string, unknown>): ReadingSettings {
+  return resolveReading({ source, ...valuesOf(COMMAND_READING_SETTINGS, parsed) });
 }
 
-/** Checks for the command line only. `command.error` throws. */
-function checkServe(
-  source: readonly string[],
-  { pin, dev, mode }: Record<string, unknown>,
-  command: Command,
-): void {
-  if (source.length === 0 && pin === undefined) command.error("error: missing required argument 'source'");
-  if (source.length > 0 && pin !== undefined) {
-    command.error("error: '--pin' serves a snapshot file instead of a source: give one of them");
-  }
+/** Whether a flag or a variable gives the mode decides, so this is no rule of settings. `command.error` throws. */
+function checkDev({ dev, mode }: Record<string, unknown>, command: Command): void {
   if (dev !== true) return;
   const modeFrom = command.getOptionValueSource('mode');
   if (modeFrom === 'cli') {
@@ -222,13 +215,6 @@ function checkServe(
   if (mode === 'production' && modeFrom === 'env') {
     writeError('warning: --dev wins over LECTERN_MODE=production: this is development mode');
   }
-}
-
-function toSettings(source: readonly string[], parsed: Record<string, unknown>): ServiceOptions {
-  const settings: Record<string, unknown> = { source, ...valuesOf(SETTINGS, parsed) };
-  if (parsed.dev === true) settings.mode = 'development';
-  if (parsed.canary === true) settings.canary = true;
-  return settings as unknown as ServiceOptions;
 }
 
 async function generate(options: GenerateOptions): Promise<void> {

@@ -1,5 +1,5 @@
 import type { FieldName } from '../model/fields.js';
-import type { Column, ColumnForm } from './column-look.js';
+import type { ColumnForm, LookedColumn } from './column-look.js';
 import { type ColumnRole, scoreOf } from './column-names.js';
 
 /** Proposes options for a source, and says what the source lacks. */
@@ -21,8 +21,8 @@ const IDENTIFIER_FIELDS: readonly FieldName[] = ['id', 'roomId', 'courseId', 'gr
 /** Used if the machine's zone is UTC. */
 const ZONE_EXAMPLE = 'Europe/Berlin';
 
-/** Infers the meaning of columns from their names and from their values. */
-export function proposeMap(columns: readonly Column[]): MapProposal {
+/** Infers the meaning of columns from their names and from their values. @param givenZone the zone of `--time-zone` */
+export function proposeMap(columns: readonly LookedColumn[], givenZone?: string): MapProposal {
   // A map cannot name formats other than these.
   const filled = columns.filter(({ name, records }) => records > 0 && !/[{}\n]/.test(name));
   const times = findTimes(filled);
@@ -32,9 +32,9 @@ export function proposeMap(columns: readonly Column[]): MapProposal {
   };
   if (times.time !== null) add('time', times.time);
   if (times.endTime !== null) add('endTime', times.endTime);
-  const used = new Set<Column>(times.columns);
-  const identifiers: Column[] = [];
-  const own = (field: FieldName): Column | undefined => filled.find(({ name }) => name === field);
+  const used = new Set<LookedColumn>(times.columns);
+  const identifiers: LookedColumn[] = [];
+  const own = (field: FieldName): LookedColumn | undefined => filled.find(({ name }) => name === field);
   const id = own('id') ?? best(filled, 'id', ({ isUnique }) => isUnique, used);
   if (id !== undefined) {
     add('id', id.name);
@@ -61,23 +61,24 @@ export function proposeMap(columns: readonly Column[]): MapProposal {
   const isDerived = id === undefined || identifiers.some(({ form }) => form !== 'uuid');
   const needsZone = times.columns.length > 0 && times.columns.some(({ form }) => form !== 'instant');
   const order = orderOf(times.columns, filled);
+  const zone = needsZone ? zoneOf(givenZone) : { timeZone: null, notes: [] };
   return {
     map,
     dateOrder: order.dateOrder,
-    timeZone: needsZone ? ownZone() : null,
+    timeZone: zone.timeZone,
     identifiers: isDerived ? 'derived' : null,
-    notes: [...times.notes, ...order.notes],
+    notes: [...times.notes, ...order.notes, ...zone.notes],
     isComplete: times.time !== null && times.endTime !== null && order.isKnown,
   };
 }
 
 /** For calendars: maps non-standard properties to fields without a value. Other fields have a property by default. */
 export function proposeCalendarMap(
-  columns: readonly Column[],
+  columns: readonly LookedColumn[],
   isEmpty: (field: FieldName) => boolean,
 ): MapProposal {
   const own = columns.filter(({ name, records }) => records > 0 && /^X-\p{L}+$/u.test(name));
-  const used = new Set<Column>();
+  const used = new Set<LookedColumn>();
   const map: Record<string, string> = {};
   for (const field of TEXT_FIELDS.filter(isEmpty)) {
     const column = best(own, field, isName, used);
@@ -91,15 +92,15 @@ export function proposeCalendarMap(
 interface Times {
   readonly time: string | null;
   readonly endTime: string | null;
-  readonly columns: readonly Column[];
+  readonly columns: readonly LookedColumn[];
   readonly notes: readonly string[];
 }
 
-function findTimes(columns: readonly Column[]): Times {
-  const isMoment = ({ form }: Column): boolean => DATE_AND_TIME.includes(form);
-  const isDate = ({ form }: Column): boolean => form === 'date';
-  const isClock = ({ form }: Column): boolean => form === 'clock';
-  const named = (name: string): Column | undefined =>
+function findTimes(columns: readonly LookedColumn[]): Times {
+  const isMoment = ({ form }: LookedColumn): boolean => DATE_AND_TIME.includes(form);
+  const isDate = ({ form }: LookedColumn): boolean => form === 'date';
+  const isClock = ({ form }: LookedColumn): boolean => form === 'clock';
+  const named = (name: string): LookedColumn | undefined =>
     columns.find((column) => column.name === name && isMoment(column));
   const moments = columns.filter(isMoment);
   const start = named('time') ?? best(moments, 'start') ?? best(moments, 'startDate') ?? moments[0];
@@ -151,9 +152,9 @@ function findTimes(columns: readonly Column[]): Times {
 }
 
 function endNote(
-  columns: readonly Column[],
-  start: Column | undefined,
-  end: Column | undefined,
+  columns: readonly LookedColumn[],
+  start: LookedColumn | undefined,
+  end: LookedColumn | undefined,
 ): string | null {
   if (start === undefined || end !== undefined) return null;
   const duration = best(columns, 'duration');
@@ -164,8 +165,8 @@ function endNote(
 
 /** Day and month are ambiguous if both are at most 12. */
 function orderOf(
-  used: readonly Column[],
-  all: readonly Column[],
+  used: readonly LookedColumn[],
+  all: readonly LookedColumn[],
 ): {
   readonly dateOrder: MapProposal['dateOrder'];
   readonly notes: readonly string[];
@@ -200,16 +201,16 @@ function orderOf(
 }
 
 /** Times, dates and bare numbers cannot be names. */
-function isName({ form }: Column): boolean {
+function isName({ form }: LookedColumn): boolean {
   return form === 'text' || form === 'uuid' || form === 'number' || form === 'weekdays';
 }
 
 function best(
-  columns: readonly Column[],
+  columns: readonly LookedColumn[],
   role: ColumnRole,
-  isFit: (column: Column) => boolean = () => true,
-  taken: ReadonlySet<Column> = new Set(),
-): Column | undefined {
+  isFit: (column: LookedColumn) => boolean = () => true,
+  taken: ReadonlySet<LookedColumn> = new Set(),
+): LookedColumn | undefined {
   const scored = columns
     .filter((column) => !taken.has(column) && isFit(column))
     .map((column) => ({ column, score: scoreOf(column.name, role) }))
@@ -217,22 +218,32 @@ function best(
   return scored.sort((a, b) => b.score - a.score)[0]?.column;
 }
 
-function setOf(column: Column | undefined): ReadonlySet<Column> {
+function setOf(column: LookedColumn | undefined): ReadonlySet<LookedColumn> {
   return new Set(column === undefined ? [] : [column]);
 }
 
-function joined(date: Column | undefined, clock: Column | undefined): string | null {
+function joined(date: LookedColumn | undefined, clock: LookedColumn | undefined): string | null {
   if (date === undefined || clock === undefined) return null;
   return `${inTemplate(date)} ${inTemplate(clock)}`;
 }
 
-function inTemplate({ name }: Column): string {
+function inTemplate({ name }: LookedColumn): string {
   return `{${name}}`;
 }
 
-function ownZone(): string {
-  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  return zone === 'UTC' || zone === 'Etc/UTC' ? ZONE_EXAMPLE : zone;
+/** Times without an offset do not tell their zone, so it is a guess unless it was given. */
+function zoneOf(given: string | undefined): Pick<MapProposal, 'timeZone' | 'notes'> {
+  if (given !== undefined) return { timeZone: given, notes: [] };
+  const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const isUtc = own === 'UTC' || own === 'Etc/UTC';
+  const timeZone = isUtc ? ZONE_EXAMPLE : own;
+  const origin = isUtc ? 'only an example, because this machine uses UTC' : 'that of this machine';
+  return {
+    timeZone,
+    notes: [
+      `the times have no offset, and --time-zone ${timeZone} is a guess, ${origin}: check it, because a wrong zone shifts every time`,
+    ],
+  };
 }
 
 /** The options of a command line, quoted for a shell. */

@@ -1,59 +1,46 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { pino } from 'pino';
 import { LecternError } from '../errors.js';
-import type { ResolvedSettings } from '../options/option-types.js';
-import { optionsOf, resolveSettings } from '../options/resolve.js';
+import { optionsOf, resolvePublisher } from '../options/resolve.js';
 import { sourceOf, withFieldMap } from '../options/source-of-settings.js';
 import { shownAddress, storeAddress } from '../store/open-store.js';
 import { publishTimetable } from '../timetable/publishing.js';
-import { carryOnWithoutOutput, EXIT_FAILURE, endOnFaults, exitCodeOf } from './faults.js';
-import { openStandardError } from './log-output.js';
+import { carryOnWithoutOutput, endOnFaults, logFailure } from './faults.js';
+import { openLog } from './open-log.js';
+import { unknownVariables } from './serve-messages.js';
 import { listenForSignals } from './signals.js';
-
-export interface PublishOptions {
-  readonly to: string;
-  readonly feedKey: string;
-  /** Ends after one announcement. */
-  readonly once: boolean;
-}
 
 /** Longest wait of `--once` for the announcement after the load, because another publisher may lead. */
 const ONCE_MS_MAX = 15_000;
 
 /** `lectern publish` resolves to the exit code after SIGINT or SIGTERM, or with `--once` after the announcement. */
-export async function publish(given: ResolvedSettings, options: PublishOptions): Promise<number> {
+export async function publish(given: Readonly<Record<string, unknown>>): Promise<number> {
   carryOnWithoutOutput();
-  const output = openStandardError();
-  const log = pino({ level: given.logLevel ?? 'info', base: null }, output);
+  const { log, output } = await openLog(given);
+  const variables = unknownVariables(process.env, given);
+  for (const reason of variables) log.warn({ reason }, 'unknown variable');
   const signals = listenForSignals();
   const stopGuarding = endOnFaults(log);
   const timer = setInterval(() => {}, ONCE_MS_MAX);
   try {
-    const settings = await withFieldMap(resolveSettings(given));
+    const settings = await withFieldMap(resolvePublisher(given));
     const timetable = optionsOf('openTimetable', settings, {
       source: sourceOf(settings),
       gate: optionsOf('gate', settings),
     });
-    const store = shownAddress(storeAddress(options.to));
-    const publishing = await publishTimetable(timetable, {
-      to: options.to,
-      keyFile: options.feedKey,
-      admin: settings.adminPort === undefined ? undefined : optionsOf('admin', settings),
-      log,
-    });
-    log.info(
-      { to: shownAddress(storeAddress(options.to)), admin: publishing.adminAddress?.origin },
-      'publishing',
-    );
+    const { once } = settings;
+    const store = shownAddress(storeAddress(settings.publishTo));
+    const admin = settings.adminPort === undefined ? undefined : optionsOf('admin', settings);
+    const publishing = await publishTimetable(timetable, optionsOf('publish', settings, { admin, log }));
+    log.info({ to: store, admin: publishing.adminAddress?.origin }, 'publishing');
     const refresh = (signal: NodeJS.Signals): void =>
       void publishing.refresh(signal === 'SIGUSR2').catch(() => {});
     const refreshSignals = ['SIGHUP', 'SIGUSR2'] as const;
     for (const signal of refreshSignals) process.on(signal, refresh);
     try {
       const isDone = publishing.announced.then(() => 'announced' as const);
-      const isLate = options.once ? lateAfter(publishing.loaded, store) : [];
+      const isLate = once ? lateAfter(publishing.loaded, store) : [];
       const ended = await Promise.race([isDone, signals.first, ...isLate]);
-      if (ended === 'announced' && !options.once) await signals.first;
+      if (ended === 'announced' && !once) await signals.first;
     } finally {
       for (const signal of refreshSignals) process.off(signal, refresh);
       await Promise.race([publishing.close(), delay(ONCE_MS_MAX, undefined, { ref: false })]);
@@ -61,10 +48,9 @@ export async function publish(given: ResolvedSettings, options: PublishOptions):
     log.info({}, 'closed');
     return 0;
   } catch (error) {
-    if (error instanceof LecternError)
-      log.fatal({ code: error.code, reason: error.message }, 'cannot publish');
-    else log.fatal({ err: error }, 'cannot publish');
-    return error instanceof LecternError ? exitCodeOf(error) : EXIT_FAILURE;
+    // A silent log must not hide the reason.
+    if (log.level === 'silent') throw error;
+    return logFailure(log, error, 'cannot publish');
   } finally {
     clearInterval(timer);
     signals.stop();

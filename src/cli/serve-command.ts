@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Logger, pino } from 'pino';
-import { LecternError } from '../errors.js';
-import type { ResolvedSettings } from '../options/option-types.js';
+import type { Logger } from 'pino';
+import type { ResolvedSettings, ServiceOptions } from '../options/option-types.js';
+import { resolveSettings, warningsOf } from '../options/resolve.js';
 import { type Service, startService } from '../service.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import { hidePassword } from '../source/postgres/postgres-address.js';
 import { isStoreAddress, shownAddress } from '../store/open-store.js';
-import { carryOnWithoutOutput, EXIT_FAILURE, endOnFaults, exitCodeOf, writeError } from './faults.js';
-import { openStandardError, prettyDestination } from './log-output.js';
+import { carryOnWithoutOutput, endOnFaults, logFailure, writeError } from './faults.js';
+import { openLog } from './open-log.js';
 import { formatReady, tellReloads, unknownVariables } from './serve-messages.js';
 import { endBySignal, listenForSignals, refreshOnSignals, type SignalListener } from './signals.js';
 import { createProgressLine, describeRejections } from './wording.js';
@@ -19,32 +19,20 @@ const CALLED_OFF_MS_MAX = 1000;
  * `lectern serve` resolves to the exit code after SIGINT or SIGTERM. Production logs why it cannot start;
  * development throws the error.
  */
-export async function serve(settings: ResolvedSettings): Promise<number> {
+export async function serve(given: ServiceOptions): Promise<number> {
   carryOnWithoutOutput();
-  const isDevelopment = settings.mode === 'development';
-  // Development mode reports on standard output, so its log has only requests.
-  const level = settings.logLevel ?? (isDevelopment && settings.accessLog === 0 ? 'warn' : 'info');
-  const output = openStandardError();
-  const { isTTY } = process.stderr;
-  const format = settings.logFormat ?? (isDevelopment && isTTY ? 'pretty' : 'json');
-  const isColoured = isTTY && process.stderr.hasColors();
-  const destination = format === 'pretty' ? await prettyDestination(output, isColoured) : output;
-  const log = Object.assign(pino({ level, base: null }, destination), { linesDropped: () => output.dropped });
-  output.onResumed = (lines) =>
-    log.warn({ lines }, 'log lines were dropped: standard error was not read in time');
-  for (const reason of unknownVariables(process.env, settings)) {
-    warn(settings, log, 'unknown variable', reason);
+  const { log, output, isDevelopment } = await openLog(given);
+  for (const reason of unknownVariables(process.env, given)) {
+    warn(given, log, 'unknown variable', reason);
   }
   const signals = listenForSignals();
   const stopGuarding = endOnFaults(log);
   try {
-    return await serveUntilSignal(settings, signals, log);
+    return await serveUntilSignal(resolveSettings(given), signals, log);
   } catch (error) {
     // A silent log must not hide the reason.
-    if (isDevelopment || level === 'silent') throw error;
-    if (error instanceof LecternError) log.fatal({ code: error.code, reason: error.message }, 'cannot serve');
-    else log.fatal({ err: error }, 'cannot serve');
-    return error instanceof LecternError ? exitCodeOf(error) : EXIT_FAILURE;
+    if (isDevelopment || log.level === 'silent') throw error;
+    return logFailure(log, error, 'cannot serve');
   } finally {
     signals.stop();
     stopGuarding();
@@ -76,7 +64,7 @@ async function serveUntilSignal(
     const { address, adminAddress, mode, workers } = service;
     log.info({ address: address.origin, admin: adminAddress?.origin, mode, workers }, 'listening');
     warnOfOpenDoor(service);
-    warnOfEnd(settings, log);
+    for (const reason of warningsOf(settings)) warn(settings, log, 'answers will end', reason);
     const outcome = await Promise.race([service.ready, signals.first]);
     progress.clear();
     if (typeof outcome !== 'string') {
@@ -133,18 +121,9 @@ async function callOff(ending: Promise<void>, signal: NodeJS.Signals): Promise<v
   clearTimeout(timer);
 }
 
-function warn({ mode }: ResolvedSettings, log: Logger, message: string, reason: string): void {
+function warn({ mode }: ServiceOptions, log: Logger, message: string, reason: string): void {
   if (mode === 'development') writeError(`warning: ${reason}`);
   else log.warn({ reason }, message);
-}
-
-/** A timetable that never changes becomes stale, too. */
-function warnOfEnd(settings: ResolvedSettings, log: Logger): void {
-  const { staleSecondsMax, refreshSeconds, pin } = settings;
-  if (staleSecondsMax === undefined || refreshSeconds > 0 || pin !== undefined) return;
-  const reason =
-    '--stale-seconds-max without --refresh-seconds: an unchanged source is not loaded again, so every answer becomes 503 after that time, until SIGHUP or POST /refresh';
-  warn(settings, log, 'answers will end', reason);
 }
 
 /** Development mode gives a token to every client, even from other machines. */

@@ -2,7 +2,7 @@ import { type ExpansionWindow, outsideHint } from '../model/expansion.js';
 import { suggest } from '../model/suggest.js';
 import type { ServiceOptions } from '../options/option-types.js';
 import { variableOf } from '../options/setting.js';
-import { SETTINGS } from '../options/table.js';
+import { COMMANDS, settingsOfCommand } from '../options/table.js';
 import type { ExampleRequest, Service } from '../service.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import type { Timetable } from '../timetable/timetable-interface.js';
@@ -17,7 +17,9 @@ export function unknownVariables(
   environment: Readonly<Record<string, string | undefined>>,
   { sourceHeaders = {} }: Pick<ServiceOptions, 'sourceHeaders'>,
 ): readonly string[] {
-  const known = SETTINGS.flatMap((setting) => variableOf(setting) ?? []);
+  const known = COMMANDS.flatMap((command) =>
+    [...settingsOfCommand(command).values()].flatMap((setting) => variableOf(setting) ?? []),
+  );
   const texts = Object.values(sourceHeaders).join(' ');
   const referred = [...texts.matchAll(/env:(\w+)/g)].map(([, name]) => name);
   return Object.keys(environment)
@@ -59,7 +61,7 @@ export function formatReady(
       `  curl -H 'Authorization: Bearer ${example.token}' '${example.url}'`,
       '',
       `Documentation: ${baseUrl}/docs`,
-      `Another token: ${baseUrl}/login`,
+      `A new token: ${baseUrl}/login`,
     );
   }
   return `${lines.join('\n')}\n`;

@@ -6,7 +6,8 @@ export function hasFlag({ flag, isEnvironmentOnly }: Setting): boolean {
 }
 
 export function toOption(setting: Setting): Option {
-  const { short, flag, help, group, kind, preset, default: usual } = setting;
+  const { short, flag, help, group, kind, preset, isSwitch, isRequired, default: usual } = setting;
+  if (isSwitch === true) return toSwitch(setting);
   const value = preset === undefined ? `<${kind.unit}>` : `[${kind.unit}]`;
   const option = new Option(`${short === undefined ? '' : `${short}, `}${flag} ${value}`, help)
     .env(variableOf(setting) as string)
@@ -16,7 +17,18 @@ export function toOption(setting: Setting): Option {
   if (kind.choices !== undefined) option.argChoices = [...kind.choices];
   if (preset !== undefined) option.preset(preset);
   if (usual !== undefined) option.default(usual, shownDefault(setting));
+  if (isRequired === true) option.makeOptionMandatory();
   return option;
+}
+
+/** Commander would take any text in the variable for on, so `valuesOf` reads it. */
+function toSwitch(setting: Setting): Option {
+  const { flag, help, group } = setting;
+  const variable = variableOf(setting);
+  return new Option(
+    flag as string,
+    variable === undefined ? help : `${help} (env: ${variable}, on or off)`,
+  ).helpGroup(`${group}:`);
 }
 
 /** Commander names values after flags. Settings have names that commander does not know. */
@@ -26,11 +38,12 @@ export function valuesOf(
 ): Record<string, unknown> {
   const values: Record<string, unknown> = {};
   for (const setting of settings) {
-    const { name, flag } = setting;
+    const { name, flag, isSwitch, kind } = setting;
     if (flag === null) continue;
-    values[name] = hasFlag(setting)
-      ? parsed[new Option(flag).attributeName()]
-      : process.env[variableOf(setting) as string];
+    const given = hasFlag(setting) ? parsed[new Option(flag).attributeName()] : undefined;
+    const isOfCommander = hasFlag(setting) && isSwitch !== true;
+    const text = isOfCommander ? undefined : process.env[variableOf(setting) ?? ''];
+    values[name] = given ?? (text === undefined ? undefined : (kind.parse?.(text, undefined) ?? text));
   }
   return values;
 }

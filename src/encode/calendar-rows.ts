@@ -2,31 +2,14 @@ import { OUTPUT_FIELDS, type OutputFieldName } from '../model/fields.js';
 import type { Rows } from '../snapshot/rows.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
 import { contentLine, escapeText, LINE_OCTETS_MAX } from './calendar-text.js';
+import { type NameAt, namesAt } from './event-names.js';
 import { NO_ROOM } from './row-layout.js';
-import type { RowListForm } from './row-lists.js';
+import type { FeedHead, RowListForm } from './row-lists.js';
 import { copyBytes, HAS_COMMA, HAS_ESCAPE, HAS_SEMICOLON_OR_DELETE, RowSpans } from './row-spans.js';
-
-/** The display name of an event's room or course, by ordinal; null if unknown. */
-type NameAt = (ordinal: number) => string | null;
 
 interface EventNames {
   readonly roomName: NameAt;
   readonly courseName: NameAt;
-}
-
-function namesAt(snapshot: Snapshot, field: 'roomId' | 'courseId'): NameAt {
-  const { codes, dictionary } = snapshot.field(field);
-  const known: (string | null | undefined)[] = [];
-  return (ordinal) => {
-    const code = codes[ordinal]!;
-    if (code >= dictionary.size) return null;
-    let name = known[code];
-    if (name === undefined) {
-      name = snapshot.nameOf(field, code);
-      known[code] = name;
-    }
-    return name;
-  };
 }
 
 const CLOSING = Buffer.from('END:VCALENDAR\r\n');
@@ -40,7 +23,7 @@ function calendarOpening(more = ''): Buffer {
 const REFRESH = 'PT15M';
 
 /** The lines before the first event of a feed: fields of RFC 7986, and their older equivalents. */
-export function feedOpening(name: string): Buffer {
+function feedOpening({ name }: FeedHead): Buffer {
   const text = escapeText(name);
   const lines = [
     contentLine('NAME', text),
@@ -64,6 +47,7 @@ export function calendarForm(snapshot: Snapshot, marksClashes: boolean): RowList
   return {
     opening: OPENING,
     closing: CLOSING,
+    openingOf: feedOpening,
     layout: {
       number: marksClashes ? 5 : 4,
       isOfSnapshot: true,

@@ -8,11 +8,21 @@ import { type ListLayout, NO_ROOM, scratchForRows } from './row-layout.js';
 import { SliceClock } from './slice-clock.js';
 import type { LazyPiece } from './slices.js';
 
+/** What the opening of a feed says. */
+export interface FeedHead {
+  /** The name of the timetable. */
+  readonly name: string;
+  /** The last part of the feed's address, without its ending. Letters, digits, `-`, `_`, `.` and `/` only. */
+  readonly file: string;
+}
+
 /** A representation with an opening, rows, and a closing. */
 export interface RowListForm {
   readonly layout: ListLayout;
   readonly opening: Buffer;
   readonly closing: Buffer;
+  /** The opening of a feed, if that differs. */
+  readonly openingOf?: (head: FeedHead) => Buffer;
 }
 
 /** Every row is at least this long in any format: it has an id and two times. */

@@ -16,6 +16,8 @@ export const HAS_COMMA = 2;
 /** A semicolon, or the only control character that JSON does not escape. */
 export const HAS_SEMICOLON_OR_DELETE = 4;
 const IS_QUOTE = 8;
+/** `&`, `<` or `>`. */
+export const HAS_MARKUP = 16;
 
 const CLASS_OF_BYTE = new Uint8Array(256);
 CLASS_OF_BYTE[0x22] = IS_QUOTE;
@@ -23,6 +25,7 @@ CLASS_OF_BYTE[BACKSLASH] = HAS_ESCAPE;
 CLASS_OF_BYTE[0x2c] = HAS_COMMA;
 CLASS_OF_BYTE[0x3b] = HAS_SEMICOLON_OR_DELETE;
 CLASS_OF_BYTE[0x7f] = HAS_SEMICOLON_OR_DELETE;
+for (const byte of [0x26, 0x3c, 0x3e]) CLASS_OF_BYTE[byte] = HAS_MARKUP;
 
 /** Positions of a row's values in the arena, by field: bytes [from, to) between quotes. */
 export class RowSpans {

@@ -7,7 +7,7 @@ export interface Lecturer {
   readonly name: string;
 }
 
-export interface Group {
+export interface GeneratedGroup {
   readonly index: number;
   readonly id: string;
   readonly code: string;
@@ -28,7 +28,7 @@ export interface Course {
 
 /** Groups of one programme and year, with the same courses. */
 interface Cohort {
-  readonly groups: readonly Group[];
+  readonly groups: readonly GeneratedGroup[];
   readonly courses: readonly Course[];
 }
 
@@ -57,7 +57,7 @@ const RANDOM_STREAM = 1;
 export function foundInstitution(seed: number, rowsPerTerm: number, shared: boolean): Institution {
   const random = new Random(seed, RANDOM_STREAM);
   const nextGroupId = uuids(seed, 'group');
-  const drafts: { groups: Group[]; plans: LessonPlan[][] }[] = [];
+  const drafts: { groups: GeneratedGroup[]; plans: LessonPlan[][] }[] = [];
   let rows = 0;
   let groupCount = 0;
   let courseCount = 0;

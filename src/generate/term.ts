@@ -1,6 +1,7 @@
+import { DAY_MS } from '../model/time.js';
 import {
   type Course,
-  type Group,
+  type GeneratedGroup,
   type Institution,
   type Lecturer,
   type LessonPlan,
@@ -18,7 +19,7 @@ export interface Lesson {
   readonly courseId: string | null;
   readonly type: LessonPlan['type'] | 'EXAM' | null;
   readonly lecturer: Lecturer | null;
-  readonly groups: readonly Group[];
+  readonly groups: readonly GeneratedGroup[];
 }
 
 /** Lessons are in order of start and end. */
@@ -30,7 +31,6 @@ export interface TermDay {
 const FIRST_YEAR = 2026;
 const EXAM_WEEKS = 2;
 const DAYS_PER_WEEK = 5;
-const DAY_MS = 86_400_000;
 
 /** Seven periods of 90 minutes from 08:00, with breaks of 15. Lessons take a whole number of half periods. */
 const HALVES_PER_DAY = 14;
@@ -69,7 +69,7 @@ export function planTerm(seed: number, term: number, institution: Institution): 
   const days = daysOf(term);
   const examDays = days.slice(-DAYS_PER_WEEK * EXAM_WEEKS);
 
-  function place(course: Course, { type, fortnightly }: LessonPlan, groups: readonly Group[]): void {
+  function place(course: Course, { type, fortnightly }: LessonPlan, groups: readonly GeneratedGroup[]): void {
     const firstWeek = fortnightly && !random.chance(500) ? 1 : 0;
     // The lecturer is chosen first, because trying all lecturers at every time would take long.
     const lecturer = random.chance(40)

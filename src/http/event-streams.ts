@@ -1,11 +1,6 @@
 /** GET {base}/schedule/changes as text/event-stream (https://html.spec.whatwg.org/multipage/server-sent-events.html). */
 import type { ServerResponse } from 'node:http';
-import {
-  EVENT_STREAM_HEARTBEAT_MS,
-  EVENT_STREAM_MS_MAX,
-  EVENT_STREAMS_MAX_DEFAULT,
-  READER_WINDOW_MS,
-} from '../limits.js';
+import { EVENT_STREAM_HEARTBEAT_MS, EVENT_STREAM_MS_MAX, READER_WINDOW_MS } from '../limits.js';
 import { CELL } from '../metrics/cells.js';
 import type { Meter } from '../metrics/meter.js';
 import { parseVersion } from '../model/timetable-version.js';
@@ -109,7 +104,7 @@ export class EventStreams {
     views: LiveViews,
     options: ParseOptions,
     meter: Meter | null,
-    streamsMax: number = EVENT_STREAMS_MAX_DEFAULT,
+    streamsMax: number,
     times: StreamTimes = TIMES,
   ) {
     this.#views = views;

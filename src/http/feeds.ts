@@ -7,11 +7,10 @@ import { type Enrolments, feedIdentities } from '../auth/identity.js';
 import { REQUEST_TARGET_BYTES_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
 import { PARAMETER_FIELDS } from '../model/fields.js';
-import { FEED_FORMATS, type FormatName } from '../model/format.js';
+import { FEED_EXTENSIONS, FEED_FORMATS, FEED_PAGE, type FeedFormat } from '../model/format.js';
 import type { FieldFilter } from '../query/query.js';
 import type { ParameterPairs, ParseOptions } from '../view/view.js';
 import type { ViewSource } from '../view/view-source.js';
-import { contentTypeOf } from './answer/negotiate.js';
 import { type Problem, sendProblem } from './answer/problem.js';
 import { sendText } from './answer/respond.js';
 import type { Exchange } from './exchange.js';
@@ -64,7 +63,7 @@ interface Feed {
   /** The enrolments that its identities come from. */
   readonly enrolments: Enrolments | null;
   /** The entity tag of its last answer; null before the first. */
-  tag: { readonly snapshotId: string; readonly format: FormatName; readonly text: string } | null;
+  tag: { readonly snapshotId: string; readonly format: FeedFormat; readonly text: string } | null;
 }
 
 export class Feeds {
@@ -147,11 +146,12 @@ export class Feeds {
       const detail = `It would have ${bytes} bytes; at most ${REQUEST_TARGET_BYTES_MAX} are read. Use fewer values.`;
       return { code: 'feed-too-long', detail };
     }
-    const url = `${place}.${FEED_FORMATS[0]}`;
+    const url = `${place}.${FEED_EXTENSIONS[0]}`;
+    const page = `${place}.${FEED_PAGE.name}`;
     const webcal = url.replace(/^https?:/, 'webcal:');
     const headers = ['Content-Type', 'application/json; charset=utf-8', 'Cache-Control', 'no-store'];
     const expiresAt = new Date(expiresMs).toISOString();
-    sendText(exchange, 200, headers, JSON.stringify({ url, webcal, expiresAt }));
+    sendText(exchange, 200, headers, JSON.stringify({ url, webcal, page, expiresAt }));
     return null;
   }
 
@@ -165,32 +165,35 @@ export class Feeds {
     for (let depth = 0; depth < this.#depth; depth++) begin = path.indexOf('/', begin) + 1;
     const dot = Math.max(path.lastIndexOf('.', end), begin);
     const grant = this.#addresses.grantOf(path.slice(begin, dot));
-    const format = FEED_FORMATS.find((name) => name === path.slice(dot + 1, end));
+    const format = FEED_FORMATS.find(({ name }) => name === path.slice(dot + 1, end));
     if (grant === null || format === undefined) return NO_FEED;
-    return this.#read(exchange, this.#feedOf(grant), format);
+    // A slash at the end makes the address a folder of its links.
+    const file = `${end === path.length ? '' : '../'}${path.slice(begin, dot)}`;
+    return this.#read(exchange, this.#feedOf(grant), format, file);
   }
 
   /** @returns the problem to send; null if an answer was sent */
-  #read(exchange: Exchange, feed: Feed, format: FormatName): Problem | null {
+  #read(exchange: Exchange, feed: Feed, format: FeedFormat, file: string): Problem | null {
     const { view } = this.#views;
     if (view === null) return snapshotUnavailable(this.#views);
     const { pairs, identities, tag } = feed;
     const { id } = view.summary;
+    if (format === FEED_PAGE) exchange.fields = exchange.fields.ofPage ?? exchange.fields;
     // Most requests repeat an earlier one and find the same snapshot, so they get 304 here.
     const isKnown = tag !== null && tag.snapshotId === id && tag.format === format;
-    if (isKnown && answerCondition(exchange, tag.text, CACHING)) return null;
+    if (isKnown && answerCondition(exchange, view, tag.text, CACHING)) return null;
     const result =
       identities === null ? view.schedule(pairs, PARSING) : view.personal(pairs, PARSING, identities);
     // The setting `identifiers` was different when the address was created.
     if (!('read' in result)) return NO_FEED;
     const { read } = result;
-    const entityTag = read.entityTag(format);
+    const entityTag = read.entityTag(format.name);
     feed.tag = { snapshotId: id, format, text: entityTag };
-    if (!isKnown && answerCondition(exchange, entityTag, CACHING)) return null;
-    const { body } = read.execute(format, nameOf(pairs));
-    const headers = ['Content-Type', contentTypeOf(format), 'ETag', entityTag, ...CACHING];
+    if (!isKnown && answerCondition(exchange, view, entityTag, CACHING)) return null;
+    const { body } = read.execute(format.name, { name: nameOf(pairs), file });
+    const headers = ['Content-Type', format.contentType, 'ETag', entityTag, ...CACHING];
     // Otherwise a browser would name the saved file after the address.
-    headers.push('Content-Disposition', `inline; filename="timetable.${format}"`);
+    headers.push('Content-Disposition', `inline; filename="timetable.${format.name}"`);
     if (body.byteLength !== null) headers.push('Content-Length', String(body.byteLength));
     this.#reader.sendRead(exchange, view, headers, body);
     return null;

@@ -8,7 +8,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { DevelopmentIssuer } from '../auth/development-issuer.js';
 import { LecternError } from '../errors.js';
-import { ANSWER_CACHE_SHARE, CACHE_BYTES_DEFAULT, REQUEST_TARGET_BYTES_MAX } from '../limits.js';
+import { REQUEST_TARGET_BYTES_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
 import type { FieldFilter } from '../query/query.js';
 import type { ParseOptions } from '../view/view.js';
@@ -31,23 +31,23 @@ import { ALLOW, createRouter, type OpenRoute, type ReadRoute, type Route, schedu
 
 /** By default nothing is counted or logged, and faults of the service are warnings of the process. */
 export interface HandlerOptions extends Partial<TokenCheckOptions> {
-  /** Path of the resources; checked by the table of settings. Default `/api/v1`. */
-  readonly basePath?: string | undefined;
+  /** Path of the resources; checked by the table of settings. */
+  readonly basePath: string;
   /**
    * Replaces the authenticator for requests that are already authenticated: returns the filters for the
    * user's own events, or null.
    */
   readonly identify?: (req: IncomingMessage) => readonly FieldFilter[] | null;
-  readonly unknownParameters?: ParseOptions['unknownParameters'] | undefined;
+  readonly unknownParameters: ParseOptions['unknownParameters'];
   readonly timeZone?: ParseOptions['timeZone'];
   /** Whether the handler runs in Lectern's own server; see {@link ExchangeSettings}. Default false. */
   readonly ownsSocket?: boolean;
-  /** Bytes for whole answers to repeated requests; 0 for none. Default: their share of CACHE_BYTES_DEFAULT. */
-  readonly cacheBytesMax?: number;
-  /** Whether answers to repeated requests are compressed. Default true. */
-  readonly compression?: boolean;
-  /** Largest number of open event streams. Default EVENT_STREAMS_MAX_DEFAULT. */
-  readonly streamsMax?: number | undefined;
+  /** Bytes for whole answers to repeated requests; 0 for none. */
+  readonly cacheBytesMax: number;
+  /** Whether answers to repeated requests are compressed. */
+  readonly compression: boolean;
+  /** Largest number of open event streams. */
+  readonly streamsMax: number;
   /** For tests. */
   readonly streamTimes?: StreamTimes | undefined;
   /** Origins of web pages that may read answers. */
@@ -101,20 +101,20 @@ class Handler {
   readonly #identify: NonNullable<HandlerOptions['identify']>;
 
   constructor(views: LiveViews, options: HandlerOptions) {
-    const { authenticator, identify = () => null, unknownParameters = 'reject', log, onRefusal } = options;
+    const { authenticator, identify = () => null, unknownParameters, log, onRefusal } = options;
     const { corsOrigins = [], meter = null, accessLogShare: logShare = 0, ownsSocket = false } = options;
     if ((authenticator === undefined) === (options.identify === undefined)) {
       throw new LecternError('option-invalid', 'a handler needs an authenticator or identify, but not both');
     }
-    this.#basePath = (options.basePath ?? '/api/v1').replace(/\/$/, '');
+    this.#basePath = options.basePath.replace(/\/$/, '');
     this.#settings = { ownsSocket, origins: new OriginFields(corsOrigins), meter, logShare, log };
     this.#reader = new Reader(
       views,
       { unknownParameters, timeZone: options.timeZone },
-      options.cacheBytesMax ?? CACHE_BYTES_DEFAULT * ANSWER_CACHE_SHARE,
+      options.cacheBytesMax,
       meter,
       authenticator !== undefined,
-      options.compression ?? true,
+      options.compression,
     );
     const { streamsMax, streamTimes } = options;
     this.streams = new EventStreams(views, { unknownParameters }, meter, streamsMax, streamTimes);

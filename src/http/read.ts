@@ -12,12 +12,10 @@ import { type Body, type ReadResult, SharedSlices } from '../view/answer.js';
 import type { ParameterPairs, ParseOptions, View } from '../view/view.js';
 import type { LiveViews, ViewSource } from '../view/view-source.js';
 import { AnswerCache, type KnownTarget, sendKnown } from './answer/answer-cache.js';
-
 import { CompressedAnswers } from './answer/compressed-answers.js';
 import type { Coding } from './answer/compression.js';
-import { CACHE_CONTROL, matchedEntityTag, nextLink, VARY } from './answer/conditional.js';
+import { CACHE_CONTROL, isModifiedSince, matchedEntityTag, nextLink, VARY } from './answer/conditional.js';
 import { contentTypeOf, dispositionOf, EVENT_STREAM_TYPE, negotiateFormat } from './answer/negotiate.js';
-
 import { type Problem, sendProblem } from './answer/problem.js';
 import { sendBody, sendEmpty } from './answer/respond.js';
 import type { Exchange, FlatHeaders } from './exchange.js';
@@ -56,6 +54,11 @@ const PRECONDITION_FAILED: Problem = {
   code: 'precondition-failed',
   detail:
     'Entity tags of the timetable are weak, so If-Match never matches one: send "*", or leave If-Match out.',
+};
+
+const MODIFIED: Problem = {
+  code: 'precondition-failed',
+  detail: 'The timetable was built after the time in If-Unmodified-Since.',
 };
 
 const NO_SNAPSHOT: Problem = {
@@ -157,7 +160,7 @@ export class Reader {
     }
     const coding = route.cacheable ? this.#compressed.codingFor(exchange.headers.acceptEncoding) : null;
     if (route.cacheable) {
-      const isHit = this.#answerKnown(exchange, coding, ENDPOINT_FORMATS[route.endpoint]);
+      const isHit = this.#answerKnown(exchange, view, coding, ENDPOINT_FORMATS[route.endpoint]);
       this.#meter?.add(isHit ? CELL.answerHits : CELL.answerMisses);
       if (isHit) return undefined;
     }
@@ -172,14 +175,15 @@ export class Reader {
     if (body.hasHeadRoom !== true && !exchange.head) this.#underWay.add(exchange, view);
   }
 
-  #answerKnown(exchange: Exchange, coding: Coding | null, formats: readonly Format[]): boolean {
+  #answerKnown(exchange: Exchange, view: View, coding: Coding | null, formats: readonly Format[]): boolean {
     const target = keyOf(exchange);
     if (coding !== null) {
       const compressed = this.#compressed.find(target, coding);
-      if (compressed !== undefined && answerKnown(exchange, compressed, formats, this.#caching)) return true;
+      if (compressed !== undefined && answerKnown(exchange, view, compressed, formats, this.#caching))
+        return true;
     }
     const known = this.#cache.find(target);
-    if (known === undefined || !answerKnown(exchange, known, formats, this.#caching)) return false;
+    if (known === undefined || !answerKnown(exchange, view, known, formats, this.#caching)) return false;
     if (coding !== null) this.#compressKnown(exchange, target, known, coding, formats);
     return true;
   }
@@ -228,7 +232,7 @@ export class Reader {
     if (format === null) return;
     const entityTag = read.entityTag(format);
     const key = keyOf(exchange);
-    if (answerCondition(exchange, entityTag, this.#caching)) {
+    if (answerCondition(exchange, view, entityTag, this.#caching)) {
       if (route.cacheable)
         this.#cache.offer(key, read.format, format, { entityTag, headers: [], body: null });
       return;
@@ -260,7 +264,7 @@ export class Reader {
       this.#cache.offer(key, read.format, format, answer);
     }
     const { byteLength } = body;
-    if (coding !== null && nextCursor === null && byteLength !== null) {
+    if (coding !== null && nextCursor === null) {
       const chunks = (): Iterable<Uint8Array> => read.execute(format).body.chunks;
       const plain = { target: key, named: read.format, format, entityTag, headers, byteLength, chunks };
       this.#compressed.offer(plain, coding);
@@ -314,6 +318,7 @@ function keyOf({ target, fields }: Exchange): string {
 /** @returns false if the answer in this format is not known */
 function answerKnown(
   exchange: Exchange,
+  view: View,
   { format: named, answers }: KnownTarget,
   formats: readonly Format[],
   caching: readonly string[],
@@ -322,7 +327,7 @@ function answerKnown(
   if (format === null) return true;
   const answer = answers[format];
   if (answer === undefined) return false;
-  if (answerCondition(exchange, answer.entityTag, caching)) return true;
+  if (answerCondition(exchange, view, answer.entityTag, caching)) return true;
   if (answer.body === null) return false;
   const { headers, body } = answer;
   const isDirect = !exchange.head && canSendWhole([body]) && canSendDirectly(exchange);
@@ -332,13 +337,23 @@ function answerKnown(
 }
 
 /**
- * Answers 412 or 304 if a condition requires it (RFC 9110 section 13.2.2). If-Unmodified-Since is ignored:
- * section 13.1.4.
+ * Answers 412 or 304 if a condition requires it. If-Match takes precedence over If-Unmodified-Since (RFC 9110 section
+ * 13.2.2).
  */
-export function answerCondition(exchange: Exchange, entityTag: string, caching: readonly string[]): boolean {
-  const { ifMatch, ifNoneMatch } = exchange.headers;
+export function answerCondition(
+  exchange: Exchange,
+  { summary }: View,
+  entityTag: string,
+  caching: readonly string[],
+): boolean {
+  const { ifMatch, ifNoneMatch, ifUnmodifiedSince } = exchange.headers;
   if (ifMatch !== undefined && ifMatch.trim() !== '*') {
     sendProblem(exchange, PRECONDITION_FAILED);
+    return true;
+  }
+  const isUnmodifiedAsked = ifMatch === undefined && ifUnmodifiedSince !== undefined;
+  if (isUnmodifiedAsked && isModifiedSince(ifUnmodifiedSince, summary.builtAtMs)) {
+    sendProblem(exchange, MODIFIED);
     return true;
   }
   const matched = ifNoneMatch === undefined ? null : matchedEntityTag(ifNoneMatch, entityTag);

@@ -8,3 +8,6 @@ export function monotonicMs(): number {
 export function monotonicMsAt(epochMs: number): number {
   return monotonicMs() - Math.max(0, Date.now() - epochMs);
 }
+
+/** The longest time of a timer, 24 days. A longer timer would fire at once, again and again. */
+export const TIMER_MS_MAX: number = 2 ** 31 - 1;

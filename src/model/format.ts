@@ -52,9 +52,21 @@ export type FormatName = Format['name'];
 /** The representations that every list has. */
 export const LIST_FORMATS: readonly Format[] = FORMATS.filter(({ isOfEvents }) => !isOfEvents);
 
-/** Formats by the ending of a feed address. New addresses use the first ending. */
-const FEED_EXTENSIONS: readonly string[] = ['ics', 'json', 'csv'];
+/** The week page of a feed. Queries cannot ask for it. */
+export const FEED_PAGE = {
+  name: 'html',
+  mediaType: 'text/html',
+  contentType: 'text/html; charset=utf-8',
+} as const;
 
-export const FEED_FORMATS: readonly FormatName[] = FORMATS.map(({ name }) => name)
-  .filter((name) => FEED_EXTENSIONS.includes(name))
-  .sort((a, b) => FEED_EXTENSIONS.indexOf(a) - FEED_EXTENSIONS.indexOf(b));
+/** One of the representations of feeds. */
+export type FeedFormat = Format | typeof FEED_PAGE;
+/** The name of any representation of a list of events. */
+export type AnyFormatName = FeedFormat['name'];
+
+/** The endings of feed addresses, which are names of formats. New addresses use the first one. */
+export const FEED_EXTENSIONS: readonly string[] = ['ics', 'json', 'csv', FEED_PAGE.name];
+
+export const FEED_FORMATS: readonly FeedFormat[] = FEED_EXTENSIONS.flatMap((extension) =>
+  [...FORMATS, FEED_PAGE].filter(({ name }) => name === extension),
+);

@@ -22,6 +22,8 @@ export interface LoadState {
   readonly overdueAtMs: number | null;
   /** Several sources, a folder or a glob; null for a single source. */
   readonly parts: SourceParts | null;
+  /** Why the snapshot file was not written at the last attempt. Absent or null if it was written. */
+  readonly snapshotFileError?: string | null;
   /** The published snapshot is damaged, and nothing is served until the next publication. */
   readonly isWithdrawn?: boolean;
 }

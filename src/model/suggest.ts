@@ -1,4 +1,4 @@
-/** A typo has at most this many edits, in at most half of the name. */
+/** Most edits of a typo. Also at most half the length of the typed name, rounded up. */
 const EDITS_MAX = 3;
 const TYPED_UNITS_MAX = 64;
 

@@ -17,6 +17,9 @@ function rank(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 }
 
+/** Errors show at most this many characters of a value. */
+export const SHOWN_CHARACTERS_MAX = 40;
+
 const ASCII = /^\p{ASCII}*$/u;
 
 /** The NFC form, or null for a text with a lone surrogate, which UTF-8 cannot encode. */

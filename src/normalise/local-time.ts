@@ -1,6 +1,6 @@
 /** Dates and times as people write them. Ambiguous texts are refused. */
 import type { DateOrder } from '../model/read-rules.js';
-import { daysFromCivil, daysInMonth } from '../model/time.js';
+import { DAY_MS, daysFromCivil, daysInMonth } from '../model/time.js';
 
 /** A date and a time of day. Without an offset they need a time zone. */
 export interface LocalTime {
@@ -9,7 +9,6 @@ export interface LocalTime {
   readonly offsetMs: number | null;
 }
 
-const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
 /** Two-digit years up to this one are of this century; later ones are refused. */
 const SHORT_YEAR_MAX = 69;

@@ -13,7 +13,7 @@ import type {
 } from '../model/event.js';
 import { FIELDS, type Field, type FieldName, type KnownField } from '../model/fields.js';
 import { describeIdentifier, digitsOf, parseIdentifier } from '../model/identifier.js';
-import { normaliseText } from '../model/text.js';
+import { normaliseText, SHOWN_CHARACTERS_MAX } from '../model/text.js';
 import { formatInstant, parseInstant } from '../model/time.js';
 import { TextMemo } from '../structures/text-memo.js';
 import { ContentIdentifiers } from './content-identifiers.js';
@@ -71,17 +71,17 @@ function readText(
     const identifier = parseIdentifier(text, mode, name);
     if (identifier !== null) return identifier;
     const expected = describeIdentifier(mode) + hintFor(kind, mode);
-    return { code: 'malformed-identifier', detail: `${name} is ${quote(text)}; expected ${expected}` };
+    return { code: 'malformed-identifier', detail: `${name} is ${quoteEscaped(text)}; expected ${expected}` };
   }
   if (kind === 'instant') {
     const instantMs = readInstant(text);
     if (typeof instantMs === 'number') return instantMs;
-    return { code: 'malformed-time', detail: `${name} ${quote(text)} cannot be read: ${instantMs}` };
+    return { code: 'malformed-time', detail: `${name} ${quoteEscaped(text)} cannot be read: ${instantMs}` };
   }
   return (
     normaliseText(text) ?? {
       code: 'malformed-text',
-      detail: `${name} ${quote(text)} holds half of a surrogate pair and so has no UTF-8 form; expected well-formed Unicode`,
+      detail: `${name} ${quoteEscaped(text)} holds half of a surrogate pair and so has no UTF-8 form; expected well-formed Unicode`,
     }
   );
 }
@@ -186,7 +186,7 @@ export function createNormaliser(mode: IdentifierMode, parts: NormaliserParts = 
       return normalise(value, position);
     } catch (error) {
       // Decoded data cannot throw, but an accessor or proxy of an in-process source can.
-      const reason = error instanceof Error ? quote(error.message) : 'an unknown error';
+      const reason = error instanceof Error ? quoteEscaped(error.message) : 'an unknown error';
       const detail = `the record could not be read: ${reason}`;
       return rejection(position, [{ code: 'malformed-record', field: null, detail }]);
     }
@@ -221,8 +221,6 @@ function givenId(record: Readonly<Record<string, unknown>>): string | null {
   return id === null || id === '' || id.length > REJECTED_ID_UNITS_MAX ? null : id;
 }
 
-const SHOWN_CHARACTERS_MAX = 40;
-
 /**
  * Characters that JSON leaves unescaped, but that confuse terminals and readers: C1 controls, bidirectional
  * marks, separators.
@@ -230,7 +228,7 @@ const SHOWN_CHARACTERS_MAX = 40;
 const UNSAFE = /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
 /** Quoted as in JSON, cut to 40 characters, followed by an ellipsis. */
-export function quote(text: string): string {
+export function quoteEscaped(text: string): string {
   // JSON would show half of a surrogate pair as an escape, which the source does not have.
   const isPairCut = (text.codePointAt(SHOWN_CHARACTERS_MAX - 1) ?? 0) > 0xffff;
   const shown = text.slice(0, isPairCut ? SHOWN_CHARACTERS_MAX - 1 : SHOWN_CHARACTERS_MAX);
@@ -247,7 +245,7 @@ export function describeValue(value: unknown): string {
   if (Array.isArray(value)) return 'an array';
   switch (typeof value) {
     case 'string':
-      return `the string ${quote(value)}`;
+      return `the string ${quoteEscaped(value)}`;
     case 'number':
       return `a number (${value})`;
     case 'bigint':

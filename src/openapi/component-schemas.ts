@@ -60,6 +60,7 @@ export function changesSchema(event: JsonSchema): JsonSchema {
 export const FEED_SCHEMA: JsonSchema = objectSchema({
   url: { type: 'string', format: 'uri', description: 'The address of the feed: a credential' },
   webcal: { type: 'string', format: 'uri', description: 'The same address, to open in a calendar program' },
+  page: { type: 'string', format: 'uri', description: 'The same timetable as a page for people' },
   expiresAt: { type: 'string', format: 'date-time' },
 });
 
@@ -83,6 +84,10 @@ export const HEALTH_SCHEMA: JsonSchema = objectSchema({
     },
     { type: ['object', 'null'], description: 'The served snapshot; null while there is none' },
   ),
+  snapshotFileError: {
+    type: ['string', 'null'],
+    description: 'Why the snapshot file was not written; null if it was',
+  },
   source: objectSchema({
     state: { type: 'string', enum: ['loading', 'loaded', 'failed', 'refused'] },
     lastSuccess: TIME_OR_NULL,

@@ -338,8 +338,8 @@ commas.
 **Times** are UTC with milliseconds in answers, and RFC 3339 with an offset in parameters. **Paging** is up to the
 client: with \`limit\` (1 to ${PAGE_LIMIT_MAX}) a list comes in pages, linked by the \`Link\` header. **HEAD** answers as GET
 without a body; **OPTIONS** gives \`Allow\`. **Caching**: every list has an \`ETag\`; \`If-None-Match\` gives 304.
-**Preconditions**: \`If-Match: *\` holds; with tags it gives 412, as all tags are weak. \`If-Unmodified-Since\` is ignored, as
-there are no modification dates.
+**Preconditions**: \`If-Match: *\` holds; with tags it gives 412, as all tags are weak. \`If-Unmodified-Since\` gives 412 if the
+timetable was built after that time.
 
 **Errors** are \`application/problem+json\` (RFC 9457) with a stable \`code\`. Checks run in this order: 414, 404, 405,
 401, 403, 406, 400, 412.

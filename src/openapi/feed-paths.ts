@@ -30,7 +30,7 @@ export function feedPaths(events: {
         operationId: 'readFeed',
         summary: 'A feed',
         description:
-          'The address of /schedule/feed. Its ending chooses the format. Wrong, expired and revoked addresses get the same 404.',
+          'The address of /schedule/feed. Its ending chooses the format: .ics, .json, .csv, or .html for the page. Wrong, expired and revoked addresses get the same 404.',
         tags: ['feeds'],
         security: [],
         parameters: [

@@ -38,7 +38,7 @@ export const HEADERS: Readonly<Record<string, JsonSchema>> = {
   ),
   'X-Content-Type-Options': header('nosniff'),
   'Content-Security-Policy': header(
-    'Scripts in an answer do not run, and no page can frame the answer',
+    'Scripts in an answer do not run, and no page can frame the answer. The page of a feed names its own script and style by their hashes.',
     "default-src 'none'; frame-ancestors 'none'",
   ),
   'WWW-Authenticate': header('RFC 6750 section 3: Bearer, with an error if credentials were sent'),
@@ -141,19 +141,14 @@ export function feedResponse(
   example: unknown,
   texts: Readonly<Record<string, string>>,
 ): JsonSchema {
-  const content = (name: FormatName): JsonSchema =>
+  const content = (name: string): JsonSchema =>
     name === 'json'
       ? { schema, examples: { usual: { value: example } } }
       : { schema: { type: 'string' }, examples: { usual: { value: texts[name] } } };
   return {
     description: 'The events, in order',
     headers: headers(...FEED_HEADERS, 'Content-Disposition'),
-    content: Object.fromEntries(
-      FORMATS.filter(({ name }) => FEED_FORMATS.includes(name)).map(({ name, mediaType }) => [
-        mediaType,
-        content(name),
-      ]),
-    ),
+    content: Object.fromEntries(FEED_FORMATS.map(({ name, mediaType }) => [mediaType, content(name)])),
   };
 }
 

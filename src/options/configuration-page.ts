@@ -1,6 +1,6 @@
 /** docs/configuration.md, from the table. */
 import { type Place, type Setting, shownDefault, variableOf } from './setting.js';
-import { SETTINGS } from './table.js';
+import { SETTINGS, settingsOfCommand } from './table.js';
 
 /** How a program passes the options of each place. */
 const PLACES: Readonly<Record<Place, string>> = {
@@ -8,6 +8,7 @@ const PLACES: Readonly<Record<Place, string>> = {
   gate: 'openTimetable({ gate: { … } })',
   serve: 'serve({ … })',
   handler: 'handler({ … })',
+  publish: 'publishTimetable(…, { … })',
   auth: '{ auth: { … } }',
   feed: '{ feed: { … } }',
   admin: 'serve({ admin: { … } })',
@@ -15,16 +16,18 @@ const PLACES: Readonly<Record<Place, string>> = {
 
 const HEAD = `# Configuration
 
-This page is generated from the table of settings in \`src/options/\` by \`npm run docs\`.
+This page is for people who look for a setting. It is generated from the table of settings in \`src/options/\` by
+\`npm run docs\`.
 
-\`lectern serve\` takes every setting as a flag or as an environment variable; the flag wins. A program gives the same settings
-as options of the library, under the name in the last column. Values are checked once, before anything is loaded, and a
-setting that would have no effect beside the others is refused. Secrets are never given as flags, since the list of
-processes would show them. \`lectern serve --help\` prints this list, too.
+\`lectern serve\` and \`lectern publish\` take a setting as a flag or as an environment variable; the flag wins. The third column
+says which of them has it. A program gives a setting as an option of the library, under the name in the last column. An empty cell means that the setting cannot be given this way. Values are
+checked once, before anything is loaded, and a setting that would have no effect beside the others is refused. Secrets are
+never given as flags, because the process list would show them. \`lectern serve --help\` and \`lectern publish --help\` print
+the flags with their variables.
 `;
 
 const TABLE_HEAD =
-  '| flag | variable | value | default | what it does | in a program |\n|---|---|---|---|---|---|';
+  '| flag | variable | commands | value | default | what it does | in a program |\n|---|---|---|---|---|---|---|';
 
 export function configurationPage(): string {
   const groups = [...new Set(SETTINGS.map(({ group }) => group))];
@@ -36,17 +39,31 @@ export function configurationPage(): string {
 }
 
 function rowOf(setting: Setting): string {
-  const { name, option, places, short, flag, isEnvironmentOnly, kind, help } = setting;
+  const { name, option, places, commands, short, flag, isEnvironmentOnly, help } = setting;
   const flags = isEnvironmentOnly === true ? [] : [short, flag];
+  const published = setting.publishFlag === undefined ? undefined : settingsOfCommand('publish').get(name);
+  const inPublish = (text: string | null | undefined): string =>
+    text === null || text === undefined ? '' : `; of publish: ${code(text)}`;
   const cells = [
-    flags.filter(Boolean).map(code).join(', '),
-    code(variableOf(setting)),
-    kind.choices === undefined || kind.parse === undefined ? kind.range : kind.choices.join(' or '),
+    flags.filter(Boolean).map(code).join(', ') + inPublish(published?.flag),
+    code(variableOf(setting)) + inPublish(published && variableOf(published)),
+    flag === null ? '' : commands.join(', '),
+    valuesOf(setting),
     setting.default === undefined ? '' : code(shownDefault(setting)),
     help,
     places.map((place) => `${code(option ?? name)} of ${code(PLACES[place])}`).join(', '),
   ];
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+}
+
+function valuesOf({
+  isSwitch,
+  variable,
+  kind: { choices, parse, isMeasured, range, unit },
+}: Setting): string {
+  if (isSwitch === true) return variable === null ? 'none' : 'none for the flag; on or off for the variable';
+  if (choices !== undefined && parse !== undefined) return choices.join(' or ');
+  return isMeasured === true ? `${range} (${unit})` : range;
 }
 
 function code(text: string | null | undefined): string {

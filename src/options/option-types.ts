@@ -182,6 +182,18 @@ export interface ServeOptions {
   readonly log?: Logger | undefined;
 }
 
+/** Where and how a timetable is published. */
+export interface PublishingOptions {
+  /** The store: `nats://…`, `tls://…`, `folder://…`, or the path of a folder. */
+  readonly to: string;
+  /** File with the private key that signs announcements: Ed25519 or P-256, as PEM (PKCS #8) or JWK. */
+  readonly keyFile: string;
+  /** The admin listener: probes and metrics of this publisher. Default: none. */
+  readonly admin?: AdminListenerOptions | undefined;
+  /** Receives log records, as a pino logger does. Default: nothing is logged. */
+  readonly log?: Logger | undefined;
+}
+
 /** The admin listener. */
 export interface AdminListenerOptions {
   /** TCP port, 0 to 65,535; 0 takes any free one. */
@@ -238,6 +250,16 @@ export type ServiceOptions = Omit<TimetableOptions, 'source' | 'gate' | 'buildOn
     readonly logFormat?: (typeof LOG_FORMATS)[number] | undefined;
   };
 
+/** All settings of `lectern publish`, flat. */
+export type PublisherSettings = Omit<
+  ResolvedSettings,
+  'rooms' | 'unknownParameters' | 'cacheMb' | 'canary'
+> & {
+  readonly publishTo: string;
+  readonly feedKey: string;
+  readonly once: boolean;
+};
+
 /** The settings of reading a source. */
 export type ReadingSettings = Pick<
   ResolvedSettings,
@@ -249,6 +271,7 @@ interface OptionsByPlace {
   readonly gate: GateOptions;
   readonly serve: ServeOptions;
   readonly handler: EmbeddedHandlerOptions;
+  readonly publish: PublishingOptions;
   readonly auth: EmbeddedAuthOptions;
   readonly feed: FeedServingOptions;
   readonly admin: AdminListenerOptions;
@@ -276,6 +299,8 @@ export type DefaultedName =
   | 'growthPercentMax'
   | 'allowEmpty'
   | 'snapshotFilesKept'
+  | 'canary'
+  | 'once'
   | 'jwksRefreshSeconds'
   | 'jwksCooldownSeconds'
   | 'jwksStaleSecondsMax'

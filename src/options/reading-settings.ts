@@ -7,7 +7,17 @@ import { isZoneAbbreviation, Zone } from '../model/zone.js';
 import { fieldMapFault } from '../source/field-map.js';
 import type { PostgresOptions } from '../source/spec.js';
 import type { Resolved } from './option-types.js';
-import { either, inGroup, isObject, type Kind, oneOf, PATH, type Setting, text } from './setting.js';
+import {
+  either,
+  inGroup,
+  isObject,
+  type Kind,
+  oneOf,
+  PATH,
+  SERVE_AND_PUBLISH,
+  type Setting,
+  text,
+} from './setting.js';
 
 /** Adds `field=column` to the earlier entries. A variable may have several entries, one a line. */
 const FIELD_MAP: Kind = {
@@ -103,73 +113,90 @@ const DATE: Kind = {
 };
 
 /** How a source is read. */
-export const READING_SETTINGS: readonly Setting[] = inGroup('Reading', 'openTimetable', {
-  identifiers: {
-    kind: oneOf('kind', IDENTIFIER_MODES),
-    default: 'uuid',
-    help: 'form of the identifiers in the data: uuid for UUIDs; any for text of 1 to 64 characters and whole numbers; derived for text to turn into UUIDs',
+export const READING_SETTINGS: readonly Setting[] = inGroup(
+  'Reading',
+  'openTimetable',
+  {
+    identifiers: {
+      kind: oneOf('kind', IDENTIFIER_MODES),
+      default: 'uuid',
+      help: 'form of the identifiers in the data: uuid for UUIDs; any for text of 1 to 64 characters and whole numbers; derived for text to turn into UUIDs',
+    },
+    fieldMap: {
+      flag: '--map',
+      kind: FIELD_MAP,
+      help: "column, path or template that gives a field, such as title=Subject, roomName=room.name or 'time={date}T{start}'; repeatable",
+    },
+    mapFile: {
+      places: [],
+      kind: PATH,
+      help: 'JSON file with the entries of --map; entries under csv, icalendar, json or messagepack apply only to that format',
+    },
+    dateOrder: {
+      kind: oneOf('order', DATE_ORDERS),
+      help: 'order of day, month and year in dates such as 31.08.2024 or 8/31/2024; without it, they are rejected',
+    },
+    timeZone: {
+      kind: TIME_ZONE,
+      help: 'time zone of times without an offset, which are otherwise rejected, and of local days in queries',
+    },
+    encoding: {
+      kind: ENCODING,
+      help: 'encoding of text files, such as windows-1252; default: UTF-8, or UTF-16 with a byte order mark',
+    },
+    from: {
+      kind: DATE,
+      help: 'first day of the expansion of recurring events in calendars; default: one year before the load',
+    },
+    to: {
+      // In `lectern publish`, --to is the store.
+      publishFlag: '--until',
+      kind: DATE,
+      help: 'day before which the expansion of recurring events ends; default: two years after the load',
+    },
   },
-  fieldMap: {
-    flag: '--map',
-    kind: FIELD_MAP,
-    help: "column, path or template that gives a field, such as title=Subject, roomName=room.name or 'time={date}T{start}'; repeatable",
-  },
-  mapFile: {
-    places: [],
-    kind: PATH,
-    help: 'JSON file with the entries of --map; entries under csv, icalendar, json or messagepack apply only to that format',
-  },
-  dateOrder: {
-    kind: oneOf('order', DATE_ORDERS),
-    help: 'order of day, month and year in dates such as 31.08.2024 or 8/31/2024; without it, they are rejected',
-  },
-  timeZone: {
-    kind: TIME_ZONE,
-    help: 'time zone of times without an offset, which are otherwise rejected, and of local days in queries',
-  },
-  encoding: {
-    kind: ENCODING,
-    help: 'encoding of text files, such as windows-1252; default: UTF-8, or UTF-16 with a byte order mark',
-  },
-  from: {
-    kind: DATE,
-    help: 'first day of the expansion of recurring events in calendars; default: one year before the load',
-  },
-  to: {
-    kind: DATE,
-    help: 'day before which the expansion of recurring events ends; default: two years after the load',
-  },
-});
+  SERVE_AND_PUBLISH,
+);
 
 /** Header fields of requests to addresses. */
-export const ADDRESS_SETTINGS: readonly Setting[] = inGroup('Data', 'openTimetable', {
-  sourceHeaders: {
-    places: [],
-    flag: '--header',
-    isSecret: true,
-    kind: HEADER,
-    help: "header field for addresses, such as 'Authorization: Bearer file:PATH'. file:PATH is the content of a file, read again when it changes; env:NAME is a variable. With several origins: 'https://host Authorization: …'; repeatable",
+export const ADDRESS_SETTINGS: readonly Setting[] = inGroup(
+  'Data',
+  'openTimetable',
+  {
+    sourceHeaders: {
+      places: [],
+      flag: '--header',
+      isSecret: true,
+      kind: HEADER,
+      help: "header field for addresses, such as 'Authorization: Bearer file:PATH'. file:PATH is the content of a file, read again when it changes; env:NAME is a variable. With several origins: 'https://host Authorization: …'; repeatable",
+    },
   },
-});
+  SERVE_AND_PUBLISH,
+);
 
 /** What to read of a PostgreSQL database. In a program, they are part of the source. */
-export const DATABASE_SETTINGS: readonly Setting[] = inGroup('Databases', 'openTimetable', {
-  table: {
-    places: [],
-    kind: { ...text('name'), range: 'a table or view, such as events or school.events' },
-    help: 'table or view of the PostgreSQL sources; every row is an event',
+export const DATABASE_SETTINGS: readonly Setting[] = inGroup(
+  'Databases',
+  'openTimetable',
+  {
+    table: {
+      places: [],
+      kind: { ...text('name'), range: 'a table or view, such as events or school.events' },
+      help: 'table or view of the PostgreSQL sources; every row is an event',
+    },
+    query: {
+      places: [],
+      kind: { ...text('select'), range: 'a SELECT' },
+      help: 'SELECT to use instead of a table',
+    },
+    postgresPasswordFile: {
+      places: [],
+      kind: PATH,
+      help: 'file with the password of the PostgreSQL sources, read at each connection; default: the address, PGPASSWORD, PGPASSFILE or ~/.pgpass',
+    },
   },
-  query: {
-    places: [],
-    kind: { ...text('select'), range: 'a SELECT' },
-    help: 'SELECT to use instead of a table',
-  },
-  postgresPasswordFile: {
-    places: [],
-    kind: PATH,
-    help: 'file with the password of the PostgreSQL sources, read at each connection; default: the address, PGPASSWORD, PGPASSFILE or ~/.pgpass',
-  },
-});
+  SERVE_AND_PUBLISH,
+);
 
 /** Every command that reads a source has them. */
 export const COMMAND_READING_SETTINGS: readonly Setting[] = [
@@ -179,25 +206,30 @@ export const COMMAND_READING_SETTINGS: readonly Setting[] = [
 ];
 
 /** When to read a PostgreSQL database again. */
-export const DATABASE_REFRESHING_SETTINGS: readonly Setting[] = inGroup('Databases', 'openTimetable', {
-  versionQuery: {
-    places: [],
-    kind: { ...text('select'), range: 'a SELECT' },
-    help: 'cheap SELECT; while its result is the same, the PostgreSQL sources are not read again',
+export const DATABASE_REFRESHING_SETTINGS: readonly Setting[] = inGroup(
+  'Databases',
+  'openTimetable',
+  {
+    versionQuery: {
+      places: [],
+      kind: { ...text('select'), range: 'a SELECT' },
+      help: 'cheap SELECT; while its result is the same, the PostgreSQL sources are not read again',
+    },
+    listen: {
+      places: [],
+      kind: { ...text('channel'), range: 'a channel of NOTIFY' },
+      help: 'load again at each NOTIFY on this channel of the PostgreSQL sources',
+    },
+    follow: {
+      places: [],
+      kind: either('how', 'on', 'off'),
+      default: false,
+      preset: 'on',
+      help: 'follow the table by logical replication: a committed change is read at once',
+    },
   },
-  listen: {
-    places: [],
-    kind: { ...text('channel'), range: 'a channel of NOTIFY' },
-    help: 'load again at each NOTIFY on this channel of the PostgreSQL sources',
-  },
-  follow: {
-    places: [],
-    kind: either('how', 'on', 'off'),
-    default: false,
-    preset: 'on',
-    help: 'follow the table by logical replication: a committed change is read at once',
-  },
-});
+  SERVE_AND_PUBLISH,
+);
 
 export function readRulesOf(
   options: Pick<Resolved<'openTimetable'>, Exclude<keyof ReadRules, 'identifiers'> | 'identifiers'>,

@@ -1,10 +1,16 @@
 import { LecternError } from '../errors.js';
 import { suggest } from '../model/suggest.js';
-import type { ReadingSettings, Resolved, ResolvedSettings, ServiceOptions } from './option-types.js';
+import type {
+  PublisherSettings,
+  ReadingSettings,
+  Resolved,
+  ResolvedSettings,
+  ServiceOptions,
+} from './option-types.js';
 import { COMMAND_READING_SETTINGS } from './reading-settings.js';
-import { COMMAND_RULES, RULES, type Rules, type Values } from './rules.js';
-import { isObject, type Place, type Setting, variableOf } from './setting.js';
-import { SETTINGS, settingsOf } from './table.js';
+import { COMMAND_RULES, COMMAND_WARNINGS, RULES, type Rules, type Values } from './rules.js';
+import { type CommandName, isObject, type Place, type Setting, variableOf } from './setting.js';
+import { settingsOf, settingsOfCommand } from './table.js';
 
 type Settings = ReadonlyMap<string, Setting>;
 
@@ -17,10 +23,14 @@ const TAKERS: Readonly<Record<Place, { readonly method: string; readonly prefix:
   gate: { method: 'openTimetable({ gate })', prefix: 'gate.' },
   serve: { method: 'serve()', prefix: '' },
   handler: { method: 'handler()', prefix: '' },
+  publish: { method: 'publishTimetable()', prefix: '' },
   auth: { method: 'auth', prefix: 'auth.' },
   feed: { method: 'feed', prefix: 'feed.' },
   admin: { method: 'serve({ admin })', prefix: 'admin.' },
 };
+
+/** The argument of commands that read a source. */
+const SOURCE = settingsOfCommand('serve').get('source') as Setting;
 
 /** A setting's name within the text of a rule. */
 const NAMED = /\{(\w+)\}/g;
@@ -40,32 +50,43 @@ export function resolveOptions<P extends Place>(place: P, options: unknown): Res
   const labelOf = (name: string): string => prefix + name;
   const values = checkedValues(settings, options as Values, labelOf);
   checkRules(RULES, settings, values, labelOf);
+  checked.add(values);
   return values as Resolved<P>;
 }
 
-/** Checks each setting of the command line separately and fills in defaults. Throws `option-invalid` for the first fault. */
-export function checkSettings(options: ServiceOptions): ResolvedSettings {
+/**
+ * Checks the settings of `lectern serve` and fills in defaults. Throws `option-invalid` for the first bad value, then for
+ * all broken rules between settings. Opens no file.
+ */
+export function resolveSettings(options: ServiceOptions): ResolvedSettings {
   if (checked.has(options)) return options as ResolvedSettings;
-  const values = checkedValues(allSettings(), options as unknown as Values);
+  const values = resolveCommand('serve', options as unknown as Values);
   checked.add(values);
-  return values as ResolvedSettings;
+  return values as unknown as ResolvedSettings;
 }
 
-/** Also checks the rules between settings. Throws `option-invalid` with every broken rule. Opens no file. */
-export function resolveSettings(options: ServiceOptions): ResolvedSettings {
-  const values = checkSettings(options);
-  const settings = allSettings();
-  checkRules({ ...RULES, ...COMMAND_RULES }, settings, values, (name) =>
-    shortLabelOf(settings.get(name) as Setting),
-  );
+/** Sentences on what `lectern serve` accepts, and probably not meant. */
+export function warningsOf(settings: ResolvedSettings): readonly string[] {
+  return brokenRules(COMMAND_WARNINGS, settingsOfCommand('serve'), settings as unknown as Values);
+}
+
+/** The same for `lectern publish`. */
+export function resolvePublisher(given: Values): PublisherSettings {
+  return resolveCommand('publish', given) as unknown as PublisherSettings;
+}
+
+function resolveCommand(command: CommandName, given: Values): Values {
+  const settings = settingsOfCommand(command);
+  const values = checkedValues(settings, given);
+  checkRules({ ...RULES, ...COMMAND_RULES }, settings, values);
   return values;
 }
 
 /** Checks the settings of commands that read a source, and the rules between them. Throws LecternError `option-invalid`. */
 export function resolveReading(given: Values): ReadingSettings {
-  const settings = new Map(COMMAND_READING_SETTINGS.map((setting) => [setting.name, setting]));
+  const settings = new Map([SOURCE, ...COMMAND_READING_SETTINGS].map((setting) => [setting.name, setting]));
   const values = checkedValues(settings, given);
-  checkRules(RULES, settings, values, (name) => shortLabelOf(settings.get(name) as Setting));
+  checkRules({ ...RULES, ...COMMAND_RULES }, settings, values);
   return values as ReadingSettings;
 }
 
@@ -80,49 +101,66 @@ export function checkValue(setting: Setting, value: unknown, label: string = lab
   );
 }
 
+/** A good value of a setting, or the default. */
+export function valueOrDefault<T>(name: string, value: unknown, usual: T): T {
+  const setting = settingsOfCommand('serve').get(name);
+  return value === undefined || setting?.kind.fault(value) !== null ? usual : (value as T);
+}
+
 /** Collects the options of one place from the settings, and adds others. */
 export function optionsOf<P extends Place>(
   place: P,
-  settings: ResolvedSettings,
+  settings: ResolvedSettings | PublisherSettings,
   more: Partial<Resolved<P>> = {},
 ): Resolved<P> {
-  const values = settings as Values;
+  const values = settings as unknown as Values;
   const given = [...settingsOf(place)].map(([name, setting]) => [name, values[setting.name]]);
   const options = { ...Object.fromEntries(given), ...more };
   checked.add(options);
   return options;
 }
 
-function allSettings(): Settings {
-  return new Map(SETTINGS.map((setting) => [setting.name, setting]));
-}
-
 function checkedValues(settings: Settings, given: Values, label?: (name: string) => string): Values {
   const values: Record<string, unknown> = {};
   for (const [name, setting] of settings) {
     const value = given[name] === undefined ? setting.default : given[name];
-    if (value === undefined) continue;
+    if (value === undefined) {
+      if (setting.isRequired === true) throw invalid(`${label?.(name) ?? labelOf(setting)} is missing`);
+      continue;
+    }
     checkValue(setting, value, label?.(name));
     values[name] = value;
   }
   return values;
 }
 
-function checkRules(rules: Rules, settings: Settings, values: Values, label: (name: string) => string): void {
+type LabelOf = (name: string) => string;
+
+function checkRules(rules: Rules, settings: Settings, values: Values, label?: LabelOf): void {
+  const broken = brokenRules(rules, settings, values, label);
+  if (broken.length > 0) throw invalid(broken.join('; '));
+}
+
+function brokenRules(
+  rules: Rules,
+  settings: Settings,
+  values: Values,
+  label: LabelOf = (name) => shortLabelOf(settings.get(name) as Setting),
+): readonly string[] {
   // Rules ignore settings at their default.
   const isGiven = (name: string): boolean =>
     values[name] !== undefined && values[name] !== settings.get(name)?.default;
-  const broken = Object.entries(rules)
+  return Object.entries(rules)
     .filter(([problem]) => [...problem.matchAll(NAMED)].every(([, name = '']) => settings.has(name)))
-    .flatMap(([problem, isBroken]) => (isBroken(values, isGiven) ? [problem] : []));
-  if (broken.length === 0) return;
-  throw invalid(broken.map((problem) => problem.replace(NAMED, (_, name) => label(name))).join('; '));
+    .filter(([, isBroken]) => isBroken(values, isGiven))
+    .map(([problem]) => problem.replace(NAMED, (_, name) => label(name)));
 }
 
 /** `--port (LECTERN_PORT)`, or the only name of the setting. */
 function labelOf(setting: Setting): string {
   const label = shortLabelOf(setting);
-  return label === setting.flag ? `${label} (${variableOf(setting)})` : label;
+  const variable = variableOf(setting);
+  return label === setting.flag && variable !== undefined ? `${label} (${variable})` : label;
 }
 
 function shortLabelOf(setting: Setting): string {

@@ -1,5 +1,7 @@
 /** Rules between settings. Refuses settings without effect. */
 import { isAddress } from '../auth/remote-keys.js';
+import { isPostgresAddress } from '../source/postgres/postgres-address.js';
+import { POSTGRES_RULES, type RowsSpec } from '../source/postgres/postgres-spec.js';
 import { isStoreAddress } from '../store/open-store.js';
 
 /** Checked values and defaults, by the names of their settings. */
@@ -58,6 +60,8 @@ const NOT_FOR_STORES = [
   'growthPercentMax',
 ];
 
+const OF_DATABASES = ['table', 'query', 'postgresPasswordFile', 'versionQuery', 'listen', 'follow'];
+
 /** Rules that apply only to the command line. */
 export const COMMAND_RULES: Rules = {
   ...rulesOf(
@@ -105,6 +109,27 @@ export const COMMAND_RULES: Rules = {
     (name) => `{${name}} has no effect, as the source is not a store (nats://… or folder://…)`,
     ({ source }) => !textsOf(source).some(isStoreAddress),
   ),
+  ...rulesOf(
+    OF_DATABASES,
+    (name) => `{${name}} has no effect, as no source is a PostgreSQL address (postgres://…)`,
+    ({ source, pin }) => pin === undefined && !textsOf(source).some(isPostgresAddress),
+  ),
+  ...Object.fromEntries(
+    Object.entries(POSTGRES_RULES).map(([problem, isBroken]): [string, IsBroken] => [
+      problem,
+      (values) =>
+        textsOf(values.source).some(isPostgresAddress) &&
+        isBroken(values as RowsSpec, values.follow === true),
+    ]),
+  ),
+  '{follow} needs a table that is the only source; with several, give {listen} or {refreshSeconds}': ({
+    follow,
+    source,
+  }) => follow === true && textsOf(source).length > 1 && textsOf(source).some(isPostgresAddress),
+  'no source is given; expected a file, a folder, an address, or {pin}': ({ source, pin }) =>
+    pin === undefined && Array.isArray(source) && source.length === 0,
+  '{pin} serves a snapshot file instead of a source: give one of them': ({ pin, source }) =>
+    pin !== undefined && textsOf(source).length > 0,
   'a store cannot be merged with other sources; expected one store': ({ source }) =>
     textsOf(source).length > 1 && textsOf(source).some(isStoreAddress),
   '{follow} has no effect with {watch} off': ({ follow, watch }) => follow === true && watch === false,
@@ -158,6 +183,14 @@ export const COMMAND_RULES: Rules = {
     upstreamTokenUrl !== undefined && !textsOf(source).some((text) => /^https?:\/\//i.test(text)),
 };
 
+/** Warnings of the command line, in the form of rules. */
+export const COMMAND_WARNINGS: Rules = {
+  // A timetable that never changes becomes stale, too.
+  '{staleSecondsMax} without {refreshSeconds}: an unchanged source is not loaded again, so every answer becomes 503 after that time, until SIGHUP or POST /refresh':
+    ({ staleSecondsMax, refreshSeconds, pin }) =>
+      staleSecondsMax !== undefined && refreshSeconds === 0 && pin === undefined,
+};
+
 /** One rule for each setting: it must not be given if `isVain`. */
 function rulesOf(
   names: readonly string[],
@@ -173,7 +206,7 @@ function isFetched(jwks: unknown): boolean {
   return typeof jwks === 'string' && isAddress(jwks);
 }
 
-/** Empty for sources that are not text. */
+/** The sources, if all are given as strings; otherwise empty. */
 function textsOf(source: unknown): readonly string[] {
   const sources = [source].flat();
   return sources.every((each) => typeof each === 'string') ? (sources as readonly string[]) : [];

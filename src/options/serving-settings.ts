@@ -1,5 +1,6 @@
 /** The settings of the server: listening, threads, overload, CORS, admin listener, logs. */
 import { originFault } from '../http/answer/answer-fields.js';
+import { TOKEN_CHARACTERS, tokenFault } from '../http/request/credential.js';
 import {
   ADMIN_TOKEN_CHARACTERS_MIN,
   CONNECTIONS_MAX_DEFAULT,
@@ -19,6 +20,7 @@ import {
   oneOf,
   PATH,
   PORT,
+  SERVE_AND_PUBLISH,
   type Setting,
   text,
 } from './setting.js';
@@ -26,13 +28,21 @@ import {
 /** The most descriptors that Linux gives one process. */
 const CONNECTIONS_MAX_MAX = 1_048_576;
 
-const BASE_PATH: Kind = text('path', (path) => {
-  // The router treats ":" and "*" as patterns, and clients remove "." and "..".
-  const isGood = /^(?:\/[A-Za-z0-9._~-]+)+\/?$/.test(path) && !/\/\.{1,2}(?:\/|$)/.test(path);
-  return path === '/' || isGood
-    ? null
-    : 'it must begin with "/" and have only letters, digits and "-._~" in its segments';
-});
+const BASE_PATH_RANGE = 'a path that begins with "/" and has only letters, digits and "-._~" in its segments';
+
+const BASE_PATH: Kind = {
+  ...text('path', (path) => {
+    // The router treats ":" and "*" as patterns, and clients remove "." and "..".
+    const isGood = /^(?:\/[A-Za-z0-9._~-]+)+\/?$/.test(path) && !/\/\.{1,2}(?:\/|$)/.test(path);
+    return path === '/' || isGood ? null : `it must be ${BASE_PATH_RANGE}`;
+  }),
+  range: BASE_PATH_RANGE,
+};
+
+const ADMIN_TOKEN: Kind = {
+  ...text('token', (token) => tokenFault(token, ADMIN_TOKEN_CHARACTERS_MIN)),
+  range: `at least ${ADMIN_TOKEN_CHARACTERS_MIN} characters: ${TOKEN_CHARACTERS}`,
+};
 
 export const LISTENING_SETTINGS: readonly Setting[] = inGroup('Listening', 'serve', {
   port: {
@@ -90,10 +100,23 @@ export const LISTENING_SETTINGS: readonly Setting[] = inGroup('Listening', 'serv
     default: 'production',
     help: 'development adds /login, /docs and /health, and needs no key',
   },
+  dev: {
+    places: [],
+    variable: null,
+    isSwitch: true,
+    kind: either('how', 'on', 'off'),
+    help: 'short for --mode development',
+  },
 });
 
 export const LOG_FORMATS = ['json', 'pretty'] as const;
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+
+/** Defaults that depend on other settings, so their settings have none. */
+export const LOG_LEVEL_DEFAULT: (typeof LOG_LEVELS)[number] = 'info';
+export const LOG_LEVEL_OF_DEVELOPMENT: (typeof LOG_LEVELS)[number] = 'warn';
+export const LOG_FORMAT_DEFAULT: (typeof LOG_FORMATS)[number] = 'json';
+export const LOG_FORMAT_OF_TERMINALS: (typeof LOG_FORMATS)[number] = 'pretty';
 
 /** Each has 1 KB of header fields. */
 const CORS_ORIGINS_MAX = 100;
@@ -141,17 +164,20 @@ export const OPERATING_SETTINGS: readonly Setting[] = inGroup('Operating', 'serv
     help: 'origin of web pages that may read the timetable, such as https://app.example.org; repeatable or comma-separated',
   },
   admin: {
+    places: ['serve', 'publish'],
     flag: null,
     kind: given('an object of options', isObject),
     help: 'second port for operators, with /live, /ready and /metrics; default: none',
   },
   adminPort: {
+    commands: SERVE_AND_PUBLISH,
     places: ['admin'],
     option: 'port',
     kind: PORT,
     help: 'port of the admin listener, with /live, /ready, /metrics and /refresh; default: none',
   },
   adminHost: {
+    commands: SERVE_AND_PUBLISH,
     places: ['admin'],
     option: 'host',
     kind: HOST,
@@ -159,6 +185,7 @@ export const OPERATING_SETTINGS: readonly Setting[] = inGroup('Operating', 'serv
     help: 'address of the admin listener',
   },
   adminAllowedHosts: {
+    commands: SERVE_AND_PUBLISH,
     places: ['admin'],
     option: 'allowedHosts',
     flag: '--admin-allowed-host',
@@ -166,6 +193,7 @@ export const OPERATING_SETTINGS: readonly Setting[] = inGroup('Operating', 'serv
     help: 'further host name that the admin listener accepts, besides IP addresses, localhost and --admin-host; repeatable or comma-separated',
   },
   adminTokenFile: {
+    commands: SERVE_AND_PUBLISH,
     places: ['admin'],
     option: 'tokenFile',
     kind: PATH,
@@ -176,7 +204,7 @@ export const OPERATING_SETTINGS: readonly Setting[] = inGroup('Operating', 'serv
     option: 'token',
     flag: null,
     isSecret: true,
-    kind: text('token'),
+    kind: ADMIN_TOKEN,
     help: `token of POST /refresh, at least ${ADMIN_TOKEN_CHARACTERS_MIN} characters; without it there is no /refresh`,
   },
   accessLog: {
@@ -185,19 +213,21 @@ export const OPERATING_SETTINGS: readonly Setting[] = inGroup('Operating', 'serv
     help: 'share of requests in the access log, at level info',
   },
   logLevel: {
+    commands: SERVE_AND_PUBLISH,
     places: [],
     group: 'Logging',
     kind: oneOf('level', LOG_LEVELS),
-    help: 'lowest level of records logged to standard error; default: info, in development warn',
+    help: `lowest level of records logged to standard error; default: ${LOG_LEVEL_DEFAULT}, in development ${LOG_LEVEL_OF_DEVELOPMENT}`,
   },
   logFormat: {
+    commands: SERVE_AND_PUBLISH,
     places: [],
     group: 'Logging',
     kind: oneOf('format', LOG_FORMATS),
-    help: 'one JSON object per line, or pretty lines for people; default: json, in development on a terminal pretty',
+    help: `one JSON object per line, or pretty lines for people; default: ${LOG_FORMAT_DEFAULT}, in development on a terminal ${LOG_FORMAT_OF_TERMINALS}`,
   },
   log: {
-    places: ['serve', 'handler'],
+    places: ['serve', 'handler', 'publish'],
     flag: null,
     group: 'Logging',
     kind: given('a logger', isObject),

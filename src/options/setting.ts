@@ -1,14 +1,18 @@
 import { isIP } from 'node:net';
 
 /** The object of the library that an option belongs to. `auth`, `feed`, `admin` and `gate` are objects within others. */
-export type Place = 'openTimetable' | 'gate' | 'serve' | 'handler' | 'auth' | 'feed' | 'admin';
+export type Place = 'openTimetable' | 'gate' | 'serve' | 'handler' | 'publish' | 'auth' | 'feed' | 'admin';
 
-export type Group =
+/** The commands of the command line that serve or publish. */
+export type CommandName = 'serve' | 'publish';
+
+export type SettingGroup =
   | 'Listening'
   | 'Data'
   | 'Reading'
   | 'Databases'
   | 'Refreshing'
+  | 'Publishing'
   | 'Tokens'
   | 'Users'
   | 'Feeds'
@@ -24,14 +28,24 @@ export interface Setting {
   readonly option?: string;
   /** Null for settings of programs only. The environment variable has the flag's name. */
   readonly flag: `--${string}` | null;
+  /** Its flag in `lectern publish`, if that differs. */
+  readonly publishFlag?: `--${string}`;
+  /** The environment variable, if it has another name than the flag; null for none. */
+  readonly variable?: string | null;
+  /** The commands that have the flag. */
+  readonly commands: readonly CommandName[];
   readonly short?: `-${string}`;
+  /** The flag takes no value: it means `on`. */
+  readonly isSwitch?: boolean;
+  /** The command or the object of options cannot do without it. */
+  readonly isRequired?: boolean;
   /** The value when the flag has none. */
   readonly preset?: string;
   /** Not a flag, because the list of processes would show the secret. */
   readonly isEnvironmentOnly?: boolean;
   /** Messages never repeat the value. */
   readonly isSecret?: boolean;
-  readonly group: Group;
+  readonly group: SettingGroup;
   readonly kind: Kind;
   /** If it depends on other settings, it is undefined and `help` explains it. */
   readonly default?: string | number | boolean;
@@ -39,20 +53,25 @@ export interface Setting {
   readonly help: string;
 }
 
-type Entry = Omit<Setting, 'name' | 'group' | 'places' | 'flag'> &
-  Partial<Pick<Setting, 'group' | 'places' | 'flag'>>;
+type Entry = Omit<Setting, 'name' | 'group' | 'places' | 'flag' | 'commands'> &
+  Partial<Pick<Setting, 'group' | 'places' | 'flag' | 'commands'>>;
 
-/** Fills in the group, place and flag of entries that do not have their own. */
+export const SERVE_ONLY: readonly CommandName[] = ['serve'];
+export const SERVE_AND_PUBLISH: readonly CommandName[] = ['serve', 'publish'];
+
+/** Fills in the group, place, flag and commands of entries that do not have their own. */
 export function inGroup(
-  group: Group,
+  group: SettingGroup,
   place: Place,
   entries: Readonly<Record<string, Entry>>,
+  commands: readonly CommandName[] = SERVE_ONLY,
 ): readonly Setting[] {
   return Object.entries(entries).map(([name, entry]) => ({
     name,
     group,
     places: [place],
     flag: flagOf(name),
+    commands,
     ...entry,
   }));
 }
@@ -65,6 +84,8 @@ function flagOf(name: string): Setting['flag'] {
 export interface Kind {
   /** Shown in `--help`, such as `seconds`. */
   readonly unit: string;
+  /** Whether values are amounts of the unit, and not just of its kind. */
+  readonly isMeasured?: boolean;
   readonly range: string;
   /** The only texts accepted by the command line. */
   readonly choices?: readonly string[];
@@ -89,6 +110,7 @@ function isBetween(value: unknown, min: number, max: number): boolean {
 
 export function amount(unit: string, min: number, max: number): Kind {
   return kindOf(unit, `a number from ${min} to ${max}`, (value) => isBetween(value, min, max), {
+    isMeasured: true,
     parse: (text) => (/^\d+(\.\d+)?$/.test(text) ? Number(text) : text),
   });
 }
@@ -160,8 +182,9 @@ export function anyOf(choices: readonly string[]): string {
 }
 
 /** `--refresh-seconds` is LECTERN_REFRESH_SECONDS. */
-export function variableOf({ flag }: Setting): string | undefined {
-  return flag === null ? undefined : `LECTERN_${flag.slice(2).replaceAll('-', '_').toUpperCase()}`;
+export function variableOf({ flag, variable }: Setting): string | undefined {
+  if (flag === null || variable === null) return undefined;
+  return variable ?? `LECTERN_${flag.slice(2).replaceAll('-', '_').toUpperCase()}`;
 }
 
 /** The default, as shown by `--help` and the docs. */

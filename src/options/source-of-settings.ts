@@ -1,16 +1,18 @@
 import { readFieldMap } from '../source/map-file.js';
 import { parseSourceArgument, type SourceArgumentOptions } from '../source/spec.js';
 import { isStoreAddress } from '../store/open-store.js';
-import type { Resolved, ResolvedSettings } from './option-types.js';
+import type { PublisherSettings, Resolved, ResolvedSettings } from './option-types.js';
 import { databaseOptionsOf } from './reading-settings.js';
 
 /** Reads the file of the field map. */
-export async function withFieldMap(settings: ResolvedSettings): Promise<ResolvedSettings> {
+export async function withFieldMap<T extends PublisherSettings | ResolvedSettings>(settings: T): Promise<T> {
   return { ...settings, fieldMap: await readFieldMap(settings) };
 }
 
 /** The source that the settings describe. @throws LecternError `option-invalid` */
-export function sourceOf(settings: ResolvedSettings): Resolved<'openTimetable'>['source'] {
+export function sourceOf(
+  settings: PublisherSettings | ResolvedSettings,
+): Resolved<'openTimetable'>['source'] {
   const { source, sourceHeaders, lecturerIdsFile, pin } = settings;
   const clientCredentials = clientCredentialsOf(settings);
   // A pinned snapshot asks no source.
@@ -31,7 +33,9 @@ export function sourceOf(settings: ResolvedSettings): Resolved<'openTimetable'>[
 }
 
 /** The rules of settings check this. */
-function clientCredentialsOf(settings: ResolvedSettings): SourceArgumentOptions['clientCredentials'] {
+function clientCredentialsOf(
+  settings: PublisherSettings | ResolvedSettings,
+): SourceArgumentOptions['clientCredentials'] {
   const { upstreamTokenUrl: tokenUrl, upstreamClientId: clientId, upstreamScope: scope } = settings;
   const { upstreamClientSecret, upstreamClientSecretFile: file, upstreamTokenOrigin: origin } = settings;
   const clientSecret = file === undefined ? upstreamClientSecret : { file };

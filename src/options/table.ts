@@ -1,8 +1,8 @@
 /**
- * Folder options/. The one table of settings, with the range of their values. This folder opens no file and
- * serves nothing.
+ * Folder options/. The one table of settings, with the range of their values. This folder serves
+ * nothing, and opens no file but the one of a field map.
  */
-import { DATA_SETTINGS, REFRESHING_SETTINGS } from './data-settings.js';
+import { DATA_SETTINGS, PUBLISHING_SETTINGS, REFRESHING_SETTINGS } from './data-settings.js';
 import { FEED_SETTINGS } from './feed-settings.js';
 import {
   ADDRESS_SETTINGS,
@@ -11,7 +11,7 @@ import {
   READING_SETTINGS,
 } from './reading-settings.js';
 import { LISTENING_SETTINGS, OPERATING_SETTINGS } from './serving-settings.js';
-import type { Place, Setting } from './setting.js';
+import type { CommandName, Place, Setting } from './setting.js';
 import { TOKEN_SETTINGS } from './token-settings.js';
 
 /** Sorted in the order of `--help`. */
@@ -23,6 +23,7 @@ export const SETTINGS: readonly Setting[] = [
   ...DATABASE_SETTINGS,
   ...DATABASE_REFRESHING_SETTINGS,
   ...REFRESHING_SETTINGS,
+  ...PUBLISHING_SETTINGS,
   ...TOKEN_SETTINGS,
   ...FEED_SETTINGS,
   ...OPERATING_SETTINGS,
@@ -32,4 +33,17 @@ export const SETTINGS: readonly Setting[] = [
 export function settingsOf(place: Place): ReadonlyMap<string, Setting> {
   const settings = SETTINGS.filter(({ places }) => places.includes(place));
   return new Map(settings.map((setting) => [setting.option ?? setting.name, setting]));
+}
+
+export const COMMANDS: readonly CommandName[] = ['serve', 'publish'];
+
+/** The settings of a command, by their names, with the flags that they have there. Settings of programs are included. */
+export function settingsOfCommand(command: CommandName): ReadonlyMap<string, Setting> {
+  const settings = SETTINGS.filter(({ flag, commands }) => flag === null || commands.includes(command));
+  return new Map(settings.map((setting) => [setting.name, asIn(command, setting)]));
+}
+
+function asIn(command: CommandName, setting: Setting): Setting {
+  const { publishFlag } = setting;
+  return command === 'publish' && publishFlag !== undefined ? { ...setting, flag: publishFlag } : setting;
 }

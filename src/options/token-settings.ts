@@ -1,4 +1,6 @@
 /** The settings of bearer tokens: keys, required claims, and the events of their users. */
+
+import { claimsFault } from '../auth/identity.js';
 import { SECRET_BYTES_MIN, type SecretUse, secretBytes } from '../auth/key-set.js';
 import { keySourceFault } from '../auth/remote-keys.js';
 import { TOKEN_TYPES } from '../auth/verifier.js';
@@ -58,7 +60,7 @@ const CLAIMS: Kind = {
     }
     return claims;
   },
-  fault: (value) => (isObject(value) ? null : `it must be ${CLAIMS.range}`),
+  fault: (value) => (isObject(value) ? claimsFault(value) : `it must be ${CLAIMS.range}`),
 };
 
 export const TOKEN_SETTINGS: readonly Setting[] = inGroup('Tokens', 'auth', {

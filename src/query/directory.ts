@@ -5,7 +5,7 @@ import type { Dictionary } from '../structures/dictionary.js';
 import type { CodeColumn } from '../structures/posting-lists.js';
 import { results } from '../structures/slabs.js';
 import { SearchedTexts } from './searched-texts.js';
-import { Selection } from './selection.js';
+import type { Selection } from './selection.js';
 
 /** The sort key of an entry: nulls come last. */
 export interface DirectoryKey {
@@ -150,14 +150,19 @@ export class Directory implements NamedEntries {
     return places;
   }
 
+  /** Reads only the codes of events without an id, because posting lists have the other numbers. */
   #countAll(eventCount: number): Uint32Array {
-    const { start, postings } = this.#idField;
-    // The second field counts only for events without an id.
-    if (this.#textField !== null && postings.length < eventCount) {
-      return this.#countCodes(Selection.ofRuns(Uint32Array.of(0, eventCount))).counts;
+    const { start, postings, codes } = this.#idField;
+    const idCount = this.ids.size;
+    const totals = new Uint32Array(idCount + (this.texts?.size ?? 0));
+    for (let code = 0; code < idCount; code++) totals[code] = start[code + 1]! - start[code]!;
+    const text = this.#textField;
+    if (text === null || postings.length === eventCount) return totals;
+    for (let ordinal = 0; ordinal < eventCount; ordinal++) {
+      if (codes[ordinal]! < idCount) continue;
+      const textCode = text.codes[ordinal]!;
+      if (textCode < text.dictionary.size) totals[idCount + textCode]!++;
     }
-    const totals = new Uint32Array(this.ids.size + (this.texts?.size ?? 0));
-    for (let code = 0; code < this.ids.size; code++) totals[code] = start[code + 1]! - start[code]!;
     return totals;
   }
 

@@ -1,4 +1,4 @@
-import { count, describeWindow } from './explain.js';
+import { countOf, describeWindow } from './explain.js';
 import type { FreeQuery } from './free.js';
 import type { FreeKeys, Marks } from './free-keys.js';
 
@@ -6,15 +6,16 @@ import type { FreeKeys, Marks } from './free-keys.js';
 export function explainFree(keys: FreeKeys, query: FreeQuery, found: number, marks: Marks): string {
   const { by, windows, among, buildings, capacityMin } = query;
   const more = windows.length === 1 ? '' : `, and ${windows.length - 1} in later weeks`;
+  const searched = marks.lists === 0 ? '' : ` and ${countOf(marks.lists, 'posting list')}`;
   const lines = [
     `FREE ${by}: ${keys.order.length} known, ${keys.usedCount} of them with events`,
-    `WINDOW ${describeWindow(windows[0])}${more}: ${count(marks.slots, 'slot')} looked at, ${marks.count} busy`,
+    `WINDOW ${describeWindow(windows[0])}${more}: ${countOf(marks.slots, 'slot')}${searched} looked at, ${marks.count} busy`,
   ];
   if (among !== null) {
     const { ids, texts } = among;
-    lines.push(`CHECK among: ${count(ids.length, 'identifier')}, ${count(texts.length, 'text')}`);
+    lines.push(`CHECK among: ${countOf(ids.length, 'identifier')}, ${countOf(texts.length, 'text')}`);
   }
-  if (buildings !== null) lines.push(`CHECK building of ${count(buildings.length, 'value')}`);
+  if (buildings !== null) lines.push(`CHECK building of ${countOf(buildings.length, 'value')}`);
   if (capacityMin !== null) lines.push(`CHECK capacity of at least ${capacityMin}`);
   lines.push(`GAP of the entries on the page, of ${found} free`);
   return lines.join('\n');

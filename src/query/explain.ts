@@ -33,13 +33,15 @@ export function explainPlan(plan: Plan): string {
   if (window !== null) {
     const { runs, count: events, slotsRunning } = plan.window.all;
     lines.push(
-      `WINDOW ${describeWindow(window)}: ${count(runs.length / 2, 'run')} of ordinals, ` +
-        `${count(events, 'event')}, ${count(slotsRunning, 'slot')} running at its start`,
+      `WINDOW ${describeWindow(window)}: ${countOf(runs.length / 2, 'run')} of ordinals, ` +
+        `${countOf(events, 'event')}, ${countOf(slotsRunning, 'slot')} running at its start`,
     );
   }
   lines.push(`LEAD ${describeLead(plan)}`);
   for (const clause of plan.checks) {
-    lines.push(`CHECK ${describeClause(clause)} per event (${count(clause.postings, 'posting')} not walked)`);
+    lines.push(
+      `CHECK ${describeClause(clause)} per event (${countOf(clause.postings, 'posting')} not walked)`,
+    );
   }
   return lines.join('\n');
 }
@@ -47,15 +49,15 @@ export function explainPlan(plan: Plan): string {
 function describeLead({ lead, window }: Plan): string {
   if (lead.kind === 'nothing') return 'nothing can match';
   if (lead.kind === 'runs') {
-    return `${window.window === null ? 'all events' : 'window'}: ${count(window.all.count, 'candidate')}`;
+    return `${window.window === null ? 'all events' : 'window'}: ${countOf(window.all.count, 'candidate')}`;
   }
   const { clause, narrowing } = lead;
-  const text = `${describeClause(clause)}: ${count(clause.postings, 'posting')}`;
+  const text = `${describeClause(clause)}: ${countOf(clause.postings, 'posting')}`;
   if (window.window === null) return text;
   const byRuns = countListsByRuns(narrowing);
   const narrowed = `${text}, narrowed by the window`;
   if (byRuns === 0) return narrowed;
-  return `${narrowed}; its runs lead in ${byRuns} of ${count(narrowing.spans.length, 'list')}`;
+  return `${narrowed}; its runs lead in ${byRuns} of ${countOf(narrowing.spans.length, 'list')}`;
 }
 
 export function describeWindow(window: Window | undefined): string {
@@ -69,10 +71,10 @@ function describeClause(clause: Clause): string {
   const known = clause.terms.reduce((sum, term) => sum + term.codes.length, 0);
   const fields = clause.terms.map((term) => term.field).join(' or ');
   const name = clause.label === 'identities' && fields !== '' ? `identities (${fields})` : clause.label;
-  return `${name} of ${count(clause.values, 'value')}${known === clause.values ? '' : `, ${known} known`}`;
+  return `${name} of ${countOf(clause.values, 'value')}${known === clause.values ? '' : `, ${known} known`}`;
 }
 
 /** `1 run`, `2 runs`. */
-export function count(number: number, noun: string): string {
+export function countOf(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }

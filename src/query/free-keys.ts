@@ -18,9 +18,13 @@ export interface Marks {
   count: number;
   /** Number of visited slots. */
   slots: number;
+  /** Number of posting lists searched. */
+  lists: number;
 }
 
 const NO_KEY = 0xffffffff;
+/** Searching a posting list costs as much as visiting this many events (estimated). */
+const EVENTS_PER_SEARCH = 16;
 
 /**
  * The rooms, lecturers or groups of a snapshot, and the times when events occupy them. A **key** is a code of
@@ -30,8 +34,10 @@ const NO_KEY = 0xffffffff;
 export class FreeKeys {
   /** All known keys, in order of compareDirectoryKeys. */
   readonly order: Uint32Array;
-  /** Keys that events have. */
+  /** Number of keys that events have. */
   readonly usedCount: number;
+  readonly #used: Uint32Array;
+  readonly #visitsMax: number;
   readonly #snapshot: Snapshot;
   readonly #first: FieldIndex;
   readonly #second: FieldIndex | null;
@@ -48,15 +54,16 @@ export class FreeKeys {
 
   /**
    * @param directory of these rooms, lecturers or groups
-   * @param looksMax reads per gap before slots are listed, set by tests
+   * @param bounds reads per gap before slots are listed, and visits before lists are searched, set by tests
    */
   constructor(
     snapshot: Snapshot,
     directory: Directory,
     by: ConflictBy,
     table: RoomTable | null,
-    looksMax?: number,
+    bounds: { readonly looksMax?: number; readonly eventsPerSearch?: number } = {},
   ) {
+    const { looksMax, eventsPerSearch = EVENTS_PER_SEARCH } = bounds;
     const [idKey, textKey] = CONFLICT_DIMENSIONS.find((dimension) => dimension.by === by)!.keys;
     const first = snapshot.field(idKey);
     const second = textKey === undefined ? null : snapshot.field(textKey);
@@ -74,6 +81,8 @@ export class FreeKeys {
     this.#gapsOfSecond = second === null ? null : new Gaps(snapshot, second, hasNoId, looksMax);
     this.named = rooms.length === 0 ? directory : this.#namedRooms(directory);
     const used = directory.find(directory.count(null), null);
+    this.#used = used;
+    this.#visitsMax = eventsPerSearch * used.length;
     this.usedCount = used.length;
     this.order = this.#inOrder(used);
   }
@@ -115,7 +124,11 @@ export class FreeKeys {
     return keys;
   }
 
-  /** Marks the keys with events (of positive length) that overlap the window. Ends early once all keys are marked. */
+  /**
+   * Marks the keys with events (of positive length) that overlap the window. The first events of the window usually
+   * mark nearly all keys. Then the posting lists of the other keys are searched, so a long window costs little more than a
+   * short one.
+   */
   markBusy({ startMs, endMs }: Window, marks: Marks): void {
     const { slotIndex } = this.#snapshot;
     for (const slot of slotIndex.runningAt(startMs)) {
@@ -123,7 +136,30 @@ export class FreeKeys {
       this.#mark(slot, marks);
     }
     const { first, end } = slotIndex.startingWithin(startMs, endMs);
-    for (let slot = first; slot < end && marks.count < this.usedCount; slot++) this.#mark(slot, marks);
+    const visitsEnd = this.#snapshot.firstOrdinal(first) + this.#visitsMax;
+    for (let slot = first; slot < end && marks.count < this.usedCount; slot++) {
+      if (this.#snapshot.firstOrdinal(slot) >= visitsEnd) {
+        this.#searchLists(slot, end, marks);
+        return;
+      }
+      this.#mark(slot, marks);
+    }
+  }
+
+  /** Marks the keys with events that start in slots [first, end). */
+  #searchLists(first: number, end: number, marks: Marks): void {
+    const ofFirst = this.#first.dictionary.size;
+    for (const key of this.#used) {
+      if (marks.isMarked[key] === 1) continue;
+      marks.lists++;
+      const isBusy =
+        key < ofFirst
+          ? this.#gapsOfFirst.startsWithin(key, first, end)
+          : this.#gapsOfSecond!.startsWithin(key - ofFirst, first, end);
+      if (!isBusy) continue;
+      marks.isMarked[key] = 1;
+      marks.count++;
+    }
   }
 
   #mark(slot: number, marks: Marks): void {

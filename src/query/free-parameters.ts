@@ -9,7 +9,7 @@ import {
   type DaysGiven,
   type GivenTexts,
   isTooLate,
-  quote,
+  quoteShortened,
   readCount,
   type TellFault,
 } from './local-days.js';
@@ -50,7 +50,7 @@ function readBy({ given, isGiven }: FreeGiven, tell: TellFault): ConflictBy | nu
   const expected = `one of ${KINDS.join(', ')}`;
   if (!isGiven('by')) tell('by', 'missing-parameter', `by must be given: ${expected}`);
   else if (by === null && value !== undefined)
-    tell('by', 'unknown-value', `${quote(value)} is not ${expected}`);
+    tell('by', 'unknown-value', `${quoteShortened(value)} is not ${expected}`);
   return by;
 }
 
@@ -85,7 +85,7 @@ function readBuildings(given: GivenTexts, tell: TellFault): readonly string[] | 
   const values = readValues('building', given, tell);
   for (const value of values ?? []) {
     if (normaliseText(value) === null) {
-      tell('building', 'malformed-text', `${quote(value)} is not well-formed text`);
+      tell('building', 'malformed-text', `${quoteShortened(value)} is not well-formed text`);
     }
   }
   return values === null ? null : canonical(values.map(normaliseText));
@@ -101,8 +101,13 @@ function readAmong(by: ConflictBy, { given, identifiers }: FreeGiven, tell: Tell
   const texts = values.map((value) => (hasTexts ? normaliseText(value) : null));
   values.forEach((value, n) => {
     if (ids[n] !== null || texts[n] !== null) return;
-    if (hasTexts) tell('among', 'malformed-text', `${quote(value)} is not well-formed text`);
-    else tell('among', 'malformed-identifier', `${quote(value)} is not ${describeIdentifier(identifiers)}`);
+    if (hasTexts) tell('among', 'malformed-text', `${quoteShortened(value)} is not well-formed text`);
+    else
+      tell(
+        'among',
+        'malformed-identifier',
+        `${quoteShortened(value)} is not ${describeIdentifier(identifiers)}`,
+      );
   });
   return { ids: canonical(ids), texts: canonical(texts) };
 }

@@ -35,7 +35,7 @@ export interface FreeResult {
 /** Finds the keys without events in all windows. */
 export function findFree(keys: FreeKeys, query: FreeQuery): FreeResult {
   const { windows, among, buildings, capacityMin } = query;
-  const marks: Marks = { isMarked: new Uint8Array(keys.size), count: 0, slots: 0 };
+  const marks: Marks = { isMarked: new Uint8Array(keys.size), count: 0, slots: 0, lists: 0 };
   for (const window of unite(windows)) keys.markBusy(window, marks);
   const wanted = among === null ? null : keys.keysOf(among.ids, among.texts);
   const found = new Uint32Array(keys.order.length);
@@ -72,8 +72,8 @@ export function weeksOfDays(given: DaysInZone, weeks: number): Window[] {
 
 /**
  * The window, and the same local times in the following weeks, like Temporal's `add({ weeks })`. A skipped
- * time moves forward by the length of the skip; a time shown twice is read as the first. A window within a
- * skip may be empty and is left out.
+ * time moves forward by the length of the skip; a time shown twice is read as the first. Windows that
+ * a skip makes empty are left out.
  */
 export function weeksOfWindow(window: Window, weeks: number, zone: Zone): Window[] {
   const laterBy = (instantMs: number, week: number): number =>

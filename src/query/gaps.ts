@@ -26,7 +26,7 @@ interface KeySlots {
 }
 
 /**
- * Gaps around windows in the posting lists of one field. Usually the events next to the window are enough. If
+ * Gaps around windows, and events within them, in the posting lists of one field. Usually a few events are enough. If
  * long, nested and zero-length events need more visits, the slots of that value are listed once, and each gap
  * is a search in this list.
  */
@@ -74,6 +74,28 @@ export class Gaps {
       fromMs: place === 0 ? null : snapshot.slotEndMs(latest[place - 1]!),
       untilMs: place === slots.length ? null : snapshot.slotStartMs(slots[place]!),
     };
+  }
+
+  /** Whether an event with length of this value starts in slots [firstSlot, endSlot). */
+  startsWithin(code: number, firstSlot: number, endSlot: number): boolean {
+    const snapshot = this.#snapshot;
+    const { postings, start, longestMs } = this.#field;
+    if (longestMs[code] === 0) return false;
+    const listed = this.#listed.get(code);
+    if (listed === undefined) {
+      const placesEnd = start[code + 1]!;
+      const ordinalsEnd = snapshot.firstOrdinal(endSlot);
+      const first = lowerBound(postings, snapshot.firstOrdinal(firstSlot), start[code]!, placesEnd);
+      for (let place = first; place - first < this.#looksMax; place++) {
+        if (place >= placesEnd || postings[place]! >= ordinalsEnd) return false;
+        const slot = snapshot.slotOf(postings[place]!);
+        if (snapshot.slotEndMs(slot) > snapshot.slotStartMs(slot) && this.#counts(postings[place]!))
+          return true;
+      }
+    }
+    const { slots } = listed ?? this.#list(code);
+    const place = lowerBound(slots, firstSlot);
+    return place < slots.length && slots[place]! < endSlot;
   }
 
   /**

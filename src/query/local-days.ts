@@ -53,7 +53,8 @@ export function readLocalDays(given: GivenTexts, zoneDefault: string, tell: Tell
   const date = given.get('date')?.[0];
   const days = given.get('days')?.[0];
   const dateMs = date === undefined ? null : parseDate(date);
-  if (typeof dateMs === 'string') tell('date', 'malformed-date', `${quote(date)} is not a date: ${dateMs}`);
+  if (typeof dateMs === 'string')
+    tell('date', 'malformed-date', `${quoteShortened(date)} is not a date: ${dateMs}`);
   const count = days === undefined ? 1 : readCount('days', days, DAYS_MAX, tell);
   const zone = readZone(given.get('timeZone')?.[0] ?? null, zoneDefault, tell);
   if (typeof dateMs !== 'number' || count === null || zone === null) return { days: null, zone };
@@ -109,16 +110,16 @@ function readZone(timeZone: string | null, zoneDefault: string, tell: TellFault)
 function zoneProblem(name: string): string {
   const expected = 'expected a name such as Europe/Berlin';
   if (isZoneAbbreviation(name))
-    return `${quote(name)} is an abbreviation that may mean several zones; ${expected}`;
+    return `${quoteShortened(name)} is an abbreviation that may mean several zones; ${expected}`;
   const near = suggestZone(name);
-  return `there is no time zone ${quote(name)}: ${near === null ? expected : `did you mean ${near}?`}`;
+  return `there is no time zone ${quoteShortened(name)}: ${near === null ? expected : `did you mean ${near}?`}`;
 }
 
 /** A whole number from 1 to `max`. Null after a reported fault. */
 export function readCount(name: string, value: string, max: number, tell: TellFault): number | null {
   const count = /^\d{1,6}$/.test(value) ? Number(value) : 0;
   if (count >= 1 && count <= max) return count;
-  tell(name, 'malformed-number', `${quote(value)} is not a whole number from 1 to ${max}`);
+  tell(name, 'malformed-number', `${quoteShortened(value)} is not a whole number from 1 to ${max}`);
   return null;
 }
 
@@ -147,6 +148,6 @@ export function shorten(text: string): string {
     : text;
 }
 
-export function quote(text: string | null | undefined): string {
+export function quoteShortened(text: string | null | undefined): string {
   return JSON.stringify(shorten(text ?? ''));
 }

@@ -7,7 +7,7 @@ import type { WindowOrdinals } from './window.js';
 
 /** Up to this many ends of events are looked up without considering the interval trees. */
 const LOOK_BACK_MAX = 32;
-/** Running slots of the trees that cost as much as looking up an end: three, reduced to two because the search may fail. */
+/** Visits of tree slots that cost as much as looking up one end: three, counted as two because the search may fail. */
 const SLOTS_PER_LOOK_UP = 2;
 /** The cost of a step of an intersection, in checks of candidates (estimated). */
 const STEP_COST = 2;
@@ -61,7 +61,7 @@ function isLong({ before, first }: Span): boolean {
   return first - before > LOOK_BACK_MAX;
 }
 
-/** Estimates the cost of narrowing and uniting the lists, in checks of candidates. */
+/** Estimates the cost of narrowing and uniting the lists, measured in checks of candidates. */
 export function costOfNarrowing({ spans, runs }: Narrowing): number {
   let cost = 0;
   for (const span of spans) {

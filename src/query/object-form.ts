@@ -1,4 +1,5 @@
 import { LecternError, type ParameterFault, type ParameterFaultCode } from '../errors.js';
+import { SHOWN_CHARACTERS_MAX } from '../model/text.js';
 import { ENDPOINT_PARAMETERS, type EndpointName, type ParameterKind } from './endpoint-parameters.js';
 import type { ParameterPairs } from './parameters.js';
 
@@ -110,8 +111,6 @@ function isParameterObject(query: unknown): query is Readonly<Record<string, unk
   const isPlain = prototype === null || Object.getPrototypeOf(prototype) === null;
   return isPlain || Object.keys(query).length > 0;
 }
-
-const SHOWN_CHARACTERS_MAX = 40;
 
 function describe(value: unknown): string {
   if (typeof value === 'string') {

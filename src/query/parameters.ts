@@ -26,7 +26,7 @@ import {
 } from './endpoint-parameters.js';
 import type { FreeQuery } from './free.js';
 import { readFreeQuery } from './free-parameters.js';
-import { quote, readDays, readLocalDays, shorten } from './local-days.js';
+import { quoteShortened, readDays, readLocalDays, shorten } from './local-days.js';
 import type { FieldFilter } from './query.js';
 
 /** Decoded names and values in the order of the request. Repeats are repeated pairs. */
@@ -214,7 +214,11 @@ class Parser {
     const known = [...this.#table.keys()];
     const near = isField || this.#suggestions++ >= SUGGESTIONS_MAX ? null : suggest(name, known);
     const hint = near === null ? `its parameters are ${known.join(', ')}` : `did you mean ${near}?`;
-    this.#fault(shorten(name), 'unknown-parameter', `there is no parameter ${quote(name)} here: ${hint}`);
+    this.#fault(
+      shorten(name),
+      'unknown-parameter',
+      `there is no parameter ${quoteShortened(name)} here: ${hint}`,
+    );
   }
 
   #filter(name: string, values: readonly string[]): void {
@@ -235,9 +239,9 @@ class Parser {
         kind === 'identifier' ? parseIdentifier(value, identifiers, field) : normaliseText(value);
       if (parsed !== null) canonical.add(parsed);
       else if (kind === 'identifier') {
-        const detail = `${quote(value)} is not ${describeIdentifier(identifiers)}`;
+        const detail = `${quoteShortened(value)} is not ${describeIdentifier(identifiers)}`;
         this.#fault(name, 'malformed-identifier', detail);
-      } else this.#fault(name, 'malformed-text', `${quote(value)} is not well-formed text`);
+      } else this.#fault(name, 'malformed-text', `${quoteShortened(value)} is not well-formed text`);
     }
     this.#filters.push({ field, values: [...canonical].sort(compareCodePoints) });
   }
@@ -249,7 +253,7 @@ class Parser {
         // An unencoded "+" arrives as a space, and times have no other spaces.
         const instant = parseInstant(value.includes(' ') ? value.replace(/ (?=\d\d:\d\d$)/, '+') : value);
         if (typeof instant === 'string') {
-          this.#fault(name, 'malformed-time', `${quote(value)} is not a time: ${instant}`);
+          this.#fault(name, 'malformed-time', `${quoteShortened(value)} is not a time: ${instant}`);
         } else if (name === 'startTime') result.startMs = instant;
         else result.endMs = instant;
         break;
@@ -263,7 +267,7 @@ class Parser {
       case 'limit': {
         result.limit = /^\d{1,6}$/.test(value) ? Number(value) : 0;
         if (result.limit >= 1 && result.limit <= PAGE_LIMIT_MAX) break;
-        const detail = `${quote(value)} is not a whole number from 1 to ${PAGE_LIMIT_MAX}`;
+        const detail = `${quoteShortened(value)} is not a whole number from 1 to ${PAGE_LIMIT_MAX}`;
         this.#fault(name, 'malformed-limit', detail);
         break;
       }
@@ -279,9 +283,10 @@ class Parser {
       case 'q': {
         const text = normaliseText(value);
         result.q = searchForm(text ?? '');
-        if (text === null) this.#fault(name, 'malformed-text', `${quote(value)} is not well-formed text`);
+        if (text === null)
+          this.#fault(name, 'malformed-text', `${quoteShortened(value)} is not well-formed text`);
         else if (result.q === '') {
-          this.#fault(name, 'empty-value', `${quote(value)} has only marks, which a search ignores`);
+          this.#fault(name, 'empty-value', `${quoteShortened(value)} has only marks, which a search ignores`);
         }
         break;
       }
@@ -306,7 +311,7 @@ class Parser {
         if (result.since !== null) break;
         const expected =
           'the id of a snapshot, which has 22 characters, nor the ETag or Lectern-Version of an answer';
-        this.#fault(name, 'malformed-snapshot', `${quote(value)} is neither ${expected}`);
+        this.#fault(name, 'malformed-snapshot', `${quoteShortened(value)} is neither ${expected}`);
       }
     }
   }
@@ -321,7 +326,7 @@ class Parser {
   #oneOf<Value extends string>(name: string, value: string, known: readonly Value[]): Value | null {
     const found = known.find((each) => each === value) ?? null;
     if (found === null)
-      this.#fault(name, 'unknown-value', `${quote(value)} is not one of ${known.join(', ')}`);
+      this.#fault(name, 'unknown-value', `${quoteShortened(value)} is not one of ${known.join(', ')}`);
     return found;
   }
 }

@@ -17,7 +17,7 @@ export interface Clause {
   /** Number of requested values, known or unknown. */
   readonly values: number;
   readonly terms: readonly Term[];
-  /** Length of all posting lists. */
+  /** Total length of the terms' posting lists. */
   readonly postings: number;
 }
 

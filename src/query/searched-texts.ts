@@ -45,7 +45,7 @@ export class SearchedTexts {
     for (let at = text.indexOf(q); at !== -1; ) {
       const next = lowerBound(start, at + 1);
       const end = start[next]!;
-      // Otherwise q would span two values.
+      // A match beyond `end` spans two values and does not count.
       const isWithin = at + q.length <= end;
       if (isWithin) isMatch[offset + next - 1] = 1;
       at = text.indexOf(q, isWithin ? end : at + 1);

@@ -3,8 +3,8 @@ export const PATCH_PAUSE_FACTOR = 3;
 /** The fastest of the last patches counts; the others waited for a processor or for compiled code. */
 export const PATCH_TIMES_KEPT = 4;
 export const PATCH_PAUSE_MS_MAX = 2000;
-/** With this pause, SNAPSHOTS_KEPT_MAX snapshots reach back 30 s. */
-export const PATCH_PAUSE_MS_MIN = 120;
+/** Changes that come faster share patches. SNAPSHOTS_KEPT_MAX snapshots then reach back 75 s. */
+export const PATCH_PAUSE_MS_MIN = 300;
 
 /**
  * Decides when reported changes cause a load. Changes of one turn of the event loop cause one load, and so do changes

@@ -13,8 +13,8 @@ export interface GateOptions {
    */
   readonly rejectPercentMax?: number | undefined;
   /**
-   * A set larger by more than this is given up, except in the first load. Percent of the records now served,
-   * 0 to 1,000,000,000. Default 1000. Sets of at most 1,000 records always pass.
+   * A load with over this percentage more records than are now served is given up, except the first load.
+   * 0 to 1,000,000,000. Default 1000. Loads of at most 1,000 records always pass.
    */
   readonly growthPercentMax?: number | undefined;
   /** Whether a set without events may be served. Default false. */

@@ -17,7 +17,7 @@ import { Weight } from '../thread/weight.js';
 import { ChangePace } from './change-pace.js';
 import { type Gate, growthBound, judge, type Refusal } from './gate.js';
 import type { AnyLoader } from './loader.js';
-import { changedParts, overdueMs, sourceParts } from './parts.js';
+import { askedParts, changedParts, overdueMs, sourceParts } from './parts.js';
 import { Patience } from './patience.js';
 import { keepingProcessAlive, Refresher, type RefreshOutcome } from './refresher.js';
 import { renewalMs } from './renewal.js';
@@ -108,7 +108,10 @@ export class Keeper {
     const { loader, snapshotFile, events, pin, refreshSeconds, random } = options;
     this.#file =
       snapshotFile &&
-      new SnapshotFile(snapshotFile, loader, this.#abort.signal, (error) => events.failed(error));
+      new SnapshotFile(snapshotFile, loader, this.#abort.signal, {
+        onError: (error) => events.failed(error),
+        onWritten: () => this.#noteFile(),
+      });
     const intervalMs = pin === null ? refreshSeconds * 1000 : 0;
     this.#patience = new Patience(intervalMs);
     this.#refresher = new Refresher((force) => this.#refresh(force), intervalMs, random);
@@ -268,7 +271,7 @@ export class Keeper {
       served,
       mayPatch: this.#isBuilt && !force,
       deltas: this.#history?.deltas ?? [],
-      parts: this.#askedParts(force),
+      parts: askedParts(this.#parts, force),
       allowMissing: refreshSeconds > 0 || watch,
       timeLimits: this.#patience.limits,
       bounds: {
@@ -352,29 +355,26 @@ export class Keeper {
 
   #become(state: Omit<LoadState, 'parts' | 'overdueAtMs'>): void {
     const { refreshSeconds } = this.#options;
-    const { failingSinceMs } = state;
-    const overdueAtMs = failingSinceMs === null ? null : failingSinceMs + overdueMs(refreshSeconds);
-    this.state = { ...state, overdueAtMs, parts: sourceParts(this.#parts, refreshSeconds) };
+    const overdueAtMs =
+      state.failingSinceMs === null ? null : state.failingSinceMs + overdueMs(refreshSeconds);
+    const parts = sourceParts(this.#parts, refreshSeconds);
+    this.state = { ...state, overdueAtMs, parts, snapshotFileError: this.#file?.failure ?? null };
     this.#options.events.changed?.(this.state);
   }
 
+  #noteFile(): void {
+    if ((this.#file?.failure ?? null) !== (this.state.snapshotFileError ?? null)) this.#become(this.state);
+  }
+
   #becomeBad(state: 'failed' | 'refused', lastError: string): void {
-    const { now = Date.now } = this.#options;
-    const failingSinceMs = this.state.failingSinceMs ?? now();
+    const failingSinceMs = this.state.failingSinceMs ?? (this.#options.now ?? Date.now)();
     this.#become({ ...this.state, state, lastError, failingSinceMs });
   }
 
-  /** A forced load asks all parts, even those with a Retry-After. */
-  #askedParts(force: boolean): PartsReport['parts'] {
-    return this.#parts.parts.map((part) =>
-      !force || part.failure === null ? part : { ...part, failure: { ...part.failure, retryAtMs: 0 } },
-    );
-  }
-
   #succeed(): void {
-    const lastSuccessMs = (this.#options.now ?? Date.now)();
-    const times = { lastSuccessMs, lastSuccessMonotonicMs: monotonicMs(), failingSinceMs: null };
-    this.#become({ state: 'loaded', ...times, lastError: null });
+    const [lastSuccessMs, lastSuccessMonotonicMs] = [(this.#options.now ?? Date.now)(), monotonicMs()];
+    const times = { lastSuccessMs, lastSuccessMonotonicMs, failingSinceMs: null, lastError: null };
+    this.#become({ state: 'loaded', ...times });
   }
 
   #setFailed(error: unknown): Error {

@@ -2,8 +2,8 @@ import { EventEmitter } from 'node:events';
 
 /**
  * The listeners of an embedding program. If one throws, the others are still called. If one
- * throws or rejects, the error goes to the `error` listeners. If there are none, or one of them throws, it
- * becomes a process warning.
+ * throws or rejects, the error goes to the `error` listeners. Without `error` listeners, or if one of them
+ * throws, the error becomes a process warning.
  */
 export class Listeners<Events extends { readonly [Name in keyof Events]: readonly unknown[] }> {
   readonly #emitter = new EventEmitter();

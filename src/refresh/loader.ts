@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LecternError } from '../errors.js';
 import type { KeptFile } from '../files/kept-files.js';
-import { LOAD_BASE_BYTES, PRACTICE_IMAGE_BYTES_MAX } from '../limits.js';
+import { LOAD_BASE_BYTES, PRACTICE_DELAY_MS, PRACTICE_IMAGE_BYTES_MAX, PRACTICE_ROUNDS } from '../limits.js';
 import type { ReadRules } from '../model/read-rules.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import type { ImageSource } from '../snapshot/image-layout.js';
@@ -35,8 +35,6 @@ import { memoryForLoad } from './memory-room.js';
 import { type TimeLimits, withPipes, withTimeLimits } from './patience.js';
 import { SourceCredentials } from './source-credentials.js';
 
-/** Programs that end soon, such as tests, need no patch thread. */
-const PRACTICE_DELAY_MS = 1000;
 /** An idle patch thread ends after this time, and frees its 15 MiB. */
 const KEPT_THREAD_IDLE_MS = 10_000;
 
@@ -251,11 +249,13 @@ export class Loader {
         removals: [],
         version: null,
       };
-      const feed = recordChunks(practiceRecords(served));
-      this.#patches.practise(
-        { task: 'patch', name, rules, ...given },
-        { signal, feed, keepsProcessAlive: false },
-      );
+      for (let round = 0; round < PRACTICE_ROUNDS; round++) {
+        const feed = recordChunks(practiceRecords(served));
+        this.#patches.practise(
+          { task: 'patch', name, rules, ...given },
+          { signal, feed, keepsProcessAlive: false },
+        );
+      }
     };
     setTimeout(practise, PRACTICE_DELAY_MS).unref();
   }

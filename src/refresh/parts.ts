@@ -46,3 +46,10 @@ export function changedParts(before: SourceParts | null, after: SourceParts | nu
   const failed = new Set(before?.listed.flatMap(({ name, state }) => (state === 'ok' ? [] : [name])));
   return (after?.listed ?? []).filter(({ name, state }) => (state === 'ok') === failed.has(name));
 }
+
+/** A forced load asks all parts, even those with a Retry-After. */
+export function askedParts({ parts }: PartsReport, force: boolean): PartsReport['parts'] {
+  return parts.map((part) =>
+    !force || part.failure === null ? part : { ...part, failure: { ...part.failure, retryAtMs: 0 } },
+  );
+}

@@ -1,3 +1,5 @@
+import { TIMER_MS_MAX } from '../model/clock.js';
+
 /** Options of `refresh`. */
 export interface RefreshOptions {
   /** Publish without the checks of the gate. Default false. */
@@ -16,8 +18,6 @@ export interface RefreshOutcome {
 const JITTER_SHARE = 0.1;
 /** The first pause after a failure. It doubles, up to the interval. */
 const BACK_OFF_MS_MIN = 1000;
-/** The longest time of a timer, 24 days. A longer timer would fire at once, again and again. */
-const TIMER_MS_MAX: number = 2 ** 31 - 1;
 
 /**
  * Runs refreshes one at a time. Requests during a refresh share the next one, because their change may be too

@@ -1,8 +1,8 @@
 import type { ReadRules } from '../model/read-rules.js';
+import { DAY_MS } from '../model/time.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import { hasMovingWindow } from '../source/renewed-daily.js';
 
-const DAY_MS = 86_400_000;
 const RETRY_MS = 3_600_000;
 /** Replicas should not all load at once. */
 const SPREAD_MS = 600_000;

@@ -40,6 +40,9 @@ export class SnapshotFile {
   /** Aborts a read; writes are never aborted. */
   readonly #signal: AbortSignal;
   readonly #onError: (error: Error) => void;
+  readonly #onWritten: () => void;
+  /** Why the last write failed; null if it succeeded. */
+  failure: string | null = null;
   #writing: Promise<void> | null = null;
   #waiting: SnapshotToKeep | null = null;
   /** The waiting image was made by a patch. */
@@ -49,12 +52,18 @@ export class SnapshotFile {
   #timer: NodeJS.Timeout | undefined;
 
   /** @throws LecternError `option-invalid` for a path that cannot be written to, or that is one of the source's files */
-  constructor(file: FileOptions, loader: AnyLoader, signal: AbortSignal, onError: (error: Error) => void) {
+  constructor(
+    file: FileOptions,
+    loader: AnyLoader,
+    signal: AbortSignal,
+    { onError, onWritten }: { onError(error: Error): void /** Also after a failure. */; onWritten(): void },
+  ) {
     checkSnapshotPath(file.path, file.keep, loader.files);
     this.#file = file;
     this.#loader = loader;
     this.#signal = signal;
     this.#onError = onError;
+    this.#onWritten = onWritten;
   }
 
   async read(): Promise<StoredSnapshot | null> {
@@ -132,10 +141,13 @@ export class SnapshotFile {
     const request = { listeners: { signal: new AbortController().signal }, keepsProcessAlive: true };
     try {
       await this.#loader.run({ ...task, source: this.#loader.imageSource }, request);
+      this.failure = null;
     } catch (cause) {
       const message = `the snapshot file ${this.#file.path} could not be written: ${reasonOf(cause)}`;
+      this.failure = isOf(cause, 'image-not-written') ? cause.message : message;
       this.#tell('image-not-written', message, cause);
     }
+    this.#onWritten();
   }
 
   #tellUnread(cause: unknown): void {

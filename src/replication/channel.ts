@@ -6,16 +6,20 @@ import { type Head, HeadReader, withoutPatch } from './head.js';
 import {
   announcedKey,
   announcedTexts,
+  CANARY,
   CANDIDATE,
+  type CanaryRecord,
   HEAD,
   LEADER,
   type Lease,
   PIN,
   type Pin,
   type ReplicaReport,
+  readCanary,
   readJson,
   readPin,
   readReports,
+  replace,
   sequenceAfter,
 } from './store-records.js';
 
@@ -28,11 +32,13 @@ export interface ChannelStatus {
   readonly head: Announcement | null;
   /** The image that canaries serve until it is promoted. */
   readonly candidate: Announcement | null;
+  /** Whether new images are candidates: a canary has reported, and `endCanary` was not called since. */
+  readonly isCanaryExpected: boolean;
   /** Id of the pinned image. */
   readonly pinned: string | null;
   /** The publisher that leads. */
   readonly leader: string | null;
-  /** Images that can be pinned, the newest first. */
+  /** Images that were the head and can be pinned, the newest first. */
   readonly images: readonly Announcement[];
   /** Reports of replicas. A replica that ended without notice is listed for about a minute. */
   readonly replicas: readonly ReplicaReport[];
@@ -54,10 +60,23 @@ export interface Channel extends AsyncDisposable {
   /**
    * Makes the candidate the head.
    *
+   * @param options.force also if no canary serves it
    * @throws LecternError `announcement-refused` if `id` is not the candidate, or no canary serves it
    */
-  promote(id: string): Promise<void>;
-  /** Pins the image announced before the present one. Resolves to its id. Throws like {@link pin}. */
+  promote(
+    id: string,
+    options?: {
+      /** Promotes the candidate even if no canary serves it. */
+      readonly force?: boolean | undefined;
+    },
+  ): Promise<void>;
+  /**
+   * The publisher announces to all replicas again, also a waiting candidate, until a canary reports.
+   *
+   * @throws LecternError `announcement-refused` if a canary still reports
+   */
+  endCanary(): Promise<void>;
+  /** Pins the image that was the head before the present one. Resolves to its id. Throws like {@link pin}. */
   rollback(): Promise<string>;
   /** Closes the connection to the store. */
   close(): Promise<void>;
@@ -94,11 +113,12 @@ class StoreChannel implements Channel {
 
   async status(): Promise<ChannelStatus> {
     const keys = await this.#store.keys();
-    const [head, candidate, pin, lease] = await Promise.all([
+    const [head, candidate, pin, lease, canary] = await Promise.all([
       this.#head(HEAD),
       this.#head(CANDIDATE),
       readPin(this.#store),
       readJson<Lease>(this.#store, LEADER),
+      readCanary(this.#store),
     ]);
     const images: Head[] = [];
     for (const text of (await announcedTexts(this.#store, keys)).values()) {
@@ -112,6 +132,7 @@ class StoreChannel implements Channel {
     return {
       head,
       candidate: isWaiting ? candidate : null,
+      isCanaryExpected: canary === true,
       pinned: pin?.id ?? null,
       leader: lease?.owner ?? null,
       images,
@@ -120,10 +141,10 @@ class StoreChannel implements Channel {
   }
 
   async pin(id: string): Promise<void> {
-    const image = /^[\w-]{22}$/.test(id) ? await this.#head(announcedKey(id)) : null;
-    const objects = image === null ? [] : await this.#store.list();
+    const image = await this.#image(id);
+    const bytes = image === null ? null : await this.#store.bytesOf(image.hash);
     const { images, replicas } = await this.status();
-    if (image === null || !objects.some(({ name }) => name === image.hash)) {
+    if (image === null || bytes === null) {
       const ids = images.map((each) => each.id).join(', ') || 'none';
       throw refused(`the image ${JSON.stringify(id)} is not in the store; its images are: ${ids}`);
     }
@@ -140,7 +161,7 @@ class StoreChannel implements Channel {
     if ((await readPin(this.#store))?.id != null) await this.#choose(null);
   }
 
-  async promote(id: string): Promise<void> {
+  async promote(id: string, { force = false }: { readonly force?: boolean | undefined } = {}): Promise<void> {
     const [record, head] = await Promise.all([this.#store.read(CANDIDATE), this.#store.read(HEAD)]);
     const candidate = record === null ? null : await this.#reader.read(record.text);
     if (record === null || candidate?.id !== id) {
@@ -158,14 +179,27 @@ class StoreChannel implements Channel {
     }
     const { replicas } = await this.status();
     const canaries = replicas.filter(({ isCanary }) => isCanary);
-    if (!canaries.some(({ serves }) => serves?.hash === candidate.hash)) {
+    if (!force && !canaries.some(({ serves }) => serves?.hash === candidate.hash)) {
       const reason = canaries.find(({ lastError }) => lastError !== null);
       const why = reason === undefined ? '' : `; ${reason.name} says: ${reason.lastError}`;
-      throw refused(`no canary serves the candidate ${id} yet${why}`);
+      const remedy = 'promote with --force if it is right all the same';
+      throw refused(`no canary serves the candidate ${id} yet${why}; ${remedy}`);
     }
+    // The present head may have no record yet, and rollback needs it.
+    if (head !== null && present !== null) await replace(this.#store, announcedKey(present.id), head.text);
     if ((await this.#store.swap(HEAD, record.text, head?.revision ?? null)) === null) {
       throw refused('the head has changed meanwhile; look at the status and try again');
     }
+    await replace(this.#store, announcedKey(id), record.text);
+  }
+
+  async endCanary(): Promise<void> {
+    const canary = (await this.status()).replicas.find(({ isCanary }) => isCanary);
+    if (canary !== undefined) {
+      const remedy = 'stop it, and wait a minute if it was killed';
+      throw refused(`the canary ${canary.name} still reports: ${remedy}`);
+    }
+    await replace(this.#store, CANARY, JSON.stringify({ isExpected: false } satisfies CanaryRecord));
   }
 
   async rollback(): Promise<string> {
@@ -200,6 +234,19 @@ class StoreChannel implements Channel {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
+  }
+
+  /** An image that was the head; null if the store has none with this id. */
+  async #image(id: string): Promise<Head | null> {
+    if (!/^[\w-]{22}$/.test(id)) return null;
+    const image = await this.#head(announcedKey(id));
+    if (image !== null) return image;
+    // The publisher may be about to keep it.
+    const record = await this.#store.read(HEAD);
+    const head = record === null ? null : await this.#reader.read(record.text).catch(() => null);
+    if (record === null || head?.id !== id) return null;
+    await replace(this.#store, announcedKey(id), record.text);
+    return head;
   }
 
   async #head(key: string): Promise<Head | null> {

@@ -34,6 +34,13 @@ export interface Head {
     /** A short patch itself, in Base64. Not kept in the records of past announcements. */
     readonly content?: string;
   } | null;
+  /** The earlier publications, for `since`. Absent or null if the publisher does not know them. */
+  readonly history?: {
+    /** SHA-256 of the object in hexadecimal, which is also its name in the store. */
+    readonly hash: string;
+    /** Length of the object. */
+    readonly bytes: number;
+  } | null;
   /** Number of events in the image. */
   readonly events: number;
   /** Number of records that were rejected. */
@@ -46,16 +53,39 @@ export interface Head {
 const KIND = 'lectern-head+jws';
 
 export class SigningKey {
-  readonly #key: KeyObject;
-  readonly #algorithm: string;
-  /** Checks signatures with this key. */
-  readonly reader: HeadReader;
+  readonly #path: string;
+  #text = '';
+  #key: KeyObject;
+  #algorithm: string;
+  /** Checks signatures with this key, and with the key before a change of the file. */
+  reader: HeadReader;
 
   /** @param path of an Ed25519 or P-256 private key, as PEM (PKCS #8) or JWK. @throws LecternError `key-invalid` */
   constructor(path: string) {
-    this.#key = readKey(path, 'private');
+    this.#path = path;
+    this.#text = readKeyFile(path);
+    this.#key = privateKeyOf(this.#text, path);
     this.#algorithm = algorithmOf(this.#key, path);
-    this.reader = new HeadReader(createPublicKey(this.#key));
+    this.reader = new HeadReader([createPublicKey(this.#key)]);
+  }
+
+  /** The file, which is read again when it changes. */
+  get file(): ReadAgain {
+    return readAgain(
+      this.#path,
+      () => this.#text,
+      (text) => {
+        const key = privateKeyOf(text, this.#path);
+        const algorithm = algorithmOf(key, this.#path);
+        const reader = new HeadReader([createPublicKey(key), createPublicKey(this.#key)]);
+        return () => {
+          this.#text = text;
+          this.#key = key;
+          this.#algorithm = algorithm;
+          this.reader = reader;
+        };
+      },
+    );
   }
 
   sign(head: Head): Promise<string> {
@@ -65,22 +95,39 @@ export class SigningKey {
   }
 }
 
-/** Reads heads, and checks their signature if there is a key. */
+/** Reads heads, and checks their signature if there are keys. */
 export class HeadReader {
-  readonly #key: KeyObject | null;
-  readonly #algorithm: string;
+  readonly #path: string;
+  #text = '';
+  #keys: readonly KeyObject[] | null;
 
-  /** @param key null checks no signature */
-  constructor(key: KeyObject | null) {
-    this.#key = key;
-    this.#algorithm = key === null ? '' : algorithmOf(key, 'given');
+  /** @param keys null checks no signature */
+  constructor(keys: readonly KeyObject[] | null, path = '') {
+    this.#keys = keys;
+    this.#path = path;
   }
 
-  /** @param path of a public key, as PEM (SPKI) or JWK. @throws LecternError `key-invalid` */
+  /** @param path of public keys: PEM (SPKI), several in a row, a JWK or a JWKS. @throws LecternError `key-invalid` */
   static ofFile(path: string): HeadReader {
-    const key = readKey(path, 'public');
-    algorithmOf(key, path);
-    return new HeadReader(key);
+    const text = readKeyFile(path);
+    const reader = new HeadReader(publicKeysOf(text, path), path);
+    reader.#text = text;
+    return reader;
+  }
+
+  /** The file, which is read again when it changes. */
+  get file(): ReadAgain {
+    return readAgain(
+      this.#path,
+      () => this.#text,
+      (text) => {
+        const keys = publicKeysOf(text, this.#path);
+        return () => {
+          this.#text = text;
+          this.#keys = keys;
+        };
+      },
+    );
   }
 
   /** @throws LecternError `announcement-refused` */
@@ -88,8 +135,7 @@ export class HeadReader {
     let payload: Uint8Array;
     try {
       if (decodeProtectedHeader(text).typ !== KIND) throw new Error('it is of another type');
-      if (this.#key === null) payload = Buffer.from(text.split('.')[1] ?? '', 'base64url');
-      else ({ payload } = await compactVerify(text, this.#key, { algorithms: [this.#algorithm] }));
+      payload = await payloadOf(text, this.#keys);
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause);
       throw refused(`its signature is not valid: ${reason}`, cause);
@@ -123,6 +169,7 @@ function checkHead(payload: Uint8Array): Head {
   }
   const { epoch, sequence, previous, id, format, hash, bytes, events, rejected, announcedAtMs } = head ?? {};
   const patch = head?.patch ?? null;
+  const history = head?.history ?? null;
   const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0;
   const isId = (value: unknown): boolean => typeof value === 'string' && /^[\w-]{22}$/.test(value);
   const isHash = (value: unknown): boolean => /^[0-9a-f]{64}$/.test(String(value));
@@ -131,6 +178,7 @@ function checkHead(payload: Uint8Array): Head {
     patch === null || (isHash(patch.base) && isHash(patch.hash) && isCount(patch.bytes) && isContent);
   const isGood =
     isPatch &&
+    (history === null || (isHash(history.hash) && isCount(history.bytes))) &&
     isId(epoch) &&
     [sequence, format, bytes, events, rejected, announcedAtMs].every(isCount) &&
     (previous === null || isId(previous)) &&
@@ -140,32 +188,98 @@ function checkHead(payload: Uint8Array): Head {
   return head as Head;
 }
 
-function readKey(path: string, kind: 'private' | 'public'): KeyObject {
-  try {
-    const text = readFileSync(path, 'utf8');
-    const create = kind === 'private' ? createPrivateKey : createPublicKey;
-    if (!text.trimStart().startsWith('{')) {
-      // A public key can be derived from a private one, but a private key does not belong on a replica.
-      if (kind === 'public' && text.includes('PRIVATE KEY')) throw new Error('it is a private key');
-      return create(text);
+/** @throws Error if no key has made the signature */
+async function payloadOf(text: string, keys: readonly KeyObject[] | null): Promise<Uint8Array> {
+  if (keys === null) return Buffer.from(text.split('.')[1] ?? '', 'base64url');
+  let fault: unknown = new Error('there is no key');
+  for (const key of keys) {
+    try {
+      return (await compactVerify(text, key, { algorithms: [algorithmOf(key, 'given')] })).payload;
+    } catch (error) {
+      fault = error;
     }
-    const jwk = JSON.parse(text) as { readonly d?: string };
-    if (kind === 'public' && jwk.d !== undefined) throw new Error('it is a private key');
-    return create({ key: jwk, format: 'jwk' });
-  } catch (cause) {
-    const isFile = cause instanceof Error && 'syscall' in cause;
-    const isPrivate = cause instanceof Error && cause.message === 'it is a private key';
-    // Messages of parsers may repeat the content.
-    const reason = isFile || isPrivate ? cause.message : `it is not a ${kind} key as PEM or JWK`;
-    throw new LecternError('key-invalid', `the key file ${path} cannot be used: ${reason}`, { cause });
   }
+  throw fault;
+}
+
+/** A file of keys, as its watcher needs it. */
+interface ReadAgain {
+  readonly kind: 'feed-keys';
+  readonly paths: readonly string[];
+  read(): Promise<(() => void) | null>;
+}
+
+function readAgain(path: string, present: () => string, check: (text: string) => () => void): ReadAgain {
+  return {
+    kind: 'feed-keys',
+    paths: [path],
+    async read() {
+      const text = readKeyFile(path);
+      return text === present() ? null : check(text);
+    },
+  };
+}
+
+function readKeyFile(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw keyFault(path, cause instanceof Error ? cause.message : String(cause), cause);
+  }
+}
+
+function privateKeyOf(text: string, path: string): KeyObject {
+  try {
+    if (!isJson(text)) return createPrivateKey(text);
+    return createPrivateKey({ key: JSON.parse(text) as JsonKey, format: 'jwk' });
+  } catch (cause) {
+    // Messages of parsers may repeat the content.
+    throw keyFault(path, 'it is not a private key as PEM or JWK', cause);
+  }
+}
+
+function publicKeysOf(text: string, path: string): readonly KeyObject[] {
+  let keys: KeyObject[];
+  try {
+    const found = isJson(text) ? jsonKeys(text) : (text.match(PEM) ?? []);
+    const isPrivate = (each: string | JsonKey): boolean =>
+      typeof each === 'string' ? each.includes('PRIVATE KEY') : each.d !== undefined;
+    // A public key can be derived from a private one, but a private key does not belong on a replica.
+    if (found.some(isPrivate)) throw keyFault(path, 'it is a private key');
+    keys = found.map((key) => createPublicKey(typeof key === 'string' ? key : { key, format: 'jwk' }));
+  } catch (cause) {
+    if (cause instanceof LecternError) throw cause;
+    throw keyFault(path, 'it is not a public key as PEM or JWK', cause);
+  }
+  if (keys.length === 0) throw keyFault(path, 'it is not a public key as PEM or JWK');
+  for (const key of keys) algorithmOf(key, path);
+  return keys;
+}
+
+interface JsonKey {
+  readonly d?: string;
+  readonly [member: string]: unknown;
+}
+
+const PEM = /-----BEGIN [^-]+-----[\s\S]*?-----END [^-]+-----/g;
+
+function isJson(text: string): boolean {
+  return text.trimStart().startsWith('{');
+}
+
+function jsonKeys(text: string): readonly JsonKey[] {
+  const json = JSON.parse(text) as JsonKey & { readonly keys?: readonly JsonKey[] };
+  return Array.isArray(json.keys) ? json.keys : [json];
+}
+
+function keyFault(path: string, reason: string, cause?: unknown): LecternError {
+  return new LecternError('key-invalid', `the key file ${path} cannot be used: ${reason}`, { cause });
 }
 
 function algorithmOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject, path: string): string {
   if (asymmetricKeyType === 'ed25519') return 'EdDSA';
   if (asymmetricKeyType === 'ec' && asymmetricKeyDetails?.namedCurve === 'prime256v1') return 'ES256';
-  const message = `the key file ${path} cannot be used: expected a key of Ed25519 or P-256`;
-  throw new LecternError('key-invalid', message);
+  throw keyFault(path, 'expected a key of Ed25519 or P-256');
 }
 
 function refused(reason: string, cause?: unknown): LecternError {

@@ -9,7 +9,12 @@ import {
 } from '../limits.js';
 import type { Publication } from '../refresh/keeper.js';
 import type { Loader } from '../refresh/loader.js';
-import { readPastRecords } from '../snapshot/differences.js';
+import {
+  nextAnnouncedHistory,
+  readAnnouncedHistory,
+  writeAnnouncedHistory,
+} from '../snapshot/announced-history.js';
+import { type Delta, readPastRecords } from '../snapshot/differences.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import { IMAGE_FORMAT_VERSION } from '../snapshot/image-format.js';
 import { writeImagePatch } from '../snapshot/image-patch.js';
@@ -22,8 +27,13 @@ export interface ImageObjects {
   readonly facts: Pick<Head, 'id' | 'format' | 'hash' | 'bytes' | 'events' | 'rejected'>;
   /** The patch, with the hash of its base; null if the changes are unknown or too large. */
   readonly patch: { readonly base: string; readonly content: Buffer } | null;
-  /** Puts image and patch, unless the store has them. Resolves to the announcement of the patch. */
-  put(store: Store): Promise<Head['patch']>;
+  /**
+   * Puts image, patch and history, unless the store has them. Resolves to the announcement of patch and
+   * history.
+   *
+   * @param head the present head, whose history goes on
+   */
+  put(store: Store, head: Head | null): Promise<Required<Pick<Head, 'patch' | 'history'>>>;
 }
 
 /** Turns publications into files and patches. */
@@ -33,6 +43,10 @@ export class ImageWriter {
   #folder: string | null = null;
   #path: string | null = null;
   #next: SnapshotImage | null = null;
+  /** The publications of this process up to the image that was taken last. */
+  #deltas: readonly Delta[] = [];
+  /** The last announced history that this publisher put into the store. */
+  #history: AnnouncedHistory | null = null;
   #present: ImageObjects | null = null;
   /** Hash of the image that this publisher announced last. */
   #base: string | null = null;
@@ -49,8 +63,9 @@ export class ImageWriter {
   }
 
   /** Takes an image to announce. Of several, only the newest is written. */
-  take({ image, delta, patch }: Pick<Publication, 'image' | 'delta' | 'patch'>): void {
+  take({ image, delta, patch, history }: Pick<Publication, 'image' | 'delta' | 'patch' | 'history'>): void {
     this.#next = image;
+    this.#deltas = history?.deltas ?? [];
     this.#sincePresent = joined(this.#sincePresent, changedIds({ delta, patch }));
   }
 
@@ -77,7 +92,7 @@ export class ImageWriter {
     this.#sincePresent = new Set();
     // The changes stay unknown if the write fails.
     this.#sinceBase = null;
-    const base = this.#base;
+    const [base, own] = [this.#base, this.#deltas];
     this.#folder ??= mkdtempSync(join(tmpdir(), 'lectern-'));
     const { id, events, rejected } = image.summary;
     const path = join(this.#folder, id);
@@ -93,17 +108,54 @@ export class ImageWriter {
     const content = base === null || ids === null ? null : writeImagePatch(image, ids);
     const patch = base === null || content === null ? null : { base, content };
     const facts = { id, format: IMAGE_FORMAT_VERSION, hash, bytes, events, rejected };
-    this.#present = { facts, patch, put: (store) => putObjects(store, hash, path, patch) };
+    const put: ImageObjects['put'] = async (store, head) => {
+      await store.put(hash, chunksOf(path));
+      const announcedPatch = await putPatch(store, patch);
+      return { patch: announcedPatch, history: await this.#putHistory(store, head, image, own) };
+    };
+    this.#present = { facts, patch, put };
+  }
+
+  async #putHistory(
+    store: Store,
+    head: Head | null,
+    image: SnapshotImage,
+    own: readonly Delta[],
+  ): Promise<NonNullable<Head['history']> | null> {
+    const last =
+      head === null || head.id === this.#history?.id ? this.#history : await historyOfHead(store, head);
+    const deltas = last === null ? own : nextAnnouncedHistory(last.deltas, last.id, own, image);
+    const bytes = deltas === null ? null : writeAnnouncedHistory(deltas);
+    this.#history = deltas === null ? null : { id: image.summary.id, deltas };
+    if (bytes === null) return null;
+    const hash = createHash('sha256').update(bytes).digest('hex');
+    await store.put(hash, only(bytes));
+    return { hash, bytes: bytes.length };
   }
 }
 
-async function putObjects(
-  store: Store,
-  hash: string,
-  path: string,
-  patch: ImageObjects['patch'],
-): Promise<Head['patch']> {
-  await store.put(hash, chunksOf(path));
+interface AnnouncedHistory {
+  /** Id of the image to which they lead. */
+  readonly id: string;
+  readonly deltas: readonly Delta[];
+}
+
+/** The history of another publisher's announcement, or of one before a restart. */
+async function historyOfHead(store: Store, { id, history = null }: Head): Promise<AnnouncedHistory | null> {
+  const chunks = history === null ? null : await store.get(history.hash);
+  const bytes = chunks === null ? null : await collected(chunks);
+  const isGood = bytes !== null && createHash('sha256').update(bytes).digest('hex') === history?.hash;
+  const deltas = isGood ? readAnnouncedHistory(bytes, id) : null;
+  return deltas === null ? null : { id, deltas };
+}
+
+async function collected(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const all: Uint8Array[] = [];
+  for await (const chunk of chunks) all.push(chunk);
+  return Buffer.concat(all);
+}
+
+async function putPatch(store: Store, patch: ImageObjects['patch']): Promise<(Head['patch'] & {}) | null> {
   if (patch === null) return null;
   const { base, content } = patch;
   const patchHash = createHash('sha256').update(content).digest('hex');

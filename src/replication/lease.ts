@@ -10,39 +10,48 @@ import { LEADER, type Lease, readJson } from './store-records.js';
 export class Leadership {
   readonly #store: Store;
   readonly #owner: string;
+  readonly #now: () => number;
   #beat = 0;
   #seenRevision: number | null = null;
   #seenAtMs = 0;
-  isLeader = false;
+  /** When the last successful renewal began; null without a lease. */
+  #renewedAtMs: number | null = null;
 
-  constructor(store: Store, owner: string) {
+  constructor(store: Store, owner: string, now: () => number = monotonicMs) {
     this.#store = store;
     this.#owner = owner;
+    this.#now = now;
+  }
+
+  /** False LEASE_MS_MAX after the last renewal began. No standby takes over before that time. */
+  get isLeader(): boolean {
+    return this.#renewedAtMs !== null && this.#now() - this.#renewedAtMs < LEASE_MS_MAX;
   }
 
   /** Takes or renews the lease if possible. Throws `store-unavailable`. */
   async renew(): Promise<boolean> {
+    const beganMs = this.#now();
     const lease = await readJson<Lease>(this.#store, LEADER);
     const isOwn = lease?.owner === this.#owner;
     if (lease !== null && !isOwn) {
-      this.isLeader = false;
+      this.#renewedAtMs = null;
       if (lease.revision !== this.#seenRevision) {
         this.#seenRevision = lease.revision;
-        this.#seenAtMs = monotonicMs();
+        this.#seenAtMs = this.#now();
       }
-      if (monotonicMs() - this.#seenAtMs < LEASE_MS_MAX) return false;
+      if (this.#now() - this.#seenAtMs < LEASE_MS_MAX) return false;
     }
     const next: Lease = { owner: this.#owner, beat: ++this.#beat };
     const present = lease ?? (await this.#store.read(LEADER));
-    this.isLeader =
-      (await this.#store.swap(LEADER, JSON.stringify(next), present?.revision ?? null)) !== null;
+    const revision = await this.#store.swap(LEADER, JSON.stringify(next), present?.revision ?? null);
+    this.#renewedAtMs = revision === null ? null : beganMs;
     return this.isLeader;
   }
 
   /** Gives up the lease, so that a standby takes over without waiting for LEASE_MS_MAX. */
   async release(): Promise<void> {
-    if (!this.isLeader) return;
-    this.isLeader = false;
+    if (this.#renewedAtMs === null) return;
+    this.#renewedAtMs = null;
     const lease = await readJson<Lease>(this.#store, LEADER);
     if (lease?.owner === this.#owner) await this.#store.remove(LEADER);
   }

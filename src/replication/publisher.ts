@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { LecternError } from '../errors.js';
@@ -8,17 +8,21 @@ import type { Publication } from '../refresh/keeper.js';
 import type { Loader } from '../refresh/loader.js';
 import { IMAGE_FORMAT_VERSION } from '../snapshot/image-format.js';
 import type { Store } from '../store/store.js';
-import { cleanStore } from './cleaning.js';
-import { type Head, type SigningKey, withoutPatch } from './head.js';
+import { StoreCleaner } from './cleaning.js';
+import { type Head, headOf, type SigningKey, withoutPatch } from './head.js';
 import { type ImageObjects, ImageWriter } from './image-objects.js';
 import { Leadership } from './lease.js';
+import { ObjectChecks } from './object-checks.js';
 import { SeenReports } from './seen-reports.js';
 import {
   announcedKey,
+  CANARY,
   CANDIDATE,
+  type CanaryRecord,
   type Floor,
   HEAD,
   isPossible,
+  readCanary,
   readPin,
   replace,
   sequenceAfter,
@@ -64,6 +68,8 @@ export class Publisher {
   readonly #leadership: Leadership;
   readonly #reports: SeenReports;
   readonly #images: ImageWriter;
+  readonly #cleaner: StoreCleaner;
+  readonly #checks: ObjectChecks;
   readonly #running: Promise<unknown>;
   /** The last announcement of this process. */
   #last: Floor | null = null;
@@ -71,9 +77,15 @@ export class Publisher {
   #sequence: number | null = null;
   /** Loops whose last round failed. */
   readonly #failing = new Set<() => Promise<void>>();
-  /** Whether it has reported that it leads or stands by. */
-  #hasTold = false;
+  /** Whether it has reported that it leads or stands by; null before. */
+  #isLeading: boolean | null = null;
+  /** Whether the swaps of a former leader fail since this publisher leads. */
+  #isFenced = false;
   #rounds = 0;
+  /** Whether new images are candidates: a canary has reported, and no operator has ended that. */
+  #expectsCanary = false;
+  /** Whether the present image is not the head. While the store has no head, it is what it was before. */
+  #isUnpromoted = false;
   /** Replicas that cannot read this version's images; null until their reports were read. */
   #unableToRead: readonly string[] | null = null;
   readonly #wakes = new Set<() => void>();
@@ -89,6 +101,8 @@ export class Publisher {
     this.#store = store;
     this.#images = new ImageWriter(options.loader, this.#abort.signal);
     this.#reports = new SeenReports(store);
+    this.#cleaner = new StoreCleaner(store);
+    this.#checks = new ObjectChecks(store, () => this.#inspect());
     this.#leadership = new Leadership(
       store,
       `${hostname()}-${process.pid}-${randomBytes(4).toString('hex')}`,
@@ -119,9 +133,16 @@ export class Publisher {
   async close(): Promise<void> {
     this.#abort.abort();
     await this.#running;
+    await this.#checks.settled();
     await this.#leadership.release().catch(() => {});
     await this.#store.close();
     this.#images.close();
+  }
+
+  /** Begins the next round now, with an inspection. */
+  #inspect(): void {
+    this.#rounds = 0;
+    this.#wake();
   }
 
   #wake(): void {
@@ -155,34 +176,40 @@ export class Publisher {
   /** Runs beside the announcements, because sending a large image takes longer than a lease lasts. */
   async #keepLease(): Promise<void> {
     if (this.#unableToRead === null) return;
-    const { isLeader } = this.#leadership;
-    const isFirst = !this.#hasTold;
+    let isKnown = this.#isLeading !== null;
     try {
       // Another publisher may write images that all replicas can read.
       if (this.#unableToRead.length > 0) await this.#leadership.release();
       else await this.#leadership.renew();
-      this.#hasTold = true;
-      if (isFirst && !this.#leadership.isLeader) this.#options.events.led(false);
+      isKnown = true;
     } finally {
-      if (this.#leadership.isLeader !== isLeader) {
-        this.#rounds = 0;
-        this.#options.events.led(!isLeader);
-        this.#wake();
+      const { isLeader } = this.#leadership;
+      if (isKnown && isLeader !== this.#isLeading) {
+        this.#isLeading = isLeader;
+        this.#isFenced = false;
+        this.#options.events.led(isLeader);
+        this.#inspect();
       }
     }
   }
 
   async #keepHead(): Promise<void> {
-    const { isLeader } = this.#leadership;
-    const round = this.#rounds++;
-    const isInspection = round % ROUNDS_PER_INSPECTION === 0;
+    const isInspection = this.#rounds % ROUNDS_PER_INSPECTION === 0;
     if (isInspection) await this.#readReports();
-    if (!isLeader) return;
-    if (round === 0) await this.#fence();
+    this.#rounds++;
+    if (!this.#leadership.isLeader) return;
+    if (!this.#isFenced) {
+      // Leadership that is lost and regained meanwhile clears it again.
+      this.#isFenced = true;
+      await this.#fence().catch((error: unknown) => {
+        this.#isFenced = false;
+        throw error;
+      });
+    }
     const objects = await this.#images.present();
     if (objects === null) return;
     const isNew = await this.#announce(objects, isInspection);
-    if (isInspection || isNew) await cleanStore(this.#store, this.#reports.live);
+    if (isInspection || isNew) await this.#cleaner.clean(this.#reports.live);
   }
 
   /**
@@ -190,6 +217,7 @@ export class Publisher {
    */
   async #readReports(): Promise<void> {
     await this.#reports.read();
+    await this.#readCanary();
     const before = this.#unableToRead;
     const unable = this.#reports.live.filter(({ formats }) => !formats.includes(IMAGE_FORMAT_VERSION));
     this.#unableToRead = unable.map(({ name, version }) => `${name} (version ${version})`);
@@ -200,6 +228,15 @@ export class Publisher {
     const remedy = 'upgrade them, or start a publisher of their version';
     const message = `this publisher does not lead: ${problem}; ${remedy}`;
     this.#options.events.failed(new LecternError('announcement-refused', message));
+  }
+
+  /** A canary that refuses a candidate may end, crash or be stopped: that must not promote the candidate. */
+  async #readCanary(): Promise<void> {
+    const recorded = await readCanary(this.#store);
+    // A store that lost its records keeps what this process knows.
+    this.#expectsCanary = this.#reports.hasCanary || (recorded ?? this.#expectsCanary);
+    if (!this.#expectsCanary || recorded === true) return;
+    await replace(this.#store, CANARY, JSON.stringify({ isExpected: true } satisfies CanaryRecord));
   }
 
   /** Changes the revision of the head, so that the former leader's swap fails if it is still running. */
@@ -216,6 +253,7 @@ export class Publisher {
     const found = await this.#readAnnounced();
     const { head, candidate } = found;
     this.#sequence = head?.sequence ?? null;
+    if (head !== null) this.#isUnpromoted = head.id !== file.id;
     const reported = this.#reports.live.map(({ floor }) => floor);
     // Reports are not signed.
     const floors = [this.#last, ...reported.filter((floor) => isPossible(floor?.sequence))];
@@ -225,7 +263,7 @@ export class Publisher {
     const isFile = (found: Head | null): found is Head =>
       found?.id === file.id && found.format === file.format;
     const isCurrent = isFile(head) && head.sequence >= sequenceMin;
-    const isWaiting = isFile(candidate) && candidate.epoch === epoch && this.#reports.hasCanary;
+    const isWaiting = isFile(candidate) && candidate.epoch === epoch && this.#expectsCanary;
     const present = isCurrent
       ? head
       : isWaiting && candidate.sequence > Math.max(head?.sequence ?? 0, found.pinSequence)
@@ -233,10 +271,12 @@ export class Publisher {
         : null;
     if (present !== null) {
       this.#announcedOnce();
-      if (!isInspection || (await this.#isGood(present))) return false;
+      if (!isInspection) return false;
+      if (head !== null) await this.#recordHead(head);
+      if (await this.#checks.isGood(present, this.#reports.live)) return false;
       if (present.hash === file.hash) {
         await this.#store.delete(file.hash);
-        await objects.put(this.#store);
+        await objects.put(this.#store, present);
         return false;
       }
       // Another publisher's file of the same content was lost: this one replaces it.
@@ -244,26 +284,44 @@ export class Publisher {
     await this.#readReports();
     if (this.#unableToRead?.length !== 0) return false;
     const sequence = sequenceAfter(highest([head, candidate, ...floors], epoch), found.pinSequence);
-    const patch = (await objects.put(this.#store)) ?? null;
-    const next = { epoch, sequence, previous: head?.id ?? null, ...file, patch, announcedAtMs: Date.now() };
-    await this.#swapIn(next, found, head !== null && head.id !== file.id && this.#reports.hasCanary);
+    const beside = await objects.put(this.#store, head);
+    const next = {
+      epoch,
+      sequence,
+      previous: head?.id ?? null,
+      ...file,
+      ...beside,
+      announcedAtMs: Date.now(),
+    };
+    if (head !== null) await this.#recordHead(head);
+    await this.#swapIn(next, found, this.#isUnpromoted && this.#expectsCanary);
     this.#images.announced(objects);
     return true;
   }
 
   async #swapIn(next: Head, found: Announced, isCandidate: boolean): Promise<void> {
-    const { key: signing } = this.#options;
-    const [text, past] = await Promise.all([signing.sign(next), signing.sign(withoutPatch(next))]);
-    await replace(this.#store, announcedKey(next.id), past);
+    const text = await this.#options.key.sign(next);
     const [key, revision] = isCandidate ? [CANDIDATE, found.candidateRevision] : [HEAD, found.headRevision];
     if (!this.#leadership.isLeader || (await this.#store.swap(key, text, revision)) === null) {
       const message = 'nothing was announced: another publisher leads, or announced first';
       throw new LecternError('store-unavailable', message);
     }
     this.#last = { epoch: next.epoch, sequence: isCandidate ? 0 : next.sequence };
-    if (!isCandidate) this.#sequence = next.sequence;
+    if (!isCandidate) {
+      this.#sequence = next.sequence;
+      // The next inspection tries again.
+      await this.#recordHead(next).catch(() => {});
+    }
     this.#announcedOnce();
     this.#options.events.announced(next, isCandidate);
+  }
+
+  /** Keeps a head for `pin` and `rollback`. Candidates are not kept: a rollback must not choose one. */
+  async #recordHead(head: Head): Promise<void> {
+    const key = announcedKey(head.id);
+    const recorded = await this.#store.read(key);
+    if (recorded !== null && headOf(recorded.text)?.sequence === head.sequence) return;
+    await replace(this.#store, key, await this.#options.key.sign(withoutPatch(head)));
   }
 
   /** Heads with an invalid signature are ignored and replaced. */
@@ -281,20 +339,6 @@ export class Publisher {
       candidateRevision: candidateRevision ?? null,
       pinSequence: (await readPin(this.#store))?.sequence ?? 0,
     };
-  }
-
-  /** Reads the whole object only if a replica reported a fault of it. */
-  async #isGood({ hash, bytes }: Head): Promise<boolean> {
-    const object = (await this.#store.list()).find(({ name }) => name === hash);
-    if (object?.bytes !== bytes) return false;
-    if (!this.#reports.live.some(({ damaged }) => damaged === hash)) return true;
-    try {
-      const digest = createHash('sha256');
-      for await (const chunk of (await this.#store.get(hash)) ?? []) digest.update(chunk);
-      return digest.digest('hex') === hash;
-    } catch {
-      return false;
-    }
   }
 }
 

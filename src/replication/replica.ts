@@ -18,10 +18,10 @@ import { spawnTask } from '../thread/spawn-task.js';
 import type { DoneOf, FetchTask, LoadDone, Task } from '../thread/task-messages.js';
 import { VERSION } from '../version.js';
 import { type Head, HeadReader } from './head.js';
+import { SeenOrder } from './seen-order.js';
 import {
   announcedKey,
   CANDIDATE,
-  type Floor,
   HEAD,
   PIN,
   type ReplicaReport,
@@ -40,6 +40,11 @@ export interface ReplicaOptions {
   readonly rules: ReadRules;
 }
 
+interface LoadedTarget extends Target {
+  /** Hash of the announced history that the image came with; null if the history is this replica's own. */
+  readonly historyHash: string | null;
+}
+
 type Served = NonNullable<ReplicaReport['serves']>;
 
 /** Why a replica serves an image. Only heads raise the floor. */
@@ -56,7 +61,7 @@ interface Target {
 export class Replica implements AnyLoader {
   readonly name: string;
   readonly files: readonly string[] = [];
-  readonly credentialFiles: AnyLoader['credentialFiles'] = [];
+  readonly credentialFiles: AnyLoader['credentialFiles'];
   readonly imageSource: ImageSource;
   readonly rules: ReadRules;
   readonly #options: ReplicaOptions;
@@ -65,9 +70,11 @@ export class Replica implements AnyLoader {
   readonly #quarantined = new Map<string, LecternError>();
   readonly #fetches = new KeptThread<FetchTask>('fetch-image', Number.POSITIVE_INFINITY);
   #store: Promise<Store> | null = null;
-  #lastLoaded: Target | null = null;
+  #lastLoaded: LoadedTarget | null = null;
+  /** Hash of the announced history of the served image; null if the history is this replica's own. */
+  #historyHash: string | null = null;
   #serves: Served | null = null;
-  #floor: Floor | null = null;
+  readonly #seen = new SeenOrder();
   #fetching: string | null = null;
   #damaged: string | null = null;
   #lastError: string | null = null;
@@ -86,6 +93,7 @@ export class Replica implements AnyLoader {
     this.rules = options.rules;
     this.#reader =
       options.publicKeyFile === null ? new HeadReader(null) : HeadReader.ofFile(options.publicKeyFile);
+    this.credentialFiles = options.publicKeyFile === null ? [] : [this.#reader.file];
     this.name = shownAddress(options.address);
     const digest = createHash('sha256').update(this.name).digest('base64url');
     this.imageSource = { name: this.name, digest };
@@ -125,7 +133,9 @@ export class Replica implements AnyLoader {
   /** The image is served from now on. */
   published({ id }: SnapshotSummary): void {
     const loaded = this.#lastLoaded;
-    if (loaded?.head.id === id) this.#serve(loaded);
+    if (loaded?.head.id !== id) return;
+    this.#historyHash = loaded.historyHash;
+    this.#serve(loaded);
   }
 
   /** The gate refused the last image. */
@@ -168,18 +178,22 @@ export class Replica implements AnyLoader {
   async #load(request: LoadRequest): Promise<LoadDone> {
     const { listeners, previousVersion, served, deltas, bounds } = request;
     const store = await this.#open();
+    if (this.#serves === null && served !== null) this.#resume(previousVersion, served.summary);
     const target = await this.#target(store);
     const { head, reason } = target;
     // All replicas of a store use the same sequence for the same announcement, even if they are late or skip
     // announcements.
     const sequence = Math.max(reason === 'pin' ? 0 : head.sequence, target.chosenAt);
     const version = `${head.epoch} ${head.sequence} ${head.hash} ${reason} ${target.chosenAt}`;
-    if (this.#serves === null && served !== null) this.#resume(previousVersion, served.summary);
     if (this.#serves?.id !== head.id) this.#behindSinceMs ??= monotonicMs();
-    if (reason === 'head') this.#refuseOlder(head);
+    if (reason === 'head') this.#seen.checkHead(head);
     listeners.onVersion?.(version);
     if (version === previousVersion) return { kind: 'not-modified' };
-    if (served?.summary.id === head.id) {
+    // Operators choose pins and candidates. Then this replica continues its own history, in which clients find
+    // the image that it served before.
+    const history = reason === 'head' ? (head.history ?? null) : null;
+    const hasHistory = history === null || history.hash === this.#historyHash;
+    if (served?.summary.id === head.id && hasHistory) {
       this.#serve(target);
       return { kind: 'unchanged', sourceVersion: version, sequence };
     }
@@ -193,32 +207,45 @@ export class Replica implements AnyLoader {
       throw new LecternError('announcement-refused', `the image ${head.id} cannot be read: ${problem}`);
     }
     const memoryBytesMax = bounds.memoryBytesMax ?? memoryForLoad();
-    if (head.bytes > memoryBytesMax) {
-      const [needs, has] = [head.bytes, memoryBytesMax].map((bytes) => `${Math.ceil(bytes / 2 ** 20)} MiB`);
-      return {
-        kind: 'refused',
-        refusal: { code: 'memory', detail: `it needs ${needs} of memory, and only ${has} are left` },
-      };
+    const refusal = refusalOf(head, bounds.eventsMax, memoryBytesMax);
+    if (refusal !== null) {
+      this.#tellRefusal(head, refusal);
+      return { kind: 'refused', refusal };
     }
     this.#fetching = head.hash;
     await this.#report();
     const { hash, bytes, id } = head;
     const isSigned = this.#options.publicKeyFile !== null;
     const patch = served?.summary.id === this.#serves?.id ? patchOf(head, this.#serves) : null;
-    const asked = { store: this.#options.address, hash, bytes, id, isSigned, patch };
+    const isHistoryAnnounced = this.#historyHash !== null;
+    const asked = {
+      store: this.#options.address,
+      hash,
+      bytes,
+      id,
+      isSigned,
+      patch,
+      history,
+      isHistoryAnnounced,
+    };
     try {
       const task = { task: 'fetch-image', ...asked, served, deltas, memoryBytesMax } as const;
       const done = await this.run(task, request);
+      if (done.kind === 'unchanged') {
+        this.#serve(target);
+        return { ...done, sourceVersion: version, sequence };
+      }
+      if (done.kind === 'refused') this.#tellRefusal(head, done.refusal);
       if (done.kind !== 'loaded') return done;
       this.#checkSummary(head, done.image.summary);
-      this.#lastLoaded = target;
+      this.#lastLoaded = { ...target, historyHash: done.isHistoryAnnounced ? (history?.hash ?? null) : null };
       this.#damaged = null;
       return { ...done, sourceVersion: version, sequence, isChosen: reason === 'pin' };
     } catch (error) {
       const code = error instanceof LecternError ? error.code : null;
       if (code === 'image-unusable') this.#quarantine(hash, error as LecternError);
       // The report of this hash makes the publisher check the object.
-      if (code === 'store-unavailable') this.#damaged = hash;
+      if (code === 'object-damaged') this.#damaged = hash;
       throw error;
     }
   }
@@ -227,6 +254,7 @@ export class Replica implements AnyLoader {
   async #target(store: Store): Promise<Target> {
     const pin = await readPin(store);
     const chosenAt = pin?.sequence ?? 0;
+    this.#seen.checkChoice(chosenAt);
     if (pin !== null && pin.id !== null) {
       const record = await store.read(announcedKey(pin.id));
       if (record === null) throw refused(`the pinned image ${pin.id} is not in the store ${this.name}`);
@@ -259,30 +287,27 @@ export class Replica implements AnyLoader {
     throw refused(`the image ${id} cannot be served: ${problem}`);
   }
 
-  /** A store restored from an older copy announces an image that was replaced long ago. */
-  #refuseOlder({ epoch, sequence }: Head): void {
-    const floor = this.#floor;
-    if (floor === null || floor.epoch !== epoch || sequence >= floor.sequence) return;
-    const problem = `the announcement has sequence ${sequence}, and ${floor.sequence} was served`;
-    throw refused(`${problem}: the store may have been restored from an older copy`);
-  }
-
   #serve({ head: { epoch, sequence, id, hash }, reason }: Target): void {
     this.#serves = { epoch, sequence, id, hash };
     this.#behindSinceMs = null;
     this.#lastError = null;
     this.#isPinned = reason === 'pin';
-    if (reason === 'head') this.#floor = { epoch, sequence };
+    if (reason === 'head') this.#seen.serves({ epoch, sequence });
     void this.#report();
   }
 
   /** The image was read from disk. */
   #resume(version: string | null, { id }: SnapshotSummary): void {
-    const [epoch, sequence, hash, reason] = (version ?? '').split(' ');
+    const [epoch, sequence, hash, reason, chosenAt] = (version ?? '').split(' ');
     if (epoch === undefined || hash === undefined) return;
     this.#serves = { epoch, sequence: Number(sequence), id, hash };
+    this.#seen.checkChoice(Number(chosenAt) || 0);
     this.#isPinned = reason === 'pin';
-    if (reason === 'head') this.#floor = { epoch, sequence: Number(sequence) };
+    if (reason === 'head') this.#seen.serves({ epoch, sequence: Number(sequence) });
+  }
+
+  #tellRefusal({ id }: Head, { detail }: Refusal): void {
+    this.#lastError = `the image ${id} was refused: ${detail}`;
   }
 
   #quarantine(hash: string, fault: LecternError): void {
@@ -321,7 +346,7 @@ export class Replica implements AnyLoader {
       isCanary: this.#options.isCanary,
       formats: IMAGE_FORMATS_READ,
       serves: this.#serves,
-      floor: this.#floor,
+      floor: this.#seen.floor,
       fetching: this.#fetching,
       damaged: this.#damaged,
       quarantined: [...this.#quarantined.keys()],
@@ -340,6 +365,19 @@ export class Replica implements AnyLoader {
 /** The patch of a head, if it applies to the served image. */
 function patchOf({ patch = null }: Head, serves: Served | null): FetchTask['patch'] {
   return patch?.base === serves?.hash ? patch : null;
+}
+
+/** Why a replica does not fetch an image; null if it may. */
+function refusalOf(
+  { events, bytes }: Head,
+  eventsMax: number | null,
+  memoryBytesMax: number,
+): Refusal | null {
+  if (eventsMax !== null && events > eventsMax)
+    return { code: 'events', detail: `it has ${events} events, and the limit is ${eventsMax}` };
+  if (bytes <= memoryBytesMax) return null;
+  const [needs, has] = [bytes, memoryBytesMax].map((each) => `${Math.ceil(each / 2 ** 20)} MiB`);
+  return { code: 'memory', detail: `it needs ${needs} of memory, and only ${has} are left` };
 }
 
 function refused(message: string): LecternError {

@@ -9,6 +9,8 @@ export const CANDIDATE = 'candidate';
 export const PIN = 'pin';
 /** The publisher that leads. */
 export const LEADER = 'leader';
+/** Whether new images are candidates. */
+export const CANARY = 'canary';
 const ANNOUNCED = 'announced.';
 const REPLICA = 'replica.';
 
@@ -29,6 +31,17 @@ export async function readPin(store: Store): Promise<Pin | null> {
   if (pin === null) return null;
   const sequence = isPossible(pin.sequence) ? Math.max(0, pin.sequence) : 0;
   return { id: typeof pin.id === 'string' ? pin.id : null, sequence };
+}
+
+/** Written when a canary reports. It stays when the canary is gone, until an operator replaces it. */
+export interface CanaryRecord {
+  readonly isExpected: boolean;
+}
+
+/** Null if no canary has ever reported in this store, or if the store lost the record. */
+export async function readCanary(store: Store): Promise<boolean | null> {
+  const record = await readJson<CanaryRecord>(store, CANARY);
+  return record === null ? null : record.isExpected === true;
 }
 
 /** Whether an unsigned sequence may be right. Without this check, one forged record would stop announcements for good. */
@@ -88,7 +101,7 @@ export interface ReplicaReport {
   readonly beat: number;
 }
 
-/** The latest head for each image, by the image's id. */
+/** The last head of each image that was the head, by the image's id. Images that were only candidates have none. */
 export function announcedKey(id: string): string {
   return ANNOUNCED + id;
 }

@@ -2,7 +2,7 @@
  * Folder serving/. Serving on one thread or several. This folder passes publications to threads and knows no
  * source.
  */
-import { checkInnerParts } from '../http/node/inner-parts.js';
+import { checkInnerParts, tellMissingInnerParts } from '../http/node/inner-parts.js';
 import { Meter } from '../metrics/meter.js';
 import { startSampling } from '../metrics/sampling.js';
 import { openDoor } from './door.js';
@@ -13,13 +13,8 @@ import { conditionOf, type Serving, ServingKeys, type ServingOptions } from './s
 /** Takes the port; threads start a moment later. Throws `address-unavailable`, `option-invalid`, `key-invalid`. */
 export async function openServing(options: ServingOptions): Promise<Serving> {
   const { settings, log } = options;
-  const parts = await checkInnerParts();
-  if (parts.length > 0) {
-    log?.warn(
-      { parts, node: process.version },
-      'some parts of Node do not work as expected and are not used: answers are right, but slower',
-    );
-  }
+  await checkInnerParts();
+  if (log !== undefined) tellMissingInnerParts(log);
   const keys = new ServingKeys(settings.plan, options.access, log);
   try {
     return settings.workers === 1

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { LecternError } from '../errors.js';
 import { missingInnerParts } from '../http/node/inner-parts.js';
 import type { ListenAddress } from '../http/server/listen-address.js';
+import { CLOSE_MS_MAX } from '../http/server/server.js';
 import { Meter } from '../metrics/meter.js';
 import type { SourceState } from '../model/source-state.js';
 import { prepareThread } from '../thread/start-thread.js';
@@ -23,7 +24,6 @@ const REPLACE_MS_MIN = 100;
 const REPLACE_MS_MAX = 30_000;
 /** A thread that has served at least this long is replaced without a pause. */
 const SOUND_MS = 60_000;
-const CLOSE_DEADLINE_MS = 10_000;
 const HEAP_FULL = 'it ran out of memory: give Node a larger heap with --max-old-space-size';
 
 /** The place of one thread and its replacements, which continue its counts. */
@@ -118,7 +118,7 @@ export class ThreadPool implements Serving, Follower {
     this.#tell({ kind: 'drain' });
   }
 
-  close({ deadlineMs = CLOSE_DEADLINE_MS }: { readonly deadlineMs?: number } = {}): Promise<void> {
+  close({ deadlineMs = CLOSE_MS_MAX }: { readonly deadlineMs?: number } = {}): Promise<void> {
     this.#closing ??= this.#close(deadlineMs);
     return this.#closing;
   }

@@ -100,7 +100,7 @@ export function compareSnapshots(before: Snapshot, after: Snapshot, entriesMax: 
   };
 }
 
-/** Weeks with equal rows, in order. All their events are a run of ordinals in both snapshots. */
+/** Weeks with equal rows, in order. The events of each week are one run of ordinals in each snapshot. */
 function weeksInBoth(before: Snapshot, after: Snapshot): { readonly before: Week; readonly after: Week }[] {
   const of = new Map(before.weeks().map((week) => [week.week, week]));
   const equal: { before: Week; after: Week }[] = [];
@@ -144,7 +144,7 @@ export function compareEvents(
   };
 }
 
-function rowDigest(snapshot: Snapshot, ordinal: number): string {
+export function rowDigest(snapshot: Snapshot, ordinal: number): string {
   return hash('sha1', snapshot.rows.rowOf(ordinal), 'binary').slice(0, DIGEST_BYTES);
 }
 
@@ -251,7 +251,8 @@ export function historyOf(deltas: readonly Delta[], present: Snapshot): History 
   return { deltas, differences: differencesOf(deltas, present) };
 }
 
-function newestDeltas(deltas: readonly Delta[], entriesMax: number): readonly Delta[] {
+/** The newest ones whose history is within the bounds. */
+export function newestDeltas(deltas: readonly Delta[], entriesMax: number): readonly Delta[] {
   // A delta without entries is a gap: earlier snapshots are out of reach.
   const gap = deltas.findLastIndex((each) => each.before === null);
   let first = Math.max(gap + 1, deltas.length - SNAPSHOTS_KEPT_MAX);

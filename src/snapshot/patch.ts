@@ -1,7 +1,7 @@
 import { PATCH_EVENTS_MIN, PATCH_SHARE_MAX } from '../limits.js';
 import { INDEXED_FIELDS, type IndexedFieldName, UNINDEXED_FIELDS } from '../model/fields.js';
 import { KeyedHash } from '../structures/keyed-hash.js';
-import { countAsTaken, inOwnBuffers } from '../structures/slabs.js';
+import { inOwnBuffers } from '../structures/slabs.js';
 import { CODED_FIELDS, type CodedField } from './columns.js';
 import { contentVersionOf } from './content-version.js';
 import { byteLengthOf, type FieldImage, type SlotsImage, type SnapshotImage } from './image.js';
@@ -31,7 +31,6 @@ export function patchImage(
   const edit = placeChanges(base, changes);
   const { splice } = edit;
   if (splice.isEmpty) return { ...base, summary: { ...base.summary, ...counts, ...timesOf(beganMs) } };
-  countAsTaken(byteLengthOf(base));
   if (splice.gone.length + splice.come.length > Math.max(PATCH_EVENTS_MIN, PATCH_SHARE_MAX * splice.before)) {
     const image = rebuildImage(base, changes);
     const { id, events, slots, bytes, fields, span } = image.summary;

@@ -27,7 +27,7 @@ const SNAPSHOT_ID = /^[\w-]{22}$/;
 const ARRAYS_PER_DELTA = 3;
 
 interface StoredDelta extends Pick<Delta, 'from' | 'to' | 'added' | 'removed' | 'changed'> {
-  /** The number of its first array: ids, their places, digests. */
+  /** Index of the first of its arrays, which are ids, places of the ids, and digests. */
   readonly first: number;
 }
 
@@ -57,7 +57,23 @@ export function publicationsOf(
 }
 
 function historyOfStored(stored: unknown, arrays: Beside['arrays'], image: SnapshotImage): History | null {
-  if (!Array.isArray(stored) || stored.length === 0 || stored.length > SNAPSHOTS_KEPT_MAX) return null;
+  const deltas = deltasOfStored(stored, arrays, image.summary.id);
+  if (deltas === null || deltas.length === 0) return null;
+  try {
+    return historyOf(deltas, new Snapshot(image));
+  } catch {
+    // The rows are damaged. The check of the rows, which comes later, reports this.
+    return null;
+  }
+}
+
+/** @param id of the image to which the last one leads. @returns null if they do not lead there, or are too many */
+export function deltasOfStored(
+  stored: unknown,
+  arrays: Beside['arrays'],
+  id: string,
+): readonly Delta[] | null {
+  if (!Array.isArray(stored) || stored.length > SNAPSHOTS_KEPT_MAX) return null;
   const deltas: Delta[] = [];
   let entries = 0;
   for (const each of stored as unknown[]) {
@@ -66,13 +82,8 @@ function historyOfStored(stored: unknown, arrays: Beside['arrays'], image: Snaps
     entries += pastRecordCount(delta.before);
     deltas.push(delta);
   }
-  if (deltas.at(-1)?.to !== image.summary.id || entries > SNAPSHOT_HISTORY_ENTRIES_MAX) return null;
-  try {
-    return historyOf(deltas, new Snapshot(image));
-  } catch {
-    // The rows are damaged. The check of the rows, which comes later, reports this.
-    return null;
-  }
+  const leadsThere = deltas.length === 0 || deltas.at(-1)?.to === id;
+  return leadsThere && entries <= SNAPSHOT_HISTORY_ENTRIES_MAX ? deltas : null;
 }
 
 function deltaOf(value: unknown, arrays: Beside['arrays']): Delta | null {

@@ -25,8 +25,11 @@ const FORMATS_OF_MAPS: Readonly<Record<string, readonly string[]>> = {
   messagepack: ['messagepack'],
 };
 
-/** Records of these formats are texts by column, without nested values. An empty text is not a value. */
+/** Records of these formats are texts by column, without nested values. */
 const FLAT_FORMATS = ['csv', 'icalendar'];
+
+/** An empty text is not a value of these fields in flat formats. */
+const NEVER_EMPTY = FIELDS.filter(({ kind }) => kind !== 'text').map(({ name }) => name);
 
 /** Used for fields missing in the user's map. */
 const DEFAULT_MAPS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -81,8 +84,8 @@ export function mappedSink(
   const given = mapOf(fieldMap, format);
   const isDerived = identifiers === 'derived';
   const templates = new Map([...mapOf(DEFAULT_MAPS[format] ?? {}, format), ...given]);
-  if (templates.size === 0 && !isDerived) return sink;
-  const toEvent = templates.size === 0 ? null : createMapper(templates, isFlat);
+  if (templates.size === 0 && !isDerived) return format === 'csv' ? withoutEmptyIdentifiers(sink) : sink;
+  const toEvent = templates.size === 0 ? null : createMapper(templates, isFlat, format === 'icalendar');
   // Calendars have only names of rooms, so identifiers must be derived.
   const derive = format === 'icalendar' && identifiers === 'uuid' ? createDeriver() : null;
   const { undecoded } = sink;
@@ -114,6 +117,7 @@ export function mappedSink(
         if (isTold) checkColumns(watch.report());
       }
       const event = toEvent === null ? (value as Record<string, unknown>) : toEvent(value);
+      if (isFlat) dropEmptyIdentifiers(event);
       if (isDerived || derive !== null) keepNames(event);
       derive?.(event);
       sink.record(event, position);
@@ -128,6 +132,25 @@ export function mappedSink(
     // The calendar reader finds the fields of the default map itself.
     ...(format === 'icalendar' && given.size === 0 && { undecoded }),
     notes: sink.notes,
+  };
+}
+
+/** Many programs write a pair of quotes for every missing value. */
+function dropEmptyIdentifiers(event: Record<string, unknown>): void {
+  for (const name of NEVER_EMPTY) if (event[name] === '') event[name] = null;
+}
+
+function withoutEmptyIdentifiers(sink: RecordSink): RecordSink {
+  const { undecoded, columns, notes } = sink;
+  return {
+    record(value, position) {
+      dropEmptyIdentifiers(value as Record<string, unknown>);
+      sink.record(value, position);
+    },
+    reject: (rejection) => sink.reject(rejection),
+    undecoded,
+    columns,
+    notes,
   };
 }
 
@@ -150,14 +173,19 @@ export function mapOf(map: FieldMap, format: string): Map<string, MapTemplate> {
   return entries;
 }
 
-/** Makes a record with the mapped fields, and with unused columns under their own names, so that the load can list them. */
+/**
+ * Makes a record with the mapped fields, and with unused columns under their own names, so that the load can list them.
+ *
+ * @param isEmptyNull whether an empty text is not a value
+ */
 function createMapper(
   templates: ReadonlyMap<string, MapTemplate>,
   isFlat: boolean,
+  isEmptyNull: boolean,
 ): (record: ColumnRecord) => Record<string, unknown> {
   const entries = [...templates].map(([field, template]) => ({
     field,
-    read: templateReader(template, isFlat),
+    read: templateReader(template, isFlat, isEmptyNull),
   }));
   const columns = [...templates.values()].flatMap(columnsOf);
   const paths = isFlat ? [] : columns.map((column) => column.split('.')[0] as string);
@@ -174,7 +202,7 @@ function createMapper(
     }
     const event: Record<string, unknown> = {};
     for (const { field, read } of entries) event[field] = read(record);
-    for (const name of kept) event[name] = isFlat && record[name] === '' ? null : record[name];
+    for (const name of kept) event[name] = isEmptyNull && record[name] === '' ? null : record[name];
     return event;
   };
 }
@@ -185,11 +213,11 @@ function isSameList(a: readonly string[], b: readonly string[]): boolean {
   return true;
 }
 
-function templateReader(template: MapTemplate, isFlat: boolean): ReadColumn {
+function templateReader(template: MapTemplate, isFlat: boolean, isEmptyNull: boolean): ReadColumn {
   const [only, ...others] = template;
   if (typeof only === 'object' && others.length === 0) {
     const read = columnReader(only.column, isFlat);
-    return isFlat ? (record) => read(record) || null : read;
+    return isEmptyNull ? (record) => read(record) || null : read;
   }
   const parts = template.map((part) => (typeof part === 'string' ? part : columnReader(part.column, isFlat)));
   return (record) => {

@@ -14,8 +14,13 @@ import {
   resolveReference,
   withoutCredentials,
 } from '../upstream/address.js';
-import { type Answer, type AskSecretHeaders, type RequestHeaders, UpstreamCall } from '../upstream/call.js';
-import { refused, unreadable } from '../upstream/failure.js';
+import {
+  type AskSecretHeaders,
+  type RequestHeaders,
+  type UpstreamAnswer,
+  UpstreamCall,
+} from '../upstream/call.js';
+import { refused, unreadableAnswer } from '../upstream/failure.js';
 import { gunzip, readRecords } from './formats/read-records.js';
 import { type ClientCredentials, Credentials, type HeaderFields } from './http/credentials.js';
 import { lecternVersionOf } from './http/lectern.js';
@@ -56,8 +61,15 @@ export interface HttpSpec {
   readonly bytesMax?: number | undefined;
 }
 
-/** The cheapest format first. Answers without the field are read, too. */
-const ACCEPT = 'application/x-ndjson, application/json;q=0.9, application/vnd.msgpack;q=0.8, */*;q=0.1';
+/** Formats with every field first, the cheapest of them before all; calendars lack some. Other answers are read, too. */
+const ACCEPT = [
+  'application/x-ndjson',
+  'application/json;q=0.9',
+  'application/vnd.msgpack;q=0.8',
+  'text/csv;q=0.7',
+  'text/calendar;q=0.6',
+  '*/*;q=0.1',
+].join(', ');
 
 /**
  * Records from an address, in pages if answers have `Link: rel="next"`. A cut, failed or uncertain page fails
@@ -127,7 +139,7 @@ class HttpLoad {
     return { ...(await this.#readPages(answer)), version };
   }
 
-  async #readPages(first: Answer): Promise<ReadSummary> {
+  async #readPages(first: UpstreamAnswer): Promise<ReadSummary> {
     const { pagesMax = UPSTREAM_PAGES_MAX, crossOriginNext = false } = this.#spec;
     const seen = new Set([first.url.href]);
     const reads: ReadSummary[] = [];
@@ -137,9 +149,9 @@ class HttpLoad {
       const next = nextPage(answer, crossOriginNext);
       reads.push(await this.#readPage(answer, page, page === 1 && next === null));
       if (next === null) break;
-      if (page === pagesMax) throw unreadable(first.url, `it has more than ${pagesMax} pages`);
+      if (page === pagesMax) throw unreadableAnswer(first.url, `it has more than ${pagesMax} pages`);
       if (seen.has(next.href)) {
-        throw unreadable(answer.url, `its next links form a loop at ${redactAddress(next)}`);
+        throw unreadableAnswer(answer.url, `its next links form a loop at ${redactAddress(next)}`);
       }
       seen.add(next.href);
       answer = await this.#call.get(next, answer.trusted && next.origin === answer.url.origin);
@@ -148,7 +160,7 @@ class HttpLoad {
     return { ...formatOf(reads), bytesRead: this.#call.bytesRead };
   }
 
-  async #readPage(answer: Answer, page: number, isOnly: boolean): Promise<ReadSummary> {
+  async #readPage(answer: UpstreamAnswer, page: number, isOnly: boolean): Promise<ReadSummary> {
     const { rules, signal, onProgress, onRecord } = this.#options;
     const { headers } = answer.message;
     const sourceName = redactAddress(answer.url);
@@ -199,18 +211,18 @@ class HttpLoad {
 }
 
 /** RFC 9110 section 8.4. Only gzip was requested. */
-function isGzipEncoded({ url, message }: Answer): boolean {
+function isGzipEncoded({ url, message }: UpstreamAnswer): boolean {
   const encoding = message.headers['content-encoding']?.trim().toLowerCase() ?? '';
   if (encoding === '' || encoding === 'identity') return false;
   if (encoding === 'gzip' || encoding === 'x-gzip') return true;
-  throw unreadable(
+  throw unreadableAnswer(
     url,
     `its Content-Encoding is ${JSON.stringify(encoding.slice(0, 40))}; expected gzip or none`,
   );
 }
 
 /** Only 200 has the data: 206 is a part of it, 204 is empty, and 203 is a proxy's version. */
-function expectData({ status, url, message, trusted }: Answer): void {
+function expectData({ status, url, message, trusted }: UpstreamAnswer): void {
   if (status === 200) return;
   const denied = status === 401 || status === 403;
   const hint =
@@ -220,22 +232,25 @@ function expectData({ status, url, message, trusted }: Answer): void {
   throw refused(url, status, message.headers, hint);
 }
 
-function linksOf({ url, message }: Answer): Link[] {
+function linksOf({ url, message }: UpstreamAnswer): Link[] {
   const field = message.headers.link;
   if (field === undefined) return [];
   const links = parseLinks(Array.isArray(field) ? field.join(', ') : field);
   if (links !== null) return links;
-  throw unreadable(url, 'its Link header cannot be understood (RFC 8288), so it may have further pages');
+  throw unreadableAnswer(
+    url,
+    'its Link header cannot be understood (RFC 8288), so it may have further pages',
+  );
 }
 
-function nextPage(answer: Answer, crossOrigin: boolean): URL | null {
+function nextPage(answer: UpstreamAnswer, crossOrigin: boolean): URL | null {
   const { url } = answer;
   const target = nextTarget(linksOf(answer));
   if (target === null) return null;
   const next = resolveReference(target, url);
-  if ('problem' in next) throw unreadable(url, `its next page leads ${next.problem}`);
+  if ('problem' in next) throw unreadableAnswer(url, `its next page leads ${next.problem}`);
   if (crossOrigin || next.origin === url.origin) return next;
-  throw unreadable(url, `its next page is on another origin, ${next.origin}; expected ${url.origin}`);
+  throw unreadableAnswer(url, `its next page is on another origin, ${next.origin}; expected ${url.origin}`);
 }
 
 /** RFC 9110 section 8.8.3. */
@@ -244,7 +259,7 @@ const ENTITY_TAG = /^(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"$/;
 const DATE_RESOLUTION_MS = 1000;
 
 /** The version of an answer: address and validator (RFC 9110 section 8.8). Null without a reliable validator. */
-function versionOf(answer: Answer): string | null {
+function versionOf(answer: UpstreamAnswer): string | null {
   const { url } = answer;
   const { etag, date, 'last-modified': lastModified }: IncomingHttpHeaders = answer.message.headers;
   if (etag !== undefined && ENTITY_TAG.test(etag)) {

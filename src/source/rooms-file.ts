@@ -9,8 +9,9 @@ import {
 } from '../limits.js';
 import { formatPosition, type IdentifierMode, type RecordPosition, type Rejection } from '../model/event.js';
 import { describeIdentifier, digitsOf, isUuid, parseIdentifier } from '../model/identifier.js';
+import type { ReadRules } from '../model/read-rules.js';
 import type { Room, RoomTable } from '../model/room.js';
-import { compareCodePoints, normaliseText } from '../model/text.js';
+import { compareCodePoints, normaliseText, SHOWN_CHARACTERS_MAX } from '../model/text.js';
 import { fileSource } from './file.js';
 import type { RecordSink } from './source.js';
 
@@ -22,13 +23,13 @@ import type { RecordSink } from './source.js';
  */
 export async function readRooms(
   path: string,
-  identifiers: IdentifierMode,
+  { identifiers, encoding }: Pick<ReadRules, 'identifiers' | 'encoding'>,
   signal?: AbortSignal,
 ): Promise<RoomTable> {
   const intake = new RoomIntake(identifiers);
   try {
     await fileSource(path).load(intake, {
-      rules: { identifiers },
+      rules: { identifiers, encoding },
       signal,
       onProgress({ bytesRead }) {
         if (bytesRead > ROOMS_FILE_BYTES_MAX)
@@ -148,9 +149,7 @@ function isAbsent(given: unknown): boolean {
   return given === undefined || given === null || given === '';
 }
 
-const SHOWN_UNITS_MAX = 40;
-
 function shown(given: unknown): string {
   const text = typeof given === 'string' ? given : typeof given === 'object' ? 'an object' : String(given);
-  return JSON.stringify(text.slice(0, SHOWN_UNITS_MAX).toWellFormed());
+  return JSON.stringify(text.slice(0, SHOWN_CHARACTERS_MAX).toWellFormed());
 }

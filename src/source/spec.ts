@@ -139,8 +139,8 @@ export interface SourceArgumentOptions
 }
 
 /**
- * Reads sources as a command line names them: `http://…`, `https://…`, `postgres://…`, the path of a file or
- * folder, a glob, a `file:` URL, or `-`. Several become one merged source. Header fields may be secrets, so
+ * Reads sources as a command line names them: `http://…`, `https://…`, `webcal://…` (as https), `postgres://…`, the path
+ * of a file or folder, a glob, a `file:` URL, or `-`. Several become one merged source. Header fields may be secrets, so
  * each goes to only one origin.
  *
  * @throws LecternError `option-invalid`
@@ -162,23 +162,11 @@ export function parseSourceArgument(
     return { ...each, ...(fields && { headers: fields }), ...(tokens && { clientCredentials: tokens }) };
   });
   const [first, ...others] = specs;
-  if (!specs.some(({ kind }) => kind === 'postgres')) checkNoDatabase(postgres);
   if (first === undefined) throw invalid('no source is given; expected at least one');
-  if (others.length > 0 && postgres.follow === true)
-    throw invalid(
-      'a table can be followed only if it is the only source; give --listen or --refresh-seconds',
-    );
   const spec: SourceSpec = others.length === 0 ? first : { kind: 'merged', specs };
   // Reports wrong addresses and header fields at once.
   sourceOfSpec(spec);
   return lecturerIds === undefined ? spec : { ...spec, lecturerIds };
-}
-
-/** A setting without effect is refused. */
-function checkNoDatabase(postgres: PostgresOptions): void {
-  const given = Object.entries(postgres).find(([, value]) => value !== undefined && value !== false);
-  if (given === undefined) return;
-  throw invalid(`${given[0]} is given, but no source is a PostgreSQL address; expected postgres://…`);
 }
 
 /** Tokens are for the only origin, or for the one that is named. */
@@ -216,6 +204,9 @@ function parseOne(
     case 'http':
     case 'https':
       return { ...http, kind: 'http', url: text };
+    case 'webcal':
+    case 'webcals':
+      return { ...http, kind: 'http', url: `https${text.slice(text.indexOf(':'))}` };
     case 'file':
       try {
         return specOfPath(fileURLToPath(text));

@@ -10,9 +10,14 @@ import type { Store, StoredBytes, StoredObject, StoredRecord } from './store.js'
 
 /** Digits of a revision in a file name. */
 const REVISION_DIGITS = 12;
+const REVISION = new RegExp(`^\\d{${REVISION_DIGITS},}$`);
 /** Older revisions of a record stay, so that a slow reader still finds its file. */
-const REVISIONS_KEPT = 4;
+const REVISIONS_KEPT = 8;
+/** A record changes a few times a second, so a reader finds its file at once or with the next attempt. */
+const READS_MAX = 100;
 const TEMPORARY = /\.tmp$/;
+/** Files of others begin with a dot, as `.nfs…` of network file systems, or have other characters. */
+const OWN = /^[\w-][\w.-]*(?<!\.tmp)$/;
 /** Temporary files of crashed writers. */
 const TEMPORARY_MS_MAX = 3_600_000;
 
@@ -48,7 +53,6 @@ class FolderStore implements Store {
       await mkdir(this.#images, { recursive: true });
       const path = join(this.#images, name);
       if (await exists(path)) return;
-      await this.#removeAbandoned();
       const temporary = temporaryOf(path);
       try {
         const file = await open(temporary, 'wx');
@@ -75,12 +79,18 @@ class FolderStore implements Store {
     });
   }
 
+  bytesOf(name: string): Promise<number | null> {
+    return this.#attempt(
+      async () => (await stat(join(this.#images, name)).catch(absent(null)))?.size ?? null,
+    );
+  }
+
   list(): Promise<readonly StoredObject[]> {
     return this.#attempt(async () => {
       const objects: StoredObject[] = [];
-      for (const name of await filesIn(this.#images)) {
-        const status = TEMPORARY.test(name) ? null : await stat(join(this.#images, name)).catch(absent(null));
-        if (status !== null) objects.push({ name, bytes: status.size });
+      for (const name of (await filesIn(this.#images)).filter((each) => OWN.test(each))) {
+        const status = await stat(join(this.#images, name)).catch(absent(null));
+        if (status?.isFile() === true) objects.push({ name, bytes: status.size });
       }
       return objects;
     });
@@ -90,16 +100,28 @@ class FolderStore implements Store {
     return this.#attempt(() => rm(join(this.#images, name), { force: true }));
   }
 
+  removeAbandoned(): Promise<void> {
+    return this.#attempt(async () => {
+      for (const folder of [this.#images, this.#records]) {
+        for (const name of (await filesIn(folder)).filter((each) => TEMPORARY.test(each))) {
+          const path = join(folder, name);
+          const modifiedMs = (await stat(path).catch(absent(null)))?.mtimeMs ?? Number.POSITIVE_INFINITY;
+          if (modifiedMs < Date.now() - TEMPORARY_MS_MAX) await rm(path, { force: true });
+        }
+      }
+    });
+  }
+
   read(key: string): Promise<StoredRecord | null> {
     return this.#attempt(async () => {
-      // Terminates: a record changes at most a few times a second, and old revisions stay for a while.
-      for (;;) {
+      for (let n = 0; n < READS_MAX; n++) {
         const revision = (await this.#revisions(key)).at(-1);
         if (revision === undefined) return null;
         const text = await readFile(this.#fileOf(key, revision), 'utf8').catch(absent(null));
         // Empty: removed. The revision stays, so that a late writer of an old revision still fails.
         if (text !== null) return text === '' ? null : { text, revision };
       }
+      throw new Error(`the files of the record ${key} are listed, but cannot be opened`);
     });
   }
 
@@ -116,8 +138,9 @@ class FolderStore implements Store {
   keys(): Promise<readonly string[]> {
     return this.#attempt(async () => {
       const keys: string[] = [];
-      for (const key of await filesIn(this.#records)) {
-        if (!TEMPORARY.test(key) && (await this.read(key)) !== null) keys.push(key);
+      for (const entry of await readdir(this.#records, { withFileTypes: true }).catch(absent([]))) {
+        const { name } = entry;
+        if (entry.isDirectory() && OWN.test(name) && (await this.read(name)) !== null) keys.push(name);
       }
       return keys;
     });
@@ -163,8 +186,9 @@ class FolderStore implements Store {
       await rm(temporary, { force: true });
     }
     const revisions = await this.#revisions(key);
-    // A writer after a long pause may have taken a revision whose file was removed.
-    if (revisions.at(-1) !== revision) {
+    // A writer after a long pause may have taken a revision whose file was removed. Fewer later revisions are
+    // those of other writers, who have seen this one.
+    if ((revisions.at(-1) ?? 0) >= revision + REVISIONS_KEPT) {
       await rm(this.#fileOf(key, revision), { force: true });
       return null;
     }
@@ -173,21 +197,15 @@ class FolderStore implements Store {
   }
 
   async #revisions(key: string): Promise<number[]> {
-    return (await filesIn(join(this.#records, key))).map(Number).sort((a, b) => a - b);
+    const names = await filesIn(join(this.#records, key));
+    return names
+      .filter((each) => REVISION.test(each))
+      .map(Number)
+      .sort((a, b) => a - b);
   }
 
   #fileOf(key: string, revision: number): string {
     return join(this.#records, key, String(revision).padStart(REVISION_DIGITS, '0'));
-  }
-
-  async #removeAbandoned(): Promise<void> {
-    for (const folder of [this.#images, this.#records]) {
-      for (const name of (await filesIn(folder)).filter((each) => TEMPORARY.test(each))) {
-        const path = join(folder, name);
-        const modifiedMs = (await stat(path).catch(absent(null)))?.mtimeMs ?? Number.POSITIVE_INFINITY;
-        if (modifiedMs < Date.now() - TEMPORARY_MS_MAX) await rm(path, { force: true });
-      }
-    }
   }
 
   async #attempt<T>(work: () => Promise<T>): Promise<T> {

@@ -27,16 +27,21 @@ export class NatsLink {
   readonly #url: URL;
   readonly #bucket: string;
   readonly #name: string;
+  readonly #servers: readonly string[];
   readonly #sockets = new OwnSockets();
   #client: Promise<NatsClient> | null = null;
   #made: NatsConnection | null = null;
   #closed = false;
 
-  /** @param name of the store, for errors */
-  constructor(url: URL, bucket: string, name: string) {
+  /**
+   * @param name of the store, for errors
+   * @param servers hosts of one cluster; the credentials of `url` are for all of them
+   */
+  constructor(url: URL, bucket: string, name: string, servers: readonly string[] = [url.host]) {
     this.#url = url;
     this.#bucket = bucket;
     this.#name = name;
+    this.#servers = servers;
   }
 
   /** Throws if the server does not answer, and after `close()`. */
@@ -104,7 +109,7 @@ export class NatsLink {
 
   async #dial(transport: typeof import('@nats-io/transport-node')): Promise<NatsConnection> {
     try {
-      return await transport.connect(natsOptions(this.#url, transport));
+      return await transport.connect(natsOptions(this.#url, this.#servers, transport));
     } catch (error) {
       throw plainError(error);
     }

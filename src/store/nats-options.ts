@@ -5,17 +5,19 @@ import { STORE_SILENT_MS_MAX } from '../limits.js';
 
 /** The part of the client that turns files into credentials. */
 interface Authenticators {
-  credsAuthenticator(file: Uint8Array): Authenticator;
-  nkeyAuthenticator(seed: Uint8Array): Authenticator;
+  credsAuthenticator(file: () => Uint8Array): Authenticator;
+  nkeyAuthenticator(seed: () => Uint8Array): Authenticator;
 }
 
 /**
- * Credentials and certificates are those of the address, or of the variables that NATS' own tools read.
+ * Credentials and certificates are those of the address, or of the variables that NATS' own tools read. Each
+ * connection reads the files again.
  *
  * @throws Error if one of their files cannot be used
  */
 export function natsOptions(
-  { protocol, host, hostname, username, password }: URL,
+  { protocol, hostname, username, password }: URL,
+  servers: readonly string[],
   { credsAuthenticator, nkeyAuthenticator }: Authenticators,
 ): NodeConnectionOptions {
   const { NATS_USER, NATS_PASSWORD, NATS_TOKEN, NATS_CREDS, NATS_NKEY } = process.env;
@@ -23,28 +25,45 @@ export function natsOptions(
   const pass = decodeURIComponent(password) || NATS_PASSWORD;
   const token = user && !pass ? user : NATS_TOKEN;
   const files = tlsFiles();
-  // The client checks the certificate of an IP address against the name localhost, unless it is told the address.
+  // The client checks the certificate of an IP address against the name localhost, unless it is told the address. It takes one.
   const address = { host: hostname.replace(/^\[|\]$/g, '') };
+  const isAddress = servers.length === 1 && isIP(address.host) !== 0;
   const isTls = protocol === 'tls:' || Object.keys(files).length > 0;
   return {
-    servers: host,
+    servers: [...servers],
     name: 'lectern',
     timeout: STORE_SILENT_MS_MAX,
     reconnectTimeWait: 250,
     maxReconnectAttempts: -1,
     ...(user && pass ? { user, pass } : token ? { token } : {}),
-    ...(NATS_NKEY ? { authenticator: nkeyAuthenticator(Buffer.from(fileOf('NATS_NKEY').trim())) } : {}),
-    ...(NATS_CREDS ? { authenticator: credsAuthenticator(Buffer.from(fileOf('NATS_CREDS'))) } : {}),
-    ...(isTls ? { tls: { ...files, ...(isIP(address.host) ? address : {}) } } : {}),
+    ...(NATS_NKEY ? { authenticator: nkeyAuthenticator(reading('NATS_NKEY', (text) => text.trim())) } : {}),
+    ...(NATS_CREDS ? { authenticator: credsAuthenticator(reading('NATS_CREDS')) } : {}),
+    ...(isTls ? { tls: { ...files, ...(isAddress ? address : {}) } } : {}),
   };
 }
 
-function tlsFiles(): { readonly ca?: string; readonly cert?: string; readonly key?: string } {
+/** Reads a file for each connection. One that cannot be read now has its last content. */
+function reading(variable: string, clean = (text: string): string => text): () => Uint8Array {
+  let last = fileOf(variable);
+  return () => {
+    try {
+      last = fileOf(variable);
+    } catch {
+      // The server decides whether the last content is still good.
+    }
+    return Buffer.from(clean(last));
+  };
+}
+
+/** The client reads these files for each connection. */
+function tlsFiles(): { readonly caFile?: string; readonly certFile?: string; readonly keyFile?: string } {
   const { NATS_CA, NATS_CERT, NATS_KEY } = process.env;
+  for (const name of ['NATS_CA', 'NATS_CERT']) if (process.env[name]) fileOf(name, 'CERTIFICATE');
+  if (NATS_KEY) fileOf('NATS_KEY', 'PRIVATE KEY');
   return {
-    ...(NATS_CA ? { ca: fileOf('NATS_CA', 'CERTIFICATE') } : {}),
-    ...(NATS_CERT ? { cert: fileOf('NATS_CERT', 'CERTIFICATE') } : {}),
-    ...(NATS_KEY ? { key: fileOf('NATS_KEY', 'PRIVATE KEY') } : {}),
+    ...(NATS_CA ? { caFile: NATS_CA } : {}),
+    ...(NATS_CERT ? { certFile: NATS_CERT } : {}),
+    ...(NATS_KEY ? { keyFile: NATS_KEY } : {}),
   };
 }
 

@@ -1,9 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { KV } from '@nats-io/kv';
+import type { ObjectInfo } from '@nats-io/obj';
 import { LecternError } from '../errors.js';
 import { STORE_CHUNK_BYTES, STORE_RECORD_BYTES_MAX, STORE_SILENT_MS_MAX } from '../limits.js';
+import { monotonicMs } from '../model/clock.js';
 import { type NatsClient, NatsLink } from './nats-connection.js';
-import { chunksOf, putStream } from './nats-streams.js';
+import { AbandonedChunks, chunksOf, putStream } from './nats-streams.js';
 import { stopSilent, withinTime } from './silent-reads.js';
 import type { Store, StoredBytes, StoredObject, StoredRecord } from './store.js';
 
@@ -14,15 +16,25 @@ const WATCH_CHECK_MS = 5000;
 const STREAM_NOT_FOUND = 10_059;
 const WRONG_LAST_SEQUENCE = 10_071;
 
-/** @throws LecternError `option-invalid` */
-export function openNatsStore(address: string): Store {
-  const url = URL.canParse(address) ? new URL(address) : null;
+/**
+ * @param address several servers are a list, as in `nats://one:4222,two:4222/name`
+ * @throws LecternError `option-invalid`
+ */
+export function openNatsStore(address: string, now: () => number = monotonicMs): Store {
+  const [, before = '', hosts = '', after = ''] = /^(\w+:\/\/(?:[^/]*@)?)([^/]*)(.*)$/.exec(address) ?? [];
+  const urls = hosts.split(',').map((host) => urlOf(`${before}${host}${after}`));
+  const [url = null] = urls;
   const bucket = decodeURIComponent(url?.pathname.slice(1) ?? '');
-  if (url === null || url.hostname === '' || !/^[\w-]+$/.test(bucket)) {
+  const servers = urls.map((each) => each?.host ?? '');
+  if (url === null || servers.includes('') || !/^[\w-]+$/.test(bucket)) {
     const expected = 'nats://host:4222/name, with a name of letters, digits, - and _';
     throw new LecternError('option-invalid', `the address of the store is malformed; expected ${expected}`);
   }
-  return new NatsStore(url, bucket);
+  return new NatsStore(url, servers, bucket, now);
+}
+
+function urlOf(address: string): URL | null {
+  return URL.canParse(address) ? new URL(address) : null;
 }
 
 /** A bucket for objects and one for records, with the same name. */
@@ -30,17 +42,19 @@ class NatsStore implements Store {
   readonly name: string;
   readonly #bucket: string;
   readonly #link: NatsLink;
+  readonly #abandoned: AbandonedChunks;
   readonly #closing = new AbortController();
 
-  constructor(url: URL, bucket: string) {
-    this.name = `${url.protocol}//${url.host}/${bucket}`;
+  constructor(url: URL, servers: readonly string[], bucket: string, now: () => number) {
+    this.name = `${url.protocol}//${servers.join(',')}/${bucket}`;
     this.#bucket = bucket;
-    this.#link = new NatsLink(url, bucket, this.name);
+    this.#link = new NatsLink(url, bucket, this.name, servers);
+    this.#abandoned = new AbandonedChunks(now);
   }
 
   async put(name: string, chunks: AsyncIterable<Uint8Array>): Promise<void> {
     let isBegun = false;
-    await this.#write(async ({ objects }) => {
+    await this.#write(async ({ objects, streams, create }) => {
       // The chunks cannot be read again.
       if (isBegun) throw new Error('its bucket was lost meanwhile');
       const info = await withinTime(objects.info(name), this.name);
@@ -51,6 +65,16 @@ class NatsStore implements Store {
           timeout: STORE_SILENT_MS_MAX,
         }),
       );
+      if ((await withinTime(objects.info(name), this.name)) !== null) return;
+      // A server with a damaged file counts messages that it stores there, but cannot read them. It does not count
+      // those of an object that was deleted meanwhile.
+      const stream = `OBJ_${this.#bucket}`;
+      const { state } = await withinTime(
+        streams.info(stream, { subjects_filter: this.#descriptionOf(name) }),
+        this.name,
+      );
+      if (Object.keys(state.subjects ?? {}).length > 0) await withinTime(create(stream), this.name);
+      throw new Error('the server lost the stored object');
     });
   }
 
@@ -61,13 +85,29 @@ class NatsStore implements Store {
       (late) => void late?.data.cancel(),
     );
     if (found === null) return null;
-    const chunks = stopSilent(chunksOf(found.data, found.error), this.name);
+    const chunks = stopSilent(chunksOf(this.name, found.data, found.error), this.name);
     return Object.assign(chunks, { sha256: sha256Of(found.info.digest) });
   }
 
+  async bytesOf(name: string): Promise<number | null> {
+    const info = await this.#read(({ objects }) => objects.info(name), null);
+    return info === null || info.deleted ? null : info.size;
+  }
+
   async list(): Promise<readonly StoredObject[]> {
-    const objects = await this.#read((client) => client.objects.list(), []);
-    return objects.filter(({ deleted }) => !deleted).map(({ name, size }) => ({ name, bytes: size }));
+    const infos = await this.#read((client) => this.#infos(client), []);
+    return infos.map(({ name, size }) => ({ name, bytes: size }));
+  }
+
+  /** The client's own list waits for descriptions that the server lost from a damaged file. */
+  async #infos({ objects, streams }: NatsClient): Promise<ObjectInfo[]> {
+    const prefix = `$O.${this.#bucket}.M.`;
+    const { state } = await streams.info(`OBJ_${this.#bucket}`, { subjects_filter: `${prefix}>` });
+    const names = Object.keys(state.subjects ?? {}).map((subject) =>
+      Buffer.from(subject.slice(prefix.length), 'base64url').toString(),
+    );
+    const infos = await Promise.all(names.map((name) => objects.info(name)));
+    return infos.flatMap((info) => (info === null || info.deleted ? [] : [info]));
   }
 
   async delete(name: string): Promise<void> {
@@ -76,10 +116,27 @@ class NatsStore implements Store {
       if (info === null) return;
       if (!info.deleted) await objects.delete(name);
       // The client leaves a mark for each deleted object.
-      const encoded = Buffer.from(name).toString('base64').replaceAll('+', '-').replaceAll('/', '_');
-      const filter = `$O.${this.#bucket}.M.${encoded}`;
-      await streams.purge(`OBJ_${this.#bucket}`, { filter });
+      await streams.purge(`OBJ_${this.#bucket}`, { filter: this.#descriptionOf(name) });
     }, undefined);
+  }
+
+  /** The chunks of an object come before the object, and the client lists only objects. */
+  async removeAbandoned(): Promise<void> {
+    const [stream, prefix] = [`OBJ_${this.#bucket}`, `$O.${this.#bucket}.C.`];
+    await this.#read(async (client) => {
+      const { streams } = client;
+      // Before the objects, so that a put which ends meanwhile has its object.
+      const { state } = await streams.info(stream, { subjects_filter: `${prefix}>` });
+      const chunks = new Map(Object.entries(state.subjects ?? {}));
+      for (const { nuid } of await this.#infos(client)) chunks.delete(prefix + nuid);
+      for (const filter of this.#abandoned.find(chunks)) await streams.purge(stream, { filter });
+    }, undefined);
+  }
+
+  /** The subject of an object's description. */
+  #descriptionOf(name: string): string {
+    const encoded = Buffer.from(name).toString('base64').replaceAll('+', '-').replaceAll('/', '_');
+    return `$O.${this.#bucket}.M.${encoded}`;
   }
 
   async read(key: string): Promise<StoredRecord | null> {

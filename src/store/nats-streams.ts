@@ -1,9 +1,12 @@
 import { LecternError } from '../errors.js';
 import { STORE_CHUNK_BYTES, STORE_SILENT_MS_MAX } from '../limits.js';
 
+/** A put without progress fails after STORE_SILENT_MS_MAX, so chunks that are this old and do not grow have no writer. */
+const ABANDONED_MS = 60_000;
+
 /**
- * Gives chunks to `put` as a stream. Throws if `put` takes no chunk for STORE_SILENT_MS_MAX, or does not end
- * within that time after the last chunk.
+ * Gives chunks to `put` as a stream. Throws if `put` takes no chunk for `silentMsMax`, or does not end within that
+ * time after the last chunk. The stream then fails, too.
  *
  * @throws LecternError `store-unavailable`
  */
@@ -11,24 +14,29 @@ export async function putStream(
   chunks: AsyncIterable<Uint8Array>,
   name: string,
   put: (stream: ReadableStream<Uint8Array>) => Promise<unknown>,
+  silentMsMax: number = STORE_SILENT_MS_MAX,
 ): Promise<void> {
   const iterator = pieces(chunks);
   let timer: NodeJS.Timeout | undefined;
+  let failure: LecternError | null = null;
   let isSilent = (): void => {};
   const silence = new Promise<never>((_, reject) => {
     isSilent = () => {
-      reject(new LecternError('store-unavailable', `the store ${name} failed: it accepts no more bytes`));
+      failure = new LecternError('store-unavailable', `the store ${name} failed: it accepts no more bytes`);
+      reject(failure);
     };
   });
   const heard = (): void => {
     clearTimeout(timer);
-    timer = setTimeout(isSilent, STORE_SILENT_MS_MAX);
+    if (failure === null) timer = setTimeout(isSilent, silentMsMax);
   };
   const stream = new ReadableStream<Uint8Array>({
     async pull(controller) {
       const { done, value } = await iterator.next();
       heard();
-      if (done === true) controller.close();
+      // The end of the source is not the end of the object: the client would finish it with these bytes alone.
+      if (failure !== null) controller.error(failure);
+      else if (done === true) controller.close();
       else controller.enqueue(value);
     },
   });
@@ -53,10 +61,12 @@ async function* pieces(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
 /**
  * The bytes of an object. `return()` ends the transfer even while a read waits.
  *
+ * @param name of the store
  * @param failure of the transfer, such as a wrong digest or a lost connection, which the client reports
  * separately
  */
 export function chunksOf(
+  name: string,
   data: ReadableStream<Uint8Array>,
   failure: Promise<Error | null | undefined>,
 ): AsyncIterable<Uint8Array> {
@@ -66,10 +76,12 @@ export function chunksOf(
   return {
     [Symbol.asyncIterator]: () => ({
       async next() {
-        const { done, value } = await reader.read();
+        const { done, value } = await reader.read().catch((error) => {
+          throw namedDamage(name, error);
+        });
         if (!done) return { done: false, value };
         const error = await failure;
-        if (error instanceof Error) throw error;
+        if (error instanceof Error) throw namedDamage(name, error);
         return { done: true, value: undefined };
       },
       async return() {
@@ -78,4 +90,39 @@ export function chunksOf(
       },
     }),
   };
+}
+
+/** The client reports other bytes than were put by its message alone. */
+function namedDamage(name: string, error: unknown): unknown {
+  if (!(error instanceof Error && /digests do not match/.test(error.message))) return error;
+  const message = `an object of the store ${name} has other bytes than were put`;
+  return new LecternError('object-damaged', message, { cause: error });
+}
+
+/** Finds chunks of puts that ended without their object, because their process was killed. */
+export class AbandonedChunks {
+  readonly #now: () => number;
+  #seen = new Map<string, { readonly count: number; readonly sinceMs: number }>();
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /**
+   * Names subjects whose number of chunks has stayed the same for ABANDONED_MS of these calls.
+   *
+   * @param counts chunks of each subject without an object
+   */
+  find(counts: ReadonlyMap<string, number>): string[] {
+    const nowMs = this.#now();
+    const before = this.#seen;
+    this.#seen = new Map();
+    for (const [subject, count] of counts) {
+      const seen = before.get(subject);
+      this.#seen.set(subject, seen?.count === count ? seen : { count, sinceMs: nowMs });
+    }
+    return [...this.#seen].flatMap(([subject, { sinceMs }]) =>
+      nowMs - sinceMs >= ABANDONED_MS ? [subject] : [],
+    );
+  }
 }

@@ -27,7 +27,8 @@ export interface StoredBytes extends AsyncIterable<Uint8Array> {
  * Shared by publishers and replicas: objects of any size that are never replaced, and small records that are
  * replaced by compare-and-swap. Names and keys consist of letters, digits, `-`, `_` and `.`.
  *
- * Every method throws a LecternError `store-unavailable` if the store does not answer.
+ * Every method throws a LecternError `store-unavailable` if the store does not answer. Reading an object with other
+ * bytes than were put throws `object-damaged`.
  */
 export interface Store {
   /** The address without credentials. */
@@ -36,8 +37,12 @@ export interface Store {
   put(name: string, chunks: AsyncIterable<Uint8Array>): Promise<void>;
   /** Null if there is no such object. */
   get(name: string): Promise<StoredBytes | null>;
+  /** Length of an object; null if there is no such object. */
+  bytesOf(name: string): Promise<number | null>;
   list(): Promise<readonly StoredObject[]>;
   delete(name: string): Promise<void>;
+  /** Deletes what writers left that were killed during a put. A put of another process that goes on is left alone. */
+  removeAbandoned(): Promise<void>;
   read(key: string): Promise<StoredRecord | null>;
   /**
    * Writes a record if it still has this revision; null means that no record exists.

@@ -106,18 +106,6 @@ function copyOfObject(part: object, copies: Map<unknown, unknown>): object {
   return isSame ? part : Object.fromEntries(entries);
 }
 
-/**
- * Makes V8 collect garbage as if this much memory had been taken. V8 does not count shared memory, so unused
- * images would otherwise stay for long. The buffer is never touched and takes no memory.
- */
-export function countAsTaken(byteLength: number): void {
-  try {
-    new ArrayBuffer(byteLength);
-  } catch {
-    // If the address space is limited, V8 has collected, too.
-  }
-}
-
 /** Zeroed memory for the duration of one build. */
 export const scratch: Slabs<ArrayBuffer> = new Slabs((byteLength) => new ArrayBuffer(byteLength));
 

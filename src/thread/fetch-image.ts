@@ -1,32 +1,35 @@
 import { createHash } from 'node:crypto';
 import { LecternError } from '../errors.js';
+import { PRACTICE_DELAY_MS, PRACTICE_ROUNDS } from '../limits.js';
 import { checkFetchedImage } from '../snapshot/check-image.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import { unusable } from '../snapshot/image-file.js';
 import { ImageFiller } from '../snapshot/image-filler.js';
 import { openStore } from '../store/open-store.js';
 import type { Store } from '../store/store.js';
+import { announcedDifferences, fetchHistory, fetchHistoryOnly } from './fetch-history.js';
 import { fetchPatch, practisePatch } from './fetch-patch.js';
 import { differencesFrom } from './load-image.js';
-import type { FetchTask, Loaded } from './task-messages.js';
-
-/** Time from the first image to the practice patch. */
-const PRACTICE_DELAY_MS = 1000;
+import type { FetchTask, LoadDone, Loaded } from './task-messages.js';
+import { countAsTaken } from './weight.js';
 
 /** A thread that fetches again keeps its connection. */
 const stores = new Map<string, Promise<Store>>();
 let hasPractised = false;
+/** Hash of the image whose last transfer stopped in the middle. */
+let stoppedHash: string | null = null;
 
 /**
  * Patches the served image, or fetches the whole image directly into the memory that will be served.
  *
- * @throws LecternError `store-unavailable` if the announced bytes cannot be fetched; `image-unusable` if they
- * are not an image
+ * @throws LecternError `store-unavailable` if the store does not answer; `object-damaged` if it has not the
+ * announced bytes; `image-unusable` if they are not an image
  */
-export async function fetchImage(task: FetchTask): Promise<Loaded> {
+export async function fetchImage(task: FetchTask): Promise<LoadDone> {
   const opening = stores.get(task.store) ?? openStore(task.store);
   stores.set(task.store, opening);
   const store = await opening;
+  if (task.served?.summary.id === task.id) return fetchHistoryOnly(store, task);
   const loaded = (await fetchPatch(store, task)) ?? (await fetchWhole(store, task));
   practiseLater(loaded);
   return loaded;
@@ -38,7 +41,8 @@ function practiseLater({ image }: Loaded): void {
   hasPractised = true;
   const practise = (): void => {
     try {
-      practisePatch(image);
+      for (let round = 0; round < PRACTICE_ROUNDS; round++) practisePatch(image);
+      countAsTaken(PRACTICE_ROUNDS * image.summary.bytes);
     } catch {
       // Memory may be short, for example. If it matters, the next task reports it.
     }
@@ -53,12 +57,12 @@ async function fetchWhole(store: Store, task: FetchTask): Promise<Loaded> {
   checkFetchedImage(name, image, isSigned);
   if (image.summary.id !== id) throw unusable(name, `its content is ${image.summary.id}, not ${id}`);
   const bytesLeft = memoryBytesMax - image.summary.bytes;
-  return {
-    kind: 'loaded',
-    image,
-    sourceVersion: null,
-    ...differencesFrom(served, deltas, image, bytesLeft),
-  };
+  const announced = await fetchHistory(store, task);
+  const differences =
+    announced === null
+      ? differencesFrom(served, deltas, image, bytesLeft)
+      : announcedDifferences(task, announced, image);
+  return { kind: 'loaded', image, sourceVersion: null, ...differences };
 }
 
 async function receive(store: Store, { hash, bytes }: FetchTask): Promise<SnapshotImage> {
@@ -67,7 +71,7 @@ async function receive(store: Store, { hash, bytes }: FetchTask): Promise<Snapsh
   const digest = chunks.sha256 === null ? createHash('sha256') : null;
   const filler = new ImageFiller(bytes);
   let received = 0;
-  for await (const chunk of chunks) {
+  for await (const chunk of untilSilent(chunks, store.name, hash)) {
     received += chunk.length;
     if (received > bytes) throw damaged(store.name, hash, `is longer than the announced ${bytes} bytes`);
     digest?.update(chunk);
@@ -86,10 +90,30 @@ async function receive(store: Store, { hash, bytes }: FetchTask): Promise<Snapsh
   }
 }
 
+/**
+ * A get from NATS is silent if chunks of the object vanished, and also if the link is bad. So the object counts
+ * as damaged if the transfer stops twice in a row, although the store answered before.
+ */
+async function* untilSilent(
+  chunks: AsyncIterable<Uint8Array>,
+  store: string,
+  hash: string,
+): AsyncGenerator<Uint8Array> {
+  const wasStopped = stoppedHash === hash;
+  try {
+    yield* chunks;
+    stoppedHash = null;
+  } catch (error) {
+    const isSilent = error instanceof LecternError && error.code === 'store-unavailable';
+    stoppedHash = isSilent ? hash : null;
+    throw isSilent && wasStopped ? damaged(store, hash, 'stops in the middle each time') : error;
+  }
+}
+
 /** A bad file is not kept, because the publisher sends the object again. */
 function damaged(store: string, hash: string, problem: string): LecternError {
   return new LecternError(
-    'store-unavailable',
+    'object-damaged',
     `the image ${hash.slice(0, 12)} in the store ${store} ${problem}`,
   );
 }

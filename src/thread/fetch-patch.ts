@@ -1,17 +1,17 @@
-import { createHash } from 'node:crypto';
 import {
   LOAD_BASE_BYTES,
   PATCH_IMAGE_SHARE,
   PRACTICE_IMAGE_BYTES_MAX,
   SNAPSHOT_DELTA_ENTRIES_MAX,
 } from '../limits.js';
-import { compareEvents, extendHistory } from '../snapshot/differences.js';
+import { compareEvents, extendHistory, historyOf } from '../snapshot/differences.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import { applyImagePatch, writeImagePatch } from '../snapshot/image-patch.js';
 import { patchImage } from '../snapshot/patch.js';
 import { eventReader } from '../snapshot/rebuild.js';
 import { Snapshot } from '../snapshot/snapshot.js';
 import type { Store } from '../store/store.js';
+import { fetchHistory, receiveSmall } from './fetch-history.js';
 import type { FetchTask, Loaded } from './task-messages.js';
 
 /**
@@ -23,9 +23,14 @@ export async function fetchPatch(store: Store, task: FetchTask): Promise<Loaded 
   if (patch === null || served === null) return null;
   if (LOAD_BASE_BYTES + PATCH_IMAGE_SHARE * served.summary.bytes > memoryBytesMax) return null;
   try {
-    const bytes = await receive(store, patch);
+    const bytes = await receiveSmall(store, patch);
     const loaded = bytes === null ? null : patched(served, task.deltas, bytes);
-    return loaded?.image.summary.id === id ? loaded : null;
+    if (loaded?.image.summary.id !== id) return null;
+    if (task.isHistoryAnnounced || task.history === null)
+      return { ...loaded, isHistoryAnnounced: task.history !== null };
+    const announced = await fetchHistory(store, task);
+    if (announced === null) return loaded;
+    return { ...loaded, history: historyOf(announced, new Snapshot(loaded.image)), isHistoryAnnounced: true };
   } catch {
     // The whole image has the same content, and says what is wrong with the store.
     return null;
@@ -55,25 +60,4 @@ function patched(served: SnapshotImage, deltas: FetchTask['deltas'], bytes: Buff
   const delta = compareEvents(before, after, changedIds, SNAPSHOT_DELTA_ENTRIES_MAX);
   const history = extendHistory(deltas, delta, after);
   return { kind: 'loaded', image, sourceVersion: null, delta, history, changedIds };
-}
-
-async function receive(
-  store: Store,
-  { hash, bytes, content }: NonNullable<FetchTask['patch']>,
-): Promise<Buffer | null> {
-  const given = content === undefined ? null : Buffer.from(content, 'base64');
-  if (given !== null && sha256Of(given) === hash) return given;
-  const chunks: Uint8Array[] = [];
-  let received = 0;
-  for await (const chunk of (await store.get(hash)) ?? []) {
-    received += chunk.length;
-    if (received > bytes) return null;
-    chunks.push(chunk);
-  }
-  const all = Buffer.concat(chunks);
-  return sha256Of(all) === hash ? all : null;
-}
-
-function sha256Of(bytes: Buffer): string {
-  return createHash('sha256').update(bytes).digest('hex');
 }

@@ -1,6 +1,6 @@
 import type { Worker } from 'node:worker_threads';
 import { OUT_OF_MEMORY } from '../snapshot/intake-bounds.js';
-import { endOf, heapLimits, isOutOfMemory, resultOf, type SpawnOptions, textOf } from './spawn-task.js';
+import { heapLimits, isOutOfMemory, resultOf, type SpawnOptions, textOf, threadEnd } from './spawn-task.js';
 import { prepareThread } from './start-thread.js';
 import type { DoneOf, FetchTask, PatchTask } from './task-messages.js';
 
@@ -35,8 +35,10 @@ export class KeptThread<T extends PatchTask | FetchTask> {
 
   /** Starts the thread and runs a task whose result is not used. The first change then finds compiled code. */
   practise(task: T, options: SpawnOptions): void {
-    if (this.#isUsed) return;
-    this.#practice = this.#run(task, options).catch(() => {});
+    this.#practice = this.#practice.then(async () => {
+      if (this.#isUsed) await options.feed?.return(undefined);
+      else await this.#run(task, options).catch(() => {});
+    });
   }
 
   async #run(task: T, options: SpawnOptions): Promise<DoneOf<T>> {
@@ -55,7 +57,7 @@ export class KeptThread<T extends PatchTask | FetchTask> {
       return done;
     } catch (error) {
       this.#forget(worker);
-      await endOf(worker, options);
+      await threadEnd(worker, options);
       if (isOutOfMemory(error)) return { kind: 'refused', refusal: OUT_OF_MEMORY } as DoneOf<T>;
       throw error;
     } finally {

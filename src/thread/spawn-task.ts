@@ -4,7 +4,7 @@ import type { ResourceLimits, Worker } from 'node:worker_threads';
 import { LECTURER_IDS_HEAP_BYTES, THREAD_END_MS_MAX } from '../limits.js';
 import { OUT_OF_MEMORY } from '../snapshot/intake-bounds.js';
 import { prepareThread } from './start-thread.js';
-import { errorOf, failureOf } from './task-failure.js';
+import { errorOf, taskFailureOf } from './task-failure.js';
 import type {
   DoneOf,
   Feed,
@@ -47,7 +47,7 @@ export async function spawnTask<T extends Task>(task: T, options: SpawnOptions):
     return { kind: 'refused', refusal: OUT_OF_MEMORY } as DoneOf<T>;
   } finally {
     signal?.removeEventListener('abort', abort);
-    await endOf(worker, options);
+    await threadEnd(worker, options);
     const returned = feed?.return(undefined);
     // The stream waits for its last requested record, but an abort must not wait.
     if (signal?.aborted) returned?.catch(() => {});
@@ -90,7 +90,7 @@ function hasLecturerIds(source: LoadTask['source']): boolean {
 }
 
 /** Ends the thread. */
-export async function endOf(
+export async function threadEnd(
   worker: Worker,
   { onStuck, signal }: Pick<SpawnOptions, 'onStuck' | 'signal'>,
 ): Promise<void> {
@@ -154,7 +154,7 @@ async function answerSecrets(
     if (askSecretHeaders === undefined) throw new Error('the build thread does not know these credentials');
     post({ number, secrets: await askSecretHeaders(credentials, refused) });
   } catch (error) {
-    post({ number, failure: failureOf(error) });
+    post({ number, failure: taskFailureOf(error) });
   }
 }
 

@@ -2,7 +2,7 @@ import { LecternError } from '../errors.js';
 import type { Failed } from './task-messages.js';
 
 /** An error as plain data that crosses threads. */
-export function failureOf(error: unknown): Omit<Failed, 'kind'> {
+export function taskFailureOf(error: unknown): Omit<Failed, 'kind'> {
   if (error instanceof LecternError) {
     const { code, message, retryAfterMs } = error;
     return { code, message, retryAfterMs };

@@ -59,6 +59,10 @@ export interface FetchTask {
     /** The patch itself in Base64, if the announcement has it. */
     readonly content?: string;
   } | null;
+  /** The object with the announced history; null to continue the replica's own. */
+  readonly history: { readonly hash: string; readonly bytes: number } | null;
+  /** Whether `deltas` are the announced history of the served image, so that a patch continues it. */
+  readonly isHistoryAnnounced: boolean;
   readonly served: SnapshotImage | null;
   readonly deltas: readonly Delta[];
   readonly memoryBytesMax: number;
@@ -94,8 +98,8 @@ export type Task =
 
 export interface TaskListeners extends Pick<LoadOptions, 'signal' | 'onProgress' | 'onVersion' | 'onParts'> {
   /**
-   * Gets the present credentials of a source that has numbers instead of them, because they may change during
-   * the load.
+   * Gets the present credentials of a source. A task has numbers in their place, because credentials may change
+   * during the load.
    */
   readonly askSecretHeaders?: AskSecretHeadersOf | undefined;
 }
@@ -113,6 +117,8 @@ export interface Loaded {
   readonly delta: Delta | null;
   /** Null at the first load, and for an image from disk whose file has none. */
   readonly history: History | null;
+  /** The history is the one that the publisher announced. */
+  readonly isHistoryAnnounced?: boolean;
   /** The ids of all events that may differ, if the image was made from the served one. */
   readonly changedIds?: readonly string[];
   /** All records were read, although the image was made from the served one. */

@@ -3,9 +3,9 @@ import { LecternError } from '../errors.js';
 import type { AskSecretHeadersOf } from '../source/spec.js';
 import { letOthersGoFirst } from './priority.js';
 import { runTaskHere } from './task.js';
-import { errorOf, failureOf } from './task-failure.js';
+import { errorOf, taskFailureOf } from './task-failure.js';
 import type { FromTask, SecretsAnswer, StreamChunk, Task, TaskListeners } from './task-messages.js';
-import { Weight } from './weight.js';
+import { countAsTaken } from './weight.js';
 
 /** The entry of a worker thread: runs its one task, posts the result and ends. Without a task it runs those posted to it. */
 const port = parentPort as MessagePort;
@@ -57,19 +57,25 @@ const listeners = {
 /** Returns the bytes of the image that it made. */
 async function perform(task: Task): Promise<number> {
   const result = await runTaskHere(task, listeners, chunks()).catch(
-    (error: unknown): FromTask => ({ kind: 'failed', ...failureOf(error) }),
+    (error: unknown): FromTask => ({ kind: 'failed', ...taskFailureOf(error) }),
   );
   tell(result);
   return result.kind === 'loaded' ? result.image.summary.bytes : 0;
 }
 
+/** No variable of the caller holds the task, so its images can be collected. */
+async function performNext(): Promise<number> {
+  const task = await nextMessage<Task>();
+  givePriority(task);
+  return perform(task);
+}
+
 /** Ends with its thread. */
 async function performAll(): Promise<never> {
-  const weight = new Weight();
   for (;;) {
-    const task = await nextMessage<Task>();
-    givePriority(task);
-    weight.replace(await perform(task));
+    const imageBytes = await performNext();
+    // An idle thread would keep the image that was patched until the next task.
+    setImmediate(countAsTaken, imageBytes);
   }
 }
 

@@ -4,6 +4,18 @@ import { SNAPSHOT_WEIGHT_BYTES_MAX } from '../limits.js';
 const DELAY_MS = 100;
 
 /**
+ * Makes V8 collect garbage as if this much memory had been taken: at once if it is more than 128 MiB. For a thread that
+ * answers no requests. The buffer is never touched and takes no memory.
+ */
+export function countAsTaken(byteLength: number): void {
+  try {
+    new ArrayBuffer(byteLength);
+  } catch {
+    // If the address space is limited, V8 has collected, too.
+  }
+}
+
+/**
  * Makes the garbage collector count the memory of snapshots. V8 does not count shared memory, so a process with few
  * allocations would keep every snapshot that it ever served. So this holds an unshared buffer of the snapshot's size,
  * up to a bound. The buffer is never written, so it takes no memory, but V8 counts it and collects.

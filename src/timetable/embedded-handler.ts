@@ -19,19 +19,13 @@ export function createEmbeddedHandler<Request extends IncomingMessage>(
   cacheBytesMax: number,
   files: KeptFiles,
 ): { readonly handler: RequestHandler<Request>; close(): void } {
-  const {
-    auth,
-    feed,
-    publicUrl,
-    identify = () => null,
-    basePath,
-    compression,
-    streamsMax,
-    log,
-  } = resolveOptions('handler', options);
+  const resolved = resolveOptions('handler', options);
+  const { publicUrl, identify = () => null, basePath, compression, streamsMax, log } = resolved;
+  const auth = resolveOptions('auth', resolved.auth ?? {});
+  const feed = resolved.feed && resolveOptions('feed', resolved.feed);
   const feeds = feed === undefined ? null : planFeeds('handler', feed, publicUrl);
-  const plan = auth === undefined ? null : planAuth('handler', auth, identifiers, true);
-  const { access, files: accessFiles } = liveAccess({ auth: auth ?? {}, feed, identifiers }, log);
+  const plan = resolved.auth === undefined ? null : planAuth('handler', auth, identifiers, true);
+  const { access, files: accessFiles } = liveAccess({ auth, feed, identifiers }, log);
   const kept = files.keep(accessFiles, logFiles(log));
   kept.openNow();
   const keys = plan === null || plan.remoteKeys === null ? null : new RemoteKeys(plan.remoteKeys, { log });

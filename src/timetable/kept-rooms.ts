@@ -13,16 +13,17 @@ export class KeptRooms {
    * @throws LecternError `option-invalid` for bad rooms that do not come from a file
    */
   constructor(
-    { rooms, identifiers, watch }: Pick<Resolved<'openTimetable'>, 'rooms' | 'identifiers' | 'watch'>,
+    options: Pick<Resolved<'openTimetable'>, 'rooms' | 'identifiers' | 'encoding' | 'watch'>,
     onChange: () => void,
   ) {
+    const { rooms, identifiers, watch } = options;
     if (typeof rooms !== 'string') {
       this.files = [];
       if (rooms !== undefined) this.table = roomsOf(rooms, identifiers);
       return;
     }
     const read: KeptFile['read'] = async (signal) => {
-      const table = await readRooms(rooms, identifiers, signal);
+      const table = await readRooms(rooms, options, signal);
       const before = this.table;
       if (table.digest === before?.digest) return null;
       return () => {

@@ -11,12 +11,11 @@ import type { Logger } from '../http/logger.js';
 import { ENROLMENT_FILE_BYTES_MAX, FEED_REVOCATIONS_BYTES_MAX, KEY_FILE_BYTES_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
 import { describeJsonFault } from '../model/json-fault.js';
-import type { EmbeddedAuthOptions, FeedServingOptions } from '../options/option-types.js';
-import { resolveOptions } from '../options/resolve.js';
+import type { EmbeddedAuthOptions, FeedServingOptions, Resolved } from '../options/option-types.js';
 
 export interface AccessOptions {
-  readonly auth: EmbeddedAuthOptions;
-  readonly feed: FeedServingOptions | undefined;
+  readonly auth: Resolved<'auth'>;
+  readonly feed: Resolved<'feed'> | undefined;
   readonly identifiers: IdentifierMode;
 }
 
@@ -94,8 +93,8 @@ function ofEnrolments(
   ];
 }
 
-function ofFeeds(feed: FeedServingOptions, change: (more: Partial<Access>) => void): KeptFile[] {
-  const { revocations, revocationsFile } = resolveOptions('feed', feed);
+function ofFeeds(feed: Resolved<'feed'>, change: (more: Partial<Access>) => void): KeptFile[] {
+  const { revocations, revocationsFile } = feed;
   const files = ofSecrets('feed', feed, (feedSecrets) => change({ feedSecrets }));
   if (revocations !== undefined) {
     change({ feedRevocations: parseRevocations(revocations, 'feed.revocations') });

@@ -28,7 +28,8 @@ export class ObservedPublisher implements AdminTimetable {
 
   get status(): TimetableStatus {
     if (this.summary === null) return 'starting';
-    const isGood = this.source.lastError === null && (this.source.parts?.overdue ?? 0) === 0;
+    const { lastError, parts, snapshotFileError = null } = this.source;
+    const isGood = lastError === null && (parts?.overdue ?? 0) === 0 && snapshotFileError === null;
     return isGood && !this.#publisher.isFailing ? 'ok' : 'degraded';
   }
 

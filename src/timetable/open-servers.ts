@@ -89,11 +89,12 @@ export class OpenServers implements Follower {
     const { present, timetable, staleMsMax, cacheBytesMax, reading, files, feed, onLost } = this.#timetable;
     const settings = resolveOptions('serve', options);
     const { host, port, connectionsMax, streamsMax, overloadMs, log } = settings;
-    const plan = planHandler(settings, reading);
+    const auth = resolveOptions('auth', settings.auth ?? {});
+    const feedOptions = settings.feed && resolveOptions('feed', settings.feed);
+    const plan = planHandler({ ...settings, auth, feed: feedOptions }, reading);
     const adminPlan = settings.admin === undefined ? null : planAdmin(settings.admin);
     const issuer = issuerOfPlan(plan);
-    const { auth = {} } = settings;
-    const live = liveAccess({ auth, feed: settings.feed, identifiers: reading.identifiers }, log);
+    const live = liveAccess({ auth, feed: feedOptions, identifiers: reading.identifiers }, log);
     const kept = files.keep([...live.files, ...(adminPlan?.files ?? [])], logFiles(log));
     await kept.open();
     let losses = 0;
@@ -193,16 +194,19 @@ export class OpenServers implements Follower {
   }
 }
 
+/** The options of serve() with those of its parts, all checked. */
+type CheckedServing = Omit<Resolved<'serve'>, 'auth' | 'feed'> & {
+  readonly auth: Resolved<'auth'>;
+  readonly feed: Resolved<'feed'> | undefined;
+};
+
 function planHandler(
-  { auth, feed, publicUrl, mode, basePath, compression, corsOrigins = [], accessLog }: Resolved<'serve'>,
+  { auth, feed, publicUrl, mode, basePath, compression, corsOrigins = [], accessLog }: CheckedServing,
   { unknownParameters, identifiers, timeZone }: Reading,
 ): HandlerPlan {
   const isDevelopment = mode === 'development';
-  if (auth === undefined && !isDevelopment) {
-    throw new LecternError('key-missing', 'serve() needs auth, with a key: hs256Secret or jwks');
-  }
   return {
-    auth: planAuth('serve', auth ?? {}, identifiers, !isDevelopment),
+    auth: planAuth('serve', auth, identifiers, !isDevelopment),
     basePath,
     unknownParameters,
     timeZone,

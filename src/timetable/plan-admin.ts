@@ -16,7 +16,7 @@ export function planAdmin(options: AdminListenerOptions): AdminPlan {
   const { port, host, allowedHosts = [], token: given, tokenFile } = resolveOptions('admin', options);
   if (port === undefined) throw new LecternError('option-invalid', 'the admin listener needs a port');
   const token = given === undefined && tokenFile === undefined ? null : new AdminToken();
-  if (given !== undefined) token?.check(given, 'admin.token')();
+  if (given !== undefined) token?.set(given);
   const files = token === null || tokenFile === undefined ? [] : [token.keptIn(tokenFile)];
   return { listener: { port, host, allowedHosts, token }, files };
 }

@@ -4,8 +4,7 @@ import { isAddress, planRemoteKeys } from '../auth/remote-keys.js';
 import { LecternError } from '../errors.js';
 import type { FeedOptions } from '../http/feeds.js';
 import type { IdentifierMode } from '../model/event.js';
-import type { EmbeddedAuthOptions, FeedServingOptions } from '../options/option-types.js';
-import { resolveOptions } from '../options/resolve.js';
+import type { Resolved } from '../options/option-types.js';
 import type { ParseOptions } from '../view/view.js';
 
 /** How a timetable, its servers and its handlers read requests. */
@@ -16,11 +15,10 @@ export interface Reading extends ParseOptions {
 /** @param method the public method, for messages */
 export function planAuth(
   method: string,
-  options: EmbeddedAuthOptions,
+  auth: Resolved<'auth'>,
   identifiers: IdentifierMode,
   needsKey: boolean,
 ): AuthPlan {
-  const auth = resolveOptions('auth', options);
   const { hs256Secret, hs256SecretFile, jwks, issuer, audience, tokenType, claims } = auth;
   if (needsKey && hs256Secret === undefined && hs256SecretFile === undefined && jwks === undefined) {
     throw new LecternError(
@@ -40,10 +38,9 @@ export function planAuth(
 
 export function planFeeds(
   method: string,
-  feed: FeedServingOptions,
+  { secret, secretFile, days }: Resolved<'feed'>,
   publicUrl: string | undefined,
 ): Pick<FeedOptions, 'days' | 'publicUrl'> {
-  const { secret, secretFile, days } = resolveOptions('feed', feed);
   if (secret === undefined && secretFile === undefined) {
     throw new LecternError('key-missing', `${method}({ feed }) needs a secret: secret or secretFile`);
   }

@@ -1,8 +1,7 @@
 import type { Admin } from '../admin/open-admin.js';
 import { KeptFiles } from '../files/kept-files.js';
-import type { Logger } from '../http/logger.js';
 import type { ListenAddress } from '../http/server/listen-address.js';
-import type { AdminListenerOptions, TimetableOptions } from '../options/option-types.js';
+import type { PublishingOptions, TimetableOptions } from '../options/option-types.js';
 import { readRulesOf } from '../options/reading-settings.js';
 import { resolveOptions } from '../options/resolve.js';
 import { Keeper, type LoadOutcome } from '../refresh/keeper.js';
@@ -26,18 +25,6 @@ export type PublishedTimetable = Omit<
   | 'canary'
   | 'onProgress'
 >;
-
-/** Where and how it is published. */
-export interface PublishingOptions {
-  /** The store: `nats://…`, `tls://…`, `folder://…`, or the path of a folder. */
-  readonly to: string;
-  /** File with the private key that signs announcements: Ed25519 or P-256, as PEM (PKCS #8) or JWK. */
-  readonly keyFile: string;
-  /** The admin listener: probes and metrics of this publisher. Default: none. */
-  readonly admin?: AdminListenerOptions | undefined;
-  /** Receives log records, as a pino logger does. Default: nothing is logged. */
-  readonly log?: Logger | undefined;
-}
 
 /** A publisher at work. */
 export interface Publishing extends AsyncDisposable {
@@ -64,8 +51,9 @@ export interface Publishing extends AsyncDisposable {
  */
 export async function publishTimetable(
   timetable: PublishedTimetable,
-  { to, keyFile, admin, log }: PublishingOptions,
+  publishing: PublishingOptions,
 ): Promise<Publishing> {
+  const { to, keyFile, admin, log } = resolveOptions('publish', publishing);
   const options = resolveOptions('openTimetable', timetable);
   const loader = new Loader(anySourceOf(options.source), readRulesOf(options), options.buildOn);
   const key = new SigningKey(keyFile);
@@ -108,7 +96,7 @@ export async function publishTimetable(
     },
   });
   const files = new KeptFiles();
-  const kept = files.keep([...loader.credentialFiles, ...(plan?.files ?? [])], ({ error }) => {
+  const kept = files.keep([...loader.credentialFiles, key.file, ...(plan?.files ?? [])], ({ error }) => {
     if (error !== null) log?.error({ reason: error.message }, 'a file of the configuration was not read');
   });
   const refresh = async (force = false): Promise<LoadOutcome> => {

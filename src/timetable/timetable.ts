@@ -85,6 +85,7 @@ class KeptTimetable implements Timetable {
   readonly #files = new KeptFiles();
   readonly #handlers: { close(): void }[] = [];
   readonly #listeners = new Listeners<TimetableEvents>();
+  readonly #isReplica: boolean;
   #closed = false;
 
   constructor(options: Resolved<'openTimetable'>) {
@@ -96,6 +97,7 @@ class KeptTimetable implements Timetable {
     const staleMsMax = canBeStale ? staleSecondsMax * 1000 : Number.POSITIVE_INFINITY;
     this.#rooms = new KeptRooms(options, () => this.#showAgain({ rooms: this.#rooms.table }));
     const { loader, refreshSeconds } = loaderOf(options);
+    this.#isReplica = loader.feed !== undefined;
     const kept = this.#files.keep([...this.#rooms.files, ...loader.credentialFiles], ({ error }) => {
       if (error !== null) this.#listeners.tell('error', error);
     });
@@ -312,7 +314,9 @@ class KeptTimetable implements Timetable {
     const state = publicationOf(origin, image.summary);
     const changes =
       delta === null ? null : { added: delta.added, changed: delta.changed, removed: delta.removed };
-    this.#show({ image, differences, state, sequence, changes, rooms: this.#rooms.table, patch });
+    const rooms = this.#rooms.table;
+    const hasSharedSequence = this.#isReplica;
+    this.#show({ image, differences, state, sequence, hasSharedSequence, changes, rooms, patch });
     this.#listeners.tell('published', { summary: image.summary, origin, changes });
   }
 

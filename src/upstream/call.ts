@@ -8,7 +8,7 @@ import { request as requestHttps, Agent as SecureAgent } from 'node:https';
 import { LecternError } from '../errors.js';
 import { UPSTREAM_INTERIM_ANSWERS_MAX, UPSTREAM_REDIRECTS_MAX } from '../limits.js';
 import { redactAddress, resolveReference } from './address.js';
-import { describeFailure, unreadable } from './failure.js';
+import { describeFailure, unreadableAnswer } from './failure.js';
 
 /** Header fields by name. The values may be secrets. */
 export type RequestHeaders = Readonly<Record<string, string>>;
@@ -47,7 +47,7 @@ export interface UpstreamCallOptions {
 }
 
 /** The head of an answer; {@link UpstreamCall.body} reads the body. */
-export interface Answer {
+export interface UpstreamAnswer {
   readonly status: number;
   /** The address of the answer, after redirects. */
   readonly url: URL;
@@ -76,7 +76,7 @@ export class UpstreamCall {
     // Each request adds a listener.
     setMaxListeners(0, this.#abort.signal);
     this.#clearTotal = this.#within(totalMsMax, () =>
-      unreadable(url, `it was not read whole within ${totalMsMax / 1000} s`),
+      unreadableAnswer(url, `it was not read whole within ${totalMsMax / 1000} s`),
     );
     this.#onAbort = () => this.#abort.abort(signal?.reason);
     signal?.addEventListener('abort', this.#onAbort, { once: true });
@@ -104,7 +104,7 @@ export class UpstreamCall {
     url: URL,
     trusted: boolean,
     headersFor: (url: URL) => RequestHeaders = () => ({}),
-  ): Promise<Answer> {
+  ): Promise<UpstreamAnswer> {
     const seen = new Set<string>();
     let at = url;
     let isTrusted = trusted;
@@ -116,13 +116,13 @@ export class UpstreamCall {
       const { location } = message.headers;
       message.destroy();
       if (location === undefined)
-        throw unreadable(at, `the answer is ${status} and does not say where to go`);
+        throw unreadableAnswer(at, `the answer is ${status} and does not say where to go`);
       const target = resolveReference(location, at);
-      if ('problem' in target) throw unreadable(at, `it redirects ${target.problem}`);
+      if ('problem' in target) throw unreadableAnswer(at, `it redirects ${target.problem}`);
       if (seen.has(target.href))
-        throw unreadable(at, `its redirects form a loop at ${redactAddress(target)}`);
+        throw unreadableAnswer(at, `its redirects form a loop at ${redactAddress(target)}`);
       if (seen.size > UPSTREAM_REDIRECTS_MAX) {
-        throw unreadable(url, `it redirects more than ${UPSTREAM_REDIRECTS_MAX} times`);
+        throw unreadableAnswer(url, `it redirects more than ${UPSTREAM_REDIRECTS_MAX} times`);
       }
       isTrusted &&= target.origin === at.origin;
       at = target;
@@ -130,7 +130,7 @@ export class UpstreamCall {
   }
 
   /** POST of a form, without redirects, because its content is secret. */
-  async post(url: URL, form: URLSearchParams, headers: RequestHeaders): Promise<Answer> {
+  async post(url: URL, form: URLSearchParams, headers: RequestHeaders): Promise<UpstreamAnswer> {
     const type = { 'content-type': 'application/x-www-form-urlencoded' };
     const message = await this.#request(
       url,
@@ -154,10 +154,11 @@ export class UpstreamCall {
   }
 
   /** The body as received. Only waiting counts as idle, not the reader's time. */
-  async *body({ url, message }: Answer): AsyncGenerator<Uint8Array> {
+  async *body({ url, message }: UpstreamAnswer): AsyncGenerator<Uint8Array> {
     const { idleMsMax, bytesMax } = this.#options;
     let received = 0;
-    const idle = () => unreadable(url, `nothing came for ${idleMsMax / 1000} s, after ${received} bytes`);
+    const idle = () =>
+      unreadableAnswer(url, `nothing came for ${idleMsMax / 1000} s, after ${received} bytes`);
     let clear = this.#within(idleMsMax, idle);
     try {
       for await (const chunk of message) {
@@ -187,7 +188,7 @@ export class UpstreamCall {
   async #request(url: URL, headers: RequestHeaders, body?: string): Promise<IncomingMessage> {
     const { headersMsMax } = this.#options;
     const clear = this.#within(headersMsMax, () =>
-      unreadable(url, `no answer came within ${headersMsMax / 1000} s`),
+      unreadableAnswer(url, `no answer came within ${headersMsMax / 1000} s`),
     );
     try {
       for (;;) {
@@ -218,7 +219,7 @@ export class UpstreamCall {
     request.on('information', () => {
       if (++interim <= UPSTREAM_INTERIM_ANSWERS_MAX) return;
       request.destroy(
-        unreadable(url, `more than ${UPSTREAM_INTERIM_ANSWERS_MAX} interim answers (1xx) came`),
+        unreadableAnswer(url, `more than ${UPSTREAM_INTERIM_ANSWERS_MAX} interim answers (1xx) came`),
       );
     });
     // `once` and the reader of the body report errors, but between them there is no listener.
@@ -234,6 +235,6 @@ export class UpstreamCall {
   #failure(url: URL, error: unknown, where: string): unknown {
     if (this.#abort.signal.aborted) return this.#abort.signal.reason;
     if (error instanceof LecternError) return error;
-    return unreadable(url, `${describeFailure(error)}${where}`, { cause: error });
+    return unreadableAnswer(url, `${describeFailure(error)}${where}`, { cause: error });
   }
 }

@@ -8,7 +8,7 @@ import {
 } from '../limits.js';
 import { redactAddress } from './address.js';
 import { UpstreamCall } from './call.js';
-import { refused, unreadable } from './failure.js';
+import { refused, unreadableAnswer } from './failure.js';
 
 export interface ClientTokenPlan {
   readonly tokenUrl: URL;
@@ -108,7 +108,8 @@ export class ClientToken {
       this.#failure = null;
       return this.#known;
     } catch (error) {
-      const failure = error instanceof LecternError ? error : unreadable(this.#plan.tokenUrl, String(error));
+      const failure =
+        error instanceof LecternError ? error : unreadableAnswer(this.#plan.tokenUrl, String(error));
       const waitMs = Math.min(CLIENT_TOKEN_BACK_OFF_MS_MAX, BACK_OFF_MS_MIN * 2 ** this.#failures++);
       const pauseMs = Math.max(waitMs * (1 + JITTER * random()), failure.retryAfterMs ?? 0);
       this.#quietUntilMs = now() + pauseMs;

@@ -3,7 +3,7 @@ import { LecternError } from '../errors.js';
 import { RETRY_AFTER_MS_MAX } from '../limits.js';
 import { redactAddress } from './address.js';
 
-export function unreadable(
+export function unreadableAnswer(
   url: URL,
   problem: string,
   options: { cause?: unknown; retryAfterMs?: number | null } = {},
@@ -49,7 +49,7 @@ export function refused(url: URL, status: number, headers: IncomingHttpHeaders, 
   const phrase = STATUS_CODES[status];
   const answer = `the answer is ${status}${phrase === undefined ? '' : ` ${phrase}`}; expected 200`;
   const wait = retryAfterMs === null ? '' : `; it asks to wait ${Math.ceil(retryAfterMs / 1000)} s`;
-  return unreadable(url, answer + wait + hint, { retryAfterMs });
+  return unreadableAnswer(url, answer + wait + hint, { retryAfterMs });
 }
 
 /** Milliseconds from `nowMs` (RFC 9110 section 10.2.3); null for text that is neither a delay nor a date. */

@@ -1,7 +1,9 @@
 export { type Body, releaseBody, releaseSlice, SharedSlices } from '../encode/body.js';
+export { PAGE_POLICY } from '../encode/page-rows.js';
 
 import type { Body } from '../encode/body.js';
-import type { FormatName } from '../model/format.js';
+import type { FeedHead } from '../encode/row-lists.js';
+import type { AnyFormatName, FormatName } from '../model/format.js';
 import type { ReadFaults } from '../query/parameters.js';
 
 /** A list read from a view: counts, the next page, and the bytes in one format. */
@@ -17,7 +19,7 @@ export interface Answer {
 }
 
 /** The last step of a read: writes the result. */
-export type Encode = (format: FormatName) => Answer;
+export type Encode = (format: AnyFormatName) => Answer;
 
 /**
  * A request that was parsed against one snapshot, and is answered only from it. The entity tag is known
@@ -27,9 +29,9 @@ export interface Read {
   /** Null if Accept decides. */
   readonly format: FormatName | null;
   /** A weak entity tag, `W/"…"`, of the snapshot's content, the canonical query and the representation. */
-  entityTag(format: FormatName): string;
-  /** Finds and writes the page. @param feedName makes the calendar a feed with this name */
-  execute(format: FormatName, feedName?: string): Answer;
+  entityTag(format: AnyFormatName): string;
+  /** Finds and writes the page. @param feed if the list is a feed */
+  execute(format: AnyFormatName, feed?: FeedHead): Answer;
 }
 
 /** A read; or all faults of the parameters; or one sentence on why the requested snapshot or event is unknown. */

@@ -16,11 +16,12 @@ export function describeHealth(views: ViewSource, version: string): object {
           ageSeconds: (monotonicMs() - publication.builtMonotonicMs) / 1000,
           origin: publication.origin,
         };
-  const { state, lastSuccessMs, lastError, failingSinceMs, parts } = source;
+  const { state, lastSuccessMs, lastError, failingSinceMs, parts, snapshotFileError = null } = source;
   return {
     status,
     version,
     snapshot,
+    snapshotFileError,
     source: {
       state,
       lastSuccess: timeOf(lastSuccessMs),

@@ -1,8 +1,12 @@
-import type { FormatName } from '../model/format.js';
+import { PAGE_REVISION } from '../encode/page-rows.js';
+import type { AnyFormatName } from '../model/format.js';
 import type { EndpointName } from '../query/endpoint-parameters.js';
 import type { Parameters } from '../query/parameters.js';
 import type { FieldFilter } from '../query/query.js';
 import { DIGEST_CHARACTERS, Digest } from '../structures/digest.js';
+
+/** Revisions of representations with content that is not from the timetable. */
+const REVISIONS: { readonly [Name in AnyFormatName]?: string } = { html: PAGE_REVISION };
 
 /**
  * Weak entity tags of one snapshot's answers, computed from everything that decides an answer. 64 bits of
@@ -24,7 +28,7 @@ export class EntityTags {
     endpoint: EndpointName,
     parameters: Parameters,
     identities: readonly FieldFilter[] | null,
-    format: FormatName,
+    format: AnyFormatName,
     rooms = '',
   ): string {
     const { startMs, endMs, limit, eventCursor, conflictCursor, directoryCursor, q } = parameters;
@@ -62,10 +66,12 @@ export class EntityTags {
       digest.text(rooms);
     }
     if (clashes && format === 'ics') digest.text('clashes');
+    const revision = REVISIONS[format];
+    if (revision !== undefined) digest.text(revision);
     return this.#tag(digest);
   }
 
-  ofEvent(ordinal: number, format: FormatName): string {
+  ofEvent(ordinal: number, format: AnyFormatName): string {
     const digest = new Digest();
     digest.text('events');
     digest.text(format);

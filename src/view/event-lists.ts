@@ -1,12 +1,13 @@
 import type { Body } from '../encode/body.js';
-import { calendarForm, feedOpening } from '../encode/calendar-rows.js';
+import { calendarForm } from '../encode/calendar-rows.js';
 import { CSV } from '../encode/csv-rows.js';
 import { jsonRows } from '../encode/json.js';
 import { messagePackRows } from '../encode/msgpack.js';
 import { NDJSON } from '../encode/ndjson-rows.js';
+import { pageForm } from '../encode/page-rows.js';
 import type { RowCache } from '../encode/row-cache.js';
-import { type RowListForm, rowList } from '../encode/row-lists.js';
-import type { FormatName } from '../model/format.js';
+import { type FeedHead, type RowListForm, rowList } from '../encode/row-lists.js';
+import type { AnyFormatName } from '../model/format.js';
 import { encodeEventCursor } from '../query/cursor.js';
 import { executePlan } from '../query/execute.js';
 import type { Parameters } from '../query/parameters.js';
@@ -15,24 +16,32 @@ import type { Selection } from '../query/selection.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
 import type { Encode } from './answer.js';
 
+/** How representations with an opening, rows and a closing are made. The form is kept. */
+const FORMS: Readonly<
+  Record<
+    Exclude<AnyFormatName, 'json' | 'msgpack'>,
+    (snapshot: Snapshot, marksClashes: boolean) => RowListForm
+  >
+> = { ndjson: () => NDJSON, csv: () => CSV, ics: calendarForm, html: pageForm };
+
 /** Lists of the events of one snapshot, in each representation. */
 export class EventLists {
   readonly #snapshot: Snapshot;
   readonly #rowCache: RowCache;
-  /** Two calendars: without and with marked clashes. */
-  readonly #calendars: RowListForm[] = [];
+  /** By the name of the format, without and with marked clashes. */
+  readonly #forms = [new Map<string, RowListForm>(), new Map<string, RowListForm>()] as const;
 
   constructor(snapshot: Snapshot, rowCache: RowCache) {
     this.#snapshot = snapshot;
     this.#rowCache = rowCache;
   }
 
-  /** @param feedName name of a feed, for its iCalendar head */
-  find(plan: Plan, parameters: Parameters, feedName?: string): Encode {
+  /** @param feed if the list is a feed */
+  find(plan: Plan, parameters: Parameters, feed?: FeedHead): Encode {
     const selection = executePlan(this.#snapshot, plan);
     const { page, nextCursor } = this.#page(selection, parameters);
     return (format) => {
-      const body = this.#body(page, format, parameters.clashes, feedName);
+      const body = this.#body(page, format, parameters.clashes, feed);
       return { total: selection.count, count: page.count, nextCursor, body };
     };
   }
@@ -49,20 +58,22 @@ export class EventLists {
     return { page, nextCursor: isLast ? null : encodeEventCursor(this.#snapshot.keyOf(page.last())) };
   }
 
-  #body(page: Selection, format: FormatName, marksClashes: boolean, feedName?: string): Body {
+  #body(page: Selection, format: AnyFormatName, marksClashes: boolean, feed?: FeedHead): Body {
     const { rows } = this.#snapshot;
     if (format === 'json') return jsonRows(rows, page, this.#rowCache);
     if (format === 'msgpack') return messagePackRows(rows, page, this.#rowCache);
     const form = this.#formOf(format, marksClashes);
-    const isFeed = format === 'ics' && feedName !== undefined;
-    return rowList(rows, page, isFeed ? { ...form, opening: feedOpening(feedName) } : form, this.#rowCache);
+    const opening = feed === undefined ? undefined : form.openingOf?.(feed);
+    return rowList(rows, page, opening === undefined ? form : { ...form, opening }, this.#rowCache);
   }
 
-  #formOf(format: 'ndjson' | 'csv' | 'ics', marksClashes: boolean): RowListForm {
-    if (format === 'ndjson') return NDJSON;
-    if (format === 'csv') return CSV;
-    const number = marksClashes ? 1 : 0;
-    this.#calendars[number] ??= calendarForm(this.#snapshot, marksClashes);
-    return this.#calendars[number];
+  #formOf(format: keyof typeof FORMS, marksClashes: boolean): RowListForm {
+    const forms = this.#forms[marksClashes ? 1 : 0];
+    let form = forms.get(format);
+    if (form === undefined) {
+      form = FORMS[format](this.#snapshot, marksClashes);
+      forms.set(format, form);
+    }
+    return form;
   }
 }

@@ -1,6 +1,6 @@
 import { jsonFree, messagePackFree } from '../encode/free-entries.js';
 import type { ConflictBy } from '../model/fields.js';
-import type { FormatName } from '../model/format.js';
+import type { AnyFormatName } from '../model/format.js';
 import type { RoomTable } from '../model/room.js';
 import { encodeDirectoryCursor, placeAfter } from '../query/cursor.js';
 import type { Explanation } from '../query/explain.js';
@@ -72,7 +72,7 @@ export class FreeReader {
     return keys;
   }
 
-  #answer({ free, directoryCursor, limit }: Parameters, format: FormatName): Answer {
+  #answer({ free, directoryCursor, limit }: Parameters, format: AnyFormatName): Answer {
     const query = free as FreeQuery;
     const keys = this.#keysOf(query.by);
     const found = findFree(keys, query).keys;

@@ -18,6 +18,8 @@ export interface PublishedImage {
   readonly patch?: Patch | null;
   /** A number greater than that of every earlier publication. */
   readonly sequence: number;
+  /** The sequence comes from a publisher, so all replicas have the same one. */
+  readonly hasSharedSequence?: boolean;
   /** Numbers of events that differ from the previous publication; null if there was none. */
   readonly changes: ChangeCounts | null;
   /** Rooms of the rooms file. */
@@ -70,8 +72,9 @@ export class Present implements LiveViews {
 
   get status(): TimetableStatus {
     if (this.#view === null) return 'starting';
-    const { lastError, parts } = this.source;
-    const isGood = lastError === null && (parts?.overdue ?? 0) === 0 && !this.isStale;
+    const { lastError, parts, snapshotFileError = null } = this.source;
+    const hasFault = lastError !== null || (parts?.overdue ?? 0) > 0 || snapshotFileError !== null;
+    const isGood = !hasFault && !this.isStale;
     return isGood ? 'ok' : 'degraded';
   }
 
@@ -85,13 +88,13 @@ export class Present implements LiveViews {
 
   publish(published: PublishedImage): void {
     const { cacheBytesMax, threads = 1 } = this.#options;
-    const { image, differences, state, sequence, rooms = null, patch = null } = published;
+    const { image, differences, state, sequence, hasSharedSequence, rooms = null, patch = null } = published;
     const rowCacheBytes = Math.max(0, cacheBytesMax - byteLengthOf(differences) / threads);
     const before = this.#view;
     // Equal ids are not enough, because a snapshot file only claims its id.
     const changedIds = patch?.base === before?.summary.id ? (patch?.changedIds ?? null) : null;
     const snapshot = new Snapshot(image, changedIds === null ? null : before?.snapshot);
-    const view = new SnapshotView(snapshot, differences, rowCacheBytes, rooms, sequence);
+    const view = new SnapshotView(snapshot, differences, rowCacheBytes, rooms, sequence, hasSharedSequence);
     if (before !== null && changedIds !== null) view.takeOver(before, changedIds);
     this.#view?.rowCache.clear();
     this.#view = view;

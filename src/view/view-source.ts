@@ -10,7 +10,8 @@ export interface ViewSource {
   /** Summary of the present snapshot, even a stale one; null if there is none. */
   readonly summary: SnapshotSummary | null;
   /**
-   * `starting`: no snapshot yet. `degraded`: the last good snapshot is served, but the source has a problem.
+   * `starting`: no snapshot yet. `degraded`: the last good snapshot is served, but the source or the snapshot file has a
+   * problem.
    */
   readonly status: TimetableStatus;
   /** The state of the source. */

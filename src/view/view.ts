@@ -11,7 +11,7 @@ import { messagePackRow, packPlain } from '../encode/msgpack.js';
 import { RowCache } from '../encode/row-cache.js';
 import { CACHE_BYTES_DEFAULT, CARRIED_CHANGES_MAX } from '../limits.js';
 import { type DirectoryName, isDirectory } from '../model/fields.js';
-import type { FormatName } from '../model/format.js';
+import type { AnyFormatName } from '../model/format.js';
 import { parseIdentifier } from '../model/identifier.js';
 import type { RoomTable } from '../model/room.js';
 import { formatVersion, type TimetableVersion } from '../model/timetable-version.js';
@@ -78,7 +78,6 @@ export interface View {
   free(pairs: ParameterPairs, options: ParseOptions): ReadResult;
   /** GET /schedule/changes: the difference from a past snapshot. */
   changes(pairs: ParameterPairs, options: ParseOptions): ReadResult;
-  /** GET /schedule/rooms and the other directories of matching events, with names and numbers of events. */
   /** Numbers of events that changed since a snapshot; null for an unknown or forgotten one. */
   countChanges(since: string): ChangeCounts | null;
   /** Whether a client that has seen this version sees nothing older here. */
@@ -114,6 +113,7 @@ export class SnapshotView implements View {
   readonly rowCache: RowCache;
   readonly snapshot: Snapshot;
   readonly #sequence: number;
+  readonly #hasSharedSequence: boolean;
   readonly #differences: Differences;
   readonly #facts: DataSetFacts;
   readonly #tags: EntityTags;
@@ -126,6 +126,7 @@ export class SnapshotView implements View {
    * @param cacheBytesMax for rows kept together; 0 for none
    * @param rooms of the rooms file
    * @param sequence of the publication
+   * @param hasSharedSequence whether all services that clients read take it from one publisher
    */
   constructor(
     snapshot: Snapshot,
@@ -133,6 +134,7 @@ export class SnapshotView implements View {
     cacheBytesMax: number = CACHE_BYTES_DEFAULT,
     rooms: RoomTable | null = null,
     sequence = 1,
+    hasSharedSequence = false,
   ) {
     this.summary = snapshot.summary;
     this.version = formatVersion({ sequence, snapshotId: snapshot.summary.id });
@@ -140,6 +142,7 @@ export class SnapshotView implements View {
     this.rowCache = new RowCache(snapshot.rows, cacheBytesMax);
     this.snapshot = snapshot;
     this.#sequence = sequence;
+    this.#hasSharedSequence = hasSharedSequence;
     this.#differences = differences;
     this.#facts = {
       identifiers: snapshot.summary.identifiers,
@@ -244,11 +247,12 @@ export class SnapshotView implements View {
   }
 
   hasReached({ sequence, snapshotId }: TimetableVersion): boolean {
+    if (sequence < this.#sequence) return true;
+    // A content that returned may be older under its earlier number.
+    if (this.#hasSharedSequence) return sequence === this.#sequence && snapshotId === this.summary.id;
     // Services that each load the source count separately: a snapshot in the history counts as reached with
     // any sequence.
-    return (
-      sequence < this.#sequence || differenceSince(this.#differences, snapshotId, this.summary.id) !== null
-    );
+    return differenceSince(this.#differences, snapshotId, this.summary.id) !== null;
   }
 
   feedQuery(pairs: ParameterPairs, options: ParseOptions): FeedQuery | ReadFaults {
@@ -322,20 +326,20 @@ export class SnapshotView implements View {
     const read: Read = {
       format: parameters.format,
       entityTag: (format) => this.#tags.of(endpoint, parameters, identities, format),
-      execute: (format, feedName) => {
+      execute: (format, feed) => {
         if (endpoint === 'types') return this.#typesAnswer(format);
         if (endpoint === 'conflicts') return this.#conflictsAnswer(query, parameters, format);
         const plan = planQuery(this.snapshot, query);
         const encode = isDirectory(endpoint)
           ? this.#directories.find(endpoint, plan, parameters)
-          : this.#events.find(plan, parameters, feedName);
+          : this.#events.find(plan, parameters, feed);
         return encode(format);
       },
     };
     return { read };
   }
 
-  #conflictsAnswer(query: Query, parameters: Parameters, format: FormatName): Answer {
+  #conflictsAnswer(query: Query, parameters: Parameters, format: AnyFormatName): Answer {
     const { conflictCursor, limit, merge } = parameters;
     const clusters = merge ? this.snapshot.merged : this.snapshot.unmerged;
     const found = findConflicts(this.snapshot, query, parameters);
@@ -352,7 +356,7 @@ export class SnapshotView implements View {
     };
   }
 
-  #typesAnswer(format: FormatName): Answer {
+  #typesAnswer(format: AnyFormatName): Answer {
     const types = this.snapshot.valuesOf('type');
     const bytes = format === 'json' ? Buffer.from(JSON.stringify(types), 'utf8') : packPlain(types);
     const body = { byteLength: bytes.length, chunks: [bytes] };

@@ -88,7 +88,7 @@ test('a hostile set of 1 MiB costs little to read', async (t) => {
     ['100 exponents of 50,000 bits', times(100, () => ({ ...good, e: number(51_200) }))],
     ['100 keys of 8,192 bits', times(100, (n) => rsaJwk(8192, 'AQAB', n))],
     ['100 keys of P-521', times(100, () => p521)],
-    ['300,000 things that are no keys', times(300_000, () => [])],
+    ['300,000 entries that are not keys', times(300_000, () => [])],
   ];
   const told: string[] = [];
   for (const [name, hostile] of rows) {

@@ -7,7 +7,7 @@ import { createVerifier } from '../../src/auth/verifier.js';
 import { createHandler } from '../../src/http/handler.js';
 import { recordFigure } from '../hard/figures.mjs';
 import { HARD, size } from '../hard/size.js';
-import { serve, viewsOf } from '../http/harness.js';
+import { serve, USUAL, viewsOf } from '../http/harness.js';
 import { AUDIENCE, attackMatrix, goodTokens, hostileTokens, ISSUER, KEY_SETS } from './hostile-tokens.js';
 
 const GENERATED = size(4000, 100_000);
@@ -21,7 +21,7 @@ async function setUp(t: Test): Promise<(token: string) => Promise<number>> {
     enrolments: null,
     mode: 'uuid',
   });
-  const { port } = await serve(t, createHandler(viewsOf(), { authenticator, ownsSocket: true }));
+  const { port } = await serve(t, createHandler(viewsOf(), { ...USUAL, authenticator, ownsSocket: true }));
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
   t.teardown(() => agent.destroy());
   return (token) =>

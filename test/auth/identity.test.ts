@@ -7,6 +7,7 @@ import {
 } from '../../src/auth/identity.js';
 import { IDENTITY_VALUES_MAX } from '../../src/limits.js';
 import { derivedIdentifier } from '../../src/model/derived-identifier.js';
+import { resolveOptions } from '../../src/options/resolve.js';
 
 const UUID_A = '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417';
 const UUID_B = '7f2c0a52-8f4b-4d53-9f0e-0d8f6f0b6c11';
@@ -75,12 +76,15 @@ test('claim names can be replaced for any field with an index', async (t) => {
     { field: 'studyGroup', values: ['A', 'B'] },
   ]);
   t.equal(map({ studyGroup: 'A' }, { overrides }), null, 'the default names count no more');
-  t.throws(() => createClaimTable({ title: ['x'] }), {
-    code: 'option-invalid',
-    message: /"title".*studyGroup/,
-  });
-  t.throws(() => createClaimTable({ studyGroup: [''] }), { code: 'option-invalid' });
-  t.throws(() => createClaimTable({ studyGroup: [] }), { code: 'option-invalid' });
+  for (const [claims, fault] of [
+    [{ title: ['x'] }, /auth\.claims is invalid: .*"title".*studyGroup/],
+    [{ studyGroup: [''] }, /studyGroup must have a list of names/],
+    [{ studyGroup: [] }, /studyGroup must have a list of names/],
+    [{ studyGroup: 'groups' }, /studyGroup must have a list of names/],
+  ] as const) {
+    const expected = { code: 'option-invalid', message: fault } as const;
+    t.throws(() => resolveOptions('auth', { claims }), expected);
+  }
 });
 
 test('enrolments add to the claims, and are enough without claims', async (t) => {

@@ -1,6 +1,6 @@
 /** The output of quick and incomplete runs of the bench: sentences without verdicts. */
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -21,7 +21,8 @@ interface Session {
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const load = (path: string): Promise<unknown> => import(pathToFileURL(join(ROOT, 'bench', path)).href);
 
-const { rowOf, tell } = (await load('rows.mjs')) as {
+const { rowOf, tell, tellEnd } = (await load('rows.mjs')) as {
+  tellEnd(rows: readonly object[], isQuick: boolean, seconds: number): string;
   rowOf(about: object, values: readonly number[]): object;
   tell(row: object, options: { isJudged: boolean }): string;
 };
@@ -52,6 +53,34 @@ test('a row of a quick run has figures and no verdict', async (t) => {
   );
   t.match(tell(peer, { isJudged: true }), /at least 9\.00 MISSED/);
   t.notMatch(tell(peer, { isJudged: false }), /at least|at most|MISSED/);
+});
+
+test('the end of a quick run has no verdict, and neither have its figures', (t) => {
+  const row = rowOf({ group: 'workload', name: 'hot URL', set: 'medium', unit: 'ratio', target: 1.1 }, [2]);
+  t.equal(tellEnd([row], false, 3), '1 row in 3 s; beyond their target: hot URL (medium)');
+  t.match(tellEnd([row], true, 3), /^1 row in 3 s; a quick run .* not to be judged$/);
+  const script = `import { rowPrinter } from './bench/targets.mjs';
+    for (const isQuick of [true, false]) rowPrinter(isQuick)('start', [2, 3, 4], 'ms', 1);`;
+  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '--eval', script], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  });
+  const [quick, whole] = stdout.split('\n');
+  t.match(quick, /^start +3\.00 ms {2}\(2\.00 to 4\.00\)$/);
+  t.match(whole, /3\.00 of target 1 ms, MISSED$/);
+  t.end();
+});
+
+test('benches with --quick leave verdicts to the two modules that know quick runs', (t) => {
+  const paths = readdirSync(join(ROOT, 'bench'), { recursive: true, encoding: 'utf8' });
+  const benches = paths.filter((path) => /(^|\/)run\.mjs$/.test(path) && !path.includes('node_modules'));
+  const quick = benches.filter((path) => readFileSync(join(ROOT, 'bench', path), 'utf8').includes('quick'));
+  t.ok(quick.length >= 5, quick.join());
+  for (const path of quick) {
+    const text = readFileSync(join(ROOT, 'bench', path), 'utf8');
+    t.notMatch(text, /MISSED|beyond their|import \{[^}]*\bprintRow\b|import \{[^}]*\bisMet\b/, path);
+  }
+  t.end();
 });
 
 test('a missing data set gives a line that says where to get it', (t) => {

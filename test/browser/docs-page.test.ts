@@ -2,45 +2,13 @@
  * The docs page in a real browser, right after the start of the service: everything is present and already
  * authorised, and nothing comes from other origins.
  */
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type BrowserContext, chromium, type Locator, type Page } from 'playwright-core';
-import { type Test, test } from 'tap';
+import type { BrowserContext, Locator, Page } from 'playwright-core';
+import { test } from 'tap';
 import { startService } from '../../src/service.js';
+import { NO_BROWSER, newPage, type OpenPage, openBrowser } from './chromium.js';
 
-/** The environment variable LECTERN_CHROMIUM names another one. */
-const CHROMIUM = process.env.LECTERN_CHROMIUM ?? '/usr/bin/chromium';
-const NO_BROWSER = `no Chromium at ${CHROMIUM} (LECTERN_CHROMIUM names another)`;
-const WAIT_MS_MAX = 20_000;
-
-const SWITCHES = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
-
-/** Runs before the page's own content, because violations of the policy are events of the document. */
-const RECORD_VIOLATIONS = `
-  window.policyViolations = [];
-  document.addEventListener('securitypolicyviolation', (event) => {
-    window.policyViolations.push(event.violatedDirective + ' ' + event.blockedURI);
-  });`;
-
-interface OpenPage {
-  readonly page: Page;
-  /** All requests of the page, in order. */
-  readonly requested: string[];
-  /** Console errors, missing parts of the page, and uncaught exceptions. */
-  readonly errors: string[];
-}
-
-if (!existsSync(CHROMIUM)) {
+if (NO_BROWSER !== null) {
   test('the docs page works in a browser', { skip: NO_BROWSER }, () => {});
 } else {
   test('the docs page works in a browser', async (t) => {
@@ -106,36 +74,12 @@ if (!existsSync(CHROMIUM)) {
   });
 }
 
-async function openBrowser(t: Test): Promise<BrowserContext> {
-  const profile = mkdtempSync(join(tmpdir(), 'lectern-browser-'));
-  const browser = await chromium.launchPersistentContext(profile, {
-    executablePath: CHROMIUM,
-    args: SWITCHES,
-    viewport: { width: 1200, height: 900 },
-  });
-  browser.setDefaultTimeout(WAIT_MS_MAX);
-  await browser.addInitScript({ content: RECORD_VIOLATIONS });
-  t.teardown(async () => {
-    await browser.close();
-    rmSync(profile, { recursive: true, force: true, maxRetries: 3 });
-  });
-  return browser;
-}
-
 /** Opens the page and waits until it has its test token. */
 async function openPage(browser: BrowserContext, address: string): Promise<OpenPage> {
-  const page = await browser.newPage();
-  const requested: string[] = [];
-  const errors: string[] = [];
-  page.on('request', (request) => requested.push(request.url()));
-  page.on('pageerror', (error) => errors.push(error.message));
-  page.on('console', (message) => {
-    const text = message.text();
-    if (message.type() === 'error' || /content security policy|could not find/i.test(text)) errors.push(text);
-  });
-  await page.goto(address);
-  await page.locator('#lectern-status', { hasText: 'Authorised' }).waitFor();
-  return { page, requested, errors };
+  const opened = await newPage(browser);
+  await opened.page.goto(address);
+  await opened.page.locator('#lectern-status', { hasText: 'Authorised' }).waitFor();
+  return opened;
 }
 
 /** Opens an operation, which can then be tried without another click. */

@@ -10,7 +10,7 @@ import { lectern, start } from './lectern.js';
 
 test('development mode logs requests with --access-log', async (t) => {
   const running = start(['serve', 'fixtures/demo.ndjson.gz', '--dev', '--port', '0', '--access-log', '1']);
-  const origin = /at (http:\/\/[^/]+)/.exec(await running.printed('Another token'))?.[1] ?? '';
+  const origin = /at (http:\/\/[^/]+)/.exec(await running.printed('A new token'))?.[1] ?? '';
   t.equal((await get(`${origin}/health`)).status, 200);
   running.child.kill('SIGTERM');
   t.match((await running.ended).stderr, /"method":"GET","route":"\/health","status":200/);
@@ -24,7 +24,7 @@ test('a misspelt variable causes a warning that repeats nothing of its value', a
     LECTERN_API_PORT_80_TCP_ADDR: 'hidden',
     LECTERN_LOG_LEVEL: 'error',
   });
-  await running.printed('Another token');
+  await running.printed('A new token');
   running.child.kill('SIGTERM');
   const { stderr } = await running.ended;
   t.equal(
@@ -49,7 +49,7 @@ test('settings that may make a timetable stale cause a warning', async (t) => {
     [['--refresh-seconds', '60'], /^$/],
   ] as const) {
     const running = start([...argv, '--dev', ...more]);
-    await running.printed('Another token');
+    await running.printed('A new token');
     running.child.kill('SIGTERM');
     t.match((await running.ended).stderr, expected);
   }
@@ -72,7 +72,7 @@ test('a changed file or a requested load is reported in a plain line', async (t)
     `{"id":"00000000-0000-4000-8000-00000000000${n}","time":"2026-09-14T08:00:00Z","endTime":"2026-09-14T09:00:00Z"}\n`;
   const source = join(t.testdir({ 'a.ndjson': event(1) }), 'a.ndjson');
   const running = start(['serve', source, '--dev', '--port', '0']);
-  await running.printed('Another token');
+  await running.printed('A new token');
   writeFileSync(source, event(1) + event(2));
   await running.printed('\nloaded again: 2 events\n');
   running.child.kill('SIGHUP');

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { test } from 'tap';
 import { runHere } from './run-here.js';
 
@@ -28,4 +29,15 @@ test('explain takes local days, in the zone of the query or of --time-zone', asy
   const { code, stderr } = await runHere(t, ['explain', DEMO, 'date=2026-02-30']);
   t.equal(code, 2);
   t.match(stderr, /"2026-02-30" is not a date: 2026-02 has no day 30$/m);
+});
+
+test('explain reads a file of rooms', async (t) => {
+  const id = '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417';
+  const rooms = join(t.testdir({ 'rooms.csv': `id,name,building\n${id},Aula,A\n` }), 'rooms.csv');
+  const path = '/schedule/free?by=room&date=2026-10-05&building=A';
+  const { stdout } = await runHere(t, ['explain', DEMO, path, '--rooms', rooms]);
+  t.match(stdout, /^1 free, /m);
+  const { code, stderr } = await runHere(t, ['explain', DEMO, path, '--rooms', `${rooms}x`]);
+  t.equal(code, 1);
+  t.match(stderr, /rooms\.csvx/);
 });

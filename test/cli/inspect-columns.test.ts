@@ -21,7 +21,9 @@ function fileOf(t: Test, name: string, content: string | Uint8Array): string {
 /** The words of a proposed command from its options on, split as in a shell. */
 function optionsOf(stdout: string): string[] {
   const [, options = ''] = /^ {2}lectern serve \S+ (.*)$/m.exec(stdout) ?? [];
-  return [...options.matchAll(/(?:[^\s']|'[^']*')+/g)].map(([word]) => word.replaceAll("'", ''));
+  const words = [...options.matchAll(/(?:[^\s']|'[^']*')+/g)].map(([word]) => word.replaceAll("'", ''));
+  // Only serve has this option.
+  return words.filter((word) => word !== '--dev');
 }
 
 test('a German timetable in every encoding loads with the proposal of inspect', async (t) => {
@@ -60,6 +62,37 @@ test('if a map names a wrong column, the existing columns are shown', async (t) 
   t.match(outcome.stdout, /^ {2}"Fach" +1 {2}"Übung"$/m);
 });
 
+test('with a wrong map or a missing file, inspect --json prints JSON, too', async (t) => {
+  const path = fileOf(t, 'stundenplan.csv', TEXT);
+  const wrong = await runHere(t, ['inspect', path, '--json', '--map', 'title=Fsch']);
+  t.equal(wrong.code, 1);
+  t.match(wrong.stderr, /^error: .*names a column that does not exist/);
+  t.match(JSON.parse(wrong.stdout), {
+    source: { name: path },
+    error: { code: 'source-malformed', message: /names a column that does not exist: "Fsch"/ },
+    columns: [{ name: 'Datum', records: 1, form: 'date' }],
+    proposal: { map: { title: 'Fach' }, command: /^lectern serve / },
+  });
+  const missing = await runHere(t, ['inspect', `${path}.gz`, '--json']);
+  t.equal(missing.code, 1);
+  t.match(JSON.parse(missing.stdout), {
+    error: { message: /stundenplan\.csv\.gz/ },
+    columns: [],
+    proposal: null,
+  });
+});
+
+test('the proposed command runs when pasted, and its guesses are named', async (t) => {
+  const path = fileOf(t, 'stundenplan.csv', TEXT);
+  const { stdout } = await runHere(t, ['inspect', path]);
+  t.match(stdout, /^ {2}lectern serve .* --time-zone \S+ --identifiers derived --dev$/m);
+  t.match(stdout, /^ {2}the times have no offset, and --time-zone \S+ is a guess, .*: check it/m);
+  t.match(stdout, /^ {2}--dev is for a first look: .* In production give a key instead/m);
+  const given = await runHere(t, ['inspect', path, '--time-zone', 'Asia/Tokyo']);
+  t.match(given.stdout, /--time-zone Asia\/Tokyo/);
+  t.notMatch(given.stdout, /is a guess/, 'a given zone is no guess');
+});
+
 test('inspect reports a source without records, and a source that needs no map', async (t) => {
   const empty = await runHere(t, ['inspect', fileOf(t, 'empty.csv', `${HEADER}\n`)]);
   t.match(empty, { code: 1, stdout: /\n\nthe source has no records\n$/ });
@@ -93,7 +126,7 @@ test('a usable calendar gets no proposal; its own properties are proposed for em
   const plain = await runHere(t, ['inspect', fileOf(t, 'plain.ics', calendar())]);
   t.notMatch(plain.stdout, /to serve it, try|cannot be proposed/);
   const own = await runHere(t, ['inspect', fileOf(t, 'own.ics', calendar('X-COURSE:M1', 'X-RAUM:A 1'))]);
-  t.match(own.stdout, /^ {2}lectern serve \S+own\.ics --map courseId=X-COURSE --map roomId=X-RAUM$/m);
+  t.match(own.stdout, /^ {2}lectern serve \S+own\.ics --map courseId=X-COURSE --map roomId=X-RAUM --dev$/m);
   const full = await runHere(t, ['inspect', fileOf(t, 'full.ics', calendar('X-RAUM:A 1', 'LOCATION:B'))]);
   t.notMatch(full.stdout, /to serve it, try/, 'events have a room');
 });

@@ -1,10 +1,15 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'tap';
+import tap, { test } from 'tap';
+import { sourceOfSpec } from '../../src/source/spec.js';
+import { writeKeys } from '../replication/fleet.js';
 import { eventsTable, skip, startServer } from '../source/postgres/server.js';
 import { start } from './lectern.js';
 import { runHere } from './run-here.js';
+
+// Servers and publishers start slowly on a busy machine.
+tap.setTimeout(180_000);
 
 const PASSWORD = 'a-word-that-no-message-shows';
 
@@ -99,14 +104,51 @@ test('a database is used from the command line', { skip }, async (t) => {
   });
 });
 
+test('a database is published, also while it is followed', { skip, timeout: 120_000 }, async (t) => {
+  const server = await startServer((end) => t.teardown(end));
+  await server.sql(`${eventsTable('events', 60)} CREATE PUBLICATION lectern FOR TABLE events;`);
+  const folder = t.testdir();
+  const { keyFile } = writeKeys(folder, 'feed');
+  const common = ['--to', join(folder, 'share'), '--feed-key', keyFile];
+  for (const rows of [
+    ['--table', 'events', '--follow'],
+    ['--query', 'SELECT * FROM events'],
+  ]) {
+    const { code, stderr } = await start(['publish', server.url(), ...rows, ...common, '--once']).ended;
+    rmSync(join(folder, 'share'), { recursive: true });
+    t.equal(code, 0, stderr);
+    t.match(stderr, /"events":60,.*"msg":"timetable announced"/);
+  }
+  const bare = await start(['publish', server.url(), ...common]).ended;
+  t.equal(bare.code, 2);
+  t.match(bare.stderr, /a PostgreSQL source needs --table or --query/);
+});
+
+test('a program sees the names of its options in faults of a database source', async (t) => {
+  const at = { kind: 'postgres', url: 'postgres://u@127.0.0.1:1/x' } as const;
+  t.throws(() => sourceOfSpec(at), { message: /a PostgreSQL source needs table or query$/ });
+  t.throws(() => sourceOfSpec({ ...at, table: 'a', query: 'b' }), {
+    message: /table and query are both given/,
+  });
+  t.throws(() => sourceOfSpec({ ...at, query: 'b', follow: true }), {
+    message: /follow needs table: .*; try listen or refreshSeconds$/,
+  });
+});
+
 test('database settings without effect, or in conflict, are refused', async (t) => {
   const url = `postgres://u:${PASSWORD}@127.0.0.1:1/x`;
   for (const [argv, message] of [
-    [[url], /neither a table nor a query is given; expected --table or --query/],
-    [[url, '--table', 'a', '--query', 'SELECT 1'], /a table and a query are given/],
-    [[url, '--query', 'SELECT 1', '--follow'], /--follow needs --table/],
-    [['events.csv', '--table', 'a'], /table is given, but no source is a PostgreSQL address/],
-    [[url, 'events.csv', '--table', 'a', '--follow'], /can be followed only if it is the only source/],
+    [[url], /a PostgreSQL source needs --table or --query/],
+    [[url, '--table', 'a', '--query', 'SELECT 1'], /--table and --query are both given/],
+    [
+      [url, '--query', 'SELECT 1', '--follow'],
+      /--follow needs --table: changes of a --query cannot be followed; try --listen or --refresh-seconds/,
+    ],
+    [['events.csv', '--table', 'a'], /--table has no effect, as no source is a PostgreSQL address/],
+    [
+      [url, 'events.csv', '--table', 'a', '--follow'],
+      /--follow needs a table that is the only source; with several, give --listen or --refresh-seconds/,
+    ],
     [[url, '--table', 'a', '--follow', '--listen', 'b'], /--listen has no effect with --follow/],
     [[url, '--table', 'a', '--follow', '--watch', 'off'], /--follow has no effect with --watch off/],
     [[url, '--table', ''], /--table .* must not be empty/],

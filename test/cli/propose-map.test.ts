@@ -1,13 +1,17 @@
 /** The meaning that inspect finds in names and values of columns. */
 import { test } from 'tap';
-import { ColumnLook } from '../../src/cli/column-look.js';
+import { ColumnLook, type LookedColumn } from '../../src/cli/column-look.js';
 import { plainName } from '../../src/cli/column-names.js';
 import { type MapProposal, proposedOptions, proposeMap, shellQuoted } from '../../src/cli/propose-map.js';
 
+function look(...records: readonly Readonly<Record<string, unknown>>[]): readonly LookedColumn[] {
+  const columns = new ColumnLook();
+  for (const record of records) columns.record(record);
+  return columns.columns;
+}
+
 function propose(...records: readonly Readonly<Record<string, unknown>>[]): MapProposal {
-  const look = new ColumnLook();
-  for (const record of records) look.record(record);
-  return proposeMap(look.columns);
+  return proposeMap(look(...records));
 }
 
 const ID = '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417';
@@ -54,6 +58,11 @@ test('columns are recognised by their names in several languages', (t) => {
         courseId: 'Kursnummer',
         roomId: 'Hörsaal',
       },
+    ],
+    [
+      'German, of a university',
+      { Datum: '31.08.2024', Beginn: '08:00', Ende: '09:30', Studiengang: 'INF' },
+      { time: '{Datum} {Beginn}', endTime: '{Datum} {Ende}', studyGroup: 'Studiengang' },
     ],
     [
       'English',
@@ -163,10 +172,14 @@ test('the order of day and month is found from the dates', (t) => {
   ] as const) {
     const { dateOrder, notes } = withDates(...dates);
     t.equal(dateOrder, order, dates.join(' '));
-    t.equal(notes.length === 0, isSure, 'a guess is called one');
+    t.equal(
+      notes.some((note) => note.includes('--date-order')),
+      !isSure,
+      'a guess is called one',
+    );
   }
   const both = withDates('31/01/2024', '01/31/2024');
-  t.match(both, { dateOrder: null, isComplete: false, notes: [/others with the month/] });
+  t.match(both, { dateOrder: null, isComplete: false, notes: [/others with the month/, /is a guess/] });
   t.equal(propose({ date: '01/02/2024', start: '8:00 AM', end: '9:00 AM' }).dateOrder, 'mdy', 'AM and PM');
   t.end();
 });
@@ -178,7 +191,10 @@ test('a zone and identifiers are proposed only where they are needed', (t) => {
   t.match(propose(times), { identifiers: 'derived' }, 'no id');
   t.match(propose({ time: '2024-08-31T08:00:00', endTime: '2024-08-31T09:30:00', id: ID }), {
     timeZone: /./,
+    notes: [/^the times have no offset, and --time-zone \S+ is a guess, .*: check it/],
   });
+  const local = look({ time: '2024-08-31T08:00:00', endTime: '2024-08-31T09:30:00', id: ID });
+  t.match(proposeMap(local, 'Asia/Tokyo'), { timeZone: 'Asia/Tokyo', notes: [] });
   const same = { ...times, 'Event ID': '7' };
   t.notOk('id' in propose(same, same).map, 'values that come twice identify nothing');
   t.end();

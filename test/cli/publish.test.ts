@@ -3,8 +3,11 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import tap, { test } from 'tap';
+import { unknownVariables } from '../../src/cli/serve-messages.js';
+import { openStore, storeAddress } from '../../src/store/open-store.js';
 import { events, writeKeys } from '../replication/fleet.js';
 import { lectern as run, start } from './lectern.js';
+import { runHere } from './run-here.js';
 
 // One test waits until a command gives up.
 tap.setTimeout(180_000);
@@ -49,6 +52,21 @@ test('publish --once announces an image; feed shows the images and chooses one',
     text: /is not in the store; its images are: /,
   });
   t.match(lectern('feed', 'promote', first, share), { status: 1, text: /is not the candidate/ });
+
+  // A canary has reported, and is gone.
+  const store = await openStore(storeAddress(share));
+  await store.swap('canary', JSON.stringify({ isExpected: true }), null);
+  const third = publish('third');
+  const waiting = lectern('feed', 'status', share).text;
+  t.match(waiting, new RegExp(`^head +${second}, `, 'm'));
+  t.match(waiting, new RegExp(`^candidate +${third}, `, 'm'));
+  t.match(waiting, /^canary +none reports\. New timetables wait for lectern feed promote/m);
+  t.match(lectern('feed', 'promote', third, share), { status: 1, text: /no canary serves.* --force/ });
+  t.match(lectern('feed', 'promote', third, share, '--force').text, `promoted ${third}`);
+  t.match(lectern('feed', 'end-canary', share).text, 'ended: ');
+  const ended = lectern('feed', 'status', share).text;
+  t.match(ended, new RegExp(`^head +${third}, `, 'm'));
+  t.notMatch(ended, /^(?:candidate|canary)/m);
 });
 
 test('publish --once ends with an error if another publisher leads', { timeout: 120_000 }, async (t) => {
@@ -86,7 +104,51 @@ test('publish refuses wrong usage', async (t) => {
     const { status, text } = lectern('publish', source, '--to', folder, '--feed-key', key, '--once');
     t.ok(status !== 0 && /key file .* cannot be used/.test(text), text);
   }
+  const good = ['--to', join(folder, 'share'), '--feed-key', writeKeys(folder, 'signing').keyFile];
+  const reasonOf = (...argv: readonly string[]): string => {
+    const { status, text } = lectern('publish', source, ...good, ...argv);
+    t.equal(status, 2, text);
+    return (JSON.parse(text) as { readonly reason: string }).reason;
+  };
+  t.match(reasonOf('--until', 'x'), /^--until \(LECTERN_UNTIL\) is "x": it must be a date/);
+  t.equal(reasonOf('--from', '2026-02-01', '--until', '2026-01-01'), '--from must be before --until');
+  t.match(reasonOf('--log-level', 'loud'), /^--log-level \(LECTERN_LOG_LEVEL\) is "loud"/);
+  t.match(reasonOf('--table', 'events'), /^--table has no effect, as no source is a PostgreSQL address/);
   const several = lectern('serve', source, 'nats://127.0.0.1:1/timetable', '--dev');
   t.match(several, { status: 2, text: /cannot be merged/ });
   t.match(lectern('serve', source, '--canary', '--dev'), { status: 2, text: /not a store/ });
+});
+
+test('publish and serve know the variables of each other, and warn of others', async (t) => {
+  const folder = t.testdir({
+    'events.ndjson': events(5, 'x')
+      .map((each) => JSON.stringify(each))
+      .join('\n'),
+  });
+  const variables = {
+    LECTERN_PUBLISH_TO: join(folder, 'share'),
+    LECTERN_FEED_KEY: writeKeys(folder, 'feed').keyFile,
+    LECTERN_UNTIL: '2030-01-01',
+    LECTERN_ONCE: 'on',
+    LECTERN_LOG_FORMAT: 'pretty',
+    LECTERN_CANARY: 'off',
+    LECTERN_UNTILL: '2030-01-01',
+  };
+  const { code, stderr } = await start(['publish', join(folder, 'events.ndjson')], variables).ended;
+  t.equal(code, 0, stderr);
+  t.match(stderr, /^\d\d:\d\d:\d\d INFO: timetable announced/m, 'pretty lines');
+  const warned = stderr.split('\n').filter((line) => line.includes('unknown variable'));
+  t.equal(warned.length, 1, stderr);
+  t.match(warned[0], /LECTERN_UNTILL.* did you mean LECTERN_UNTIL\?/);
+  t.strictSame(unknownVariables(variables, {}).length, 1);
+});
+
+test('switches have a variable, which can be off', async (t) => {
+  const argv = ['serve', 'fixtures/demo.ndjson.gz', '--dev', '--port', '0'];
+  const refused = await runHere(t, argv, { LECTERN_CANARY: 'on' });
+  t.match(refused.stderr, /--canary has no effect, as the source is not a store/);
+  const wrong = await runHere(t, argv, { LECTERN_CANARY: 'yes' });
+  t.match(wrong.stderr, /--canary \(LECTERN_CANARY\) is "yes": it must be on or off/);
+  const off = await runHere(t, ['serve', 'no-such-file', ...argv.slice(2)], { LECTERN_CANARY: 'off' });
+  t.match(off.stderr, /there is no such file/);
 });

@@ -44,7 +44,7 @@ test('serve follows its file, refuses broken data, loads on request, and starts 
   const options = ['--dev', '--port', '0', '--snapshot-file', snapshot, '--snapshot-files-kept', '1'];
 
   const first = start(['serve', source, ...options, '--log-level', 'info']);
-  const origin = /at (http:\/\/[^/]+)/.exec(await first.printed('Another token'))?.[1] ?? '';
+  const origin = /at (http:\/\/[^/]+)/.exec(await first.printed('A new token'))?.[1] ?? '';
   put(lines(12, 'second'));
   t.equal((await healthWhen(origin, ({ snapshot }) => snapshot?.events === 12)).status, 'ok');
 
@@ -76,13 +76,13 @@ test('serve follows its file, refuses broken data, loads on request, and starts 
   t.ok(existsSync(`${snapshot}.1`), 'the snapshot before is kept');
 
   const second = start(['serve', source, ...options]);
-  const again = await second.printed('Another token');
+  const again = await second.printed('A new token');
   t.match(again, /^2 events, read from a snapshot file/m);
   second.child.kill('SIGTERM');
   t.equal((await second.ended).code, 0);
 
   const pinned = start(['serve', '--pin', `${snapshot}.1`, '--dev', '--port', '0']);
-  t.match(await pinned.printed('Another token'), /^12 events, read from a snapshot file/m);
+  t.match(await pinned.printed('A new token'), /^12 events, read from a snapshot file/m);
   pinned.child.kill('SIGTERM');
   t.equal((await pinned.ended).code, 0);
 
@@ -112,7 +112,7 @@ test('an empty first load gives one clear line, unless empty timetables are allo
     '--empty-set',
     'publish',
   ]);
-  t.match(await empty.printed('Another token'), /^0 events/m);
+  t.match(await empty.printed('A new token'), /^0 events/m);
   empty.child.kill('SIGTERM');
   t.equal((await empty.ended).code, 0);
 });

@@ -7,7 +7,7 @@ const SECRET = 'this-is-a-secret-of-more-than-thirty-two-bytes';
 
 test('development mode prints the address and a working curl line, and ends quietly', async (t) => {
   const { child, ended, printed } = start(['serve', DEMO, '--dev', '--port', '0', '--admin-port', '0']);
-  const text = await printed('Another token');
+  const text = await printed('A new token');
   t.match(
     text,
     /^Lectern serves fixtures\/demo\.ndjson\.gz at http:\/\/127\.0\.0\.1:\d+\/api\/v1 \(development\)$/m,

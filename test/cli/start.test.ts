@@ -121,7 +121,7 @@ test('development mode warns when other machines can reach it, and when it overr
   const open = start(['serve', DEMO, '--dev', '--port', '0', '--host', '0.0.0.0'], {
     LECTERN_MODE: 'production',
   });
-  await open.printed('Another token');
+  await open.printed('A new token');
   open.child.kill('SIGTERM');
   const { stderr } = await open.ended;
   t.match(stderr, /^warning: --dev wins over LECTERN_MODE=production: this is development mode$/m);
@@ -148,7 +148,7 @@ test('an unwritable snapshot file causes one message, and serving continues', as
     const options = ['--dev', '--port', '0', '--snapshot-file', file, '--snapshot-files-kept', '1'];
     const running = start(['serve', join(folder, 'source'), ...options]);
     const unwritten = logged(running, 'snapshot file not written');
-    const printed = await running.printed('Another token');
+    const printed = await running.printed('A new token');
     if (file === image) {
       // The first is written. A folder is at the path of the earlier snapshot.
       while (!existsSync(image)) await delay(50);

@@ -15,8 +15,18 @@ interface Case {
 }
 
 const USAGE: readonly Case[] = [
-  { name: 'no source', argv: ['serve'], code: 2, message: /missing required argument 'source'/ },
-  { name: 'a source beside --pin', argv: ['serve', 'a', '--pin', 'b'], code: 2, message: /give one of them/ },
+  {
+    name: 'no source',
+    argv: ['serve', '--dev'],
+    code: 2,
+    message: /no source is given; expected a file, .* or --pin$/m,
+  },
+  {
+    name: 'a source beside --pin',
+    argv: ['serve', 'a', '--pin', 'b', '--dev'],
+    code: 2,
+    message: /--pin serves a snapshot file instead of a source: give one of them/,
+  },
   {
     name: 'unknown command',
     argv: ['serv', 'x'],
@@ -54,13 +64,17 @@ const USAGE: readonly Case[] = [
     code: 2,
     message: /^error: limit: "0" is not/m,
   },
-  { name: 'port that is no number', argv: ['serve', 'x', '--port', 'http'], code: 2, message: /0 to 65535/ },
-  { name: 'port out of range', argv: ['serve', 'x', '--port', '65536'], code: 2, message: /0 to 65535/ },
   {
-    name: 'mode that does not exist',
-    argv: ['serve', 'x', '--mode', 'test'],
+    name: 'port that is no number',
+    argv: ['serve', 'x', '--dev', '--port', 'http'],
     code: 2,
-    message: /production or development/,
+    message: /0 to 65535/,
+  },
+  {
+    name: 'port out of range',
+    argv: ['serve', 'x', '--dev', '--port', '65536'],
+    code: 2,
+    message: /0 to 65535/,
   },
   {
     name: '--dev and --mode',
@@ -82,13 +96,13 @@ const USAGE: readonly Case[] = [
   },
   {
     name: 'choice of many',
-    argv: ['serve', 'x', '--log-level', 'loud'],
+    argv: ['serve', 'x', '--dev', '--log-level', 'loud'],
     code: 2,
     message: /is "loud": it must be fatal, error, warn, info, debug, trace or silent/,
   },
   {
     name: 'watch that is neither',
-    argv: ['serve', 'x', '--watch', 'yes'],
+    argv: ['serve', 'x', '--dev', '--watch', 'yes'],
     code: 2,
     message: /is "yes": it must be on or off/,
   },
@@ -118,38 +132,38 @@ const USAGE: readonly Case[] = [
   },
   {
     name: 'base path without slash',
-    argv: ['serve', 'x', '--base-path', 'api'],
+    argv: ['serve', 'x', '--dev', '--base-path', 'api'],
     code: 2,
-    message: /begin with "\/"/,
+    message: /begins with "\/"/,
   },
   {
     name: 'claim without name',
-    argv: ['serve', 'x', '--claim', 'studyGroup='],
+    argv: ['serve', 'x', '--dev', '--claim', 'studyGroup='],
     code: 2,
     message: /field=claim/,
   },
   {
     name: 'claim for no field',
-    argv: ['serve', 'x', '--claim', 'room=r'],
+    argv: ['serve', 'x', '--dev', '--claim', 'room=r'],
     code: 2,
     message: /one of the fields .*studyGroup/,
   },
   {
     name: 'log level that does not exist',
-    argv: ['serve', 'x', '--log-level', 'loud'],
+    argv: ['serve', 'x', '--dev', '--log-level', 'loud'],
     code: 2,
     message: /debug/,
   },
   {
     name: 'wrong value in the environment',
-    argv: ['serve', 'x'],
+    argv: ['serve', 'x', '--dev'],
     env: { LECTERN_PORT: 'x' },
     code: 2,
     message: /\(LECTERN_PORT\) is "x": it must be a whole number/,
   },
   {
     name: 'empty value in the environment',
-    argv: ['serve', 'x'],
+    argv: ['serve', 'x', '--dev'],
     env: { LECTERN_ISSUER: '' },
     code: 2,
     message: /LECTERN_ISSUER.*empty/,
@@ -272,7 +286,7 @@ test('every fault gives one clear line on standard error, and an exit code', asy
 });
 
 test('the process exits with the code of the fault', async (t) => {
-  assertOneLine(t, await lectern(['serve']), 2, /missing required argument/, 'usage');
+  assertOneLine(t, await lectern(['serve', '--dev']), 2, /no source is given/, 'usage');
   const failure = await lectern(['serve', 'no-such-file', '--dev', '--port', '0']);
   assertOneLine(t, failure, 1, /there is no such file/, 'failure');
 });

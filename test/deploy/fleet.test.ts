@@ -138,10 +138,13 @@ test('the services of the compose file have existing options, files and targets'
       Record<
         string,
         {
+          readonly entrypoint?: readonly string[];
           readonly command: readonly string[];
           readonly secrets?: readonly string[];
           readonly configs?: readonly { readonly source: string }[];
           readonly deploy?: { readonly replicas: number };
+          readonly healthcheck?: { readonly test: readonly string[] };
+          readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
         }
       >
     >;
@@ -149,7 +152,14 @@ test('the services of the compose file have existing options, files and targets'
     readonly configs: object;
   };
   t.strictSame(Object.keys(services), ['nats', 'publisher', 'replica', 'balancer']);
-  const { publisher, replica } = services;
+  const { publisher, replica, balancer } = services;
+  for (const service of [publisher, replica]) {
+    t.ok(service?.command.includes('--admin-host=0.0.0.0'), 'dashboards reach the admin port');
+    const port = service?.command.find((arg) => arg.startsWith('--admin-port='))?.split('=')[1];
+    t.match(service?.healthcheck?.test.at(-1), `http://127.0.0.1:${port}/ready`);
+    t.strictSame(service?.healthcheck?.test.slice(0, 2), ['CMD', publisher?.entrypoint?.[0]]);
+  }
+  t.match(balancer?.depends_on, { replica: { condition: 'service_healthy' } });
   t.strictSame(unknownOptions('publish', publisher?.command ?? []), []);
   t.strictSame(unknownOptions('serve', replica?.command ?? []), []);
   t.ok(publisher?.command.includes(`--to=${replica?.command[0]}`));

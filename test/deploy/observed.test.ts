@@ -106,6 +106,7 @@ test('each condition that needs an operator has an alert', (t) => {
   for (const name of [
     'lectern_sources_overdue',
     'lectern_files_refused',
+    'lectern_snapshot_file_failed',
     'lectern_ready',
     'lectern_feed_leader',
     'lectern_feed_lag_seconds',

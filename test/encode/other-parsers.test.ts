@@ -194,12 +194,64 @@ function viewOfTexts(texts: readonly string[]): View {
   return viewOfEvents(events, 'any');
 }
 
+/** icalendar 4 misreads a backslash at the end, before the letter n, and before some punctuation. */
+function readableByPython(text: string): string {
+  return text.replace(/\\(?=\p{Cc}*(?:[nN,;:\\]|$))/gu, '/');
+}
+
 test('texts that are hard to write survive writing and reading', async (t) => {
   const texts = fc.sample(nastyTexts, { seed: 17, numRuns: 600 });
   assertTable(viewOfTexts(texts));
   assertCalendars(viewOfTexts(texts), null);
-  // icalendar 4 reads some texts with backslashes wrongly.
-  assertAll(t, 'texts', viewOfTexts(texts.map((text) => text.replaceAll('\\', '/'))));
+  const readable = texts.map(readableByPython);
+  t.ok(readable.filter((text) => text.includes('\\')).length > 15, 'texts with backslashes');
+  assertAll(t, 'texts', viewOfTexts(readable));
+});
+
+test('names of rooms and courses, and clashes, survive writing and reading', async (t) => {
+  const texts = fc
+    .sample(nastyTexts, { seed: 18, numRuns: 200 })
+    .map(readableByPython)
+    .filter((text) => calendarText(text) !== '');
+  // Each room has two events at the same time, every third of them without length.
+  const events = texts.flatMap((text, n) =>
+    [0, 1].map((half) => ({
+      ...{ id: `e${2 * n + half}`, time: n * 3_600_000, endTime: n * 3_600_000 + (n % 3) * 1_800_000 },
+      ...{
+        title: null,
+        roomId: `room ${n}`,
+        roomName: text,
+        courseId: `course ${n}-${half}`,
+        courseName: text,
+      },
+      ...{
+        studyGroup: null,
+        lecturer: null,
+        type: half === 0 ? null : text,
+        groupId: null,
+        lecturerId: null,
+      },
+    })),
+  );
+  const read = readOf(viewOfEvents(events, 'any').all([['clashes', 'mark']], STRICT));
+  const bytes = bytesOf(read.execute('ics'));
+  const expected = events.map(({ id, time, endTime, roomName, courseName, type }) => {
+    const categories = [...(type === null ? [] : [type]), ...(time === endTime ? [] : ['CLASH'])];
+    const [start, end] = [time, endTime].map((ms) => new Date(ms).toISOString().replace(/\.\d+|[-:]/g, ''));
+    return {
+      ...{ uid: id, start, end: time === endTime ? null : end, description: '' },
+      ...{ summary: calendarText(courseName), location: calendarText(roomName) },
+      categories: categories.map(calendarText).join(','),
+    };
+  });
+  const inOrder = listOf(read.execute('json')).map((event) =>
+    expected.find(({ uid }) => uid === (event as TimetableEvent).id),
+  );
+  assert.deepEqual(readByIcalJs(bytes), inOrder);
+  if (CALENDAR_PYTHON !== undefined) {
+    assert.deepEqual(readByPython(CALENDAR_PYTHON, READ_CALENDAR, bytes), inOrder);
+  }
+  t.equal(expected.filter(({ categories }) => categories.endsWith('CLASH')).length > 100, true);
 });
 
 test('NDJSON and CSV are sources of the same events', async (t) => {
@@ -212,6 +264,28 @@ test('NDJSON and CSV are sources of the same events', async (t) => {
     t.ok(Buffer.from(image.rows.bytes).equals(json), format);
     t.equal(image.summary.rejected, 0);
   }
+});
+
+test('every text comes back from CSV, and an empty text stays different from null', async (t) => {
+  // The reader refuses NUL, which CSV cannot hold.
+  const text = nastyTexts.map((each) => each.replaceAll('\0', ''));
+  const cell = fc.option(fc.oneof({ arbitrary: text, weight: 4 }, fc.constant('')));
+  const row = fc.record({ title: cell, studyGroup: cell, lecturer: cell, type: cell });
+  const file = join(folder, 'written.csv');
+  await fc.assert(
+    fc.asyncProperty(fc.array(row, { minLength: 1, maxLength: 30 }), async (rows) => {
+      const events = rows.map((texts, n) => ({
+        ...{ id: `e${n}`, time: n * 60_000, endTime: n * 60_000, ...texts },
+        ...{ roomId: n % 2 === 0 ? null : 'r"1', courseId: null, groupId: null, lecturerId: null },
+      }));
+      const view = viewOfEvents(events, 'any');
+      writeFileSync(file, allAs(view, 'csv', 10_000));
+      const { image } = await loadImage(sourceOfSpec(parseSourceArgument(file)), { identifiers: 'any' });
+      assert.deepEqual(JSON.parse(Buffer.from(image.rows.bytes).toString()), eventsOf(view, 10_000));
+    }),
+    { seed: 29, numRuns: 60 },
+  );
+  t.pass('60 timetables');
 });
 
 test('no line of a calendar is longer than 75 octets', async (t) => {

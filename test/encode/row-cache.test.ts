@@ -6,12 +6,13 @@ import { MESSAGE_PACK_LAYOUT } from '../../src/encode/msgpack.js';
 import { RowCache } from '../../src/encode/row-cache.js';
 import { generateEvents } from '../../src/generate/events.js';
 import { BODY_WHOLE_BYTES_MAX } from '../../src/limits.js';
-import { FORMATS } from '../../src/model/format.js';
+import { FEED_PAGE, FORMATS } from '../../src/model/format.js';
 import { createNormaliser } from '../../src/normalise/normalise.js';
 import type { Snapshot } from '../../src/snapshot/snapshot.js';
 import { type ParameterPairs, SnapshotView } from '../../src/view/view.js';
 import { bytesOf, readOf, STRICT, snapshotOfEvents } from '../query/reading.js';
 
+const NAMES = [...FORMATS, FEED_PAGE].map(({ name }) => name);
 const normalise = createNormaliser('uuid');
 const events = [...generateEvents({ events: 3000, seed: 5 })].map((record, n) => {
   const event = normalise(record, { record: n + 1 });
@@ -37,7 +38,7 @@ test('answers are byte-identical with gathered rows and with kept lists', (t) =>
     fromHours: fc.option(fc.integer({ min: -30, max: 400 })),
     hours: fc.integer({ min: 1, max: 2000 }),
     limit: fc.option(fc.integer({ min: 1, max: 20 })),
-    format: fc.constantFrom(...FORMATS.map(({ name }) => name)),
+    format: fc.constantFrom(...NAMES),
   });
   // Chunks of earlier answers: later answers must not overwrite them.
   const kept: { readonly chunks: readonly Uint8Array[]; readonly bytes: Buffer }[] = [];
@@ -167,7 +168,7 @@ test('a large result is made in slices even if its lists are kept', (t) => {
     .sort((a, b) => field.postingCount(b) - field.postingCount(a))
     .slice(0, 8);
   const pairs = codes.map((code) => ['studyGroup', field.dictionary.valueOf(code)] as const);
-  for (const { name } of FORMATS) {
+  for (const name of NAMES) {
     const view = new SnapshotView(snapshot);
     const expected = bytesOf(
       readOf(new SnapshotView(snapshot, undefined, 0).schedule(pairs, STRICT)).execute(name),

@@ -7,19 +7,19 @@ import { SliceClock } from '../../src/encode/slice-clock.js';
 import { generateEvents } from '../../src/generate/events.js';
 import { BODY_WHOLE_BYTES_MAX } from '../../src/limits.js';
 import type { NormalisedEvent, TimetableEvent } from '../../src/model/event.js';
-import type { FormatName } from '../../src/model/format.js';
+import type { AnyFormatName } from '../../src/model/format.js';
 import { createNormaliser } from '../../src/normalise/normalise.js';
 import type { Answer } from '../../src/view/answer.js';
 import { type ParameterPairs, SnapshotView, type View } from '../../src/view/view.js';
 import { allConflicts } from '../oracle/conflicts.js';
-import { csvOf, icsOf, ndjsonOf } from '../oracle/representations.js';
+import { csvOf, icsOf, ndjsonOf, pageRowsOf } from '../oracle/representations.js';
 import { eventSets } from '../query/generated-events.js';
 import { recipes, requestOf, universeOf } from '../query/generated-requests.js';
 import { bytesOf, listOf, readOf, STRICT, snapshotOfEvents, viewOfEvents } from '../query/reading.js';
 import { nastyTexts } from './nasty-texts.js';
 
 const ORACLES: {
-  readonly [Name in FormatName]?: (
+  readonly [Name in AnyFormatName]?: (
     events: readonly TimetableEvent[],
     all: readonly NormalisedEvent[],
   ) => string;
@@ -27,8 +27,9 @@ const ORACLES: {
   ndjson: ndjsonOf,
   csv: csvOf,
   ics: icsOf,
+  html: pageRowsOf,
 };
-const NAMES = Object.keys(ORACLES) as FormatName[];
+const NAMES = Object.keys(ORACLES) as AnyFormatName[];
 
 let lastJson = '';
 let lastTexts: (string | undefined)[] = [];
@@ -36,13 +37,20 @@ let lastTexts: (string | undefined)[] = [];
 const textOf = (answer: Answer): string =>
   new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytesOf(answer));
 
+/** The part of a page between its constant parts. */
+const tableOf = (page: string): string =>
+  page.slice(page.indexOf('<tbody>') + '<tbody>'.length, page.lastIndexOf('</tbody>'));
+
 /**
  * Asserts that every representation equals its oracle's.
  *
  * @param all every event of the data set, if rooms or courses have names
  * @returns the number of events
  */
-function assertSame(answerAs: (format: FormatName) => Answer, all: readonly NormalisedEvent[] = []): number {
+function assertSame(
+  answerAs: (format: AnyFormatName) => Answer,
+  all: readonly NormalisedEvent[] = [],
+): number {
   const json = answerAs('json');
   const events = listOf(json) as TimetableEvent[];
   const jsonText = textOf(json);
@@ -52,7 +60,8 @@ function assertSame(answerAs: (format: FormatName) => Answer, all: readonly Norm
   for (const [n, name] of NAMES.entries()) {
     const answer = answerAs(name);
     const expected = lastTexts[n];
-    if (textOf(answer) !== expected) assert.equal(textOf(answer), expected);
+    const text = name === 'html' ? tableOf(textOf(answer)) : textOf(answer);
+    if (text !== expected) assert.equal(text, expected);
     assert.deepEqual([answer.total, answer.count], [json.total, json.count]);
     assert.equal(answer.nextCursor, json.nextCursor);
   }
@@ -137,7 +146,7 @@ test('texts with quotes, line breaks, control characters and UTF-8 of every leng
   t.pass('every generated text');
 });
 
-const everyEvent = (view: View, format: FormatName, pairs: ParameterPairs = []): Answer =>
+const everyEvent = (view: View, format: AnyFormatName, pairs: ParameterPairs = []): Answer =>
   readOf(view.all(pairs, STRICT)).execute(format);
 
 test('large lists are made in parts, and all their rows are kept if they fit', async (t) => {

@@ -1,7 +1,7 @@
 import { test } from 'tap';
 import { runChaos } from '../replication/chaos/run-chaos.js';
 import { NATS_MISSING } from '../store/nats-server.js';
-import { size } from './size.js';
+import { HARD, size } from './size.js';
 
 const { LECTERN_CHAOS_CYCLES, LECTERN_CHAOS_SEED, LECTERN_CHAOS_ONLY } = process.env;
 const CYCLES = Number(LECTERN_CHAOS_CYCLES ?? size(2, 100));
@@ -18,5 +18,8 @@ test(`${CYCLES} cycles of chaos, seed ${SEED}`, {
   const sorted = [...times].sort((a, b) => a - b);
   const median = sorted[Math.floor(sorted.length / 2)] ?? 0;
   t.comment(`equal after ${Math.round(median)} ms (median), ${Math.round(sorted.at(-1) ?? 0)} ms at most`);
-  t.ok(median < EQUAL_MS_MAX, 'all replicas are equal soon');
+  // Otherwise other tests may keep the machine busy.
+  const slow = HARD ? times.filter((ms) => ms > EQUAL_MS_MAX) : [];
+  t.strictSame(slow, [], 'all replicas are equal within 15 s after each cycle');
+  t.ok(median < EQUAL_MS_MAX, 'and mostly sooner');
 });

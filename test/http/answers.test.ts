@@ -250,8 +250,11 @@ test('an empty timetable is an empty array everywhere', async (t) => {
   t.equal(EVENTS.length, 11, 'the other tests have events');
 });
 
-test('If-Match and If-Unmodified-Since work for new and for kept answers', async (t) => {
-  const { send } = await serve(t, setUp().handler);
+test('If-Match and If-Unmodified-Since that fail give 412, for new and for kept answers', async (t) => {
+  const views = viewsOf(EVENTS);
+  const { send } = await serve(t, setUp({ views }).handler);
+  const builtAtMs = views.view?.summary.builtAtMs ?? 0;
+  const secondOf = (plus: number): string => new Date(builtAtMs + 1000 * plus).toUTCString();
   const path = '/api/v1/schedule/all';
   const { etag = '' } = (await send(path, { headers: GOOD })).headers;
   const strong = etag.slice(2);
@@ -265,8 +268,20 @@ test('If-Match and If-Unmodified-Since work for new and for kept answers', async
     [{ 'If-Match': '' }, 412],
     [{ 'If-Match': '*', 'If-None-Match': etag }, 304],
     [{ 'If-Match': etag, 'If-None-Match': etag }, 412],
-    [{ 'If-Unmodified-Since': old }, 200],
-    [{ 'If-Unmodified-Since': old, 'If-None-Match': etag }, 304],
+    [{ 'If-Unmodified-Since': old }, 412],
+    [{ 'If-Unmodified-Since': old, 'If-None-Match': etag }, 412],
+    [{ 'If-Unmodified-Since': secondOf(-1) }, 412],
+    [{ 'If-Unmodified-Since': secondOf(0) }, 200],
+    [{ 'If-Unmodified-Since': secondOf(0), 'If-None-Match': etag }, 304],
+    [{ 'If-Unmodified-Since': secondOf(9) }, 200],
+    [{ 'If-Unmodified-Since': 'Sunday, 06-Nov-94 08:49:37 GMT' }, 412],
+    [{ 'If-Unmodified-Since': 'Sun Nov  6 08:49:37 1994' }, 412],
+    // No dates of RFC 9110 section 5.6.7, or two of them.
+    [{ 'If-Unmodified-Since': '1970-01-01T00:00:00Z' }, 200],
+    [{ 'If-Unmodified-Since': 'Sat, 31 Feb 1970 00:00:00 GMT' }, 200],
+    [{ 'If-Unmodified-Since': '0' }, 200],
+    [{ 'If-Unmodified-Since': '' }, 200],
+    [{ 'If-Unmodified-Since': [old, old] }, 200],
     [{ 'If-Match': '*', 'If-Unmodified-Since': old }, 200],
   ];
   for (let round = 0; round < 3; round++) {
@@ -284,4 +299,5 @@ test('If-Match and If-Unmodified-Since work for new and for kept answers', async
     'it comes after the other checks',
   );
   t.equal((await send(`${path}?x=1`, { headers: { ...GOOD, 'If-Match': etag } })).status, 400);
+  t.equal((await send(`${path}?x=1`, { headers: { ...GOOD, 'If-Unmodified-Since': old } })).status, 400);
 });

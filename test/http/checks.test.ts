@@ -6,7 +6,7 @@ import { PROBLEMS, type ProblemCode } from '../../src/errors.js';
 import { createHandler } from '../../src/http/handler.js';
 import { HEADER_FIELDS_MAX } from '../../src/limits.js';
 import { goodClaims, hs256 } from '../auth/tokens.js';
-import { bearer, type Reply, ROOM, serve, setUp, token, viewsOf } from './harness.js';
+import { bearer, type Reply, ROOM, serve, setUp, token, USUAL, viewsOf } from './harness.js';
 
 type Tap = Test;
 
@@ -202,7 +202,7 @@ test('a callback of the embedding program that throws causes one 500', async (t)
     throw new Error('a mistake with a secret in it');
   };
   const log = { info: fail, warn: fail, error: fail };
-  const options = { mode: 'production', version: '1.2.3', log, identify: fail } as const;
+  const options = { ...USUAL, log, identify: fail };
   const { send } = await serve(t, createHandler(viewsOf(), options));
   for (let i = 0; i < 2; i++) {
     const problem = assertProblem(t, await send('/api/v1/schedule/types'), 'internal-error', 'identify');

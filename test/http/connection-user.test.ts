@@ -7,7 +7,7 @@ import { createSecretKeySet } from '../../src/auth/key-set.js';
 import { createVerifier } from '../../src/auth/verifier.js';
 import { createHandler } from '../../src/http/handler.js';
 import { hs256, SECRET } from '../auth/tokens.js';
-import { viewsOf } from './harness.js';
+import { USUAL, viewsOf } from './harness.js';
 
 const START_MS = Date.UTC(2024, 0, 1);
 
@@ -31,7 +31,7 @@ async function setUp(t: Test) {
     mode: 'uuid',
     now,
   });
-  const handler = createHandler(viewsOf(), { authenticator });
+  const handler = createHandler(viewsOf(), { ...USUAL, authenticator });
   const server = createServer(handler).on('connection', () => connections++);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;

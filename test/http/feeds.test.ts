@@ -17,6 +17,7 @@ function accessOf(more: object = {}): PresentAccess {
 interface Issued {
   readonly url: string;
   readonly webcal: string;
+  readonly page: string;
   readonly expiresAt: string;
 }
 
@@ -55,12 +56,13 @@ test('a user with a token gets an address that shows the same events without a t
     const issued = await issue(query);
     t.equal(issued.status, 200, query);
     t.equal(issued.headers['cache-control'], 'no-store');
-    const { url, webcal, expiresAt } = issued.json() as Issued;
+    const { url, webcal, page, expiresAt } = issued.json() as Issued;
     t.match(
       url,
       new RegExp(`^http://127\\.0\\.0\\.1:${port}/api/v1/feeds/[\\w-]+\\.[\\w-]{43}\\.(ics|json)$`),
     );
     t.equal(webcal, url.replace('http:', 'webcal:'));
+    t.equal(page, url.replace(/\.\w+$/, '.html'));
     t.equal(expiresAt, new Date(Date.UTC(2026, 0, 1) + 400 * DAY_MS).toISOString());
     const feed = await send(new URL(url).pathname.replace(/\.\w+$/, '.json'));
     const expected = await send(`/api/v1/schedule${list}`, { headers: bearer({ studyGroup: 'A' }) });
@@ -99,6 +101,8 @@ test('feeds have their header fields, 304, HEAD, OPTIONS and 412', async (t) => 
     t.not(headers.etag, tag);
   }
   t.equal((await send(path, { headers: { 'If-Match': '"x"' } })).status, 412);
+  const old = { 'If-Unmodified-Since': 'Thu, 01 Jan 1970 00:00:00 GMT' };
+  t.equal((await send(path, { headers: old })).status, 412);
   t.equal((await send(path, { method: 'OPTIONS' })).status, 204);
   t.equal((await send(path, { method: 'PUT' })).status, 405);
   t.equal((await send(path, { headers: { Authorization: 'Bearer nonsense' } })).status, 200);
@@ -191,6 +195,8 @@ test('all bad addresses get the same 404', async (t) => {
     'no payload': `${folder}.${mac}.json`,
     'other key': `${folder}AAAA${payload.slice(4)}.${mac}.json`,
     'other format': `${good}.xml`,
+    'page with an other mac': `${folder}${payload}.${mac.replace(/^./, (c) => (c === 'A' ? 'B' : 'A'))}.html`,
+    'revoked page': `${revoked}.html`,
     'no format': good,
     'a percent-encoded letter': `${folder}${payload}.${mac}.json`
       .replace(/e(?=eds)/, 'e')
@@ -294,9 +300,12 @@ test('with --public-url, every address begins with it', async (t) => {
   ]) {
     const { send } = await start(t, { feeds: { publicUrl } });
     const headers = { ...bearer(), Host: 'evil.example' };
-    const { url, webcal } = (await send('/api/v1/schedule/feed?studyGroup=A', { headers })).json() as Issued;
+    const { url, webcal, page } = (
+      await send('/api/v1/schedule/feed?studyGroup=A', { headers })
+    ).json() as Issued;
     t.match(url, /^https:\/\/timetable\.example\.org\/university\/api\/v1\/feeds\//);
     t.match(webcal, /^webcal:\/\/timetable\.example\.org\/university\/api\/v1\/feeds\//);
+    t.match(page, /^https:\/\/timetable\.example\.org\/university\/api\/v1\/feeds\/.*\.html$/);
   }
 });
 

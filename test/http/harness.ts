@@ -1,4 +1,5 @@
 /** A small timetable behind a real server on a free port, and clients that see every byte. */
+
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { connect } from 'node:net';
 import { PresentAccess } from '../../src/auth/access.js';
@@ -8,11 +9,18 @@ import { type ClaimTable, createClaimTable, type Enrolments } from '../../src/au
 import { createSecretKeySet, type KeySet } from '../../src/auth/key-set.js';
 import { createVerifier } from '../../src/auth/verifier.js';
 import type { StreamTimes } from '../../src/http/event-streams.js';
-import { createHandler, type LoneRequestHandler, type RequestHandler } from '../../src/http/handler.js';
+import {
+  createHandler,
+  type HandlerOptions,
+  type LoneRequestHandler,
+  type RequestHandler,
+} from '../../src/http/handler.js';
 import type { Logger } from '../../src/http/logger.js';
 import { HttpServer, type HttpServerOptions } from '../../src/http/server/server.js';
+import { ANSWER_CACHE_SHARE, CACHE_BYTES_DEFAULT } from '../../src/limits.js';
 import type { Meter } from '../../src/metrics/meter.js';
 import type { NormalisedEvent } from '../../src/model/event.js';
+import { resolveOptions } from '../../src/options/resolve.js';
 import type { View } from '../../src/view/view.js';
 import type { LiveViews, ViewSource } from '../../src/view/view-source.js';
 import { hs256, SECRET } from '../auth/tokens.js';
@@ -129,10 +137,11 @@ export function setUp(options: SetUpOptions = {}): {
   });
   access.follow(() => authenticator.useEnrolments(access.access.enrolments));
   const common = {
+    ...USUAL,
     authenticator,
     log,
     ownsSocket: options.ownsSocket ?? true,
-    streamsMax: options.streamsMax,
+    streamsMax: options.streamsMax ?? USUAL.streamsMax,
     streamTimes: options.streamTimes,
     ...(options.compression === undefined ? {} : { compression: options.compression }),
     ...(options.corsOrigins === undefined ? {} : { corsOrigins: options.corsOrigins }),
@@ -151,6 +160,19 @@ export function setUp(options: SetUpOptions = {}): {
   const handler = createHandler(views, mode === 'production' ? common : { ...common, development });
   return { handler, views, logged };
 }
+
+const { basePath: usualPath, compression, streamsMax } = resolveOptions('handler', {});
+
+type UsualName = 'basePath' | 'compression' | 'streamsMax' | 'unknownParameters' | 'cacheBytesMax';
+
+/** The options of a handler that a test does not choose: the defaults of the table of settings. */
+export const USUAL: Required<Pick<HandlerOptions, UsualName>> = {
+  basePath: usualPath,
+  compression,
+  streamsMax,
+  unknownParameters: 'reject',
+  cacheBytesMax: CACHE_BYTES_DEFAULT * ANSWER_CACHE_SHARE,
+};
 
 /** A token of the test secret, valid for an hour. */
 export function token(claims: object = {}): string {

@@ -16,6 +16,9 @@ export class PublishedViews extends Present {
   #deltas: readonly Delta[] = [];
   #sequence = 0;
 
+  /** Whether publications are numbered as those of a replica. */
+  hasSharedSequence = false;
+
   constructor(events: readonly NormalisedEvent[] | null) {
     const never = {
       lastSuccessMs: 0,
@@ -46,6 +49,7 @@ export class PublishedViews extends Present {
       image,
       differences: history?.differences ?? NO_DIFFERENCES,
       sequence: ++this.#sequence,
+      hasSharedSequence: this.hasSharedSequence,
       changes: delta && { added: delta.added, changed: delta.changed, removed: delta.removed },
       state: { origin: 'source', publishedAtMs: 0, builtMonotonicMs: 0 },
     });

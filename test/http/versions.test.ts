@@ -83,6 +83,19 @@ test('a request waits for a version, and gets it or a later one', async (t) => {
   );
 });
 
+test('a replica compares sequences, although its history knows the content', async (t) => {
+  const { views, send } = await versioned(t);
+  views.hasSharedSequence = true;
+  views.publishEvents(OTHERS);
+  const third = views.publishEvents(EVENTS);
+  const id = third.split('.')[1];
+  const statusOf = async (version: string): Promise<number> =>
+    (await send('/api/v1/schedule/all', { headers: { ...USER, 'Lectern-Min-Version': version } })).status;
+  for (const version of [third, `1.${id}`, `2.${'x'.repeat(22)}`])
+    t.equal(await statusOf(version), 200, version);
+  for (const version of [`4.${id}`, `3.${'x'.repeat(22)}`]) t.equal(await statusOf(version), 503, version);
+});
+
 test('waits are bounded in time and in number', async (t) => {
   const { send } = await versioned(t);
   const headers = { ...USER, 'Lectern-Min-Version': `2.${'x'.repeat(22)}` };

@@ -3,7 +3,7 @@ import { createServer, get, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'tap';
 import { createHandler } from '../../src/http/handler.js';
-import { viewsOf } from './harness.js';
+import { USUAL, viewsOf } from './harness.js';
 
 test('without a log, a fault of the service becomes a process warning', async (t) => {
   const broken = Object.defineProperty(viewsOf(), 'view', {
@@ -11,7 +11,7 @@ test('without a log, a fault of the service becomes a process warning', async (t
       throw new Error('the view is broken');
     },
   });
-  const handler = createHandler(broken, { identify: () => null });
+  const handler = createHandler(broken, { ...USUAL, identify: () => null });
   const server = createServer(handler).listen(0, '127.0.0.1');
   t.teardown(() => server.close());
   await once(server, 'listening');

@@ -1,5 +1,5 @@
 import { test } from 'tap';
-import { describeValue, quote } from '../../src/normalise/normalise.js';
+import { describeValue, quoteEscaped } from '../../src/normalise/normalise.js';
 
 const QUOTED: readonly [text: string, shown: string][] = [
   ['', '""'],
@@ -16,7 +16,7 @@ const QUOTED: readonly [text: string, shown: string][] = [
 ];
 
 test('quoted texts are cut to 40 characters, and harmless on a terminal', async (t) => {
-  for (const [text, shown] of QUOTED) t.equal(quote(text), shown);
+  for (const [text, shown] of QUOTED) t.equal(quoteEscaped(text), shown);
 });
 
 const DESCRIBED: readonly [value: unknown, shown: string][] = [

@@ -282,7 +282,7 @@ test('feeds agree with the document', async (t) => {
   const sendFeed: Client['send'] = (target, options) =>
     send(target.replace('/feeds/{feed}', address), options);
   await hold(t, sendFeed, '/feeds/{feed}', 200);
-  for (const format of ['ics', 'csv']) {
+  for (const format of ['ics', 'csv', 'html']) {
     const sendOther: Client['send'] = (_, options) =>
       send(`/api/v1${address.replace('json', format)}`, options);
     await hold(t, sendOther, '/feeds/{feed}', 200);

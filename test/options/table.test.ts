@@ -1,17 +1,23 @@
 import { readFileSync } from 'node:fs';
 import { test } from 'tap';
 import { createProgram } from '../../src/cli/program.js';
-import { LecternError } from '../../src/errors.js';
 import { configurationPage } from '../../src/options/configuration-page.js';
 import type { DefaultedName } from '../../src/options/option-types.js';
-import { optionsOf, resolveOptions, resolveSettings } from '../../src/options/resolve.js';
-import { amount, type Place, type Setting, variableOf } from '../../src/options/setting.js';
-import { SETTINGS, settingsOf } from '../../src/options/table.js';
+import {
+  checkValue,
+  optionsOf,
+  resolveOptions,
+  resolvePublisher,
+  resolveSettings,
+} from '../../src/options/resolve.js';
+import { amount, type CommandName, type Place, type Setting, variableOf } from '../../src/options/setting.js';
+import { COMMANDS, SETTINGS, settingsOf, settingsOfCommand } from '../../src/options/table.js';
 
 const MADE_UP: Setting = {
   name: 'teaMinutes',
   places: ['openTimetable'],
   flag: '--tea-minutes',
+  commands: ['serve', 'publish'],
   group: 'Data',
   kind: amount('minutes', 1, 9),
   default: 4,
@@ -57,7 +63,7 @@ test('a new setting in the table appears everywhere', async (t) => {
     });
     t.match(
       configurationPage(),
-      '| `--tea-minutes` | `LECTERN_TEA_MINUTES` | a number from 1 to 9 | `4` | how long the tea stands | `teaMinutes` of `openTimetable({ … })` |',
+      '| `--tea-minutes` | `LECTERN_TEA_MINUTES` | serve, publish | a number from 1 to 9 (minutes) | `4` | how long the tea stands | `teaMinutes` of `openTimetable({ … })` |',
       'row of the page',
     );
   });
@@ -89,14 +95,42 @@ test('docs/configuration.md agrees with the table; npm run docs updates it', asy
   t.equal(page, configurationPage());
 });
 
-test('names, flags and variables are unique', async (t) => {
+test('names and variables are unique, and so are the flags of each command', async (t) => {
+  const flagsOf = (command: CommandName): readonly string[] =>
+    [...settingsOfCommand(command).values()].flatMap(({ flag }) => flag ?? []);
   for (const values of [
     SETTINGS.map(({ name }) => name),
-    SETTINGS.flatMap(({ flag }) => flag ?? []),
     SETTINGS.flatMap((each) => variableOf(each) ?? []),
+    ...COMMANDS.map(flagsOf),
   ]) {
     t.equal(new Set(values).size, values.length);
   }
+});
+
+test('a made-up setting of lectern publish appears there alone, and is checked', async (t) => {
+  const table = SETTINGS as Setting[];
+  table.push({ ...MADE_UP, commands: ['publish'], publishFlag: '--coffee-minutes' });
+  t.teardown(() => table.pop());
+  const helpOf = (name: string): string =>
+    createProgram(() => {})
+      .commands.find((command) => command.name() === name)
+      ?.helpInformation() ?? '';
+  t.match(helpOf('publish'), /--coffee-minutes <minutes>\s+how long the tea stands/);
+  t.notMatch(helpOf('serve'), /(tea|coffee)-minutes/);
+  const given = { source: 'x', publishTo: 'y', feedKey: 'z' };
+  t.match(resolvePublisher(given), { teaMinutes: 4 });
+  t.throws(() => resolvePublisher({ ...given, teaMinutes: 10 }), {
+    message: '--coffee-minutes (LECTERN_COFFEE_MINUTES) is 10: it must be a number from 1 to 9',
+  });
+  t.match(configurationPage(), '| `--tea-minutes`; of publish: `--coffee-minutes` |');
+});
+
+test('a publisher in a program has its options checked', async (t) => {
+  t.throws(() => resolveOptions('publish', { to: 'x' }), { message: 'keyFile is missing' });
+  t.throws(() => resolveOptions('publish', { to: '', keyFile: 'k' }), {
+    message: /^to is "": it must not be/,
+  });
+  t.throws(() => resolveOptions('publish', { to: 'x', keyfile: 'k' }), { message: /did you mean keyFile\?/ });
 });
 
 test('every default passes its own check', async (t) => {
@@ -128,6 +162,8 @@ const DEFAULTED: Readonly<Record<DefaultedName, true>> = {
   growthPercentMax: true,
   allowEmpty: true,
   snapshotFilesKept: true,
+  canary: true,
+  once: true,
   jwksRefreshSeconds: true,
   jwksCooldownSeconds: true,
   jwksStaleSecondsMax: true,
@@ -175,6 +211,7 @@ test('option comments give the ranges and defaults of the table', async (t) => {
     ['feed', serve.get('FeedServingOptions')],
     ['admin', serve.get('AdminListenerOptions')],
     ['handler', serve.get('EmbeddedHandlerOptions')],
+    ['publish', serve.get('PublishingOptions')],
   ];
   for (const [place, comments] of types) {
     const settings = settingsOf(place);
@@ -205,15 +242,20 @@ test('option comments give the ranges and defaults of the table', async (t) => {
 });
 
 test('secrets are never repeated', async (t) => {
-  for (const { name, isSecret } of SETTINGS) {
-    if (isSecret !== true) continue;
-    const thrown = (() => {
-      try {
-        return resolveSettings({ source: 'x', [name]: 'ftp://hidden' } as never);
-      } catch (error) {
-        return error;
-      }
-    })();
-    if (thrown instanceof LecternError) t.notMatch(thrown.message, 'hidden', name);
+  const secrets = SETTINGS.filter(({ isSecret }) => isSecret === true);
+  t.ok(secrets.length >= 9, `${secrets.length} secrets`);
+  for (const setting of secrets) {
+    for (const value of ['ftp://hidden', { hidden: 'hidden' }, ['hidden']]) {
+      // A kind that accepts the value is replaced, because its check must not matter.
+      const kind = { ...setting.kind, fault: () => 'it must be otherwise' };
+      t.throws(
+        () => checkValue({ ...setting, kind }, value),
+        { code: 'option-invalid', message: /^(?!.*hidden).* is invalid: it must be otherwise$/ },
+        setting.name,
+      );
+    }
+    if (setting.kind.fault('ftp://hidden') === null) continue;
+    const given = { source: 'x', [setting.name]: 'ftp://hidden' } as never;
+    t.throws(() => resolveSettings(given), { message: /^(?!.*hidden)/ }, setting.name);
   }
 });

@@ -65,6 +65,44 @@ export function icsOf(
   return lines.map((line) => `${folded(line)}\r\n`).join('');
 }
 
+/**
+ * The rows of the page of a feed.
+ *
+ * @param all every event of the data set, for the names of rooms and courses
+ */
+export function pageRowsOf(events: readonly TimetableEvent[], all: readonly NormalisedEvent[] = []): string {
+  const rows = events.map((event) => {
+    const course = event.courseId === null ? null : nameOracle(all, 'courseId', event.courseId);
+    const room = event.roomId === null ? null : nameOracle(all, 'roomId', event.roomId);
+    const [startDay, startTime] = dayAndMinute(event.time);
+    const [endDay, endTime] = dayAndMinute(event.endTime);
+    const end = startDay === endDay ? endTime : `${endDay} ${endTime}`;
+    const cells = [
+      `<time datetime="${event.time}">${startDay} ${startTime}</time>`,
+      `<time datetime="${event.endTime}">${end}</time>`,
+      ...[event.title || course, room ?? event.roomId, event.lecturer, event.studyGroup, event.type].map(
+        html,
+      ),
+    ];
+    return `<tr>${cells.map((cell) => `<td>${cell}</td>`).join('')}</tr>\n`;
+  });
+  return rows.join('');
+}
+
+function dayAndMinute(instant: string): [day: string, minute: string] {
+  return [instant.slice(0, 10), instant.slice(11, 16)];
+}
+
+/** The content of an element. */
+function html(value: string | null): string {
+  return (value ?? '')
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+    .replace(/\p{Cc}/gu, (control) => (control >= '\u0080' ? control : ' '));
+}
+
 /** TEXT of RFC 5545 section 3.3.11, one character at a time. */
 function text(value: string): string {
   let written = '';

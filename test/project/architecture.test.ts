@@ -242,6 +242,22 @@ test('no two files of src have one name', (t) => {
   t.end();
 });
 
+test('no two files of src export one name for two things', (t) => {
+  const files = new Map<string, string[]>();
+  const exported =
+    /^export (?:declare |abstract |async )*(?:type|interface|class|function\*?|const|let|enum) (\w+)/gm;
+  for (const file of sourceFiles('src')) {
+    for (const [, name = ''] of readFileSync(join(ROOT, file), 'utf8').matchAll(exported))
+      files.set(name, [...new Set([...(files.get(name) ?? []), file])]);
+  }
+  t.ok((files.get('openTimetable') ?? []).length === 1 && files.size > 1000, `${files.size} names`);
+  t.strictSame(
+    [...files].filter(([, those]) => those.length > 1),
+    [],
+  );
+  t.end();
+});
+
 test('package.json has exact versions, and docs/design/architecture.md justifies every runtime dependency', (t) => {
   const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
     dependencies: Record<string, string>;

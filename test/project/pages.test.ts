@@ -3,8 +3,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test } from 'tap';
+import { createProgram } from '../../src/cli/program.js';
 import { variableOf } from '../../src/options/setting.js';
-import { SETTINGS } from '../../src/options/table.js';
+import { COMMANDS as SETTING_COMMANDS, settingsOfCommand } from '../../src/options/table.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
@@ -24,8 +25,9 @@ const FOREIGN_FLAGS = [
 ];
 /** Environment variables of tests. */
 const TEST_VARIABLES = ['LECTERN_HARD', 'LECTERN_REAL_INSTALL'];
-const SETTING_FLAGS = SETTINGS.flatMap(({ flag }) => flag ?? []);
-const VARIABLES = [...SETTINGS.flatMap((setting) => variableOf(setting) ?? []), ...TEST_VARIABLES];
+const OF_COMMANDS = SETTING_COMMANDS.flatMap((command) => [...settingsOfCommand(command).values()]);
+const SETTING_FLAGS = OF_COMMANDS.flatMap(({ flag }) => flag ?? []);
+const VARIABLES = [...OF_COMMANDS.flatMap((setting) => variableOf(setting) ?? []), ...TEST_VARIABLES];
 
 /** Files below a folder by the end of their names, without hidden folders. */
 function pathsIn(folder: string, end: string): string[] {
@@ -91,6 +93,74 @@ function unknownVariables(text: string): string[] {
     .map(([name]) => name)
     .filter((name) => !VARIABLES.includes(name));
 }
+
+/** The command lines of `lectern` in a page: the command, and its flags. */
+function commandLines(text: string): { readonly command: string; readonly flags: readonly string[] }[] {
+  const names = [...COMMANDS.keys()].sort((a, b) => b.length - a.length).join('|');
+  const lines = text
+    .replace(/\\\n\s*/g, ' ')
+    .matchAll(new RegExp(`(?<![\\w/-])lectern (${names})(?![\\w-])([^\\n\`|;&]*)`, 'g'));
+  return [...lines].map(([, command = '', rest = '']) => {
+    // Values in quotes may hold other command lines and header fields.
+    const flags = rest.replace(/'[^']*'|"[^"]*"/g, '').match(/(?<=\s)--?[A-Za-z][\w-]*/g) ?? [];
+    return { command, flags };
+  });
+}
+
+/** `serve`, `feed pin` and so on, with the flags of the very command. */
+const COMMANDS: ReadonlyMap<string, ReadonlySet<string>> = new Map(
+  createProgram(() => {}).commands.flatMap((command) => {
+    const own = [command, ...command.commands];
+    return own.map((each): [string, Set<string>] => [
+      each === command ? each.name() : `${command.name()} ${each.name()}`,
+      new Set(['--help', '-h', ...each.options.flatMap(({ short, long }) => [short ?? '', long ?? ''])]),
+    ]);
+  }),
+);
+
+/** Flags of command lines that the command does not have. */
+function wrongFlags(text: string): string[] {
+  return commandLines(text).flatMap(({ command, flags }) =>
+    flags.filter((flag) => !COMMANDS.get(command)?.has(flag)).map((flag) => `${command} ${flag}`),
+  );
+}
+
+/** Flags behind `npm run <script> --` that neither the script nor a module that it imports has. */
+function wrongScriptFlags(text: string): string[] {
+  const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+  const lines = text.replace(/\\\n\s*/g, ' ').matchAll(/npm run ([\w:]+) -- ([^\n`|;&]*)/g);
+  return [...lines].flatMap(([, name = '', rest = '']) => {
+    // `npm run dev` passes its options to `lectern serve`.
+    if (name === 'dev') return wrongFlags(`lectern serve ${rest}`);
+    const files = scripts[name]?.match(/\S+\.mjs/g) ?? [];
+    const imported = files.flatMap((file) =>
+      [...read(file).matchAll(/from '(\.[^']+\.mjs)'/g)].map(([, path = '']) => join(dirname(file), path)),
+    );
+    const known = [...files, ...imported].map(read).join('\n');
+    const flags = rest.match(/(?<=\s|^)--[a-z][\w-]*/g) ?? [];
+    return flags.filter((flag) => !known.includes(flag)).map((flag) => `${name} ${flag}`);
+  });
+}
+
+test('every command line in a page has only options of its command', (t) => {
+  let lines = 0;
+  for (const [path, text] of PAGES) {
+    t.strictSame(wrongFlags(text), [], path);
+    t.strictSame(wrongScriptFlags(text), [], `scripts in ${path}`);
+    lines += commandLines(text).length;
+  }
+  t.ok(lines > 60, `${lines} command lines`);
+  t.strictSame(
+    wrongFlags(
+      'lectern publish x --to y --port 1, `lectern inspect x \\\n  --json --once` lectern feed pin a b --json',
+    ),
+    ['publish --port', 'inspect --once', 'feed pin --json'],
+  );
+  t.strictSame(wrongScriptFlags('npm run bench:replicas -- --quick --before ../x'), [
+    'bench:replicas --before',
+  ]);
+  t.end();
+});
 
 test('links lead to existing files and headings', (t) => {
   t.ok(PAGES.has('README.md') && PAGES.has('docs/design/architecture.md'), 'the pages are found');

@@ -103,7 +103,7 @@ if (MISSING.length > 0) {
       upstream.child.kill('SIGTERM');
       await upstream.ended;
     });
-    const greeting = await upstream.printed('Another token');
+    const greeting = await upstream.printed('A new token');
     const origin = /at (http:\/\/[^/]+)/.exec(greeting)?.[1] ?? '';
     const local = (text: string) => text.replaceAll(DOCUMENTED_ORIGIN, origin);
 
@@ -254,6 +254,7 @@ const ERRORS: Readonly<Record<LecternErrorCode, true>> = {
   'rooms-unusable': true,
   'thread-lost': true,
   'store-unavailable': true,
+  'object-damaged': true,
   'announcement-refused': true,
   'not-ready': true,
   stale: true,
@@ -288,6 +289,8 @@ test("the pages give the program's limits", async (t) => {
     ['request target', `${limits.REQUEST_TARGET_BYTES_MAX / KIB} KiB`],
     ['request line and header fields', `${limits.HEADERS_BYTES_MAX / KIB} KiB`],
     ['values of one query parameter', String(limits.PARAMETER_VALUES_MAX)],
+    ['days of one window (`days`)', String(limits.DAYS_MAX)],
+    ['weeks of free time (`weeks`)', String(limits.WEEKS_MAX)],
     ['entries of one page (`limit`)', limits.PAGE_LIMIT_MAX.toLocaleString('en')],
     ['token', `${limits.TOKEN_BYTES_MAX / KIB} KiB`],
     ["values in one user's claims and enrolments", limits.IDENTITY_VALUES_MAX.toLocaleString('en')],
@@ -296,8 +299,15 @@ test("the pages give the program's limits", async (t) => {
     ['header fields of a request', String(limits.HEADER_FIELDS_MAX)],
     ['connections of each serving thread', limits.CONNECTIONS_MAX_DEFAULT.toLocaleString('en')],
     ['one record of a source', `${limits.RECORD_BYTES_MAX / MIB} MiB`],
+    ['rooms of a rooms file', limits.ROOMS_MAX.toLocaleString('en')],
     ['all events as JSON', `${Math.round(limits.ROW_BYTES_MAX / MIB / KIB)} GiB, about 10 million events`],
     ['snapshots that `/schedule/changes` can compare with', String(limits.SNAPSHOTS_KEPT_MAX)],
+    ['event streams', limits.EVENT_STREAMS_MAX_DEFAULT.toLocaleString('en')],
+    ['changes in one message of an event stream', `${limits.CHANGE_MESSAGE_BYTES_MAX / KIB} KiB`],
+    [
+      'requests of each serving thread that wait for a version',
+      limits.VERSION_WAITS_MAX.toLocaleString('en'),
+    ],
     [
       'rejections kept with position and reason (all are counted)',
       limits.REJECTIONS_KEPT_MAX.toLocaleString('en'),
@@ -309,4 +319,11 @@ test("the pages give the program's limits", async (t) => {
       row,
     );
   }
+  const section = /^## Limits\n(.*?)^The bounds/ms.exec(PAGES.get('docs/http-api.md') ?? '')?.[1] ?? '';
+  const named = [...section.matchAll(/^\| (.+?) \|/gm)].map(([, what]) => what).slice(1);
+  t.same(
+    named,
+    expected.map(([what]) => what),
+    'every row of the table has its limit here',
+  );
 });

@@ -184,6 +184,10 @@ test('test/ mirrors src/; CONTRIBUTING.md names every other folder, and only exi
   for (const { name } of entries.filter((entry) => entry.isDirectory())) {
     t.ok(existsSync(join(ROOT, 'src', name)) || text.includes(`\`test/${name}\``), name);
   }
+  const folders = readdirSync(join(ROOT, 'src'), { withFileTypes: true }).filter((each) =>
+    each.isDirectory(),
+  );
+  for (const { name } of folders) t.ok(existsSync(join(ROOT, 'test', name)), `src/${name} has tests`);
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
     scripts: Record<string, string>;
   };

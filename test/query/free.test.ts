@@ -12,6 +12,7 @@ import { FreeKeys } from '../../src/query/free-keys.js';
 import { type ParameterPairs, SnapshotView } from '../../src/view/view.js';
 import { freeOracle, type OracleFreeQuery } from '../oracle/free.js';
 import { nameOracle } from '../oracle/names.js';
+import { alternatingEvents, BEGIN_MS, MINUTE_MS } from './alternating-slots.js';
 import { eventSets } from './generated-events.js';
 import { namedRecordsOf } from './named-records.js';
 import { assertSameList, assertWhole, followPages, readOf, STRICT, snapshotOfEvents } from './reading.js';
@@ -249,8 +250,9 @@ for (const dataSet of findDataSets()) {
 if (findDataSets().length === 0)
   test('free time of real data agrees with a linear scan', { skip: NO_DATA }, (t) => t.end());
 
-test('gaps are the same from events next to the window and from listed slots', (t) => {
+test('free time is the same from events, posting lists and listed slots', (t) => {
   let gaps = 0;
+  let searches = 0;
   fc.assert(
     fc.property(
       eventSets('any'),
@@ -259,12 +261,19 @@ test('gaps are the same from events next to the window and from listed slots', (
         const snapshot = snapshotOfEvents(events, 'any');
         for (const by of KINDS) {
           for (const looksMax of [0, 1, 2, 5]) {
-            const keys = new FreeKeys(snapshot, new Directory(snapshot, `${by}s`), by, null, looksMax);
+            const bounds = { looksMax, eventsPerSearch: looksMax / 2 };
+            const keys = new FreeKeys(snapshot, new Directory(snapshot, `${by}s`), by, null, bounds);
             for (const step of at) {
-              const window = { startMs: START_MS + step * STEP_MS, endMs: START_MS + (step + 1) * STEP_MS };
+              const steps = step % 3 === 0 ? 12 : 1;
+              const window = {
+                startMs: START_MS + step * STEP_MS,
+                endMs: START_MS + (step + steps) * STEP_MS,
+              };
               const query = { by, windows: [window], among: null, buildings: null, capacityMin: null };
               const gapOf = keys.gapsAround(window);
-              const found = [...findFree(keys, query).keys].map((key) => {
+              const free = findFree(keys, query);
+              searches += free.marks.lists;
+              const found = [...free.keys].map((key) => {
                 const { fromMs, untilMs } = gapOf(key);
                 const textOf = (ms: number | null): string | null =>
                   ms === null ? null : new Date(ms).toISOString();
@@ -282,5 +291,30 @@ test('gaps are the same from events next to the window and from listed slots', (
     { numRuns: 50, seed: 19 },
   );
   t.ok(gaps > 1000, `${gaps} gaps`);
+  t.ok(searches > 1000, `${searches} posting lists searched`);
+  t.end();
+});
+
+test('a free room does not make a window of years visit every event', (t) => {
+  const events = alternatingEvents({ events: 20_000, groups: 5, longEvery: 40, longMinutes: 3 });
+  const room = (roomId: string, time: number, endTime: number): NormalisedEvent => ({
+    ...(events[0] as NormalisedEvent),
+    ...{ id: roomId, roomId, time, endTime },
+  });
+  const inside = BEGIN_MS + 15_000 * MINUTE_MS;
+  const later = BEGIN_MS + 10 ** 9 * MINUTE_MS;
+  const all = [...events, room('without length', inside, inside), room('later', later, later + MINUTE_MS)];
+  const snapshot = snapshotOfEvents(all, 'any');
+  const keys = new FreeKeys(snapshot, new Directory(snapshot, 'rooms'), 'room', null);
+  const window = { startMs: BEGIN_MS, endMs: BEGIN_MS + 20_000 * MINUTE_MS };
+  const found = findFree(keys, {
+    ...{ by: 'room', windows: [window], among: null, buildings: null, capacityMin: null },
+  });
+  t.strictSame(
+    [...found.keys].map((key) => keys.keyOf(key).id),
+    ['later', 'without length'],
+  );
+  t.ok(found.marks.slots < 200, `${found.marks.slots} slots visited`);
+  t.equal(found.marks.lists, 2);
   t.end();
 });

@@ -211,7 +211,13 @@ test('an image from disk with damaged rows is withdrawn, and the source is loade
   t.equal(loader.asked.at(-1), null);
   const { lastSuccessMs, lastSuccessMonotonicMs } = keeper.state;
   const times = { lastSuccessMs, lastSuccessMonotonicMs, failingSinceMs: null, overdueAtMs: null };
-  t.strictSame(keeper.state, { state: 'loaded', ...times, lastError: null, parts: null });
+  t.strictSame(keeper.state, {
+    state: 'loaded',
+    ...times,
+    lastError: null,
+    parts: null,
+    snapshotFileError: null,
+  });
   await keeper.close();
   t.equal(loader.written.length, 1, 'and the file is written again');
 });

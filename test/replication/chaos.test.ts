@@ -8,7 +8,7 @@ const ONLY = [
   'publisher killed',
   'replica killed',
   'buckets deleted',
-  'garbage with a right hash',
+  'half of the events, forced',
 ];
 
 test('a fleet of processes survives five failures', { skip: NATS_MISSING, timeout: 175_000 }, async (t) => {

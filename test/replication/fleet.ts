@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Test } from 'tap';
-import type { MemorySource, Timetable, TimetableOptions } from '../../src/index.js';
+import type { MemorySource, PublishingOptions, Timetable, TimetableOptions } from '../../src/index.js';
 import { openStore, storeAddress } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
-import type { Publishing, PublishingOptions } from '../../src/timetable/publishing.js';
+import type { Publishing } from '../../src/timetable/publishing.js';
 import { NATS_MISSING, type NatsServer, startNats } from '../store/nats-server.js';
 
 const DIST = fileURLToPath(new URL('../../dist', import.meta.url));

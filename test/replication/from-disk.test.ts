@@ -2,9 +2,12 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
 import { MemorySource } from '../refresh/built.js';
+import { NATS_MISSING } from '../store/nats-server.js';
 import { events, openFleet, titleOf, until, untilServed } from './fleet.js';
 
-test('a replica starts from its disk while the store is unreachable', { timeout: 170_000 }, async (t) => {
+test('a replica starts from its disk while the images of the store are damaged', {
+  timeout: 170_000,
+}, async (t) => {
   const fleet = await openFleet(t, 'folder');
   const snapshotFile = join(fleet.folder, 'replica', 'snapshot');
   mkdirSync(join(fleet.folder, 'replica'));
@@ -30,4 +33,32 @@ test('a replica starts from its disk while the store is unreachable', { timeout:
   const mending = await fleet.publisher(new MemorySource(events(10, 'kept')));
   await mending.announced;
   await untilServed([other], 'kept');
+});
+
+test('a replica serves from its disk at once while NATS is down', {
+  skip: NATS_MISSING,
+  timeout: 170_000,
+}, async (t) => {
+  const fleet = await openFleet(t, 'nats');
+  const snapshotFile = join(fleet.folder, 'replica', 'snapshot');
+  mkdirSync(join(fleet.folder, 'replica'));
+  const source = new MemorySource(events(10, 'kept'));
+  const publishing = await fleet.publisher(source);
+  await publishing.announced;
+  const first = fleet.replica({ snapshotFile });
+  await first.ready;
+  const version = first.view?.version;
+  await first.close();
+  await fleet.server?.stop();
+  const began = performance.now();
+  const again = fleet.replica({ snapshotFile });
+  await again.ready;
+  t.ok(performance.now() - began < 4000, 'it waits for no answer of the store');
+  t.equal(titleOf(again), 'kept');
+  t.equal(again.view?.version, version);
+  t.equal(again.publication?.origin, 'disk');
+  await until(() => again.status === 'degraded', 'it says that the store is down');
+  await fleet.server?.start();
+  source.replace(events(10, 'next'));
+  await untilServed([again], 'next');
 });

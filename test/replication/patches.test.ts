@@ -1,5 +1,7 @@
+import { join } from 'node:path';
 import { test } from 'tap';
 import { headOf } from '../../src/replication/head.js';
+import { openStore, storeAddress } from '../../src/store/open-store.js';
 import { MemorySource } from '../refresh/built.js';
 import { events, KINDS, openFleet, until, untilServed } from './fleet.js';
 
@@ -18,11 +20,28 @@ for (const { kind, skip } of KINDS) {
     await untilServed(replicas, 'first');
     const head = async () => headOf((await store.read('head'))?.text ?? '');
     const first = await head();
+    // A second store gets the announcements without the images.
+    const address = storeAddress(join(fleet.folder, 'copy'));
+    const copy = await openStore(address);
+    t.teardown(() => copy.close());
+    const [image, record] = [await store.get(first?.hash ?? ''), await store.read('head')];
+    if (image === null) throw new Error('the image is not in the store');
+    await copy.put(first?.hash ?? '', image);
+    await copy.swap('head', record?.text ?? '', null);
+    const without = fleet.replica({ source: address });
     t.equal(first?.patch ?? null, null, 'the first image is whole');
 
     source.apply({ upsert: [{ ...all[0], title: 'second' }] });
     await untilServed(replicas, 'second');
     const second = await head();
+    await untilServed([without], 'first');
+    const text = (await store.read('head'))?.text ?? '';
+    await copy.swap('head', text, (await copy.read('head'))?.revision ?? null);
+    await untilServed([without], 'second');
+    t.notOk(
+      (await copy.list()).some(({ name }) => name === second?.hash),
+      'a patch needs no image',
+    );
     t.equal(second?.patch?.base, first?.hash);
     const { bytes = 0, content = '' } = second?.patch ?? {};
     t.ok(bytes < 10_000, 'a patch is small');

@@ -1,5 +1,6 @@
 /** What a replica's own gate refuses. */
 import { test } from 'tap';
+import { type Head, headOf, SigningKey } from '../../src/replication/head.js';
 import { MemorySource } from '../refresh/built.js';
 import { events, openChannel, openFleet, titleOf, until, untilServed } from './fleet.js';
 
@@ -51,4 +52,36 @@ test('a refused image keeps its reason, and can be pinned and rolled back', {
   await untilServed([replica], 'better');
   t.equal(await metric('lectern_feed_sequence'), (await channel.status()).head?.sequence);
   t.equal(await metric('lectern_feed_pinned'), 0);
+});
+
+test('an image beyond the limits of a replica is refused with the reason', {
+  timeout: 120_000,
+}, async (t) => {
+  const fleet = await openFleet(t, 'folder');
+  const { store } = fleet;
+  const source = new MemorySource(events(10, 'small'));
+  const publishing = await fleet.publisher(source);
+  await publishing.announced;
+  const replica = fleet.replica({ eventsMax: 100 });
+  await untilServed([replica], 'small');
+  const channel = await openChannel(fleet.address);
+  t.teardown(() => channel.close());
+  const reason = async (): Promise<string> => (await channel.status()).replicas[0]?.lastError ?? '';
+  source.replace(events(101, 'large'));
+  await publishing.refresh(true);
+  await until(() => replica.source.state === 'refused', 'it is refused');
+  t.match(replica.source.lastError, /it has 101 events, and the limit is 100/);
+  await until(async () => /was refused: it has 101 events/.test(await reason()), 'the reason is reported');
+  t.equal(titleOf(replica), 'small');
+
+  await publishing.close();
+  const head = headOf((await store.read('head'))?.text ?? '') as Head;
+  const huge = { ...head, sequence: head.sequence + 1, id: 'A'.repeat(22), events: 5, bytes: 2 ** 50 };
+  const text = await new SigningKey(fleet.keyFile).sign(huge);
+  await store.swap('head', text, (await store.read('head'))?.revision ?? null);
+  await until(
+    async () => /was refused: it needs 1073741824 MiB of memory/.test(await reason()),
+    'of memory, too',
+  );
+  t.match(replica.source.lastError, /it needs 1073741824 MiB of memory, and only/);
 });

@@ -12,7 +12,7 @@ import { eventOf, idOf, imageOf, imageOfCount } from './images.js';
 import { applied, assertChain, assertSameAsBuilt, chains, type Timetable, timetables } from './patched.js';
 
 // Many builds: on a busy machine they take minutes.
-tap.setTimeout(300_000);
+tap.setTimeout(size(300_000, 3_600_000));
 
 const RUNS = size(600, 10_000);
 const LARGE_EVENTS = size(10_000, 100_000);

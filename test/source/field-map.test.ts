@@ -46,7 +46,24 @@ test('without rules that change records, the sink stays the same', async (t) => 
     t.equal(mappedSink(sink, format, { identifiers: 'uuid', fieldMap: { csv: { title: 'x' } } }, ''), sink);
     t.notOk(mappedSink(sink, format, { identifiers: 'derived' }, '').undecoded, `${format}, derived`);
   }
-  t.equal(mappedSink(sink, 'csv', { identifiers: 'uuid', fieldMap: { json: { title: 'x' } } }, ''), sink);
+  const csv = mappedSink(sink, 'csv', { identifiers: 'uuid', fieldMap: { json: { title: 'x' } } }, '');
+  t.equal(csv.undecoded, sink.undecoded, 'rows of CSV still arrive as bytes');
+});
+
+test('a pair of quotes in CSV is an empty text, but no identifier and no time', async (t) => {
+  const record = { id: '', time: '', title: '', roomId: '', lecturerId: '', Note: '', studyGroup: null };
+  const expected = { id: null, time: null, title: '', roomId: null, lecturerId: null };
+  for (const more of [{}, { identifiers: 'derived' }, { identifiers: 'any' }] as const) {
+    t.match(mapped({ ...record }, {}, 'csv', more), { ...expected, studyGroup: null });
+    const map = { type: 'Note', groupId: 'Note', lecturer: '{Note}, {Note}' };
+    t.match(mapped({ ...record }, map, 'csv', more), {
+      ...expected,
+      type: '',
+      groupId: null,
+      lecturer: null,
+    });
+  }
+  t.match(mapped({ ...record }, { type: 'Note' }, 'icalendar'), { title: null, type: null });
 });
 
 const RECORD = {
@@ -122,8 +139,8 @@ test('the map of one format overrides the general map for that format only', asy
   t.match(mapped(record, map, 'messagepack'), { title: 'A' });
 });
 
-test('in tables a dot is part of the name, and an empty text is no value', async (t) => {
-  const record = { 'Std.-Nr': '3', Nr: '', title: '' };
+test('in tables a dot is part of the name, and an empty identifier is no value', async (t) => {
+  const record = { 'Std.-Nr': '3', Nr: '', title: null };
   t.strictSame(mapped(record, { courseId: 'Std.-Nr', groupId: 'Nr' }, 'csv'), {
     courseId: '3',
     groupId: null,

@@ -6,6 +6,7 @@ import { filesOfFolder, filesOfGlob } from '../../src/source/find-files.js';
 import { findFiles } from '../../src/source/found-files.js';
 import type { LoadOptions, PartsReport } from '../../src/source/source.js';
 import { parseSourceArgument, sourceDigest, sourceOfSpec } from '../../src/source/spec.js';
+import { loadImage } from '../../src/thread/load-image.js';
 import { collect, failureOf } from './collect.js';
 import { ndjson } from './http/upstream.js';
 
@@ -243,4 +244,34 @@ test('300 files are read a few at a time', async (t) => {
     Array.from({ length: 300 }, (_, n) => line(`e${n}`).length).reduce((a, b) => a + b),
   );
   t.equal((await findFiles(spec as never)).paths.length, 300);
+});
+
+test('300 calendars are read as one timetable', async (t) => {
+  const calendar = (n: number): string =>
+    [
+      ...[
+        'BEGIN:VCALENDAR',
+        'VERSION:2.0',
+        `X-WR-CALNAME:Group ${n}`,
+        'BEGIN:VEVENT',
+        `UID:lesson-${n}@example.org`,
+      ],
+      ...['DTSTART:20260914T060000Z', 'DTEND:20260914T070000Z', 'RRULE:FREQ=WEEKLY;COUNT=2'],
+      ...[`SUMMARY:Lesson ${n}`, `LOCATION:Room ${n % 7}`, 'END:VEVENT', 'END:VCALENDAR', ''],
+    ].join('\r\n');
+  const folder = t.testdir(
+    Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`${n}.ics`, calendar(n)])),
+  );
+  const source = sourceOfSpec(parseSourceArgument(folder));
+  const rules = { identifiers: 'uuid', from: '2026-09-01', to: '2027-03-01' } as const;
+  const { image } = await loadImage(source, rules);
+  const { events, rejected, fields } = image.summary;
+  t.strictSame([events, rejected], [600, 0]);
+  t.match(
+    fields.filter(({ name }) => ['roomId', 'studyGroup'].includes(name)),
+    [
+      { name: 'roomId', values: 7 },
+      { name: 'studyGroup', values: 300 },
+    ],
+  );
 });

@@ -21,7 +21,7 @@ function fileOf(content: string | Buffer): string {
 }
 
 async function faultOf(content: string, identifiers: 'uuid' | 'any' = 'uuid'): Promise<LecternError> {
-  return readRooms(fileOf(content), identifiers).then(
+  return readRooms(fileOf(content), { identifiers }).then(
     () => {
       throw new Error('it was read');
     },
@@ -35,7 +35,7 @@ test('rooms of a JSON array are sorted by id, in canonical form, without other f
     { id: A },
     { id: A.replace('1', '3'), name: null, building: '', capacity: '25' },
   ]);
-  const { rooms, digest } = await readRooms(fileOf(json), 'uuid');
+  const { rooms, digest } = await readRooms(fileOf(json), { identifiers: 'uuid' });
   t.same(rooms, [
     { id: A, name: null, building: null, capacity: null },
     { id: A.replace('1', '3'), name: null, building: null, capacity: 25 },
@@ -43,13 +43,15 @@ test('rooms of a JSON array are sorted by id, in canonical form, without other f
   ]);
   t.match(digest, /^[\w-]{22}$/);
   const reordered = JSON.stringify([...(JSON.parse(json) as unknown[])].reverse());
-  t.equal((await readRooms(fileOf(reordered), 'uuid')).digest, digest);
-  t.not((await readRooms(fileOf(json.replace('300', '301')), 'uuid')).digest, digest);
-  t.same((await readRooms(fileOf('[]'), 'uuid')).rooms, []);
+  t.equal((await readRooms(fileOf(reordered), { identifiers: 'uuid' })).digest, digest);
+  t.not((await readRooms(fileOf(json.replace('300', '301')), { identifiers: 'uuid' })).digest, digest);
+  t.same((await readRooms(fileOf('[]'), { identifiers: 'uuid' })).rooms, []);
 });
 
 test('rooms may have identifiers of any kind, and numbers', async (t) => {
-  const { rooms } = await readRooms(fileOf('{"id": 101}\n{"id": "Aula", "name": "Audimax"}'), 'any');
+  const { rooms } = await readRooms(fileOf('{"id": 101}\n{"id": "Aula", "name": "Audimax"}'), {
+    identifiers: 'any',
+  });
   t.same(
     rooms.map(({ id, name }) => [id, name]),
     [
@@ -61,15 +63,16 @@ test('rooms may have identifiers of any kind, and numbers', async (t) => {
 
 test('with derived identifiers, the text becomes the name', async (t) => {
   const csv = 'id;capacity;building\nA 101;30;Main\nA 102;;\n';
-  const { rooms } = await readRooms(fileOf(csv), 'derived');
+  const { rooms } = await readRooms(fileOf(csv), { identifiers: 'derived' });
   t.same(rooms.map(({ name, building, capacity }) => [name, building, capacity]).sort(), [
     ['A 101', 'Main', 30],
     ['A 102', null, null],
   ]);
   t.ok(rooms.some(({ id }) => id === derivedIdentifier('roomId', 'A 101')));
   t.equal(
-    (await readRooms(fileOf(csv.replace('30', 'x')), 'derived').catch((error: Error) => error)) instanceof
-      Error,
+    (await readRooms(fileOf(csv.replace('30', 'x')), { identifiers: 'derived' }).catch(
+      (error: Error) => error,
+    )) instanceof Error,
     true,
   );
 });
@@ -106,7 +109,7 @@ test('a file with faults is refused, and every fault is named with its line', as
     t.equal(error.code, 'rooms-unusable', content.slice(0, 60));
     t.match(error.message, message, error.message.slice(0, 300));
   }
-  t.match(await readRooms(join(folder, 'none'), 'uuid').catch((error: unknown) => error), {
+  t.match(await readRooms(join(folder, 'none'), { identifiers: 'uuid' }).catch((error: unknown) => error), {
     code: 'rooms-unusable',
     message: /there is no such file/,
   });
@@ -114,7 +117,10 @@ test('a file with faults is refused, and every fault is named with its line', as
 
 test('the number of rooms is bounded', async (t) => {
   const lines = Array.from({ length: ROOMS_MAX + 1 }, (_, n) => `{"id":"r${n}"}`);
-  t.equal((await readRooms(fileOf(lines.slice(1).join('\n')), 'any')).rooms.length, ROOMS_MAX);
+  t.equal(
+    (await readRooms(fileOf(lines.slice(1).join('\n')), { identifiers: 'any' })).rooms.length,
+    ROOMS_MAX,
+  );
   const error = await faultOf(lines.join('\n'), 'any');
   t.match(error.message, /it has more than 20000 rooms$/);
 });
@@ -126,4 +132,10 @@ test('rooms given by a program are checked like those of a file', (t) => {
     message: /^rooms cannot be used: record 2: the id "x" is not a UUID .*; record 3: it is not an object/,
   });
   t.end();
+});
+
+test('rooms are read in the given encoding', async (t) => {
+  const file = fileOf(Buffer.from(`id,name\n${A},Gro\u00dfer Saal\n`, 'latin1'));
+  const { rooms } = await readRooms(file, { identifiers: 'uuid', encoding: 'windows-1252' });
+  t.match(rooms, [{ id: A, name: 'Gro\u00dfer Saal' }]);
 });

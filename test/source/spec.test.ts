@@ -14,6 +14,8 @@ test('the form of an argument decides the kind of source', (t) => {
     [pathToFileURL('/a b').href, { kind: 'file', path: '/a b' }],
     ['http://host/all', { kind: 'http', url: 'http://host/all' }],
     ['HTTPS://host/all', { kind: 'http', url: 'HTTPS://host/all' }],
+    ['webcal://host/feed.ics?x=1', { kind: 'http', url: 'https://host/feed.ics?x=1' }],
+    ['WEBCALS://host:444/', { kind: 'http', url: 'https://host:444/' }],
     [['a'], { kind: 'file', path: 'a' }],
     [['a', 'http://host/'], { kind: 'merged', specs: [{ kind: 'file' }, { kind: 'http' }] }],
   ];

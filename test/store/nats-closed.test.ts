@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { rmSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -130,6 +130,36 @@ test(
     t.ok(await isTold(), 'a server that was restarted');
   },
 );
+
+test('a bucket is created again if the server cannot read what it stores', options, async (t) => {
+  const server = await serverOf(t);
+  async function* bytes(text: string): AsyncGenerator<Uint8Array> {
+    yield Buffer.from(text);
+  }
+  const before = await openStore(server.address());
+  await before.put('first', bytes('one'));
+  await before.put('second', bytes('two'));
+  await before.close();
+  await server.stop();
+  // One byte in the description of the second object.
+  const folder = join(server.folder, 'jetstream', '$G', 'streams', 'OBJ_timetable', 'msgs');
+  for (const name of readdirSync(folder).filter((each) => each.endsWith('.blk'))) {
+    const content = readFileSync(join(folder, name));
+    const at = content.indexOf('"name":"second"');
+    if (at >= 0) content[at + 3] = 0;
+    writeFileSync(join(folder, name), content);
+  }
+  await server.start();
+  const store = await openStore(server.address());
+  t.teardown(() => store.close());
+  t.equal(await store.bytesOf('second'), null);
+  t.ok((await store.list()).length < 2, 'it lists what the server can read');
+  // Depending on its version the server can read the next object, or none in this file.
+  await store.put('third', bytes('three')).catch((error: unknown) => t.match(error, unavailable));
+  await store.put('third', bytes('three'));
+  t.equal(await store.bytesOf('third'), 5);
+  t.ok((await store.list()).some(({ name }) => name === 'third'));
+});
 
 test('a bucket is created again if the server lost its folder', options, async (t) => {
   const server = await serverOf(t);

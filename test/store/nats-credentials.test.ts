@@ -1,10 +1,13 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { nkeys } from '@nats-io/transport-node';
 import { type Test, test } from 'tap';
 import { openStore } from '../../src/store/open-store.js';
 import { NATS_MISSING, type NatsServer, startNats } from './nats-server.js';
+
+type NkeyPair = ReturnType<typeof nkeys.createUser>;
 
 const options = { skip: NATS_MISSING, timeout: 170_000 };
 const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
@@ -84,6 +87,51 @@ test('an nkey', options, async (t) => {
   t.match(await attempt(t, address, { NATS_NKEY: seeds[1] ?? '' }), /refused the credentials/);
 });
 
+/** A JWT of NATS, version 2, signed by an operator or an account. */
+function natsToken(issuer: NkeyPair, subject: NkeyPair, type: string, claims: object = {}): string {
+  const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const [iat, sub, iss] = [Math.floor(Date.now() / 1000), subject.getPublicKey(), issuer.getPublicKey()];
+  const payload = { jti: `${type} ${sub}`, iat, iss, name: type, sub, nats: { ...claims, type, version: 2 } };
+  const signed = `${encode({ typ: 'JWT', alg: 'ed25519-nkey' })}.${encode(payload)}`;
+  return `${signed}.${Buffer.from(issuer.sign(Buffer.from(signed))).toString('base64url')}`;
+}
+
+test('a file of credentials', options, async (t) => {
+  const operator = nkeys.createOperator();
+  const [account, system, user] = [nkeys.createAccount(), nkeys.createAccount(), nkeys.createUser()];
+  const limits = { subs: -1, data: -1, payload: -1, imports: -1, exports: -1, conn: -1, leaf: -1 };
+  const storage = { mem_storage: -1, disk_storage: -1, streams: -1, consumer: -1, wildcards: true };
+  const { server, folder } = await serverWith(t, (within) => {
+    const accounts = [account, system].map((each) => {
+      const claims = { limits: each === account ? { ...limits, ...storage } : limits };
+      return `${each.getPublicKey()}: ${natsToken(operator, each, 'account', claims)}`;
+    });
+    const config = join(within, 'server.conf');
+    const lines = [
+      `operator: ${natsToken(operator, operator, 'operator')}`,
+      `system_account: ${system.getPublicKey()}`,
+      'resolver: MEMORY',
+      `resolver_preload: {\n${accounts.join('\n')}\n}`,
+    ];
+    writeFileSync(config, lines.join('\n'));
+    return ['-c', config];
+  });
+  const credentials = (name: string, signer: NkeyPair, pair: NkeyPair): string => {
+    const path = join(folder, `${name}.creds`);
+    const part = (title: string, text: string): string =>
+      `-----BEGIN ${title}-----\n${text}\n------END ${title}------\n\n`;
+    const token = natsToken(signer, pair, 'user', { subs: -1, data: -1, payload: -1 });
+    const seed = Buffer.from(pair.getSeed()).toString();
+    writeFileSync(path, part('NATS USER JWT', token) + part('USER NKEY SEED', seed));
+    return path;
+  };
+  const address = server.address();
+  t.equal(await attempt(t, address, { NATS_CREDS: credentials('good', account, user) }), 'good');
+  t.match(await attempt(t, address), /refused the credentials/);
+  const stranger = credentials('stranger', nkeys.createAccount(), nkeys.createUser());
+  t.match(await attempt(t, address, { NATS_CREDS: stranger }), /refused the credentials/);
+});
+
 function openssl(...argv: readonly string[]): void {
   execFileSync('openssl', argv, { stdio: 'ignore' });
 }
@@ -126,4 +174,27 @@ test('TLS', { ...options, skip }, async (t) => {
     'good',
     'with a certificate of the client',
   );
+});
+
+test('a store connects again with changed files', { ...options, skip }, async (t) => {
+  let good = { cert: '', key: '' };
+  const { server, folder } = await serverWith(t, (within) => {
+    good = certificate(within, 'good');
+    return ['--tls', '--tlscert', good.cert, '--tlskey', good.key];
+  });
+  process.env.NATS_CA = good.cert;
+  const store = await openStore(`tls://127.0.0.1:${server.port}/timetable`);
+  t.teardown(() => {
+    delete process.env.NATS_CA;
+    return store.close();
+  });
+  const revision = await store.swap('head', 'text', null);
+  t.ok(revision);
+  await server.stop();
+  certificate(folder, 'good');
+  await server.start();
+  const isRead = async (): Promise<boolean> => (await store.read('head').catch(() => null))?.text === 'text';
+  const endMs = performance.now() + 30_000;
+  while (!(await isRead()) && performance.now() < endMs) await delay(100);
+  t.ok(await isRead(), 'the certificate and its authority are new');
 });

@@ -16,7 +16,7 @@ test('a read without progress throws, and ends the transfer', async (t) => {
   });
   const chunks: string[] = [];
   const read = async (): Promise<void> => {
-    for await (const chunk of stopSilent(chunksOf(data, new Promise(() => {})), 'test', 50))
+    for await (const chunk of stopSilent(chunksOf('test', data, new Promise(() => {})), 'test', 50))
       chunks.push(Buffer.from(chunk).toString());
   };
   await t.rejects(read(), unavailable);
@@ -28,7 +28,7 @@ test('a failure that the client reports separately from the stream rejects the r
   const stream = (): ReadableStream<Uint8Array> =>
     new ReadableStream({ start: (controller) => controller.close() });
   const read = async (failure: Promise<Error | null>): Promise<void> => {
-    for await (const _ of chunksOf(stream(), failure));
+    for await (const _ of chunksOf('test', stream(), failure));
   };
   await t.rejects(read(Promise.resolve(new Error('wrong digest'))), { message: 'wrong digest' });
   await t.rejects(read(Promise.reject(new Error('lost'))), { message: 'lost' });
@@ -51,6 +51,30 @@ test('a put goes in small pieces, and fails with its source', async (t) => {
     throw new Error('the disk failed');
   }
   await t.rejects(putStream(failing(), 'test', take), { message: 'the disk failed' });
+});
+
+test('a put that was given up is not finished with the bytes that it has', async (t) => {
+  async function* source(): AsyncGenerator<Uint8Array> {
+    for (let n = 0; n < 4; n++) yield Buffer.alloc(10, n);
+  }
+  let outcome: Promise<string> | null = null;
+  // The client goes on after a pause that is too long.
+  const put = (stream: ReadableStream<Uint8Array>): Promise<string> => {
+    outcome = (async () => {
+      const reader = stream.getReader();
+      await reader.read();
+      await delay(100);
+      try {
+        while (!(await reader.read()).done);
+        return 'finished';
+      } catch (error) {
+        return String((error as { readonly code?: string }).code);
+      }
+    })();
+    return outcome;
+  };
+  await t.rejects(putStream(source(), 'test', put, 20), unavailable);
+  t.equal(await outcome, 'store-unavailable');
 });
 
 test('an answer that comes too late is an error, and its value goes to `onLate`', async (t) => {

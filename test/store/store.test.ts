@@ -1,8 +1,10 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, promises, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Test, test } from 'tap';
 import { NatsLink } from '../../src/store/nats-connection.js';
+import { openNatsStore } from '../../src/store/nats-store.js';
 import { openStore, storeAddress } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { NATS_MISSING, type NatsServer, startNats } from './nats-server.js';
@@ -58,8 +60,10 @@ for (const [kind, { skip, address }] of Object.entries(KINDS)) {
     await t.rejects(store.put('b', failing));
     t.equal(await store.get('b'), null, 'an interrupted put leaves no object');
     t.strictSame(await store.list(), [{ name: 'a', bytes: 9 }]);
+    t.strictSame([await other.bytesOf('a'), await other.bytesOf('b')], [9, null]);
     await store.delete('a');
     await store.delete('a');
+    t.equal(await store.bytesOf('a'), null);
     t.strictSame(await store.list(), []);
     await store.put('a', bytes('again'));
     t.equal(await textOf(store, 'a'), 'again');
@@ -137,11 +141,111 @@ test('removed objects and records leave nothing in NATS', { skip: NATS_MISSING }
   t.strictSame(await messages(), [0, 0]);
 });
 
+test('a folder ignores files of other programs', async (t) => {
+  const folder = t.testdir();
+  const store = await openStore(storeAddress(folder));
+  await store.put('a', bytes('image'));
+  const revision = await store.swap('head', 'first', null);
+  mkdirSync(join(folder, 'images', 'lost+found'));
+  mkdirSync(join(folder, 'images', 'snapshots'));
+  for (const name of ['.nfs0000000000a1b2c3', 'a.0123.tmp', 'Thumbs.db:x'])
+    for (const path of ['images', 'records', join('records', 'head')])
+      writeFileSync(join(folder, path, name), 'foreign');
+  t.strictSame(await store.list(), [{ name: 'a', bytes: 5 }]);
+  t.strictSame(await store.keys(), ['head']);
+  t.strictSame(await store.read('head'), { text: 'first', revision });
+  const second = await store.swap('head', 'second', revision);
+  t.type(second, 'number');
+  t.strictSame(await store.read('head'), { text: 'second', revision: second });
+  await store.remove('head');
+  t.equal(await store.read('head'), null);
+});
+
+test('a swap in a folder succeeds even if other writers follow at once', async (t) => {
+  const address = storeAddress(join(t.testdir(), 'share'));
+  const [store, other] = [await openStore(address), await openStore(address)];
+  const first = await store.swap('head', 'first', null);
+  // The other writer is at work between the two steps of the swap: a new file, and the removal of its old name.
+  const { rm } = promises;
+  let isBetween = true;
+  promises.rm = async (...args) => {
+    if (isBetween) {
+      isBetween = false;
+      const { revision = null } = (await other.read('head')) ?? {};
+      t.type(await other.swap('head', 'third', revision), 'number');
+    }
+    return rm(...args);
+  };
+  syncBuiltinESMExports();
+  t.teardown(() => {
+    promises.rm = rm;
+    syncBuiltinESMExports();
+  });
+  t.equal(await store.swap('head', 'second', first), (first ?? 0) + 1, 'the other writer has seen it');
+  t.match(await store.read('head'), { text: 'third' });
+  for (let n = 0; n < 20; n++) {
+    const { revision = null } = (await other.read('head')) ?? {};
+    await other.swap('head', `later ${n}`, revision);
+  }
+  t.equal(await store.swap('head', 'late', first), null);
+  t.match(await store.read('head'), { text: 'later 19' });
+});
+
+test('chunks of a killed writer are removed from NATS, and others stay', {
+  skip: NATS_MISSING,
+}, async (t) => {
+  const server = await startNats(join(t.testdir(), 'nats'));
+  t.teardown(() => server.stop());
+  const link = new NatsLink(new URL(server.address()), 'timetable', 'the store');
+  let nowMs = 0;
+  const store = openNatsStore(server.address(), () => nowMs);
+  t.teardown(() => Promise.all([store.close(), link.close()]));
+  await store.removeAbandoned();
+  await store.put('image', bytes('complete'));
+  const { connection, streams } = await link.open();
+  const { jetstream } = await import('@nats-io/jetstream');
+  const client = jetstream(connection);
+  const subjects = async (): Promise<string[]> => {
+    const { state } = await streams.info('OBJ_timetable', { subjects_filter: '$O.timetable.C.>' });
+    return Object.keys(state.subjects ?? {})
+      .filter((each) => /KILLED|GROWING/.test(each))
+      .sort();
+  };
+  const send = (nuid: string) => client.publish(`$O.timetable.C.${nuid}`, Buffer.alloc(1000));
+  await Promise.all([send('KILLED'), send('GROWING')]);
+  await store.removeAbandoned();
+  nowMs = 59_000;
+  await send('GROWING');
+  await store.removeAbandoned();
+  t.strictSame(await subjects(), ['$O.timetable.C.GROWING', '$O.timetable.C.KILLED']);
+  nowMs = 61_000;
+  await store.removeAbandoned();
+  t.strictSame(await subjects(), ['$O.timetable.C.GROWING'], 'a put that goes on is left alone');
+  nowMs = 200_000;
+  await store.removeAbandoned();
+  t.strictSame(await subjects(), []);
+  t.equal(await textOf(store, 'image'), 'complete');
+});
+
+test('one of several servers is enough', { skip: NATS_MISSING }, async (t) => {
+  const server = await startNats(join(t.testdir(), 'nats'), ['--user', 'ada', '--pass', 's3cret']);
+  t.teardown(() => server.stop());
+  const hosts = `127.0.0.1:1,127.0.0.1:${server.port}`;
+  const store = await openStore(`nats://ada:s3cret@${hosts}/timetable`);
+  t.teardown(() => store.close());
+  t.equal(store.name, `nats://${hosts}/timetable`);
+  t.type(await store.swap('head', 'text', null), 'number');
+  t.match(await store.read('head'), { text: 'text' });
+});
+
 test('store addresses are parsed', async (t) => {
   for (const address of [
     'nats://host',
     'nats://',
     'nats://host/a b',
+    'nats://one,/name',
+    'nats://one,two',
+    'nats://one,two:port/name',
     'folder://host/path',
     'http://host/name',
   ]) {

@@ -7,12 +7,18 @@ import { writeImagePatch } from '../../src/snapshot/image-patch.js';
 import { patchImage } from '../../src/snapshot/patch.js';
 import { openStore, storeAddress } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
-import { fetchImage } from '../../src/thread/fetch-image.js';
+import { fetchImage as fetchImageTask } from '../../src/thread/fetch-image.js';
 import { practisePatch } from '../../src/thread/fetch-patch.js';
-import type { FetchTask } from '../../src/thread/task-messages.js';
+import type { FetchTask, Loaded } from '../../src/thread/task-messages.js';
 import { eventOf, idOf, imageOfCount } from '../snapshot/images.js';
 
 const MEMORY_BYTES = 1e9;
+
+async function fetchImage(task: FetchTask): Promise<Loaded> {
+  const done = await fetchImageTask(task);
+  if (done.kind !== 'loaded') throw new Error(`nothing was loaded: ${done.kind}`);
+  return done;
+}
 
 function fileOf(image: SnapshotImage): Buffer {
   return Buffer.concat(imagePieces({ image, sourceVersion: null, source: null, beside: null }));
@@ -51,6 +57,8 @@ async function announced(folder: string): Promise<{
     id: next.summary.id,
     isSigned: true,
     patch: { hash: hashOf(patch), bytes: patch.length },
+    history: null,
+    isHistoryAnnounced: false,
     served,
     deltas: [],
     memoryBytesMax: MEMORY_BYTES,
@@ -80,7 +88,7 @@ test('a patch in the announcement needs no object; if it has other bytes, the ob
   t.ok(fileOf(given.image).equals(file));
   t.equal(given.changedIds?.length, 2, 'patched');
   const damaged = { ...task, patch: { ...named, content: Buffer.from('damaged').toString('base64') } };
-  await t.rejects(fetchImage(damaged), { code: 'store-unavailable' }, 'neither patch nor image are there');
+  await t.rejects(fetchImage(damaged), { code: 'object-damaged' }, 'neither patch nor image are there');
   await put(store, named.hash, patch);
   t.ok(fileOf((await fetchImage(damaged)).image).equals(file), 'of the object');
 });
@@ -120,7 +128,7 @@ test('the whole image is fetched if the patch cannot be used', async (t) => {
 test('bytes that are not the announced image are refused, signed or not', async (t) => {
   const { store, file, task } = await announced(t.testdir());
   const whole = { ...task, patch: null };
-  await t.rejects(fetchImage(whole), { code: 'store-unavailable', message: /is missing/ });
+  await t.rejects(fetchImage(whole), { code: 'object-damaged', message: /is missing/ });
   const flipped = Buffer.from(file);
   flipped.write('lesson', flipped.indexOf('Lesson 7'));
   const garbage = Buffer.alloc(5000, 7);
@@ -129,7 +137,7 @@ test('bytes that are not the announced image are refused, signed or not', async 
   await put(store, task.hash, flipped);
   for (const isSigned of [true, false]) {
     await t.rejects(fetchImage({ ...whole, isSigned }), {
-      code: 'store-unavailable',
+      code: 'object-damaged',
       message: /has other bytes than announced/,
     });
     const length = { hash: task.hash, bytes: file.length - 1 };

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { test } from 'tap';
 import { generateEvents } from '../../src/generate/events.js';
 import type { NormalisedEvent } from '../../src/model/event.js';
-import { FORMATS } from '../../src/model/format.js';
+import { FEED_PAGE, FORMATS } from '../../src/model/format.js';
 import { createNormaliser } from '../../src/normalise/normalise.js';
 import { SnapshotBuilder } from '../../src/snapshot/builder.js';
 import { patchImage } from '../../src/snapshot/patch.js';
@@ -41,7 +41,7 @@ const REQUESTS: ParameterPairs[] = [
     ];
   }),
 ];
-const NAMES = FORMATS.map(({ name }) => name);
+const NAMES = [...FORMATS, FEED_PAGE].map(({ name }) => name);
 
 function answers(view: SnapshotView): Buffer[] {
   return REQUESTS.flatMap((pairs) =>

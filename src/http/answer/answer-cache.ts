@@ -32,8 +32,10 @@ export class AnswerCache {
   /** Tags of answers from this snapshot; the last characters of a tag give its index. */
   #seen: (string | undefined)[] = new Array(ANSWERS_SEEN_ENTRIES).fill(undefined);
   contentId = '';
+  readonly bytesMax: number;
 
   constructor(bytesMax: number) {
+    this.bytesMax = bytesMax;
     this.#known = new GenerationalCache(bytesMax);
   }
 

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { PAGE_POLICY } from '../../view/answer.js';
 
 /** The last header fields of every answer: rules for browsers, and CORS (https://fetch.spec.whatwg.org/#http-cors-protocol). */
 export interface AnswerFields {
@@ -14,6 +15,8 @@ export interface AnswerFields {
   readonly withoutPolicy: AnswerFields | null;
   /** The fields for answers whose address is a secret; null if these fields are already for such answers. */
   readonly ofSecretAddress: AnswerFields | null;
+  /** The fields for the page at such an address, whose own script runs; null in all other fields. */
+  readonly ofPage: AnswerFields | null;
 }
 
 const NO_SNIFFING: readonly string[] = ['X-Content-Type-Options', 'nosniff'];
@@ -41,12 +44,13 @@ function fieldsOf(more: readonly string[], keyPrefix: string): AnswerFields {
   const form = (flat: readonly string[], others: Partial<AnswerFields> = {}): AnswerFields => {
     let text = '';
     for (let i = 0; i < flat.length; i += 2) text += `${flat[i]}: ${flat[i + 1]}\r\n`;
-    return { flat, text, keyPrefix, withoutPolicy: null, ofSecretAddress: null, ...others };
+    return { flat, text, keyPrefix, withoutPolicy: null, ofSecretAddress: null, ofPage: null, ...others };
   };
   const usual = [...NO_SNIFFING, ...NOTHING_RUNS, ...more];
+  const page = [...NO_SNIFFING, 'Content-Security-Policy', PAGE_POLICY, ...more, ...SECRET_ADDRESS];
   return form(usual, {
     withoutPolicy: form([...NO_SNIFFING, ...more]),
-    ofSecretAddress: form([...usual, ...SECRET_ADDRESS]),
+    ofSecretAddress: form([...usual, ...SECRET_ADDRESS], { ofPage: form(page) }),
   });
 }
 

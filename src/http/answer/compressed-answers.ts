@@ -12,7 +12,8 @@ export interface PlainAnswer {
   readonly format: FormatName;
   readonly entityTag: string;
   readonly headers: FlatHeaders;
-  readonly byteLength: number;
+  /** Null if unknown: then it is long. */
+  readonly byteLength: number | null;
   /** The body; other code must not overwrite it. */
   chunks(): Iterable<Uint8Array>;
 }
@@ -26,9 +27,10 @@ export class CompressedAnswers {
   readonly #isOn: boolean;
   #isBusy = false;
 
+  /** @param isOn whether answers are compressed; without memory in the cache, they never are */
   constructor(cache: AnswerCache, isOn: boolean) {
     this.#cache = cache;
-    this.#isOn = isOn;
+    this.#isOn = isOn && cache.bytesMax > 0;
   }
 
   codingFor(acceptEncoding: string | undefined): Coding | null {
@@ -57,7 +59,7 @@ export class CompressedAnswers {
           ? { entityTag, headers, body }
           : { entityTag: tag, headers: headersWith(headers, tag, coding, body.length), body },
       );
-    if (answer.byteLength < COMPRESSION_BYTES_MIN) {
+    if (answer.byteLength !== null && answer.byteLength < COMPRESSION_BYTES_MIN) {
       keep(null);
       return;
     }
@@ -87,7 +89,9 @@ function headersWith(
 ): FlatHeaders {
   const changed = [...headers];
   changed[changed.indexOf('ETag') + 1] = entityTag;
-  changed[changed.indexOf('Content-Length') + 1] = String(byteLength);
+  const lengthAt = changed.indexOf('Content-Length');
+  if (lengthAt === -1) changed.push('Content-Length', String(byteLength));
+  else changed[lengthAt + 1] = String(byteLength);
   changed.push('Content-Encoding', coding);
   return changed;
 }

@@ -12,6 +12,9 @@ const COMPRESSION_OUTPUT_BYTES = 64 * 1024;
 /** Bytes given to a compressor at a time; other requests run in between. */
 const COMPRESSION_PIECE_BYTES = 256 * 1024;
 
+/** Larger bodies are compressed harder: few answers are so large, and each is compressed once per snapshot. */
+const LARGE_BODY_BYTES = 1024 * 1024;
+
 /** The name of a content coding. */
 export type Coding = 'br' | 'zstd' | 'gzip';
 
@@ -19,15 +22,16 @@ export type Coding = 'br' | 'zstd' | 'gzip';
 const { createZstdCompress } = zlib as unknown as { readonly createZstdCompress?: () => Transform };
 
 /** Among codings that a client likes equally, the first wins. */
-const COMPRESSORS = new Map<Coding, (byteLength: number) => Transform>([
+const COMPRESSORS = new Map<Coding, (byteLength: number | null) => Transform>([
   [
     'br',
     (byteLength) =>
       zlib.createBrotliCompress({
         chunkSize: COMPRESSION_OUTPUT_BYTES,
         params: {
-          [zlib.constants.BROTLI_PARAM_QUALITY]: 4,
-          [zlib.constants.BROTLI_PARAM_SIZE_HINT]: byteLength,
+          [zlib.constants.BROTLI_PARAM_QUALITY]: (byteLength ?? 0) >= LARGE_BODY_BYTES ? 6 : 4,
+          // Bodies of unknown length are long.
+          [zlib.constants.BROTLI_PARAM_SIZE_HINT]: byteLength ?? LARGE_BODY_BYTES,
         },
       }),
   ],
@@ -64,10 +68,10 @@ export function negotiateCoding(acceptEncoding: string): Coding | null {
   return coding;
 }
 
-/** Each piece takes one turn of the event loop. */
+/** Each piece takes one turn of the event loop. @param byteLength null if unknown */
 export async function compress(
   chunks: Iterable<Uint8Array>,
-  byteLength: number,
+  byteLength: number | null,
   coding: Coding,
 ): Promise<Buffer> {
   const compressor = COMPRESSORS.get(coding)?.(byteLength);

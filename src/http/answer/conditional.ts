@@ -27,6 +27,30 @@ export function matchedEntityTag(ifNoneMatch: string, entityTag: string): string
   }
 }
 
+/** The forms of a date (RFC 9110 section 5.6.7): the usual one, and two old ones that must be read. */
+const HTTP_DATES = [
+  /^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/,
+  /^[A-Z][a-z]{5,8}, \d\d-[A-Z][a-z]{2}-\d\d \d\d:\d\d:\d\d GMT$/,
+  /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}$/,
+];
+
+/** Null for text that is no date, which the condition then ignores (RFC 9110 section 13.1.4). */
+function parseHttpDate(text: string): number | null {
+  const form = HTTP_DATES.findIndex((each) => each.test(text));
+  if (form === -1) return null;
+  const ms = Date.parse(form === 2 ? `${text} GMT` : text);
+  if (Number.isNaN(ms)) return null;
+  // Date.parse takes 31 February for a day in March.
+  const [, day] = /[ ,](\d?\d)[ -]/.exec(text) ?? [];
+  return new Date(ms).getUTCDate() === Number(day) ? ms : null;
+}
+
+/** Whether something that was modified at this time fails If-Unmodified-Since. Dates have whole seconds. */
+export function isModifiedSince(ifUnmodifiedSince: string, modifiedMs: number): boolean {
+  const sinceMs = parseHttpDate(ifUnmodifiedSince.trim());
+  return sinceMs !== null && Math.floor(modifiedMs / 1000) * 1000 > sinceMs;
+}
+
 /** Caches may keep an answer but must revalidate it, because the next snapshot may come within a second. */
 export const CACHE_CONTROL = 'private, no-cache';
 export const VARY = 'Accept, Accept-Encoding, Authorization';

@@ -7,6 +7,7 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
+import type { Logger } from '../logger.js';
 
 const FEATURES = {
   /** Answers a request before node:http makes a response for it. */
@@ -39,10 +40,23 @@ export const usable: Readonly<Record<Feature, boolean>> = usableWithout(INNER_PA
 
 let checking: Promise<readonly InnerPart[]> | null = null;
 let missing: readonly InnerPart[] = [];
+/** The missing parts that the log has. */
+let told: readonly InnerPart[] = missing;
 
 /** Empty before the check. */
 export function missingInnerParts(): readonly InnerPart[] {
   return missing;
+}
+
+/** Warns once per process, whatever the number of its servers. */
+export function tellMissingInnerParts(log: Logger): void {
+  if (missing.length > 0 && told !== missing) {
+    log.warn(
+      { parts: missing, node: process.version },
+      'some parts of Node do not work as expected and are not used: answers are right, but slower',
+    );
+  }
+  told = missing;
 }
 
 export function checkInnerParts(): Promise<readonly InnerPart[]> {

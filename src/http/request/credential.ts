@@ -10,6 +10,16 @@ const MISSING: Credential = { kind: 'missing' };
 
 const B64TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
 
+export const TOKEN_CHARACTERS = 'letters, digits and "-._~+/", with "=" only at the end';
+
+/** Null for a text that is long enough, and that clients can send as a bearer token. The fault never has the text. */
+export function tokenFault(text: string, charactersMin: number): string | null {
+  if (text.length < charactersMin)
+    return `it has ${text.length} characters; expected at least ${charactersMin}`;
+  if (B64TOKEN.test(text)) return null;
+  return `it has characters that are not allowed in a bearer token; expected ${TOKEN_CHARACTERS}`;
+}
+
 /** RFC 6750 section 2.1. @param times the number of Authorization headers */
 export function readCredential(value: string | undefined, times: number): Credential {
   if (times > 1) return malformed('The Authorization header is given more than once; send it once.');

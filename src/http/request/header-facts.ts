@@ -6,6 +6,7 @@ export interface HeaderFacts {
   readonly acceptEncoding: string | undefined;
   readonly ifMatch: string | undefined;
   readonly ifNoneMatch: string | undefined;
+  readonly ifUnmodifiedSince: string | undefined;
   readonly expect: string | undefined;
   readonly transferEncoding: string | undefined;
   readonly authorization: string | undefined;
@@ -27,6 +28,7 @@ export function readHeaderFacts(rawHeaders: readonly string[]): HeaderFacts {
     acceptEncoding: undefined,
     ifMatch: undefined,
     ifNoneMatch: undefined,
+    ifUnmodifiedSince: undefined,
     expect: undefined,
     transferEncoding: undefined,
     authorization: undefined,
@@ -81,6 +83,8 @@ export function readHeaderFacts(rawHeaders: readonly string[]): HeaderFacts {
       case 19:
         if (isNamed(name, 'Lectern-Min-Version', 'lectern-min-version'))
           facts.minVersion = joined(facts.minVersion, value);
+        else if (isNamed(name, 'If-Unmodified-Since', 'if-unmodified-since'))
+          facts.ifUnmodifiedSince = joined(facts.ifUnmodifiedSince, value);
     }
   }
   return facts;

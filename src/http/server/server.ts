@@ -48,6 +48,9 @@ export interface HttpServerOptions {
   readonly meter?: Meter | null | undefined;
 }
 
+/** Longest time for the answers under way when a server closes. */
+export const CLOSE_MS_MAX = 10_000;
+
 export class HttpServer {
   readonly #handler: RequestHandler | LoneRequestHandler;
   readonly #answerLone: LoneRequestHandler['lone'] | undefined;
@@ -124,7 +127,7 @@ export class HttpServer {
    * Stops accepting, closes idle connections, finishes answers with `Connection: close`, and cuts the rest after the deadline.
    * Resolves when every connection is closed; can be called again.
    */
-  close({ deadlineMs = 10_000 }: { readonly deadlineMs?: number } = {}): Promise<void> {
+  close({ deadlineMs = CLOSE_MS_MAX }: { readonly deadlineMs?: number } = {}): Promise<void> {
     this.#closing ??= this.#finish(deadlineMs);
     return this.#closing;
   }

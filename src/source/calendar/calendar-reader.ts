@@ -1,5 +1,5 @@
 import { LecternError } from '../../errors.js';
-import { CALENDAR_DEPTH_MAX, CALENDAR_STEPS_MAX, CALENDAR_WAITING_BYTES_MAX } from '../../limits.js';
+import { CALENDAR_DEPTH_MAX, CALENDAR_STEPS_MAX } from '../../limits.js';
 import type { ExpansionWindow } from '../../model/expansion.js';
 import type { ReadRules } from '../../model/read-rules.js';
 import { type FormatReader, malformed, rejectFault } from '../formats/reader.js';
@@ -12,9 +12,9 @@ import { EventOutput } from './event-output.js';
 import { CalendarScope, isFault, timingOf, UNKNOWN_ZONE, unknownZone } from './event-timing.js';
 import type { Steps } from './expand-rule.js';
 import { FlatEvents, isTextAt } from './flat-event.js';
-import { KeptEvents } from './kept-events.js';
+import { KeptEvents, WAITING_BYTES_MAX } from './kept-events.js';
 import { type FoundLine, LineScanner } from './line-scanner.js';
-import { describeWindow, windowOf } from './recurrence-window.js';
+import { expansionText, windowOf } from './recurrence-window.js';
 import { ZoneLines } from './zone-lines.js';
 
 const LF = 0x0a;
@@ -99,7 +99,7 @@ export class CalendarReader implements FormatReader {
     if (this.#kept.isEmpty) return;
     const window = windowOf(this.#rules, Date.now());
     yield* this.#kept.giveAll(window, this.#output, this.#steps);
-    this.expanded = describeWindow(window, this.#output.outside);
+    this.expanded = expansionText(window, this.#output.outside);
   }
 
   #takeLine(line: FoundLine): void {
@@ -252,7 +252,7 @@ export class CalendarReader implements FormatReader {
   #keepWaiting(event: CalendarEvent, uid: string): void {
     const time = event.start ?? event.end;
     if (this.#kept.keepWaiting(uid, event, this.#scope) || time === null) return;
-    const problem = `no VTIMEZONE before it defines it; events that wait for one take more than ${CALENDAR_WAITING_BYTES_MAX} bytes, the limit`;
+    const problem = `no VTIMEZONE before it defines it; events that wait for one take more than ${WAITING_BYTES_MAX} bytes, the limit`;
     this.#output.reject(event, unknownZone('DTSTART or DTEND', 'time', time, problem));
   }
 }

@@ -1,7 +1,5 @@
 /** Dates, times and durations in the forms of RFC 5545. */
-import { daysFromCivil, daysInMonth } from '../../model/time.js';
-
-export const DAY_MS = 86_400_000;
+import { DAY_MS, daysFromCivil, daysInMonth } from '../../model/time.js';
 
 /** A value of DTSTART, DTEND, RECURRENCE-ID, RDATE or EXDATE, with its parameters. */
 export interface GivenTime {

@@ -1,6 +1,6 @@
 /** Time zones by their names in calendars. */
+import { DAY_MS } from '../../model/time.js';
 import { Zone, ZoneClock } from '../../model/zone.js';
-import { DAY_MS } from './calendar-time.js';
 import { WINDOWS_ZONES } from './windows-zones.js';
 import type { ZoneRules } from './zone-rules.js';
 

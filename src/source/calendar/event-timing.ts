@@ -1,9 +1,9 @@
 /** The start and the length of an event. */
 import type { FieldName } from '../../model/fields.js';
-import { INSTANT_MS_MAX, INSTANT_MS_MIN } from '../../model/time.js';
+import { DAY_MS, INSTANT_MS_MAX, INSTANT_MS_MIN } from '../../model/time.js';
 import { isZoneAbbreviation } from '../../model/zone.js';
 import { type CalendarEvent, type EventFault, faultOf } from './calendar-event.js';
-import { DAY_MS, type GivenTime, type Length, parseDuration, parseTime } from './calendar-time.js';
+import { type GivenTime, type Length, parseDuration, parseTime } from './calendar-time.js';
 import { CalendarZone, RuledZone, type ZoneInstant, zoneOfName } from './calendar-zones.js';
 import type { Steps } from './expand-rule.js';
 import { type Observance, readZoneRules } from './zone-rules.js';

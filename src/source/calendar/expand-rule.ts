@@ -1,6 +1,6 @@
 /** Expands recurrence rules in local time, with whole numbers only. */
-import { daysFromCivil, daysInMonth } from '../../model/time.js';
-import { type CivilDate, civilOf, DAY_MS } from './calendar-time.js';
+import { DAY_MS, daysFromCivil, daysInMonth } from '../../model/time.js';
+import { type CivilDate, civilOf } from './calendar-time.js';
 import type { RecurrenceRule } from './recurrence-rule.js';
 import { RuleDays, tableOf, weekdayOf } from './rule-days.js';
 

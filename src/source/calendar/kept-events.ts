@@ -2,11 +2,13 @@
  * Recurring events, their changed occurrences, and events whose time zone is not yet defined, kept as JSON
  * until the source ends.
  */
+
 import { LecternError } from '../../errors.js';
-import { CALENDAR_KEPT_BYTES_MAX, CALENDAR_WAITING_BYTES_MAX } from '../../limits.js';
+import { CALENDAR_KEPT_BYTES_MAX } from '../../limits.js';
+import { DAY_MS } from '../../model/time.js';
 import type { CalendarEvent } from './calendar-event.js';
 import { faultOf, isCancelled, isRecurring, sequenceOf } from './calendar-event.js';
-import { DAY_MS, parseTime } from './calendar-time.js';
+import { parseTime } from './calendar-time.js';
 import { withOthers } from './event-faults.js';
 import type { EventOutput } from './event-output.js';
 import {
@@ -23,6 +25,8 @@ import {
 import type { Steps } from './expand-rule.js';
 import { type Occurrence, type RecurrenceWindow, recurrenceSet } from './recurrence-set.js';
 
+/** Bytes of events whose time zone may be defined later: 40,000 × 0.8 KB. Later ones are rejected. */
+export const WAITING_BYTES_MAX: number = CALENDAR_KEPT_BYTES_MAX / 4;
 /** Work between two pauses, in steps of rules. */
 const WORK_PER_TURN = 2000;
 const WORK_PER_GROUP = 20;
@@ -73,7 +77,7 @@ export class KeptEvents {
   /** Keeps an event whose time zone may be defined later. @returns false: too many of them wait */
   keepWaiting(uid: string, event: CalendarEvent, scope: CalendarScope): boolean {
     const bytes = Buffer.from(JSON.stringify(event));
-    if (this.#waitingBytes + bytes.length + ENTRY_BYTES > CALENDAR_WAITING_BYTES_MAX) return false;
+    if (this.#waitingBytes + bytes.length + ENTRY_BYTES > WAITING_BYTES_MAX) return false;
     this.#waitingBytes += bytes.length + ENTRY_BYTES;
     this.#add(uid, { scope, bytes });
     return true;

@@ -1,8 +1,7 @@
 import { LecternError } from '../../errors.js';
 import type { ExpansionWindow } from '../../model/expansion.js';
 import type { ReadRules } from '../../model/read-rules.js';
-import { formatInstant, INSTANT_MS_MAX, INSTANT_MS_MIN, parseInstant } from '../../model/time.js';
-import { DAY_MS } from './calendar-time.js';
+import { DAY_MS, formatInstant, INSTANT_MS_MAX, INSTANT_MS_MIN, parseInstant } from '../../model/time.js';
 import type { OutsideSpan } from './event-output.js';
 import type { RecurrenceWindow } from './recurrence-set.js';
 
@@ -15,7 +14,7 @@ export function windowOf({ from, to }: Pick<ReadRules, 'from' | 'to'>, nowMs: nu
   };
 }
 
-export function describeWindow(
+export function expansionText(
   { fromMs, toMs }: RecurrenceWindow,
   { events, firstMs, lastMs }: OutsideSpan,
 ): ExpansionWindow {

@@ -63,7 +63,7 @@ function changesOf(observances: readonly Observance[], steps: Steps): ZoneRules 
   };
 }
 
-/** Local times on the clock before the change. */
+/** The local times of all changes of this observance, as the clock showed them before the change; or a clause on the fault. */
 function onsetsOf({ start, rules, dates }: Observance, fromMs: number, steps: Steps): number[] | string {
   const begin = parseTime(start);
   if (typeof begin === 'string') return `its DTSTART: ${begin}`;

@@ -1,5 +1,6 @@
 import { CSV_COLUMNS_MAX } from '../../limits.js';
 import { FIELDS, type FieldName } from '../../model/fields.js';
+import { SHOWN_CHARACTERS_MAX } from '../../model/text.js';
 import { type FieldColumns, OWN_COLUMNS } from '../field-columns.js';
 import { type NameSpans, spansOf } from '../name-spans.js';
 
@@ -8,7 +9,6 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const DATE = /^\d{1,4}([./-])\d{1,2}\1\d{1,4}(?!\d)/;
 const TIME = /^\d{1,2}[:.]\d\d(?::\d\d)?\s*(?:[ap]\.?m\.?)?$/i;
 const NUMBER = /^-?\d+(?:[.,]\d+)?$/;
-const SHOWN_CHARACTERS_MAX = 40;
 
 /** The columns of a CSV source, and records made of them. */
 export class CsvHeader {
@@ -28,13 +28,16 @@ export class CsvHeader {
     this.#blank = Object.fromEntries(columns.map((column) => [column, null]));
   }
 
-  /** @param texts one for each column. Empty ones are missing values */
-  recordOf(texts: readonly string[]): Record<string, string | null> {
+  /**
+   * @param texts one for each column
+   * @param isQuoted whether a cell has quotes: without quotes, an empty cell is a missing value
+   */
+  recordOf(texts: readonly string[], isQuoted: (n: number) => boolean): Record<string, string | null> {
     const { columns } = this;
     const record = { ...this.#blank };
     for (let n = 0; n < columns.length; n++) {
       const text = texts[n] as string;
-      if (text !== '') record[columns[n] as string] = text;
+      if (text !== '' || isQuoted(n)) record[columns[n] as string] = text;
     }
     return record;
   }
@@ -46,7 +49,7 @@ export class CsvHeader {
  * @param count number of all cells; `texts` are the first of them
  * @returns the names, or why this is not a header
  */
-export function readHeader(
+export function readCsvHeader(
   texts: readonly string[],
   count: number,
 ): readonly string[] | { readonly problem: string } {

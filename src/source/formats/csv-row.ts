@@ -66,6 +66,11 @@ export class RowScanner {
     return this.#state === IN_QUOTES;
   }
 
+  /** Whether cell n, from 0, has quotes. */
+  isQuoted(n: number): boolean {
+    return this.cells[3 * n + 2] !== PLAIN_CELL;
+  }
+
   begin(): void {
     this.count = 0;
     this.lineBreaks = 0;

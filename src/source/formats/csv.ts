@@ -5,7 +5,7 @@ import type { ReadRules } from '../../model/read-rules.js';
 import { viewOf } from '../../structures/byte-strings.js';
 import type { RecordSink } from '../source.js';
 import { recogniseDialect } from './csv-dialect.js';
-import { CsvHeader, readHeader } from './csv-header.js';
+import { CsvHeader, readCsvHeader } from './csv-header.js';
 import { ESCAPED_CELL, INCOMPLETE, OPEN_QUOTE, RowScanner } from './csv-row.js';
 import { FlatRows } from './flat-row.js';
 import { type FormatReader, malformed, rejectFault, rejectNotUtf8, rejectTooLarge } from './reader.js';
@@ -20,7 +20,8 @@ const ROW_TEXT_BYTES_MAX = 512;
 
 /**
  * CSV with a header line (RFC 4180): delimited by comma, semicolon or tab, with lines that end in LF, CR LF
- * or CR. A row becomes a record of its columns; an empty cell becomes null. Rows of empty cells are skipped.
+ * or CR. A row becomes a record of its columns. An empty cell becomes null, and a pair of quotes an empty text.
+ * Rows of empty cells are skipped.
  */
 export class CsvReader implements FormatReader {
   readonly format = 'csv';
@@ -302,7 +303,10 @@ export class CsvReader implements FormatReader {
       this.#sink.reject(rejectFault(this.#position(), problem));
       return false;
     }
-    this.#sink.record(header.recordOf(texts), this.#position());
+    this.#sink.record(
+      header.recordOf(texts, (n) => scanner.isQuoted(n)),
+      this.#position(),
+    );
     return true;
   }
 
@@ -325,7 +329,7 @@ export class CsvReader implements FormatReader {
     const texts = this.#textsOf(row);
     const problem = this.#problemOf(row, count);
     if (problem !== null) throw this.#malformed(problem);
-    const columns = readHeader(texts, count);
+    const columns = readCsvHeader(texts, count);
     if ('problem' in columns) throw this.#malformed(columns.problem);
     this.#header = new CsvHeader(columns, this.#sink.columns);
     const { fields } = this.#header;

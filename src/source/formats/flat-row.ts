@@ -7,6 +7,9 @@ const CR = 0x0d;
 const QUOTE = 0x22;
 const FOUR_QUOTES = 0x22222222;
 const NO_FIELD = -1;
+/** By place: whether the field may be an empty text. Identifiers and times cannot be empty. */
+const CAN_BE_EMPTY: Uint8Array = new Uint8Array(3 * FIELDS.length);
+for (const [n, { kind }] of FIELDS.entries()) CAN_BE_EMPTY[3 * n] = kind === 'text' ? 1 : 0;
 
 /**
  * Finds the values of an event in a row of CSV without decoding it, as FlatLines does for NDJSON. Its cells
@@ -75,7 +78,7 @@ export class FlatRows {
       if (byte < 0x10 && byte !== TAB) return -1;
       hash = addByte(hash, byte);
     }
-    this.#found(place, from, at, hash);
+    this.#found(place, from, at, hash, false);
     return at;
   }
 
@@ -106,14 +109,14 @@ export class FlatRows {
       if (byte < 0x10) return -1;
       hash = addByte(hash, byte);
     }
-    if (place !== NO_FIELD) this.#found(place, from, at, hash);
+    if (place !== NO_FIELD) this.#found(place, from, at, hash, CAN_BE_EMPTY[place] === 1);
     return at + 1;
   }
 
-  /** An empty cell has no value. */
-  #found(place: number, from: number, to: number, hash: number): void {
+  /** An empty cell has no value, but a pair of quotes is an empty text. */
+  #found(place: number, from: number, to: number, hash: number, canBeEmpty: boolean): void {
     const { spans } = this;
-    spans[place] = from === to ? -1 : from;
+    spans[place] = from === to && !canBeEmpty ? -1 : from;
     spans[place + 1] = to;
     spans[place + 2] = endHash(hash);
   }

@@ -3,7 +3,7 @@ import { placeOf } from '../../model/json-fault.js';
 import { recogniseDialect } from './csv-dialect.js';
 
 /** Few characters, because the text may be a secret given as a source by mistake. */
-const SHOWN_CHARACTERS_MAX = 8;
+const LINE_CHARACTERS_SHOWN = 8;
 const DESCRIBED_BYTES = 512;
 
 export type RecognisedFormat = 'ndjson' | 'json-array' | 'messagepack' | 'csv' | 'icalendar';
@@ -33,6 +33,10 @@ export function sniff(head: Buffer, ended: boolean): Sniffed | null {
   if (first === undefined) return ended ? { problem: `the source is empty; ${EXPECTED}` } : null;
   const beginsMessagePack = (first >= 0x80 && first < 0xa0) || (first >= 0xdc && first <= 0xdf);
   if (beginsMessagePack && !isWesternWord(head)) return { format: 'messagepack', skip: 0 };
+  if (beginsStructure(head)) {
+    if (head.length < STRUCTURE_BYTES && !ended) return null;
+    if (isArrayByte(head[first === 0xd4 ? 3 : 4])) return { format: 'messagepack', skip: 0 };
+  }
 
   const skip = first === 0xef && head[1] === 0xbb && head[2] === 0xbf ? 3 : 0;
   let start = skip;
@@ -55,6 +59,18 @@ export function sniff(head: Buffer, ended: boolean): Sniffed | null {
   const place = placeOf(text, start - skip);
   const where = `line ${place.line}, column ${place.column}`;
   return { problem: `${where}: found ${describe(head, text.slice(start - skip), start)}; ${EXPECTED}` };
+}
+
+/** The header of a record structure with a number of two bytes, and the first byte of its array of names. */
+const STRUCTURE_BYTES = 5;
+
+/** An extension of type 114, as msgpackr writes before a record structure; its records are rejected one by one. */
+function beginsStructure(head: Buffer): boolean {
+  return (head[0] === 0xd4 || head[0] === 0xd5) && (head.length === 1 || head[1] === 0x72);
+}
+
+function isArrayByte(byte: number | undefined): boolean {
+  return byte !== undefined && ((byte >= 0x90 && byte < 0xa0) || byte === 0xdc || byte === 0xdd);
 }
 
 /** `\u00dcbung;\u2026` in windows-1252; as MessagePack it would be an array of thousands of numbers. */
@@ -112,7 +128,6 @@ const MAGIC: readonly (readonly [bytes: string, what: string])[] = [
   ['\xfd7zXZ\0', 'xz data: unpack it, or compress it with gzip'],
   ['SQLite format 3\0', 'an SQLite database: export it as CSV or NDJSON'],
   ['PAR1', 'a Parquet file: export it as CSV or NDJSON'],
-  ['\xd4\x72', 'record structures of msgpackr: write plain maps (useRecords: false)'],
   [
     'LECTERN\x1a',
     'a snapshot file of Lectern: `lectern serve --pin` serves it, --snapshot-file continues from it',
@@ -131,8 +146,8 @@ function describe(head: Buffer, text: string, start: number): string {
   const line = text.slice(0, text.search(/[\r\n]|$/));
   if (/^[^\p{Cc}\ufffd]+$/u.test(line)) {
     if (/[^|]\|[^|]+\|/.test(line)) return 'cells between |: make sep=| the first line';
-    const cut = line.length > SHOWN_CHARACTERS_MAX ? '…' : '';
-    return `the text ${JSON.stringify(line.slice(0, SHOWN_CHARACTERS_MAX).toWellFormed())}${cut}`;
+    const cut = line.length > LINE_CHARACTERS_SHOWN ? '…' : '';
+    return `the text ${JSON.stringify(line.slice(0, LINE_CHARACTERS_SHOWN).toWellFormed())}${cut}`;
   }
   const shown = [...head.subarray(start, start + 4)].map((byte) => byte.toString(16).padStart(2, '0'));
   return `the bytes ${shown.join(' ')} (hexadecimal)`;

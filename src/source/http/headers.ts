@@ -16,7 +16,7 @@ export function checkHeaders(headers: RequestHeaders, url: URL): RequestHeaders 
     const key = name.toLowerCase();
     if (!isName(name)) {
       const expected = "expected a name such as 'Authorization' as the key and the content as its value";
-      throw invalid(`field ${i + 1}`, `its name is not a field name; ${expected}`);
+      throw invalid(`field ${i + 1}`, `its name is not valid as the name of a header field; ${expected}`);
     }
     if (typeof value !== 'string' || !isAccepted(() => validateHeaderValue(name, value))) {
       throw invalid(name, 'its value is not valid in a header');

@@ -2,8 +2,8 @@
 import { UPSTREAM_CHANGES_BYTES_MAX } from '../../limits.js';
 import { parseVersion } from '../../model/timetable-version.js';
 import { addressDigest } from '../../upstream/address.js';
-import type { Answer, UpstreamCall } from '../../upstream/call.js';
-import { refused, unreadable } from '../../upstream/failure.js';
+import type { UpstreamAnswer, UpstreamCall } from '../../upstream/call.js';
+import { refused, unreadableAnswer } from '../../upstream/failure.js';
 import type { RecordDelta } from '../records.js';
 
 /** The Lectern-Version of a whole timetable or of changes. */
@@ -27,7 +27,7 @@ export function changesAddress(all: URL): URL | null {
 }
 
 /** The part of a source's version that identifies a Lectern; null for other servers and addresses. */
-export function lecternVersionOf(all: URL, { message }: Pick<Answer, 'message'>): string | null {
+export function lecternVersionOf(all: URL, { message }: Pick<UpstreamAnswer, 'message'>): string | null {
   const version = message.headers['lectern-version'];
   const isKnown = typeof version === 'string' && parseVersion(version) !== null;
   return isKnown && changesAddress(all) !== null ? version : null;
@@ -91,23 +91,23 @@ export async function readChanges(
   return null;
 }
 
-async function textOf(call: UpstreamCall, answer: Answer): Promise<string> {
+async function textOf(call: UpstreamCall, answer: UpstreamAnswer): Promise<string> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of call.body(answer)) chunks.push(chunk);
   return Buffer.concat(chunks).toString('utf8');
 }
 
-function changesOf({ url }: Answer, since: string, text: string): Omit<RecordDelta, 'version'> {
+function changesOf({ url }: UpstreamAnswer, since: string, text: string): Omit<RecordDelta, 'version'> {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    throw unreadable(url, 'its changes are not JSON', { cause });
+    throw unreadableAnswer(url, 'its changes are not JSON', { cause });
   }
   const { from, added, changed, removed } = (value ?? {}) as Readonly<Record<string, unknown>>;
   const areLists = Array.isArray(added) && Array.isArray(changed) && Array.isArray(removed);
   if (from !== since || !areLists || !removed.every((id) => typeof id === 'string')) {
-    throw unreadable(url, 'it sent other changes than requested');
+    throw unreadableAnswer(url, 'it sent other changes than requested');
   }
   return { upserts: [...(added as unknown[]), ...(changed as unknown[])], removals: removed as string[] };
 }

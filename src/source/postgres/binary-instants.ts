@@ -16,7 +16,7 @@ const ENTRY_BYTES = 32;
 export const INSTANT_TEXTS_BYTES: number = REMEMBERED * ENTRY_BYTES;
 
 /** The texts of a column of instants. Keeps the most recent texts. */
-export class InstantTexts {
+export class BinaryInstants {
   readonly #bytes: Buffer;
   readonly #start: number;
   readonly #high: Int32Array = new Int32Array(REMEMBERED);

@@ -5,7 +5,7 @@ import { addByte, addWord, endHash, HASH_BEGIN } from '../../structures/quick-ha
 import { malformed, rejectTooLarge } from '../formats/reader.js';
 import { type NameSpans, spansOf } from '../name-spans.js';
 import type { RecordSink } from '../source.js';
-import { INSTANT_TEXTS_BYTES, InstantTexts } from './binary-instants.js';
+import { BinaryInstants, INSTANT_TEXTS_BYTES } from './binary-instants.js';
 
 /** How a value comes: 16 bytes, UTF-8, or microseconds since 2000. */
 export type BinaryForm = 'uuid' | 'text' | 'instant';
@@ -53,7 +53,7 @@ export class BinaryRows {
   /** For each column of identifiers or instants: where in `#bytes` its text is written. */
   readonly #textPlaces: Int32Array;
   /** For each column of instants: their texts. */
-  readonly #instants: readonly (InstantTexts | null)[];
+  readonly #instants: readonly (BinaryInstants | null)[];
   /** Received rows that have not been read, followed by the written texts of values. */
   readonly #bytes: Buffer;
   readonly #view: DataView;
@@ -93,7 +93,7 @@ export class BinaryRows {
     this.#bytes = Buffer.alloc(byteLength);
     this.#view = viewOf(this.#bytes);
     this.#instants = columns.map(({ form }, n) =>
-      form === 'instant' ? new InstantTexts(this.#bytes, this.#textPlaces[n] as number) : null,
+      form === 'instant' ? new BinaryInstants(this.#bytes, this.#textPlaces[n] as number) : null,
     );
   }
 
@@ -168,7 +168,7 @@ export class BinaryRows {
       else if (form === 'uuid' && length === UUID_BYTES)
         this.#readUuid(place, at, this.#textPlaces[n] as number);
       else if (form === 'instant' && length === INSTANT_BYTES)
-        (this.#instants[n] as InstantTexts).read(this.#view, at, spans, place);
+        (this.#instants[n] as BinaryInstants).read(this.#view, at, spans, place);
       else throw this.#malformed(`row ${this.records + 1} has a value of ${length} bytes as ${form}`);
       at += length;
     }

@@ -152,8 +152,8 @@ export class ChangeStream {
   }
 
   /**
-   * Resolves once every transaction on disk before `lsn` was received. The server is asked for its position. It may
-   * stay before `lsn` while a transaction is open, so two equal answers with no change between them are enough.
+   * Resolves once every transaction on disk before `lsn` was received. The server is asked for its position. An open
+   * transaction may hold that position before `lsn`. So two equal answers also suffice, if no change came between them.
    */
   async reached(lsn: bigint): Promise<void> {
     let answered = -1n;

@@ -52,13 +52,13 @@ export function describeConnection(
   const problem = ((): string => {
     if (error instanceof Hang) return `${where} was not ready in time: ${message}`;
     if (/client password must be a string/.test(message))
-      return `the server asks for a password for ${quote(user)}; give it as PGPASSWORD, in a file (--postgres-password-file) or in .pgpass`;
+      return `the server asks for a password for ${quoteName(user)}; give it as PGPASSWORD, in a file (--postgres-password-file) or in .pgpass`;
     if (code === '42501' && /replication role|WAL sender/i.test(message))
-      return `${quote(user)} may not replicate; run as a superuser: ALTER ROLE "${user.replaceAll('"', '""')}" REPLICATION; the server says: ${message}`;
-    if (code === '28P01') return `the server refuses the password of ${quote(user)}`;
-    if (code.startsWith('28')) return `the server refuses ${quote(user)}: ${message}`;
-    if (code === '3D000') return `there is no database ${quote(database)} on ${where}`;
-    if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `the host ${quote(place.host)} is not known`;
+      return `${quoteName(user)} may not replicate; run as a superuser: ALTER ROLE "${user.replaceAll('"', '""')}" REPLICATION; the server says: ${message}`;
+    if (code === '28P01') return `the server refuses the password of ${quoteName(user)}`;
+    if (code.startsWith('28')) return `the server refuses ${quoteName(user)}: ${message}`;
+    if (code === '3D000') return `there is no database ${quoteName(database)} on ${where}`;
+    if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `the host ${quoteName(place.host)} is not known`;
     if (/does not support SSL/.test(message)) return `${where} does not speak TLS, but sslmode requires it`;
     if (/establishing an SSL connection/.test(message)) return `${where} does not speak PostgreSQL`;
     if (/terminated unexpectedly/.test(message)) return `${where} closed the connection at once`;
@@ -94,6 +94,6 @@ function unreadable(name: string, problem: string, cause: unknown): LecternError
   return new LecternError('source-unreadable', `cannot read ${name}: ${text}`, { cause });
 }
 
-export function quote(name: string): string {
+export function quoteName(name: string): string {
   return JSON.stringify(name);
 }

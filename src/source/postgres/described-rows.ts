@@ -6,7 +6,7 @@ import { checkColumns } from '../column-watch.js';
 import { mapOf } from '../field-map.js';
 import { columnsOf } from '../map-template.js';
 import type { Database } from './database.js';
-import { quote } from './database-failure.js';
+import { quoteName } from './database-failure.js';
 import type { RowsSpec } from './postgres-spec.js';
 
 export interface TableFacts {
@@ -82,12 +82,12 @@ async function findTable(database: Database, table: string, name: string): Promi
   const near = suggest(table, names);
   const listed = names.slice(0, TABLES_LISTED_MAX);
   if (names.length > listed.length) listed.push('…');
-  const hint = near === null ? '' : `; did you mean ${quote(near)}?`;
+  const hint = near === null ? '' : `; did you mean ${quoteName(near)}?`;
   const there =
     names.length === 0 ? 'this user can read no table' : `this user can read ${listed.join(', ')}`;
   throw new LecternError(
     'source-unreadable',
-    `cannot read ${name}: there is no table ${quote(table)}${hint} (${there})`,
+    `cannot read ${name}: there is no table ${quoteName(table)}${hint} (${there})`,
   );
 }
 
@@ -128,7 +128,7 @@ export function checkMappedColumns(
     .join(' ');
   throw new LecternError(
     'source-malformed',
-    `${name} has no column ${lost.map((field) => quote(field.name)).join(' and ')}: name the column, as ${maps}. ` +
-      `The columns are ${columns.map(quote).join(', ')}`,
+    `${name} has no column ${lost.map((field) => quoteName(field.name)).join(' and ')}: name the column, as ${maps}. ` +
+      `The columns are ${columns.map(quoteName).join(', ')}`,
   );
 }

@@ -5,7 +5,7 @@ import type { MapTemplate } from '../map-template.js';
 import { columnsOf } from '../map-template.js';
 import type { FollowedTables } from './change-stream.js';
 import type { Database } from './database.js';
-import { quote } from './database-failure.js';
+import { quoteName } from './database-failure.js';
 import { type DescribedRows, quoteIdentifier, type TableFacts } from './described-rows.js';
 
 /** How a table is followed. */
@@ -118,7 +118,7 @@ export async function planFollowing(
   const lost = keyColumns.filter((_, n) => types[n] === undefined);
   if (lost.length > 0) {
     throw fault(
-      `the id of an event must come from columns of the table; ${lost.map(quote).join(', ')} is not one; see --map id=COLUMN`,
+      `the id of an event must come from columns of the table; ${lost.map(quoteName).join(', ')} is not one; see --map id=COLUMN`,
     );
   }
   checkKey(structure, keyColumns, table, fault);
@@ -175,7 +175,7 @@ function choosePublication({ tables, publications }: Structure, table: TableFact
   const [partial] = covering;
   if (partial === undefined) throw fault(`no publication has the table ${table.name}; ${statement}`);
   const reason = partial.isFiltered ? 'leaves out rows' : 'leaves out kinds of changes';
-  throw fault(`the publication ${quote(partial.name)} ${reason}; ${statement}`);
+  throw fault(`the publication ${quoteName(partial.name)} ${reason}; ${statement}`);
 }
 
 /** One array of texts for each key column. */

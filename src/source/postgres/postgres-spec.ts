@@ -33,14 +33,24 @@ export interface PostgresSpec extends RowsSpec {
   readonly totalMsMax?: number | undefined;
 }
 
+/** Messages and their conditions. `{name}` is an option; the command line puts its flag there. */
+export const POSTGRES_RULES: Readonly<Record<string, (rows: RowsSpec, follow: boolean) => boolean>> = {
+  'a PostgreSQL source needs {table} or {query}': ({ table, query }) =>
+    table === undefined && query === undefined,
+  '{table} and {query} are both given; expected one of the two': ({ table, query }) =>
+    table !== undefined && query !== undefined,
+  '{follow} needs {table}: changes of a {query} cannot be followed; try {listen} or {refreshSeconds}': (
+    { query },
+    follow,
+  ) => follow && query !== undefined,
+};
+
 /** Makes all checks that are possible without the database. Throws LecternError `option-invalid`. */
 export function checkPostgresSpec(spec: PostgresSpec): PostgresAddress {
   const address = parsePostgresAddress(spec.url);
   const { table, query } = spec;
-  if ((table === undefined) === (query === undefined)) {
-    const found =
-      table === undefined ? 'neither a table nor a query is given' : 'a table and a query are given';
-    throw invalid(`${found}; expected --table or --query`);
+  for (const [problem, isBroken] of Object.entries(POSTGRES_RULES)) {
+    if (isBroken(spec, spec.follow === true)) throw invalid(problem.replaceAll(/[{}]/g, ''));
   }
   for (const [name, text] of Object.entries({
     table,
@@ -51,10 +61,6 @@ export function checkPostgresSpec(spec: PostgresSpec): PostgresAddress {
     if (text !== undefined && (typeof text !== 'string' || text.trim() === ''))
       throw invalid(`the ${name} is empty`);
   }
-  if (spec.follow === true && query !== undefined)
-    throw invalid(
-      '--follow needs --table: changes of a --query cannot be followed; try --listen or --refresh-seconds',
-    );
   return address;
 }
 

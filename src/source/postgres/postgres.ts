@@ -125,7 +125,7 @@ async function* copyPieces(
   /** The server sends 10 KB at a time. Joined into larger pieces, they need fewer turns of the event loop. */
   let held: Buffer[] = [];
   let heldBytes = 0;
-  /** The time limit of the whole load ends before that of this stage. */
+  /** Whether the time limit of the whole load ends before the limit of the present stage. */
   let isLast = false;
   try {
     for (;;) {

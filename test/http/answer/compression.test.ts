@@ -1,5 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import * as zlib from 'node:zlib';
 import { type Test, test } from 'tap';
+import { AnswerCache } from '../../../src/http/answer/answer-cache.js';
+import { CompressedAnswers } from '../../../src/http/answer/compressed-answers.js';
 import {
   type Coding,
   compress,
@@ -136,6 +139,56 @@ test('a publication ends the use of compressed answers from earlier snapshots', 
   const after = await compressed(t, ask, 'gzip');
   t.match(gunzipSync(after.body).toString(), /Moved/);
   t.not(after.headers.etag, before.headers.etag);
+});
+
+test('lists of unknown length are compressed, too', async (t) => {
+  const views = viewsOf();
+  // Rows of all events are kept, and then have a known length.
+  const events = Array.from({ length: 4000 }, (_, n) => ({
+    ...(EVENTS[n % 4] as NormalisedEvent),
+    type: n === 0 ? 'EXAM' : 'LEC',
+    id: `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`,
+  }));
+  views.view = viewOfEvents(events, 'uuid');
+  const { send } = await serve(t, setUp({ views }).handler);
+  for (const format of ['ics', 'csv']) {
+    const target = `/api/v1/schedule?type=LEC&format=${format}`;
+    const plain = await send(target, { headers: bearer() });
+    t.equal(plain.headers['content-length'], undefined);
+    const headers = { ...bearer(), 'Accept-Encoding': 'gzip' };
+    const packed = await compressed(t, () => send(target, { headers }), 'gzip');
+    t.ok(gunzipSync(packed.body).equals(plain.body), format);
+    t.equal(packed.headers['content-length'], String(packed.body.length));
+    t.equal(packed.headers['content-type'], plain.headers['content-type']);
+  }
+});
+
+/** Offers an answer several times. Resolves to the number of compressions. */
+async function compressions(cacheBytes: number, byteLength: number | null): Promise<number> {
+  const answers = new CompressedAnswers(new AnswerCache(cacheBytes), true);
+  const body = randomBytes(50_000);
+  let count = 0;
+  const answer = {
+    ...({ target: '/x', named: null, format: 'json', entityTag: 'W/"a-b"', byteLength } as const),
+    headers: ['ETag', 'W/"a-b"'],
+    chunks: () => {
+      count++;
+      return [body];
+    },
+  };
+  for (let n = 0; n < 6; n++) {
+    const coding = answers.codingFor('br');
+    if (coding !== null) answers.offer(answer, coding);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  return count;
+}
+
+test('an answer that no cache can keep is compressed at most once', async (t) => {
+  t.equal(await compressions(0, 50_000), 0, 'no cache');
+  t.equal(await compressions(5000, 50_000), 1, 'a cache that is too small');
+  t.equal(await compressions(5000, null), 1, 'the same without a known length');
+  t.equal(await compressions(1_000_000, 50_000), 1, 'a cache that is large enough');
 });
 
 test('short or personal answers and pages with a next link are never compressed', async (t) => {

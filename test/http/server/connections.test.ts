@@ -219,5 +219,5 @@ test('a client that sends after the last answer is cut off after a moment', asyn
   clearInterval(timer);
   t.match(text, /the last$/);
   await until(() => server.counts.open === 0);
-  t.pass('closed');
+  t.match(server.counts, { open: 0, flooded: 0, slowReaders: 0 }, 'it is no flood and no slow reader');
 });

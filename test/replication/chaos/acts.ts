@@ -51,15 +51,20 @@ async function withStreams(
 }
 
 /** Puts another head into the store. An attacker with credentials of the store can do this. */
-async function announce({ store, stranger, key, head }: ChaosFleet, facts: Partial<Head>, isSigned = true) {
+async function announce(
+  { store, stranger, key, head, forged }: ChaosFleet,
+  facts: Partial<Head> & Pick<Head, 'id'>,
+  isSigned = true,
+) {
   if (head === null) return;
+  forged.add(facts.id);
   const next = { ...head, sequence: head.sequence + 1, patch: null, ...facts };
   const record = await store.read('head');
   await store.swap('head', await (isSigned ? key : stranger).sign(next), record?.revision ?? null);
   await delay(1500);
 }
 
-async function putGarbage({ store }: ChaosFleet): Promise<Partial<Head>> {
+async function putGarbage({ store }: ChaosFleet): Promise<Pick<Head, 'id' | 'hash' | 'bytes'>> {
   const garbage = randomBytes(2000);
   const hash = createHash('sha256').update(garbage).digest('hex');
   await store.put(
@@ -199,11 +204,23 @@ export const ACTS: Readonly<Record<string, Act>> = {
     const replica = oneOf(fleet.replicas, random);
     await restartReplica(fleet, replica, 'SIGTERM', { fileBlocksMax: 200 });
     fleet.publish(`while full ${Math.floor(random() * 1e9)}`);
-    await delay(4000);
+    await until(async () => {
+      const { adminPort } = replica.machine;
+      const text = await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text();
+      return /^lectern_snapshot_file_failed 1$/m.test(text);
+    }, 'the full disk shows in the metrics');
     await restartReplica(fleet, replica, 'SIGTERM');
   },
   async 'half of the events'(fleet) {
     fleet.publish('half', 1000);
+    await delay(2500);
+  },
+  // The publishers' gate lets it through, and it reaches the gates of the replicas.
+  async 'half of the events, forced'(fleet) {
+    fleet.publish('half', 1000);
+    await delay(200);
+    for (const each of fleet.publishers) each.force();
+    await until(() => fleet.head?.events === 1000, 'the poison is announced');
     await delay(2500);
   },
   async 'garbage with a right hash'(fleet) {

@@ -22,6 +22,8 @@ export class Machine {
   #isStopped = false;
   /** Where it listens; 0 for none. */
   port = 0;
+  /** The admin listener; 0 for none. */
+  adminPort = 0;
   /** The last lines of its log. */
   log = '';
   /** Receives each line of its log. */
@@ -40,7 +42,19 @@ export class Machine {
 
   /** Resolves once its log has this text. */
   async start(until: string, { clockMs = 0, fileBlocksMax }: Conditions = {}): Promise<void> {
-    const shift = `const now = Date.now; Date.now = () => now() + ${clockMs};`;
+    // Threads get the same clock, because they do not take the arguments of the process.
+    const shift = `
+      import { syncBuiltinESMExports } from 'node:module';
+      import threads from 'node:worker_threads';
+      const now = Date.now;
+      Date.now = () => now() + ${clockMs};
+      const { Worker } = threads;
+      threads.Worker = class extends Worker {
+        constructor(file, options = {}) {
+          super(file, { ...options, execArgv: [...(options.execArgv ?? []), '--import', import.meta.url] });
+        }
+      };
+      syncBuiltinESMExports();`;
     const shifted = clockMs === 0 ? [] : ['--import', `data:text/javascript,${encodeURIComponent(shift)}`];
     const argv = [...shifted, CLI, ...this.#argv];
     const env = { ...process.env, LECTERN_HS256_SECRET: SECRET, LECTERN_LOG_LEVEL: 'info' };
@@ -53,6 +67,7 @@ export class Machine {
     this.#child = child;
     this.log = '';
     this.port = 0;
+    this.adminPort = 0;
     for (const stream of [child.stdout, child.stderr])
       stream.setEncoding('utf8').on('data', (text: string) => this.#heard(text));
     const endMs = performance.now() + START_MS_MAX;
@@ -75,6 +90,11 @@ export class Machine {
     await ended;
   }
 
+  /** Loads at once, without the gate. */
+  force(): void {
+    this.#child?.kill('SIGUSR2');
+  }
+
   stop(): void {
     this.#isStopped = true;
     this.#child?.kill('SIGSTOP');
@@ -87,8 +107,10 @@ export class Machine {
 
   #heard(text: string): void {
     this.log = (this.log + text).slice(-20_000);
-    const port = /http:\/\/127\.0\.0\.1:(\d+)/.exec(text)?.[1];
+    const port = /"address":"http:\/\/127\.0\.0\.1:(\d+)/.exec(text)?.[1];
     if (port !== undefined) this.port = Number(port);
+    const adminPort = /"admin":"http:\/\/127\.0\.0\.1:(\d+)/.exec(text)?.[1];
+    if (adminPort !== undefined) this.adminPort = Number(adminPort);
     for (const line of text.split('\n')) this.onLine(line);
   }
 }

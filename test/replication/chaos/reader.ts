@@ -12,6 +12,8 @@ export interface Read {
   /** Value of Lectern-Version. */
   readonly version: string;
   readonly etag: string;
+  /** Value of X-Total-Count; NaN for none. */
+  readonly total: number;
   readonly body: string;
 }
 
@@ -34,7 +36,8 @@ export function read(
           String(res.headers['lectern-version'] ?? ''),
           String(res.headers.etag ?? ''),
         ];
-        resolve({ status: res.statusCode ?? 0, version, etag, body });
+        const total = Number(res.headers['x-total-count'] ?? Number.NaN);
+        resolve({ status: res.statusCode ?? 0, version, etag, total, body });
       });
     });
     req.on('timeout', () => req.destroy(new Error('no answer in a minute')));
@@ -42,9 +45,10 @@ export function read(
   });
 }
 
-/** Reads a replica, and notes what it serves. A replica that is down, or has never served since it lost its disk, is not read. */
+/** Reads a replica, and notes what it serves. A version must not go back while the replica runs. A replica that is down, or has never served since it lost its disk, is not read. */
 export class Reader {
   readonly #machine: Machine;
+  readonly #eventsOfAll: number;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
   readonly #running: Promise<void>;
   #isEnding = false;
@@ -58,8 +62,10 @@ export class Reader {
   readonly ids: Set<string> = new Set();
   readonly failures: string[] = [];
 
-  constructor(machine: Machine) {
+  /** @param eventsOfAll of every good timetable */
+  constructor(machine: Machine, eventsOfAll: number) {
     this.#machine = machine;
+    this.#eventsOfAll = eventsOfAll;
     this.#running = this.#run();
   }
 
@@ -91,6 +97,11 @@ export class Reader {
       if (found.status !== 200) throw new Error(`status ${found.status}: ${found.body.slice(0, 200)}`);
       this.isReady = true;
       this.reads++;
+      const [before, after] = [this.last?.version ?? '', found.version];
+      if (Number.parseInt(after, 10) < Number.parseInt(before, 10))
+        this.failures.push(`${this.#machine.name}: ${after} was served after ${before}`);
+      if (found.total !== this.#eventsOfAll)
+        this.failures.push(`${this.#machine.name}: served ${found.total} events, a poison timetable`);
       this.last = found;
       this.ids.add(found.version.split('.')[1] ?? found.version);
     } catch (error) {

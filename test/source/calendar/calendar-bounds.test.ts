@@ -1,7 +1,8 @@
 /** Work and memory of a whole calendar are bounded, and a fault names the bound that was reached. */
 import { test } from 'tap';
-import { CALENDAR_STEPS_MAX, CALENDAR_WAITING_BYTES_MAX, EVENT_STEPS_MAX } from '../../../src/limits.js';
+import { CALENDAR_STEPS_MAX, EVENT_STEPS_MAX } from '../../../src/limits.js';
 import { CalendarReader } from '../../../src/source/calendar/calendar-reader.js';
+import { WAITING_BYTES_MAX } from '../../../src/source/calendar/kept-events.js';
 import { readZoneRules } from '../../../src/source/calendar/zone-rules.js';
 import { calendarOf, eventOf, readCalendar } from './calendars.js';
 import { cpuMs } from './floor.js';
@@ -159,7 +160,7 @@ test('faults of rules and zones name the limit of the source once its steps are 
 });
 
 test('an event of an undefined zone is its own rejection, however many there are', (t) => {
-  const count = Math.ceil(CALENDAR_WAITING_BYTES_MAX / 400);
+  const count = Math.ceil(WAITING_BYTES_MAX / 400);
   const rejections: { detail: string; code: string }[] = [];
   let events = 0;
   const sink = {

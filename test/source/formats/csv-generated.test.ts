@@ -119,6 +119,7 @@ const cells: Record<string, fc.Arbitrary<string>> = {
   endTime: fc.constantFrom('2024-09-02T10:00:00Z', '2024-09-02T09:00:00.5Z', '2024-09-02T08:00:00+02:00'),
   title: text,
   roomId: fc.oneof(fc.constantFrom('', 'A1', 'B2'), text),
+  studyGroup: fc.constantFrom('', 'A'),
   Note: text,
   lecturer: fc.constantFrom('', 'Müller', 'Smith, J.'),
   größe: fc.constantFrom('', '1', '2'),

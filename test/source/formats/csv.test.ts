@@ -53,7 +53,7 @@ const READ: readonly (readonly [what: string, text: string, records: readonly ob
     'a,b,c\n,2,\n"",,3\n',
     [
       { a: null, b: '2', c: null },
-      { a: null, b: null, c: '3' },
+      { a: '', b: null, c: '3' },
     ],
   ],
   [

@@ -82,7 +82,7 @@ test('tokens are requested once, and only from safe addresses', (t) => {
       /^the token address of the source is not valid/,
     ],
     [{ clientCredentials: tokens, headers: { authorization: 'x' } }, /expected one of the two/],
-    [{ headers: { 'no name': { file: 'x' } } }, /its name is not a/],
+    [{ headers: { 'no name': { file: 'x' } } }, /its name is not valid/],
     [{ headers: { Host: { file: 'x' } } }, /must not be set/],
   ];
   for (const [options, message] of cases) {

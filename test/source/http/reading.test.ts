@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { pack } from 'msgpackr';
+import Negotiator from 'negotiator';
 import { test } from 'tap';
 import { httpSource } from '../../../src/source/http.js';
 import type { LoadProgress } from '../../../src/source/source.js';
@@ -72,6 +73,29 @@ test('the name of a source is its address without possible secrets', (t) => {
   t.end();
 });
 
+test('of an upstream that negotiates, the format with the most fields is read, and a calendar before a page', async (t) => {
+  const bodies = {
+    'text/html': '<p>timetable</p>',
+    'text/calendar': 'BEGIN:VCALENDAR\r\nEND:VCALENDAR\r\n',
+    'text/csv': 'id,time\r\n',
+    'application/json': '[]',
+  };
+  const read: string[] = [];
+  for (const offered of [
+    Object.keys(bodies).slice(0, 2),
+    Object.keys(bodies).slice(0, 3),
+    Object.keys(bodies),
+  ]) {
+    const upstream = await startUpstream(t, ({ headers }, response) => {
+      const [type = ''] = new Negotiator({ headers }).mediaTypes(offered);
+      response.setHeader('Content-Type', type).end(bodies[type as keyof typeof bodies]);
+    });
+    const { summary } = await collect(httpSource({ kind: 'http', url: `${upstream.origin}/` }));
+    read.push(summary.format);
+  }
+  t.strictSame(read, ['icalendar', 'csv', 'json-array']);
+});
+
 test('configured header fields are sent, and Accept lists the readable formats', async (t) => {
   const upstream = await startUpstream(t, (_, response) => response.end('[]'));
   const url = `${upstream.origin}/all?term=fall%20term#part`;
@@ -84,7 +108,7 @@ test('configured header fields are sent, and Accept lists the readable formats',
   t.match(request?.headers, { authorization: 'Bearer abc', 'x-tenant': 'one', 'accept-encoding': 'gzip' });
   t.match(
     request?.headers.accept,
-    /^application\/x-ndjson, application\/json;q=0.9, application\/vnd.msgpack;q=0.8/,
+    /^application\/x-ndjson, application\/json;q=0.9, application\/vnd.msgpack;q=0.8, text\/csv;q=0.7, text\/calendar;q=0.6, /,
   );
   t.notOk(request?.headers['if-none-match']);
 
@@ -108,7 +132,7 @@ test('invalid addresses and header fields are refused at once, without showing t
     [
       good,
       { 'bad name': 'secret' },
-      /header field 1 of the source is not valid: its name is not a field name/,
+      /header field 1 of the source is not valid: its name is not valid as the name of a header field/,
     ],
     [good, { 'X-Key': 'a', 'Bearer secret': '' }, /header field 2 of the source .* expected a name such as/],
     [good, { 'X-Key': 'secret\nvalue' }, /header X-Key .* its value is not valid in a header/],

@@ -13,6 +13,7 @@ import {
   probeInnerParts,
   useInnerParts,
 } from '../../../../src/http/node/inner-parts.js';
+import { openTimetable } from '../../../../src/index.js';
 import { parseMetrics } from '../../../admin/scrape.js';
 import { CLI, startNode } from '../../../cli/lectern.js';
 import { get } from '../../../serving/threads.js';
@@ -20,8 +21,8 @@ import { EVENTS, serve, setUp, token, viewsOf } from '../../harness.js';
 import { rawCases, sendRaw } from '../../raw-cases.js';
 import { startTakingAway } from './take-away.js';
 
-// Starting two services takes long on a busy machine.
-tap.setTimeout(120_000);
+// Slow readers and starting services take long on a busy machine.
+tap.setTimeout(300_000);
 
 const AUTHORIZATION = `Authorization: Bearer ${token()}\r\n`;
 const PATIENCE = {
@@ -117,9 +118,7 @@ for (const part of [null, ...INNER_PARTS]) {
 
 const READERS: readonly (readonly [InnerPart | null, string])[] = [
   [null, 'json'],
-  ['parser.onIncoming', 'json'],
-  ['handle.bytesWritten', 'json'],
-  ['handle.writeQueueSize', 'json'],
+  ...INNER_PARTS.map((part) => [part, 'json'] as const),
   ['handle.writeQueueSize', 'msgpack'],
 ];
 for (const [part, format] of READERS) {
@@ -128,6 +127,26 @@ for (const [part, format] of READERS) {
     await assertReaders(t, format);
   });
 }
+
+test('the log and the metrics name every missing part; several servers of a process warn once', async (t) => {
+  await using timetable = openTimetable({ source: 'fixtures/demo.ndjson.gz' });
+  await timetable.ready;
+  for (const part of INNER_PARTS) {
+    await takeAway(t, part, undefined);
+    const warnings: { readonly parts?: readonly string[] }[] = [];
+    const log = { info() {}, error() {}, debug() {}, warn: (record: object) => warnings.push(record) };
+    const options = { auth: { hs256Secret: 'x'.repeat(32) }, port: 0, admin: { port: 0 }, log };
+    const servers = [await timetable.serve(options), await timetable.serve(options)];
+    t.same(warnings, [{ parts: [part], node: process.version }], `${part}: warnings`);
+    const text = (await get(`${servers[0]?.adminAddress?.origin}/metrics`)).body.toString();
+    const metrics = parseMetrics(text);
+    const missing = INNER_PARTS.filter(
+      (each) => metrics.get(`lectern_http_inner_parts_missing{part="${each}"}`) === 1,
+    );
+    t.same(missing, [part], `${part}: gauge`);
+    for (const server of servers) await server.close();
+  }
+});
 
 test('before the check no Node internal is used, and answers are right', async (t) => {
   taken.part = null;

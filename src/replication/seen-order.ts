@@ -1,0 +1,37 @@
+import { LecternError } from '../errors.js';
+import type { Floor } from './store-records.js';
+
+const RESTORED = 'the store may have been restored from an older copy';
+
+/** What a replica saw last of the order of announcements. It follows nothing that is older. */
+export class SeenOrder {
+  /** The last head that it served. */
+  floor: Floor | null = null;
+  /** The highest sequence of operators' choices. */
+  #chosenAt = 0;
+
+  serves(floor: Floor): void {
+    this.floor = floor;
+  }
+
+  /** @throws LecternError `announcement-refused` for an image that was replaced long ago */
+  checkHead({ epoch, sequence }: Floor): void {
+    const { floor } = this;
+    if (floor === null || floor.epoch !== epoch || sequence >= floor.sequence) return;
+    const problem = `the announcement has sequence ${sequence}, and ${floor.sequence} was served`;
+    throw new LecternError('announcement-refused', `${problem}: ${RESTORED}`);
+  }
+
+  /**
+   * @param sequence of the last pin or unpin. 0 says nothing: there is no record, or its sequence is forged
+   * @throws LecternError `announcement-refused` for an earlier one
+   */
+  checkChoice(sequence: number): void {
+    if (sequence !== 0 && sequence < this.#chosenAt) {
+      const problem = `the last pin or unpin has sequence ${sequence}, and ${this.#chosenAt} was seen`;
+      const remedy = 'lectern feed pin or unpin chooses again';
+      throw new LecternError('announcement-refused', `${problem}: ${RESTORED}; ${remedy}`);
+    }
+    this.#chosenAt = Math.max(this.#chosenAt, sequence);
+  }
+}

@@ -1,0 +1,73 @@
+/** A browser for tests, and pages that record what goes wrong. */
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import type { Test } from 'tap';
+
+/** The environment variable LECTERN_CHROMIUM names another one. */
+const CHROMIUM = process.env.LECTERN_CHROMIUM ?? '/usr/bin/chromium';
+/** Why there is no browser; null if there is one. */
+export const NO_BROWSER: string | null = existsSync(CHROMIUM)
+  ? null
+  : `no Chromium at ${CHROMIUM} (LECTERN_CHROMIUM names another)`;
+const WAIT_MS_MAX = 20_000;
+
+const SWITCHES = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+/** Runs before the page's own content, because violations of the policy are events of the document. */
+const RECORD_VIOLATIONS = `
+  window.policyViolations = [];
+  document.addEventListener('securitypolicyviolation', (event) => {
+    window.policyViolations.push(event.violatedDirective + ' ' + event.blockedURI);
+  });`;
+
+export interface OpenPage {
+  readonly page: Page;
+  /** All requests of the page, in order. */
+  readonly requested: string[];
+  /** Console errors, missing parts of the page, and uncaught exceptions. */
+  readonly errors: string[];
+}
+
+/** @param more the locale, the time zone and other features of the device */
+export async function openBrowser(
+  t: Test,
+  more: Parameters<typeof chromium.launchPersistentContext>[1] = {},
+): Promise<BrowserContext> {
+  const profile = mkdtempSync(join(tmpdir(), 'lectern-browser-'));
+  const browser = await chromium.launchPersistentContext(profile, {
+    executablePath: CHROMIUM,
+    args: SWITCHES,
+    viewport: { width: 1200, height: 900 },
+    ...more,
+  });
+  browser.setDefaultTimeout(WAIT_MS_MAX);
+  await browser.addInitScript({ content: RECORD_VIOLATIONS });
+  t.teardown(async () => {
+    await browser.close();
+    rmSync(profile, { recursive: true, force: true, maxRetries: 3 });
+  });
+  return browser;
+}
+
+export async function newPage(browser: BrowserContext): Promise<OpenPage> {
+  const page = await browser.newPage();
+  const requested: string[] = [];
+  const errors: string[] = [];
+  page.on('request', (request) => requested.push(request.url()));
+  page.on('pageerror', (error) => errors.push(error.message));
+  page.on('console', (message) => {
+    const text = message.text();
+    if (message.type() === 'error' || /content security policy|could not find/i.test(text)) errors.push(text);
+  });
+  return { page, requested, errors };
+}

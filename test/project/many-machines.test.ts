@@ -1,0 +1,81 @@
+/** The commands of docs/many-machines.md set up a publisher and a replica, here with a folder as the store. */
+import { spawnSync } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import tap, { test } from 'tap';
+import { lectern, start } from '../cli/lectern.js';
+import { events } from '../replication/fleet.js';
+
+// It starts about ten processes.
+tap.setTimeout(180_000);
+
+const PAGE = readFileSync(new URL('../../docs/many-machines.md', import.meta.url), 'utf8');
+const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
+
+/** Lines of the indented blocks of a page that begin with this text. */
+function commandsOf(text: string): readonly string[] {
+  const blocks = [...PAGE.matchAll(/^ +```\w+\n(.*?)^ +```$/gms)].map(([, block = '']) => block);
+  const lines = blocks.flatMap((block) => block.split('\n').map((line) => line.trim()));
+  return lines.filter((line) => line.startsWith(text));
+}
+
+test('the set-up of the page works', { skip: hasOpenssl ? false : 'openssl is not installed' }, async (t) => {
+  const folder = t.testdir({});
+  const share = join(folder, 'share');
+  for (const line of commandsOf('openssl ')) {
+    const { status, stderr } = spawnSync('sh', ['-c', line], { cwd: folder, encoding: 'utf8' });
+    t.equal(status, 0, `${line}: ${stderr}`);
+  }
+  const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const jwk = { ...publicKey.export({ format: 'jwk' }), alg: 'RS256', kid: '1' };
+  writeFileSync(join(folder, 'keys.json'), JSON.stringify({ keys: [jwk] }));
+  /** The arguments of a command of the page, with files and a store of this test. */
+  const here = (line: string): readonly string[] =>
+    line
+      .split(' ')
+      .slice(1)
+      .map((word) => {
+        if (word.startsWith('nats://')) return `folder://${share}`;
+        return /^[\w/.]+\.\w+$|^\/var\//.test(word) ? join(folder, word.split('/').at(-1) ?? '') : word;
+      });
+  const [publish = '', ...noOthers] = commandsOf('lectern publish ');
+  const [serve = ''] = commandsOf('lectern serve ');
+  t.strictSame(noOthers, []);
+  const announce = async (title: string): Promise<string> => {
+    const lines = events(5, title).map((event) => JSON.stringify(event));
+    writeFileSync(join(folder, 'timetable.ndjson'), lines.join('\n'));
+    const { code, stderr } = await lectern([...here(publish), '--once']);
+    t.equal(code, 0, stderr);
+    return /"snapshot":"([\w-]{22})","sequence"/.exec(stderr)?.[1] ?? '';
+  };
+  const first = await announce('first');
+  const replica = start([...here(serve), '--port', '0']);
+  t.teardown(() => replica.child.kill('SIGKILL'));
+  t.equal((await replica.ready()).events, 5);
+  const second = await announce('second');
+  t.not(first, second);
+
+  const store = `folder://${share}`;
+  const shown = async (): Promise<{
+    readonly head: { readonly id: string };
+    readonly pinned: string | null;
+  }> => JSON.parse((await lectern(['feed', 'status', store, '--json'])).stdout);
+  t.match(await shown(), { head: { id: second }, pinned: null, replicas: [{ lastError: null }] });
+  const actions = [...PAGE.matchAll(/^\| `lectern (feed \w+)(?: <(id)>)?` \|/gm)];
+  t.same(
+    actions.map(([, action]) => action),
+    ['feed status', 'feed rollback', 'feed pin', 'feed unpin', 'feed promote'],
+  );
+  for (const [action, more, pinned] of [
+    ['rollback', [], first],
+    ['pin', [second], second],
+    ['unpin', [], null],
+  ] as const) {
+    const { code, stderr } = await lectern(['feed', action, ...more, store]);
+    t.equal(code, 0, stderr);
+    t.equal((await shown()).pinned, pinned, action);
+  }
+  replica.child.kill('SIGTERM');
+  t.equal((await replica.ended).code, 0);
+});

@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'tap';
+import type { Head } from '../../src/replication/head.js';
+import { ObjectChecks } from '../../src/replication/object-checks.js';
+import type { ReplicaReport } from '../../src/replication/store-records.js';
+import { openStore, storeAddress } from '../../src/store/open-store.js';
+import type { Store } from '../../src/store/store.js';
+
+test('an image is read once for each report of a fault, and beside the announcements', async (t) => {
+  const share = join(t.testdir(), 'share');
+  const store = await openStore(storeAddress(share));
+  const content = Buffer.from('an image');
+  const hash = createHash('sha256').update(content).digest('hex');
+  await store.put(
+    hash,
+    (async function* () {
+      yield content;
+    })(),
+  );
+  let reads = 0;
+  let isHung = true;
+  const counted = new Proxy(store, {
+    get: (target, method: keyof Store) => {
+      if (method === 'get') {
+        return async (name: string) => {
+          reads++;
+          while (isHung) await new Promise((resolve) => setTimeout(resolve, 5));
+          return target.get(name);
+        };
+      }
+      return typeof target[method] === 'function' ? target[method].bind(target) : target[method];
+    },
+  });
+  let nowMs = 0;
+  let told = 0;
+  const checks = new ObjectChecks(
+    counted,
+    () => told++,
+    () => nowMs,
+  );
+  const head = { hash, bytes: content.length } as Head;
+  const reports = (...names: readonly string[]): ReplicaReport[] =>
+    names.map((name) => ({ name, damaged: hash }) as ReplicaReport);
+  const look = async (...names: readonly string[]): Promise<boolean> => {
+    const isGood = await checks.isGood(head, reports(...names));
+    if (!isHung) await checks.settled();
+    return isGood;
+  };
+
+  t.ok(await look());
+  t.equal(reads, 0, 'without a report nothing is read');
+  for (let n = 0; n < 5; n++) t.ok(await look('one'), 'the answer does not wait for the read');
+  t.equal(reads, 1);
+  isHung = false;
+  await checks.settled();
+  for (let n = 0; n < 5; n++) t.ok(await look('one'));
+  t.equal(reads, 1, 'the same report leads to one check');
+  await look('one', 'two');
+  t.equal(reads, 2, 'a second replica reports it, too');
+  nowMs += 299_999;
+  await look('one', 'two');
+  t.equal(reads, 2);
+  nowMs += 1;
+  await look('one', 'two');
+  t.equal(reads, 3);
+  await look('two');
+  await look('one', 'two');
+  t.equal(reads, 4, 'the report of a new fault');
+
+  writeFileSync(join(share, 'images', hash), 'an imagE');
+  t.equal(told, 0);
+  t.ok(await look('one', 'two', 'three'));
+  t.equal(told, 1);
+  t.notOk(await look('one', 'two', 'three'), 'other bytes');
+  t.ok(await look('one', 'two', 'three'));
+  t.notOk(await look('one', 'two', 'three'), 'it is checked again until it is stored again');
+  rmSync(join(share, 'images', hash));
+  t.notOk(await look(), 'a missing image');
+});

@@ -1,0 +1,174 @@
+/** Publishers on one store whose calls can be held, as if their process were stopped. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import tap, { type Test, test } from 'tap';
+import type { Publication } from '../../src/refresh/keeper.js';
+import { headOf, SigningKey } from '../../src/replication/head.js';
+import { Publisher, type PublisherOptions } from '../../src/replication/publisher.js';
+import { openStore, storeAddress } from '../../src/store/open-store.js';
+import type { Store } from '../../src/store/store.js';
+import { until, writeKeys } from './fleet.js';
+
+tap.setTimeout(180_000);
+
+interface Swap {
+  readonly who: string;
+  readonly key: string;
+}
+
+interface Controls {
+  /** Makes a call fail. */
+  fails(method: string, key: string | undefined): boolean;
+  /** Whether calls wait. */
+  isHeld: boolean;
+  /** Holds all calls from the next swap of the head on. */
+  holdsAtSwap: boolean;
+}
+
+const TAKEOVER_MS_MAX = 10_000;
+
+/** A store of one publisher, and its log of successful swaps. */
+function controlled(store: Store, who: string, log: Swap[], controls: Controls): Store {
+  return new Proxy(store, {
+    get(target, method: keyof Store) {
+      const value = target[method];
+      if (typeof value !== 'function') return value;
+      return async (...args: unknown[]) => {
+        const key = typeof args[0] === 'string' ? args[0] : undefined;
+        if (controls.holdsAtSwap && method === 'swap' && key === 'head') controls.isHeld = true;
+        while (controls.isHeld) await delay(10);
+        if (controls.fails(method, key)) throw new Error('it fails once');
+        const result: unknown = await (value as (...given: readonly unknown[]) => unknown).apply(
+          target,
+          args,
+        );
+        if (method === 'swap' && result !== null && key !== undefined) log.push({ who, key });
+        return result;
+      };
+    },
+  });
+}
+
+/** A publication of an image that the publisher writes without reading it. */
+function publication(id: string): Publication {
+  const summary = { id: id.padEnd(22, '-'), events: 1, rejected: 0 };
+  return { image: { summary }, delta: null, patch: null } as unknown as Publication;
+}
+
+async function openFleet(t: Test): Promise<{
+  readonly store: Store;
+  readonly log: readonly Swap[];
+  publisher(who: string): Promise<{ readonly publisher: Publisher; readonly controls: Controls }>;
+}> {
+  const closing: (() => Promise<void>)[] = [];
+  t.teardown(() => Promise.all(closing.map((close) => close())));
+  const folder = t.testdir();
+  const key = new SigningKey(writeKeys(folder, 'feed').keyFile);
+  const address = storeAddress(join(folder, 'share'));
+  const log: Swap[] = [];
+  const loader = {
+    async run(task: { readonly path: string; readonly image: Publication['image'] }) {
+      writeFileSync(task.path, task.image.summary.id);
+    },
+  } as unknown as PublisherOptions['loader'];
+  return {
+    store: await openStore(address),
+    log,
+    async publisher(who) {
+      const controls: Controls = { fails: () => false, isHeld: false, holdsAtSwap: false };
+      const store = controlled(await openStore(address), who, log, controls);
+      const events = { announced() {}, led() {}, failed() {} };
+      const publisher = new Publisher(store, { key, loader, events });
+      closing.push(async () => {
+        controls.isHeld = false;
+        controls.holdsAtSwap = false;
+        await publisher.close();
+      });
+      return { publisher, controls };
+    },
+  };
+}
+
+const idOf = async (store: Store): Promise<string | undefined> =>
+  headOf((await store.read('head'))?.text ?? '')?.id.replace(/-+$/, '');
+
+/** Swaps of the head by a publisher whose successor had already replaced the head. */
+function late(log: readonly Swap[]): Swap[] {
+  let [leader, hasSwapped] = ['', false];
+  return log.filter(({ who, key }) => {
+    if (key === 'leader') {
+      if (who !== leader) [leader, hasSwapped] = [who, false];
+      return false;
+    }
+    if (key !== 'head') return false;
+    if (who === leader) hasSwapped = true;
+    return who !== leader && hasSwapped;
+  });
+}
+
+test('a stopped leader that goes on replaces nothing, and there is one head at a time', {
+  timeout: 170_000,
+}, async (t) => {
+  const { store, log, publisher } = await openFleet(t);
+  const one = await publisher('one');
+  one.publisher.publish(publication('present'));
+  await one.publisher.announced;
+  const two = await publisher('two');
+  // Announces nothing, because the head has the same content: only its fence stops the former leader.
+  two.publisher.publish(publication('present'));
+  one.controls.holdsAtSwap = true;
+  one.publisher.publish(publication('older'));
+  await until(() => one.controls.isHeld, 'the leader is stopped in its swap');
+  const { revision } = (await store.read('head')) ?? {};
+  const tookMs = await until(
+    async () => (await store.read('head'))?.revision !== revision,
+    'the standby leads, and has fenced off the former leader',
+  );
+  t.ok(tookMs <= TAKEOVER_MS_MAX, `the standby leads after ${Math.round(tookMs)} ms`);
+  t.notOk(one.publisher.feed.isLeader, 'the stopped leader knows that its lease has ended');
+  one.controls.holdsAtSwap = false;
+  one.controls.isHeld = false;
+  await delay(3000);
+  t.equal(await idOf(store), 'present', 'the older timetable is not announced');
+
+  two.controls.holdsAtSwap = true;
+  two.publisher.publish(publication('newer'));
+  await until(
+    async () => (await idOf(store)) === 'older',
+    'the other publisher leads, and announces its own',
+  );
+  two.controls.holdsAtSwap = false;
+  two.controls.isHeld = false;
+  await delay(3000);
+  t.equal(await idOf(store), 'older');
+  t.strictSame(late(log), []);
+  t.ok(new Set(log.filter(({ key }) => key === 'leader').map(({ who }) => who)).size === 2, 'both have led');
+});
+
+test('a former leader is fenced off even if the first attempt fails', { timeout: 170_000 }, async (t) => {
+  for (const method of ['keys', 'read'] as const) {
+    const { store, log, publisher } = await openFleet(t);
+    const first = await publisher('first');
+    first.publisher.publish(publication('present'));
+    await first.publisher.announced;
+    await first.publisher.close();
+    const { text, revision } = (await store.read('head')) ?? {};
+    const { publisher: second, controls } = await publisher('second');
+    let isLeading = false;
+    let failures = 0;
+    controls.fails = (called, key) => {
+      isLeading ||= log.some(({ who, key: swapped }) => who === 'second' && swapped === 'leader');
+      const isNext = isLeading && called === method && (method === 'keys' || key === 'head');
+      return isNext && failures++ === 0;
+    };
+    second.publish(publication('present'));
+    await second.announced;
+    await until(
+      async () => (await store.read('head'))?.revision !== revision,
+      `a fence after ${method} failed`,
+    );
+    t.equal((await store.read('head'))?.text, text, method);
+    t.ok(failures > 0, method);
+  }
+});

@@ -1,0 +1,68 @@
+/** Keys of announcements are rotated while publisher and replicas run. */
+import { createPublicKey } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { test } from 'tap';
+import { HeadReader } from '../../src/replication/head.js';
+import { MemorySource } from '../refresh/built.js';
+import { events, openFleet, titleOf, until, untilServed, writeKeys } from './fleet.js';
+
+test('replicas take both keys, then the publisher signs with the new one', {
+  timeout: 120_000,
+}, async (t) => {
+  const fleet = await openFleet(t, 'folder');
+  const next = writeKeys(fleet.folder, 'next');
+  const source = new MemorySource(events(10, 'first'));
+  const publishing = await fleet.publisher(source);
+  await publishing.announced;
+  const errors: string[] = [];
+  const replica = fleet.replica();
+  replica.on('error', ({ message }) => void errors.push(message));
+  await untilServed([replica], 'first');
+  const [old, both] = [fleet.publicKeyFile, next.publicKeyFile].map((path) => readFileSync(path, 'utf8'));
+  writeFileSync(fleet.publicKeyFile, 'half a ke');
+  await until(() => errors.some((each) => /feed\.pub cannot be used/.test(each)), 'a bad file is reported');
+  source.replace(events(10, 'second'));
+  await untilServed([replica], 'second');
+  writeFileSync(fleet.publicKeyFile, `${old}${both}`);
+  await replica.reload();
+  writeFileSync(fleet.keyFile, readFileSync(next.keyFile));
+  await delay(1500);
+  source.replace(events(10, 'third'));
+  await untilServed([replica], 'third');
+  const strict = fleet.replica({ feedPublicKey: next.publicKeyFile });
+  await untilServed([strict], 'third');
+  writeFileSync(fleet.publicKeyFile, both ?? '');
+  await replica.reload();
+  source.replace(events(10, 'fourth'));
+  await untilServed([replica, strict], 'fourth');
+  t.equal(
+    titleOf(fleet.replica({ feedPublicKey: writeKeys(fleet.folder, 'stranger').publicKeyFile })),
+    'nothing',
+  );
+});
+
+test('a file of public keys is PEM, several in a row, JWK or JWKS', (t) => {
+  const folder = t.testdir();
+  const pems = ['a', 'b'].map((name) => readFileSync(writeKeys(folder, name).publicKeyFile, 'utf8'));
+  const jwks = pems.map((pem) => createPublicKey(pem).export({ format: 'jwk' }));
+  const path = join(folder, 'keys');
+  const read = (text: string): HeadReader => {
+    writeFileSync(path, text);
+    return HeadReader.ofFile(path);
+  };
+  for (const text of [
+    pems[0] ?? '',
+    pems.join('\n'),
+    JSON.stringify(jwks[0]),
+    JSON.stringify({ keys: jwks }),
+  ])
+    t.ok(read(text));
+  const secret = readFileSync(join(folder, 'a.key'), 'utf8');
+  const bad = { code: 'key-invalid' };
+  for (const text of ['', 'none', '{}', '{"keys":[]}', JSON.stringify({ keys: [{ ...jwks[0], d: 'x' }] })])
+    t.throws(() => read(text), bad, text);
+  t.throws(() => read(`${pems[0]}${secret}`), { ...bad, message: /it is a private key/ });
+  t.end();
+});
