@@ -376,7 +376,7 @@ export const IMAGES_UNUSED_BYTES_MAX: number = 2048 * MIB;
 export const STORE_CHUNK_BYTES: number = 512 * KIB;
 /** Bytes of an image in memory during transfer. */
 export const IMAGE_CHUNK_BYTES: number = 1 * MIB;
-/** Most events of a patch that is announced with an image. With more, or with more bytes, replicas fetch the whole image. */
+/** Most events of a patch that is announced with an image. With more events or bytes, replicas fetch the whole image. */
 export const ANNOUNCED_PATCH_EVENTS_MAX = 1000;
 /** Patching an image takes about as long as fetching it if one event in a hundred changed. */
 export const ANNOUNCED_PATCH_SHARE_MAX = 0.01;
