@@ -12,38 +12,11 @@ import { RRuleTemporal } from 'rrule-temporal';
 import { CalendarReader } from '../dist/source/calendar/calendar-reader.js';
 import { fileSource } from '../dist/source/file.js';
 import { loadImage } from '../dist/thread/load-image.js';
+import { calendarText } from './parts/calendar-text.mjs';
 import { spreadOf } from './statistics.mjs';
 
 const EVENTS = Number(process.argv[2] ?? 50_000);
 const ROUNDS = Number(process.argv[3] ?? 5);
-const HOUR_MS = 3_600_000;
-
-const compact = (ms) => new Date(ms).toISOString().replace(/[-:]|\.\d+/g, '');
-
-/** @param {boolean} isZoned whether times have a TZID */
-function calendar(isZoned) {
-  const at = (name, ms) =>
-    `${name}${isZoned ? ';TZID=Europe/Berlin' : ''}:${compact(ms).slice(0, isZoned ? -1 : undefined)}`;
-  const lines = ['BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//bench//EN', 'X-WR-CALNAME:Bench'];
-  for (let n = 0; n < EVENTS; n++) {
-    const start = Date.UTC(2026, 0, 1, 8) + (n % 3000) * HOUR_MS + Math.floor(n / 3000) * 300_000;
-    lines.push(
-      'BEGIN:VEVENT',
-      `UID:lesson-${n}@example.edu`,
-      'DTSTAMP:20260101T000000Z',
-      at('DTSTART', start),
-      at('DTEND', start + 1.5 * HOUR_MS),
-      `SUMMARY:Linear Algebra ${n % 800}`,
-      `LOCATION:Building ${n % 20}\\, room ${n % 130}`,
-      `ORGANIZER;CN="Ada Lovelace ${n % 400}":mailto:ada${n % 400}@example.edu`,
-      'CATEGORIES:Lecture',
-      'DESCRIPTION:Bring your notes\\nand a pencil. The course has further pages under',
-      '  an address that is long enough to be folded.',
-      'END:VEVENT',
-    );
-  }
-  return [...lines, 'END:VCALENDAR', ''].join('\r\n');
-}
 
 async function cpuMs(task) {
   const before = process.cpuUsage();
@@ -57,7 +30,7 @@ const show = ({ median, min, max }) => `${median.toFixed(2)} (${min.toFixed(2)} 
 async function compareLoads(folder) {
   for (const isZoned of [false, true]) {
     const file = join(folder, 'calendar.ics');
-    const text = calendar(isZoned);
+    const text = calendarText(EVENTS, isZoned);
     writeFileSync(file, text);
     const parses = [];
     const loads = [];

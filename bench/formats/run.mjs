@@ -1,10 +1,10 @@
 /**
- * What representations, feeds, compression, directories and free time cost, each with its limit. A whole run takes less than
- * five minutes.
+ * What representations, feeds, compression, directories, free time and loads of formats cost, each with its limit. A whole
+ * run takes less than eight minutes.
  *
  *     npm run bench:formats -- [--only <part>] [--rounds <n>] [--seconds <s>] [--quick]
  *
- * Parts: representations, feeds, all, compression, calendar, directories. Only a whole run writes the results.
+ * Parts: representations, feeds, all, compression, calendar, directories, loads. Only a whole run writes the results.
  */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -12,6 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { CACHE_MB_DEFAULT } from '../../dist/limits.js';
 import { provenanceOf } from '../../scripts/provenance.mjs';
 import { answerOf, conditional, fieldOf } from '../answers.mjs';
+import { measureFormatLoads } from '../parts/format-loads.mjs';
 import { MEASURED, textOf } from '../results-file.mjs';
 import { rowOf, tellEnd } from '../rows.mjs';
 import { SECRET, Session } from '../session.mjs';
@@ -235,6 +236,7 @@ try {
   if (names.length > 0) await measureMedium(medium, names);
   if (session.wants('calendar')) measureCalendar(medium);
   const span = { startMs: times[0], endMs: times.at(-1) };
+  if (session.wants('loads')) await measureFormatLoads(session);
   if (session.wants('directories')) await measureDirectories(await session.sets.file('large'), span);
 } finally {
   await session.end();

@@ -9,8 +9,11 @@ export const NAMESPACE_BYTES = 16;
 export const UUID_BYTES = 36;
 const UTF8_BYTES_PER_UNIT = 3;
 
-const HEX = '0123456789abcdef';
 const HYPHEN = 0x2d;
+/** The two hexadecimal digits of each byte, the first of them in the lower eight bits. */
+const HEX_PAIRS: Uint16Array = Uint16Array.from({ length: 256 }, (_, byte) =>
+  Buffer.from(byte.toString(16).padStart(2, '0')).readUInt16LE(),
+);
 
 const namespaces = new Map<FieldName, Buffer>();
 
@@ -30,17 +33,21 @@ export function namespaceOf(field: FieldName): Buffer {
   return namespace;
 }
 
-/** Like derivedIdentifier, for the bytes before `to`: the namespace, then a text in NFC. Writes UUID_BYTES at `at`. */
-export function writeNameBased(bytes: Buffer, to: number, at: number): void {
-  const digest = hash('sha1', bytes.subarray(0, to), 'binary');
+/**
+ * Like derivedIdentifier, for the bytes of the namespace and a text in NFC. Writes UUID_BYTES at `at`. The name may be
+ * a part of the same bytes.
+ */
+export function writeNameBased(name: Buffer, bytes: Buffer, at: number): void {
+  const digest = hash('sha1', name, 'binary');
   let place = at;
   for (let n = 0; n < NAMESPACE_BYTES; n++) {
     let byte = digest.charCodeAt(n);
     if (n === 6) byte = (byte & 0x0f) | 0x50;
     if (n === 8) byte = (byte & 0x3f) | 0x80;
     if (n === 4 || n === 6 || n === 8 || n === 10) bytes[place++] = HYPHEN;
-    bytes[place++] = HEX.charCodeAt(byte >>> 4);
-    bytes[place++] = HEX.charCodeAt(byte & 0x0f);
+    const pair = HEX_PAIRS[byte] as number;
+    bytes[place++] = pair & 0xff;
+    bytes[place++] = pair >>> 8;
   }
 }
 

@@ -32,7 +32,9 @@ function remember(memo: Map<number, string>, key: number, text: string): void {
 function timeOfDay(ms: number): string {
   const seconds = Math.floor(ms / 1000);
   const minutes = Math.floor(seconds / 60);
-  const parts = [Math.floor(minutes / 60), minutes % 60, seconds % 60];
-  const [hour, minute, second] = parts.map((part) => String(part).padStart(2, '0'));
-  return `${hour}:${minute}:${second}.${String(ms % 1000).padStart(3, '0')}Z`;
+  return `${twoDigits(Math.floor(minutes / 60))}:${twoDigits(minutes % 60)}:${twoDigits(seconds % 60)}.${String(ms % 1000).padStart(3, '0')}Z`;
+}
+
+function twoDigits(value: number): string {
+  return value < 10 ? `0${value}` : String(value);
 }

@@ -20,43 +20,20 @@ export interface AmbiguousTimes {
   overlaps: number;
 }
 
-export class Zone {
-  readonly name: string;
-  readonly #format: Intl.DateTimeFormat;
-  readonly #offsets = new Map<number, number>();
-  readonly #offsetsKeptMax: number;
+/**
+ * Three letters name a clock, not a place, and ICU guesses: `BST` as Dhaka, `EST` without daylight time. The exceptions
+ * have one meaning each.
+ */
+const ABBREVIATION = /^(?!utc|gmt|uct|prc|roc|rok)[a-z]{3}$/i;
 
-  /**
-   * @param offsetsKeptMax 60 bytes each
-   * @throws RangeError for a name that Node does not know
-   */
-  constructor(name: string, offsetsKeptMax: number = OFFSETS_KEPT_MAX) {
-    this.#offsetsKeptMax = offsetsKeptMax;
-    this.#format = new Intl.DateTimeFormat('en-US', {
-      timeZone: name,
-      era: 'short',
-      year: 'numeric',
-      month: 'numeric',
-      day: 'numeric',
-      hour: 'numeric',
-      minute: 'numeric',
-      second: 'numeric',
-      hourCycle: 'h23',
-    });
-    this.name = this.#format.resolvedOptions().timeZone;
-  }
+export function isZoneAbbreviation(name: string): boolean {
+  return ABBREVIATION.test(name);
+}
 
+/** Local times by the offsets of a zone. */
+export abstract class ZoneClock {
   /** The offset from UTC at an instant. */
-  offsetMsAt(instantMs: number): number {
-    if (this.name === 'UTC') return 0;
-    const step = Math.floor(instantMs / STEP_MS);
-    const known = this.#offsets.get(step);
-    if (known !== undefined) return known;
-    if (this.#offsets.size >= this.#offsetsKeptMax) this.#offsets.clear();
-    const offsetMs = this.#measure(step * STEP_MS);
-    this.#offsets.set(step, offsetMs);
-    return offsetMs;
-  }
+  abstract offsetMsAt(instantMs: number): number;
 
   /** @param localMs the local date and time, treated as UTC */
   instantOf(localMs: number): LocalInstant {
@@ -91,6 +68,47 @@ export class Zone {
       else before = middle;
     }
     return after * STEP_MS;
+  }
+}
+
+/** A zone of Node's tables. */
+export class Zone extends ZoneClock {
+  readonly name: string;
+  readonly #format: Intl.DateTimeFormat;
+  readonly #offsets = new Map<number, number>();
+  readonly #offsetsKeptMax: number;
+
+  /**
+   * @param offsetsKeptMax 60 bytes each
+   * @throws RangeError for an abbreviation, and for a name that Node does not know
+   */
+  constructor(name: string, offsetsKeptMax: number = OFFSETS_KEPT_MAX) {
+    super();
+    if (isZoneAbbreviation(name)) throw new RangeError(`${name} is an abbreviation`);
+    this.#offsetsKeptMax = offsetsKeptMax;
+    this.#format = new Intl.DateTimeFormat('en-US', {
+      timeZone: name,
+      era: 'short',
+      year: 'numeric',
+      month: 'numeric',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+      second: 'numeric',
+      hourCycle: 'h23',
+    });
+    this.name = this.#format.resolvedOptions().timeZone;
+  }
+
+  override offsetMsAt(instantMs: number): number {
+    if (this.name === 'UTC') return 0;
+    const step = Math.floor(instantMs / STEP_MS);
+    const known = this.#offsets.get(step);
+    if (known !== undefined) return known;
+    if (this.#offsets.size >= this.#offsetsKeptMax) this.#offsets.clear();
+    const offsetMs = this.#measure(step * STEP_MS);
+    this.#offsets.set(step, offsetMs);
+    return offsetMs;
   }
 
   #measure(instantMs: number): number {

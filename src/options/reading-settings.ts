@@ -3,7 +3,7 @@ import { IDENTIFIER_MODES } from '../model/event.js';
 import { DATE_ORDERS, type FieldMap, type ReadRules } from '../model/read-rules.js';
 import { suggest } from '../model/suggest.js';
 import { parseInstant } from '../model/time.js';
-import { Zone } from '../model/zone.js';
+import { isZoneAbbreviation, Zone } from '../model/zone.js';
 import { fieldMapFault } from '../source/field-map.js';
 import type { PostgresOptions } from '../source/spec.js';
 import type { Resolved } from './option-types.js';
@@ -70,6 +70,8 @@ const TIME_ZONE: Kind = {
     try {
       return new Zone(value) && null;
     } catch {
+      if (isZoneAbbreviation(value))
+        return `an abbreviation may mean several zones; it must be ${TIME_ZONE.range}`;
       const near = nearestZone(value);
       return near === null
         ? `it must be ${TIME_ZONE.range}`

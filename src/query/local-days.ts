@@ -3,7 +3,7 @@ import type { ParameterFaultCode } from '../errors.js';
 import { DAYS_MAX, ZONE_CHARACTERS_MAX, ZONE_OFFSETS_KEPT_MAX, ZONES_KEPT_MAX } from '../limits.js';
 import { suggest } from '../model/suggest.js';
 import { DAY_MS, parseDate } from '../model/time.js';
-import { Zone } from '../model/zone.js';
+import { isZoneAbbreviation, Zone } from '../model/zone.js';
 import type { Window } from './query.js';
 
 /** Values of one request by parameter, for parameters that are checked together. */
@@ -25,7 +25,7 @@ const DATE_MS_MAX = 253_402_214_400_000;
 /** Keyed by name in lower case, least recently used first. Different spellings of one name share a zone. */
 const zones = new Map<string, Zone>();
 
-/** Null for a name that Node does not know. */
+/** Null for an abbreviation, and for a name that Node does not know. */
 function zoneNamed(name: string): Zone | null {
   const key = name.toLowerCase();
   let zone = zones.get(key);
@@ -102,11 +102,17 @@ function readZone(timeZone: string | null, zoneDefault: string, tell: TellFault)
   const isOffset = timeZone !== null && !/^[A-Za-z]/.test(timeZone);
   const zone = isOffset ? null : zoneNamed(timeZone ?? zoneDefault);
   if (zone === null) {
-    const near = suggestZone(timeZone ?? zoneDefault);
-    const hint = near === null ? 'expected a name such as Europe/Berlin' : `did you mean ${near}?`;
-    tell('timeZone', 'unknown-time-zone', `there is no time zone ${quoteShortened(timeZone)}: ${hint}`);
+    tell('timeZone', 'unknown-time-zone', zoneProblem(timeZone ?? zoneDefault));
   }
   return zone;
+}
+
+function zoneProblem(name: string): string {
+  const expected = 'expected a name such as Europe/Berlin';
+  if (isZoneAbbreviation(name))
+    return `${quoteShortened(name)} is an abbreviation that may mean several zones; ${expected}`;
+  const near = suggestZone(name);
+  return `there is no time zone ${quoteShortened(name)}: ${near === null ? expected : `did you mean ${near}?`}`;
 }
 
 /** A whole number from 1 to `max`. Null after a reported fault. */

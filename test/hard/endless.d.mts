@@ -1,4 +1,4 @@
-export type Format = 'ndjson' | 'json-array' | 'messagepack';
+export type Format = 'ndjson' | 'json-array' | 'messagepack' | 'icalendar' | 'csv';
 export function endless(
   format: Format,
   options?: { readonly isVaried?: boolean; readonly title?: string },

@@ -9,12 +9,13 @@ const HEX_DIGITS = 12;
 const GROUPS = 40;
 
 /**
- * @param {'ndjson' | 'json-array' | 'messagepack'} format
+ * @param {'ndjson' | 'json-array' | 'messagepack' | 'icalendar' | 'csv'} format
  * @param {{ isVaried?: boolean, title?: string }} options
  */
 export function* endless(format, { isVaried = false, title = 'Introduction to Something' } = {}) {
   const { bytes, places } = piece(format, isVaried, title);
-  if (format === 'json-array') yield Buffer.from('[');
+  const head = HEADS[format];
+  if (head !== undefined) yield Buffer.from(head);
   let number = 0;
   for (;;) {
     const copy = Buffer.from(bytes);
@@ -34,6 +35,7 @@ export function* someOf(pieces, count, format) {
     yield each;
   }
   // The comma after the last record.
+  if (format === 'icalendar') yield Buffer.from('END:VCALENDAR\r\n');
   if (format === 'json-array') yield Buffer.from(`${JSON.stringify(recordOf(0, false, 'last', 'f'))}]`);
 }
 
@@ -103,7 +105,37 @@ function piece(format, isVaried, title) {
   return { bytes, places };
 }
 
+const FIELDS = Object.keys(recordOf(0, false, '', 'e'));
+const HEADS = {
+  'json-array': '[',
+  icalendar: 'BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//endless//EN\r\n',
+  csv: `${FIELDS.join(',')}\r\n`,
+};
+const compact = (time) => time.replace(/[-:]|\.000/g, '');
+
 const ENCODERS = {
+  csv: (record) => {
+    const cells = FIELDS.map((field) => (record[field] === null ? '' : `"${record[field]}"`));
+    return Buffer.from(`${cells.join(',')}\r\n`);
+  },
+  icalendar: ({ id, time, endTime, title, lecturer, studyGroup, type }) =>
+    Buffer.from(
+      [
+        'BEGIN:VEVENT',
+        `UID:${id}`,
+        'DTSTAMP:20260101T000000Z',
+        `DTSTART:${compact(time)}`,
+        `DTEND:${compact(endTime)}`,
+        `SUMMARY:${title}`,
+        `LOCATION:Building ${studyGroup}`,
+        `ORGANIZER;CN="${lecturer}":mailto:someone@example.org`,
+        `CATEGORIES:${type}`,
+        'DESCRIPTION:Bring your notes\\nand a pencil. The course has further pages under',
+        '  an address that is long enough to be folded.',
+        'END:VEVENT',
+        '',
+      ].join('\r\n'),
+    ),
   ndjson: (record) => Buffer.from(`${JSON.stringify(record)}\n`),
   'json-array': (record) => Buffer.from(`${JSON.stringify(record)},\n`),
   messagepack: (record) => {

@@ -230,6 +230,20 @@ const JOBS: readonly (Job & { readonly name: string; readonly isQuick?: true })[
     outcome: MEMORY,
   },
   {
+    name: 'a calendar',
+    kind: 'file',
+    options: OPEN,
+    hostile: () => Readable.from(some('icalendar', 2000)),
+    outcome: MEMORY,
+  },
+  {
+    name: 'CSV whose texts all differ',
+    kind: 'file',
+    options: OPEN,
+    hostile: () => Readable.from(some('csv', 1500, { isVaried: true })),
+    outcome: MEMORY,
+  },
+  {
     name: 'a gzipped file',
     kind: 'file',
     options: OPEN,

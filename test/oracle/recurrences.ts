@@ -1,11 +1,12 @@
 /**
- * The slow version of the expansion of recurrence rules. It visits every day from the start, and every second
- * of a day that the rule may name, and checks each against the rule. It shares no code with the reader.
+ * The slow version of the expansion of recurrence rules. It visits every day from the start, and every minute of
+ * a day that the rule may name, or every second of every minute or second that a shorter rule names. It checks each
+ * against the rule, and shares no code with the reader.
  */
 import { Temporal } from 'temporal-polyfill';
 
 export interface OracleRule {
-  readonly freq: 'YEARLY' | 'MONTHLY' | 'WEEKLY' | 'DAILY' | 'HOURLY';
+  readonly freq: 'YEARLY' | 'MONTHLY' | 'WEEKLY' | 'DAILY' | 'HOURLY' | 'MINUTELY' | 'SECONDLY';
   readonly interval?: number;
   readonly count?: number;
   /** UTC, inclusive. */
@@ -18,6 +19,8 @@ export interface OracleRule {
   readonly byDay?: readonly string[];
   readonly byHour?: readonly number[];
   readonly byMinute?: readonly number[];
+  /** Only of MINUTELY and SECONDLY. */
+  readonly bySecond?: readonly number[];
   readonly bySetPos?: readonly number[];
   readonly wkst?: string;
 }
@@ -39,18 +42,86 @@ export function ruleText(rule: OracleRule): string {
   add('BYDAY', rule.byDay);
   add('BYHOUR', rule.byHour);
   add('BYMINUTE', rule.byMinute);
+  add('BYSECOND', rule.bySecond);
   add('BYSETPOS', rule.bySetPos);
   add('WKST', rule.wkst);
   return parts.join(';');
 }
 
-/** Instants of all occurrences up to a day; the start comes first. */
+/** One occurrence, and whether clocks skipped its local time or showed it twice. */
+export interface OracleOccurrence {
+  readonly instant: number;
+  readonly local: Temporal.PlainDateTime;
+  readonly kind: 'exact' | 'gap' | 'overlap';
+}
+
+export function occurrenceAt(local: Temporal.PlainDateTime, zone: string): OracleOccurrence {
+  const zoned = local.toZonedDateTime(zone, { disambiguation: 'compatible' });
+  const later = local.toZonedDateTime(zone, { disambiguation: 'later' });
+  const isShown = zoned.toPlainDateTime().equals(local);
+  const kind = !isShown ? 'gap' : zoned.equals(later) ? 'exact' : 'overlap';
+  return { instant: zoned.epochMilliseconds, local, kind };
+}
+
+/** All occurrences up to a day; the start comes first. */
 export function occurrencesOf(
   rule: OracleRule,
   start: Temporal.PlainDateTime,
   zone: string,
   lastDay: Temporal.PlainDate,
-): number[] {
+): OracleOccurrence[] {
+  const isShort = rule.freq === 'MINUTELY' || rule.freq === 'SECONDLY';
+  const all = isShort ? shortPeriods(rule, start, lastDay) : dayByDay(rule, start, lastDay);
+  const found = new Map<number, OracleOccurrence>();
+  let count = 0;
+  for (const local of [start, ...all.filter((at) => Temporal.PlainDateTime.compare(at, start) > 0)]) {
+    const occurrence = occurrenceAt(local, zone);
+    const isLate = rule.until !== undefined && occurrence.instant > rule.until.epochMilliseconds;
+    if (count > 0 && (isLate || count === rule.count)) break;
+    count++;
+    if (!found.has(occurrence.instant)) found.set(occurrence.instant, occurrence);
+  }
+  return [...found.values()].sort((a, b) => a.instant - b.instant);
+}
+
+/** Every period of a minute or a second, in steps of the interval. */
+function shortPeriods(
+  rule: OracleRule,
+  start: Temporal.PlainDateTime,
+  lastDay: Temporal.PlainDate,
+): Temporal.PlainDateTime[] {
+  const { freq, interval = 1, byHour, byMinute, bySecond } = rule;
+  const firstDay = start.toPlainDate();
+  const length = freq === 'MINUTELY' ? 60 : 1;
+  const ofDay = start.hour * 3600 + start.minute * 60 + start.second;
+  const days = firstDay.until(lastDay, { largestUnit: 'day' }).days + 1;
+  const isDay: boolean[] = [];
+  for (let day = 0; day < days; day++) isDay.push(hasDay(rule, start, firstDay.add({ days: day })));
+  const isIn = (list: readonly number[] | undefined, value: number): boolean =>
+    list === undefined || list.includes(value);
+  const found: Temporal.PlainDateTime[] = [];
+  for (let begin = ofDay - (ofDay % length); begin < days * 86_400; begin += interval * length) {
+    const day = Math.floor(begin / 86_400);
+    const hour = Math.floor(begin / 3600) % 24;
+    const minute = Math.floor(begin / 60) % 60;
+    if (isDay[day] !== true || !isIn(byHour, hour) || !isIn(byMinute, minute)) continue;
+    const period: Temporal.PlainDateTime[] = [];
+    for (let second = begin % 60; second < (begin % 60) + length; second++) {
+      const isOfStart = length === 1 || second === start.second;
+      const isSecond = bySecond === undefined ? isOfStart : bySecond.includes(second);
+      if (!isSecond) continue;
+      period.push(firstDay.add({ days: day }).toPlainDateTime({ hour, minute, second }));
+    }
+    found.push(...selected(rule, period));
+  }
+  return found;
+}
+
+function dayByDay(
+  rule: OracleRule,
+  start: Temporal.PlainDateTime,
+  lastDay: Temporal.PlainDate,
+): Temporal.PlainDateTime[] {
   const periods = new Map<string, Temporal.PlainDateTime[]>();
   // The first period may begin before the start.
   let day = start.toPlainDate().subtract({ days: 400 });
@@ -65,23 +136,8 @@ export function occurrencesOf(
       else others.push(at);
     }
   }
-  const instants: number[] = [];
-  const add = (at: Temporal.PlainDateTime): boolean => {
-    const instant = at.toZonedDateTime(zone, { disambiguation: 'compatible' }).toInstant();
-    const isFirst = instants.length === 0;
-    if (!isFirst && rule.until !== undefined && Temporal.Instant.compare(instant, rule.until) > 0)
-      return false;
-    if (rule.count !== undefined && instants.length >= rule.count) return false;
-    instants.push(instant.epochMilliseconds);
-    return true;
-  };
-  add(start);
   const all = [...periods.values()].flatMap((period) => selected(rule, period));
-  all.sort(Temporal.PlainDateTime.compare);
-  for (const at of all) {
-    if (Temporal.PlainDateTime.compare(at, start) > 0 && !add(at)) break;
-  }
-  return [...new Set(instants)].sort((a, b) => a - b);
+  return all.sort(Temporal.PlainDateTime.compare);
 }
 
 function selected(
@@ -114,6 +170,8 @@ function periodOf(
         const hour = { minute: 0, second: 0 } as const;
         return start.with(hour).until(at.with(hour), { largestUnit: 'hour' }).hours;
       }
+      default:
+        throw new Error(`${freq} has shorter periods than an hour`);
     }
   };
   const periods = distance();

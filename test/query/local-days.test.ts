@@ -151,6 +151,12 @@ const FAULTS: readonly [Given, readonly RegExp[]][] = [
   [{ date: '2026-10-25', timeZone: 'Europe/Berlim' }, [/did you mean Europe\/Berlin\?$/]],
   [{ date: '2026-10-25', timeZone: 'America/New York' }, [/did you mean America\/New_York\?$/]],
   [{ date: '2026-10-25', timeZone: 'xyz' }, [/expected a name such as Europe\/Berlin$/]],
+  [
+    { date: '2026-10-25', timeZone: 'bst' },
+    [
+      /^unknown-time-zone timeZone: "bst" is an abbreviation that may mean several zones; expected a name such as Europe\/Berlin$/,
+    ],
+  ],
   [{ date: '2026-10-25', timeZone: '+01:00' }, [/^unknown-time-zone timeZone/]],
   [{ date: '2026-10-25', timeZone: 'x'.repeat(8000) }, [/^unknown-time-zone timeZone: .{1,200}$/]],
   [{ days: '2' }, [/^wrong-combination days: days has no effect without date/]],

@@ -288,6 +288,10 @@ test("a program's source is asked with its own version under any rules", async (
 const FAULTS: readonly [options: object, message: RegExp][] = [
   [{ fieldMap: { titlle: 'x' } }, /fieldMap is invalid: there is no field "titlle": did you mean title\?/],
   [{ fieldMap: ['x'] }, /fieldMap is invalid: it must be field=column/],
+  [
+    { timeZone: 'BST' },
+    /timeZone is "BST": an abbreviation may mean several zones; it must be an IANA time zone/,
+  ],
   [{ timeZone: 'Berlin' }, /timeZone is "Berlin": there is no such time zone; did you mean Europe\/Berlin\?/],
   [{ timeZone: 'Mars/Olympus' }, /it must be an IANA time zone, such as Europe\/Berlin/],
   [{ dateOrder: 'ydm' }, /dateOrder is "ydm": it must be ymd, dmy or mdy/],

@@ -1,5 +1,5 @@
 import { LecternError } from '../../errors.js';
-import { CALENDAR_DEPTH_MAX } from '../../limits.js';
+import { CALENDAR_DEPTH_MAX, CALENDAR_STEPS_MAX } from '../../limits.js';
 import type { ExpansionWindow } from '../../model/expansion.js';
 import type { ReadRules } from '../../model/read-rules.js';
 import { type FormatReader, malformed, rejectFault } from '../formats/reader.js';
@@ -9,9 +9,10 @@ import { type CalendarZone, zoneOfName } from './calendar-zones.js';
 import { readContentLine, unescapeText } from './content-line.js';
 import { withOthers } from './event-faults.js';
 import { EventOutput } from './event-output.js';
-import { CalendarScope, isFault, timingOf, UNKNOWN_ZONE } from './event-timing.js';
+import { CalendarScope, isFault, timingOf, UNKNOWN_ZONE, unknownZone } from './event-timing.js';
+import type { Steps } from './expand-rule.js';
 import { FlatEvents, isTextAt } from './flat-event.js';
-import { KeptEvents } from './kept-events.js';
+import { KeptEvents, WAITING_BYTES_MAX } from './kept-events.js';
 import { type FoundLine, LineScanner } from './line-scanner.js';
 import { expansionText, windowOf } from './recurrence-window.js';
 import { ZoneLines } from './zone-lines.js';
@@ -36,6 +37,7 @@ export class CalendarReader implements FormatReader {
   readonly #output: EventOutput;
   readonly #scanner: LineScanner;
   readonly #kept: KeptEvents = new KeptEvents();
+  readonly #steps: Steps;
   readonly #rules: ReadRules;
   readonly #givenZone: CalendarZone | null;
   /** Names of the components that are open. */
@@ -46,7 +48,14 @@ export class CalendarReader implements FormatReader {
   #zone: ZoneLines | null = null;
   #flat: FlatEvents | null = null;
 
-  constructor(sourceName: string, sink: RecordSink, rules: ReadRules) {
+  /** @param steps of all rules of the source */
+  constructor(
+    sourceName: string,
+    sink: RecordSink,
+    rules: ReadRules,
+    steps: Steps = { left: CALENDAR_STEPS_MAX },
+  ) {
+    this.#steps = steps;
     this.#sourceName = sourceName;
     this.#sink = sink;
     this.#rules = rules;
@@ -89,7 +98,7 @@ export class CalendarReader implements FormatReader {
   *rest(): Generator<void> {
     if (this.#kept.isEmpty) return;
     const window = windowOf(this.#rules, Date.now());
-    yield* this.#kept.giveAll(window, this.#output);
+    yield* this.#kept.giveAll(window, this.#output, this.#steps);
     this.expanded = expansionText(window, this.#output.outside);
   }
 
@@ -200,7 +209,7 @@ export class CalendarReader implements FormatReader {
     }
     if (this.#event !== null) this.#endEvent(this.#event);
     if (this.#zone !== null) {
-      this.#scope.define(this.#zone.tzid, this.#zone.observances);
+      this.#scope.define(this.#zone.tzid, this.#zone.observances, this.#steps);
       this.#flat?.forgetZones();
     }
     this.#event = null;
@@ -235,9 +244,16 @@ export class CalendarReader implements FormatReader {
     }
     if (isCancelled(event)) return;
     const timing = timingOf(event, this.#scope);
-    if (timing === UNKNOWN_ZONE) this.#kept.keep(uid, event, this.#scope, this.#sourceName);
+    if (timing === UNKNOWN_ZONE) this.#keepWaiting(event, uid);
     else if (isFault(timing)) this.#output.reject(event, withOthers(timing, event, this.#scope));
     else this.#output.give(event, uid, timing.start.instantMs, timing);
+  }
+
+  #keepWaiting(event: CalendarEvent, uid: string): void {
+    const time = event.start ?? event.end;
+    if (this.#kept.keepWaiting(uid, event, this.#scope) || time === null) return;
+    const problem = `no VTIMEZONE before it defines it; events that wait for one take more than ${WAITING_BYTES_MAX} bytes, the limit`;
+    this.#output.reject(event, unknownZone('DTSTART or DTEND', 'time', time, problem));
   }
 }
 

@@ -1,21 +1,21 @@
 /** Time zones by their names in calendars. */
 import { DAY_MS } from '../../model/time.js';
-import { Zone } from '../../model/zone.js';
+import { Zone, ZoneClock } from '../../model/zone.js';
 import { WINDOWS_ZONES } from './windows-zones.js';
 import type { ZoneRules } from './zone-rules.js';
 
 /** The instant of a local time, and whether clocks skipped it or showed it twice. */
-export type ZoneInstant = ReturnType<Zone['instantOf']>;
+export type ZoneInstant = ReturnType<ZoneClock['instantOf']>;
 
 const DAYS_KEPT_MAX = 16_384;
 
 /** A zone that remembers days without a clock change, so that most events cost one look-up. */
 export class CalendarZone {
-  readonly #zone: Zone;
+  readonly #zone: ZoneClock;
   /** For each local day, the offset around it. NaN if the offset changes on that day. */
   readonly #days = new Map<number, number>();
 
-  constructor(zone: Zone) {
+  constructor(zone: ZoneClock) {
     this.#zone = zone;
   }
 
@@ -44,7 +44,7 @@ const known = new Map<string, CalendarZone | null>();
 /** Enough for 600 zone names and equally many wrong names. */
 const NAMES_KEPT_MAX = 1200;
 
-/** Finds a zone by its IANA or Windows name, which may have a prefix such as `/mozilla.org/20050126_1/`. */
+/** Finds a zone by its IANA or Windows name, but not by an abbreviation. The name may have a prefix such as `/mozilla.org/20050126_1/`. */
 export function zoneOfName(name: string): CalendarZone | null {
   const trimmed = name.trim();
   const before = known.get(trimmed);
@@ -82,23 +82,23 @@ function ianaZone(name: string): CalendarZone | null {
 }
 
 /** A zone defined by the rules of a VTIMEZONE. */
-export class RuledZone extends Zone {
+export class RuledZone extends ZoneClock {
   readonly #rules: ZoneRules;
 
   constructor(rules: ZoneRules) {
-    super('UTC');
+    super();
     this.#rules = rules;
   }
 
   override offsetMsAt(instantMs: number): number {
-    const { changes, firstOffsetMs } = this.#rules;
+    const { instants, offsets, firstOffsetMs } = this.#rules;
     let low = 0;
-    let high = changes.length;
+    let high = instants.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if ((changes[middle]?.instantMs ?? 0) <= instantMs) low = middle + 1;
+      if ((instants[middle] as number) <= instantMs) low = middle + 1;
       else high = middle;
     }
-    return low === 0 ? firstOffsetMs : (changes[low - 1]?.offsetMs ?? firstOffsetMs);
+    return low === 0 ? firstOffsetMs : (offsets[low - 1] as number);
   }
 }

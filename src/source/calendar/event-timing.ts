@@ -1,9 +1,11 @@
 /** The start and the length of an event. */
 import type { FieldName } from '../../model/fields.js';
 import { DAY_MS, INSTANT_MS_MAX, INSTANT_MS_MIN } from '../../model/time.js';
+import { isZoneAbbreviation } from '../../model/zone.js';
 import { type CalendarEvent, type EventFault, faultOf } from './calendar-event.js';
 import { type GivenTime, type Length, parseDuration, parseTime } from './calendar-time.js';
 import { CalendarZone, RuledZone, type ZoneInstant, zoneOfName } from './calendar-zones.js';
+import type { Steps } from './expand-rule.js';
 import { type Observance, readZoneRules } from './zone-rules.js';
 
 /** Defaults for the events of one VCALENDAR. */
@@ -12,7 +14,8 @@ export class CalendarScope {
   /** X-WR-TIMEZONE. */
   ownZone: CalendarZone | null = null;
   readonly #given: CalendarZone | null;
-  readonly #defined = new Map<string, CalendarZone | null>();
+  /** Zones of VTIMEZONEs, or why one cannot be used. */
+  readonly #defined = new Map<string, CalendarZone | string>();
 
   /** @param given the setting `timeZone` */
   constructor(given: CalendarZone | null) {
@@ -23,14 +26,14 @@ export class CalendarScope {
     return this.#given ?? this.ownZone;
   }
 
-  define(tzid: string, observances: readonly Observance[]): void {
+  define(tzid: string, observances: readonly Observance[], steps: Steps): void {
     if (zoneOfName(tzid) !== null) return;
-    const rules = readZoneRules(observances);
-    this.#defined.set(tzid, rules === null ? null : new CalendarZone(new RuledZone(rules)));
+    const rules = readZoneRules(observances, steps);
+    this.#defined.set(tzid, typeof rules === 'string' ? rules : new CalendarZone(new RuledZone(rules)));
   }
 
-  /** Null if the VTIMEZONE of this name cannot be read; undefined if there is no definition so far. */
-  zoneOf(tzid: string): CalendarZone | null | undefined {
+  /** A clause on the fault if the VTIMEZONE of this name cannot be used; undefined if there is none so far. */
+  zoneOf(tzid: string): CalendarZone | string | undefined {
     return zoneOfName(tzid) ?? this.#defined.get(tzid);
   }
 }
@@ -70,7 +73,7 @@ export function momentOf(
   }
   const { localMs, isDate, isUtc } = written;
   if (isUtc) return { instantMs: localMs, localMs, isDate, zone: null, kind: 'exact' };
-  let zone: CalendarZone | null | undefined;
+  let zone: CalendarZone | null;
   // A date has no zone of its own (RFC 5545 section 3.2.19).
   if (given.tzid === null || isDate) {
     zone = scope.floatingZone;
@@ -79,9 +82,11 @@ export function momentOf(
       return faultOf('malformed-time', field, `${name} ${shown} cannot be read: ${problem}; ${ZONE_HINT}`);
     }
   } else {
-    zone = scope.zoneOf(given.tzid);
-    if (zone === undefined) return UNKNOWN_ZONE;
-    if (zone === null) return unknownZone(name, field, given);
+    const known = scope.zoneOf(given.tzid);
+    if (known === undefined) return UNKNOWN_ZONE;
+    if (typeof known === 'string')
+      return unknownZone(name, field, given, `its VTIMEZONE cannot be used: ${known}`);
+    zone = known;
   }
   const { instantMs, kind } = zone.instantOf(localMs);
   if (instantMs < INSTANT_MS_MIN || instantMs > INSTANT_MS_MAX) {
@@ -91,9 +96,18 @@ export function momentOf(
   return { instantMs, localMs, isDate, zone, kind };
 }
 
-export function unknownZone(name: string, field: FieldName, { value, tzid }: GivenTime): EventFault {
-  const zone = JSON.stringify((tzid ?? '').slice(0, 60));
-  const detail = `${name} ${JSON.stringify(value.slice(0, 40))} cannot be read: its TZID ${zone} is not a known zone, and no VTIMEZONE defines it`;
+export function unknownZone(
+  name: string,
+  field: FieldName,
+  { value, tzid }: GivenTime,
+  problem: string = 'no VTIMEZONE defines it',
+): EventFault {
+  const zone = tzid ?? '';
+  const kind = isZoneAbbreviation(zone)
+    ? 'is an abbreviation that may mean several zones'
+    : 'is not a known zone';
+  const shown = JSON.stringify(zone.slice(0, 60));
+  const detail = `${name} ${JSON.stringify(value.slice(0, 40))} cannot be read: its TZID ${shown} ${kind}, and ${problem}`;
   return faultOf('malformed-time', field, detail);
 }
 

@@ -2,6 +2,7 @@
 import { DAY_MS, daysFromCivil, daysInMonth } from '../../model/time.js';
 import { type CivilDate, civilOf } from './calendar-time.js';
 import type { RecurrenceRule } from './recurrence-rule.js';
+import { RuleDays, tableOf, weekdayOf } from './rule-days.js';
 
 const DAY_SECONDS = 86_400;
 /** 9999-12-31 */
@@ -10,7 +11,7 @@ const DAYS_LAST = 2_932_896;
 /** Seconds in a period of each frequency below DAILY. */
 const UNIT_SECONDS = { HOURLY: 3600, MINUTELY: 60, SECONDLY: 1 } as const;
 
-/** Steps left: visited days, periods and occurrences. All rules of an event or a calendar share them. */
+/** Steps left: visited days, weeks, periods and times of day. Rules of one event, and of one source, share them. */
 export interface Steps {
   left: number;
 }
@@ -46,18 +47,18 @@ class Expansion {
   readonly #start: CivilDate;
   readonly #steps: Steps;
   readonly #visit: (localMs: number) => boolean;
-  readonly #months: readonly boolean[];
-  readonly #monthDays: readonly number[];
-  readonly #weekdays: readonly boolean[];
+  readonly #ruleDays: RuleDays;
   readonly #hours: readonly boolean[];
   readonly #minutes: readonly boolean[];
   readonly #seconds: readonly boolean[];
   /** Seconds from the beginning of a day, or of a period shorter than DAILY. */
-  readonly #times: readonly number[];
+  #times: readonly number[] = [];
   /** Days of the current period. */
   readonly #days: number[] = [];
   /** The rule restricts no part of a date or time. */
   readonly #isOpen: boolean;
+  /** The number of places of BYSETPOS that count from the end. They come first. */
+  readonly #fromEnd: number;
   #countLeft: number;
 
   constructor(rule: RecurrenceRule, startMs: number, steps: Steps, visit: (localMs: number) => boolean) {
@@ -68,31 +69,23 @@ class Expansion {
     this.#steps = steps;
     this.#visit = visit;
     this.#countLeft = rule.count === null ? Number.POSITIVE_INFINITY : rule.count - 1;
-    const { byMonth, byWeekNo, byYearDay, byMonthDay, byDay, frequency } = rule;
-    // Missing parts of a rule are taken from DTSTART.
-    const isOpen = byWeekNo.length + byYearDay.length + byMonthDay.length + byDay.length === 0;
-    const isYearly = frequency === 'YEARLY';
-    this.#monthDays = isOpen && (isYearly || frequency === 'MONTHLY') ? [this.#start.day] : byMonthDay;
-    const months = isOpen && isYearly && byMonth.length === 0 ? [this.#start.month] : byMonth;
-    const ofStart = weekdayOf(this.#startDay);
-    const isWeekly = frequency === 'WEEKLY' && byDay.length === 0;
-    const isOfWeek = byWeekNo.length > 0 && byYearDay.length + byMonthDay.length + byDay.length === 0;
-    const plainDays = byDay.filter(({ ordinal }) => ordinal === 0).map(({ weekday }) => weekday);
-    this.#months = tableOf(months, 13);
-    this.#weekdays = tableOf(isWeekly || isOfWeek ? [ofStart] : plainDays, 7, byDay.length === 0);
-    this.#hours = tableOf(rule.byHour, 24);
-    this.#minutes = tableOf(rule.byMinute, 60);
-    this.#seconds = tableOf(rule.bySecond, 60);
-    this.#times = this.#timesOfPeriod();
-    const { byHour, byMinute, bySecond, bySetPos } = rule;
+    this.#ruleDays = new RuleDays(rule, this.#startDay, this.#start);
+    const { byMonth, byHour, byMinute, bySecond, bySetPos } = rule;
+    this.#hours = tableOf(byHour, 24);
+    this.#minutes = tableOf(byMinute, 60);
+    this.#seconds = tableOf(bySecond, 60);
+    this.#fromEnd = bySetPos.filter((position) => position < 0).length;
     this.#isOpen =
-      [byMonth, byHour, byMinute, bySecond, bySetPos].every(({ length }) => length === 0) && isOpen;
+      this.#ruleDays.isOpen &&
+      [byMonth, byHour, byMinute, bySecond, bySetPos].every(({ length }) => length === 0);
   }
 
   run({ fromMs, toMs }: ExpandWindow): boolean {
     const { frequency, bySecond } = this.#rule;
     // These times have no second 60.
     if (bySecond.length > 0 && bySecond.every((second) => second === 60)) return true;
+    this.#times = this.#timesOfPeriod();
+    if (this.#steps.left <= 0) return false;
     const lastDay = Math.min(DAYS_LAST, Math.floor(toMs / DAY_MS));
     const fromDay = this.#rule.count === null ? Math.floor(fromMs / DAY_MS) : this.#startDay;
     switch (frequency) {
@@ -177,7 +170,7 @@ class Expansion {
       if (!this.#take()) return false;
       if (Math.floor(at / perDay) !== day) {
         day = Math.floor(at / perDay);
-        isDay = this.#isDay(day, civilOf(day));
+        isDay = this.#ruleDays.has(day, civilOf(day));
       }
       const second = (at - day * perDay) * unitSeconds;
       const hour = Math.floor(second / 3600);
@@ -199,8 +192,7 @@ class Expansion {
   }
 
   /**
-   * Counts the periods before the window in one step, but takes the steps of visiting them: two for each.
-   * Each period must have one occurrence.
+   * Counts the periods before the window in one step. Each period must have one occurrence.
    *
    * @returns the first period to visit
    */
@@ -209,14 +201,8 @@ class Expansion {
     const offsetMs = (this.#times[0] as number) * 1000;
     const msOf = (at: number): number => at * unitSeconds * 1000 + offsetMs;
     const begin = msOf(first) <= this.#startMs ? first + interval : first;
-    const toFirst = begin === first ? 0 : 1;
-    const count = Math.min(
-      Math.floor((last - begin) / interval) + 1,
-      this.#countLeft,
-      Math.floor((this.#steps.left - toFirst - 1) / 2),
-    );
+    const count = Math.min(Math.floor((last - begin) / interval) + 1, this.#countLeft);
     if (count <= 0) return first;
-    this.#steps.left -= toFirst + 2 * count;
     this.#countLeft -= count;
     this.#visit(msOf(begin + (count - 1) * interval));
     return begin + count * interval;
@@ -233,11 +219,11 @@ class Expansion {
   }
 
   #addMonth(year: number, month: number): void {
-    if (this.#months[month] === false || year > 9999) return;
+    if (!this.#ruleDays.hasMonth(month) || year > 9999) return;
     const first = daysFromCivil(year, month, 1);
     const length = daysInMonth(year, month);
     for (let day = 1; day <= length; day++) {
-      if (this.#isDay(first + day - 1, { year, month, day })) this.#days.push(first + day - 1);
+      if (this.#ruleDays.has(first + day - 1, { year, month, day })) this.#days.push(first + day - 1);
     }
     this.#steps.left -= length;
   }
@@ -246,11 +232,11 @@ class Expansion {
   #addWeeks(year: number): void {
     const first = this.#firstWeek(year);
     const count = (this.#firstWeek(year + 1) - first) / 7;
-    const weeks = this.#rule.byWeekNo.map((week) => (week > 0 ? week : count + week + 1));
-    for (const week of [...new Set(weeks)].sort((a, b) => a - b)) {
-      if (week < 1 || week > count) continue;
+    for (let week = 1; week <= count; week++) {
+      if (!this.#ruleDays.hasWeek(week, count)) continue;
       for (let n = 0; n < 7; n++) this.#addDay(first + (week - 1) * 7 + n);
     }
+    this.#steps.left -= count;
   }
 
   /** Week 1 is the first week with four days in the year. */
@@ -261,40 +247,7 @@ class Expansion {
 
   #addDay(day: number): void {
     this.#steps.left--;
-    if (this.#isDay(day, civilOf(day))) this.#days.push(day);
-  }
-
-  #isDay(day: number, { year, month, day: dayOfMonth }: CivilDate): boolean {
-    if (this.#months[month] === false) return false;
-    const { byYearDay, byDay } = this.#rule;
-    const length = daysInMonth(year, month);
-    if (this.#monthDays.length > 0) {
-      const isIn = this.#monthDays.includes(dayOfMonth) || this.#monthDays.includes(dayOfMonth - length - 1);
-      if (!isIn) return false;
-    }
-    if (byYearDay.length > 0) {
-      const dayOfYear = day - daysFromCivil(year, 1, 1) + 1;
-      const yearLength = 337 + daysInMonth(year, 2);
-      if (!byYearDay.includes(dayOfYear) && !byYearDay.includes(dayOfYear - yearLength - 1)) return false;
-    }
-    const weekday = weekdayOf(day);
-    if (this.#weekdays[weekday] !== false) return true;
-    return byDay.some(
-      (each) =>
-        each.weekday === weekday &&
-        each.ordinal !== 0 &&
-        this.#isNth(each.ordinal, day, year, month, dayOfMonth),
-    );
-  }
-
-  /** Whether a day is the n-th of its weekday: within the month, or within the year for YEARLY without BYMONTH. */
-  #isNth(ordinal: number, day: number, year: number, month: number, dayOfMonth: number): boolean {
-    const isOfYear = this.#rule.frequency === 'YEARLY' && this.#rule.byMonth.length === 0;
-    const place = isOfYear ? day - daysFromCivil(year, 1, 1) : dayOfMonth - 1;
-    const length = isOfYear ? 337 + daysInMonth(year, 2) : daysInMonth(year, month);
-    return ordinal > 0
-      ? Math.floor(place / 7) + 1 === ordinal
-      : Math.floor((length - 1 - place) / 7) + 1 === -ordinal;
+    if (this.#ruleDays.has(day, civilOf(day))) this.#days.push(day);
   }
 
   #timesOfPeriod(): number[] {
@@ -305,9 +258,13 @@ class Expansion {
     if (isBelow('SECONDLY')) return [0];
     if (isBelow('MINUTELY')) return seconds;
     const minutes = byMinute.length === 0 ? [Math.floor(ofDay / 60) % 60] : byMinute;
+    const isHourly = isBelow('HOURLY');
+    const hours = isHourly || byHour.length === 0 ? [Math.floor(ofDay / 3600)] : byHour;
+    // A rule may name every second of a day.
+    this.#steps.left -= hours.length * minutes.length * seconds.length;
+    if (this.#steps.left <= 0) return [];
     const ofHour = minutes.flatMap((minute) => seconds.map((second) => minute * 60 + second));
-    if (isBelow('HOURLY')) return ofHour;
-    const hours = byHour.length === 0 ? [Math.floor(ofDay / 3600)] : byHour;
+    if (isHourly) return ofHour;
     return hours.flatMap((hour) => ofHour.map((second) => hour * 3600 + second));
   }
 
@@ -327,28 +284,28 @@ class Expansion {
       for (let n = 0; n < size; n++) if (!this.#emit(baseMs, n)) return false;
       return true;
     }
-    const places = bySetPos.map((position) => (position > 0 ? position - 1 : size + position));
-    for (const place of [...new Set(places)].sort((a, b) => a - b)) {
-      if (place >= 0 && place < size && !this.#emit(baseMs, place)) return false;
+    // Both lists are in ascending order, and only places that exist are visited.
+    let end = this.#fromEnd;
+    while (end > 0 && (bySetPos[end - 1] as number) >= -size) end--;
+    let start = this.#fromEnd;
+    for (;;) {
+      const place = Math.min(
+        end < this.#fromEnd ? size + (bySetPos[end] as number) : size,
+        start < bySetPos.length ? (bySetPos[start] as number) - 1 : size,
+      );
+      if (place >= size) return true;
+      if (place === size + (bySetPos[end] as number)) end++;
+      if (place === (bySetPos[start] as number) - 1) start++;
+      if (!this.#emit(baseMs, place)) return false;
     }
-    return true;
   }
 
   #emit(baseMs: number, place: number): boolean {
     const { length } = this.#times;
     const day = this.#days[Math.floor(place / length)] as number;
     const localMs = baseMs + day * DAY_MS + (this.#times[place % length] as number) * 1000;
+    if (!this.#take()) return false;
     if (localMs <= this.#startMs) return true;
-    if (this.#countLeft-- <= 0) return false;
-    return this.#take() && this.#visit(localMs);
+    return this.#countLeft-- > 0 && this.#visit(localMs);
   }
-}
-
-function weekdayOf(day: number): number {
-  return (((day + 4) % 7) + 7) % 7;
-}
-
-/** The selected values: all if the list is empty, unless `isAll` is false. */
-function tableOf(values: readonly number[], size: number, isAll: boolean = true): boolean[] {
-  return Array.from({ length: size }, (_, value) => (values.length === 0 ? isAll : values.includes(value)));
 }

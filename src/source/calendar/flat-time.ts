@@ -1,7 +1,7 @@
 import { InstantTexts } from '../../model/instant-texts.js';
 import { DAY_MS, daysFromCivil, daysInMonth, INSTANT_MS_MAX, INSTANT_MS_MIN } from '../../model/time.js';
 import { isSame, viewOf } from '../../structures/byte-strings.js';
-import type { CalendarZone } from './calendar-zones.js';
+import { CalendarZone } from './calendar-zones.js';
 import { parameterOf } from './content-line.js';
 import type { CalendarScope } from './event-timing.js';
 
@@ -59,7 +59,8 @@ export class FlatTimes {
     }
     const bytes = Uint8Array.from(chunk.subarray(from, to));
     const tzid = parameterOf(Buffer.from(bytes).toString('utf8'), 'TZID');
-    const zone = tzid === null ? scope.floatingZone : (scope.zoneOf(tzid) ?? null);
+    const named = tzid === null ? scope.floatingZone : scope.zoneOf(tzid);
+    const zone = named instanceof CalendarZone ? named : null;
     this.#parameters = { view: viewOf(bytes), zone };
     return zone;
   }

@@ -4,7 +4,7 @@
  */
 
 import { LecternError } from '../../errors.js';
-import { CALENDAR_KEPT_BYTES_MAX, CALENDAR_STEPS_MAX } from '../../limits.js';
+import { CALENDAR_KEPT_BYTES_MAX } from '../../limits.js';
 import { DAY_MS } from '../../model/time.js';
 import type { CalendarEvent } from './calendar-event.js';
 import { faultOf, isCancelled, isRecurring, sequenceOf } from './calendar-event.js';
@@ -25,6 +25,8 @@ import {
 import type { Steps } from './expand-rule.js';
 import { type Occurrence, type RecurrenceWindow, recurrenceSet } from './recurrence-set.js';
 
+/** Bytes of events whose time zone may be defined later: 40,000 × 0.8 KB. Later ones are rejected. */
+export const WAITING_BYTES_MAX: number = CALENDAR_KEPT_BYTES_MAX / 4;
 /** Work between two pauses, in steps of rules. */
 const WORK_PER_TURN = 2000;
 const WORK_PER_GROUP = 20;
@@ -52,6 +54,7 @@ interface Override extends Recalled {
 export class KeptEvents {
   readonly #byUid = new Map<string, Kept[]>();
   #bytes = 0;
+  #waitingBytes = 0;
 
   get isEmpty(): boolean {
     return this.#byUid.size === 0;
@@ -68,14 +71,26 @@ export class KeptEvents {
         `cannot read ${sourceName}: ${problem}; expected several smaller calendars`,
       );
     }
+    this.#add(uid, { scope, bytes });
+  }
+
+  /** Keeps an event whose time zone may be defined later. @returns false: too many of them wait */
+  keepWaiting(uid: string, event: CalendarEvent, scope: CalendarScope): boolean {
+    const bytes = Buffer.from(JSON.stringify(event));
+    if (this.#waitingBytes + bytes.length + ENTRY_BYTES > WAITING_BYTES_MAX) return false;
+    this.#waitingBytes += bytes.length + ENTRY_BYTES;
+    this.#add(uid, { scope, bytes });
+    return true;
+  }
+
+  #add(uid: string, kept: Kept): void {
     const group = this.#byUid.get(uid);
-    if (group === undefined) this.#byUid.set(uid, [{ scope, bytes }]);
-    else group.push({ scope, bytes });
+    if (group === undefined) this.#byUid.set(uid, [kept]);
+    else group.push(kept);
   }
 
   /** Can be called once. Pauses regularly so that other work can run. */
-  *giveAll(window: RecurrenceWindow, output: EventOutput): Generator<void> {
-    const steps = { left: CALENDAR_STEPS_MAX };
+  *giveAll(window: RecurrenceWindow, output: EventOutput, steps: Steps): Generator<void> {
     let workLeft = WORK_PER_TURN;
     for (const [uid, group] of this.#byUid) {
       this.#byUid.delete(uid);

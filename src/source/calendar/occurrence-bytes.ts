@@ -29,6 +29,8 @@ const TEXT_FIELDS = Object.entries(CALENDAR_FIELD_MAP).filter(
 export class OccurrenceBytes {
   readonly #bytes: Buffer;
   readonly #view: DataView;
+  /** The bytes that the identifier is made from. */
+  readonly #name: Buffer;
   readonly #spans: Int32Array = new Int32Array(3 * FIELDS.length).fill(-1);
   readonly #names: NameSpans;
   readonly #times: Float64Array = new Float64Array(2);
@@ -61,6 +63,7 @@ export class OccurrenceBytes {
     this.#bytes = Buffer.concat(parts);
     this.#bytes[this.#startAt - 1] = SPACE;
     this.#view = viewOf(this.#bytes);
+    this.#name = this.#bytes.subarray(0, this.#idAt);
     this.#names = { places, count: names.length };
   }
 
@@ -70,7 +73,7 @@ export class OccurrenceBytes {
    */
   give(sink: RecordSink, named: string, startMs: number, endMs: number): boolean {
     this.#bytes.write(named, this.#startAt, 'latin1');
-    writeNameBased(this.#bytes, this.#idAt, this.#idAt);
+    writeNameBased(this.#name, this.#bytes, this.#idAt);
     this.#times[0] = startMs;
     this.#times[1] = endMs;
     return sink.undecoded?.(this.#bytes, this.#view, this.#spans, this.#names, this.#times) === true;

@@ -1,6 +1,6 @@
 /** The occurrences of one recurring event. */
 
-import { EVENT_STEPS_MAX, OCCURRENCES_MAX } from '../../limits.js';
+import { CALENDAR_STEPS_MAX, EVENT_STEPS_MAX, OCCURRENCES_MAX } from '../../limits.js';
 import { DAY_MS } from '../../model/time.js';
 import { type CalendarEvent, type EventFault, faultOf } from './calendar-event.js';
 import { type GivenTime, type Length, parseDuration, parseTime } from './calendar-time.js';
@@ -16,6 +16,14 @@ import {
 } from './event-timing.js';
 import { expandRule, type Steps } from './expand-rule.js';
 import { parseRule, type RecurrenceRule } from './recurrence-rule.js';
+
+/** Keeping an occurrence takes as long as this many steps. */
+const OCCURRENCE_STEPS = 10;
+
+interface EventSteps extends Steps {
+  /** What it means that no steps are left. */
+  readonly end: string;
+}
 
 /** Recurrences are expanded from the first instant to before the second. */
 export interface RecurrenceWindow {
@@ -47,21 +55,36 @@ export function recurrenceSet(
   { start }: Timing,
   scope: CalendarScope,
   window: RecurrenceWindow,
-  calendarSteps: Steps,
+  sourceSteps: Steps,
 ): RecurrenceSet | EventFault {
   const excluded = readExcluded(event, start, scope);
   if (isFault(excluded)) return excluded;
-  const steps = { left: Math.min(EVENT_STEPS_MAX, calendarSteps.left) };
-  const found = new Map<number, Occurrence>();
-  const expansion = new SetExpansion(start, scope, window, steps, found);
-  let fault: EventFault | null = null;
-  const stepsBefore = steps.left;
+  const stepsMax = Math.min(EVENT_STEPS_MAX, sourceSteps.left);
+  const end =
+    stepsMax === EVENT_STEPS_MAX
+      ? `was expanded for ${EVENT_STEPS_MAX} steps, the limit`
+      : `was not expanded to its end, because all rules of the source have taken ${CALENDAR_STEPS_MAX} steps, the limit`;
+  const steps = { left: stepsMax, end };
+  const newSet = (): SetExpansion => new SetExpansion(start, scope, window, steps, excluded);
+  const set = expandSet(event, start, newSet, excluded);
+  sourceSteps.left -= stepsMax - steps.left;
+  return set;
+}
+
+function expandSet(
+  event: CalendarEvent,
+  start: Moment,
+  newSet: () => SetExpansion,
+  excluded: Excluded,
+): RecurrenceSet | EventFault {
   for (const text of event.excludedRules) {
-    const instants = new Map<number, Occurrence>();
-    const result = new SetExpansion(start, scope, window, steps, instants).addRule(text, 'EXRULE');
+    const exclusion = newSet();
+    const result = exclusion.addRule(text, 'EXRULE');
     if (result !== null) return result;
-    for (const instantMs of instants.keys()) excluded.instants.add(instantMs);
+    for (const instantMs of exclusion.found.keys()) excluded.instants.add(instantMs);
   }
+  const expansion = newSet();
+  let fault: EventFault | null = null;
   for (const text of event.rules) {
     const result = expansion.addRule(text, 'RRULE');
     if (result === null) continue;
@@ -73,17 +96,12 @@ export function recurrenceSet(
     const result = expansion.addDate(given);
     if (result !== null) return result;
   }
-  calendarSteps.left -= stepsBefore - steps.left;
-  const occurrences = [...found.values()]
-    .filter(({ instantMs, localMs }) => {
-      return !excluded.instants.has(instantMs) && !excluded.days.has(Math.floor(localMs / DAY_MS));
-    })
-    .sort((a, b) => a.instantMs - b.instantMs);
+  const occurrences = [...expansion.found.values()].sort((a, b) => a.instantMs - b.instantMs);
   if (expansion.isCut || occurrences.length > OCCURRENCES_MAX) {
     occurrences.length = Math.min(occurrences.length, OCCURRENCES_MAX);
     fault = tooMany();
   }
-  return { occurrences, fault, outside: found.size > 0 ? null : expansion.span };
+  return { occurrences, fault, outside: expansion.isInside ? null : expansion.span };
 }
 
 function tooMany(): EventFault {
@@ -92,12 +110,15 @@ function tooMany(): EventFault {
 }
 
 class SetExpansion {
+  readonly found = new Map<number, Occurrence>();
   isCut = false;
+  /** Whether an occurrence lies in the window, even if it is excluded. */
+  isInside = false;
   readonly #start: Moment;
   readonly #scope: CalendarScope;
   readonly #window: RecurrenceWindow;
-  readonly #steps: Steps;
-  readonly #found: Map<number, Occurrence>;
+  readonly #steps: EventSteps;
+  readonly #excluded: Excluded;
   #firstMs: number;
   #lastMs: number;
   /** The last occurrence before the window, in local time. */
@@ -107,14 +128,14 @@ class SetExpansion {
     start: Moment,
     scope: CalendarScope,
     window: RecurrenceWindow,
-    steps: Steps,
-    found: Map<number, Occurrence>,
+    steps: EventSteps,
+    excluded: Excluded,
   ) {
     this.#start = start;
     this.#scope = scope;
     this.#window = window;
     this.#steps = steps;
-    this.#found = found;
+    this.#excluded = excluded;
     this.#firstMs = start.instantMs;
     this.#lastMs = start.instantMs;
     this.#lastBeforeMs = start.localMs;
@@ -130,8 +151,13 @@ class SetExpansion {
   add(localMs: number, instantMs: number, kind: Moment['kind'], length: Length | null): void {
     const { fromMs, toMs } = this.#window;
     this.#see(instantMs);
-    if (instantMs < fromMs || instantMs >= toMs || this.#found.has(instantMs)) return;
-    this.#found.set(instantMs, { instantMs, localMs, kind, length });
+    if (instantMs < fromMs || instantMs >= toMs) return;
+    this.isInside = true;
+    const { instants, days } = this.#excluded;
+    if (instants.has(instantMs) || days.has(Math.floor(localMs / DAY_MS)) || this.found.has(instantMs))
+      return;
+    this.#steps.left -= OCCURRENCE_STEPS;
+    this.found.set(instantMs, { instantMs, localMs, kind, length });
   }
 
   #see(instantMs: number): void {
@@ -148,9 +174,13 @@ class SetExpansion {
     const { fromMs, toMs } = this.#window;
     // A rule without COUNT is not visited before the window.
     if (untilMs < fromMs) this.#see(untilMs);
-    const sizeMax = this.#found.size + OCCURRENCES_MAX;
-    // Local times and UTC differ by less than two days.
-    const window = { fromMs: fromMs - 2 * DAY_MS, toMs: Math.min(toMs, untilMs) + 2 * DAY_MS };
+    // An exclusion may be longer than the events that are served.
+    const sizeMax = name === 'EXRULE' ? EVENT_STEPS_MAX : this.found.size + OCCURRENCES_MAX;
+    // Local times and UTC differ by less than a day, before and after a clock change.
+    const window = {
+      fromMs: zone === null ? fromMs : zone.localOf(fromMs) - DAY_MS,
+      toMs: Math.min(toMs, untilMs) + 2 * DAY_MS,
+    };
     let lastBeforeMs = startMs;
     const isWhole = expandRule(rule, startMs, window, this.#steps, (localMs) => {
       if (localMs < window.fromMs) {
@@ -161,13 +191,14 @@ class SetExpansion {
         zone === null ? ({ instantMs: localMs, kind: 'exact' } as const) : zone.instantOf(localMs);
       if (localMs > startMs && instantMs > untilMs) return false;
       this.add(localMs, instantMs, kind, null);
-      if (this.#found.size > sizeMax) this.isCut = true;
+      if (this.found.size > sizeMax) this.isCut = true;
       return instantMs < toMs && !this.isCut;
     });
     this.#lastBeforeMs = Math.max(this.#lastBeforeMs, lastBeforeMs);
     if (isWhole) return null;
     const shown = JSON.stringify(text.slice(0, 80));
-    const detail = `${name} ${shown} was expanded for ${EVENT_STEPS_MAX} steps, the limit; later occurrences are left out`;
+    const leftOut = name === 'EXRULE' ? 'the event is left out' : 'later occurrences are left out';
+    const detail = `${name} ${shown} ${this.#steps.end}; ${leftOut}`;
     return faultOf('too-many-occurrences', null, detail);
   }
 

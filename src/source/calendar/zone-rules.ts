@@ -1,5 +1,5 @@
 /** The rules of a VTIMEZONE (RFC 5545 section 3.6.5), for zones with unknown names. */
-import { ZONE_CHANGES_MAX } from '../../limits.js';
+import { CALENDAR_STEPS_MAX, ZONE_CHANGES_MAX } from '../../limits.js';
 import { parseTime } from './calendar-time.js';
 import { expandRule, type Steps } from './expand-rule.js';
 import { parseRule } from './recurrence-rule.js';
@@ -14,58 +14,80 @@ export interface Observance {
 }
 
 export interface ZoneRules {
-  /** Changes in ascending order. */
-  readonly changes: readonly { readonly instantMs: number; readonly offsetMs: number }[];
+  /** The instants of changes in ascending order, and the offsets from then on. */
+  readonly instants: Float64Array;
+  readonly offsets: Float64Array;
   /** The offset before the first change. */
   readonly firstOffsetMs: number;
 }
 
 /** Rules without an end are expanded up to this time: 2100-01-01. */
 const LAST_MS = 4_102_444_800_000;
-/** A rule for each year since 1600 takes 200,000 steps. */
-const ZONE_STEPS_MAX = 1_000_000;
+/** Two rules for each year since 1600 take 470,000 steps. */
+const ZONE_STEPS_MAX = 500_000;
+/** Keeping a change, as long as events may need it, is worth this many steps: so all zones of a source take at most 80 MB. */
+const CHANGE_STEPS = 100;
 
-/** Null if the rules are unreadable or have no observance. */
-export function readZoneRules(observances: readonly Observance[]): ZoneRules | null {
-  const steps = { left: ZONE_STEPS_MAX };
+/** @returns a clause on the fault, such as "it has no STANDARD or DAYLIGHT" */
+export function readZoneRules(observances: readonly Observance[], sourceSteps: Steps): ZoneRules | string {
+  const stepsMax = Math.min(ZONE_STEPS_MAX, sourceSteps.left);
+  const steps = { left: stepsMax };
+  const rules = changesOf(observances, steps);
+  sourceSteps.left -= stepsMax - steps.left;
+  if (steps.left > 0) return rules;
+  return stepsMax === ZONE_STEPS_MAX
+    ? `its rules take more than ${ZONE_STEPS_MAX} steps, the limit`
+    : `all rules of the source have taken ${CALENDAR_STEPS_MAX} steps, the limit`;
+}
+
+function changesOf(observances: readonly Observance[], steps: Steps): ZoneRules | string {
   const changes: { instantMs: number; offsetMs: number; fromMs: number }[] = [];
   for (const observance of observances) {
     const fromMs = parseOffset(observance.offsetFrom);
     const offsetMs = parseOffset(observance.offsetTo);
-    if (fromMs === null || offsetMs === null) return null;
+    if (fromMs === null || offsetMs === null)
+      return 'its TZOFFSETFROM and TZOFFSETTO are not offsets such as +0100';
     const onsets = onsetsOf(observance, fromMs, steps);
-    if (onsets === null || changes.length + onsets.length > ZONE_CHANGES_MAX) return null;
+    if (typeof onsets === 'string') return onsets;
+    if (changes.length + onsets.length > ZONE_CHANGES_MAX)
+      return `it has more than ${ZONE_CHANGES_MAX} clock changes, the limit`;
     for (const localMs of onsets) changes.push({ instantMs: localMs - fromMs, offsetMs, fromMs });
   }
   changes.sort((a, b) => a.instantMs - b.instantMs);
   const first = changes[0];
-  return first === undefined ? null : { changes, firstOffsetMs: first.fromMs };
+  if (first === undefined) return 'it has no STANDARD or DAYLIGHT';
+  return {
+    instants: Float64Array.from(changes, ({ instantMs }) => instantMs),
+    offsets: Float64Array.from(changes, ({ offsetMs }) => offsetMs),
+    firstOffsetMs: first.fromMs,
+  };
 }
 
-/** The local times of all changes of this observance, as the clock showed them before the change; null if it cannot be read. */
-function onsetsOf({ start, rules, dates }: Observance, fromMs: number, steps: Steps): number[] | null {
+/** The local times of all changes of this observance, as the clock showed them before the change; or a clause on the fault. */
+function onsetsOf({ start, rules, dates }: Observance, fromMs: number, steps: Steps): number[] | string {
   const begin = parseTime(start);
-  if (typeof begin === 'string' || begin.isUtc) return null;
+  if (typeof begin === 'string') return `its DTSTART: ${begin}`;
+  if (begin.isUtc) return 'its DTSTART is not a local time';
   const onsets = new Set([begin.localMs]);
   for (const text of dates) {
     const date = parseTime(text.split('/')[0] ?? '');
-    if (typeof date === 'string') return null;
+    if (typeof date === 'string') return `its RDATE: ${date}`;
     onsets.add(date.isUtc ? date.localMs + fromMs : date.localMs);
   }
   for (const text of rules) {
     const rule = parseRule(text);
-    if (typeof rule === 'string') return null;
+    if (typeof rule === 'string') return `its RRULE: ${rule}`;
     const until = rule.until === null ? null : parseTime(rule.until);
-    if (typeof until === 'string') return null;
+    if (typeof until === 'string') return `its UNTIL: ${until}`;
     const untilMs = until === null ? LAST_MS : until.localMs + (until.isUtc ? fromMs : 0);
     const window = { fromMs: begin.localMs, toMs: Math.min(untilMs, LAST_MS) };
-    const isWhole = expandRule(rule, begin.localMs, window, steps, (localMs) => {
+    expandRule(rule, begin.localMs, window, steps, (localMs) => {
       if (localMs > window.toMs || onsets.size > ZONE_CHANGES_MAX) return false;
       onsets.add(localMs);
       return true;
     });
-    if (!isWhole) return null;
   }
+  steps.left -= CHANGE_STEPS * onsets.size;
   return [...onsets];
 }
 

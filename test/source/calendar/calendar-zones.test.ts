@@ -1,5 +1,6 @@
 import { test } from 'tap';
 import { Temporal } from 'temporal-polyfill';
+import { CALENDAR_STEPS_MAX } from '../../../src/limits.js';
 import { Zone } from '../../../src/model/zone.js';
 import { CalendarZone, RuledZone, zoneOfName } from '../../../src/source/calendar/calendar-zones.js';
 import { WINDOWS_ZONES } from '../../../src/source/calendar/windows-zones.js';
@@ -41,6 +42,27 @@ test('other names are no zones', (t) => {
   t.end();
 });
 
+test('abbreviations are no zones, although Node knows them; other short names have one meaning', (t) => {
+  for (const name of ['BST', 'AST', 'ECT', 'IST', 'ART', 'EST', 'CET', 'cet', '/x/BST']) {
+    t.equal(zoneOfName(name), null, name);
+    t.doesNotThrow(() => new Intl.DateTimeFormat('en', { timeZone: name.replace('/x/', '') }), name);
+    if (!name.startsWith('/')) t.throws(() => new Zone(name), RangeError);
+  }
+  for (const [name, sameAs] of [
+    ['GMT', 'UTC'],
+    ['uct', 'UTC'],
+    ['EST5EDT', 'America/New_York'],
+    ['Japan', 'Asia/Tokyo'],
+    ['PRC', 'Asia/Shanghai'],
+    ['US/Eastern', 'America/New_York'],
+  ] as const) {
+    for (const at of [Date.UTC(2026, 0), Date.UTC(2026, 6)]) {
+      t.equal(zoneOfName(name)?.localOf(at), zoneOfName(sameAs)?.localOf(at), name);
+    }
+  }
+  t.end();
+});
+
 test('cached days without a clock change keep every time right', (t) => {
   for (const name of [
     'Europe/Berlin',
@@ -77,8 +99,11 @@ test('cached days without a clock change keep every time right', (t) => {
   t.end();
 });
 
+const read = (observances: Parameters<typeof readZoneRules>[0]): ReturnType<typeof readZoneRules> =>
+  readZoneRules(observances, { left: CALENDAR_STEPS_MAX });
+
 test('the rules of a VTIMEZONE agree with the zone it describes', (t) => {
-  const rules = readZoneRules([
+  const rules = read([
     {
       start: '20070311T020000',
       offsetFrom: '-0500',
@@ -94,7 +119,7 @@ test('the rules of a VTIMEZONE agree with the zone it describes', (t) => {
       dates: [],
     },
   ]);
-  if (rules === null) throw new Error('the rules cannot be read');
+  if (typeof rules === 'string') throw new Error(rules);
   const ruled = new RuledZone(rules);
   const newYork = new Zone('America/New_York');
   for (let localMs = Date.UTC(2007, 5); localMs < Date.UTC(2030, 0); localMs += 7.5 * HOUR_MS) {
@@ -106,17 +131,24 @@ test('the rules of a VTIMEZONE agree with the zone it describes', (t) => {
   }
   t.equal(ruled.offsetMsAt(0), -5 * HOUR_MS, 'before the first change');
   const start = { start: '20070311T020000', offsetFrom: '-0500', offsetTo: '-0400', rules: [], dates: [] };
-  for (const broken of [
-    { ...start, start: '' },
-    { ...start, start: '20070311T020000Z' },
-    { ...start, offsetTo: '' },
-    { ...start, offsetFrom: '+2500' },
-    { ...start, rules: ['FREQ=NEVER'] },
-    { ...start, rules: ['FREQ=SECONDLY'] },
-    { ...start, dates: ['20070230T020000'] },
-  ]) {
-    t.equal(readZoneRules([broken]), null, JSON.stringify(broken));
+  for (const [broken, problem] of [
+    [{ start: '' }, /^its DTSTART: /],
+    [{ start: '20070311T020000Z' }, 'its DTSTART is not a local time'],
+    [{ offsetTo: '' }, /^its TZOFFSETFROM and TZOFFSETTO/],
+    [{ offsetFrom: '+2500' }, /^its TZOFFSETFROM and TZOFFSETTO/],
+    [{ rules: ['FREQ=NEVER'] }, 'its RRULE: its FREQ is unknown'],
+    [{ rules: ['FREQ=SECONDLY'] }, 'it has more than 4000 clock changes, the limit'],
+    [{ rules: ['FREQ=SECONDLY;BYSETPOS=2'] }, 'its rules take more than 500000 steps, the limit'],
+    [{ dates: ['20070230T020000'] }, /^its RDATE: /],
+  ] as const) {
+    t.match(read([{ ...start, ...broken }]), problem, JSON.stringify(broken));
   }
-  t.equal(readZoneRules([]), null);
+  t.equal(read([]), 'it has no STANDARD or DAYLIGHT');
+  const since1601 = ['03', '11'].map((month) => ({
+    ...start,
+    start: `1601${month}01T020000`,
+    rules: ['FREQ=YEARLY;BYDAY=1SU'],
+  }));
+  t.match(read(since1601), { instants: { length: 998 } });
   t.end();
 });

@@ -2,11 +2,13 @@ import { Temporal } from 'temporal-polyfill';
 import type { RecordPosition, Rejection } from '../../../src/model/event.js';
 import type { ReadRules } from '../../../src/model/read-rules.js';
 import { CalendarReader } from '../../../src/source/calendar/calendar-reader.js';
+import { LoadNotes } from '../../../src/source/load-notes.js';
 
 export interface ReadCalendar {
   readonly events: Record<string, string>[];
   readonly positions: RecordPosition[];
   readonly rejections: Rejection[];
+  readonly notes: LoadNotes;
   readonly reader: CalendarReader;
 }
 
@@ -19,7 +21,9 @@ export function readCalendar(
   const events: Record<string, string>[] = [];
   const positions: RecordPosition[] = [];
   const rejections: Rejection[] = [];
+  const notes = new LoadNotes();
   const sink = {
+    notes,
     record(value: unknown, position: RecordPosition): void {
       events.push(value as Record<string, string>);
       positions.push(position);
@@ -39,7 +43,7 @@ export function readCalendar(
   }
   reader.finish();
   for (const _step of reader.rest()) reader.records;
-  return { events, positions, rejections, reader };
+  return { events, positions, rejections, notes, reader };
 }
 
 export function calendarOf(...lines: readonly string[]): string {

@@ -55,12 +55,64 @@ for (const [name, zone, events] of [
   });
 }
 
-test('the calendar of ENSEEIHT equals its NDJSON version', { skip }, async (t) => {
-  const twin = gunzipSync(readFileSync(new URL('enseeiht-2019.ndjson.gz', FOLDER)))
+const twinOf = (name: string): Record<string, string | null>[] =>
+  gunzipSync(readFileSync(new URL(`${name}.ndjson.gz`, FOLDER)))
     .toString()
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as Record<string, string | null>);
+
+test('the calendar of ENSEEIHT has the lecturers, groups and types of its NDJSON version', { skip }, (t) => {
+  const { events } = readCalendar(text('fr-enseeiht-ade-2019'));
+  const plain = (shown: string | null | undefined): string => (shown ?? '').replace(/\s+/g, ' ').trim();
+  const keyOf = (start: string | null | undefined, end: string | null | undefined, title: string): string =>
+    `${Date.parse(start ?? '')} ${Date.parse(end ?? '')} ${plain(title)}`;
+  /** Lines of DESCRIPTION, which holds groups and the lecturer. */
+  const ours = new Map<string, Set<string>>();
+  for (const { DTSTART, DTEND, SUMMARY = '', DESCRIPTION = '' } of events) {
+    const key = keyOf(DTSTART, DTEND, SUMMARY);
+    const lines = DESCRIPTION.split('\n').map(plain);
+    const told = ours.get(key) ?? new Set();
+    for (const line of lines) if (line !== '' && !line.startsWith('(Exporté')) told.add(line);
+    ours.set(key, told);
+  }
+  const theirs = new Map<string, Set<string>>();
+  const seen = { lecturer: 0, studyGroup: 0, type: 0 };
+  for (const { time, endTime, title, lecturer, studyGroup, type } of twinOf('enseeiht-2019')) {
+    const key = keyOf(time, endTime, title ?? '');
+    const told = theirs.get(key) ?? new Set();
+    for (const [field, value] of Object.entries({ lecturer, studyGroup })) {
+      if (value === null || value === undefined) continue;
+      told.add(plain(value));
+      seen[field as 'lecturer' | 'studyGroup']++;
+    }
+    theirs.set(key, told);
+    if (type === null || type === undefined) continue;
+    t.ok(key.includes(type), `${type}: ${key}`);
+    seen.type++;
+  }
+  t.strictSame([...ours.keys()].sort(), [...theirs.keys()].sort());
+  // The NDJSON version has every line with a digit, which is a group, and one of the others.
+  for (const [key, told] of ours) {
+    const other = theirs.get(key) ?? new Set();
+    t.strictSame(
+      [...other].filter((line) => !told.has(line)),
+      [],
+      key,
+    );
+    t.strictSame(
+      [...told].filter((line) => /\d/.test(line) && !other.has(line)),
+      [],
+      key,
+    );
+    t.equal([...other].length > 0, told.size > 0, key);
+  }
+  t.ok(seen.lecturer > 700 && seen.studyGroup > 800 && seen.type > 500, JSON.stringify(seen));
+  t.end();
+});
+
+test('the calendar of ENSEEIHT equals its NDJSON version', { skip }, async (t) => {
+  const twin = twinOf('enseeiht-2019');
   const names = JSON.parse(readFileSync(new URL('enseeiht-2019.names.json', FOLDER), 'utf8')) as {
     room: Record<string, string>;
   };

@@ -1,4 +1,4 @@
-/** Every example of RFC 5545 section 3.8.5.3. The dates are those of the RFC. */
+/** Every example of RFC 5545 sections 3.3.10 and 3.8.5.3. The dates are those of the RFC, where it gives them. */
 import { test } from 'tap';
 import { eventOf, readCalendar, startsOf } from './calendars.js';
 
@@ -297,6 +297,27 @@ const EXAMPLES: readonly Example[] = [
     start: '19970805T090000',
     lines: ['RRULE:FREQ=WEEKLY;INTERVAL=2;COUNT=4;BYDAY=TU,SU;WKST=SU'],
     dates: { 1997: 'Aug 5,17,19,31' },
+  },
+  {
+    name: 'section 3.3.10: every Sunday in January at 8:30 and 9:30, every other year',
+    start: '19970105T083000',
+    lines: ['RRULE:FREQ=YEARLY;INTERVAL=2;BYMONTH=1;BYDAY=SU;BYHOUR=8,9;BYMINUTE=30'],
+    times: ['1997-01-05', '1997-01-12', '1997-01-19', '1997-01-26']
+      .concat('1999-01-03', '1999-01-10', '1999-01-17', '1999-01-24', '1999-01-31')
+      .flatMap((day) => [`${day} 08:30`, `${day} 09:30`]),
+    before: '2001-01-01',
+  },
+  {
+    name: 'section 3.3.10: the last work day of the month',
+    start: '19970930T090000',
+    lines: ['RRULE:FREQ=MONTHLY;BYDAY=MO,TU,WE,TH,FR;BYSETPOS=-1'],
+    dates: { 1997: 'Sep 30; Oct 31; Nov 28; Dec 31', 1998: 'Jan 30; Feb 27; Mar 31' },
+    before: '1998-04-01',
+  },
+  {
+    name: 'section 3.3.10: ten occurrences on every other day',
+    lines: ['RRULE:FREQ=DAILY;COUNT=10;INTERVAL=2'],
+    dates: { 1997: 'Sep 2,4,6,8,10,12,14,16,18,20' },
   },
   {
     name: 'dates that do not exist are ignored',

@@ -1,0 +1,38 @@
+/**
+ * Loads a file and does something else with the same data, in turns and in one process, whose code is warm. Prints
+ * JSON: the processor times of both in milliseconds, one of each round, without the first rounds.
+ *
+ *     node compare-loads.mjs <file> <rounds> <rounds before> [<other file>]
+ *
+ * The other work is the load of the other file, or otherwise parsing the calendar by ical.js.
+ */
+import { readFileSync } from 'node:fs';
+import ICAL from 'ical.js';
+import { fileSource } from '../../dist/source/file.js';
+import { loadImage } from '../../dist/thread/load-image.js';
+
+const [, , file, rounds, before, other] = process.argv;
+const result = { events: 0, ownMs: [], otherMs: [] };
+
+async function load(path) {
+  const { image } = await loadImage(fileSource(path), { identifiers: 'uuid' });
+  result.events ||= image.summary.events;
+  if (image.summary.events !== result.events) throw new Error(`${path} has ${image.summary.events} events`);
+}
+
+async function cpuMs(task) {
+  const began = process.cpuUsage();
+  await task();
+  const { user, system } = process.cpuUsage(began);
+  return (user + system) / 1000;
+}
+
+const text = other === undefined ? readFileSync(file, 'utf8') : '';
+for (let round = -Number(before); round < Number(rounds); round++) {
+  const otherMs = await cpuMs(() => (other === undefined ? ICAL.parse(text) : load(other)));
+  const ownMs = await cpuMs(() => load(file));
+  if (round < 0) continue;
+  result.otherMs.push(otherMs);
+  result.ownMs.push(ownMs);
+}
+process.stdout.write(JSON.stringify(result));
