@@ -180,7 +180,8 @@ export function headlineOf(results, plots) {
     [
       `- **Processor time:** a filtered window out of ${count(events.medium)} events takes ${figure(request.detail.micros)} µs, ` +
         `${figure(request.median)} times bare node:http with a constant body.`,
-      `- **Against a database:** Fastify + better-sqlite3 takes ${figure(database.median)} times as much for the same answers.`,
+      `- **Against a database:** Fastify + better-sqlite3 takes ${figure(database.median)} times as much processor time as ` +
+        'Lectern for the same answers.',
       `- **Memory:** ${count(events.large)} events take ${count(memory.detail.rssBytes / 1e6)} MB before the first request, ` +
         `${figure(memory.median)} times their JSON.`,
     ].join('\n'),

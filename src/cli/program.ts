@@ -204,7 +204,10 @@ function readingOf(source: string | readonly string[], parsed: Record<string, un
   return resolveReading({ source, ...valuesOf(COMMAND_READING_SETTINGS, parsed) });
 }
 
-/** Whether a flag or a variable gives the mode decides, so this is no rule of settings. `command.error` throws. */
+/**
+ * The result depends on whether the mode comes from a flag or a variable, so this cannot be a rule of settings.
+ * `command.error` throws.
+ */
 function checkDev({ dev, mode }: Record<string, unknown>, command: Command): void {
   if (dev !== true) return;
   const modeFrom = command.getOptionValueSource('mode');

@@ -65,7 +65,10 @@ const CLOSING = Buffer.from(`</tbody>
 </html>
 `);
 
-/** Equal for equal style, script and frame: a newer version of the program may have another page for the same events. */
+/**
+ * Changes with style, script and frame, because a newer version of the program may have another page for the same
+ * events.
+ */
 export const PAGE_REVISION: string = hash(
   'sha256',
   Buffer.concat([BEFORE_TITLE, BEFORE_ROWS, CLOSING]),
@@ -121,7 +124,10 @@ const OTHERS = (['lecturer', 'studyGroup', 'type'] as const).map(placeOf);
 
 /** Bytes apart from texts. */
 const FRAME_BYTES_MAX = 256;
-/** Bytes for each byte of JSON or unit of UTF-16: `&` takes five, and a quote six for its two bytes in JSON. */
+/**
+ * Most bytes for each byte of JSON, or for each unit of UTF-16. `&` takes five bytes. A quote takes six, but has two
+ * bytes in JSON.
+ */
 const BYTES_PER_JSON_BYTE_MAX = 5;
 const BYTES_PER_UNIT_MAX = 6;
 
@@ -175,7 +181,7 @@ function writeName(rows: Rows, name: string | null, place: number, target: Buffe
   return offset + target.write(escapeHtml(name), offset, 'utf8');
 }
 
-/** Nothing for null. Copies texts without characters to escape, which are most. */
+/** Writes nothing for null. Most texts have no characters to escape and are copied. */
 function writeText(rows: Rows, place: number, target: Buffer, offset: number): number {
   if (isEmpty(place)) return offset;
   if (spans.has[place]! & NEEDS_ESCAPES) {

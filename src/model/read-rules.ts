@@ -19,7 +19,7 @@ export interface ReadRules {
   readonly dateOrder?: DateOrder | undefined;
   /** IANA time zone of times without an offset. Without a time zone such times are rejected. */
   readonly timeZone?: string | undefined;
-  /** Encoding of text formats, by its name for TextDecoder. Default: Default: UTF-8, or UTF-16 with a byte order mark. */
+  /** Encoding of text formats, by its name for TextDecoder. Default: UTF-8, or UTF-16 with a byte order mark. */
   readonly encoding?: string | undefined;
   /** ISO 8601 dates: recurring events are expanded from the first day to before the second. */
   readonly from?: string | undefined;

@@ -279,7 +279,7 @@ export class Keeper {
         growth: gate && !this.#isPartial ? growthBound(served?.summary ?? null, gate) : null,
       },
     });
-    // The load may have ended already, but its result is no longer published.
+    // The load may have ended before the abort, but its result must not be published.
     this.#abort.signal.throwIfAborted();
     const isWhole = done.kind === 'loaded' || done.kind === 'unchanged';
     const hasFailures = this.#parts.parts.some(({ failure }) => failure !== null);

@@ -1,5 +1,4 @@
 import { LecternError } from '../errors.js';
-import { REPLICAS_NAMED_MAX } from '../limits.js';
 import { openStore, storeAddress } from '../store/open-store.js';
 import type { Store } from '../store/store.js';
 import { type Head, HeadReader, withoutPatch } from './head.js';
@@ -21,6 +20,7 @@ import {
   readReports,
   replace,
   sequenceAfter,
+  tellUnable,
 } from './store-records.js';
 
 /** The announcement of an image. */
@@ -150,8 +150,7 @@ class StoreChannel implements Channel {
     }
     const unable = replicas.filter(({ formats }) => !formats.includes(image.format));
     if (unable.length > 0) {
-      const which = unable.slice(0, REPLICAS_NAMED_MAX).map(({ name }) => name);
-      const problem = `it has format ${image.format}, which ${unable.length} replicas cannot read: ${which.join(', ')}`;
+      const problem = `it has format ${image.format}, which ${tellUnable(unable.map(({ name }) => name))}`;
       throw refused(`the image ${id} cannot be pinned: ${problem}`);
     }
     await this.#choose(id);

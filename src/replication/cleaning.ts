@@ -8,15 +8,15 @@ import { announcedTexts, CANDIDATE, HEAD, type ReplicaReport, readPin } from './
 const UNUSED_MS_MIN = 600_000;
 
 /**
- * Deletes images and patches that no replica needs. Kept are the newest IMAGES_KEPT that were the head, the
- * candidate, the pinned image, and images that a replica serves or fetches. Others stay for UNUSED_MS_MIN, or until
- * they take more than IMAGES_UNUSED_BYTES_MAX; then those unused for longest go first. Only the leader cleans,
+ * Deletes images and patches that no replica needs. It keeps the candidate, the pinned image, images that a replica
+ * serves or fetches, and the newest IMAGES_KEPT of the images that were the head. Others stay for UNUSED_MS_MIN, or
+ * until they take more than IMAGES_UNUSED_BYTES_MAX; then those unused for longest go first. Only the leader cleans,
  * between two announcements.
  */
 export class StoreCleaner {
   readonly #store: Store;
   readonly #now: () => number;
-  /** Since when this publisher saw that an object is not needed, by its name; the longest unused first. */
+  /** When this publisher first saw that an object is not needed, by object name; the longest unused first. */
   readonly #unusedSinceMs = new Map<string, number>();
 
   constructor(store: Store, now: () => number = monotonicMs) {

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { LecternError } from '../errors.js';
-import { REPLICAS_NAMED_MAX } from '../limits.js';
 import type { FeedState } from '../refresh/feed-state.js';
 import type { Publication } from '../refresh/keeper.js';
 import type { Loader } from '../refresh/loader.js';
@@ -26,6 +25,7 @@ import {
   readPin,
   replace,
   sequenceAfter,
+  tellUnable,
 } from './store-records.js';
 
 /** Number of rounds between two checks that the store still has the image; each check also removes old images. */
@@ -35,7 +35,7 @@ const ROUNDS_PER_INSPECTION = 4;
 const PUBLISHER_ROUND_MS = 1000;
 
 interface PublisherEvents {
-  /** @param isCandidate canaries serve it first, until it is promoted */
+  /** @param isCandidate only canaries serve it until it is promoted */
   announced(head: Head, isCandidate: boolean): void;
   led(isLeader: boolean): void;
   failed(error: Error): void;
@@ -77,16 +77,16 @@ export class Publisher {
   #sequence: number | null = null;
   /** Loops whose last round failed. */
   readonly #failing = new Set<() => Promise<void>>();
-  /** Whether it has reported that it leads or stands by; null before. */
+  /** The last report: true if it leads, false if it stands by; null before the first report. */
   #isLeading: boolean | null = null;
-  /** Whether the swaps of a former leader fail since this publisher leads. */
+  /** Whether this publisher, since it leads, has made sure that the swaps of a former leader fail. */
   #isFenced = false;
   #rounds = 0;
   /** Whether new images are candidates: a canary has reported, and no operator has ended that. */
   #expectsCanary = false;
-  /** Whether the present image is not the head. While the store has no head, it is what it was before. */
+  /** Whether the present image is not the head. Keeps its value while the store has no head. */
   #isUnpromoted = false;
-  /** Replicas that cannot read this version's images; null until their reports were read. */
+  /** Replicas that cannot read this version's images; null until their reports have been read. */
   #unableToRead: readonly string[] | null = null;
   readonly #wakes = new Set<() => void>();
   #announcedOnce = (): void => {};
@@ -199,7 +199,7 @@ export class Publisher {
     this.#rounds++;
     if (!this.#leadership.isLeader) return;
     if (!this.#isFenced) {
-      // Leadership that is lost and regained meanwhile clears it again.
+      // Set before the fence: if leadership is lost and regained meanwhile, `#isFenced` becomes false again.
       this.#isFenced = true;
       await this.#fence().catch((error: unknown) => {
         this.#isFenced = false;
@@ -223,8 +223,7 @@ export class Publisher {
     this.#unableToRead = unable.map(({ name, version }) => `${name} (version ${version})`);
     if (before === null || (before.length === 0) !== (unable.length === 0)) this.#wake();
     if (unable.length === 0 || (before?.length ?? 0) > 0) return;
-    const which = this.#unableToRead.slice(0, REPLICAS_NAMED_MAX).join(', ');
-    const problem = `it writes images of format ${IMAGE_FORMAT_VERSION}, which ${unable.length} replicas cannot read: ${which}`;
+    const problem = `it writes images of format ${IMAGE_FORMAT_VERSION}, which ${tellUnable(this.#unableToRead)}`;
     const remedy = 'upgrade them, or start a publisher of their version';
     const message = `this publisher does not lead: ${problem}; ${remedy}`;
     this.#options.events.failed(new LecternError('announcement-refused', message));
@@ -233,7 +232,7 @@ export class Publisher {
   /** A canary that refuses a candidate may end, crash or be stopped: that must not promote the candidate. */
   async #readCanary(): Promise<void> {
     const recorded = await readCanary(this.#store);
-    // A store that lost its records keeps what this process knows.
+    // If the store lost its records, what this process knows still holds.
     this.#expectsCanary = this.#reports.hasCanary || (recorded ?? this.#expectsCanary);
     if (!this.#expectsCanary || recorded === true) return;
     await replace(this.#store, CANARY, JSON.stringify({ isExpected: true } satisfies CanaryRecord));

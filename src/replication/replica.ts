@@ -47,7 +47,7 @@ interface LoadedTarget extends Target {
 
 type Served = NonNullable<ReplicaReport['serves']>;
 
-/** Why a replica serves an image. Only heads raise the floor. */
+/** Why a replica serves an image. Only a head changes `floor`, the last head served. */
 type Reason = 'head' | 'candidate' | 'pin';
 
 interface Target {
@@ -57,7 +57,10 @@ interface Target {
   readonly chosenAt: number;
 }
 
-/** Loads the announced image: the pinned image, or the head. The keeper checks regularly, and decides. */
+/**
+ * Loads the announced image: the pinned image, a canary's candidate, or the head. The keeper checks for it
+ * regularly, and decides whether it is published.
+ */
 export class Replica implements AnyLoader {
   readonly name: string;
   readonly files: readonly string[] = [];
@@ -189,8 +192,8 @@ export class Replica implements AnyLoader {
     if (reason === 'head') this.#seen.checkHead(head);
     listeners.onVersion?.(version);
     if (version === previousVersion) return { kind: 'not-modified' };
-    // Operators choose pins and candidates. Then this replica continues its own history, in which clients find
-    // the image that it served before.
+    // Operators choose pins and candidates. For these, this replica continues its own history, in which clients
+    // find the image that it served before.
     const history = reason === 'head' ? (head.history ?? null) : null;
     const hasHistory = history === null || history.hash === this.#historyHash;
     if (served?.summary.id === head.id && hasHistory) {

@@ -3,11 +3,11 @@ import type { Floor } from './store-records.js';
 
 const RESTORED = 'the store may have been restored from an older copy';
 
-/** What a replica saw last of the order of announcements. It follows nothing that is older. */
+/** The latest point in the order of announcements that a replica has seen. The replica follows nothing older. */
 export class SeenOrder {
   /** The last head that it served. */
   floor: Floor | null = null;
-  /** The highest sequence of operators' choices. */
+  /** The highest sequence that a choice of an operator had. */
   #chosenAt = 0;
 
   serves(floor: Floor): void {
@@ -29,7 +29,7 @@ export class SeenOrder {
   checkChoice(sequence: number): void {
     if (sequence !== 0 && sequence < this.#chosenAt) {
       const problem = `the last pin or unpin has sequence ${sequence}, and ${this.#chosenAt} was seen`;
-      const remedy = 'lectern feed pin or unpin chooses again';
+      const remedy = 'to choose again, run `lectern feed pin <id>` or `lectern feed unpin`';
       throw new LecternError('announcement-refused', `${problem}: ${RESTORED}; ${remedy}`);
     }
     this.#chosenAt = Math.max(this.#chosenAt, sequence);

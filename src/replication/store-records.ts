@@ -1,4 +1,4 @@
-import { SEQUENCE_AHEAD_MS_MAX } from '../limits.js';
+import { REPLICAS_NAMED_MAX, SEQUENCE_AHEAD_MS_MAX } from '../limits.js';
 import type { Store } from '../store/store.js';
 
 /** Records of a store: heads are signed, the others are JSON. */
@@ -155,4 +155,10 @@ export async function readReports(
     if (report !== null && Array.isArray(report.formats)) reports.set(key, report);
   }
   return reports;
+}
+
+/** `1 replica cannot read: a`, `2 replicas cannot read: a, b`. */
+export function tellUnable(names: readonly string[]): string {
+  const named = names.slice(0, REPLICAS_NAMED_MAX).join(', ');
+  return `${names.length} replica${names.length === 1 ? '' : 's'} cannot read: ${named}`;
 }

@@ -24,7 +24,7 @@ export interface ServingSettings extends ServerLimits {
 
 export interface ServingOptions {
   readonly settings: ServingSettings;
-  /** The served snapshot on this thread. The `follower` tells other threads. */
+  /** The served snapshot on this thread. The `follower` passes it to other threads. */
   readonly views: LiveViews;
   readonly access: AccessSource;
   readonly isMetered: boolean;

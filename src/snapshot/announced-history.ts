@@ -38,7 +38,7 @@ export function readAnnouncedHistory(bytes: Uint8Array, id: string): readonly De
   }
 }
 
-/** The places of a delta are every second of its three arrays. Threads share them. */
+/** The second of a delta's three arrays holds its places. Threads share the arrays. */
 function sharedArray(bytes: Uint8Array, n: number): Uint8Array | Uint32Array {
   const copy = new Uint8Array(new SharedArrayBuffer(bytes.length));
   copy.set(bytes);

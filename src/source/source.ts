@@ -166,8 +166,8 @@ export interface Source {
    * Pushes every record into the sink. Errors of the sink pass through.
    *
    * @returns `not-modified` if the source still has the version `previous`; then the sink got no records
-   * @throws LecternError `source-unreadable` also for a change during the read; `source-malformed` also if
-   * the source ends early
+   * @throws LecternError `source-unreadable`, including when the source changes during the read;
+   * `source-malformed`, including when the source ends early
    */
   load(sink: RecordSink, options?: LoadOptions): Promise<LoadSummary | 'not-modified'>;
 }

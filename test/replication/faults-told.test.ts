@@ -28,7 +28,10 @@ test('a pin from an older copy of the store is not served', { timeout: 170_000 }
 
   await store.swap('pin', copy?.text ?? '', (await store.read('pin'))?.revision ?? null);
   await replica.refresh();
-  t.match(replica.source.lastError, /older copy; lectern feed pin or unpin chooses again/);
+  t.match(
+    replica.source.lastError,
+    /older copy; to choose again, run `lectern feed pin <id>` or `lectern feed unpin`/,
+  );
   t.equal(titleOf(replica), 'second');
   await replica.close();
   replica = fleet.replica({ snapshotFile });

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { test } from 'tap';
-import { REPLICA_GONE_MS } from '../../src/limits.js';
+import { REPLICA_GONE_MS, REPLICAS_NAMED_MAX } from '../../src/limits.js';
 import { SeenReports } from '../../src/replication/seen-reports.js';
+import { tellUnable } from '../../src/replication/store-records.js';
 import { openStore, storeAddress } from '../../src/store/open-store.js';
 
 test('the record of a replica that is gone is removed, even if it has another name', async (t) => {
@@ -22,4 +23,12 @@ test('the record of a replica that is gone is removed, even if it has another na
   t.strictSame(await store.keys(), ['replica.present']);
   await reports.read();
   t.equal(reports.live.length, 1, 'it does not count again');
+});
+
+test('a message counts the replicas that cannot read an image, and names the first', (t) => {
+  t.equal(tellUnable(['a']), '1 replica cannot read: a');
+  t.equal(tellUnable(['a', 'b']), '2 replicas cannot read: a, b');
+  const many = Array.from({ length: REPLICAS_NAMED_MAX + 1 }, (_, n) => `r${n}`);
+  t.equal(tellUnable(many), `${many.length} replicas cannot read: ${many.slice(0, -1).join(', ')}`);
+  t.end();
 });

@@ -37,7 +37,7 @@
     return [...lessons.values()];
   }
 
-  /** Chains of lessons that overlap. Lessons that touch do not overlap, and lessons without length never do. */
+  /** Marks lessons that overlap. Lessons that touch do not overlap, and lessons without length never do. */
   function markOverlaps(lessons) {
     let last = null;
     for (const lesson of lessons.filter(({ start, end }) => start < end)) {

@@ -111,7 +111,7 @@ export class Overload {
     this.#become(false);
   }
 
-  /** While turns are not timed, one request in this many measures its turn. */
+  /** While turns are not timed, one request in OVERLOAD_REQUESTS_MIN measures its turn. */
   #pass(): void {
     if (++this.#passed < OVERLOAD_REQUESTS_MIN) return;
     this.#passed = 0;

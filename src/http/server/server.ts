@@ -163,7 +163,7 @@ export class HttpServer {
       connection.lone = LoneRequest.watch(server, socket, this.#idleMs, (lone, req, keepAlive) =>
         this.#see(connection, lone, req, keepAlive),
       );
-      // Runs before Node, which closes the sending side if it knows no response.
+      // Runs before Node's own listener, which closes the sending side if Node knows of no pending response.
       socket.prependListener('end', () => this.#endAwaiting(connection));
       socket.once('close', () => {
         this.#endAwaiting(connection);

@@ -11,7 +11,10 @@ const DAYS_LAST = 2_932_896;
 /** Seconds in a period of each frequency below DAILY. */
 const UNIT_SECONDS = { HOURLY: 3600, MINUTELY: 60, SECONDLY: 1 } as const;
 
-/** Steps left: visited days, weeks, periods and times of day. Rules of one event, and of one source, share them. */
+/**
+ * Steps left: visited days, weeks, periods and times of day. All rules of an event share one budget of steps, and
+ * all rules of a source share another.
+ */
 export interface Steps {
   left: number;
 }

@@ -26,7 +26,7 @@ class Places {
 }
 
 export class RuleDays {
-  /** Whether the rule names no days and weeks. */
+  /** Whether the rule names no days and no weeks. */
   readonly isOpen: boolean;
   readonly #months: readonly boolean[];
   readonly #weeks: Places;
@@ -37,7 +37,7 @@ export class RuleDays {
   readonly #numbered: readonly Places[];
   readonly #isOfYear: boolean;
 
-  /** Missing parts of the rule are taken from the start. */
+  /** Parts that the rule leaves out are taken from the start date. */
   constructor(rule: RecurrenceRule, startDay: number, start: CivilDate) {
     const { byMonth, byWeekNo, byYearDay, byMonthDay, byDay, frequency } = rule;
     this.isOpen = byWeekNo.length + byYearDay.length + byMonthDay.length + byDay.length === 0;
