@@ -9,9 +9,9 @@ import { LecternError } from '../errors.js';
 
 /** The announcement of an image. Signed as a compact JWS (RFC 7515). */
 export interface Head {
-  /** Id of the store's series of announcements, made with the first one. Sequences of two epochs cannot be compared. */
+  /** Id of the store's series of announcements, made with the first one. */
   readonly epoch: string;
-  /** Greater than every earlier sequence of its epoch. */
+  /** Greater than every earlier sequence that a replica or the store knows. */
   readonly sequence: number;
   /** Id of the previously announced image; null for the first. */
   readonly previous: string | null;

@@ -256,8 +256,8 @@ export class Publisher {
     const reported = this.#reports.live.map(({ floor }) => floor);
     // Reports are not signed.
     const floors = [this.#last, ...reported.filter((floor) => isPossible(floor?.sequence))];
-    const epoch = head?.epoch ?? floors.find((each) => each !== null)?.epoch ?? newEpoch();
-    const sequenceMin = highest(floors, epoch);
+    const epoch = head?.epoch ?? newEpoch();
+    const sequenceMin = highest(floors);
     // A publisher of another version may have announced the same content in another format.
     const isFile = (found: Head | null): found is Head =>
       found?.id === file.id && found.format === file.format;
@@ -282,7 +282,7 @@ export class Publisher {
     }
     await this.#readReports();
     if (this.#unableToRead?.length !== 0) return false;
-    const sequence = sequenceAfter(highest([head, candidate, ...floors], epoch), found.pinSequence);
+    const sequence = sequenceAfter(highest([head, candidate, ...floors]), found.pinSequence);
     const beside = await objects.put(this.#store, head);
     const next = {
       epoch,
@@ -345,7 +345,7 @@ function newEpoch(): string {
   return randomBytes(16).toString('base64url');
 }
 
-/** The highest sequence of an epoch; 0 for none. */
-function highest(all: readonly (Floor | null)[], epoch: string): number {
-  return Math.max(0, ...all.map((each) => (each?.epoch === epoch ? each.sequence : 0)));
+/** The highest sequence, of any epoch; 0 for none. */
+function highest(all: readonly (Floor | null)[]): number {
+  return Math.max(0, ...all.map((each) => each?.sequence ?? 0));
 }

@@ -14,10 +14,15 @@ export class SeenOrder {
     this.floor = floor;
   }
 
-  /** @throws LecternError `announcement-refused` for an image that was replaced long ago */
-  checkHead({ epoch, sequence }: Floor): void {
+  /**
+   * Compares heads of any epoch: a store that lost its records has a new epoch, and a publisher with another clock.
+   * The report of the floor makes the publisher announce above it.
+   *
+   * @throws LecternError `announcement-refused` for an image that was replaced long ago
+   */
+  checkHead({ sequence }: Floor): void {
     const { floor } = this;
-    if (floor === null || floor.epoch !== epoch || sequence >= floor.sequence) return;
+    if (floor === null || sequence >= floor.sequence) return;
     const problem = `the announcement has sequence ${sequence}, and ${floor.sequence} was served`;
     throw new LecternError('announcement-refused', `${problem}: ${RESTORED}`);
   }

@@ -62,9 +62,9 @@ export interface Lease {
 
 /** A position in the order of announcements. */
 export interface Floor {
-  /** Id of the store's first announcement. Sequences of different epochs cannot be compared. */
+  /** Id of the store's series of announcements. */
   readonly epoch: string;
-  /** Grows with each announcement of the epoch. */
+  /** Grows with each announcement. */
   readonly sequence: number;
 }
 
@@ -87,7 +87,7 @@ export interface ReplicaReport {
         readonly hash: string;
       })
     | null;
-  /** The last head that it served. It refuses heads of the same epoch with a lower sequence. */
+  /** The last head that it served. It refuses heads with a lower sequence. */
   readonly floor: Floor | null;
   /** Hash of an image that it fetches now. */
   readonly fetching: string | null;

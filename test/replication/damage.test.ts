@@ -72,3 +72,32 @@ for (const { kind, skip } of KINDS) {
     t.ok((await sequence()) > before, 'sequences go on');
   });
 }
+
+test('a store that lost its records never brings versions back', { timeout: 170_000 }, async (t) => {
+  const fleet = await openFleet(t, 'folder');
+  const { store } = fleet;
+  const source = new MemorySource(events(10, 'first'));
+  const first = await fleet.publisher(source);
+  await first.announced;
+  const replica = fleet.replica();
+  await untilServed([replica], 'first');
+  await first.close();
+  // As if the clock of the first publisher had been an hour ahead.
+  const served = headOf((await store.read('head'))?.text ?? '');
+  const sequence = (served?.sequence ?? 0) + 3_600_000;
+  for (const key of await store.keys()) await store.remove(key);
+  const report = { name: 'other', formats: [IMAGE_FORMAT_VERSION], quarantined: [] };
+  const floor = { epoch: served?.epoch, sequence };
+  await store.swap(
+    'replica.other',
+    JSON.stringify({ ...report, floor, serves: null, fetching: null, damaged: null }),
+    null,
+  );
+  source.replace(events(10, 'second'));
+  await fleet.publisher(source);
+  await untilServed([replica], 'second');
+  await until(
+    async () => (headOf((await store.read('head'))?.text ?? '')?.sequence ?? 0) > sequence,
+    'a head above it',
+  );
+});
