@@ -8,7 +8,7 @@ import { optionsOf, resolveSettings } from './options/resolve.js';
 import { sourceOf, withFieldMap } from './options/source-of-settings.js';
 import { percentRejected } from './refresh/gate.js';
 import { isPipe } from './refresh/patience.js';
-import { emptyFilters, lostFields, type SnapshotSummary } from './snapshot/summary.js';
+import { emptyFilters, fieldLossOf, type SnapshotSummary } from './snapshot/summary.js';
 import { filesOf } from './source/file-watch.js';
 import type { LoadProgress } from './source/source.js';
 import { isStoreSource } from './timetable/keeping.js';
@@ -151,11 +151,9 @@ function logEvents(
         suggestion === null ? [] : [`${name}: did you mean ${suggestion}?`],
       ),
     );
-    const lost = lostFields(before, summary);
+    const loss = fieldLossOf(before, summary);
     before = summary;
-    warnOfFields('fields have lost their values', lost, {
-      reason: `no event has a ${lost.join(' or a ')} any more`,
-    });
+    if (loss !== null) log.warn({ source, ...loss }, 'fields have lost their values');
     warnOfFields('fields without values', emptyFilters(summary), {
       reason: 'no event has a value in these fields; filters on them find nothing',
     });

@@ -1,14 +1,16 @@
-/** The log of a replica that has no timetable yet. */
+/** The logs of a replica that has no timetable yet, and of a publisher. */
 import { join } from 'node:path';
 import tap, { type Test, test } from 'tap';
+import { MemorySource } from '../../src/index.js';
 import type { ServiceOptions } from '../../src/options/option-types.js';
 import { type Head, SigningKey } from '../../src/replication/head.js';
 import { startService } from '../../src/service.js';
 import { IMAGE_FORMAT_VERSION } from '../../src/snapshot/image-format.js';
 import { openStore, storeAddress } from '../../src/store/open-store.js';
+import { publishTimetable } from '../../src/timetable/publishing.js';
 import { SECRET } from '../auth/tokens.js';
 import { keptLog } from '../serving/threads.js';
-import { until, writeKeys } from './fleet.js';
+import { events, until, writeKeys } from './fleet.js';
 
 tap.setTimeout(120_000);
 
@@ -82,4 +84,26 @@ test('a refused first image and an absent server are logged', async (t) => {
   await until(() => absent(FAILED).length > 0 && absent(WAITING).length > 0, 'the failure is logged');
   t.equal(absent(FAILED).length, 1);
   t.match(absent(FAILED), [/127\.0\.0\.1:1/]);
+});
+
+test('a publisher warns of a field that has lost its values', async (t) => {
+  const folder = t.testdir();
+  const { log, lines } = keptLog();
+  const source = new MemorySource(events(3, 'first'));
+  const to = storeAddress(join(folder, 'share'));
+  const { keyFile } = writeKeys(folder, 'feed');
+  const publishing = await publishTimetable({ source }, { to, keyFile, log });
+  t.teardown(() => publishing.close());
+  await publishing.loaded;
+  source.replace(events(3, 'second').map((event) => ({ ...event, title: null })));
+  await publishing.refresh();
+  t.match(
+    lines.filter(({ level }) => level === 'warn'),
+    [
+      {
+        message: 'fields have lost their values',
+        fields: { fields: ['title'], reason: /has a title any more$/ },
+      },
+    ],
+  );
 });
