@@ -67,7 +67,8 @@ test('publish --once announces an image; feed shows the images and chooses one',
 
   // A canary has reported, and is gone.
   const store = await openStore(storeAddress(share));
-  await store.swap('canary', JSON.stringify({ isExpected: true }), null);
+  const { revision } = (await store.read('canary')) ?? { revision: null };
+  await store.swap('canary', JSON.stringify({ isExpected: true }), revision);
   const third = publish('third');
   const waiting = lectern('feed', 'status', share).text;
   t.match(waiting, new RegExp(`^head +${second}, `, 'm'));

@@ -66,16 +66,15 @@ test('filters that find nothing are reported once, and again when they change', 
 test('output fields that lose their values are reported once for each loss', async (t) => {
   const named = { ...FULL, title: 'x', lecturer: 'y' };
   const other = { ...named, id: GOOD.id.replace('2', '3') };
+  const bare = [named, other].map((event) => ({ ...event, title: null, lecturer: null }));
   const told = await warningsOf(
-    [FULL],
+    bare,
     [named, other],
-    [named, { ...other, title: null, lecturer: null }],
-    [{ ...named, title: null, lecturer: null }],
-    [FULL, other],
-    [{ ...FULL, roomName: 'z' }],
-    [named],
-    [],
-    [FULL],
+    [named, ...bare.slice(1)],
+    bare,
+    bare.map((event) => ({ ...event, roomName: 'z' })),
+    [other, ...bare.slice(0, 1)],
+    bare,
   );
   const lost = 'fields have lost their values';
   const reason = 'no event has a title or a lecturer any more';
