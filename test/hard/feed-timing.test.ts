@@ -13,8 +13,8 @@ import { HARD, size } from './size.js';
 const BATCHES = size(800, 5000);
 const BATCH = 40;
 const SEED = 20_261_123;
-/** A share of a refusal's 8 µs; a network varies a hundred times as much. */
-const DIFFERENCE_MAX = 0.05;
+/** A share of a refusal's 4 µs, which other tests beside this one can change; a network varies a hundred times as much. */
+const DIFFERENCE_MAX = 0.1;
 /** Work of other processes changes the times of one attempt. */
 const ATTEMPTS_MAX = 3;
 const USUAL = 'mac changed';
