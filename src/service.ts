@@ -8,9 +8,10 @@ import { optionsOf, resolveSettings } from './options/resolve.js';
 import { sourceOf, withFieldMap } from './options/source-of-settings.js';
 import { percentRejected } from './refresh/gate.js';
 import { isPipe } from './refresh/patience.js';
-import { emptyFilters, type SnapshotSummary } from './snapshot/summary.js';
+import { emptyFilters, fieldLossOf, type SnapshotSummary } from './snapshot/summary.js';
 import { filesOf } from './source/file-watch.js';
 import type { LoadProgress } from './source/source.js';
+import { isStoreSource } from './timetable/keeping.js';
 import type { TimetableServer } from './timetable/open-servers.js';
 import { openTimetable } from './timetable/timetable.js';
 import type { Timetable } from './timetable/timetable-interface.js';
@@ -54,7 +55,7 @@ export async function startService(
   );
   try {
     if (log !== undefined) {
-      logEvents(timetable, settings, log);
+      logEvents(timetable, settings, isStoreSource(source), log);
       if (settings.pin === undefined) heard = warnOfSilence(timetable, source, log);
     }
     const feed = hasFeeds(settings) ? optionsOf('feed', settings) : undefined;
@@ -114,10 +115,19 @@ function hasFeeds({ feedSecret, feedSecretFile }: ResolvedSettings): boolean {
 function logEvents(
   timetable: Timetable,
   { refreshSeconds, rejectPercentMax }: ResolvedSettings,
+  isStore: boolean,
   log: Logger,
 ): void {
   const source = timetable.source.name;
-  const isFinal = (): boolean => timetable.summary === null && refreshSeconds === 0;
+  const isFinal = (): boolean => timetable.summary === null && refreshSeconds === 0 && !isStore;
+  let toldReason: string | null = null;
+  /** A store is checked every few seconds, so a lasting reason is logged once. */
+  const isTold = (reason: string): boolean => {
+    const wasTold = isStore && reason === toldReason;
+    toldReason = reason;
+    return wasTold;
+  };
+  let before: SnapshotSummary | null = null;
   const warned = new Map<string, string>();
   /** Does not repeat a warning that the previous timetable already caused. */
   const warnOfFields = (message: string, fields: readonly string[], more: object = {}): void => {
@@ -141,6 +151,9 @@ function logEvents(
         suggestion === null ? [] : [`${name}: did you mean ${suggestion}?`],
       ),
     );
+    const loss = fieldLossOf(before, summary);
+    before = summary;
+    if (loss !== null) log.warn({ source, ...loss }, 'fields have lost their values');
     warnOfFields('fields without values', emptyFilters(summary), {
       reason: 'no event has a value in these fields; filters on them find nothing',
     });
@@ -150,7 +163,7 @@ function logEvents(
     log.warn({ source, events, rejected, reason }, 'first timetable has many bad records');
   });
   timetable.on('refused', ({ refusal, summary }) => {
-    if (isFinal()) return;
+    if (isFinal() || isTold(refusal.detail)) return;
     const { id, events, rejected } = summary ?? {};
     log.warn({ source, snapshot: id, events, rejected, reason: refusal.detail }, 'timetable refused');
   });
@@ -162,7 +175,8 @@ function logEvents(
     else
       log.error({ source: name, state, records, reason: lastError }, 'source failed; the others are served');
   });
-  timetable.on('loaded', () => {
+  timetable.on('loaded', ({ result }) => {
+    if (result === 'published' || result === 'unchanged') toldReason = null;
     const others = told - PARTS_LOGGED_MAX;
     if (others > 0) log.warn({ source, others }, 'other sources fail, or work again');
     told = 0;
@@ -171,7 +185,7 @@ function logEvents(
     const reason = error.message;
     const message = FAULTS[error instanceof LecternError ? error.code : ''];
     if (message !== undefined) log.error({ source, reason }, message);
-    else if (!isFinal()) log.error({ source, reason }, 'timetable not loaded');
+    else if (!isFinal() && !isTold(reason)) log.error({ source, reason }, 'timetable not loaded');
   });
 }
 
@@ -182,12 +196,18 @@ function warnOfSilence(timetable: Timetable, source: Resolved<'openTimetable'>['
   const timer = setTimeout(() => {
     const files = typeof source === 'object' && 'kind' in source ? filesOf(source) : [];
     const pipes = files.filter(isPipe);
+    const { name, lastError } = timetable.source;
     const reason =
-      pipes.length === 0 ? 'no data has arrived from it' : `no data in the named pipe ${pipes.join(' or ')}`;
-    log.warn({ source: timetable.source.name, reason }, 'still waiting for the source');
+      pipes.length === 0
+        ? (lastError ?? 'no data has arrived from it')
+        : `no data in the named pipe ${pipes.join(' or ')}`;
+    log.warn({ source: name, reason }, 'still waiting for the source');
   }, SOURCE_SILENT_MS).unref();
   const heard = (): void => clearTimeout(timer);
-  timetable.on('loaded', heard);
+  // A store is checked again and again until a publisher announces an image.
+  timetable.on('loaded', ({ result }) => {
+    if (result !== 'failed' || !isStoreSource(source)) heard();
+  });
   timetable.ready.then(heard, heard);
   return heard;
 }

@@ -9,7 +9,9 @@ const [source, hs256Secret, options = '{}'] = process.argv.slice(2);
 const service = await startService({
   source,
   hs256Secret,
-  feedSecret: hs256Secret,
+  feedSecret: `for feeds: ${hs256Secret}`,
+  // The workloads sign addresses with the secret of tokens, which is refused as the present secret of feeds.
+  feedSecretPrevious: hs256Secret,
   mode: 'production',
   port: 0,
   watch: false,

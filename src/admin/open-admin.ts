@@ -55,7 +55,7 @@ export async function openAdmin(options: AdminOptions): Promise<Admin> {
     // Probes are answered during an overload, too.
     overloadMs: 0,
   });
-  const address = await server.listen({ host, port });
+  const address = await server.listen({ host, port, portSetting: '--admin-port (option admin.port)' });
   const stopSampling = here === null ? () => {} : startSampling(here);
   return {
     address,

@@ -1,3 +1,5 @@
+import { LecternError } from '../errors.js';
+import { hasSameBytes } from '../structures/same-bytes.js';
 import { NO_REVOCATIONS, type Revocations } from './feed-revocations.js';
 import type { Enrolments } from './identity.js';
 
@@ -30,6 +32,10 @@ export interface AccessSource {
   follow(listener: (change: Partial<Access>) => void): void;
 }
 
+const SHARED_SECRET =
+  'the feed secret and the HS256 secret are the same; expected two secrets: make a new feed secret, ' +
+  'and keep this one as the previous feed secret until the present addresses have expired';
+
 const NO_TOKEN_KEYS: TokenKeys = { secrets: null, jwks: null };
 
 /** Holds the values of the last change. */
@@ -51,8 +57,14 @@ export class PresentAccess implements AccessSource {
     this.#listeners.push(listener);
   }
 
+  /** @throws LecternError `key-invalid` if one secret signs both tokens and feeds; nothing has changed then */
   change(change: Partial<Access>): void {
-    this.access = { ...this.access, ...change };
+    const next = { ...this.access, ...change };
+    const [tokens, feeds] = [next.tokenKeys.secrets, next.feedSecrets];
+    // During the move to a secret of its own, feeds may still have the shared one as their previous secret.
+    if (tokens !== null && feeds !== null && hasSameBytes(tokens.signing, feeds.signing))
+      throw new LecternError('key-invalid', SHARED_SECRET);
+    this.access = next;
     for (const listener of this.#listeners) listener(change);
   }
 }

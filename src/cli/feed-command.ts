@@ -9,7 +9,7 @@ export interface FeedActionOptions {
   readonly force?: boolean | undefined;
 }
 
-/** `lectern feed`: one action of an operator, and one line of output. `status` prints more. */
+/** `lectern feed`: one action of an operator, and its result. */
 export async function operateFeed(
   action: FeedAction,
   address: string,
@@ -33,7 +33,7 @@ const ACTIONS: Readonly<
   },
   async pin(channel, id) {
     await channel.pin(id);
-    return `pinned ${id}: replicas serve it until you run lectern feed unpin`;
+    return `pinned ${await describeChosen(channel, id, 'Replicas serve it until you run lectern feed unpin')}`;
   },
   async unpin(channel) {
     await channel.unpin();
@@ -44,12 +44,14 @@ const ACTIONS: Readonly<
     return `promoted ${id}: it is the head now`;
   },
   async 'end-canary'(channel) {
+    const { isCanaryExpected } = await channel.status();
     await channel.endCanary();
+    if (!isCanaryExpected) return 'there was no canary to end: new timetables go to all replicas already';
     return 'ended: new timetables, and a waiting candidate, go to all replicas until a canary reports';
   },
   async rollback(channel) {
     const id = await channel.rollback();
-    return `rolled back: ${id} is pinned. Fix the source, then run lectern feed unpin`;
+    return `rolled back: pinned ${await describeChosen(channel, id, 'Fix the source, then run lectern feed unpin')}`;
   },
 };
 
@@ -61,7 +63,7 @@ function formatStatus(status: ChannelStatus): string {
     ...(status.isCanaryExpected ? [`canary     ${describeCanary(status)}`] : []),
     `pinned     ${pinned ?? 'none'}`,
     `publisher  ${leader ?? 'none leads'}`,
-    `images     ${images.map(({ id }) => id).join(' ') || 'none'}`,
+    ...(images.length === 0 ? ['images     none'] : images.map((image) => `image      ${describe(image)}`)),
     ...replicas.map(({ name, version, serves, isCanary, lastError }) => {
       const what =
         serves === null ? 'serves nothing yet' : `serves ${serves.id}, sequence ${serves.sequence}`;
@@ -76,6 +78,17 @@ function describe(image: Announcement | null): string {
   const { id, sequence, events, bytes, announcedAtMs } = image;
   const when = new Date(announcedAtMs).toISOString();
   return `${id}, sequence ${sequence}, ${formatCountOf(events, 'event')}, ${formatBytes(bytes)}, announced ${when}`;
+}
+
+/** The pinned image, and a warning if it may be the bad timetable that the operator wants to replace. */
+async function describeChosen(channel: Channel, id: string, remedy: string): Promise<string> {
+  const { head, images } = await channel.status();
+  const image = images.find((each) => each.id === id);
+  if (image === undefined) return `${id}. ${remedy}`;
+  const described = `${describe(image)}. ${remedy}`;
+  if (head === null || image.events >= head.events / 2) return described;
+  const few = `it has ${formatCountOf(image.events, 'event')}, and the head has ${formatCountOf(head.events, 'event')}`;
+  return `${described}\nwarning: ${few}: it may be a bad timetable. Run lectern feed status to see the others`;
 }
 
 function describeCanary({ candidate, replicas }: ChannelStatus): string {

@@ -41,7 +41,12 @@ export function addStoreCommands(program: Command, exit: (code: number) => void)
     'promote it even if no canary serves it',
   );
   addAction(feed, 'end-canary', 'announce to all replicas again, when there is no canary any more', false);
-  addAction(feed, 'rollback', 'pin the image that was the head before the present one', false);
+  addAction(
+    feed,
+    'rollback',
+    'pin the image that was the head before the present one, or before the pinned one',
+    false,
+  );
 }
 
 function addAction(feed: Command, action: FeedAction, description: string, hasId: boolean): Command {

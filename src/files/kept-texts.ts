@@ -34,8 +34,8 @@ export function keptTexts(
     if (digest === taken) return null;
     const take = check(texts);
     return () => {
-      taken = digest;
       take();
+      taken = digest;
     };
   }
 

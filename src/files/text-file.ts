@@ -3,9 +3,9 @@ import { open, stat } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { LecternError, type LecternErrorCode } from '../errors.js';
+import { fileFault, LecternError, type LecternErrorCode } from '../errors.js';
 import { TEXT_FILE_MS_MAX } from '../limits.js';
-import { fileFault, WITHOUT_WAITING } from './file-fault.js';
+import { WITHOUT_WAITING } from './without-waiting.js';
 
 export interface TextFileOptions {
   /** The name in messages, such as `key set /etc/keys.json`. */

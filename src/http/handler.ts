@@ -205,10 +205,12 @@ class Handler {
     const base = `${mountPathOf(exchange.req)}${this.#basePath}`;
     const hasDocs = this.#findRoute(`${this.#basePath}/docs`) !== null;
     const docs = hasDocs ? `, its documentation at ${base}/docs` : '';
-    sendProblem(exchange, {
-      code: 'not-found',
-      detail: `There is nothing at this path. The timetable is at ${base}/schedule${docs}.`,
-    });
+    // Only development tells how the service was started.
+    const isFeed = hasDocs && exchange.path.replace(/\/$/, '') === `${this.#basePath}/schedule/feed`;
+    const detail = isFeed
+      ? 'Feeds need a secret: start the service with --feed-secret-file (in a program: the option feed).'
+      : `There is nothing at this path. The timetable is at ${base}/schedule${docs}.`;
+    sendProblem(exchange, { code: 'not-found', detail });
   }
 
   #fail(exchange: Exchange, error: unknown): void {

@@ -61,7 +61,7 @@ export interface Channel extends AsyncDisposable {
    * Makes the candidate the head.
    *
    * @param options.force also if no canary serves it
-   * @throws LecternError `announcement-refused` if `id` is not the candidate, or no canary serves it
+   * @throws LecternError `announcement-refused` if `id` is not the candidate, or if no canary serves it
    */
   promote(
     id: string,
@@ -76,7 +76,10 @@ export interface Channel extends AsyncDisposable {
    * @throws LecternError `announcement-refused` if a canary still reports
    */
   endCanary(): Promise<void>;
-  /** Pins the image that was the head before the present one. Resolves to its id. Throws like {@link pin}. */
+  /**
+   * Pins the image that was the head before the present one; if an image is pinned, the image before that one.
+   * Resolves to its id. Throws like {@link pin}.
+   */
   rollback(): Promise<string>;
   /** Closes the connection to the store. */
   close(): Promise<void>;
@@ -143,7 +146,10 @@ class StoreChannel implements Channel {
   async pin(id: string): Promise<void> {
     const image = await this.#image(id);
     const bytes = image === null ? null : await this.#store.bytesOf(image.hash);
-    const { images, replicas } = await this.status();
+    const { images, candidate, replicas } = await this.status();
+    if (image === null && candidate?.id === id) {
+      throw refused(`the image ${id} is a candidate that was not promoted: lectern feed promote ${id}`);
+    }
     if (image === null || bytes === null) {
       const ids = images.map((each) => each.id).join(', ') || 'none';
       throw refused(`the image ${JSON.stringify(id)} is not in the store; its images are: ${ids}`);
@@ -164,9 +170,9 @@ class StoreChannel implements Channel {
     const [record, head] = await Promise.all([this.#store.read(CANDIDATE), this.#store.read(HEAD)]);
     const candidate = record === null ? null : await this.#reader.read(record.text);
     if (record === null || candidate?.id !== id) {
-      throw refused(
-        `the image ${JSON.stringify(id)} is not the candidate; that is ${candidate?.id ?? 'none'}`,
-      );
+      const waiting = (await this.status()).candidate;
+      const reason = waiting === null ? 'there is no candidate' : `the candidate is ${waiting.id}`;
+      throw refused(`the image ${JSON.stringify(id)} cannot be promoted: ${reason}`);
     }
     const present = head === null ? null : await this.#reader.read(head.text).catch(() => null);
     if (present?.epoch === candidate.epoch && present.sequence >= candidate.sequence) {
@@ -210,7 +216,13 @@ class StoreChannel implements Channel {
         sequence < (present?.sequence ?? 0) &&
         replicas.every(({ formats }) => formats.includes(format)),
     );
-    if (earlier === undefined) throw refused('the store has no earlier image');
+    if (earlier === undefined) {
+      throw refused(
+        pinned === null
+          ? 'the store has no image from before the head'
+          : `the store has no image from before the pinned ${pinned}; to choose a later one, run lectern feed pin <id>`,
+      );
+    }
     await this.pin(earlier.id);
     return earlier.id;
   }

@@ -5,7 +5,7 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { CompactSign, compactVerify, decodeProtectedHeader } from 'jose';
-import { LecternError } from '../errors.js';
+import { fileFault, LecternError } from '../errors.js';
 
 /** The announcement of an image. Signed as a compact JWS (RFC 7515). */
 export interface Head {
@@ -224,7 +224,9 @@ function readKeyFile(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (cause) {
-    throw keyFault(path, cause instanceof Error ? cause.message : String(cause), cause);
+    throw new LecternError('key-invalid', `the key file ${path} cannot be read: ${fileFault(cause)}`, {
+      cause,
+    });
   }
 }
 

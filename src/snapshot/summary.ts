@@ -1,6 +1,6 @@
 import type { IdentifierMode, Rejection, RejectionCode } from '../model/event.js';
 import type { ExpansionWindow } from '../model/expansion.js';
-import { type FieldName, PARAMETER_FIELDS } from '../model/fields.js';
+import { type FieldName, OUTPUT_FIELDS, PARAMETER_FIELDS } from '../model/fields.js';
 import type { AmbiguousTimes } from '../model/zone.js';
 import type { UnservedFields } from './unserved-fields.js';
 
@@ -70,6 +70,23 @@ export const NO_AMBIGUOUS_TIMES: Readonly<AmbiguousTimes> = { gaps: 0, overlaps:
 /** Overridden records are not faults. */
 export function faultyRecords(summary: SnapshotSummary): number {
   return summary.rejected - (summary.rejectedByCode.overridden ?? 0);
+}
+
+/** Output fields that had values in one timetable and have none in the next, for the log. */
+interface FieldLoss {
+  readonly fields: readonly FieldName[];
+  readonly reason: string;
+}
+
+/** Null if no field lost its values, or if a set has no events. */
+export function fieldLossOf(before: SnapshotSummary | null, after: SnapshotSummary): FieldLoss | null {
+  const countOf = (summary: SnapshotSummary | null, name: FieldName): number =>
+    summary?.fields.find((field) => field.name === name)?.events ?? 0;
+  const fields = OUTPUT_FIELDS.map(({ name }) => name).filter(
+    (name) => countOf(before, name) > 0 && countOf(after, name) === 0,
+  );
+  if (fields.length === 0 || after.events === 0) return null;
+  return { fields, reason: `no event has a ${fields.join(' or a ')} any more` };
 }
 
 /** Fields whose filters can match no event. Empty for a set without events. */

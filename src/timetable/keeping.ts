@@ -7,13 +7,18 @@ import { type AnyLoader, anySourceOf, Loader } from '../refresh/loader.js';
 import { Replica } from '../replication/replica.js';
 import { isStoreAddress } from '../store/open-store.js';
 
+/** Whether a source is a store, which is checked every few seconds even without `refreshSeconds`. */
+export function isStoreSource(source: unknown): source is string {
+  return typeof source === 'string' && isStoreAddress(source);
+}
+
 /** A loader of records, or of the images of a store, which is checked regularly. */
 export function loaderOf(options: Resolved<'openTimetable'>): {
   readonly loader: AnyLoader;
   readonly refreshSeconds: number;
 } {
   const { source, refreshSeconds, buildOn, identifiers, feedPublicKey, canary } = options;
-  if (typeof source !== 'string' || !isStoreAddress(source)) {
+  if (!isStoreSource(source)) {
     return { loader: new Loader(anySourceOf(source), readRulesOf(options), buildOn), refreshSeconds };
   }
   const loader = new Replica({

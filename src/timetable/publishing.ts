@@ -8,6 +8,7 @@ import { Keeper, type LoadOutcome } from '../refresh/keeper.js';
 import { anySourceOf, Loader } from '../refresh/loader.js';
 import { SigningKey } from '../replication/head.js';
 import { Publisher } from '../replication/publisher.js';
+import { fieldLossOf, type SnapshotSummary } from '../snapshot/summary.js';
 import { openStore, storeAddress } from '../store/open-store.js';
 import { keepingOf } from './keeping.js';
 import { ObservedPublisher } from './observed-publisher.js';
@@ -74,6 +75,7 @@ export async function publishTimetable(
     },
   });
   const observed = new ObservedPublisher(loader.name, publisher, ({ force }) => refresh(force));
+  let before: SnapshotSummary | null = null;
   const keeper = new Keeper({
     ...keepingOf(options),
     loader,
@@ -83,6 +85,9 @@ export async function publishTimetable(
         const { image, origin } = publication;
         const { id, events, rejected } = image.summary;
         log?.info({ source: loader.name, snapshot: id, origin, events, rejected }, 'timetable loaded');
+        const loss = fieldLossOf(before, image.summary);
+        before = image.summary;
+        if (loss !== null) log?.warn({ source: loader.name, ...loss }, 'fields have lost their values');
         observed.published(image.summary, origin);
         publisher.publish(publication);
       },

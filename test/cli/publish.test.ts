@@ -25,10 +25,10 @@ test('publish --once announces an image; feed shows the images and chooses one',
   const folder = t.testdir();
   const { keyFile, publicKeyFile } = writeKeys(folder, 'feed');
   const [source, share] = [join(folder, 'events.ndjson'), join(folder, 'share')];
-  const publish = (title: string): string => {
+  const publish = (title: string, count = 5): string => {
     writeFileSync(
       source,
-      events(5, title)
+      events(count, title)
         .map((event) => JSON.stringify(event))
         .join('\n'),
     );
@@ -41,32 +41,56 @@ test('publish --once announces an image; feed shows the images and chooses one',
   const status = lectern('feed', 'status', share, '--feed-public-key', publicKeyFile);
   t.match(status.text, new RegExp(`^head +${second}, sequence \\d+, 5 events`, 'm'));
   t.match(status.text, /^pinned +none$/m);
-  t.match(lectern('feed', 'rollback', share).text, `rolled back: ${first} is pinned`);
+  for (const id of [first, second])
+    t.match(status.text, new RegExp(`^image +${id}, sequence \\d+, 5 events, .*, announced 20\\d\\d-`, 'm'));
+  const back = lectern('feed', 'rollback', share).text;
+  t.match(
+    back,
+    new RegExp(`^rolled back: pinned ${first}, sequence \\d+, 5 events, .*, announced 20\\d\\d-`),
+  );
+  t.notMatch(back, 'warning');
   t.match(JSON.parse(lectern('feed', 'status', share, '--json').text), {
     pinned: first,
     head: { id: second },
+  });
+  t.match(lectern('feed', 'rollback', share), {
+    status: 1,
+    text: `the store has no image from before the pinned ${first}; to choose a later one, run lectern feed pin <id>`,
   });
   t.match(lectern('feed', 'unpin', share).text, 'unpinned');
   t.match(lectern('feed', 'pin', 'nothing', share), {
     status: 1,
     text: /is not in the store; its images are: /,
   });
-  t.match(lectern('feed', 'promote', first, share), { status: 1, text: /is not the candidate/ });
+  t.match(lectern('feed', 'promote', first, share), { status: 1, text: /there is no candidate/ });
+  t.match(lectern('feed', 'end-canary', share), { status: 0, text: /^there was no canary to end/ });
 
   // A canary has reported, and is gone.
   const store = await openStore(storeAddress(share));
-  await store.swap('canary', JSON.stringify({ isExpected: true }), null);
+  const { revision } = (await store.read('canary')) ?? { revision: null };
+  await store.swap('canary', JSON.stringify({ isExpected: true }), revision);
   const third = publish('third');
   const waiting = lectern('feed', 'status', share).text;
   t.match(waiting, new RegExp(`^head +${second}, `, 'm'));
   t.match(waiting, new RegExp(`^candidate +${third}, `, 'm'));
   t.match(waiting, /^canary +none reports\. New timetables wait for lectern feed promote/m);
+  t.match(lectern('feed', 'pin', third, share), {
+    status: 1,
+    text: `the image ${third} is a candidate that was not promoted: lectern feed promote ${third}`,
+  });
+  t.match(lectern('feed', 'promote', first, share), { status: 1, text: `the candidate is ${third}` });
   t.match(lectern('feed', 'promote', third, share), { status: 1, text: /no canary serves.* --force/ });
   t.match(lectern('feed', 'promote', third, share, '--force').text, `promoted ${third}`);
   t.match(lectern('feed', 'end-canary', share).text, 'ended: ');
   const ended = lectern('feed', 'status', share).text;
   t.match(ended, new RegExp(`^head +${third}, `, 'm'));
   t.notMatch(ended, /^(?:candidate|canary)/m);
+
+  const large = publish('large', 11);
+  const small = lectern('feed', 'pin', third, share).text;
+  t.match(small, new RegExp(`^pinned ${third}, sequence \\d+, 5 events, `));
+  t.match(small, /^warning: it has 5 events, and the head has 11 events: it may be a bad timetable/m);
+  t.notMatch(lectern('feed', 'pin', large, share).text, 'warning');
 });
 
 test('publish --once ends with an error if another publisher leads', { timeout: 120_000 }, async (t) => {
@@ -100,9 +124,15 @@ test('publish refuses wrong usage', async (t) => {
   const source = join(folder, 'events.ndjson');
   t.match(lectern('publish', source), { status: 2, text: /--to <store>/ });
   t.match(lectern('publish', source, '--to', folder), { status: 2, text: /--feed-key <file>/ });
-  for (const key of [join(folder, 'bad.key'), publicKeyFile, join(folder, 'none')]) {
+  for (const [key, problem] of [
+    [join(folder, 'bad.key'), 'cannot be used: it is not a private key as PEM or JWK'],
+    [publicKeyFile, 'cannot be used: it is not a private key as PEM or JWK'],
+    [join(folder, 'none'), 'cannot be read: there is no such file'],
+    [folder, 'cannot be read: it is a directory; expected a file'],
+  ] as const) {
     const { status, text } = lectern('publish', source, '--to', folder, '--feed-key', key, '--once');
-    t.ok(status !== 0 && /key file .* cannot be used/.test(text), text);
+    t.not(status, 0, key);
+    t.match(text, `the key file ${key} ${problem}`);
   }
   const good = ['--to', join(folder, 'share'), '--feed-key', writeKeys(folder, 'signing').keyFile];
   const reasonOf = (...argv: readonly string[]): string => {

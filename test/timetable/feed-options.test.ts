@@ -1,11 +1,15 @@
 /** Feeds as options of the library, and in a handler inside another server. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
 import { openTimetable } from '../../src/index.js';
 import { hs256, SECRET } from '../auth/tokens.js';
+import { keptLog } from '../serving/threads.js';
 
 const EVENTS = ['A', 'B'].map((studyGroup, n) => ({
   id: `00000000-0000-4000-8000-00000000000${n}`,
@@ -33,6 +37,59 @@ test('options of feeds are checked', async (t) => {
     code: 'key-invalid',
     message: 'the feed secret file x cannot be read: there is no such file',
   });
+});
+
+test('one secret for tokens and feeds is refused, however it is written', async (t) => {
+  const timetable = openTimetable({ source: EVENTS });
+  t.teardown(() => timetable.close());
+  const [shared, other] = [randomBytes(32), randomBytes(32)];
+  const [plain, wrapped] = [
+    `base64:${shared.toString('base64')}`,
+    `base64url:${shared.toString('base64url')}`,
+  ];
+  const folder = t.testdir({ tokens: plain, feeds: `${wrapped}\n` });
+  const [hs256SecretFile, secretFile] = [join(folder, 'tokens'), join(folder, 'feeds')];
+  const refused = {
+    code: 'key-invalid',
+    message:
+      /^the feed secret and the HS256 secret are the same; expected two secrets: make a new feed secret/,
+  };
+  for (const [auth, feed] of [
+    [{ hs256Secret: shared }, { secret: shared }],
+    [{ hs256Secret: plain }, { secretFile }],
+    [{ hs256SecretFile }, { secret: wrapped }],
+    [{ hs256SecretFile }, { secretFile }],
+  ] as const) {
+    await t.rejects(timetable.serve({ port: 0, auth, feed }), refused);
+    t.throws(() => timetable.handler({ auth, feed }), refused);
+  }
+  // The addresses that the shared secret has signed stay valid.
+  const moved = await timetable.serve({
+    port: 0,
+    auth: { hs256SecretFile },
+    feed: { secret: other, secretPrevious: shared },
+  });
+  await moved.close();
+});
+
+test('a shared secret is refused when a file changes, and the earlier one stays', async (t) => {
+  const [shared, other] = ['s'.repeat(32), 'f'.repeat(32)];
+  const folder = t.testdir({ feeds: other });
+  const secretFile = join(folder, 'feeds');
+  const { log, lines } = keptLog();
+  const timetable = openTimetable({ source: EVENTS });
+  t.teardown(() => timetable.close());
+  await timetable.serve({ port: 0, auth: { hs256Secret: shared }, feed: { secretFile }, log });
+  for (const [content, level] of [
+    [shared, 'warn'],
+    [other, 'info'],
+  ] as const) {
+    const count = lines.length;
+    writeFileSync(secretFile, content);
+    while (lines.length === count) await delay(20);
+    t.match(lines.at(-1), { level, fields: { file: secretFile } });
+  }
+  t.notMatch(JSON.stringify(lines), shared);
 });
 
 test('an embedded handler has feeds', async (t) => {

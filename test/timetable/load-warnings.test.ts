@@ -23,7 +23,9 @@ const FULL = {
 };
 
 /** The warnings of a service that loads some records and then others. */
-async function warningsOf(...loads: readonly (readonly object[])[]): Promise<(readonly [string, object])[]> {
+async function warningsOf(
+  ...loads: readonly (readonly object[])[]
+): Promise<(readonly [string, Readonly<Record<string, unknown>>])[]> {
   const { log, lines } = keptLog();
   const [first = [], ...others] = loads;
   const source = new MemorySource([...first]);
@@ -36,7 +38,7 @@ async function warningsOf(...loads: readonly (readonly object[])[]): Promise<(re
   await service.close();
   return lines
     .filter(({ level }) => level === 'warn')
-    .map(({ message, fields }) => [message, fields] as const);
+    .map(({ message, fields }) => [message, { ...fields }] as const);
 }
 
 async function inspected(t: Test, records: readonly object[], ...options: string[]): Promise<string> {
@@ -55,9 +57,31 @@ test('filters that find nothing are reported once, and again when they change', 
   );
   t.match(told, [
     ['fields without values', { fields: ['type', 'lecturerId'], reason: /filters on them find nothing/ }],
+    ['fields have lost their values', { fields: ['title'] }],
     ['fields without values', { fields: ['lecturerId'] }],
   ]);
-  t.equal(told.length, 2);
+  t.equal(told.length, 3);
+});
+
+test('output fields that lose their values are reported once for each loss', async (t) => {
+  const named = { ...FULL, title: 'x', lecturer: 'y' };
+  const other = { ...named, id: GOOD.id.replace('2', '3') };
+  const bare = [named, other].map((event) => ({ ...event, title: null, lecturer: null }));
+  const told = await warningsOf(
+    bare,
+    [named, other],
+    [named, ...bare.slice(1)],
+    bare,
+    bare.map((event) => ({ ...event, roomName: 'z' })),
+    [other, ...bare.slice(0, 1)],
+    bare,
+  );
+  const lost = 'fields have lost their values';
+  const reason = 'no event has a title or a lecturer any more';
+  t.strictSame(
+    told.filter(([message]) => message === lost).map(([, { source: _, ...fields }]) => fields),
+    Array.from({ length: 2 }, () => ({ fields: ['title', 'lecturer'], reason })),
+  );
 });
 
 test('inspect says which filters find nothing', async (t) => {

@@ -9,7 +9,11 @@ export interface ListenOptions {
   readonly reusePort?: boolean | undefined;
   /** A listening socket for node:net; host and port are then only for messages. */
   readonly handle?: object | undefined;
+  /** The setting of the port, for messages: the flag of the command line and the option of the library. */
+  readonly portSetting?: string | undefined;
 }
+
+const PORT_SETTING = '--port (option port)';
 
 /** Where a server listens. */
 export interface ListenAddress {
@@ -38,10 +42,13 @@ const LISTEN_ERRORS: Readonly<Record<string, string>> = {
 
 export function describeListenError(
   error: NodeJS.ErrnoException,
-  { host, port }: Pick<ListenOptions, 'host' | 'port'>,
+  { host, port, portSetting = PORT_SETTING }: Pick<ListenOptions, 'host' | 'port' | 'portSetting'>,
 ): LecternError {
   const code = error.code ?? 'unknown error';
   const reason = code in LISTEN_ERRORS ? `${LISTEN_ERRORS[code]} (${code})` : code;
+  const remedy = code === 'EADDRINUSE' ? `; choose another one with ${portSetting}` : '';
   const address = `${host.includes(':') ? `[${host}]` : host}:${port}`;
-  return new LecternError('address-unavailable', `cannot listen on ${address}: ${reason}`, { cause: error });
+  return new LecternError('address-unavailable', `cannot listen on ${address}: ${reason}${remedy}`, {
+    cause: error,
+  });
 }

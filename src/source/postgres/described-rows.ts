@@ -123,8 +123,14 @@ export function checkMappedColumns(
       !(field.name === 'id' && rules.identifiers === 'derived'),
   );
   if (lost.length === 0) return;
+  const mapped = new Set(
+    [...templates.values()].flatMap(columnsOf).flatMap((column) => [column, column.split('.')[0]]),
+  );
+  const isOwn = (column: string): boolean =>
+    !templates.has(column) && FIELDS.some(({ name: field }) => field === column);
+  const unused = columns.filter((column) => !mapped.has(column) && !isOwn(column));
   const maps = lost
-    .map((field) => `--map ${field.name}=${suggest(field.name, columns) ?? 'COLUMN'}`)
+    .map((field) => `--map ${field.name}=${suggest(field.name, unused) ?? 'COLUMN'}`)
     .join(' ');
   throw new LecternError(
     'source-malformed',

@@ -206,6 +206,17 @@ test('an unknown path names the paths of the timetable and its documentation', a
   }
 });
 
+test('in development, the path of feeds says that they need a secret', async (t) => {
+  for (const path of ['/api/v1/schedule/feed', '/api/v1/schedule/feed/?for=personal']) {
+    const development = await serve(t, setUp({ mode: 'development' }).handler);
+    const detail =
+      'Feeds need a secret: start the service with --feed-secret-file (in a program: the option feed).';
+    t.match((await development.send(path)).json(), { status: 404, code: 'not-found', detail }, path);
+    const production = await serve(t, setUp({ mode: 'production' }).handler);
+    t.match((await production.send(path)).json(), { status: 404, detail: /^There is nothing at/ }, path);
+  }
+});
+
 test('login skips unknown parameters on request, but never broken encoding', async (t) => {
   const views = viewsOf();
   const { send: reject } = await serve(t, setUp({ mode: 'development', views }).handler);

@@ -138,8 +138,12 @@ test('listen() returns its address, or fails with one line', async (t) => {
   t.teardown(() => first.close());
   t.match(address, { host: '127.0.0.1', origin: `http://127.0.0.1:${address.port}` });
   const cases: [host: string, port: number, message: RegExp][] = [
-    ['127.0.0.1', address.port, /^cannot listen on 127\.0\.0\.1:\d+: the port is taken \(EADDRINUSE\)$/],
-    ['192.0.2.1', 0, /no such address \(EADDRNOTAVAIL\)/],
+    [
+      '127.0.0.1',
+      address.port,
+      /^cannot listen on 127\.0\.0\.1:\d+: the port is taken \(EADDRINUSE\); choose another one with --port \(option port\)$/,
+    ],
+    ['192.0.2.1', 0, /no such address \(EADDRNOTAVAIL\)$/],
     ['127.0.0.1', 65_536, /a port is a number from 0 to 65535/],
   ];
   for (const [host, port, message] of cases) {

@@ -1,0 +1,109 @@
+/** The logs of a replica that has no timetable yet, and of a publisher. */
+import { join } from 'node:path';
+import tap, { type Test, test } from 'tap';
+import { MemorySource } from '../../src/index.js';
+import type { ServiceOptions } from '../../src/options/option-types.js';
+import { type Head, SigningKey } from '../../src/replication/head.js';
+import { startService } from '../../src/service.js';
+import { IMAGE_FORMAT_VERSION } from '../../src/snapshot/image-format.js';
+import { openStore, storeAddress } from '../../src/store/open-store.js';
+import { publishTimetable } from '../../src/timetable/publishing.js';
+import { SECRET } from '../auth/tokens.js';
+import { keptLog } from '../serving/threads.js';
+import { events, until, writeKeys } from './fleet.js';
+
+tap.setTimeout(120_000);
+
+const HEAD: Head = {
+  epoch: 'e'.repeat(22),
+  sequence: 1,
+  previous: null,
+  id: 'i'.repeat(22),
+  format: IMAGE_FORMAT_VERSION,
+  hash: 'f'.repeat(64),
+  bytes: 1000,
+  events: 10,
+  rejected: 0,
+  announcedAtMs: 1,
+};
+
+/** A replica with its messages. */
+async function startReplica(
+  t: Test,
+  options: ServiceOptions,
+): Promise<(message: string) => readonly string[]> {
+  const { log, lines } = keptLog();
+  const service = await startService(
+    { mode: 'production', port: 0, hs256Secret: SECRET, ...options },
+    { log },
+  );
+  t.teardown(() => service.close());
+  return (message) =>
+    lines
+      .filter((line) => line.message === message)
+      .map(({ fields }) => String((fields as { readonly reason?: string }).reason));
+}
+
+const FAILED = 'timetable not loaded';
+const WAITING = 'still waiting for the source';
+
+test('each reason is logged once and at once, and that the replica still waits', async (t) => {
+  const folder = t.testdir();
+  const source = storeAddress(join(folder, 'share'));
+  const store = await openStore(source);
+  t.teardown(() => store.close());
+  const [right, other] = [writeKeys(folder, 'right'), writeKeys(folder, 'other')];
+  const reasonsOf = await startReplica(t, { source, feedPublicKey: right.publicKeyFile });
+  const began = performance.now();
+  await until(() => reasonsOf(FAILED).length > 0, 'the reason is logged');
+  t.ok(performance.now() - began < 2000, 'at once');
+  await until(() => reasonsOf(WAITING).length > 0, 'the wait is logged');
+  t.match(reasonsOf(WAITING), [/^no publisher has announced an image/]);
+  t.strictSame(reasonsOf(FAILED), reasonsOf(WAITING));
+
+  await store.swap('head', await new SigningKey(other.keyFile).sign(HEAD), null);
+  await until(() => reasonsOf(FAILED).length > 1, 'another reason is logged');
+  t.match(reasonsOf(FAILED)[1], /its signature is not valid/);
+  const late = await startReplica(t, { source, feedPublicKey: right.publicKeyFile, refreshSeconds: 1 });
+  await until(() => late(WAITING).length > 0, 'another replica waits');
+  t.equal(late(FAILED).length, 1);
+  t.equal(reasonsOf(FAILED).length, 2, 'no reason was repeated');
+});
+
+test('a refused first image and an absent server are logged', async (t) => {
+  const folder = t.testdir();
+  const source = storeAddress(join(folder, 'share'));
+  const store = await openStore(source);
+  t.teardown(() => store.close());
+  const { keyFile, publicKeyFile } = writeKeys(folder, 'feed');
+  await store.swap('head', await new SigningKey(keyFile).sign(HEAD), null);
+  const refused = await startReplica(t, { source, feedPublicKey: publicKeyFile, eventsMax: 5 });
+  const absent = await startReplica(t, { source: 'nats://127.0.0.1:1/timetable' });
+  await until(() => refused('timetable refused').length > 0, 'the refusal is logged');
+  t.match(refused('timetable refused'), ['it has 10 events, and the limit is 5']);
+  await until(() => absent(FAILED).length > 0 && absent(WAITING).length > 0, 'the failure is logged');
+  t.equal(absent(FAILED).length, 1);
+  t.match(absent(FAILED), [/127\.0\.0\.1:1/]);
+});
+
+test('a publisher warns of a field that has lost its values', async (t) => {
+  const folder = t.testdir();
+  const { log, lines } = keptLog();
+  const source = new MemorySource(events(3, 'first'));
+  const to = storeAddress(join(folder, 'share'));
+  const { keyFile } = writeKeys(folder, 'feed');
+  const publishing = await publishTimetable({ source }, { to, keyFile, log });
+  t.teardown(() => publishing.close());
+  await publishing.loaded;
+  source.replace(events(3, 'second').map((event) => ({ ...event, title: null })));
+  await publishing.refresh();
+  t.match(
+    lines.filter(({ level }) => level === 'warn'),
+    [
+      {
+        message: 'fields have lost their values',
+        fields: { fields: ['title'], reason: /has a title any more$/ },
+      },
+    ],
+  );
+});
