@@ -30,7 +30,7 @@ export interface AdminOptions extends Observed {
   readonly host: string;
   readonly port: number;
   readonly allowedHosts: readonly string[];
-  /** The token of POST /refresh; null if that does not exist. */
+  /** The token of POST /refresh; null if there is no such resource. */
   readonly token: AdminToken | null;
   /** The reasons of /ready. Empty: ready. */
   readonly unreadyReasons: () => readonly string[];

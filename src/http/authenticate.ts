@@ -51,7 +51,7 @@ export class TokenCheck {
     return true;
   }
 
-  /** Calls `onUser` at once for a known token, otherwise after verification. Other requests are refused. */
+  /** Calls `onUser` at once for a known token, otherwise after verification. Refuses missing and unverified tokens. */
   authenticate(exchange: Exchange, onUser: (user: AuthenticatedUser) => void): Promise<void> | undefined {
     const { authenticator, meter } = this.#options;
     const { socket } = exchange.req;

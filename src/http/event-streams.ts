@@ -17,7 +17,7 @@ import { parametersInvalid, sendSnapshotUnavailable } from './read.js';
 import { parseQueryString } from './request/query-string.js';
 import { StreamWatch, type Watched } from './stream-watch.js';
 
-/** Length of one turn of writing to many streams, while others wait. */
+/** Longest work on many streams in one turn, while other requests wait. */
 const EVENT_STREAM_TURN_MS = 1;
 
 const FULL: Problem = {
@@ -46,7 +46,7 @@ interface Stream extends Watched {
 class Walk {
   #steps: Iterator<unknown> | null = null;
 
-  /** Begins new steps, instead of any that are still in progress. */
+  /** Begins new steps, which replace any that are still in progress. */
   begin(steps: Iterator<unknown>): void {
     const isUnderWay = this.#steps !== null;
     this.#steps = steps;
@@ -85,7 +85,7 @@ const TIMES: StreamTimes = {
 
 /**
  * All streams of one thread. Each has at most one message in transit. A client slower than the publications
- * gets several changes as one, after it has taken the message before.
+ * gets several changes as one, after it has taken the previous message.
  */
 export class EventStreams {
   readonly #views: LiveViews;
@@ -144,7 +144,7 @@ export class EventStreams {
       return;
     }
     const headers = ['Content-Type', EVENT_STREAM_TYPE, 'Cache-Control', 'no-cache', 'Vary', VARY];
-    // Otherwise nginx would buffer the answer.
+    // Without X-Accel-Buffering nginx would buffer the answer.
     headers.push('X-Accel-Buffering', 'no', 'Lectern-Version', view.version);
     if (exchange.head) sendEmpty(exchange, 200, headers);
     else if (this.#open.size >= this.#streamsMax) sendProblem(exchange, FULL);
@@ -173,7 +173,7 @@ export class EventStreams {
     this.#watch.add(stream);
     const close = (): void => this.#drop(stream);
     res.once('close', close);
-    // The client left while its token was verified.
+    // The client may have left while its token was verified.
     if (res.destroyed || res.socket?.destroyed === true) {
       close();
       return;
@@ -280,7 +280,7 @@ export class EventStreams {
     stream.res.end();
   }
 
-  /** A reset if the connection is Lectern's own: after a plain close the system would keep its bytes for the client. */
+  /** A reset if the connection is Lectern's own: after a plain close the system would keep unsent bytes. */
   #cutOff(stream: Stream): void {
     const { exchange, res } = stream;
     this.#drop(stream);

@@ -9,7 +9,7 @@ import { type HeaderFacts, readHeaderFacts } from './request/header-facts.js';
 import { splitTarget } from './request/target.js';
 
 export interface ExchangeSettings {
-  /** No middleware, such as a compressor, sits between response and socket, so that written bytes can be reused. */
+  /** No middleware, such as a compressor, sits between response and socket, so written bytes can be reused. */
   readonly ownsSocket: boolean;
   readonly origins: OriginFields;
   readonly meter: Meter | null;
@@ -100,7 +100,7 @@ export class Exchange implements Awaited {
     if (this.#beganMs >= 0) this.#settings.meter?.addBytes(routeNumber(this.label), bytes);
   }
 
-  /** Counts and logs the answer once the connection has the answer or its first slice. @param bytes of the body; 0 if they are counted later */
+  /** Counts and logs an answer once the connection has it or its first slice. @param bytes 0 if counted later */
   answered(status: number, bytes: number): void {
     if (this.#beganMs < 0) return;
     const { meter, logShare, log } = this.#settings;

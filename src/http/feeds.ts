@@ -44,7 +44,7 @@ const HOST_UNKNOWN: Problem = {
   detail: 'Calendars need an address that the service does not know: set --public-url.',
 };
 
-/** An address with any of these endings fits. */
+/** Room for the extension, so that an address fits with any of FEED_EXTENSIONS. */
 const EXTENSION_CHARACTERS_MAX = 5;
 const TEXT_FIELDS: readonly string[] = PARAMETER_FIELDS.filter(({ kind }) => kind === 'text').map(
   ({ name }) => name,
@@ -74,7 +74,7 @@ export class Feeds {
   readonly #reader: Reader;
   readonly #parsing: ParseOptions;
   readonly #folder: string;
-  /** Number of slashes in the folder's path. Letters may be percent-encoded. */
+  /** Number of slashes in the folder's path, used to skip it, because its letters may be percent-encoded. */
   readonly #depth: number;
   readonly #now: () => number;
   #secrets: AccessSource['access']['feedSecrets'] = null;
@@ -167,7 +167,7 @@ export class Feeds {
     const grant = this.#addresses.grantOf(path.slice(begin, dot));
     const format = FEED_FORMATS.find(({ name }) => name === path.slice(dot + 1, end));
     if (grant === null || format === undefined) return NO_FEED;
-    // A slash at the end makes the address a folder of its links.
+    // With a slash at the end, relative links would start below the address.
     const file = `${end === path.length ? '' : '../'}${path.slice(begin, dot)}`;
     return this.#read(exchange, this.#feedOf(grant), format, file);
   }
@@ -193,14 +193,14 @@ export class Feeds {
     const { body } = read.execute(format.name, { name: nameOf(pairs), file });
     const headers = ['Content-Type', format.contentType, 'ETag', entityTag, ...CACHING];
     headers.push('Lectern-Version', view.version);
-    // Otherwise a browser would name the saved file after the address.
+    // Without this field a browser would name the saved file after the address.
     headers.push('Content-Disposition', `inline; filename="timetable.${format.name}"`);
     if (body.byteLength !== null) headers.push('Content-Length', String(body.byteLength));
     this.#reader.sendRead(exchange, view, headers, body);
     return null;
   }
 
-  /** Remembered with its grant until the enrolments change. */
+  /** A feed is remembered with its grant until the enrolments change. */
   #feedOf(grant: FeedGrant): Feed {
     const { enrolments } = this.#options.access.access;
     const known = this.#feeds.get(grant);

@@ -79,7 +79,7 @@ export interface LoneRequestHandler extends RequestHandler {
 }
 
 export interface StreamingHandler extends LoneRequestHandler {
-  /** Ends all event streams. Later ones may begin. */
+  /** Ends all event streams. New ones may still begin. */
   readonly endStreams: () => void;
 }
 
@@ -133,7 +133,7 @@ class Handler {
     try {
       // Bodies are not read, so following bytes on this connection could belong to the body.
       if (exchange.headers.hasContent) exchange.closeAfterAnswer();
-      // Node answers expectations.
+      // Node handles expectations, but only when it makes a response.
       else if (exchange.headers.expect !== undefined) exchange.makeResponse();
       this.#dispatch(exchange);
     } catch (error) {
@@ -225,7 +225,7 @@ class Handler {
         process.emitWarning(`a request failed: ${reason}`, { type: 'LecternWarning' });
       }
     } catch {
-      // Answer and process must survive even if the logger fails, too.
+      // The answer and the process must survive a logger that fails, too.
     }
     // Once the head is sent, only cutting the connection shows that the answer is incomplete.
     if (!exchange.cutOffIfBegun()) sendProblem(exchange, INTERNAL_ERROR);

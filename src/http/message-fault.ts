@@ -43,7 +43,7 @@ export function messageFault(req: IncomingMessage, path: string, facts: HeaderFa
     );
   }
   lastHost = host;
-  // The path may be empty if a framework removes its mount path. What "*" means depends on the method.
+  // The path may be empty if a framework removes its mount path. The meaning of "*" depends on the method.
   if (path.charCodeAt(0) !== 0x2f && path !== '' && path !== '*') {
     return malformed('The request target is neither a path nor an http or https address.');
   }

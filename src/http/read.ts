@@ -73,7 +73,7 @@ const STALE_SNAPSHOT: Problem = {
   headers: ['Retry-After', '2'],
 };
 
-/** The publication of the answer. */
+/** The header field that names the publication of an answer. */
 const VERSION_FIELD = 'Lectern-Version';
 const LIST_CACHING: readonly string[] = ['Cache-Control', CACHE_CONTROL, 'Vary', VARY];
 

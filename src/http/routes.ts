@@ -88,8 +88,7 @@ export function createRouter(routes: readonly Route[]): (path: string) => Route 
     if (remembered !== undefined) return remembered;
     // Handles the usual spelling without reading each letter of the address.
     if (feeds !== undefined && path.startsWith(feedFolder as string) && !path.includes('#')) return feeds;
-    // find-my-way would cut the path at these characters; in a path without a query they are malformed (RFC
-    // 9112 section 3.2).
+    // find-my-way would cut the path at "#", which no request target may contain (RFC 9112 section 3.2).
     if (path.charCodeAt(0) !== 0x2f || path.includes('#')) return null;
     const route = router.find('GET', path)?.store as Route | undefined;
     if (route === undefined) return null;

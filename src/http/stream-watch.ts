@@ -66,7 +66,7 @@ export class StreamWatch<Stream extends Watched> {
     }
   }
 
-  /** @param clockMs by `Date.now` */
+  /** @param clockMs the present time of `Date.now` */
   *ended(clockMs: number): Generator<Stream> {
     const present = Math.floor(clockMs / this.#stepMs);
     for (const [step, streams] of this.#ending) if (step <= present) yield* streams;

@@ -2,7 +2,7 @@ import { PROBLEMS } from '../errors.js';
 
 /** Places of the counts in shared memory. */
 
-/** The documented resource, never text from a client. */
+/** Labels name documented resources, never text from a client. */
 export const ROUTE_LABELS = [
   '/schedule',
   '/schedule/personal',

@@ -16,7 +16,7 @@ export class Meter {
     this.#cells = new Float64Array(memory);
   }
 
-  /** Once per request. Allocates nothing. */
+  /** Call it once per request. It allocates nothing. */
   answered(route: number, status: number, bytes: number, durationMs: number): void {
     this.answeredUntimed(route, status, bytes);
     this.add(cells.DURATION_SUMS_AT + route, durationMs);
@@ -51,7 +51,7 @@ export class Meter {
     this.add(cells.FAILURES_AT + cells.TOKEN_FAILURES.indexOf(reason));
   }
 
-  /** Sets values that are sampled from time to time on this thread. */
+  /** Adds a function that is called from time to time on this thread and sets sampled values. */
   onSample(sampler: () => void): void {
     this.#samplers.push(sampler);
   }

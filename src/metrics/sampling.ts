@@ -3,7 +3,7 @@ import { getHeapStatistics } from 'node:v8';
 import { CELL } from './cells.js';
 import type { Meter } from './meter.js';
 
-/** Time between two samples of values that are not counted per event: 0.05 ms each. */
+/** Time between two samples of values that are not counted one by one. A sample takes 0.05 ms. */
 const METRICS_SAMPLE_MS = 1000;
 /** Resolution of the event loop's delay: 50 ticks a second × 2 µs. */
 const EVENT_LOOP_DELAY_RESOLUTION_MS = 20;

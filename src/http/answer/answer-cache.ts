@@ -14,7 +14,7 @@ export interface KnownAnswer {
   readonly headers: FlatHeaders;
   /** Null if only the tag is known, from a 304 or 412. A part of `wire`, unless that is null. */
   body: Uint8Array | null;
-  /** Head and body in one buffer, after it was sent directly. */
+  /** Head and body in one buffer, once the answer was sent directly. */
   wire: { readonly bytes: Buffer; readonly dateOffset: number; date: string } | null;
 }
 
@@ -29,7 +29,7 @@ const ENTRY_BYTES = 1536;
 
 export class AnswerCache {
   readonly #known: GenerationalCache<KnownTarget>;
-  /** Tags of answers from this snapshot; the last characters of a tag give its index. */
+  /** Tags of answers from the present content; the last characters of a tag give its index. */
   #seen: (string | undefined)[] = new Array(ANSWERS_SEEN_ENTRIES).fill(undefined);
   contentId = '';
   readonly bytesMax: number;
@@ -55,7 +55,7 @@ export class AnswerCache {
     return this.#known.get(target);
   }
 
-  /** Keeps an answer if another answer with its tag was offered before. The body is copied. */
+  /** Keeps an answer if one with the same tag was offered before. The body is copied. */
   offer(
     target: string,
     format: FormatName | null,
@@ -64,7 +64,7 @@ export class AnswerCache {
   ): void {
     const { body } = answer;
     if ((body?.length ?? 0) > ANSWER_CACHE_ENTRY_BYTES_MAX || !this.wasSeen(answer.entityTag)) return;
-    // A Buffer with its own memory; node:http would otherwise make a Buffer each time.
+    // A Buffer with its own memory, because node:http would make a Buffer from any other array each time.
     const copy = body === null ? null : Buffer.allocUnsafeSlow(body.length);
     copy?.set(body as Uint8Array);
     this.keep(target, format, answerFormat, { ...answer, body: copy });
@@ -122,7 +122,7 @@ export function sendKnown(exchange: Exchange, answer: KnownAnswer, body: Uint8Ar
     wire.bytes.write(date, wire.dateOffset, 'latin1');
     wire.date = date;
   }
-  // A part of these bytes still waits to be written, so they must not change.
+  // If a part of these bytes still waits to be written, they must not change.
   if (!sendDirectly(exchange, wire.bytes)) answer.wire = null;
   return true;
 }

@@ -15,7 +15,7 @@ export interface AnswerFields {
   readonly withoutPolicy: AnswerFields | null;
   /** The fields for answers whose address is a secret; null if these fields are already for such answers. */
   readonly ofSecretAddress: AnswerFields | null;
-  /** The fields for the page at such an address, whose own script runs; null in all other fields. */
+  /** The fields for the page at a secret address, which runs its own script; null except in `ofSecretAddress`. */
   readonly ofPage: AnswerFields | null;
 }
 
@@ -36,7 +36,7 @@ const EXPOSED = 'ETag, Link, X-Total-Count, Lectern-Version, Retry-After, WWW-Au
 export const PREFLIGHT_FIELDS: readonly string[] = Object.entries({
   'Access-Control-Allow-Methods': 'GET, HEAD',
   'Access-Control-Allow-Headers': 'Authorization, Accept, If-None-Match, Last-Event-ID, Lectern-Min-Version',
-  // Chromium's longest.
+  // The longest time that Chromium accepts.
   'Access-Control-Max-Age': '7200',
 }).flat();
 
@@ -85,7 +85,7 @@ export class OriginFields {
 
   /**
    * Whether a request is a preflight (https://fetch.spec.whatwg.org/#cors-preflight-request) of an allowed origin. A browser sends no
-   * token with a preflight, and if it fails, a page cannot read why.
+   * token with a preflight, and a page cannot read why a preflight fails.
    */
   isPreflight(req: IncomingMessage): boolean {
     // Node builds the object of all header fields on first use.

@@ -12,7 +12,7 @@ export interface PlainAnswer {
   readonly format: FormatName;
   readonly entityTag: string;
   readonly headers: FlatHeaders;
-  /** Null if unknown: then it is long. */
+  /** Null if unknown. Bodies of unknown length are long. */
   readonly byteLength: number | null;
   /** The body; other code must not overwrite it. */
   chunks(): Iterable<Uint8Array>;
@@ -65,7 +65,7 @@ export class CompressedAnswers {
     }
     this.#isBusy = true;
     compress(answer.chunks(), answer.byteLength, coding)
-      // The answer is too long for the cache, and would be compressed again for each request.
+      // Without an entry, an answer too long for the cache would be compressed again for each request.
       .then((body) => keep(body) || keep(null))
       .catch((error: unknown) => {
         const reason = error instanceof Error ? error.message : String(error);

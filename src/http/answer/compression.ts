@@ -6,7 +6,7 @@ import * as zlib from 'node:zlib';
 import Negotiator from 'negotiator';
 import { ACCEPT_MEMO_ENTRIES_MAX } from '../../limits.js';
 
-/** Memory for the compressor's output at a time. */
+/** Memory for one piece of the compressor's output. */
 const COMPRESSION_OUTPUT_BYTES = 64 * 1024;
 
 /** Bytes given to a compressor at a time; other requests run in between. */
@@ -50,8 +50,8 @@ const MEMO_CHARACTERS_MAX = 256;
 const memo = new Map<string, Coding | null>();
 
 /**
- * The coding that Accept-Encoding prefers; null for none. Null also if it refuses uncompressed answers, which
- * are sent anyway.
+ * The coding that Accept-Encoding prefers; null for an uncompressed answer. Null also if the header accepts
+ * nothing: an uncompressed answer is sent anyway.
  */
 export function negotiateCoding(acceptEncoding: string): Coding | null {
   const known = memo.get(acceptEncoding);

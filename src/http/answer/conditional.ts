@@ -9,7 +9,7 @@ const SEPARATOR = /[ \t,]*/y;
 
 /**
  * The entity tag named by If-None-Match, in any coding, by weak comparison (RFC 9110 section 13.1.2). Null
- * for none. Any other character ends the list.
+ * for none. A character that fits neither a tag nor a separator ends the list.
  */
 export function matchedEntityTag(ifNoneMatch: string, entityTag: string): string | null {
   if (ifNoneMatch === entityTag || ifNoneMatch.trim() === '*') return entityTag;
@@ -34,7 +34,7 @@ const HTTP_DATES = [
   /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}$/,
 ];
 
-/** Null for text that is no date, which the condition then ignores (RFC 9110 section 13.1.4). */
+/** Null for text that is not a date; the condition is then ignored (RFC 9110 section 13.1.4). */
 function parseHttpDate(text: string): number | null {
   const form = HTTP_DATES.findIndex((each) => each.test(text));
   if (form === -1) return null;

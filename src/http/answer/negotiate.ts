@@ -61,7 +61,7 @@ export function negotiateFormat(accept: string | undefined, formats: readonly Fo
   return (formats === FORMATS ? EVENT_CHOICE : LIST_CHOICE).of(accept);
 }
 
-/** The media type of an event stream. Only one resource has one. */
+/** The media type of an event stream, which only one resource has. */
 export const EVENT_STREAM_TYPE = 'text/event-stream';
 const STREAM_OR_LIST: string[] = [...LIST_FORMATS.map(({ mediaType }) => mediaType), EVENT_STREAM_TYPE];
 

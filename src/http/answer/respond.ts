@@ -1,6 +1,6 @@
 /**
- * Folder http/answer/. How an answer is written: fields, negotiation, conditions, caches, problems. It plans no
- * query.
+ * Folder http/answer/. How an answer is written: fields, negotiation, conditions, caches, problems. This
+ * folder plans no query.
  */
 import type { ServerResponse } from 'node:http';
 import { type Body, releaseBody, releaseSlice } from '../../view/answer.js';
@@ -16,7 +16,7 @@ const BODY_GATHER_BYTES_MAX = 65_536;
  * sent in chunks (RFC 9112 section 7.1).
  */
 export function sendBody(exchange: Exchange, status: number, headers: FlatHeaders, body: Body): void {
-  // HEAD does not read the chunks, because reading may make them.
+  // For HEAD the chunks are not read, because some are made only when read.
   if (exchange.head || body.byteLength === 0) sendHead(exchange, status, headers);
   else sendChunks(exchange, status, headers, body);
   exchange.answered(status, exchange.head ? 0 : (body.byteLength ?? 0));

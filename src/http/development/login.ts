@@ -64,7 +64,7 @@ export function loginRoute(
   };
 }
 
-/** `sub` once, and every field with a claim, any number of times. */
+/** Accepts `sub` once, and every field that has a claim any number of times. */
 function parseLogin(
   pairs: ParameterPairs,
   table: ClaimTable,

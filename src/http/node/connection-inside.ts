@@ -1,4 +1,4 @@
-/** Facts about Node's connections that are not documented. Each function works in another way if a part is missing. */
+/** Undocumented facts about Node's connections. If a part of Node is missing, each function works in another way. */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { READER_BYTES_MIN } from '../../limits.js';
@@ -42,8 +42,8 @@ export function endsWithAnswer(res: ServerResponse): boolean {
 }
 
 /**
- * Ends a connection after its last answer. Node would destroy it: further bytes from the client would then
- * reset it, and the answer could be lost.
+ * Ends a connection after its last answer. Node would destroy the connection: further bytes from the client
+ * would then cause a reset, and the answer could be lost.
  *
  * @param onEnd called when the answer was sent
  */
@@ -60,10 +60,10 @@ export function closeGently(socket: Socket, last: ServerResponse, onEnd: () => v
 
 export interface ParserFault {
   readonly code: string;
-  /** The last packet, or empty bytes; `line` is the rest from the line where the parser stopped. */
+  /** The last packet, or an empty text. `line` is the packet from the start of the line where the parser stopped. */
   readonly packet: string;
   readonly line: string;
-  /** A line does not end with CR LF. The parser has several codes for this fault, so its message is compared. */
+  /** A line does not end with CR LF. The parser has several codes for this fault, so the message is compared. */
   readonly isLineEnd: boolean;
 }
 

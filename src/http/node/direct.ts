@@ -37,7 +37,7 @@ export function canSendDirectly(exchange: Exchange): boolean {
  * The head of an answer; null if it is longer than the room that bodies keep for it.
  *
  * @param headers valid, in ISO 8859-1
- * @param more further lines, each with its end
+ * @param more further lines, each with its line end
  */
 export function directHead(status: number, headers: FlatHeaders, more = ''): string | null {
   let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`;

@@ -14,7 +14,7 @@ const FEATURES = {
   loneRequests: ['parser.onIncoming', 'parser.incoming', 'request.upgrade'],
   /** Sends a whole answer without the response object. */
   directAnswers: ['response._header', 'response.finished', 'response.shouldKeepAlive'],
-  /** Ends a connection with an answer, and notices that it ends. */
+  /** Ends a connection with an answer, and tells whether an answer ends its connection. */
   keepAlive: ['response.shouldKeepAlive'],
   /** Counts the bytes that the system has taken. */
   writeProgress: ['handle.bytesWritten', 'handle.writeQueueSize'],
@@ -40,7 +40,7 @@ export const usable: Readonly<Record<Feature, boolean>> = usableWithout(INNER_PA
 
 let checking: Promise<readonly InnerPart[]> | null = null;
 let missing: readonly InnerPart[] = [];
-/** The missing parts that the log has. */
+/** The missing parts that were logged. */
 let told: readonly InnerPart[] = missing;
 
 /** Empty before the check. */
@@ -79,7 +79,7 @@ function usableWithout(found: readonly InnerPart[]): Record<Feature, boolean> {
 }
 
 const HOSTS: readonly string[] = ['127.0.0.1', '::1'];
-/** Counted in checks instead of time, because the process may be busy while it starts. */
+/** This limit counts checks instead of time, because the process may be busy while it starts. */
 const LOOKS_MAX = 20;
 const LOOK_MS = 50;
 
@@ -106,7 +106,7 @@ export async function probeInnerParts(): Promise<readonly InnerPart[]> {
 
 /**
  * Tries every internal: one answer without a response object, one without node:http, one unreadable request.
- * @returns false if not connected
+ * @returns false if there was no connection
  */
 function probe(host: string, check: Check): Promise<boolean> {
   return new Promise((resolve) => {

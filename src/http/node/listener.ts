@@ -22,9 +22,9 @@ export function allowHalfOpen(server: HttpServer): void {
 const TAKE_MS_MAX = 1000;
 
 /**
- * Await this right before a port is closed. Closing resets connections that the system has accepted but Node
- * has not taken. Shrinks the system's queue to one connection where Node can. Resolves after a turn of the
- * event loop without a new connection.
+ * Await this right before a port is closed, because closing resets connections that the system has accepted
+ * but Node has not taken. Shrinks the system's queue to one connection if Node can. Resolves after a turn of
+ * the event loop without a new connection.
  *
  * @param accepted number of connections that the server has taken
  */
@@ -68,11 +68,11 @@ server.close();
 process.disconnect();`;
 
 /**
- * Duplicates a listening socket, since an ending thread would close a shared descriptor for all. Node has no
- * call for this: a child process gets the descriptor, and the system makes a new one when the child returns
- * it.
+ * Duplicates a listening socket, because an ending thread would close a shared descriptor for all threads.
+ * Node has no call for this: a child process gets the descriptor, and the system makes a new one when the
+ * child returns it.
  *
- * @param fd may be closed once this has returned
+ * @param fd may be closed once the call has returned, before the promise resolves
  */
 export async function duplicateSocket(fd: number): Promise<SocketHandle> {
   const { NODE_OPTIONS: _, ...env } = process.env;

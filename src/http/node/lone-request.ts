@@ -1,7 +1,7 @@
 /**
  * Lone requests: all earlier answers were sent, and the connection stays open. Their answers go directly to the socket,
- * without Node's response, timers and streams, which are most of the cost. Other answers get Node's response on first
- * use. A request with a later answer stays lone until another event on its connection.
+ * without Node's response, timers and streams, which are most of the cost. Other answers use Node's response,
+ * made when first needed. A request answered in a later turn stays lone until another event on its connection.
  */
 import { channel } from 'node:diagnostics_channel';
 import { EventEmitter } from 'node:events';
@@ -17,7 +17,7 @@ interface Parser {
   getCurrentBuffer(): Buffer;
 }
 
-/** A text of ISO 8859-1, bytes, or pieces. */
+/** A text in ISO 8859-1, or bytes in one or several pieces. */
 export type Outgoing = string | Uint8Array | readonly Uint8Array[];
 
 /** @returns whether the kernel has taken all bytes, so that their memory is free */
@@ -168,7 +168,7 @@ export class LoneRequest {
     try {
       res = this.#make(req);
     } catch {
-      // `emit` was wrapped meanwhile, and the wrapper keeps the request.
+      // `emit` was wrapped meanwhile, and the wrapper did not pass on the request.
       this.#socket.destroy();
       return null;
     }

@@ -12,7 +12,7 @@ const B64TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
 
 export const TOKEN_CHARACTERS = 'letters, digits and "-._~+/", with "=" only at the end';
 
-/** Null for a text that is long enough, and that clients can send as a bearer token. The fault never has the text. */
+/** Null for a text that is long enough and can be sent as a bearer token. The fault never contains the text. */
 export function tokenFault(text: string, charactersMin: number): string | null {
   if (text.length < charactersMin)
     return `it has ${text.length} characters; expected at least ${charactersMin}`;

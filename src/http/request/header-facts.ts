@@ -90,7 +90,7 @@ export function readHeaderFacts(rawHeaders: readonly string[]): HeaderFacts {
   return facts;
 }
 
-/** The two usual spellings come first, because lowering a name makes a new text. */
+/** The two usual spellings come first, because converting a name to lower case makes a new text. */
 function isNamed(name: string, usual: string, lower: string): boolean {
   return name === usual || name === lower || name.toLowerCase() === lower;
 }

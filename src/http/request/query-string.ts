@@ -64,11 +64,11 @@ function encodingFault(parameter: string, inName: boolean): ParameterFault {
   };
 }
 
-/** The inverse, for links: encodes all characters with a meaning in queries or header fields. */
+/** The inverse of parseQueryString, for links: encodes all characters with a meaning in queries or header fields. */
 export function formatQueryString(pairs: ParameterPairs): string {
   const query = pairs
     .map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`)
     .join('&');
-  // RFC 3986 section 3.4 allows ":" in a query; times stay readable.
+  // RFC 3986 section 3.4 allows ":" in a query, so times can stay readable.
   return query.replaceAll('%3A', ':');
 }

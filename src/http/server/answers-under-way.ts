@@ -24,7 +24,7 @@ export class AnswersUnderWay {
     const res = lone === null ? exchange.makeResponse() : null;
     const isTaken =
       res === null ? req.socket.writableLength === 0 : res.writableEnded && res.writableLength === 0;
-    // If the client left during verification, no event reports the end.
+    // If the client left while its token was verified, no event reports the end.
     if (isTaken || res?.destroyed || req.socket?.destroyed) return;
     let answers = this.#answers.get(snapshot);
     if (answers === undefined) {
@@ -77,7 +77,7 @@ export class AnswersUnderWay {
     for (const exchange of answers) {
       const { req, lone, ownsSocket } = exchange;
       if (req.socket?.destroyed || (lone === null && exchange.makeResponse().destroyed)) continue;
-      // With a plain close the system would keep its bytes until the client reads them.
+      // After a plain close the system would keep the unsent bytes until the client reads them.
       if (ownsSocket) req.socket.resetAndDestroy();
       else exchange.makeResponse().destroy();
       this.#onCutOff();

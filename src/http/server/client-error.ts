@@ -67,7 +67,7 @@ export function answerClientError(
   else sendLast(socket, problemOf(error), fields, meter);
 }
 
-/** CONNECT asks for a tunnel. For it Node gives only a bare socket. */
+/** CONNECT asks for a tunnel. For such a request Node gives only a bare socket. */
 export function answerConnect(socket: Socket, fields: AnswerFields, meter: Meter | null): void {
   sendLast(socket, METHOD_NOT_ALLOWED, fields, meter);
 }
@@ -98,7 +98,7 @@ function problemOf(error: NodeJS.ErrnoException): Problem {
   if (isLineEnd) return LINE_END;
   if (code === 'HPE_INVALID_VERSION') return OTHER_VERSION.test(line) ? WRONG_VERSION : MALFORMED;
   const problem = PROBLEM_BY_CODE[code] ?? MALFORMED;
-  // The first packet has only a request target so far.
+  // If the packet begins with a method, its first line shows whether the target is too long.
   if (problem.code === 'headers-too-large' && /^[A-Z]+ /.test(packet)) {
     const lineEnd = packet.indexOf('\r\n');
     if (lineEnd < 0 || lineEnd > REQUEST_TARGET_BYTES_MAX) return TARGET_TOO_LONG;

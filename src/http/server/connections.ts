@@ -36,7 +36,7 @@ export class Connection {
   isUnused = true;
   /** Later requests are not answered. */
   isEnding = false;
-  /** The response to the last request. The check after its end drops it. */
+  /** The response to the last request, until the first check after that response has ended. */
   answer: ServerResponse | null = null;
   /** Answers whose handler is still running. Node closes only the answer whose turn it is. */
   readonly pending: Set<ServerResponse> = new Set();
@@ -44,11 +44,11 @@ export class Connection {
   readonly waiting: { readonly req: IncomingMessage; readonly res: ServerResponse }[] = [];
   /** The number of the last check that found the connection in use. */
   usedAt: number;
-  /** The number of the check that closes it in any case; 0 for none. */
+  /** The number of the check that closes the connection in any case; 0 for none. */
   closedAt = 0;
   /** Bytes that the system had taken at the latest checks, oldest first; null if nothing waits to be sent. */
   taken: number[] | null = null;
-  /** Read at the last sweep; -1 before the first. */
+  /** The socket's `bytesRead` at the last sweep; -1 before the first. */
   bytesRead = -1;
   /** Number of pipelined requests with an unsent answer, and the bytes of those answers. */
   #inFlight = 0;
@@ -81,14 +81,14 @@ export class Connection {
   }
 
   #handleWaiting(handle: Handle): void {
-    // One or two more may be uncounted, because they found the connection free.
+    // One or two more requests may be in progress uncounted, because they found the connection free.
     while (this.#inFlight < REQUESTS_IN_FLIGHT_MAX - 1 && this.#inFlightBytes < PIPELINED_BYTES_MAX) {
       const next = this.waiting.shift();
-      // An answer has closed the connection: another cannot be sent.
+      // If an answer has closed the connection, no other can be sent.
       if (next === undefined || !this.socket.writable) return;
       const { req, res } = next;
       handle(this, req, res);
-      // An unfinished answer counts as a request of zero bytes.
+      // An unfinished answer counts as one request and zero bytes.
       const bytes = res.socket === null ? res.writableLength : 0;
       this.#inFlight++;
       this.#inFlightBytes += bytes;
@@ -200,7 +200,7 @@ export class Connections {
     const idleLooks = this.#looks(this.#patience.idleMsMax);
     for (const connection of this.open.values()) {
       const { socket, answer } = connection;
-      // The event of its end arrives after this check, if the event loop is late.
+      // If the event loop is late, the socket's close event arrives after this check.
       if (socket.destroyed) continue;
       if (connection.closedAt !== 0 && look >= connection.closedAt) {
         socket.destroy();
@@ -252,7 +252,7 @@ export class Connections {
     return now - (taken.shift() ?? 0) < this.#patience.readerBytesMin;
   }
 
-  /** Counted in checks, because clients are not to blame if this process was suspended. */
+  /** Time is counted in checks, because clients are not to blame if this process was suspended. */
   #looks(ms: number): number {
     return Math.ceil(ms / this.#patience.lookMs);
   }

@@ -13,7 +13,7 @@ import { OVERLOAD_TURN_MS_MAX } from '../../limits.js';
 
 /** Share of a turn that refusing may use. If refusing takes more, turns get longer, and some requests are still answered. */
 const OVERLOAD_REFUSING_SHARE_MAX = 0.5;
-/** Longest turn while other processes use the CPU, as a multiple: 4 × 2.5 = 10 ms. */
+/** Longest turn while other processes use the CPU, as a multiple of a usual turn: 4 × 2.5 = 10 ms. */
 const OVERLOAD_PAUSED_TIMES_MAX = 4;
 /** Late turns for this long, without idle time, are an overload. A shorter series is a pause and its backlog. */
 const OVERLOAD_SUSTAINED_MS = 200;
@@ -64,7 +64,7 @@ export class Overload {
   #isListening = false;
   #isOverloaded = false;
   #refused = 0;
-  /** Requests since the last measurement, and those refused. */
+  /** Requests since the last measurement, and how many of them were refused. */
   #asked = 0;
   #turnedAway = 0;
   #overloads = 0;
@@ -170,7 +170,7 @@ export class Overload {
     }
     if (++this.#turnRequests >= OVERLOAD_REQUESTS_MIN && nowMs - this.#turnBeganMs > this.#delayMsMax) {
       this.#isLate = true;
-      // Otherwise, at three times the capacity, each turn would be three times as long as the last.
+      // If the slice went on, each turn at three times the capacity would be three times as long as the last.
       if (!this.#isOverloaded && nowMs - this.#sliceBeganMs > this.#delayMsMax) this.#endSlice();
     }
     if (this.#sliceRequests === 0) this.#beginSlice(nowMs);

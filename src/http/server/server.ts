@@ -34,9 +34,9 @@ const KEEP_ALIVE_GRACE_MS = 1000;
 const CLOSE_UNUSED_MS = 200;
 
 export interface HttpServerOptions {
-  /** More connections are closed on arrival and counted. Default CONNECTIONS_MAX_DEFAULT. */
+  /** Connections beyond this number are closed on arrival and counted. Default CONNECTIONS_MAX_DEFAULT. */
   readonly connectionsMax?: number | undefined;
-  /** `close-idle`: the longest idle connection makes room for a new one. Default `refuse`. */
+  /** `close-idle`: the connection that has been idle longest makes room for a new one. Default `refuse`. */
   readonly whenFull?: 'refuse' | 'close-idle' | undefined;
   /** Like `times`, for tests only. Default: the bounds of limits.ts. */
   readonly patience?: ConnectionPatience | undefined;
@@ -63,7 +63,7 @@ export class HttpServer {
   #accepted = 0;
   #isDraining = false;
   #sweeping: NodeJS.Timeout | undefined;
-  /** Keeps new connections, whose first request may be in transit. */
+  /** Sweeps keep new connections, whose first request may be in transit. */
   #sparesUnused = false;
   #closing: Promise<void> | null = null;
 
@@ -132,7 +132,7 @@ export class HttpServer {
     return this.#closing;
   }
 
-  /** @param roomFor a number of connections to make room for; null: more connections are refused */
+  /** @param roomFor the largest number of connections: old ones make room; null: new ones are refused */
   #listenToNode(roomFor: number | null, meter: Meter | null): void {
     const server = this.#server;
     const connections = this.#connections;
@@ -186,7 +186,7 @@ export class HttpServer {
     if (this.#answerLone === undefined || !isAlone || this.#overload.isFull) return false;
     this.#connections.use(connection, null);
     this.#answerLone(lone);
-    // Meanwhile Node has made a response.
+    // Not null if Node has made a response meanwhile.
     if (connection.answer !== null) this.#settle(connection, req, connection.answer);
     return true;
   }
