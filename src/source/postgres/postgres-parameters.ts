@@ -1,7 +1,7 @@
 import { LecternError } from '../../errors.js';
 import { suggest } from '../../model/suggest.js';
 
-/** The supported parameters of libpq, with the environment variables that count if they are missing. */
+/** The supported parameters of libpq, with the environment variables for missing parameters. */
 export const PARAMETERS = {
   host: 'PGHOST',
   port: 'PGPORT',
