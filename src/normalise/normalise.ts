@@ -103,7 +103,7 @@ export function createValueReader(
 export interface NormaliserParts {
   /** Default: RFC 3339 only. */
   readonly readInstant?: ReadInstant;
-  /** Makes missing ids in mode `derived`. Default: a new one. */
+  /** Makes missing ids in mode `derived`. Default: a new instance. */
   readonly contentIdentifiers?: ContentIdentifiers;
 }
 
@@ -120,7 +120,7 @@ export function createNormaliser(mode: IdentifierMode, parts: NormaliserParts = 
         ? new TextMemo<string | number>(VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX)
         : null,
   }));
-  // All copies have one hidden class.
+  // Events are copies of this object, so they share one hidden class.
   const blank: Readonly<Record<string, string | number | null>> = Object.fromEntries(
     FIELDS.map(({ name, kind }) => [name, kind === 'instant' ? 0 : null]),
   );
@@ -197,7 +197,7 @@ function hasTimeFault(faults: readonly Fault[]): boolean {
   return faults.some(({ field }) => field === 'time' || field === 'endTime');
 }
 
-/** The record counts under its first fault. */
+/** The record is counted under its first fault. */
 function rejection(
   position: RecordPosition,
   [first, ...more]: readonly Fault[],

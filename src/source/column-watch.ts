@@ -2,7 +2,7 @@ import { LecternError } from '../errors.js';
 import { COLUMN_NAMES_KEPT_MAX } from '../limits.js';
 import { suggest } from '../model/suggest.js';
 
-/** A load ends after this many records of a format if none of them has the column of time or endTime. */
+/** A load fails after this many records of a format if all of them lack the column of time, or that of endTime. */
 const COLUMNS_MISSING_RECORDS = 1000;
 
 const NESTING_SHOWN_MAX = 4;
@@ -27,7 +27,7 @@ export interface ColumnReport {
   readonly records: number;
   /** Columns of the map that all records lacked. */
   readonly missing: readonly MappedColumn[];
-  /** Columns of the first records, if some were missing. */
+  /** Columns of the first records, if some of these records lacked a mapped column. */
   readonly present: readonly string[];
 }
 

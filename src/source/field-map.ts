@@ -28,7 +28,7 @@ const FORMATS_OF_MAPS: Readonly<Record<string, readonly string[]>> = {
 /** Records of these formats are texts by column, without nested values. */
 const FLAT_FORMATS = ['csv', 'icalendar'];
 
-/** An empty text is not a value of these fields in flat formats. */
+/** In flat formats, an empty text in these fields means that the value is missing. */
 const NEVER_EMPTY = FIELDS.filter(({ kind }) => kind !== 'text').map(({ name }) => name);
 
 /** Used for fields missing in the user's map. */
@@ -176,7 +176,7 @@ export function mapOf(map: FieldMap, format: string): Map<string, MapTemplate> {
 /**
  * Makes a record with the mapped fields, and with unused columns under their own names, so that the load can list them.
  *
- * @param isEmptyNull whether an empty text is not a value
+ * @param isEmptyNull whether an empty text means a missing value
  */
 function createMapper(
   templates: ReadonlyMap<string, MapTemplate>,
@@ -229,7 +229,7 @@ function templateReader(template: MapTemplate, isFlat: boolean, isEmptyNull: boo
       }
       const value = part(record);
       if (value === undefined || value === null || value === '') return null;
-      // The normaliser rejects it.
+      // The normaliser rejects an object.
       if (typeof value === 'object') return value;
       text += String(value);
     }
@@ -260,7 +260,7 @@ function ownValueOf(record: ColumnRecord, spellings: readonly string[]): unknown
   return undefined;
 }
 
-/** The text of an identifier becomes the name, if the record has none. */
+/** The text of an identifier becomes the name, if the record has no name. */
 function keepNames(event: Record<string, unknown>): void {
   for (const { name: field, namedBy } of NAMED_FIELDS) {
     const text = event[field];

@@ -8,7 +8,7 @@ import type { SourceSpec } from './spec.js';
 
 const FIRST_LOOK_MS_MAX = 1000;
 
-/** A watch, and the end of its first check if that takes time: earlier changes count as known. */
+/** A watch. `ready` settles after its first check; null: that has ended. Changes before that check count as known. */
 export interface SourceWatch extends RecordWatch {
   readonly ready: Promise<unknown> | null;
 }

@@ -6,7 +6,7 @@ import { partsSource } from './merged.js';
 import type { FileLimits } from './open-file.js';
 import type { Source } from './source.js';
 
-/** The files directly in a folder, by their names. */
+/** The files directly in a folder, in the order of their names. */
 export interface FolderSpec extends Omit<FileLimits, 'isPipe'> {
   /** Identifies this kind of source. */
   readonly kind: 'folder';
@@ -40,7 +40,7 @@ export function foundFiles(spec: FolderSpec | GlobSpec): Source {
   });
 }
 
-/** @throws LecternError `source-unreadable`, also if there is none */
+/** @throws LecternError `source-unreadable`, also if no file is found */
 export function findFiles(spec: FolderSpec | GlobSpec): Promise<FoundFiles> {
   return spec.kind === 'folder' ? filesOfFolder(spec.path) : filesOfGlob(spec.pattern);
 }

@@ -61,7 +61,7 @@ export interface HttpSpec {
   readonly bytesMax?: number | undefined;
 }
 
-/** Formats with every field first, the cheapest of them before all; calendars lack some. Other answers are read, too. */
+/** Formats with all fields come first, the cheapest at the top; calendars lack some. Other formats are read, too. */
 const ACCEPT = [
   'application/x-ndjson',
   'application/json;q=0.9',
@@ -131,7 +131,7 @@ class HttpLoad {
       answer = await this.#call.get(url, true);
     }
     expectData(answer);
-    // A validator applies to one page, so a set in pages has no version.
+    // A validator applies to one page, so an answer in pages has no version.
     const version = isPage(linksOf(answer)) ? null : versionOf(answer);
     // For upstreams that ignore If-None-Match.
     if (version !== null && version === previous) return 'not-modified';
@@ -174,7 +174,7 @@ class HttpLoad {
       onRecord,
       sourceName,
       bytesTotal,
-      // In all other cases the body ends with the connection, which may end for any reason (RFC 9112 section 6.3).
+      // Without these, the body ends with the connection, which may end for any reason (RFC 9112 section 6.3).
       endIsCertain: isEncoded || length !== undefined || headers['transfer-encoding'] !== undefined,
       unpackedBytesMax: this.#spec.bytesMax ?? UPSTREAM_BYTES_MAX,
       signal,
@@ -267,7 +267,7 @@ function versionOf(answer: UpstreamAnswer): string | null {
     return JSON.stringify({ url: addressDigest(url), etag, ...(lectern !== null && { lectern }) });
   }
   if (lastModified === undefined || date === undefined) return null;
-  // From this time on, the date is a strong validator (section 8.8.2.2). NaN compares as false.
+  // From this difference on, Last-Modified is a strong validator (section 8.8.2.2). NaN compares as false.
   const isSettled = Date.parse(date) - Date.parse(lastModified) >= DATE_RESOLUTION_MS;
   return isSettled ? JSON.stringify({ url: addressDigest(url), lastModified }) : null;
 }

@@ -5,7 +5,7 @@ import { describeJsonFault } from '../model/json-fault.js';
 /**
  * @param name for messages
  * @param form of the object, such as `{"name": "identifier"}`
- * @throws LecternError `source-unreadable`; `source-malformed` for another value
+ * @throws LecternError `source-unreadable`; `source-malformed` if the value is not an object
  */
 export async function readJsonObject(
   path: string,

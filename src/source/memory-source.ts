@@ -48,7 +48,7 @@ export class MemorySource implements RecordSource {
   /** Different in each process, because snapshot files keep versions. */
   readonly #origin = randomUUID();
   #changes = 0;
-  /** Deltas since earlier changes are no longer known. */
+  /** The earliest change since which a delta is known. */
   #firstChange = 0;
   /**
    * The last change that each timetable serves. A timetable is known by the signal of its loads, which is
@@ -64,8 +64,8 @@ export class MemorySource implements RecordSource {
   }
 
   /**
-   * @throws LecternError `source-unreadable` if all records are requested and none are served, but they came from a
-   * stream that was already read
+   * @throws LecternError `source-unreadable` if all records are requested while none are served, but the records were
+   * a stream that was already read
    */
   load({ previous, served, signal }: RecordLoadOptions): RecordLoad {
     const version = `${this.#origin}-${this.#changes}`;
@@ -135,7 +135,7 @@ export class MemorySource implements RecordSource {
     this.#pending.set(key, change);
   }
 
-  /** Null for a version of another source, or if later changes are no longer all kept. */
+  /** The last change in a version. Null for another source, or if some later changes are no longer kept. */
   #changeOf(version: string | null): number | null {
     const prefix = `${this.#origin}-`;
     if (version === null || !version.startsWith(prefix)) return null;
@@ -151,7 +151,7 @@ export class MemorySource implements RecordSource {
     };
   }
 
-  /** A timetable serves everything up to `change`. A change that all timetables serve is no longer pending. */
+  /** Notes that a timetable serves all changes up to `change`. Changes that all timetables serve are not pending. */
   #settle(reader: AbortSignal, change: number): void {
     if (!this.#readers.has(reader)) {
       reader.addEventListener('abort', () => this.#readers.delete(reader), { once: true });

@@ -179,7 +179,7 @@ class PartsLoad {
     }
   }
 
-  /** Without any good part the load fails, like that of a single source. */
+  /** The load fails if every part failed, or if a required part is missing. */
   #throwIfTooManyFailed(reports: readonly PartReport[]): void {
     const { allowMissing = false } = this.#options;
     const failed = reports.filter(({ failure }) => failure !== null);

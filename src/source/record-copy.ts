@@ -99,7 +99,7 @@ export class CopyWriter implements RecordSink {
     this.#batchBytes += 2 * names.length;
     for (const name of names) {
       const each = record[name];
-      // Ids are distinct, so listing them separately would only take more room.
+      // Ids are distinct, so listing them among the values would only take more room.
       if (name === 'id' && typeof each === 'string') {
         this.#batchBytes += each.length;
         entry.push(each);
@@ -136,7 +136,7 @@ export class CopyWriter implements RecordSink {
     return number;
   }
 
-  /** Values of other types are always refused. */
+  /** Lists, objects and binary data are always refused, so empty ones are kept instead. */
   #keptOf(value: unknown): unknown {
     switch (typeof value) {
       case 'string':

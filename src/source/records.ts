@@ -36,7 +36,7 @@ export interface RecordLoadOptions {
    */
   readonly previous: string | null;
   /**
-   * The served version; null if there is none, or it is unknown. Only a delta since then can be applied. A
+   * The served version; null if there is none, or it is unknown. Only a delta since this version can be applied. A
    * source that gives another delta is asked again, with this version as `previous`.
    */
   readonly served: string | null;

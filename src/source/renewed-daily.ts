@@ -3,7 +3,7 @@ import type { Source } from './source.js';
 
 const WITH_DAY = /^(.*)@(\d{4}-\d\d-\d\d)$/s;
 
-/** Whether the expansion of recurring events will end on another day tomorrow. */
+/** Whether the window of recurring events moves each day. */
 export function hasMovingWindow({ from, to }: Pick<ReadRules, 'from' | 'to'>): boolean {
   return from === undefined || to === undefined;
 }

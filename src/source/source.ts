@@ -75,7 +75,7 @@ export interface LoadOptions {
 export interface RecordCopy extends LoadSummary {
   /** Records, rejected ones included. */
   readonly records: number;
-  /** Version of the load that delivered the records. */
+  /** Notes on the load that delivered the records. */
   readonly notes: NotesReport;
   /** The copy, in shared memory. */
   readonly bytes: Uint8Array;
@@ -83,13 +83,13 @@ export interface RecordCopy extends LoadSummary {
 
 /** One of several sources, after a load. Plain data. Times are epoch milliseconds. */
 export interface PartReport {
-  /** Equal for equal sources, also after a restart. */
+  /** Identifies the source: equal sources have equal ids, also after a restart. */
   readonly id: string;
   /** For messages. Differs from the names of the other parts. */
   readonly name: string;
   /** The last good records; null if the part was never read. */
   readonly copy: RecordCopy | null;
-  /** When it last delivered or confirmed these records. */
+  /** When the part last delivered or confirmed these records. */
   readonly confirmedMs: number | null;
   /** Null if the last load succeeded. */
   readonly failure: PartFailure | null;
@@ -98,15 +98,15 @@ export interface PartReport {
 export interface PartFailure {
   readonly code: LecternErrorCode;
   readonly message: string;
-  /** The time since which it has been failing. */
+  /** When the part began to fail. */
   readonly sinceMs: number;
-  /** Until this time the source asked not to be read (Retry-After). */
+  /** The part asked not to be read before this time (Retry-After). */
   readonly retryAtMs: number;
 }
 
 export interface PartsReport {
   readonly parts: readonly PartReport[];
-  /** Files of folders that were not read. */
+  /** How many files in folders were not read. */
   readonly skipped: number;
 }
 
@@ -127,7 +127,7 @@ export interface ReadSummary {
   readonly bytesRead: number;
   /** Present only for calendars with recurring events. */
   readonly expanded?: ExpansionWindow;
-  /** The last record looks cut, although the bytes have ended. */
+  /** The source has ended, but its last record looks cut. */
   readonly endsCut?: true;
 }
 
@@ -151,7 +151,7 @@ export function formatOf(
 export interface Source {
   /** For messages: a path, `standard input`, … */
   readonly name: string;
-  /** Equal for equal sources, also after a restart. Default: the name. */
+  /** Identifies the source: equal sources have equal ids, also after a restart. Default: the name. */
   readonly id?: string;
   /** The source can be read only once. */
   readonly readOnce?: true;

@@ -94,8 +94,8 @@ function invalid(problem: string, cause?: unknown): LecternError {
 }
 
 /**
- * 22 base64url characters, equal for equal sources. Changes of credentials and maps of lecturers do not make
- * another source. A source of the embedding program has only a name.
+ * 22 base64url characters, equal for equal sources. Credentials and maps of lecturers do not count. A source of the
+ * embedding program is identified by its name alone.
  */
 export function sourceDigest(source: SourceSpec | RecordSource, name: string): string {
   const parts = 'load' in source ? [`records ${name}`] : partsOf(source);

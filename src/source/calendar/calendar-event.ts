@@ -21,7 +21,7 @@ export interface CalendarEvent {
   readonly end: GivenTime | null;
   readonly duration: string | null;
   readonly replaces: GivenTime | null;
-  /** Whether it also replaces later occurrences. */
+  /** Whether the event also replaces later occurrences. */
   readonly isFuture: boolean;
   readonly rules: readonly string[];
   readonly excludedRules: readonly string[];
@@ -171,7 +171,7 @@ function rangeOf({ parameters }: ContentLine): string | undefined {
   return parameterOf(parameters, 'RANGE')?.toUpperCase();
 }
 
-/** The name, or otherwise the address. */
+/** The name of the person, or the address if there is no name. */
 export function personOf({ parameters, value }: ContentLine): string {
   const name = parameters === '' ? null : parameterOf(parameters, 'CN');
   return name === null || name.trim() === '' ? value.replace(/^mailto:/i, '') : name;

@@ -7,7 +7,7 @@ export const CALENDAR_FIELD_MAP: Readonly<Record<string, string>> = {
   roomId: 'LOCATION',
   roomName: 'LOCATION',
   studyGroup: 'X-WR-CALNAME',
-  /** ORGANIZER, or otherwise the first ATTENDEE. */
+  /** ORGANIZER, or the first ATTENDEE if there is no ORGANIZER. */
   lecturer: 'PERSON',
   type: 'CATEGORIES',
 };

@@ -48,7 +48,7 @@ export class CalendarReader implements FormatReader {
   #zone: ZoneLines | null = null;
   #flat: FlatEvents | null = null;
 
-  /** @param steps of all rules of the source */
+  /** @param steps left for all rules of the source together */
   constructor(
     sourceName: string,
     sink: RecordSink,
@@ -216,7 +216,7 @@ export class CalendarReader implements FormatReader {
     this.#zone = null;
   }
 
-  /** Closes components without an end, down to a depth. */
+  /** Closes the components that lack their END, until `depth` components are open. */
   #unwind(depth: number): void {
     if (this.#open.length <= depth) return;
     const missing = this.#open.at(-1) ?? '';
@@ -257,7 +257,7 @@ export class CalendarReader implements FormatReader {
   }
 }
 
-/** Content identifies events without a UID. */
+/** The UID of an event. Its content identifies an event without one. */
 function uidOf(event: CalendarEvent): string {
   const { columns, start, end, duration, rules } = event;
   const uid = columns.UID;
@@ -270,7 +270,7 @@ function isEventBegin(bytes: Buffer, start: number, end: number): boolean {
   return end - start === EVENT_BEGIN.length && isTextAt(bytes, start, EVENT_BEGIN);
 }
 
-/** The place after a line BEGIN:VEVENT; -1: there is another line, or the end of the bytes. */
+/** The place after the line BEGIN:VEVENT at `start`. -1: another line is there, or the bytes end. */
 function afterEventBegin(bytes: Buffer, start: number): number {
   if (!isTextAt(bytes, start, EVENT_BEGIN)) return -1;
   let at = start + EVENT_BEGIN.length;

@@ -23,7 +23,7 @@ export class CalendarZone {
     const day = Math.floor(localMs / DAY_MS);
     let offsetMs = this.#days.get(day);
     if (offsetMs === undefined) {
-      // Instants of a local day differ from it by less than a day.
+      // Offsets are below a day, so the instants of a local day lie in the three UTC days around it.
       const before = this.#zone.offsetMsAt((day - 1) * DAY_MS);
       offsetMs = before === this.#zone.offsetMsAt((day + 2) * DAY_MS) ? before : Number.NaN;
       if (this.#days.size >= DAYS_KEPT_MAX) this.#days.clear();

@@ -84,7 +84,7 @@ export function readContentLine(
   };
 }
 
-/** The first value of a parameter, without quotes. Null if the line has none of that name. */
+/** The first value of a parameter, without quotes. Null if there is no parameter of that name. */
 export function parameterOf(parameters: string, name: string): string | null {
   let at = 0;
   while (at < parameters.length) {
@@ -114,7 +114,7 @@ function unquote(text: string): string {
   );
 }
 
-/** RFC 5545 section 3.3.11. A backslash before any other character stays. */
+/** Resolves the escapes of RFC 5545 section 3.3.11. Other backslashes stay. */
 export function unescapeText(text: string): string {
   let at = text.indexOf('\\');
   if (at === -1) return text;

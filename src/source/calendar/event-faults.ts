@@ -21,7 +21,7 @@ export function ruleFault(name: 'RRULE' | 'EXRULE', text: string, problem: strin
   return faultOf('malformed-recurrence', null, `${name} ${shown} cannot be followed: ${problem}`);
 }
 
-/** A fault that appears with the others of an event's times and rules. */
+/** Adds the other faults of the event's times and rules to a fault. */
 export function withOthers(fault: EventFault, event: CalendarEvent, scope: CalendarScope): EventFault {
   const others = [...timeFaults(event, scope), ...ruleFaults(event)].filter(
     ({ detail }) => detail !== fault.detail,

@@ -40,7 +40,7 @@ export class EventOutput {
     this.#identifiers = identifiers;
   }
 
-  /** @param namedMs the start that the identifier comes from */
+  /** @param namedMs the start from which the identifier is made */
   give(event: CalendarEvent, uid: string, namedMs: number, { start, length, end }: Timing): void {
     const endMs = end?.instantMs ?? endOf(start.localMs, start.instantMs, start.zone, length);
     if (end !== null) this.#count(end.kind);

@@ -32,7 +32,7 @@ export class CalendarScope {
     this.#defined.set(tzid, typeof rules === 'string' ? rules : new CalendarZone(new RuledZone(rules)));
   }
 
-  /** A clause on the fault if the VTIMEZONE of this name cannot be used; undefined if there is none so far. */
+  /** The zone of this name, or a clause on the fault of its VTIMEZONE. Undefined: not defined so far. */
   zoneOf(tzid: string): CalendarZone | string | undefined {
     return zoneOfName(tzid) ?? this.#defined.get(tzid);
   }

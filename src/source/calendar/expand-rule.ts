@@ -12,8 +12,8 @@ const DAYS_LAST = 2_932_896;
 const UNIT_SECONDS = { HOURLY: 3600, MINUTELY: 60, SECONDLY: 1 } as const;
 
 /**
- * Steps left: visited days, weeks, periods and times of day. All rules of an event share one budget of steps, and
- * all rules of a source share another.
+ * Steps left. A step is a visited day, week, period or time of day. All rules of an event share one budget of
+ * steps, and all rules of a source share another.
  */
 export interface Steps {
   left: number;
@@ -27,8 +27,8 @@ export interface ExpandWindow {
 }
 
 /**
- * Calls `visit` with the occurrences of a rule in ascending order. The start is the first (RFC 5545);
- * occurrences of the rule follow. `visit` returns false to end.
+ * Calls `visit` with the occurrences of a rule in ascending order. The first is the start (RFC 5545),
+ * followed by the occurrences of the rule. `visit` returns false to end.
  *
  * @returns false if there were too few steps
  */
@@ -60,7 +60,7 @@ class Expansion {
   readonly #days: number[] = [];
   /** The rule restricts no part of a date or time. */
   readonly #isOpen: boolean;
-  /** The number of places of BYSETPOS that count from the end. They come first. */
+  /** The number of places of BYSETPOS that count from the end. These places come first. */
   readonly #fromEnd: number;
   #countLeft: number;
 
@@ -85,7 +85,7 @@ class Expansion {
 
   run({ fromMs, toMs }: ExpandWindow): boolean {
     const { frequency, bySecond } = this.#rule;
-    // These times have no second 60.
+    // Local times here never have the second 60.
     if (bySecond.length > 0 && bySecond.every((second) => second === 60)) return true;
     this.#times = this.#timesOfPeriod();
     if (this.#steps.left <= 0) return false;
@@ -211,7 +211,7 @@ class Expansion {
     return begin + count * interval;
   }
 
-  /** The first period from `first`, in whole intervals, that is not before `wanted`. */
+  /** The first period that is not before `wanted` and a whole number of intervals after `first`. */
   #advance(first: number, wanted: number): number {
     const { interval } = this.#rule;
     return wanted <= first ? first : first + Math.ceil((wanted - first) / interval) * interval;
@@ -263,7 +263,7 @@ class Expansion {
     const minutes = byMinute.length === 0 ? [Math.floor(ofDay / 60) % 60] : byMinute;
     const isHourly = isBelow('HOURLY');
     const hours = isHourly || byHour.length === 0 ? [Math.floor(ofDay / 3600)] : byHour;
-    // A rule may name every second of a day.
+    // Times count as steps, because a rule may name every second of a day.
     this.#steps.left -= hours.length * minutes.length * seconds.length;
     if (this.#steps.left <= 0) return [];
     const ofHour = minutes.flatMap((minute) => seconds.map((second) => minute * 60 + second));
@@ -277,7 +277,7 @@ class Expansion {
     return isPast ? true : this.#give(0);
   }
 
-  /** Gives the days of the period at all their times, or those selected by BYSETPOS. */
+  /** Gives all days of the period at all times, or only the occurrences that BYSETPOS selects. */
   #give(baseMs: number): boolean {
     const days = this.#days;
     const times = this.#times;
@@ -287,7 +287,7 @@ class Expansion {
       for (let n = 0; n < size; n++) if (!this.#emit(baseMs, n)) return false;
       return true;
     }
-    // Both lists are in ascending order, and only places that exist are visited.
+    // Places from the end and places from the start both ascend. Only places that exist are visited.
     let end = this.#fromEnd;
     while (end > 0 && (bySetPos[end - 1] as number) >= -size) end--;
     let start = this.#fromEnd;

@@ -64,13 +64,13 @@ const USES: ReadonlyMap<string, number> = new Map(
   }),
 );
 
-/** The fields of the text properties in the default field map. Columns that it does not use are listed as not served. */
+/** Uses of properties that are columns, but not in the default field map: they are listed as not served. */
 const IS_LISTED: number = (1 << OTHER) | (1 << UID) | (1 << STATUS) | (1 << ORGANIZER) | (1 << ATTENDEE);
 
 const NAMES_REMEMBERED = 256;
 const NAME_BYTES_MAX = 64;
 const UID_BYTES_MAX = 1024;
-/** In `bytes`: the name that the id is made from, which ends with the start; then the id and the texts. */
+/** `bytes` has the name that the id is made from (the start of the event comes last), then the id, then the texts. */
 const ID_AT = NAMESPACE_BYTES + UID_BYTES_MAX + 1 + INSTANT_BYTES;
 const TEXTS_AT = ID_AT + UUID_BYTES;
 /** Seven texts of at most 2,048 bytes. */
@@ -82,7 +82,7 @@ const IS_NAME: Uint8Array = Uint8Array.from({ length: 256 }, (_, byte) =>
 );
 
 interface TextProperty {
-  /** The number of its field in the spans. */
+  /** The index of its field's value in the spans. */
   readonly place: number;
   readonly values: LineValues;
 }
@@ -118,9 +118,9 @@ export class FlatEvents {
   readonly #times = new FlatTimes();
   #group: { readonly name: string; readonly text: FoundText } | null = null;
   #textsEnd = TEXTS_AT;
-  /** The bytes that identifiers are made from, by their length: making a view of them costs a third of the digest. */
+  /** Views of the bytes that identifiers are made from, by length: a new view costs a third of the digest. */
   readonly #idNames: (Buffer | undefined)[] = [];
-  /** Position in the last chunk. */
+  /** The last chunk, and a view of it. */
   #chunk: Buffer = Buffer.alloc(0);
   #chunkView: DataView = viewOf(this.#chunk);
 
@@ -141,7 +141,7 @@ export class FlatEvents {
     namespaceOf('id').copy(this.bytes);
   }
 
-  /** Call it for another scope, or for a scope with other zones. */
+  /** Call this when the scope or its zones have changed. */
   forgetZones(): void {
     this.#times.forget();
   }
@@ -200,7 +200,7 @@ export class FlatEvents {
         if (!isGoingAhead(chunk, colon + 1)) return -1;
       } else if (use === END) {
         if (lineEnd - nameStart !== EVENT_END.length || !isTextAt(chunk, nameStart, EVENT_END)) return -1;
-        // Not `<`: NaN must fail, too.
+        // Not `startMs > endMs`: NaN must fail, too.
         if (uidEnd === 0 || !(startMs <= endMs)) return -1;
         if (!isPlain && !isUtf8(chunk.subarray(start, next))) return -1;
         this.times[0] = startMs;
@@ -253,7 +253,7 @@ export class FlatEvents {
     let end = NAMESPACE_BYTES;
     for (let at = from; at < to; at++) {
       const byte = chunk[at] as number;
-      // Escapes, folds, and texts that may not be in NFC.
+      // Unusual are escapes, folds, and texts that may not be in NFC.
       if (byte === BACKSLASH || byte < SPACE || byte >= 0x80) return -1;
       bytes[end++] = byte;
     }
@@ -318,7 +318,7 @@ export function isTextAt(bytes: Uint8Array, at: number, text: Uint8Array): boole
   return true;
 }
 
-/** CONFIRMED or TENTATIVE. */
+/** Whether the status is CONFIRMED or TENTATIVE. */
 function isGoingAhead(chunk: Buffer, at: number): boolean {
   return chunk[at] === LETTER_T || (chunk[at] === LETTER_C && chunk[at + 1] === LETTER_O);
 }

@@ -19,7 +19,7 @@ export class FlatTimes {
   readonly #texts = new InstantTexts();
   #parameters: { readonly view: DataView; readonly zone: CalendarZone | null } | null = null;
 
-  /** The zones of the scope may have changed. */
+  /** Call this when the zones of the scope may have changed. */
   forget(): void {
     this.#parameters = null;
   }
@@ -31,7 +31,7 @@ export class FlatTimes {
    */
   read(chunk: Buffer, view: DataView, from: number, colon: number, to: number, scope: CalendarScope): number {
     const localMs = readLocalMs(chunk, colon + 1, to);
-    // Malformed digits are NaN, too.
+    // `localMs` is NaN for malformed digits.
     if (to - colon - 1 === UTC_BYTES) return chunk[to - 1] === LETTER_Z ? localMs : Number.NaN;
     const zone = colon === from ? scope.floatingZone : this.#zoneOf(chunk, view, from + 1, colon, scope);
     if (zone === null || Number.isNaN(localMs)) return Number.NaN;
@@ -76,7 +76,7 @@ function readLocalMs(bytes: Uint8Array, from: number, to: number): number {
   const hour = twoDigits(bytes, from + 9);
   const minute = twoDigits(bytes, from + 11);
   const second = twoDigits(bytes, from + 13);
-  // Not `>`: NaN must fail, too.
+  // Negated, because NaN must fail, too.
   if (!(year >= 0 && month >= 1 && month <= 12 && hour <= 23 && minute <= 59 && second <= 59))
     return Number.NaN;
   if (!(day >= 1 && day <= daysInMonth(year, month))) return Number.NaN;

@@ -25,7 +25,7 @@ import {
 import type { Steps } from './expand-rule.js';
 import { type Occurrence, type RecurrenceWindow, recurrenceSet } from './recurrence-set.js';
 
-/** Bytes of events whose time zone may be defined later: 40,000 × 0.8 KB. Later ones are rejected. */
+/** Most bytes of events whose time zone may be defined later: 40,000 × 0.8 KB. Events beyond this are rejected. */
 export const WAITING_BYTES_MAX: number = CALENDAR_KEPT_BYTES_MAX / 4;
 /** Work between two pauses, in steps of rules. */
 const WORK_PER_TURN = 2000;
@@ -38,7 +38,7 @@ interface Kept {
   readonly bytes: Buffer;
 }
 
-/** An event that is read again. */
+/** A kept event, parsed again. */
 interface Recalled {
   readonly event: CalendarEvent;
   readonly scope: CalendarScope;
@@ -47,7 +47,7 @@ interface Recalled {
 /** An event that replaces an occurrence. */
 interface Override extends Recalled {
   readonly at: Moment;
-  /** The occurrence that it replaced. The identifier comes from it. */
+  /** The start of the replaced occurrence. The identifier is made from it. */
   replacedMs: number;
 }
 
@@ -104,7 +104,10 @@ export class KeptEvents {
   }
 }
 
-/** A date as RECURRENCE-ID, if dates have no given zone: a local day of the changed occurrence. Null otherwise. */
+/**
+ * The day of a RECURRENCE-ID that is a date, in the zone of the changed occurrence. Null if RECURRENCE-ID is not
+ * a date, or if dates have a given zone.
+ */
 function dayIn({ replaces, start }: CalendarEvent, scope: CalendarScope): Moment | null {
   const written = parseTime(replaces?.value ?? '');
   if (typeof written === 'string' || !written.isDate || scope.floatingZone !== null) return null;
@@ -227,7 +230,7 @@ class EventGroup {
     this.#output.giveAt(event, this.#uid, instantMs, { startMs: instantMs, endMs, kind });
   }
 
-  /** The last override of THISANDFUTURE at or before an instant. */
+  /** The last override with THISANDFUTURE at or before an instant. */
   #followingAt(instantMs: number): Override | null {
     const following = this.#following;
     let low = 0;
@@ -244,7 +247,7 @@ class EventGroup {
   #giveShifted({ event, scope, at }: Override, { start }: Timing, { instantMs, localMs }: Occurrence): void {
     if (isCancelled(event)) return;
     const timing = timingOf(event, scope);
-    // It is reported with the changed occurrence.
+    // The fault is reported with the changed occurrence.
     if (timing === UNKNOWN_ZONE || isFault(timing)) return;
     const { zone } = start;
     const localOf = (moment: Moment): number =>

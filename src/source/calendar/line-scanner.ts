@@ -13,19 +13,19 @@ export interface FoundLine {
   readonly bytes: Buffer;
   readonly start: number;
   readonly end: number;
-  /** Where the next line begins in `bytes`; -1 if they are a copy of the line. */
+  /** Where the next line begins in `bytes`; -1 if `bytes` is a copy of the line. */
   readonly next: number;
   readonly lineNumber: number;
   /** Whether its bytes are known to be ASCII. */
   readonly isPlain: boolean;
-  /** Whether the line is longer than RECORD_BYTES_MAX; then these are its first bytes. */
+  /** Whether the line is longer than RECORD_BYTES_MAX, so that `bytes` has only its beginning. */
   readonly isCut: boolean;
 }
 
 /** The line is valid until the call returns. */
 export type TakeLine = (line: FoundLine) => void;
 
-/** Lines may end with LF, CR LF or CR CR LF. They are joined as bytes, since folding may cut characters. */
+/** Lines may end with LF, CR LF or CR CR LF. Folded lines are joined as bytes, because a fold may cut a character. */
 export class LineScanner {
   readonly #take: TakeLine;
   readonly #found: { -readonly [Name in keyof FoundLine]: FoundLine[Name] };
@@ -92,7 +92,7 @@ export class LineScanner {
     }
   }
 
-  /** The taker of a line has also read the lines up to this place. */
+  /** For a taker that has also read the following lines, up to this place. */
   skipTo(place: number, lines: number): void {
     this.#resumeAt = place;
     this.#lineNumber += lines;

@@ -23,8 +23,8 @@ const TEXT_FIELDS = Object.entries(CALENDAR_FIELD_MAP).filter(
 ) as [FieldName, string][];
 
 /**
- * The occurrences of one event as bytes, for the default field map: they differ in times and identifier only. EventOutput makes
- * records of them if the sink does not take them.
+ * The occurrences of one event as bytes, for the default field map. They differ only in times and identifier.
+ * EventOutput gives records instead if the sink does not take the bytes.
  */
 export class OccurrenceBytes {
   readonly #bytes: Buffer;
@@ -84,7 +84,7 @@ export class OccurrenceBytes {
   }
 }
 
-/** Calendars have only names of rooms, so their identifiers are derived. */
+/** Calendars have only names of rooms, so identifiers of rooms are derived. */
 function textOf(field: FieldName, text: string, identifiers: IdentifierMode): string {
   const isDerived = field === 'roomId' && identifiers === 'uuid' && text !== '' && !isUuid(text);
   return isDerived ? derivedIdentifier(field, text) : text;

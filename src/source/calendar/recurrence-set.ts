@@ -21,11 +21,11 @@ import { parseRule, type RecurrenceRule } from './recurrence-rule.js';
 const OCCURRENCE_STEPS = 10;
 
 interface EventSteps extends Steps {
-  /** What it means that no steps are left. */
+  /** A clause for messages about a rule when no steps are left. */
   readonly end: string;
 }
 
-/** Recurrences are expanded from the first instant to before the second. */
+/** Recurrences are expanded from `fromMs`, which is included, to `toMs`, which is not. */
 export interface RecurrenceWindow {
   readonly fromMs: number;
   readonly toMs: number;
@@ -172,9 +172,9 @@ class SetExpansion {
     if (typeof untilMs === 'string') return ruleFault(name, text, untilMs);
     const { zone, localMs: startMs } = this.#start;
     const { fromMs, toMs } = this.#window;
-    // A rule without COUNT is not visited before the window.
+    // The occurrences of a rule without COUNT are not visited before the window.
     if (untilMs < fromMs) this.#see(untilMs);
-    // An exclusion may be longer than the events that are served.
+    // EXRULE may exclude more occurrences than may be served.
     const sizeMax = name === 'EXRULE' ? EVENT_STEPS_MAX : this.found.size + OCCURRENCES_MAX;
     // Local times and UTC differ by less than a day, before and after a clock change.
     const window = {
@@ -202,7 +202,7 @@ class SetExpansion {
     return faultOf('too-many-occurrences', null, detail);
   }
 
-  /** A date means its whole day. */
+  /** An UNTIL that is a date means its whole day. */
   #untilOf({ until }: RecurrenceRule): number | string {
     if (until === null) return Number.POSITIVE_INFINITY;
     const written = parseTime(until);

@@ -25,7 +25,7 @@ export interface ZoneRules {
 const LAST_MS = 4_102_444_800_000;
 /** Two rules for each year since 1600 take 470,000 steps. */
 const ZONE_STEPS_MAX = 500_000;
-/** Keeping a change, as long as events may need it, is worth this many steps: so all zones of a source take at most 80 MB. */
+/** A kept clock change counts as this many steps, so all zones of a source take at most 80 MB. */
 const CHANGE_STEPS = 100;
 
 /** @returns a clause on the fault, such as "it has no STANDARD or DAYLIGHT" */
@@ -63,7 +63,7 @@ function changesOf(observances: readonly Observance[], steps: Steps): ZoneRules 
   };
 }
 
-/** The local times of all changes of this observance, as the clock showed them before the change; or a clause on the fault. */
+/** The local times at which an observance begins, by the clock before each change; or a clause on the fault. */
 function onsetsOf({ start, rules, dates }: Observance, fromMs: number, steps: Steps): number[] | string {
   const begin = parseTime(start);
   if (typeof begin === 'string') return `its DTSTART: ${begin}`;

@@ -3,7 +3,7 @@ import { INCOMPLETE, OPEN_QUOTE, RowScanner } from './csv-row.js';
 
 const CR = 0x0d;
 const LF = 0x0a;
-/** The recognised delimiters. At equal scores the first wins, because commas are most common in text. */
+/** The recognised delimiters. At equal scores the first wins. The comma is last, because texts often have commas. */
 const DELIMITERS = ['\t', ';', ','].map((delimiter) => delimiter.charCodeAt(0));
 const ROWS_COMPARED = 50;
 /** The first line that Excel writes and reads: it names the delimiter. */
@@ -15,7 +15,7 @@ export interface Dialect {
   readonly skip: number;
 }
 
-/** @param head the first bytes. Null: no row of two columns begins here */
+/** @param head the first bytes. @returns null if the first row has fewer than two columns */
 export function recogniseDialect(head: Buffer): Dialect | null {
   const separator = SEPARATOR_LINE.exec(head.toString('latin1', 0, 16));
   if (separator !== null) {

@@ -232,9 +232,9 @@ export class CsvReader implements FormatReader {
    * Rejects a row with an unclosed quote. Most likely only one quote is missing, so the lines after it are
    * read again.
    *
-   * @param isTooLong the row has no end, and any of its quotes may be the unclosed one; otherwise the present
-   * quote is
-   * @returns the start of these lines; -1 if there are none, or if too much was already read again
+   * @param isTooLong whether the row has no end, so that any of its quotes may be the unclosed one. If false, the
+   * unclosed quote is that of the present cell.
+   * @returns the start of the lines to read again; -1: there are none, or too much was already read again
    */
   #rejectOpenQuote(length: number, isTooLong: boolean): number {
     const { breaksBefore, count, firstCell, firstResumeAt, lineBreaks } = this.#scanner;
@@ -279,7 +279,7 @@ export class CsvReader implements FormatReader {
     return { record: ++this.records, line: this.#line };
   }
 
-  /** @returns false: rejected */
+  /** @returns false if the row was rejected */
   #takeRow(row: Buffer): boolean {
     const scanner = this.#scanner;
     if (row.length === 0) return true;
@@ -362,7 +362,7 @@ function isAsciiPart(bytes: Buffer, start: number, end: number): boolean {
   return true;
 }
 
-/** The end of the bytes if no line ends. */
+/** The place of the next such byte, or the end of the bytes if there is none. */
 function nextOf(bytes: Buffer, byte: number, from: number): number {
   const at = bytes.indexOf(byte, from);
   return at === -1 ? bytes.length : at;

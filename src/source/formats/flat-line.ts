@@ -39,7 +39,7 @@ export class FlatLines {
   readonly #columnLengths: Int32Array;
   /** For each column, the number of its field, or LEFT_OUT. */
   readonly #fields: Int32Array;
-  /** The last column that followed each column. The last entry is the first column of a line. */
+  /** For each column, the column that last followed it. The last entry is for the first column of a line. */
   readonly #next: Int32Array;
 
   constructor(columns: FieldColumns) {

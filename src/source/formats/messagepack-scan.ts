@@ -58,7 +58,7 @@ export class MessagePackScan {
   }
 
   /**
-   * Continues from `start`, up to a cut header, which the next call gets whole.
+   * Continues from `start`. Stops before a cut header, which the next call must get whole.
    *
    * @returns whether the value is complete
    */
@@ -152,7 +152,7 @@ function isStructureNumber(number: number): boolean {
   return (number >= 0x40 && number < 0x80) || (number >= 0x6000 && number < 0x8000);
 }
 
-/** Bytes of an array's header; 0 if the byte begins none. */
+/** Length of the array header that begins with this byte; 0 if none does. */
 export function arrayHeaderBytes(byte = 0): number {
   if (byte >= 0x90 && byte < 0xa0) return 1;
   return byte === 0xdc ? 3 : byte === 0xdd ? 5 : 0;

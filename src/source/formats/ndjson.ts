@@ -80,7 +80,7 @@ export class NdjsonReader implements FormatReader {
   }
 
   /**
-   * The name of the array, if the source is an object around one. Null for NDJSON, also if line 1 is cut
+   * The name of the array, if the source is one object around an array. Null for NDJSON, even if line 1 is cut
    * after a "[".
    */
   #wrappedArray(): string | null {

@@ -142,7 +142,7 @@ async function begin(
   return reader;
 }
 
-/** Calls back with each record before it goes to the sink. All records are decoded then. */
+/** Calls back with each record before it goes to the sink. Until `onRecord` returns false, all are decoded. */
 export function lookingSink(sink: RecordSink, onRecord: NonNullable<LoadOptions['onRecord']>): RecordSink {
   let isLooking = true;
   return {
@@ -151,7 +151,7 @@ export function lookingSink(sink: RecordSink, onRecord: NonNullable<LoadOptions[
       sink.record(value, position);
     },
     reject: (rejection) => sink.reject(rejection),
-    // Readers call it before each piece of the source.
+    // Readers get this property before each piece of the source.
     get undecoded() {
       return isLooking ? undefined : sink.undecoded;
     },

@@ -27,7 +27,7 @@ export interface FormatReader {
   rest?(): Iterable<void>;
 }
 
-/** The beginning of a record whose end has not arrived yet. Records beyond RECORD_BYTES_MAX leave only their length. */
+/** The beginning of a record whose end has not arrived yet. Beyond RECORD_BYTES_MAX, only its length is kept. */
 export class Carry {
   length = 0;
   #bytes: Buffer | null = null;

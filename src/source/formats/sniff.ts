@@ -64,7 +64,7 @@ export function sniff(head: Buffer, ended: boolean): Sniffed | null {
 /** The header of a record structure with a number of two bytes, and the first byte of its array of names. */
 const STRUCTURE_BYTES = 5;
 
-/** An extension of type 114, as msgpackr writes before a record structure; its records are rejected one by one. */
+/** An extension of type 114 begins a record structure of msgpackr. Such records are rejected one by one. */
 function beginsStructure(head: Buffer): boolean {
   return (head[0] === 0xd4 || head[0] === 0xd5) && (head.length === 1 || head[1] === 0x72);
 }

@@ -34,7 +34,7 @@ export class Transcoder {
   readonly #sourceName: string;
   readonly #given: string | undefined;
   #decode: ((bytes: Buffer, isLast: boolean) => string) | null = null;
-  /** The first bytes, until there are enough. */
+  /** The first bytes, until there are enough for a byte order mark. */
   #head: Buffer | null = Buffer.alloc(0);
 
   /** @throws LecternError `option-invalid` for an unknown encoding */
@@ -86,7 +86,7 @@ export class Transcoder {
   }
 }
 
-/** The name of the Encoding Standard. @throws LecternError `option-invalid` */
+/** The name of an encoding in the Encoding Standard. @throws LecternError `option-invalid` */
 function canonicalEncoding(name: string): string {
   try {
     return new TextDecoder(name).encoding;
@@ -115,7 +115,7 @@ export function foreignText(head: Buffer): string | null {
   const at = text.indexOf(REPLACEMENT);
   // Damage within UTF-8 costs only its own records.
   if (at === -1 || /(?!\ufffd)\P{ASCII}/u.test(text)) return null;
-  // All characters before it have one byte.
+  // All characters before the fault have one byte.
   const line = text.slice(0, at).split(/\r\n|\r|\n/).length;
   const byte = (head[at] as number).toString(16);
   return `line ${line} holds the byte ${byte}, which is not UTF-8; ${expectedText(head)}`;

@@ -107,7 +107,7 @@ export class Credentials {
     } satisfies SecretHeaders;
   };
 
-  /** @param isAgain whether an earlier read succeeded; then a fault changes nothing */
+  /** @param isAgain whether to ignore faults of files that were read before, and keep what was read */
   async #read(files: readonly KeptFile[], isAgain: boolean): Promise<void> {
     const signal = new AbortController().signal;
     for (const file of files) {

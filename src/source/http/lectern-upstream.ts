@@ -15,7 +15,7 @@ export function lecternUpstreamsOf(spec: SourceSpec, ask: AskSecretHeadersOf | u
   return [new LecternUpstream(spec, askOf(spec, ask))];
 }
 
-/** An address whose path is that of all events of a Lectern. Its answers show whether it is one. */
+/** An address whose path is that of all events of a Lectern. Only its answers show whether a Lectern is there. */
 export class LecternUpstream {
   readonly #spec: HttpSpec;
   readonly #all: URL;

@@ -91,7 +91,7 @@ export class LecternWatch {
     request.end();
   }
 
-  /** The id comes before the data, and one of each message is enough. */
+  /** Only ids are read: a message's id comes before its data, and is enough. */
   #take(line: string): void {
     if (!line.startsWith('id: ')) return;
     const version = line.slice(4);

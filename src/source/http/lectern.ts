@@ -16,7 +16,7 @@ interface LecternSourceVersion {
 
 const ALL_EVENTS = /\/schedule\/all\/?$/;
 
-/** Representations that hold the ids as they are. From a calendar, ids are derived; changes could not name them. */
+/** Formats that contain the ids. Ids from a calendar are derived, so changes could not name them. */
 const FORMATS: ReadonlySet<string> = new Set(['json', 'ndjson', 'msgpack']);
 const TYPES = /^application\/(?:json|x-ndjson|(?:vnd\.|x-)?msgpack)(?![\w.+-])/i;
 
@@ -35,7 +35,7 @@ export function changesAddress(all: URL): URL | null {
   return url;
 }
 
-/** The part of a source's version from which changes can be applied; null for other servers, addresses and formats. */
+/** The Lectern-Version of an answer if changes can be applied to it; null for other servers, addresses, formats. */
 export function lecternVersionOf(all: URL, { message }: Pick<UpstreamAnswer, 'message'>): string | null {
   const { 'lectern-version': version, 'content-type': type = '' } = message.headers;
   const isKnown = typeof version === 'string' && parseVersion(version) !== null;
@@ -63,7 +63,7 @@ export interface ChangesRequest {
   readonly all: URL;
   /** The snapshot that is served. */
   readonly since: string;
-  /** The last version that the upstream announced; a replica that is behind reports this. */
+  /** The last version that the upstream announced; a replica that is behind it reports that. */
   readonly minVersion: string | null;
 }
 
@@ -94,7 +94,7 @@ export async function readChanges(
       : { ...delta, version: JSON.stringify({ url: addressDigest(all), lectern: version }) };
   }
   message.destroy();
-  // Other answers concern the snapshot, or come from a gateway or another kind of server. All events may still be allowed.
+  // Other answers concern the snapshot, or come from a gateway or other server. All events may still be readable.
   if (status === 429 || status >= 500) throw refused(answer.url, status, message.headers, '');
   return null;
 }

@@ -27,7 +27,7 @@ export function parseLinks(field: string): Link[] | null {
       if (parameter === null) break;
       at = PARAMETER.lastIndex;
       const [, name, quoted, plain] = parameter;
-      // The first of each name counts (section 3.3).
+      // The first parameter of each name counts (section 3.3).
       if (name === undefined || parameters.has(name.toLowerCase())) continue;
       parameters.set(name.toLowerCase(), quoted?.replace(/\\(.)/g, '$1') ?? plain ?? '');
     }

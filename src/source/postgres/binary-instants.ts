@@ -49,8 +49,8 @@ export class BinaryInstants {
 }
 
 /**
- * RFC 3339 in UTC for the years 1 to 9999, with milliseconds: finer fractions would be cut anyway. Other texts are refused, as those
- * that `row_to_json` makes of such instants.
+ * RFC 3339 in UTC for the years 1 to 9999, with milliseconds: finer fractions would be cut anyway. The texts of all
+ * other instants are refused, like those that `row_to_json` writes for them.
  */
 export function instantText(microseconds: bigint): string {
   if (microseconds === INFINITY) return 'infinity';

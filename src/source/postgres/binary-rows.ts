@@ -7,7 +7,7 @@ import { type NameSpans, spansOf } from '../name-spans.js';
 import type { RecordSink } from '../source.js';
 import { BinaryInstants, INSTANT_TEXTS_BYTES } from './binary-instants.js';
 
-/** How a value comes: 16 bytes, UTF-8, or microseconds since 2000. */
+/** The form of a received value: 16 bytes, UTF-8, or microseconds since 2000. */
 export type BinaryForm = 'uuid' | 'text' | 'instant';
 
 export interface BinaryColumn {

@@ -21,12 +21,12 @@ export class BoundLogin {
     });
   }
 
-  /** Before the password is used: a false server may ask for it as text. */
+  /** Called before the password is used: a false server may ask for it as text. */
   check(): void {
     if (!this.#isOffered) throw unbound();
   }
 
-  /** After connecting: a false server may ask for no password. */
+  /** Called after connecting: a false server may not ask for a password at all. */
   checkDone(): void {
     if (!this.#isOffered || !this.#isDone) throw unbound();
   }

@@ -20,11 +20,11 @@ export interface FollowedTables {
 }
 
 export interface ChangeListener {
-  /** A row was added, changed or removed. The values of its key, in PostgreSQL's spelling. */
+  /** A row was added, changed or removed. `key` has the values of its key, in PostgreSQL's spelling. */
   row(key: readonly string[], xid: number): void;
   /** A change that cannot be listed row by row, such as TRUNCATE. */
   all(xid: number): void;
-  /** A transaction with such changes is committed. */
+  /** A transaction with reported changes was committed. */
   committed(): void;
   /** The publication has a table that is not followed. It may be a new partition. */
   unknown(oid: number): void;
@@ -37,7 +37,7 @@ type ReplicationConnection = EventEmitter & { sendCopyFromChunk(chunk: Buffer): 
 
 const X_LOG_DATA = 0x77;
 const KEEPALIVE = 0x6b;
-/** Milliseconds since 2000-01-01. */
+/** 2000-01-01 in epoch milliseconds. */
 const EPOCH_MS = 946_684_800_000;
 /** Time between two requests for the server's position. */
 const ASK_PAUSE_MS = 2;
@@ -64,7 +64,7 @@ export class ChangeStream {
   #parse: (data: Buffer) => Message = () => {
     throw new Error('the stream has not begun');
   };
-  /** Everything before it was received. */
+  /** Everything before this position was received. */
   #position = 0n;
   #received = 0;
   #xid = 0;
@@ -153,7 +153,7 @@ export class ChangeStream {
 
   /**
    * Resolves once every transaction on disk before `lsn` was received. The server is asked for its position. An open
-   * transaction may hold that position before `lsn`. So two equal answers also suffice, if no change came between them.
+   * transaction may keep that position below `lsn`, so two equal answers also suffice, if no change came between them.
    */
   async reached(lsn: bigint): Promise<void> {
     let answered = -1n;

@@ -18,7 +18,7 @@ export async function tlsWays(address: PostgresAddress): Promise<readonly (false
   }
   const usual = join(homedir(), '.postgresql', 'root.crt');
   const path = sslrootcert ?? (existsSync(usual) ? usual : null);
-  // As in libpq, a root certificate makes `require` check.
+  // As in libpq, `require` checks the certificate of the server if there is a root certificate.
   if (sslmode === 'require' && path === null) return [{ ...own, rejectUnauthorized: false }];
   const ca = path === null || path === 'system' ? {} : { ca: await readCertificate(path) };
   const crl = address.sslcrl === null ? {} : { crl: await readCertificate(address.sslcrl) };

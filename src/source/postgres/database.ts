@@ -146,7 +146,7 @@ async function connect(address: PostgresAddress, options: DatabaseOptions): Prom
         socketOf(client).destroy();
         options.signal?.throwIfAborted();
         failed = { error, place };
-        // Another host has the same users.
+        // Other hosts have the same users, so they would refuse, too.
         if (isRefused(error) && ssl === ways.at(-1))
           throw describeConnection(error, options.name, address, place);
         if (!isRefused(error) && !isTlsProblem(error)) break;

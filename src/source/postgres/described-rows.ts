@@ -32,7 +32,7 @@ export interface DescribedRows {
 
 const TABLES_LISTED_MAX = 20;
 
-/** Types whose JSON may have line breaks: json, json[], and types of users, which may hold one. */
+/** Types whose JSON may have line breaks: json, json[], and user-defined types, which may contain json. */
 const JSON_TYPES: ReadonlySet<number> = new Set([114, 199]);
 const USER_TYPES_MIN = 16_384;
 

@@ -80,7 +80,7 @@ SELECT json_build_object(
     FROM pg_publication p WHERE p.pubname IN (SELECT pubname FROM published))
 )::text AS structure, (SELECT json_agg(relfilenode ORDER BY oid) FROM named)::text AS files`;
 
-/** Inside a transaction, the state that its snapshot sees. Undefined: the table does not exist. */
+/** The state of a table; in a transaction, as its snapshot sees it. Undefined: the table does not exist. */
 export async function stateOf(database: Database, { oid }: TableFacts): Promise<TableState | undefined> {
   const [state] = await database.query<TableState>(STATE, [oid]);
   return state;
@@ -178,7 +178,7 @@ function choosePublication({ tables, publications }: Structure, table: TableFact
   throw fault(`the publication ${quoteName(partial.name)} ${reason}; ${statement}`);
 }
 
-/** One array of texts for each key column. */
+/** The statement takes one array of texts for each key column. */
 function readByKeys(
   { select, json }: DescribedRows,
   keyColumns: readonly string[],

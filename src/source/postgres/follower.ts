@@ -28,7 +28,10 @@ export type FollowedLoad =
       readonly removals: readonly (string | number)[];
       readonly version: string;
     }
-  /** All rows, to be read in an exported snapshot, which is kept until `end` is called. It rejects if the table was altered meanwhile. */
+  /**
+   * All rows, to be read in an exported snapshot, which is kept until `end` is called. `end` rejects if the table was
+   * altered meanwhile.
+   */
   | { readonly whole: PostgresSpec; readonly version: string | null; end(isGood: boolean): Promise<void> };
 
 /** Time between two checks of the table's structure. */
@@ -111,7 +114,7 @@ export class PostgresFollower {
   async #loadAnew(options: RecordLoadOptions): Promise<FollowedLoad> {
     this.#leave();
     const load = await this.#load(await this.#begin(options.signal), options);
-    // Altered again in the meantime: the next load sees it.
+    // The table was altered again meanwhile: the next load sees it.
     if (load === null) throw new Error('the table is being altered');
     return load;
   }
@@ -136,7 +139,7 @@ export class PostgresFollower {
           this.#broken();
         },
       });
-      // It may break in the turn in which it begins.
+      // The stream may break in the turn in which it begins.
       for (const error of lost) throw error;
       const stay = { origin: randomUUID(), reader, plan, stream, pending, version: 0 };
       this.#stay = stay;
@@ -172,7 +175,7 @@ export class PostgresFollower {
     const seen = parseSnapshot(facts.seen);
     if (isWhole) return this.#readWhole(stay, seen, String(facts.snapshot), state);
     await stream.reached(parseLsn(facts.lsn));
-    // Changes since then may exceed the keys that are kept.
+    // The stream may have reported more keys meanwhile than are kept.
     if (pending.isWhole) {
       await reader.query('ROLLBACK');
       return this.#load(stay, { previous: null, served });

@@ -17,8 +17,8 @@ export function listenTo(spec: SourceSpec, onChange: () => void): RecordWatch[] 
 }
 
 /**
- * Listens on one connection, and makes a new one after a loss. A notice during the gap is lost, so it calls
- * back after each gap.
+ * Listens on one connection, and makes a new one after a loss. A notice during the gap is lost, so the
+ * watch calls back after each gap.
  */
 class ChannelWatch implements RecordWatch {
   readonly #spec: PostgresSpec;
@@ -61,7 +61,7 @@ class ChannelWatch implements RecordWatch {
       // The load explains the fault.
       if (!signal.aborted) this.#onChange();
     } catch {
-      // It is tried again.
+      // The connection is tried again.
     }
     clearInterval(timer);
     if (signal.aborted) return;

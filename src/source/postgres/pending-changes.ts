@@ -15,7 +15,7 @@ export function parseSnapshot(text: string): SeenTransactions {
     running.split(',').flatMap((xid) => (xid === '' ? [] : [Number(BigInt(xid) & 0xffff_ffffn)])),
   );
   return {
-    // As an int32: the distance of the transaction from the end, because numbers are reused after 2^32.
+    // The distance of the transaction from the end, as an int32, because numbers are reused after 2^32.
     sees: (xid) => ((low - xid) | 0) > 0 && !active.has(xid),
   };
 }

@@ -1,7 +1,7 @@
 import { LecternError } from '../../errors.js';
 import { suggest } from '../../model/suggest.js';
 
-/** The supported parameters of libpq, and the variables that replace them. */
+/** The supported parameters of libpq, with the environment variables for missing parameters. */
 export const PARAMETERS = {
   host: 'PGHOST',
   port: 'PGPORT',
@@ -28,7 +28,7 @@ export const PARAMETERS = {
 
 export type ParameterName = keyof typeof PARAMETERS;
 
-/** Parameters without an effect: the values that ask for nothing else, and what to do about other values. */
+/** Parameters without an effect: the accepted values, which change nothing, and advice for other values. */
 const WITHOUT_EFFECT: Readonly<Record<string, readonly [values: readonly string[], advice: string]>> = {
   client_encoding: [['UTF8', 'utf8', 'UTF-8', 'auto'], 'remove it: texts are always read as UTF-8'],
   gssencmode: [['disable', 'prefer'], 'GSSAPI is not supported; remove it and encrypt with sslmode'],

@@ -29,7 +29,7 @@ export interface PostgresSpec extends RowsSpec {
   readonly headersMsMax?: number | undefined;
   /** Longest time between two pieces of an answer. Default UPSTREAM_IDLE_MS_MAX. */
   readonly idleMsMax?: number | undefined;
-  /** The whole load. Default UPSTREAM_TOTAL_MS_MAX. */
+  /** Longest time of the whole load. Default UPSTREAM_TOTAL_MS_MAX. */
   readonly totalMsMax?: number | undefined;
 }
 

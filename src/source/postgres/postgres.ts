@@ -89,7 +89,7 @@ async function loadRows(
   return { format: 'postgresql', gzipped: false, bytesRead, version };
 }
 
-/** Rows have numbers and no lines. */
+/** Rows have record numbers, but no line numbers. */
 function jsonReader(name: string, sink: RecordSink): NdjsonReader {
   return new NdjsonReader(name, {
     record: (value, { record }) => sink.record(value, { record }),
@@ -130,7 +130,7 @@ async function* copyPieces(
   const { to } = await import('pg-copy-streams');
   const beganMs = performance.now();
   const stream = database.client.query(to(statement));
-  // The loop below throws it.
+  // The loop below throws the error.
   stream.on('error', () => {});
   const pieces = stream[Symbol.asyncIterator]();
   let bytes = 0;

@@ -18,8 +18,8 @@ const FORMS: ReadonlyMap<number, BinaryForm> = new Map([
 ]);
 
 /**
- * The rows with null in place of the values of columns that are neither fields nor named by the map: a load only lists their
- * names.
+ * The rows, with null in the columns that are neither fields nor named by the map: a load only lists the names of
+ * these columns.
  */
 export function neededRows(rows: DescribedRows, { fieldMap = {} }: ReadRules): DescribedRows {
   const { columns, select } = rows;
@@ -79,8 +79,8 @@ export interface BinaryCopy {
 }
 
 /**
- * COPY of the fields in the binary format. Null if the JSON of a field's type is not the same text, or if texts may not
- * be UTF-8.
+ * COPY of the fields in the binary format. Null if JSON would have another text for the type of a field, or if
+ * texts may not be UTF-8.
  */
 export async function binaryCopyOf(database: Database, rows: DescribedRows): Promise<BinaryCopy | null> {
   if (hasTwins(rows.columns)) return null;
