@@ -18,7 +18,7 @@ export const ROOMS_MAX = 20_000;
 export const ROOMS_FILE_BYTES_MAX: number = 16 * MIB;
 /** UTF-16 units of a room's name, and of its building. */
 export const ROOM_TEXT_UNITS_MAX = 256;
-/** Listed faults of such a file; all are counted. */
+/** Faults listed of a file of rooms. All are counted. */
 export const ROOM_FAULTS_MAX = 10;
 /** Time zones chosen by clients, kept per thread: 64 × (0.1 MB + 1,024 offsets × 60 bytes) = 10 MB. */
 export const ZONES_KEPT_MAX = 64;
@@ -44,11 +44,11 @@ export const TOKEN_HEADERS_MAX = 32;
 export const TOKEN_CACHE_ENTRIES_MAX = 20_000;
 /** Longest time until a cached token is verified again. */
 export const TOKEN_CACHE_TTL_MS_MAX = 60_000;
-/** Keys tried for a token that names none or several: 0.1 ms each. */
+/** Keys tried for a token that names no key, or several: 0.1 ms each. */
 export const KEYS_TRIED_MAX = 8;
 /** Slow keys among them (P-384, P-521, RSA above 4,096 bits): 0.3 to 1.6 ms each. Key changes need two. */
 export const DEAR_KEYS_TRIED_MAX = 2;
-/** Tries at a time per serving thread; more get 503. 512 × 0.2 ms (RSA of 4,096 bits) = OVERLOAD_MS_DEFAULT. */
+/** Keys being tried per serving thread; more requests get 503. 512 × 0.2 ms (RSA of 4,096 bits) = OVERLOAD_MS_DEFAULT. */
 export const KEY_TRIES_UNDER_WAY_MAX = 512;
 /** Tokens per serving thread that wait for a key fetch; more get 503. 512 × 12 KB = 6 MB. */
 export const KEY_WAITS_MAX: number = KEY_TRIES_UNDER_WAY_MAX;
@@ -60,9 +60,9 @@ export const RSA_EXPONENT_BITS_MAX = 32;
 export const KEY_SET_KEYS_MAX = 100;
 /** Size of a fetched key set. 100 RSA keys with their certificates have 500 KB. */
 export const KEY_SET_BYTES_MAX: number = 1 * MIB;
-/** Framing beyond twice the body: 16 KiB of headers, 128 KiB read ahead, and chunks of one byte for 0.1 s. */
+/** Bytes of an answer beyond twice its body: 16 KiB of headers, 128 KiB read ahead, and chunks of one byte for 0.1 s. */
 export const KEY_SET_FRAMING_BYTES_MAX: number = 256 * KIB;
-/** Duration of one fetch of a key set, redirects included. Requests that need it wait no longer. */
+/** Duration of one fetch of a key set, redirects included. Requests that wait for it wait no longer. */
 export const KEY_SET_FETCH_MS_MAX = 5000;
 /** Values that one token or enrolment may select on, over all fields. */
 export const IDENTITY_VALUES_MAX = 1000;
@@ -72,7 +72,7 @@ export const KEY_FILE_BYTES_MAX: number = 1 * MIB;
 export const ENROLMENT_FILE_BYTES_MAX: number = 256 * MIB;
 /** Lifetime of a feed address in days: ten years. */
 export const FEED_DAYS_MAX = 3660;
-/** Verified feed addresses kept per serving thread, in two halves: 13,000 of 200 characters and 1 KB. */
+/** Verified feed addresses kept per serving thread, in two halves of 13,000: 200 characters and 1 KB each. */
 export const FEED_CACHE_BYTES_MAX: number = 32 * MIB;
 /** The revocations of feeds. 100,000 subjects are 6 MB. */
 export const FEED_REVOCATIONS_BYTES_MAX: number = 16 * MIB;
@@ -96,7 +96,7 @@ export const LOOK_RECORDS_MAX = 1000;
 export const LOOK_COLUMNS_MAX = 1000;
 /** Rejections of each code that are always kept and shown. */
 export const REJECTION_SAMPLES = 3;
-/** Overridden records among them. Overridden records are no faults, so a sample is enough. */
+/** Overridden records among the kept rejections. They are no faults, so a sample is enough. */
 export const OVERRIDES_KEPT_MAX = 100;
 /** Unserved fields counted by name, and UTF-16 units of a name: 100 × 0.4 KB. */
 export const UNSERVED_FIELDS_KEPT_MAX = 100;
@@ -124,7 +124,7 @@ export const PATCH_EVENTS_MIN = 1000;
 export const OCCURRENCES_MAX = 10_000;
 /** Days, periods, times of day and occurrences visited for the rules of one event: 400,000 × 80 ns = 32 ms. */
 export const EVENT_STEPS_MAX = 400_000;
-/** Steps for the rules of all events and time zones of a source: 40 s. 150,000 weekly events over three years take it. */
+/** Steps for the rules of all events and time zones of a source: 40 s, or 150,000 weekly events over three years. */
 export const CALENDAR_STEPS_MAX = 500_000_000;
 /** Bytes of recurring events and their changed occurrences, kept until the whole source has been read: 150,000 × 0.9 KB. */
 export const CALENDAR_KEPT_BYTES_MAX: number = 128 * MIB;
@@ -137,7 +137,7 @@ export const ZONE_CHANGES_MAX = 4000;
 export const LOAD_MEMORY_SHARE: number = 3 / 4;
 /** Least memory of a load, in MiB: LOAD_BASE_BYTES and some events. */
 export const LOAD_MEMORY_MB_MIN = 64;
-/** A load before its first record needs: thread 12 MiB, 7 × READ_CHUNK_BYTES, one record as bytes, text and value. */
+/** Memory of a load before its first record: thread 12 MiB, 7 × READ_CHUNK_BYTES, one record as bytes, text and value. */
 export const LOAD_BASE_BYTES: number = 24 * MIB;
 /** Memory of a patch as a multiple of the new image. */
 export const PATCH_IMAGE_SHARE = 1.2;
@@ -218,7 +218,7 @@ export const VERSION_WAIT_MS_MAX = 1000;
 export const CHANGES_WAITING_MAX = 16;
 /** Snapshots with unfinished answers per thread. A reader of 38 MB at 8 KiB/s holds one for 79 min. */
 export const SNAPSHOTS_SENT_MAX = 3;
-/** Idle time of a connection. Longer than Node's own 75 + 10 s, which an empty line ends. */
+/** Idle time of a connection. Longer than Node's own limit of 75 + 10 s, which no longer applies after an empty line. */
 export const CONNECTION_IDLE_MS_MAX = 90_000;
 /** How long input is read after the last answer of a connection. */
 export const LINGER_MS_MAX = 1000;
@@ -266,9 +266,9 @@ export const PARTS_LISTED_MAX = 1000;
 /** One batch of a copy: 4,096 records are compressed in 10 ms. */
 export const COPY_BATCH_RECORDS = 4096;
 export const COPY_BATCH_BYTES_MAX: number = 2 * MIB;
-/** A batch unpacked: 2 MiB and one record, with six bytes for a character, 18 MiB. */
+/** An unpacked batch: 2 MiB and one record take 18 MiB at six bytes a character. */
 export const COPY_BATCH_UNPACKED_BYTES_MAX: number = 64 * MIB;
-/** The part of a load's memory for copies of the records of several sources. They take 60 of 1,300 bytes an event. */
+/** The part of a load's memory for copies of the records of several sources. They take 60 of an event's 1,300 bytes. */
 export const COPY_MEMORY_SHARE: number = 1 / 4;
 
 /** Longest time until an upstream's headers, connecting included, and between two pieces of its answer. */
@@ -295,7 +295,7 @@ export const UPSTREAM_PAGES_MAX = 10_000;
 export const UPSTREAM_BYTES_MAX: number = 2 * ROW_BYTES_MAX;
 /** Changes of another Lectern that are read instead of everything: parsing 4 MiB of JSON takes 30 ms. */
 export const UPSTREAM_CHANGES_BYTES_MAX: number = 4 * MIB;
-/** Its event stream has a heartbeat every EVENT_STREAM_HEARTBEAT_MS. */
+/** The event stream of another Lectern has a heartbeat every EVENT_STREAM_HEARTBEAT_MS. */
 export const UPSTREAM_STREAM_IDLE_MS_MAX: number = 3 * EVENT_STREAM_HEARTBEAT_MS;
 /** Pauses before such a stream is requested again. */
 export const UPSTREAM_STREAM_RETRY_MS_MIN = 500;
@@ -319,10 +319,10 @@ export const DATABASE_RETRY_MS_MAX = 30_000;
 export const LECTURER_IDS_BYTES_MAX: number = 16 * MIB;
 /** Heap to parse it: 21 bytes for each byte of `{},{},…`. */
 export const LECTURER_IDS_HEAP_BYTES: number = 24 * LECTURER_IDS_BYTES_MAX;
-/** Past snapshots that /schedule/changes knows: 75 s / 0.3 s of patches. 16 may be large: 16 × 200,000 × 4 bytes = 13 MB. */
+/** Past snapshots known to /schedule/changes: 75 s of patches every 0.3 s. 16 may be large: 16 × 200,000 × 4 bytes = 13 MB. */
 export const SNAPSHOTS_KEPT_MAX = 256;
 export const SNAPSHOTS_KEPT_MIN = 16;
-/** Entries of all differences if more snapshots are kept: 100 patches of 20 changes. A patch makes them in 10 ms. */
+/** Entries of all differences if more than 16 snapshots are kept: 100 patches of 20 changes. A patch makes them in 10 ms. */
 export const SNAPSHOT_DIFFERENCES_ENTRIES_MAX = 100_000;
 /** Entries of all differences between these snapshots: 200,000 × 0.2 KB = 40 MB. */
 export const SNAPSHOT_HISTORY_ENTRIES_MAX = 200_000;
@@ -350,7 +350,7 @@ export const REQUEST_TIMEOUT_MS = 15_000;
 export const KEEP_ALIVE_TIMEOUT_MS = 75_000;
 /** Time between two checks of these timeouts. Node's 30 s would make them 30 s late. */
 export const CONNECTIONS_CHECKING_INTERVAL_MS = 1000;
-/** Beyond it 431. Browsers behind proxies send 40. Node silently drops fields after the 2,000th. */
+/** Header fields; beyond it 431. Browsers behind proxies send 40. Node silently drops fields after the 2,000th. */
 export const HEADER_FIELDS_MAX = 100;
 /** Request line and header fields together; beyond it 431. */
 export const HEADERS_BYTES_MAX: number = 16 * KIB;
@@ -388,9 +388,9 @@ export const ANNOUNCED_PATCH_INLINE_BYTES_MAX: number = 16 * KIB;
 export const SEQUENCE_AHEAD_MS_MAX: number = 10 * 365 * 86_400_000;
 /** Threads for patches practise on images up to this size, because practice takes as much memory again for a moment. */
 export const PRACTICE_IMAGE_BYTES_MAX: number = 64 * MIB;
-/** After the first load. Programs that end soon, such as tests, need no practice. */
+/** Time from the first load to the practice. Programs that end soon, such as tests, need no practice. */
 export const PRACTICE_DELAY_MS = 1000;
-/** V8 optimises the code of a patch after a few of them. */
+/** V8 optimises the code of patches after a few runs. */
 export const PRACTICE_ROUNDS = 3;
 /** 1,000 events of 400 bytes, twice that for long texts, and the rejections of a summary. */
 export const ANNOUNCED_PATCH_BYTES_MAX: number = 1 * MIB;

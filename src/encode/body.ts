@@ -75,7 +75,7 @@ export function madeBody(bytes: Buffer): MeasuredBody {
   return { byteLength: bytes.length, chunks: [bytes], hasHeadRoom: true };
 }
 
-/** Made when its chunks are first read, because HEAD needs only the length. */
+/** A body that is made when its chunks are first read, because HEAD needs only the length. */
 export function laterBody(byteLength: number, make: () => Buffer): MeasuredBody {
   let chunks: readonly [Uint8Array] | null = null;
   return {
@@ -99,7 +99,7 @@ const freeSlices: SliceMemory[] = [];
 
 /** Uninitialised memory with one holder. */
 export function allocateSlice(byteLength: number): Buffer {
-  // Rare: a row is longer than a slice. The collector frees it.
+  // Rare: a row is longer than a slice. The garbage collector frees this memory.
   if (byteLength > BODY_SLICE_BYTES) return Buffer.allocUnsafeSlow(byteLength);
   let memory = freeSlices.pop();
   if (memory === undefined) {

@@ -103,7 +103,7 @@ const CATEGORIES = property('CATEGORIES');
 
 const spans = new RowSpans();
 
-/** Copies texts without escapes and folds, which are most. */
+/** Most texts need no escapes and no folds, and are copied. */
 function writeEvent(
   rows: Rows,
   ordinal: number,
@@ -155,7 +155,7 @@ function copyText(rows: Rows, place: number, target: Buffer, offset: number): nu
   return copyBytes(rows.bytes, spans.from[place]!, spans.to[place]!, target, offset);
 }
 
-/** Empty for null and for an empty text. */
+/** Writes nothing for null and for an empty text. */
 function writeText(rows: Rows, name: Property, place: number, target: Buffer, offset: number): number {
   if (!hasText(place)) return offset;
   if (name.bytes.length + octetsOf(place) > LINE_OCTETS_MAX) {

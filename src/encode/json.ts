@@ -72,7 +72,7 @@ export function jsonRow(rows: Rows, ordinal: number): MeasuredBody {
   return { byteLength: row.length, chunks: [row] };
 }
 
-/** @param rows each with a comma; the closing bracket replaces the last */
+/** @param rows each with a comma; the closing bracket replaces the last comma */
 function jsonArray(rows: LazyPiece): MeasuredBody {
   const target = allocateBody(Math.max(2, 1 + rows.byteLength));
   target[0] = OPENING_BRACKET;

@@ -32,7 +32,7 @@ export class KeptRows {
     this.#clock = clock;
   }
 
-  /** All rows are written. */
+  /** Whether all rows are written. */
   get isWhole(): boolean {
     return this.#next === this.#rows.count;
   }
@@ -42,7 +42,7 @@ export class KeptRows {
     return this.isWhole ? this.#byteLength : null;
   }
 
-  /** All rows once {@link isWhole}. */
+  /** The chunks so far; they hold all rows once {@link isWhole}. */
   get chunks(): readonly Buffer[] {
     return this.#chunks;
   }

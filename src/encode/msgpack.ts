@@ -8,7 +8,7 @@ import type { RowCache } from './row-cache.js';
 import type { MeasuredLayout } from './row-layout.js';
 import { type LazyPiece, type Piece, slicedBody } from './slices.js';
 
-/** A loop copies fewer bytes faster than Buffer.copy. */
+/** Below this number of bytes, a loop is faster than Buffer.copy. */
 const NATIVE_COPY_BYTES_MIN = 64;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -132,7 +132,7 @@ function packedPiece(rows: Rows, first: number, end: number): Piece {
  * most six.
  *
  * @returns the offset after the row
- * @throws Error for a damaged row, or for a length other than `packedStart` says
+ * @throws Error for a damaged row, or if the length differs from the one in `packedStart`
  */
 export function writeMessagePackRow(rows: Rows, ordinal: number, target: Buffer, offset: number): number {
   const source = rows.bytes;
@@ -171,7 +171,7 @@ export function writeMessagePackRow(rows: Rows, ordinal: number, target: Buffer,
       } else to += source.copy(target, to, open + 1, from - 1);
     }
   }
-  // Otherwise uninitialised memory would be sent.
+  // Without this check, uninitialised memory would be sent.
   if (to - offset !== rows.packedStart[ordinal + 1]! - rows.packedStart[ordinal]!) {
     throw new Error(`row ${ordinal} has another length in MessagePack`);
   }

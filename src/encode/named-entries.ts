@@ -190,7 +190,7 @@ function bodyOf(byteLength: number, pieces: () => Iterable<Piece>): MeasuredBody
     : laterBody(byteLength, () => gather(pieces(), allocateBody(byteLength)));
 }
 
-/** A loop copies fewer bytes faster than Buffer.copy. */
+/** Below this number of bytes, a loop is faster than Buffer.copy. */
 const NATIVE_COPY_BYTES_MIN = 64;
 
 /** Copies bytes [from, to). @returns the offset after them */

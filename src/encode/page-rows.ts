@@ -31,7 +31,7 @@ const BEFORE_TITLE = Buffer.from(`<!doctype html>
 <style>${style}</style>
 <title>`);
 
-/** The week view is shown by the script. Without it, the table is all there is. */
+/** The script shows the week view. Without the script, there is only the table. */
 const BEFORE_ROWS = Buffer.from(`
 <main>
 <section id="weeks" aria-labelledby="week" hidden>
@@ -66,7 +66,7 @@ const CLOSING = Buffer.from(`</tbody>
 `);
 
 /**
- * Changes with style, script and frame, because a newer version of the program may have another page for the same
+ * A hash of style, script and frame, because a newer version of the program may have another page for the same
  * events.
  */
 export const PAGE_REVISION: string = hash(
@@ -84,7 +84,7 @@ export function escapeHtml(text: string): string {
   return text.replace(SPECIAL, (character) => ENTITIES[character] ?? ' ');
 }
 
-/** Links are relative, because a proxy may add a prefix. The script adds the one that opens a calendar program. */
+/** Links are relative, because a proxy may add a prefix. The script adds the link that opens a calendar program. */
 function openingOf({ name, file }: FeedHead): Buffer {
   const text = escapeHtml(name);
   const header = `${text}</title>

@@ -43,9 +43,9 @@ interface Entry {
  * Copies of posting lists with adjacent rows: a window of a list is one copy, and its MessagePack rows are
  * made once.
  *
- * A list is added once as many rows were gathered as it holds. So the cost is at most twice the minimum. A
+ * A list is added when as many rows were gathered for it as it has. So the cost is at most twice the minimum. A
  * full cache drops lists unused since their last check (CLOCK). If all checked lists were in use, the new one
- * is gathered again.
+ * is not added, and its rows are counted again from 0.
  */
 export class RowCache {
   readonly #rows: Rows;

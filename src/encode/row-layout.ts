@@ -11,7 +11,7 @@ interface Layout {
   write(rows: Rows, ordinal: number, target: Buffer, offset: number): number;
 }
 
-/** The snapshot has the lengths of rows. */
+/** A layout for which the snapshot has the lengths of rows. */
 export interface MeasuredLayout extends Layout {
   readonly sums: 'start' | 'packedStart';
 }

@@ -8,7 +8,7 @@ import { type ListLayout, NO_ROOM, scratchForRows } from './row-layout.js';
 import { SliceClock } from './slice-clock.js';
 import type { LazyPiece } from './slices.js';
 
-/** What the opening of a feed says. */
+/** The facts in the opening of a feed. */
 export interface FeedHead {
   /** The name of the timetable. */
   readonly name: string;

@@ -75,7 +75,7 @@ export class RowSpans {
   }
 }
 
-/** A loop copies fewer bytes faster than Buffer.copy. */
+/** Below this number of bytes, a loop is faster than Buffer.copy. */
 const NATIVE_COPY_BYTES_MIN = 64;
 
 /** Returns the offset after the copy. */

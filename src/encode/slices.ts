@@ -1,7 +1,7 @@
 import { BODY_SLICE_BYTES } from '../limits.js';
 import { allocateSlice, type MeasuredBody, type SharedSlices } from './body.js';
 
-/** A part of a body that is written only when needed. If the slice is shared, it is not written again. */
+/** A part of a body that is written only when needed. In a shared slice, it is not written again. */
 export interface LazyPiece {
   readonly byteLength: number;
   write(target: Buffer, offset: number): void;
@@ -26,7 +26,7 @@ export function slicedBody(byteLength: number, pieces: () => Iterable<Piece>): M
   };
 }
 
-/** Throws if the total differs from `byteLength`, before extra bytes that clients would take for the next answer. */
+/** Throws if the total differs from `byteLength`. Sends no extra bytes: clients would take them for the next answer. */
 function* measured(pieces: Iterable<Piece>, byteLength: number): Generator<Piece> {
   let left = byteLength;
   for (const piece of pieces) {

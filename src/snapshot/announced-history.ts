@@ -18,7 +18,7 @@ const VERSION = 1;
 /** 200,000 entries of 250 bytes; with UUIDs they take 10 MB. */
 const ANNOUNCED_HISTORY_BYTES_MAX = 50 * 2 ** 20;
 
-/** Null if it is too long to be announced. */
+/** Null if the history is too long to be announced. */
 export function writeAnnouncedHistory(deltas: readonly Delta[]): Buffer | null {
   const { meta, arrays } = withPublications(null, { sequence: VERSION, deltas });
   const bytes = arrays.map((each) => Buffer.from(each.buffer, each.byteOffset, each.byteLength));

@@ -43,8 +43,8 @@ import { UnservedFieldCounter } from './unserved-fields.js';
 import { writeRows } from './write-rows.js';
 
 /**
- * Image without rows, per event: 84 bytes, measured for a generated million. The rest is for more conflicts
- * and longer codes.
+ * Bytes of an image without rows, per event. A generated million has 84; the rest is for more conflicts and
+ * longer codes.
  */
 const IMAGE_BYTES_PER_EVENT = 124;
 /** Memory besides the image during the build, per event: mostly conflict clusters. */
@@ -153,7 +153,7 @@ export class SnapshotBuilder {
     }
   }
 
-  /** Applies to the event just added. */
+  /** Adds a name to the event just added. */
   #addName(n: number, code: number): void {
     const column = this.columns[n]!;
     column.padTo(this.#ids.size - 1);
@@ -191,7 +191,7 @@ export class SnapshotBuilder {
     if (code !== 'overridden' || count <= OVERRIDES_KEPT_MAX) this.#rejections.push(rejection);
   }
 
-  /** Works once. @throws LecternError `source-too-large` when the rows do not fit into one arena */
+  /** Call it once. @throws LecternError `source-too-large` when the rows do not fit into one arena */
   finish(notes: Partial<ReadingNotes> = {}): SnapshotImage {
     if (this.#finished) throw new Error('finish() may be called once');
     this.#finished = true;

@@ -14,7 +14,7 @@ type ReadValue = (field: KnownField, text: string) => string | number | null;
 const ID = placeOf('id');
 const TIME = placeOf('time');
 const END_TIME = placeOf('endTime');
-/** Replaces a spelling: the field has no value, or the record is rejected. */
+/** In place of a spelling's number: the field has no value, or the record is rejected. */
 const NONE = -1;
 const REFUSED = -2;
 const UNUSED = 0xfffffffe;
@@ -83,7 +83,7 @@ export class ByteIntake {
     }
     const hash = this.#builder.hash.bytes(view, from, to);
     if (this.#builder.hasId(hash, view, from, to)) return false;
-    // Done last, because dictionaries hold only values of events.
+    // Values are interned last, because dictionaries hold only values of events.
     for (let column = 0; column < spellings.length; column++) {
       const number = this.#numbers[column]!;
       this.#codes[column] = number === NONE ? NO_CODE : spellings[column]!.codeOf(number);
@@ -99,7 +99,7 @@ export class ByteIntake {
   }
 }
 
-/** The spellings of one field. Texts that collide on purpose only miss the memo by quick hash. */
+/** The spellings of one field. Texts that collide on purpose only cause misses in the memo of quick hashes. */
 class Spellings {
   readonly #column: Column;
   readonly #field: KnownField;

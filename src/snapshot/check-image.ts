@@ -196,7 +196,7 @@ function checkHashIndex({ table }: HashIndexImage, count: number): void {
   }
 }
 
-/** Every id must lead to its event. Building a table from foreign hashes would be unbounded, but look-ups are bounded. */
+/** Every id must lead to its event. Building a table from foreign hashes would be unbounded; look-ups are bounded. */
 function checkHashes({ hashes, table }: HashIndexImage, expected: Uint32Array): void {
   expectDerived({ hashes }, { hashes: expected }, 'ids.');
   for (let ordinal = 0; ordinal < hashes.length; ordinal++) {
@@ -217,7 +217,7 @@ function checkClusters(clusters: ClustersImage, eventCount: number): void {
   for (const dimension of by)
     if (dimension >= CONFLICT_DIMENSIONS.length) throw new Error('by has an unknown conflict dimension');
   for (const code of key) if (code >= keyCount) throw new Error('a key has no value');
-  // Bounds answers, because a small file could otherwise announce answers of any length.
+  // Without this check, a small file could announce answers of any length.
   const dimensionsOf = new Uint8Array(eventCount);
   const lists = new ListCheck('clustersOf', clusters.clustersOf, eventCount, 0);
   for (let cluster = 0; cluster < count; cluster++) {

@@ -10,8 +10,8 @@ import type { ClustersImage, FieldImage, SnapshotImage } from './image.js';
 import type { SnapshotSummary } from './summary.js';
 
 /**
- * Checks the summary, and that every array is there, of its type and of its length. It looks at no entry, so it takes
- * milliseconds: enough for the signed image of a trusted publisher.
+ * Checks the summary, and the presence, type and length of every array. The check reads no entry, so it takes
+ * milliseconds. It is enough for the signed image of a trusted publisher.
  *
  * @throws Error
  */

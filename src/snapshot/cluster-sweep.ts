@@ -47,7 +47,7 @@ export class ClusterSweep {
     this.#ends = scratch.float64(rowCount);
   }
 
-  /** The rows of a key of a dimension are [from, end). */
+  /** Finds the clusters of one key of a dimension. The rows of the key are [from, end). */
   add(by: number, key: number, rows: KeyedRows, from: number, end: number): void {
     const { startMs, endMs } = this.#slots;
     const { slots } = rows;
@@ -77,8 +77,8 @@ export class ClusterSweep {
   }
 
   /**
-   * Writes the slots of the lessons to `#lessonSlots`, and returns their number. Work behind the loop would run unoptimised
-   * while the loop is hot.
+   * Writes the slots of the lessons to `#lessonSlots`, and returns their number. Code after the loop, in the
+   * same method, would run unoptimised while the loop is hot.
    */
   #findLessons({ lessons, slots }: KeyedRows, first: number, end: number): number {
     const run = ++this.#runs;

@@ -15,8 +15,8 @@ import { lessonsOfRows } from './lessons.js';
 import { jsonByteLength, packedArrayHeaderLength, packedByteLength, packedIntegerLength } from './rows.js';
 
 /**
- * Finds the maximal sets of at least two lessons connected by overlaps, per dimension and key. A cluster has
- * only the rows of its lessons that have the key. O(n log n) in all cases.
+ * Finds the maximal sets of at least two lessons connected by overlaps, per dimension and key. Of its
+ * lessons, a cluster has only the rows with the key. O(n log n) in all cases.
  */
 export function buildClusters(
   events: OrderedEvents,
@@ -45,8 +45,8 @@ export function buildClusters(
 }
 
 /**
- * The key of an event in a dimension: its first field that is not null, as text. Empty texts are not keys.
- * Zero-length events have none, because they overlap nothing. `keyOf` has a code of `keys`, or NO_CODE, by
+ * The key of an event in a dimension: the text of its first field that is neither null nor empty.
+ * Zero-length events have no key, because they overlap nothing. `keyOf` has a code of `keys`, or NO_CODE, by
  * dimension and ordinal.
  */
 function conflictKeys(
@@ -162,7 +162,7 @@ export function clustersOfEvents(
 ): PostingListsImage {
   const start = shared.uint32(eventCount + 1);
   for (let e = 0; e < events.length; e++) start[events[e]!]!++;
-  // First the ends of the lists. Filling the lists from behind turns the ends into starts.
+  // `start` first holds the ends of the lists. Filling each list from its end turns the ends into starts.
   for (let ordinal = 1; ordinal <= eventCount; ordinal++) start[ordinal]! += start[ordinal - 1]!;
   const clusters = shared.uint32(events.length);
   for (let cluster = first.length - 2; cluster >= 0; cluster--) {

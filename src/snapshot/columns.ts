@@ -14,7 +14,7 @@ import type { FieldUse } from './summary.js';
 
 export type CodedField = Field & { readonly name: Exclude<FieldName, RequiredFieldName> };
 export const CODED_FIELDS = FIELDS.filter((field) => !field.required) as readonly CodedField[];
-/** No row shows them. */
+/** Fields that no row shows. */
 export const HIDDEN_FIELDS: readonly CodedField[] = CODED_FIELDS.filter((field) => !field.output);
 /** The first columns. The others hold display names, which most sources lack, so they are filled late. */
 export const FULL_COLUMNS: number = CODED_FIELDS.filter((field) => field.output || field.indexed).length;
@@ -25,7 +25,7 @@ interface OrderedColumn {
   readonly codes: Uint32Array;
 }
 
-/** A distinct value is held as JSON and in the dictionary of the image. */
+/** Each distinct value is held twice: as JSON, and in the dictionary of the image. */
 const COPIES_OF_VALUES = 2;
 
 export class Column {
@@ -45,7 +45,7 @@ export class Column {
     this.dictionary = new DictionaryBuilder(hash, new TextMemo(VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX));
   }
 
-  /** Earlier events without a value get none. */
+  /** Gives NO_CODE to all events before `count` that have no code yet. */
   padTo(count: number): void {
     while (this.codes.length < count) this.codes.push(NO_CODE);
   }
@@ -164,7 +164,7 @@ function isInTimeOrder(timeMs: Float64Array, endTimeMs: Float64Array): boolean {
   return true;
 }
 
-/** Sorted by code points, like UTF-8 bytes. */
+/** Sorts by code points, which is also the order of the UTF-8 bytes. */
 function sortById(part: Uint32Array, ids: ByteStrings): void {
   for (let i = 1; i < part.length; i++) {
     if (ids.compare(part[i - 1]!, part[i]!) > 0) {

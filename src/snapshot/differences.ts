@@ -31,7 +31,7 @@ export interface Delta extends ChangeCounts {
   readonly before: PastRecords | null;
 }
 
-/** Earlier records. Flat: a map of 100,000 entries takes 0.1 s to cross threads. */
+/** Earlier records as flat data: a map of 100,000 entries takes 0.1 s to cross threads. */
 export interface PastRecords {
   /** Id n is UTF-8 bytes [idStart[n], idStart[n + 1]). */
   readonly ids: Uint8Array;
@@ -39,7 +39,7 @@ export interface PastRecords {
   readonly digests: Uint8Array;
 }
 
-/** `digest` has DIGEST_BYTES latin1 characters; null: there was no record. */
+/** `digest` has DIGEST_BYTES latin1 characters; null if there was no record. */
 export type PastRecord = readonly [id: string, digest: string | null];
 
 /** 96 bits: two records of one id never share them. */
@@ -47,8 +47,8 @@ export const DIGEST_BYTES = 12;
 const NO_DIGEST = '\0'.repeat(DIGEST_BYTES);
 
 /**
- * Compares two snapshots in one merge, which passes over weeks with equal digests. With more than `entriesMax` changes only the
- * counts are kept.
+ * Compares two snapshots in one merge, which skips weeks with equal digests. With more than `entriesMax`
+ * changes, only the counts are kept.
  */
 export function compareSnapshots(before: Snapshot, after: Snapshot, entriesMax: number): Delta {
   const past: PastRecord[] = [];
@@ -211,7 +211,7 @@ export interface DifferenceList {
   readonly packedBytes: number;
 }
 
-/** Ids of removed events, by code points, encoded so that requests only copy them. */
+/** Ids of removed events in order of code points, encoded so that requests only copy them. */
 export interface GoneIds {
   /** One JSON array. Id n is bytes [start[n], start[n + 1] - 1): a comma or the closing bracket follows. */
   readonly json: { readonly bytes: Uint8Array; readonly start: Uint32Array };
@@ -251,7 +251,7 @@ export function historyOf(deltas: readonly Delta[], present: Snapshot): History 
   return { deltas, differences: differencesOf(deltas, present) };
 }
 
-/** The newest ones whose history is within the bounds. */
+/** The newest deltas whose history is within the bounds. */
 export function newestDeltas(deltas: readonly Delta[], entriesMax: number): readonly Delta[] {
   // A delta without entries is a gap: earlier snapshots are out of reach.
   const gap = deltas.findLastIndex((each) => each.before === null);
@@ -260,7 +260,7 @@ export function newestDeltas(deltas: readonly Delta[], entriesMax: number): read
   let differences = 0;
   for (let i = deltas.length - 1; i >= first; i--) {
     entries += pastRecordCount(deltas[i]?.before ?? null);
-    // The difference from this snapshot has at most the entries of all deltas since.
+    // The difference from this snapshot has at most the entries of all deltas since then.
     differences += entries;
     const isBeyond = deltas.length - i > SNAPSHOTS_KEPT_MIN && differences > SNAPSHOT_DIFFERENCES_ENTRIES_MAX;
     if (entries > entriesMax || isBeyond) first = i + 1;
@@ -299,7 +299,7 @@ function differencesOf(deltas: readonly Delta[], present: Snapshot): Differences
   const there = events.filter(({ ordinal }) => ordinal !== -1).sort((a, b) => a.ordinal - b.ordinal);
   const gone = events.filter(({ ordinal }) => ordinal === -1).sort((a, b) => compareCodePoints(a.id, b.id));
   const found: ({ from: string } & Record<'added' | 'changed' | 'removed', number[]>)[] = [];
-  // Goes from the newest delta back: each reaches one snapshot further.
+  // Starts with the newest delta. Each round reaches one snapshot further back.
   for (const { from, events: named, digests } of steps.toReversed()) {
     for (const [n, event] of named.entries()) {
       event.deltas++;

@@ -70,7 +70,7 @@ export class Namer {
 }
 
 /**
- * Codes are in order of code points.
+ * Of equally frequent codes, the smallest: codes are in order of code points.
  *
  * @param firstName smaller codes are not names
  */

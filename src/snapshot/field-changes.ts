@@ -12,14 +12,14 @@ export interface Patch {
 /** One field of two consecutive snapshots. */
 export interface FieldChange {
   readonly after: FieldIndex;
-  /** The new code of the value that had `code`; NO_CODE if events no longer have it. */
+  /** The new code of the value that had `code`; NO_CODE if no event has the value any more. */
   codeAfter(code: number): number;
   /** Whether the posting lists of `code` and of its new code have the same rows. */
   hasSameList(code: number): boolean;
 }
 
 /**
- * Indexed by number of the field.
+ * The changes of all fields, by the number of the field.
  *
  * @param ids of all events that differ
  */

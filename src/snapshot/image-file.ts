@@ -219,7 +219,7 @@ function unreadable(path: string, cause: unknown): LecternError {
   return new LecternError('source-unreadable', `cannot read the snapshot file ${path}: ${reason}`, { cause });
 }
 
-/** Must be one line for any content of the file. */
+/** The message must be one line, whatever the file contains. */
 export function unusable(path: string, reason: string): LecternError {
   const line = reason.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '?');
   const shown =

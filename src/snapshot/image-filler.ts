@@ -8,7 +8,7 @@ export class ImageFiller {
   #filled = 0;
   #received = 0;
   #stored: StoredImage | null = null;
-  /** The first fault. `finish` throws it, after the reader had a chance to notice damaged bytes by their hash. */
+  /** The first fault. `finish` throws it, so that the caller can first recognise damaged bytes by their hash. */
   #fault: unknown = null;
 
   /** @param bytesTotal of the image, whose hash the caller compares */

@@ -8,17 +8,17 @@ import { NO_AMBIGUOUS_TIMES } from './summary.js';
 import { NO_UNSERVED_FIELDS } from './unserved-fields.js';
 
 /**
- * A snapshot image as bytes: a file of a restart, or an object of a store.
+ * A snapshot image as bytes: a file for restarts, or an object in a store.
  *
  * ```
  * 8 bytes   magic
  * 4 bytes   length of the header, little endian
  * 4 bytes   CRC-32 of the header, little endian
- * header    MessagePack: versions, seed, summary, and of every array its path, type, length and CRC-32
- * arrays    one after the other, each from a multiple of 8 bytes on
+ * header    MessagePack: versions, seed, summary, and for every array its path, type, length and CRC-32
+ * arrays    one after the other; each begins at a multiple of 8 bytes
  * ```
  *
- * Every byte is covered by a comparison, a checksum or the length. check-image.ts says whether the content is an image.
+ * Every byte is covered by a comparison, a checksum or the length. check-image.ts checks if the content is an image.
  */
 export const MAGIC: Buffer = Buffer.from('LECTERN\u001a', 'latin1');
 const PREFIX_BYTES = 16;
@@ -91,8 +91,8 @@ export function imagePieces({ image, sourceVersion, source, beside }: StoredImag
 }
 
 /**
- * Reads the bytes of an image into shared memory. Yields buffers, which the caller fills in this order with the next bytes;
- * then no byte may be left. readCheckedImage checks the content.
+ * Reads the bytes of an image into shared memory. Yields buffers, which the caller fills in this order with the
+ * next bytes. After the last buffer, no byte may be left. readCheckedImage checks the content.
  *
  * @param bytesTotal bounds the memory
  * @param hasHash the caller compares a hash of all bytes, so the checksums of arrays are skipped

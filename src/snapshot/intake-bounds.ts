@@ -46,7 +46,7 @@ interface Holder {
   readonly heldBytes: number;
 }
 
-/** Makes a check of the numbers of events and faulty records. It throws RefusedLoad beyond the bounds. */
+/** Returns a check of the numbers of events and faulty records, which throws RefusedLoad beyond the bounds. */
 export function countCheck({ eventsMax, growth }: IntakeBounds): (events: number, faulty: number) => void {
   const recordsMax =
     growth === null

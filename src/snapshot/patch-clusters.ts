@@ -65,8 +65,8 @@ export function patchClusters(base: SnapshotImage, edit: Edit, next: Next): Snap
 }
 
 /**
- * Finds the key of each event in the columns of an image. An event's key is the first that is neither null nor
- * empty.
+ * Finds the key of each event in the columns of an image. An event's key is the first field that is neither
+ * null nor empty.
  */
 class KeyReader {
   readonly #dimensions: readonly (readonly KeyField[])[];
@@ -86,7 +86,7 @@ class KeyReader {
     return this.#dimensions.some((_, by) => this.eventsOf(by, text).length > 0);
   }
 
-  /** Ascending. */
+  /** The events with a key, ascending. */
   eventsOf(by: number, text: string): Uint32Array {
     const fields = this.#dimensions[by] ?? [];
     const lists = fields.map((field, n) => {

@@ -13,14 +13,14 @@ import { Snapshot } from './snapshot.js';
 
 /** Changes of events. All ids are canonical and distinct; removals of unknown ids are skipped. */
 export interface EventChanges {
-  /** Replace the event of the same id, or are added. */
+  /** Events that replace the event with the same id, or are added. */
   readonly upserts: readonly NormalisedEvent[];
   readonly removals: readonly string[];
 }
 
 /**
  * Changes as places. An upsert without effect does not count. A changed event is removed and added, even if
- * its place stays.
+ * its place stays the same.
  */
 export interface Edit {
   readonly splice: Splice;

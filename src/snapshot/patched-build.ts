@@ -42,7 +42,7 @@ export function buildByPatch(
   };
 }
 
-/** The edit that turns the events of an image into the arrived ones; null if it exceeds the bound. */
+/** The changes that turn the events of an image into the arrived ones; null if they exceed the bound. */
 export function differingEvents(base: SnapshotImage, arrived: ArrivedEvents): EventChanges | null {
   const { timeMs, endTimeMs, ids } = arrived;
   const eventsBefore = base.summary.events;
@@ -139,8 +139,8 @@ function hasSameValues(comparisons: readonly Comparison[], arrival: number, ordi
 }
 
 /**
- * Compares the values themselves. Values of a dictionary are distinct, so a code that has its match needs no
- * other.
+ * Compares the values themselves. Values of a dictionary are distinct, so a code with a match can have no
+ * other match.
  */
 function isNewlyKnown({ column, base, known }: Comparison, code: number, baseCode: number): boolean {
   if (known[code] !== NO_CODE) return false;

@@ -21,7 +21,7 @@ export interface KeptPublications {
 
 /** Raise it with every change of the stored form. */
 const VERSION = 1;
-/** Later publications count from it, so some room is left. */
+/** Later publications count from the stored sequence, so some room is left. */
 const SEQUENCE_MAX = 2 ** 52;
 const SNAPSHOT_ID = /^[\w-]{22}$/;
 const ARRAYS_PER_DELTA = 3;
@@ -43,7 +43,7 @@ export function withPublications(others: Beside | null, { sequence, deltas }: Ke
   return { meta: { ...others?.meta, publications: { version: VERSION, sequence, deltas: stored } }, arrays };
 }
 
-/** Null if the file has none, as in early files, or if they do not lead to its image. */
+/** Null if the file has no publications (early files have none), or if they do not lead to its image. */
 export function publicationsOf(
   beside: Beside | null,
   image: SnapshotImage,
@@ -67,7 +67,7 @@ function historyOfStored(stored: unknown, arrays: Beside['arrays'], image: Snaps
   }
 }
 
-/** @param id of the image to which the last one leads. @returns null if they do not lead there, or are too many */
+/** @param id of the image to which the last delta leads. @returns null if they do not lead there, or are too many */
 export function deltasOfStored(
   stored: unknown,
   arrays: Beside['arrays'],

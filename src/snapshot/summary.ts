@@ -10,7 +10,7 @@ export interface FieldUse {
   readonly name: FieldName;
   /** Distinct values. */
   readonly values: number;
-  /** Events that have one. */
+  /** Events that have a value. */
   readonly events: number;
 }
 

@@ -28,7 +28,7 @@ const PLACES_MAX = 64;
 interface CountedName {
   readonly name: string;
   records: number;
-  /** The last counted record: a line of JSON may repeat a name. */
+  /** Number of the last counted record, because a line of JSON may repeat a name. */
   lastRecord: number;
 }
 

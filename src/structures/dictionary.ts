@@ -20,7 +20,7 @@ export class DictionaryBuilder {
   readonly #recent: TextMemo<number> | null;
   readonly #values: string[] = [];
 
-  /** @param recent for repeated values: V8 caches the hash of a string */
+  /** @param recent a memo for repeated values, fast because V8 caches the hash of a string */
   constructor(hash: KeyedHash, recent: TextMemo<number> | null = null) {
     this.#hash = hash;
     this.#recent = recent;
@@ -34,7 +34,7 @@ export class DictionaryBuilder {
     return this.#values.length;
   }
 
-  /** Adds the value if it is new. NO_CODE for null. */
+  /** Returns the code of a value, and adds the value if it is new. NO_CODE for null. */
   intern(value: string | null): number {
     if (value === null) return NO_CODE;
     const recent = this.#recent?.get(value);

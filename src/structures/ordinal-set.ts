@@ -8,8 +8,8 @@ export function countRuns(runs: Uint32Array): number {
 }
 
 /**
- * Writes the places (minus `offset`) of those ordinals of list[low, high) that lie in the runs to `out`;
- * returns their number. Galloping over both makes it O(fewer × log(more / fewer)) plus the output.
+ * Finds the ordinals of list[low, high) that lie in the runs, writes their places (minus `offset`) to `out`, and
+ * returns their number. Galloping over list and runs takes O(fewer × log(more / fewer)) plus the output.
  */
 export function positionsWithinRuns(
   list: Uint32Array,
@@ -35,7 +35,7 @@ export function positionsWithinRuns(
 
 /**
  * Sorts list[0, count) in place without repeats and returns the new length. Ordinals are below `universe`.
- * Lists longer than a 32nd of it are sorted by a bitmap.
+ * Lists longer than a 32nd of `universe` are sorted by a bitmap.
  */
 export function sortUnique(list: Uint32Array, count: number, universe: number): number {
   if (count > universe / 32) {

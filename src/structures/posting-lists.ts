@@ -1,6 +1,6 @@
 import { shared } from './slabs.js';
 
-/** The code of each ordinal, in the narrowest type. Other numbers mean null. */
+/** The code of each ordinal, in the narrowest type. Numbers that are not codes mean null. */
 export type CodeColumn = Uint8Array | Uint16Array | Uint32Array;
 
 interface CodeColumnType {

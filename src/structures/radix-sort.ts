@@ -5,7 +5,7 @@ const DIGIT_VALUES = 1 << DIGIT_BITS;
 const WORD_BITS = 32;
 const WORD_VALUES = 2 ** WORD_BITS;
 const MINUTE_MS = 60_000;
-/** Comparison sorts fewer keys than this faster. */
+/** Below this number of keys, sorting by comparison is faster. */
 const COUNT_MIN = 4096;
 
 /**

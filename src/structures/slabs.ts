@@ -12,7 +12,7 @@ export class Slabs<Memory extends ArrayBufferLike> {
   /** The offset of the last piece in its buffer. */
   offset = 0;
 
-  /** Without the two lengths, each array has its own buffer, except {@link within} a slab. */
+  /** Without the two lengths, each array has its own buffer, except inside {@link within}. */
   constructor(make: (byteLength: number) => Memory, slabBytes = 0, pieceBytesMax = -1) {
     this.#make = make;
     this.#slabBytes = slabBytes;

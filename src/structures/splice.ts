@@ -58,7 +58,7 @@ export class Splice {
     this.#runs = runs;
   }
 
-  /** Other items in the same places, which are ascending. */
+  /** Replaces the items at these places, which are ascending. */
   static inPlace(length: number, places: readonly number[]): Splice {
     return new Splice(
       length,
@@ -71,7 +71,7 @@ export class Splice {
     return this.gone.length === 0 && this.come.length === 0;
   }
 
-  /** Whether a remaining item gets another position. */
+  /** Whether a remaining item gets another place. */
   get isShifted(): boolean {
     return this.#runs.some(({ from, at }) => from !== at);
   }
@@ -98,7 +98,7 @@ export class Splice {
     }
   }
 
-  /** For each old position, the new position, or NO_CODE. */
+  /** For each old place, the new place, or NO_CODE for a removed item. */
   get newPlaces(): Uint32Array {
     if (this.#newPlaces !== null) return this.#newPlaces;
     const places = new Uint32Array(this.before).fill(NO_CODE);

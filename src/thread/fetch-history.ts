@@ -20,7 +20,7 @@ export async function fetchHistory(
   }
 }
 
-/** The served image with the announced history: the replica missed announcements, and their content returned. */
+/** The served image with the announced history: the replica missed announcements, and the served content is back. */
 export async function fetchHistoryOnly(store: Store, task: FetchTask): Promise<LoadDone> {
   const { served } = task;
   const deltas = await fetchHistory(store, task);

@@ -22,8 +22,8 @@ let stoppedHash: string | null = null;
 /**
  * Patches the served image, or fetches the whole image directly into the memory that will be served.
  *
- * @throws LecternError `store-unavailable` if the store does not answer; `object-damaged` if it has not the
- * announced bytes; `image-unusable` if they are not an image
+ * @throws LecternError `store-unavailable` if the store does not answer; `object-damaged` if it has other
+ * bytes than announced, or none; `image-unusable` if the bytes are not an image
  */
 export async function fetchImage(task: FetchTask): Promise<LoadDone> {
   const opening = stores.get(task.store) ?? openStore(task.store);
@@ -110,7 +110,7 @@ async function* untilSilent(
   }
 }
 
-/** A bad file is not kept, because the publisher sends the object again. */
+/** A damaged image is not quarantined, because the publisher sends the object again. */
 function damaged(store: string, hash: string, problem: string): LecternError {
   return new LecternError(
     'object-damaged',

@@ -16,7 +16,7 @@ import type { FetchTask, Loaded } from './task-messages.js';
 
 /**
  * Applies the announced patch to the served image. Null if there is no patch, or if the result has other
- * content than announced: then the whole image is fetched.
+ * content than announced. The whole image is then fetched.
  */
 export async function fetchPatch(store: Store, task: FetchTask): Promise<Loaded | null> {
   const { patch, served, id, memoryBytesMax } = task;
@@ -32,7 +32,7 @@ export async function fetchPatch(store: Store, task: FetchTask): Promise<Loaded 
     if (announced === null) return loaded;
     return { ...loaded, history: historyOf(announced, new Snapshot(loaded.image)), isHistoryAnnounced: true };
   } catch {
-    // The whole image has the same content, and says what is wrong with the store.
+    // Fetching the whole image gives the same content, or an error that says what is wrong with the store.
     return null;
   }
 }

@@ -64,7 +64,7 @@ export class KeptThread<T extends PatchTask | FetchTask> {
       stopListening.abort();
       worker.unref();
       const returned = feed?.return(undefined);
-      // The task waits for the last requested record, but an abort does not.
+      // The stream waits for its last requested record, but an abort must not wait.
       if (signal?.aborted) returned?.catch(() => {});
       else await returned;
     }
@@ -98,7 +98,7 @@ export class KeptThread<T extends PatchTask | FetchTask> {
     this.#worker = worker;
     const end = (): void => this.close();
     signal?.addEventListener('abort', end, { once: true });
-    // Otherwise an idle thread that fails would end the process.
+    // Without a listener, an idle thread that fails would end the process.
     worker.on('error', () => this.#forget(worker));
     worker.on('exit', () => {
       signal?.removeEventListener('abort', end);

@@ -12,6 +12,6 @@ export function letOthersGoFirst(): void {
       setPriority(thread, constants.priority.PRIORITY_BELOW_NORMAL);
     }
   } catch {
-    // The thread then has normal priority again.
+    // The thread keeps its priority.
   }
 }

@@ -2,7 +2,7 @@ import { mappedSink } from '../source/field-map.js';
 import { NdjsonReader } from '../source/formats/ndjson.js';
 import type { LoadOptions, LoadSummary, RecordSink } from '../source/source.js';
 
-/** NDJSON made from records, with whole lines in each chunk. Without chunks there are no records. */
+/** Reads NDJSON made from records, with whole lines in each chunk. Without chunks there are no records. */
 export async function readRecordChunks(
   name: string,
   chunks: AsyncIterable<Uint8Array>,

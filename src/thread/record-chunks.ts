@@ -7,9 +7,9 @@ const STREAM_CHUNK_MS_MAX = 4;
 const LINES_AT_ONCE = 4096;
 
 /**
- * Turns records into chunks of NDJSON. A chunk ends after a few milliseconds, so this thread is never busy for long. If JSON
- * cannot represent a value of a record, such as a circle, the others stay. A record that cannot be read becomes a text
- * that says so, which is rejected.
+ * Turns records into chunks of NDJSON. A chunk ends after a few milliseconds, so this thread is never busy for long.
+ * If JSON cannot represent a value of a record, such as a circular object, the record's other values stay. A record
+ * that cannot be read becomes a text that says so, which is rejected.
  */
 export async function* recordChunks(records: Records): Feed {
   let lines: string[] = [];

@@ -17,7 +17,7 @@ import type {
 } from './task-messages.js';
 
 export interface SpawnOptions extends TaskListeners {
-  /** For a task whose source is a stream: its chunks, each in its own buffer, which is transferred. */
+  /** The chunks of a task whose source is a stream. Each chunk has its own buffer, which is transferred. */
   readonly feed?: Feed | undefined;
   readonly keepsProcessAlive: boolean;
   /** Called with a promise of the thread's end if the thread does not end in time: a system call may hang forever. */
@@ -55,7 +55,7 @@ export async function spawnTask<T extends Task>(task: T, options: SpawnOptions):
   }
 }
 
-/** Clients are as large as everything else, so only tasks that need one get them. */
+/** The clients of PostgreSQL and NATS are as large as all other code, so only tasks that need one get them. */
 export async function textOf(kind: Task['task'] | 'database'): Promise<string> {
   return kind === 'fetch-image' || kind === 'database'
     ? (await import('./client-worker-text.js')).CLIENT_WORKER_TEXT

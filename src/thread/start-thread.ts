@@ -10,7 +10,8 @@ export type StartThread = (options: Pick<WorkerOptions, 'workerData' | 'name' | 
 
 /**
  * Prepares a thread. The thread runs a text that the build made from its module and all imports. The text works in a
- * bundled program, and starts three times as fast as dozens of files. Tests run from source start the module itself.
+ * bundled program, and starts three times as fast as dozens of files. From source, as in tests,
+ * the module itself is started.
  */
 export async function prepareThread(
   source: `/${string}.ts`,

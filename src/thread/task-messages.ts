@@ -50,7 +50,7 @@ export interface FetchTask {
   readonly bytes: number;
   /** Id of the image's content. */
   readonly id: string;
-  /** The hash comes from an announcement with a good signature. */
+  /** Whether the hash comes from an announcement with a good signature. */
   readonly isSigned: boolean;
   /** The object with the patch from the served image to this one; null if there is none. */
   readonly patch: {
@@ -75,7 +75,7 @@ export interface PatchTask extends Pick<LoadTask, 'rules' | 'deltas' | 'bounds'>
   readonly name: string;
   readonly served: SnapshotImage;
   readonly removals: readonly (string | number)[];
-  /** For each record, the id of its event, if the source knows it. A record that cannot be decoded shows none. */
+  /** For each record, the id of its event, if the source knows it. An undecodable record does not show its id. */
   readonly ids?: readonly (string | number)[] | undefined;
   /** The source's version after the changes. */
   readonly version: string | null;
@@ -119,11 +119,11 @@ export interface Loaded {
   readonly delta: Delta | null;
   /** Null at the first load, and for an image from disk whose file has none. */
   readonly history: History | null;
-  /** The history is the one that the publisher announced. */
+  /** Whether the history is the one that the publisher announced. */
   readonly isHistoryAnnounced?: boolean;
   /** The ids of all events that may differ, if the image was made from the served one. */
   readonly changedIds?: readonly string[];
-  /** All records were read, although the image was made from the served one. */
+  /** Whether all records were read, although the image was made from the served one. */
   readonly isWholeLoad?: boolean;
   /** The sequence of the announcement, or of the publication of an image from disk; null if its file does not say. */
   readonly sequence?: number | null;
@@ -164,7 +164,7 @@ export type FromTask =
   | { readonly kind: 'parts'; readonly report: PartsReport }
   /** Requests the next chunk of a stream. */
   | { readonly kind: 'more' }
-  /** A request is about to be sent. The answer has the same number. */
+  /** Asks for credentials, because a request is about to be sent. The answer has the same number. */
   | ({ readonly kind: 'want-secrets'; readonly number: number } & AskedSecrets);
 
 export interface AskedSecrets {

@@ -7,7 +7,7 @@ import { errorOf, taskFailureOf } from './task-failure.js';
 import type { FromTask, SecretsAnswer, StreamChunk, Task, TaskListeners } from './task-messages.js';
 import { countAsTaken } from './weight.js';
 
-/** The entry of a worker thread: runs its one task, posts the result and ends. Without a task it runs those posted to it. */
+/** The entry of a worker thread: runs its one task, posts the result and ends. Without a task it runs posted tasks. */
 const port = parentPort as MessagePort;
 if (port === null) throw new Error('this module is the entry of a worker thread');
 
@@ -29,7 +29,7 @@ async function* chunks(): AsyncGenerator<Uint8Array> {
 let asked = 0;
 const waiting = new Map<number, (answer: SecretsAnswer) => void>();
 
-/** The main thread holds and renews them for all loads. */
+/** The main thread holds and renews the credentials for all loads. */
 const askSecretHeaders: AskSecretHeadersOf = async (credentials, refused) => {
   // A task with addresses has no stream, so every message is an answer.
   if (asked === 0) {
@@ -74,7 +74,7 @@ async function performNext(): Promise<number> {
 async function performAll(): Promise<never> {
   for (;;) {
     const imageBytes = await performNext();
-    // An idle thread would keep the image that was patched until the next task.
+    // Without this, an idle thread would hold the earlier image until the next task.
     setImmediate(countAsTaken, imageBytes);
   }
 }
@@ -93,5 +93,5 @@ const only = workerData as Task | null;
 if (only !== null) givePriority(only);
 // No top-level await: as a text inside a bundle this module is a CommonJS script.
 if (only === null) void performAll();
-// A stream that failed halfway still listens, and would keep the thread alive.
+// The listener of a stream that failed halfway would keep the thread alive, so the port is closed.
 else void perform(only).then(() => port.close());

@@ -4,14 +4,14 @@ import { SNAPSHOT_WEIGHT_BYTES_MAX } from '../limits.js';
 const DELAY_MS = 100;
 
 /**
- * Makes V8 collect garbage as if this much memory had been taken: at once if it is more than 128 MiB. For a thread that
- * answers no requests. The buffer is never touched and takes no memory.
+ * Makes V8 collect garbage as if this much memory had been taken: at once if it is more than 128 MiB. Only for threads
+ * that answer no requests. The buffer is never touched and takes no memory.
  */
 export function countAsTaken(byteLength: number): void {
   try {
     new ArrayBuffer(byteLength);
   } catch {
-    // If the address space is limited, V8 has collected, too.
+    // The address space is too small. V8 has collected nevertheless.
   }
 }
 
