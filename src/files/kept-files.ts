@@ -6,7 +6,7 @@ import { statSync } from 'node:fs';
 import { LecternError } from '../errors.js';
 import { watchPath } from './path-watch.js';
 
-/** Configuration files are checked at this interval, and read once they are unchanged for this time. */
+/** Configuration files are checked every KEPT_FILE_POLL_MS, and read once unchanged for KEPT_FILE_SETTLE_MS. */
 const KEPT_FILE_POLL_MS = 250;
 const KEPT_FILE_SETTLE_MS = 100;
 

@@ -19,7 +19,7 @@ export interface TextFileOptions {
   readonly isRegular?: boolean;
 }
 
-/** Reads a small UTF-8 file, a device, or a pipe with a writer (a shell's `<(command)`), without a byte order mark. */
+/** Reads a small UTF-8 file, a device, or a pipe with a writer (a shell's `<(command)`). Removes a byte order mark. */
 export async function readTextFile(path: string, options: TextFileOptions): Promise<string> {
   const { name, code, msMax = TEXT_FILE_MS_MAX } = options;
   const waiting = new AbortController();

@@ -127,7 +127,7 @@ export interface RecordPosition {
   readonly line?: number;
   /** 0-based offset of its first byte in the (decompressed) source, for binary formats. */
   readonly byte?: number;
-  /** 1-based page in which line and byte count, for sources in pages; absent on the first. */
+  /** 1-based page in which line and byte are counted, for sources in pages; absent on the first. */
   readonly page?: number;
   /** Name of the source; absent if there is only one. */
   readonly source?: string;
@@ -154,7 +154,7 @@ export interface Fault {
 export interface Rejection extends Fault {
   /** The position of the record in its source. */
   readonly position: RecordPosition;
-  /** Its id, canonical if it is an identifier; absent if it has none. */
+  /** The record's id, canonical if it is an identifier; absent if the record has none. */
   readonly id?: string;
   /** Its other faults, in the order of the fields. Absent if there is only one fault. */
   readonly more?: readonly Fault[];

@@ -10,7 +10,7 @@ export interface ExpansionWindow {
 
 /** Recurring events that need another window. */
 interface OutsideEvents {
-  /** How many. */
+  /** Number of these events. */
   readonly events: number;
   /** The day of their first occurrence. */
   readonly from: string;

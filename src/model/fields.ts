@@ -127,7 +127,7 @@ export const DIRECTORIES = [
   { name: 'lecturers', keys: ['lecturerId', 'lecturer'] },
 ] as const;
 
-/** What a directory lists. */
+/** The name of a directory. */
 export type DirectoryName = (typeof DIRECTORIES)[number]['name'];
 
 export function isDirectory(name: unknown): name is DirectoryName {

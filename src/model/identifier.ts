@@ -21,7 +21,7 @@ export function parseIdentifier(text: string, mode: IdentifierMode, field: Field
     return mode === 'derived' && text !== '' && text.isWellFormed() ? derivedIdentifier(field, text) : null;
   }
   if (text.length === 0 || !text.isWellFormed()) return null;
-  // A code point has at most two UTF-16 units, so only lengths in between need counting.
+  // A code point has at most two UTF-16 units, so only lengths between these two bounds need counting.
   if (text.length <= IDENTIFIER_CHARACTERS_MAX) return text;
   if (text.length > 2 * IDENTIFIER_CHARACTERS_MAX) return null;
   return [...text].length <= IDENTIFIER_CHARACTERS_MAX ? text : null;

@@ -21,7 +21,7 @@ export interface ReadRules {
   readonly timeZone?: string | undefined;
   /** Encoding of text formats, by its name for TextDecoder. Default: UTF-8, or UTF-16 with a byte order mark. */
   readonly encoding?: string | undefined;
-  /** ISO 8601 dates: recurring events are expanded from the first day to before the second. */
+  /** ISO 8601 dates: recurring events are expanded from the day `from` to the day before `to`. */
   readonly from?: string | undefined;
   readonly to?: string | undefined;
 }

@@ -8,7 +8,7 @@ export interface SourcePart {
   readonly records: number;
   /** When it last delivered or confirmed these records. */
   readonly lastSuccessMs: number | null;
-  /** The time since which it has been failing; null if its last load succeeded. */
+  /** When it began to fail; null if its last load succeeded. */
   readonly failingSinceMs: number | null;
   /** Why its last load failed, in one line. */
   readonly lastError: string | null;
@@ -28,7 +28,7 @@ export interface SourceParts {
   readonly overdue: number;
   /** Files in folders that are not read: hidden files, and files with other endings. */
   readonly skipped: number;
-  /** The time since which the first of them has been failing; null if none fails. */
+  /** When the part that has been failing longest began to fail; null if none fails. */
   readonly failingSinceMs: number | null;
   /** The parts, in their order. With more than 1,000 parts, failing ones come first and the list is cut. */
   readonly listed: readonly SourcePart[];

@@ -16,11 +16,11 @@ export interface LoadState {
   readonly lastSuccessMonotonicMs: number | null;
   /** One line on why the last load failed or was refused; null if it succeeded. */
   readonly lastError: string | null;
-  /** Since when loads have failed or were refused; null if the last load succeeded. */
+  /** When loads began to fail or to be refused; null if the last load succeeded. */
   readonly failingSinceMs: number | null;
-  /** The time at which failing has lasted ten refresh intervals; null if the last load succeeded. */
+  /** Ten refresh intervals after `failingSinceMs`; null if the last load succeeded. */
   readonly overdueAtMs: number | null;
-  /** Several sources, a folder or a glob; null for a single source. */
+  /** The parts of several sources, a folder or a glob; null for a single source. */
   readonly parts: SourceParts | null;
   /** Why the snapshot file was not written at the last attempt. Absent or null if it was written. */
   readonly snapshotFileError?: string | null;
@@ -28,7 +28,7 @@ export interface LoadState {
   readonly isWithdrawn?: boolean;
 }
 
-/** Before the first load has ended. */
+/** The state before the first load has ended. */
 export const LOADING: LoadState = {
   state: 'loading',
   lastSuccessMs: null,

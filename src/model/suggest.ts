@@ -1,4 +1,4 @@
-/** Most edits of a typo. Also at most half the length of the typed name, rounded up. */
+/** A typo has at most this many edits, and at most half as many as the typed name has letters, rounded up. */
 const EDITS_MAX = 3;
 const TYPED_UNITS_MAX = 64;
 

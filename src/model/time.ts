@@ -1,6 +1,6 @@
 /**
  * Strict RFC 3339 date-times: the offset is required, the day must exist, hours end at 23. Epoch milliseconds cannot represent
- * leap seconds, so these are refused. Finer fractions are cut.
+ * leap seconds, so these are refused. Fractions below a millisecond are cut.
  */
 
 /** `date-time` of RFC 3339 section 5.6, which also allows "t" and "z". */

@@ -1,4 +1,4 @@
-/** A publication as clients name it. `<sequence>.<snapshot id>`. */
+/** A publication as clients name it: `<sequence>.<snapshot id>`. */
 export interface TimetableVersion {
   /** Grows with each publication. */
   readonly sequence: number;

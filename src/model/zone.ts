@@ -61,7 +61,7 @@ export abstract class ZoneClock {
     const offsetMs = this.offsetMsAt(instantMs);
     let before = Math.floor((dateMs - offsetMs) / STEP_MS);
     let after = Math.ceil(instantMs / STEP_MS);
-    // Invariant: the clock changes after `before`, and no later than `after`. The gap halves.
+    // Invariant: the clock changes after `before`, and no later than `after`. Each round halves the distance.
     while (after - before > 1) {
       const middle = Math.floor((before + after) / 2);
       if (this.offsetMsAt(middle * STEP_MS) === offsetMs) after = middle;
@@ -79,7 +79,7 @@ export class Zone extends ZoneClock {
   readonly #offsetsKeptMax: number;
 
   /**
-   * @param offsetsKeptMax 60 bytes each
+   * @param offsetsKeptMax number of offsets kept, at 60 bytes each
    * @throws RangeError for an abbreviation, and for a name that Node does not know
    */
   constructor(name: string, offsetsKeptMax: number = OFFSETS_KEPT_MAX) {

@@ -44,7 +44,7 @@ const LOOK_COST = 1 / 4;
 
 /** The cost of searching each cluster for a matching event, measured in candidates. */
 function looksMax(snapshot: Snapshot, clusters: Clusters, candidates: number, hasNoWindow: boolean): number {
-  // In a long cluster, only the last event may be in the window.
+  // In a long cluster, perhaps only the last event is in the window.
   if (!hasNoWindow) return clusters.image.events.length;
   // In a long cluster an event usually matches early, which ends the search.
   const perCluster = snapshot.eventCount / Math.max(1, candidates);

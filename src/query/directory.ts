@@ -29,7 +29,7 @@ export interface NamedEntries {
   readonly texts: Texts | null;
 }
 
-/** Events by entry. */
+/** The number of events of each entry. */
 export interface CountedEntries {
   readonly counts: Uint32Array;
   /** Entries with events, in any order. Null: all entries of the directory. */
@@ -37,12 +37,12 @@ export interface CountedEntries {
 }
 
 const NO_PLACE = 0xffffffff;
-/** Sorting one entry takes as long as passing this many (estimated). */
+/** Sorting one entry takes as long as stepping over this many (estimated). */
 const ENTRIES_PER_SORTED = 16;
 
 /**
- * The rooms, courses, groups or lecturers of a snapshot. Entry e is the value of the first key field
- * whose code is e. From `ids.size` on, entries are values of the second key field, for events without the
+ * The rooms, courses, groups or lecturers of a snapshot. Entry e is the value with code e
+ * of the first key field. From `ids.size` on, entries are values of the second key field, for events without the
  * first.
  */
 export class Directory implements NamedEntries {
@@ -56,7 +56,7 @@ export class Directory implements NamedEntries {
   readonly #totals: Uint32Array;
   /** Entries with events, by name. */
   readonly #sorted: Uint32Array;
-  /** For each entry, its place in that order, or NO_PLACE. Made for the first small selection. */
+  /** For each entry, its place in `#sorted`, or NO_PLACE. Made for the first small selection. */
   #places: Uint32Array | null = null;
   readonly #all: CountedEntries;
   #searched: Readonly<Record<'ids' | 'names' | 'texts', SearchedTexts>> | null = null;
@@ -118,7 +118,7 @@ export class Directory implements NamedEntries {
   /**
    * Entries with events, in order.
    *
-   * @param q in its search form; a part of the id or the name
+   * @param q a part of the id or the name, in its search form
    */
   find(counted: CountedEntries, q: string | null): Uint32Array {
     const inOrder = this.#inOrder(counted);
@@ -150,7 +150,7 @@ export class Directory implements NamedEntries {
     return places;
   }
 
-  /** Reads only the codes of events without an id, because posting lists have the other numbers. */
+  /** Counts one by one only events without an id. The lengths of posting lists give the other numbers. */
   #countAll(eventCount: number): Uint32Array {
     const { start, postings, codes } = this.#idField;
     const idCount = this.ids.size;
@@ -166,7 +166,7 @@ export class Directory implements NamedEntries {
     return totals;
   }
 
-  /** Dictionaries are sorted, so counting by name sorts the entries with ids. One merge adds the entries without an id. */
+  /** Dictionaries are sorted, so a counting sort by name orders entries with ids. A merge adds those without. */
   #sort(): Uint32Array {
     const { ids, names, texts, nameCodes } = this;
     const totals = this.#totals;

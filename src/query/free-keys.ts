@@ -12,7 +12,7 @@ import {
 import { type Gap, type GapColumns, Gaps, NO_GAP } from './gaps.js';
 import type { Window } from './query.js';
 
-/** Number of marked keys. */
+/** The marked keys, and the work of marking them. */
 export interface Marks {
   readonly isMarked: Uint8Array;
   count: number;
@@ -54,7 +54,7 @@ export class FreeKeys {
 
   /**
    * @param directory of these rooms, lecturers or groups
-   * @param bounds reads per gap before slots are listed, and visits before lists are searched, set by tests
+   * @param bounds for tests: other values of LOOKS_MAX in gaps.ts and of EVENTS_PER_SEARCH
    */
   constructor(
     snapshot: Snapshot,
@@ -186,7 +186,7 @@ export class FreeKeys {
     return first.dictionary.size + textCode;
   }
 
-  /** Gives the gap around the window for keys without events in it. */
+  /** Returns a function that finds the gap around the window of a key without events in the window. */
   gapsAround({ endMs }: Window): (key: number) => Gap {
     const ofFirst = this.#first.dictionary.size;
     const usable = this.#usableSize;

@@ -22,7 +22,7 @@ export interface FreeGiven extends DaysGiven {
 
 const KINDS: readonly ConflictBy[] = CONFLICT_DIMENSIONS.map(({ by }) => by);
 
-/** The parameters that only GET /schedule/free has. Null after a reported fault. */
+/** Reads the parameters that only GET /schedule/free has. Null after a reported fault. */
 export function readFreeQuery(request: FreeGiven, tell: TellFault): FreeQuery | null {
   const { given, isGiven } = request;
   const by = readBy(request, tell);

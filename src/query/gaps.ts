@@ -1,13 +1,13 @@
 import type { FieldIndex, Snapshot } from '../snapshot/snapshot.js';
 import { lowerBound } from '../structures/search.js';
 
-/** The time without events around a window; null on a side without end. */
+/** The time without events around a window; null on an unbounded side. */
 export interface Gap {
   readonly fromMs: number | null;
   readonly untilMs: number | null;
 }
 
-/** Gaps in a list of keys; NaN on a side without end. */
+/** The gap of each key in a list; NaN on an unbounded side. */
 export interface GapColumns {
   readonly fromMs: Float64Array;
   readonly untilMs: Float64Array;
@@ -18,10 +18,10 @@ export const NO_GAP: Gap = { fromMs: null, untilMs: null };
 /** The largest number of events to visit on each side of a window. */
 const LOOKS_MAX = 64;
 
-/** The events of one key with length, as slots, ascending and distinct. */
+/** The slots of one key's events of positive length, ascending and distinct. */
 interface KeySlots {
   readonly slots: Uint32Array;
-  /** For each slot, the number of the slot with the latest end among it and all earlier ones. */
+  /** For each slot, the number of the slot that ends last among this and all earlier ones. */
   readonly latest: Uint32Array;
 }
 
@@ -54,7 +54,7 @@ export class Gaps {
   }
 
   /**
-   * Call it only for a value without events in the window.
+   * The gap around a window. The value must have no events in the window.
    *
    * @param slotAfter the first slot that starts at or after the end of the window
    */
@@ -76,7 +76,7 @@ export class Gaps {
     };
   }
 
-  /** Whether an event with length of this value starts in slots [firstSlot, endSlot). */
+  /** Whether an event of this value with positive length starts in slots [firstSlot, endSlot). */
   startsWithin(code: number, firstSlot: number, endSlot: number): boolean {
     const snapshot = this.#snapshot;
     const { postings, start, longestMs } = this.#field;

@@ -41,7 +41,7 @@ export interface Narrowing {
 /**
  * Events that start in the window are one piece of a list. Before it, only events that started within the
  * longest duration of their value may be running. If there are few events, their ends are looked up. If there
- * are more, the interval trees are searched for the runs of the window. If it finds at most SLOTS_PER_LOOK_UP
+ * are more, the interval trees are searched for the runs of the window. If this finds at most SLOTS_PER_LOOK_UP
  * slots for each such event, these runs are intersected with the list; otherwise the ends of the events are
  * looked up. So a window costs at most a few look-ups per posting.
  */
@@ -141,7 +141,7 @@ function narrowByRuns(
   const { postings } = of.field;
   const running = results.uint32(Math.min(first - before, eventsRunning));
   const count = positionsWithinRuns(postings, before, first, runs, low, running);
-  // None, or only the last ones: the result is one piece of the list.
+  // If none are running, or only the last ones before `first`, the result is one piece of the list.
   if (count === 0 || running[0] === first - low - count) return pieceOf(of, first - count, end);
   const positions = results.uint32(count + end - first);
   positions.set(running.subarray(0, count));

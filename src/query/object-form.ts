@@ -103,7 +103,7 @@ export function invalidParameters(faults: readonly ParameterFault[]): LecternErr
   return new LecternError('parameters-invalid', message, { faults });
 }
 
-/** A Map, URLSearchParams, Date or promise would otherwise count as a query without parameters. */
+/** Refuses a Map, URLSearchParams, Date or promise, which would count as a query without parameters. */
 function isParameterObject(query: unknown): query is Readonly<Record<string, unknown>> {
   if (typeof query !== 'object' || query === null || Symbol.iterator in query) return false;
   const prototype: unknown = Object.getPrototypeOf(query);

@@ -11,7 +11,7 @@ interface Term {
   readonly codes: readonly number[];
 }
 
-/** At least one term must match. A filter has one term; all identities of a user together are one clause. */
+/** At least one term must match. A filter is a clause of one term; all identities of a user are one clause. */
 export interface Clause {
   readonly label: string;
   /** Number of requested values, known or unknown. */
@@ -34,9 +34,9 @@ export interface Plan {
   readonly checks: readonly Clause[];
 }
 
-/** An estimated cost: walking a posting list within a window, in checks of candidates. */
+/** The estimated cost of walking a posting list within a window, in checks of candidates. */
 const LIST_COST = 16;
-/** An estimated cost: querying the interval trees for running events. */
+/** The estimated cost of querying the interval trees for running events. */
 const TREE_COST = 64;
 
 /**
@@ -76,7 +76,7 @@ function listsOf(snapshot: Snapshot, { terms }: Clause): ListRef[] {
   return lists;
 }
 
-/** Whether the window holds fewer events than the cost of walking the lists. Each running slot has at least one event. */
+/** Whether checking the window's events costs less than walking the lists. A running slot has at least one event. */
 function isShort(window: WindowOrdinals, { terms, postings }: Clause): boolean {
   let lists = 0;
   for (const { codes } of terms) lists += codes.length;

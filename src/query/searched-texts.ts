@@ -7,7 +7,7 @@ import { lowerBound } from '../structures/search.js';
 const PIECE_UNITS = 0x10000;
 /** No form has more than two units for each byte of its code point in UTF-8. */
 const FORM_UNITS_MAX = 8;
-/** Most letters of Latin, Greek, Cyrillic, Hebrew and Arabic scripts are below. */
+/** Most letters of Latin, Greek, Cyrillic, Hebrew and Arabic scripts are below this code point. */
 const PAIRS = 0x2000;
 /** For a code point, the one or two units of its form, the first in the low half; 0 if unknown or of another length. */
 const pairs = new Uint32Array(PAIRS);
@@ -54,7 +54,7 @@ export class SearchedTexts {
 }
 
 /**
- * The search forms of all values, without a string for each: the form of a text is that of its code points, one after the other.
+ * The search forms of all values, without a string for each. The form of a text joins the forms of its code points.
  *
  * @param bytes UTF-8; value n is [start[n], start[n + 1])
  * @param formStart gets the starts of the forms, in UTF-16 units

@@ -21,7 +21,7 @@ export class WindowOrdinals {
   readonly #snapshot: Snapshot;
   readonly #startMs: number;
   #found: WindowRuns | null = null;
-  /** Running slots exceed this number. */
+  /** More slots than this number are running at the start. */
   #slotsRunningMin = -1;
 
   constructor(snapshot: Snapshot, window: Window) {

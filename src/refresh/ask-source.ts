@@ -16,7 +16,7 @@ export async function askSource(
     return checkRecordLoad(await abortable(loading, signal), source.name, version, served);
   };
   const given = await ask(previous);
-  // The previous version was refused, so a delta since then does not fit the served version.
+  // The previous version was refused, so a delta from that version does not fit the served one.
   if (!('upserts' in given) || previous === null || previous === served) return given;
   const again = await ask(served);
   return 'notModified' in again ? { upserts: [], removals: [], version: served } : again;

@@ -3,7 +3,7 @@ export const PATCH_PAUSE_FACTOR = 3;
 /** The fastest of the last patches counts; the others waited for a processor or for compiled code. */
 export const PATCH_TIMES_KEPT = 4;
 export const PATCH_PAUSE_MS_MAX = 2000;
-/** Changes that come faster share patches. SNAPSHOTS_KEPT_MAX snapshots then reach back 75 s. */
+/** Changes that come faster share patches. With this pause, SNAPSHOTS_KEPT_MAX snapshots reach back 75 s. */
 export const PATCH_PAUSE_MS_MIN = 300;
 
 /**
@@ -31,7 +31,7 @@ export class ChangePace {
     if (!this.#isLoading) this.#schedule();
   }
 
-  /** When a load begins, it includes all changes so far. */
+  /** A load begins, and includes all changes so far. */
   began(): void {
     this.close();
     this.#isLoading = true;

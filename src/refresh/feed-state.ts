@@ -6,7 +6,7 @@ export interface FeedState {
   readonly isLeader: boolean | null;
   /** Null for a publisher. */
   readonly replica: {
-    /** Milliseconds since it knows of an announcement that it does not serve; 0 if it serves what it should. */
+    /** Milliseconds since it learned of an announcement that it does not serve; 0 if it serves the right one. */
     readonly lagMs: number;
     /** Number of images that it refuses to serve. */
     readonly quarantined: number;

@@ -1,6 +1,6 @@
 /**
  * Folder refresh/. Keeps the timetable up to date: decides when to load, what to publish and what to store. It
- * knows no requests.
+ * knows nothing of requests.
  */
 import { LecternError } from '../errors.js';
 import { monotonicMs } from '../model/clock.js';
@@ -45,12 +45,12 @@ export interface LoadOutcome {
 type ToPublish = Omit<Publication, 'sequence'> & Pick<Loaded, 'sequence'>;
 
 interface KeeperEvents {
-  /** Swaps the reference. Called before any other listener of the publication. */
+  /** Swaps the reference to the served snapshot. Called before any other listener of the publication. */
   publish(publication: Publication): void;
   /** @param summary of the refused set; null if its load was given up */
   refused(refusal: Refusal, summary: SnapshotSummary | null): void;
   failed(error: Error): void;
-  /** Gives the sequence of the served snapshot, which may have grown. */
+  /** Gives the served snapshot's sequence, which may have grown. */
   renumbered?(sequence: number): void;
   /** A part of several sources began to fail, or works again. */
   partChanged?(part: SourcePart): void;
@@ -98,7 +98,7 @@ export class Keeper {
   #parts: PartsReport = NO_PARTS;
   /** A part was missing, so the next timetable may be much larger. */
   #isPartial = false;
-  /** The served image comes from a whole build of this process and patches of it, so a load may patch it. */
+  /** The served image was built and perhaps patched by this process, so a load may patch it. */
   #isBuilt = false;
   state: LoadState = LOADING;
   #lastError: unknown = null;
@@ -184,7 +184,7 @@ export class Keeper {
     }
   }
 
-  /** @throws the error of the embedding program's source, because changes would otherwise go unnoticed */
+  /** @throws the error of the embedding program's source, because without a watch, changes would go unnoticed */
   #startWatch(): Promise<unknown> | null {
     try {
       // The first load includes everything reported before it.
@@ -341,7 +341,7 @@ export class Keeper {
 
   /** @param sequence the number of an announced image, or one published again from disk; null for a new image */
   #publish({ image, delta, history, origin, patch, sequence: kept = null }: ToPublish): void {
-    // Taken from the clock, so that it never goes back, even after a restart without a snapshot file.
+    // Taken from the clock, so that the sequence never goes back, even after a restart without a snapshot file.
     const sequence = kept ?? Math.max(this.#sequence + 1, Date.now());
     this.#sequence = sequence;
     this.#served = image;

@@ -38,7 +38,7 @@ import { SourceCredentials } from './source-credentials.js';
 /** An idle patch thread ends after this time, and frees its 15 MiB. */
 const KEPT_THREAD_IDLE_MS = 10_000;
 
-/** What can be loaded: a source as plain data, or one that the embedding program implements. */
+/** A source to load: plain data, or a source that the embedding program implements. */
 export type AnySource = SourceSpec | RecordSource;
 
 /** @throws LecternError `option-invalid` */
@@ -107,7 +107,7 @@ export class Loader {
   readonly #credentials: SourceCredentials | null;
   readonly #place: BuildPlace;
   readonly #rulesPrefix: string;
-  /** Sources that are a Lectern, and report their changes. */
+  /** Sources that are Lecterns and report their changes. */
   readonly #upstreams: readonly LecternUpstream[];
   /** Null unless a table is followed. */
   readonly #follower: PostgresFollower | null;
@@ -115,11 +115,11 @@ export class Loader {
   readonly #isLive: boolean;
   readonly #patches: KeptThread<PatchTask>;
   #hasPractised = false;
-  /** The time since which a terminated thread has been stuck; null if none is. */
+  /** When a terminated thread was found stuck; null if none is stuck. */
   #stuckSinceMs: number | null = null;
   /**
-   * Standard input can be read once. Later loads repeat the failure or refusal of the first; otherwise
-   * nothing has changed.
+   * Standard input can be read once. Later loads repeat the failure or refusal of the first load;
+   * after a success, they report no change.
    */
   #standardInput: Promise<(LoadDone & { readonly kind: 'refused' }) | null> | null = null;
 
@@ -232,8 +232,8 @@ export class Loader {
   }
 
   /**
-   * Prepares the patch thread a moment after the first load. With a small timetable it changes one event, and nothing uses the
-   * result. With a large one it only loads its code.
+   * Prepares the patch thread a moment after the first load. With a small timetable, the thread changes one event,
+   * and the result is dropped. With a large timetable, the thread only loads its code.
    */
   #practise(served: SnapshotImage, { bounds, listeners: { signal } }: LoadRequest): void {
     if (!this.#isLive || this.#hasPractised || this.#place !== 'thread' || signal.aborted) return;

@@ -3,19 +3,19 @@ import { UPSTREAM_HEADERS_MS_MAX, UPSTREAM_IDLE_MS_MAX, UPSTREAM_TOTAL_MS_MAX } 
 import type { HttpSpec } from '../source/http.js';
 import type { FileSpec, MergedSpec, SourceSpec } from '../source/spec.js';
 
-/** Shortest time limit of a regular load: with the pause of 1 s, a hang ends within the interval and five seconds. */
+/** Shortest time limit of a regular load: with the pause of 1 s, a hang ends within the interval plus five seconds. */
 const UPSTREAM_QUICK_MS_MIN = 4000;
 
 /** Time limits of an upstream or a file at each stage of a load; see {@link HttpSpec}. */
 export type TimeLimits = Required<Pick<HttpSpec, 'headersMsMax' | 'idleMsMax' | 'totalMsMax'>>;
 
-/** After every series of this many failures, one attempt gets the full time. */
+/** While loads fail, the last of every series of this many attempts gets the full time. */
 const ATTEMPTS = 5;
 const STAGE_SHARE = 0.9;
 
 /**
- * Time limit of a regularly asked upstream: the interval, or twice its longest load. So a hanging upstream is
- * soon asked again. Every fifth attempt gets the full time, because the upstream may have become slower.
+ * Time limit of a regularly asked upstream: the interval, or twice its longest load if longer. So a hanging
+ * upstream is soon asked again. Every fifth attempt gets the full time, because the upstream may have become slower.
  */
 export class Patience {
   readonly #intervalMs: number;
@@ -41,7 +41,7 @@ export class Patience {
     const isLast = this.#failures % ATTEMPTS === ATTEMPTS - 1;
     if (this.#intervalMs <= 0 || this.#longestMs === null || isLast) return null;
     const ms = Math.round(Math.max(UPSTREAM_QUICK_MS_MIN, this.#intervalMs, 2 * this.#longestMs));
-    // Stages get slightly less, so that a hang is not reported as a slow load.
+    // Each stage gets slightly less time, so that a hang is not reported as a slow load.
     const stageMs = Math.round(STAGE_SHARE * ms);
     return {
       headersMsMax: Math.min(stageMs, UPSTREAM_HEADERS_MS_MAX),

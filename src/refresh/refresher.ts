@@ -20,7 +20,7 @@ const JITTER_SHARE = 0.1;
 const BACK_OFF_MS_MIN = 1000;
 
 /**
- * Runs refreshes one at a time. Requests during a refresh share the next one, because their change may be too
+ * Runs refreshes one at a time. Requests during a refresh share the next one, because their changes may come too
  * late for the present one. No timer here keeps a process alive.
  */
 export class Refresher<Outcome extends RefreshOutcome = RefreshOutcome> {
@@ -108,7 +108,7 @@ export function pauseMs(
   return Math.min(Math.round(Math.max(jittered, retryAfterMs ?? 0)), TIMER_MS_MAX);
 }
 
-/** Promises, threads and timers of a refresh do not keep a process alive: without this, it would end during an `await`. */
+/** Keeps the process alive during an `await`. Promises, threads and timers of a refresh do not. */
 export async function keepingProcessAlive<T>(promise: Promise<T>): Promise<T> {
   const timer = setInterval(() => {}, TIMER_MS_MAX);
   try {

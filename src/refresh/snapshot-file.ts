@@ -26,13 +26,13 @@ export type StoredSnapshot = Kept & Pick<Loaded, 'history' | 'sequence'>;
 
 interface FileOptions {
   readonly path: string;
-  /** Earlier images to keep beside it. */
+  /** Number of earlier images to keep beside the file. */
   readonly keep: number;
 }
 
 /**
- * Read once at the start, and written in the background: at once after each load, and with pauses after
- * patches. Of several waiting snapshots, only the newest is written.
+ * The file is read once at the start, and written in the background: at once after each load, and with pauses
+ * after patches. Of several waiting snapshots, only the newest is written.
  */
 export class SnapshotFile {
   readonly #file: FileOptions;
@@ -82,8 +82,8 @@ export class SnapshotFile {
   }
 
   /**
-   * Why the image from the file must no longer be served, or null. Its rows are checked later, so that the
-   * start is quick.
+   * Why the image from the file must no longer be served, or null. The rows are checked after the start, so
+   * that the start is quick.
    */
   async faultOf(image: SnapshotImage): Promise<LecternError | null> {
     try {
@@ -95,14 +95,14 @@ export class SnapshotFile {
     return null;
   }
 
-  /** @param isPatch writing may wait, because a restart asks the source for anything newer */
+  /** @param isPatch whether writing may wait, because a restart asks the source for newer data */
   write(stored: SnapshotToKeep, isPatch = false): void {
     this.#waiting = stored;
     this.#mayWait = isPatch;
     this.#schedule();
   }
 
-  /** The waiting image is being written. */
+  /** Writes the waiting image. Resolves when no write is running. */
   async close(): Promise<void> {
     this.#mayWait = false;
     this.#schedule();
@@ -152,7 +152,7 @@ export class SnapshotFile {
 
   #tellUnread(cause: unknown): void {
     if (this.#signal.aborted) return;
-    // A file that cannot be opened is named already.
+    // If the file could not be opened, the message already names it.
     const isNamed = isOf(cause, 'source-unreadable');
     const prefix = isNamed ? '' : `the snapshot file ${this.#file.path} cannot be used: `;
     this.#tell('image-unusable', prefix + reasonOf(cause), cause);
@@ -163,7 +163,7 @@ export class SnapshotFile {
   }
 }
 
-/** Refuses a snapshot with another kind of identifiers, which an unchanged source would otherwise confirm. */
+/** Refuses a snapshot with another kind of identifiers. Without this, an unchanged source would confirm it. */
 export function checkIdentifiers(path: string, summary: SnapshotSummary, expected: IdentifierMode): void {
   const found = summary.identifiers;
   if (found === expected) return;

@@ -23,7 +23,7 @@ export class SourceCredentials {
     });
   }
 
-  /** The files or addresses that they come from. */
+  /** The files or addresses that the credentials come from. */
   get files(): readonly KeptFile[] {
     return this.#credentials.flatMap(({ files }) => files);
   }

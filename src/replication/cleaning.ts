@@ -10,7 +10,7 @@ const UNUSED_MS_MIN = 600_000;
 /**
  * Deletes images and patches that no replica needs. It keeps the candidate, the pinned image, images that a replica
  * serves or fetches, and the newest IMAGES_KEPT of the images that were the head. Others stay for UNUSED_MS_MIN, or
- * until they take more than IMAGES_UNUSED_BYTES_MAX; then those unused for longest go first. Only the leader cleans,
+ * until together they exceed IMAGES_UNUSED_BYTES_MAX; then those unused for longest go first. Only the leader cleans,
  * between two announcements.
  */
 export class StoreCleaner {

@@ -31,7 +31,7 @@ export interface ImageObjects {
    * Puts image, patch and history, unless the store has them. Resolves to the announcement of patch and
    * history.
    *
-   * @param head the present head, whose history goes on
+   * @param head the present head, whose history is continued
    */
   put(store: Store, head: Head | null): Promise<Required<Pick<Head, 'patch' | 'history'>>>;
 }
@@ -69,7 +69,7 @@ export class ImageWriter {
     this.#sincePresent = joined(this.#sincePresent, changedIds({ delta, patch }));
   }
 
-  /** The image that was taken last. Its file is kept in case the store loses it. */
+  /** The image that was taken last. Its file is kept in case the store loses the image. */
   async present(): Promise<ImageObjects | null> {
     const image = this.#next;
     if (image !== null && this.#present?.facts.id !== image.summary.id) await this.#write(image);
@@ -135,7 +135,7 @@ export class ImageWriter {
 }
 
 interface AnnouncedHistory {
-  /** Id of the image to which they lead. */
+  /** Id of the image to which the deltas lead. */
   readonly id: string;
   readonly deltas: readonly Delta[];
 }
@@ -161,7 +161,7 @@ async function putPatch(store: Store, patch: ImageObjects['patch']): Promise<(He
   const patchHash = createHash('sha256').update(content).digest('hex');
   await store.put(patchHash, only(content));
   const announced = { base, hash: patchHash, bytes: content.length };
-  // The object stays: replicas of earlier versions know no other.
+  // The object is needed in any case, because replicas of earlier versions read no inline patch.
   if (content.length > ANNOUNCED_PATCH_INLINE_BYTES_MAX) return announced;
   return { ...announced, content: content.toString('base64') };
 }
@@ -176,7 +176,7 @@ function changedIds({ delta, patch }: Pick<Publication, 'delta' | 'patch'>): Set
   return before === null ? null : new Set(Array.from(readPastRecords(before), ([id]) => id));
 }
 
-/** Null if one is not known, or both are too many to be announced. */
+/** Null if one set is unknown, or if both together have too many ids to be announced. */
 function joined(a: Set<string> | null, b: Set<string> | null): Set<string> | null {
   if (a === null || b === null || a.size + b.size > 2 * ANNOUNCED_PATCH_EVENTS_MAX) return null;
   return new Set([...a, ...b]);

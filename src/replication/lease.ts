@@ -4,7 +4,7 @@ import type { Store } from '../store/store.js';
 import { LEADER, type Lease, readJson } from './store-records.js';
 
 /**
- * Which publisher leads. The record changes with every renewal. A standby takes over once it saw no change
+ * Which publisher leads. The record changes with every renewal. A standby takes over once it has seen no change
  * for LEASE_MS_MAX on its own monotonic clock, so clocks of two machines are never compared.
  */
 export class Leadership {
@@ -23,7 +23,7 @@ export class Leadership {
     this.#now = now;
   }
 
-  /** False LEASE_MS_MAX after the last renewal began. No standby takes over before that time. */
+  /** Becomes false LEASE_MS_MAX after the last renewal began. No standby takes over before that time. */
   get isLeader(): boolean {
     return this.#renewedAtMs !== null && this.#now() - this.#renewedAtMs < LEASE_MS_MAX;
   }

@@ -8,8 +8,8 @@ import type { ReplicaReport } from './store-records.js';
 const CHECK_AGAIN_MS = 300_000;
 
 /**
- * Checks images in the store. Only an image that a replica reported as damaged is read, and beside the
- * announcements, because that takes seconds.
+ * Checks images in the store. Only images that a replica reported as damaged are read. Announcements do not
+ * wait for a check, because reading takes seconds.
  */
 export class ObjectChecks {
   readonly #store: Store;
@@ -17,22 +17,22 @@ export class ObjectChecks {
   readonly #now: () => number;
   /** When a replica's report of an image last led to a check. */
   readonly #checkedAtMs = new Map<string, number>();
-  /** Hashes of images with other bytes, until they are stored again. */
+  /** Hashes of images with wrong bytes, until they are stored again. */
   readonly #bad = new Set<string>();
   #checking: Promise<void> | null = null;
 
-  /** @param onBad is called when a check finds other bytes */
+  /** @param onBad is called when a check finds wrong bytes */
   constructor(store: Store, onBad: () => void, now: () => number = monotonicMs) {
     this.#store = store;
     this.#onBad = onBad;
     this.#now = now;
   }
 
-  /** False if the image is missing, or if an earlier call began a check that found other bytes. */
+  /** False if the image is missing, or if an earlier call began a check that found wrong bytes. */
   async isGood({ hash, bytes }: Head, reports: readonly ReplicaReport[]): Promise<boolean> {
     if ((await this.#store.bytesOf(hash)) !== bytes) return false;
     if (this.#bad.delete(hash)) {
-      // If it cannot be stored again, it is checked again.
+      // If the image cannot be stored again, it is checked again.
       this.#checkedAtMs.clear();
       return false;
     }

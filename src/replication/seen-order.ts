@@ -7,7 +7,7 @@ const RESTORED = 'the store may have been restored from an older copy';
 export class SeenOrder {
   /** The last head that it served. */
   floor: Floor | null = null;
-  /** The highest sequence that a choice of an operator had. */
+  /** The highest sequence of an operator's choice. */
   #chosenAt = 0;
 
   serves(floor: Floor): void {
@@ -29,7 +29,7 @@ export class SeenOrder {
 
   /**
    * @param sequence of the last pin or unpin. 0 says nothing: there is no record, or its sequence is forged
-   * @throws LecternError `announcement-refused` for an earlier one
+   * @throws LecternError `announcement-refused` for an earlier choice
    */
   checkChoice(sequence: number): void {
     if (sequence !== 0 && sequence < this.#chosenAt) {

@@ -91,7 +91,7 @@ export interface ReplicaReport {
   readonly floor: Floor | null;
   /** Hash of an image that it fetches now. */
   readonly fetching: string | null;
-  /** Hash of an image whose object is missing or has other bytes. */
+  /** Hash of an image whose object is missing or has wrong bytes. */
   readonly damaged: string | null;
   /** Hashes of images that it refuses to serve. */
   readonly quarantined: readonly string[];
@@ -101,7 +101,7 @@ export interface ReplicaReport {
   readonly beat: number;
 }
 
-/** The last head of each image that was the head, by the image's id. Images that were only candidates have none. */
+/** The key of the last head of an image, by the image's id. Images that were only candidates have no such record. */
 export function announcedKey(id: string): string {
   return ANNOUNCED + id;
 }
@@ -110,7 +110,7 @@ export function replicaKey(name: string): string {
   return REPLICA + name;
 }
 
-/** Null if there is none, or if it is malformed. */
+/** Null if there is no record, or if it is malformed. */
 export async function readJson<T>(
   store: Store,
   key: string,

@@ -11,12 +11,12 @@ import type { Store, StoredBytes, StoredObject, StoredRecord } from './store.js'
 /** Digits of a revision in a file name. */
 const REVISION_DIGITS = 12;
 const REVISION = new RegExp(`^\\d{${REVISION_DIGITS},}$`);
-/** Older revisions of a record stay, so that a slow reader still finds its file. */
+/** This many revisions of a record stay, so that a slow reader still finds its file. */
 const REVISIONS_KEPT = 8;
 /** A record changes a few times a second, so a reader finds its file at once or with the next attempt. */
 const READS_MAX = 100;
 const TEMPORARY = /\.tmp$/;
-/** Files of others begin with a dot, as `.nfs…` of network file systems, or have other characters. */
+/** Files of other programs begin with a dot, like `.nfs…` of network file systems, or have other characters. */
 const OWN = /^[\w-][\w.-]*(?<!\.tmp)$/;
 /** Temporary files of crashed writers. */
 const TEMPORARY_MS_MAX = 3_600_000;
@@ -118,7 +118,7 @@ class FolderStore implements Store {
         const revision = (await this.#revisions(key)).at(-1);
         if (revision === undefined) return null;
         const text = await readFile(this.#fileOf(key, revision), 'utf8').catch(absent(null));
-        // Empty: removed. The revision stays, so that a late writer of an old revision still fails.
+        // An empty record was removed. Its revision stays, so that a late writer of an old revision still fails.
         if (text !== null) return text === '' ? null : { text, revision };
       }
       throw new Error(`the files of the record ${key} are listed, but cannot be opened`);
@@ -148,7 +148,7 @@ class FolderStore implements Store {
 
   remove(key: string): Promise<void> {
     return this.#attempt(async () => {
-      // Terminates like read().
+      // Terminates: each further round means that another writer was first.
       for (;;) {
         const present = await this.read(key);
         if (present === null || (await this.#append(key, '', present.revision + 1)) !== null) return;
@@ -186,8 +186,8 @@ class FolderStore implements Store {
       await rm(temporary, { force: true });
     }
     const revisions = await this.#revisions(key);
-    // A writer after a long pause may have taken a revision whose file was removed. Fewer later revisions are
-    // those of other writers, who have seen this one.
+    // After a long pause, this writer may have taken a revision whose file was removed. If fewer revisions are
+    // later, they are those of other writers, who have seen this one.
     if ((revisions.at(-1) ?? 0) >= revision + REVISIONS_KEPT) {
       await rm(this.#fileOf(key, revision), { force: true });
       return null;

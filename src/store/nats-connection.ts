@@ -13,7 +13,7 @@ export interface NatsClient {
   readonly connection: NatsConnection;
   readonly records: KV;
   readonly objects: ObjectStore;
-  /** The streams in which both are kept. */
+  /** The streams in which both buckets are kept. */
   readonly streams: StreamAPI;
   /** Makes both buckets, if they do not exist. `lost`: a stream to delete first. */
   create(lost?: string | null): Promise<void>;
@@ -72,7 +72,7 @@ export class NatsLink {
       return client;
     } catch (error) {
       this.#client = null;
-      // The server may start later.
+      // If the server answers later, that connection is closed.
       void connecting.then(({ connection }) => connection.close()).catch(() => {});
       this.#sockets.destroy();
       throw error;
@@ -124,8 +124,8 @@ subscribe('net.client.socket', (message) => {
 
 /**
  * The sockets of one connection, including those of its attempts to reconnect. The client forgets sockets
- * without a timely answer, and sockets of an attempt during which it is closed. These would keep the process
- * alive.
+ * without a timely answer, and sockets of an attempt during which it is closed. Such sockets would keep the
+ * process alive.
  */
 class OwnSockets {
   readonly #sockets = new Set<Socket>();
@@ -137,7 +137,7 @@ class OwnSockets {
   }
 
   add(socket: Socket): void {
-    // No listener of `close`: the client removes all listeners.
+    // A listener of `close` would not help: the client removes all listeners.
     for (const each of this.#sockets) if (each.destroyed) this.#sockets.delete(each);
     this.#sockets.add(socket);
     if (this.#closed) setImmediate(() => socket.destroy());

@@ -25,7 +25,8 @@ export function natsOptions(
   const pass = decodeURIComponent(password) || NATS_PASSWORD;
   const token = user && !pass ? user : NATS_TOKEN;
   const files = tlsFiles();
-  // The client checks the certificate of an IP address against the name localhost, unless it is told the address. It takes one.
+  // The client checks the certificate of an IP address against the name localhost, unless told the address.
+  // It takes only one address.
   const address = { host: hostname.replace(/^\[|\]$/g, '') };
   const isAddress = servers.length === 1 && isIP(address.host) !== 0;
   const isTls = protocol === 'tls:' || Object.keys(files).length > 0;
@@ -42,7 +43,7 @@ export function natsOptions(
   };
 }
 
-/** Reads a file for each connection. One that cannot be read now has its last content. */
+/** Reads a file for each connection. If the file cannot be read now, its last content is used. */
 function reading(variable: string, clean = (text: string): string => text): () => Uint8Array {
   let last = fileOf(variable);
   return () => {
@@ -67,7 +68,7 @@ function tlsFiles(): { readonly caFile?: string; readonly certFile?: string; rea
   };
 }
 
-/** @param pem what the file must hold; otherwise the client would silently do without it */
+/** @param pem content that the file must have; the client would silently ignore a file without it */
 function fileOf(variable: string, pem?: string): string {
   const path = process.env[variable] ?? '';
   let text: string;
@@ -82,7 +83,7 @@ function fileOf(variable: string, pem?: string): string {
   return text;
 }
 
-/** What the client's errors mean for an operator. They name no secret. */
+/** Meanings of the client's errors, for operators. They name no secret. */
 const MEANINGS: readonly (readonly [RegExp, string])[] = [
   [
     /authorization violation|authentication/i,
@@ -99,7 +100,7 @@ const MEANINGS: readonly (readonly [RegExp, string])[] = [
   [/does not support 'tls'/i, 'the server has no TLS: use nats:// without NATS_CA, NATS_CERT and NATS_KEY'],
 ];
 
-/** A clear sentence for an error of connecting. Others stay as they are. */
+/** A clear sentence for an error of connecting. Other errors stay as they are. */
 export function plainError(error: unknown): unknown {
   const text = error instanceof Error ? error.message : String(error);
   const meaning = MEANINGS.find(([pattern]) => pattern.test(text))?.[1];

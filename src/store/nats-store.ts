@@ -125,7 +125,7 @@ class NatsStore implements Store {
     const [stream, prefix] = [`OBJ_${this.#bucket}`, `$O.${this.#bucket}.C.`];
     await this.#read(async (client) => {
       const { streams } = client;
-      // Before the objects, so that a put which ends meanwhile has its object.
+      // Chunks are listed before objects, so that a put which ends meanwhile has its object.
       const { state } = await streams.info(stream, { subjects_filter: `${prefix}>` });
       const chunks = new Map(Object.entries(state.subjects ?? {}));
       for (const { nuid } of await this.#infos(client)) chunks.delete(prefix + nuid);
@@ -171,7 +171,7 @@ class NatsStore implements Store {
     }, []);
   }
 
-  /** Leaves no mark, so a watch does not see it. */
+  /** Leaves no mark, so a watch does not see the removal. */
   async remove(key: string): Promise<void> {
     const filter = `$KV.${this.#bucket}.${key}`;
     await this.#read(({ streams }) => streams.purge(`KV_${this.#bucket}`, { filter }), undefined);
@@ -203,7 +203,7 @@ class NatsStore implements Store {
     const madeAt = async (): Promise<string> =>
       (await withinTime(records.status(), this.name)).streamInfo.created;
     const bucket = await madeAt();
-    // One for each key: servers before 2.10 know no watch of several.
+    // One watch for each key: servers before 2.10 cannot watch several keys at once.
     const watches: Awaited<ReturnType<KV['watch']>>[] = [];
     const stop = (): void => {
       for (const watch of watches) watch.stop();
@@ -268,8 +268,8 @@ class NatsStore implements Store {
   }
 
   /**
-   * The stream of a bucket whose folder the server lost. A server loses it if the bucket is created again while
-   * the server still deletes the old one. The stream takes no messages until it is created again.
+   * The stream of a bucket whose folder the server lost. A server loses the folder if the bucket is created
+   * again while the server still deletes the old one. The stream takes no messages until it is created again.
    */
   #lostStream(error: unknown): string | null {
     const text = error instanceof Error ? error.message : '';
@@ -292,7 +292,7 @@ class NatsStore implements Store {
   }
 }
 
-/** No bucket: an error of the API, or no server with its stream. */
+/** Whether there is no bucket: the API reports that, or no server has its stream. */
 function isMissing(error: unknown): boolean {
   const name = error instanceof Error ? error.name : '';
   return codeOf(error) === STREAM_NOT_FOUND || name === 'NoRespondersError' || isNoResponders(error);

@@ -34,7 +34,7 @@ export async function putStream(
     async pull(controller) {
       const { done, value } = await iterator.next();
       heard();
-      // The end of the source is not the end of the object: the client would finish it with these bytes alone.
+      // After a failure, the end of the source must not end the object: the client would store only these bytes.
       if (failure !== null) controller.error(failure);
       else if (done === true) controller.close();
       else controller.enqueue(value);
@@ -50,7 +50,7 @@ export async function putStream(
   }
 }
 
-/** Small ones show progress on slow links. */
+/** Small pieces show progress on slow links. */
 async function* pieces(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   for await (const chunk of chunks) {
     for (let at = 0; at < chunk.length; at += STORE_CHUNK_BYTES)
@@ -71,7 +71,7 @@ export function chunksOf(
   failure: Promise<Error | null | undefined>,
 ): AsyncIterable<Uint8Array> {
   const reader = data.getReader();
-  // The code below sees the failure, unless the reading ends before.
+  // The code below sees the failure, unless reading ends earlier.
   failure.catch(() => {});
   return {
     [Symbol.asyncIterator]: () => ({
@@ -92,7 +92,7 @@ export function chunksOf(
   };
 }
 
-/** The client reports other bytes than were put by its message alone. */
+/** Only the message of the client's error tells that the bytes differ from those that were put. */
 function namedDamage(name: string, error: unknown): unknown {
   if (!(error instanceof Error && /digests do not match/.test(error.message))) return error;
   const message = `an object of the store ${name} has other bytes than were put`;
@@ -109,7 +109,7 @@ export class AbandonedChunks {
   }
 
   /**
-   * Names subjects whose number of chunks has stayed the same for ABANDONED_MS of these calls.
+   * Returns the subjects whose number of chunks stayed the same in all calls of the last ABANDONED_MS or longer.
    *
    * @param counts chunks of each subject without an object
    */

@@ -13,7 +13,7 @@ export function shownAddress(text: string): string {
   return isStoreAddress(text) ? text.replace(/^(\w+:\/\/)[^/]*@/, '$1') : text;
 }
 
-/** The address of a store; also a path or `file:` address of a folder. */
+/** Turns a path or `file:` address of a folder into the address of a store; other addresses stay. */
 export function storeAddress(text: string): string {
   if (isStoreAddress(text)) return text;
   const url = /^file:/i.test(text) ? text : pathToFileURL(resolve(text)).href;

@@ -27,8 +27,8 @@ export interface StoredBytes extends AsyncIterable<Uint8Array> {
  * Shared by publishers and replicas: objects of any size that are never replaced, and small records that are
  * replaced by compare-and-swap. Names and keys consist of letters, digits, `-`, `_` and `.`.
  *
- * Every method throws a LecternError `store-unavailable` if the store does not answer. Reading an object with other
- * bytes than were put throws `object-damaged`.
+ * Every method throws a LecternError `store-unavailable` if the store does not answer. Reading an object whose
+ * bytes differ from those that were put throws `object-damaged`.
  */
 export interface Store {
   /** The address without credentials. */
@@ -41,7 +41,7 @@ export interface Store {
   bytesOf(name: string): Promise<number | null>;
   list(): Promise<readonly StoredObject[]>;
   delete(name: string): Promise<void>;
-  /** Deletes what writers left that were killed during a put. A put of another process that goes on is left alone. */
+  /** Deletes the remains of puts whose writers were killed. Running puts of other processes are left alone. */
   removeAbandoned(): Promise<void>;
   read(key: string): Promise<StoredRecord | null>;
   /**

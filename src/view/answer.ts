@@ -30,14 +30,14 @@ export interface Read {
   readonly format: FormatName | null;
   /** A weak entity tag, `W/"…"`, of the snapshot's content, the canonical query and the representation. */
   entityTag(format: AnyFormatName): string;
-  /** Finds and writes the page. @param feed if the list is a feed */
+  /** Finds and writes the page. @param feed the head of the feed, if the list is one */
   execute(format: AnyFormatName, feed?: FeedHead): Answer;
 }
 
 /** A read; or all faults of the parameters; or one sentence on why the requested snapshot or event is unknown. */
 export type ReadResult =
   | {
-      /** What can be answered. */
+      /** The request, ready to be answered. */
       readonly read: Read;
     }
   | ReadFaults

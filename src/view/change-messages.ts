@@ -46,7 +46,7 @@ export class ChangeMessages {
     return message;
   }
 
-  /** Without a bound, clients with as many snapshots as the history knows would fill the memory. The oldest message goes first. */
+  /** Without a bound, messages from every known snapshot would fill the memory. The oldest message goes first. */
   #keep(key: string, message: ChangeMessage): void {
     this.#made.set(key, message);
     this.#bytes += message.json.length;
@@ -58,7 +58,7 @@ export class ChangeMessages {
   }
 }
 
-/** Null if they are unknown, or too many for one message. */
+/** Null if the changes are unknown, or too many for one message. */
 function changesOf(view: View, from: string): Buffer | null {
   const result = view.changes([['since', from]], { unknownParameters: 'reject' });
   if (!('read' in result)) return null;

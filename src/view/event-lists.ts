@@ -16,7 +16,7 @@ import type { Selection } from '../query/selection.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
 import type { Encode } from './answer.js';
 
-/** How representations with an opening, rows and a closing are made. The form is kept. */
+/** Makers of the forms of representations with an opening, rows and a closing. EventLists keeps each form. */
 const FORMS: Readonly<
   Record<
     Exclude<AnyFormatName, 'json' | 'msgpack'>,
@@ -28,7 +28,7 @@ const FORMS: Readonly<
 export class EventLists {
   readonly #snapshot: Snapshot;
   readonly #rowCache: RowCache;
-  /** By the name of the format, without and with marked clashes. */
+  /** Forms by format name: first those without marked clashes, then those with them. */
   readonly #forms = [new Map<string, RowListForm>(), new Map<string, RowListForm>()] as const;
 
   constructor(snapshot: Snapshot, rowCache: RowCache) {
@@ -36,7 +36,7 @@ export class EventLists {
     this.#rowCache = rowCache;
   }
 
-  /** @param feed if the list is a feed */
+  /** @param feed the head of the feed, if the list is one */
   find(plan: Plan, parameters: Parameters, feed?: FeedHead): Encode {
     const selection = executePlan(this.#snapshot, plan);
     const { page, nextCursor } = this.#page(selection, parameters);

@@ -14,7 +14,7 @@ export interface PublishedImage {
   readonly image: SnapshotImage;
   readonly differences: Differences;
   readonly state: PublicationState;
-  /** How it was made from the previous one; null or absent if all is new. */
+  /** How the image was made from the previous one; null or absent if all is new. */
   readonly patch?: Patch | null;
   /** A number greater than that of every earlier publication. */
   readonly sequence: number;
@@ -27,7 +27,7 @@ export interface PublishedImage {
 }
 
 export interface PresentOptions {
-  /** Longest time since the last good load; older snapshots are not served. Infinity: no limit. */
+  /** How long after the last good load a snapshot is served. Infinity: no limit. */
   readonly staleMsMax: number;
   /** Memory for the row cache and the differences from past snapshots. */
   readonly cacheBytesMax: number;
@@ -39,7 +39,7 @@ export interface PresentOptions {
 export interface Follower {
   publish(published: PublishedImage): void;
   become(source: SourceState): void;
-  /** Resolves when it serves all publications so far. */
+  /** Resolves when the follower serves all publications so far. */
   settled(): Promise<void>;
 }
 

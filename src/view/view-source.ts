@@ -24,7 +24,7 @@ export interface ViewSource {
 export interface LiveViews extends ViewSource {
   /** The changes of the present publication; null for the first, and while there is none. */
   readonly changes: ChangeCounts | null;
-  /** Calls back right after each publication. It must not throw. @returns what ends it */
+  /** Calls `onPublished` right after each publication; it must not throw. @returns a function that ends the calls */
   follow(onPublished: () => void): () => void;
 }
 

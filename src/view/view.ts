@@ -53,7 +53,7 @@ export interface View {
   readonly summary: SnapshotSummary;
   /** `<sequence>.<snapshot id>`. The sequence grows with each publication. */
   readonly version: string;
-  /** Views with equal ids give equal answers and header fields. It covers the version and the table of rooms. */
+  /** Views with equal ids give equal answers and header fields. The id covers the version and the table of rooms. */
   readonly contentId: string;
   /** Counts of this view's row cache. */
   readonly rowCache: {
@@ -109,7 +109,7 @@ export class SnapshotView implements View {
   readonly summary: SnapshotSummary;
   readonly version: string;
   readonly contentId: string;
-  /** The next publication clears it; it stays usable. */
+  /** The next publication clears the cache, which stays usable. */
   readonly rowCache: RowCache;
   readonly snapshot: Snapshot;
   readonly #sequence: number;
@@ -123,10 +123,10 @@ export class SnapshotView implements View {
 
   /**
    * @param differences from past snapshots
-   * @param cacheBytesMax for rows kept together; 0 for none
+   * @param cacheBytesMax memory for the row cache; 0 for no cache
    * @param rooms of the rooms file
    * @param sequence of the publication
-   * @param hasSharedSequence whether all services that clients read take it from one publisher
+   * @param hasSharedSequence whether all services that clients read take the sequence from one publisher
    */
   constructor(
     snapshot: Snapshot,
@@ -156,7 +156,7 @@ export class SnapshotView implements View {
 
   /**
    * Takes over cached rows of the previous view, which differs at most in the events of `ids`. The previous
-   * view then has none.
+   * view then has no cached rows.
    */
   takeOver(before: SnapshotView, ids: readonly string[]): void {
     if (ids.length > CARRIED_CHANGES_MAX) return;
@@ -248,10 +248,10 @@ export class SnapshotView implements View {
 
   hasReached({ sequence, snapshotId }: TimetableVersion): boolean {
     if (sequence < this.#sequence) return true;
-    // A content that returned may be older under its earlier number.
+    // An equal id is not enough: content that returns has a larger sequence than before.
     if (this.#hasSharedSequence) return sequence === this.#sequence && snapshotId === this.summary.id;
-    // Services that each load the source count separately: a snapshot in the history counts as reached with
-    // any sequence.
+    // Services that each load the source number publications separately, so a snapshot in the history counts as
+    // reached with any sequence.
     return differenceSince(this.#differences, snapshotId, this.summary.id) !== null;
   }
 
@@ -288,7 +288,7 @@ export class SnapshotView implements View {
         : this.#directories.find(endpoint, plan, parsed.parameters);
     const encoding = performance.now();
     const { total, count, body } = find('json');
-    // Small bodies are made on reading.
+    // Small bodies are made when they are read.
     if (body.hasHeadRoom === true) Array.from(body.chunks);
     const ended = performance.now();
     return {
