@@ -7,7 +7,7 @@ import { type AnyLoader, anySourceOf, Loader } from '../refresh/loader.js';
 import { Replica } from '../replication/replica.js';
 import { isStoreAddress } from '../store/open-store.js';
 
-/** A loader of records, or of the images of a store, which is checked regularly. */
+/** A loader of records, or of the images of a store. A store is checked regularly even if `refreshSeconds` is 0. */
 export function loaderOf(options: Resolved<'openTimetable'>): {
   readonly loader: AnyLoader;
   readonly refreshSeconds: number;
