@@ -2,9 +2,9 @@ import { request } from 'node:http';
 
 /** Header fields that node:http adds. */
 const ADDED = new Set(['date', 'connection', 'keep-alive', 'transfer-encoding']);
-/** Requests of a workload whose answers give the mean length. */
+/** Number of requests of a workload whose answers give the mean length. */
 const SAMPLES = 200;
-/** The bodies of the answers to these requests. */
+/** Bodies of these answers are kept until they have this many bytes. */
 const KEPT_BYTES = 64 * 1024 * 1024;
 
 /**
@@ -57,7 +57,7 @@ export async function conditional(port, requests) {
  */
 function bytesOf(answers, byteLength) {
   const bytes = Buffer.alloc(byteLength);
-  // None for 304.
+  // Answers with 304 have no body.
   if (answers.every(({ body }) => body.length === 0)) return bytes;
   for (let at = 0, n = 0; at < byteLength; n++) at += answers[n % answers.length].body.copy(bytes, at);
   return bytes;

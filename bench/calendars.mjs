@@ -1,5 +1,5 @@
 /**
- * Compares the load of a calendar with parsing alone by ical.js, in alternation in one process. Also measures
+ * Compares loading a calendar with only parsing it by ical.js; both take turns in one process. Also measures
  * how long recurrence rules take. Needs a build.
  *
  *     node bench/calendars.mjs [events] [rounds]
@@ -86,7 +86,7 @@ function compareRules() {
       lines.push('DURATION:PT1H', `RRULE:${rule}`, 'END:VEVENT', 'END:VCALENDAR', '');
       reader.push(Buffer.from(lines.join('\r\n')));
       reader.finish();
-      // Recurring events are given here, in as many turns as the caller takes.
+      // The reader gives recurring events here, in as many turns as the caller takes.
       for (const _ of reader.rest());
     });
     let other = '';

@@ -1,8 +1,8 @@
 /**
  * The load: autocannon in a separate process. Messages: { requests, as } stores requests to be sent in turn over all
  * connections together, so that each is sent once before any repeats; { forget: true } forgets them all; { run: { as,
- * port, amount, connections, expect304 } } sends `amount` of them. A number instead of a duration: at the end of a
- * duration, requests in progress would be cut off, but the server would have worked on them.
+ * port, amount, connections, expect304 } } sends `amount` of them. The run has no time limit: it would cut off
+ * requests in progress, although the server would have worked on them.
  */
 import { createHistogram } from 'node:perf_hooks';
 import autocannon from 'autocannon';

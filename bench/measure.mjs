@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-/** The line of a program's last output that has the reason. */
+/** The line with the reason, from a program's last output. */
 function reasonIn(complaint) {
   const lines = complaint.split('\n').filter((line) => line.trim() !== '');
   const line = lines.find((each) => /^\w*Error\b/.test(each)) ?? lines.at(-1);

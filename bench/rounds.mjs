@@ -7,7 +7,7 @@
 const GROWTH_MAX = 10;
 
 /**
- * One that is measured.
+ * A server that is measured.
  *
  * @typedef {object} Contestant @property {string} name @property {{ port: number, program:
  * import('./measure.mjs').Program }} server @property {string} as the name of its requests in the load

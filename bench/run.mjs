@@ -42,7 +42,7 @@ async function measureAll(session, peers) {
   const secondRow = WORKLOADS.filter(({ name }) => name === SECOND_ROW);
   if (sets.includes('medium')) {
     const fitting = peers.filter(({ eventsMax }) => eventsMax === null || events.medium <= eventsMax);
-    // A full run is published with the rows that it has.
+    // Further workloads are not in a full run, because its rows are published.
     const workloads = session.settings.only === '' ? WORKLOADS : [...WORKLOADS, ...FURTHER_WORKLOADS];
     await measureWorkloads(session, 'medium', workloads, fitting);
     await measureFirstSight(session);

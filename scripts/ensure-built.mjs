@@ -25,7 +25,7 @@ export function whyStale() {
   return newer === undefined ? undefined : `${newer} is newer than dist/`;
 }
 
-/** The first path that changed since then; a folder changes when a file is added or removed. */
+/** The first path that changed after `sinceMs`; a folder changes when a file is added or removed. */
 function newerIn(path, sinceMs) {
   const stat = statSync(join(ROOT, path));
   if (stat.mtimeMs > sinceMs) return path;

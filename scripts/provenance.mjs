@@ -7,7 +7,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
 /**
  * @param {readonly string[]} paths for git; changes in them could change the figure
- * @param {'loadBefore' | 'loadAfter'} loadName tells when it is called
+ * @param {'loadBefore' | 'loadAfter'} loadName says whether this is called before or after the measurement
  * @returns {object} `commit` is "unknown" without git or a checkout; `isChanged` says whether any of the
  *   paths has uncommitted changes; `machine[loadName]` is the load of the system at the moment of the call,
  *   over 1, 5 and 15 minutes

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 
-/** Modules that threads never use, and their replacements. Together they would be two thirds of the text. */
+/** Modules that threads never use, and their replacements. The modules together would be two thirds of the text. */
 const STAND_INS = {
   // fast-json-stringify validates only for alternatives in a schema (anyOf, if); the schema of an event has none.
   ajv: 'module.exports = class Ajv { constructor() { throw new Error("the schema needs a validator, which was left out of this bundle"); } };',

@@ -1,6 +1,6 @@
 /**
- * What representations, feeds, compression, directories, free time and loads of formats cost, each with its limit. A whole
- * run takes less than eight minutes.
+ * The cost of representations, feeds, compression, directories, free time and loads of formats, each with its limit. A
+ * whole run takes less than eight minutes.
  *
  *     npm run bench:formats -- [--only <part>] [--rounds <n>] [--seconds <s>] [--quick]
  *
@@ -153,7 +153,10 @@ async function measureCompressed(server, listOf) {
   await measureCompression(server, 'all', all, 4);
 }
 
-/** Rows of 100,000 events by four keys in two formats. With less, the formats that come later are kept in part. */
+/**
+ * Enough for the rows of 100,000 events by four keys in two formats. Smaller caches would keep only part of the
+ * formats that come later.
+ */
 const CACHE_MB = 512;
 const DEFAULT_CACHE = ', default caches';
 /** Each has its own server, with caches of CACHE_MB unless its name ends with DEFAULT_CACHE. */
@@ -197,7 +200,7 @@ function measureCalendar(source) {
   session.add(rowOf({ ...about, unit: 'ms', target: STALL_MS_MAX }, longest));
 }
 
-/** Requests for weeks, hours and parts of names, hardly any of them twice, and their processor time including HTTP. */
+/** Processor time, HTTP included, of requests for weeks, hours and parts of names. Hardly any request is repeated. */
 async function measureDirectories(source, { startMs, endMs }) {
   const server = await session.startLectern(source);
   const random = randomFrom(settings.seed);

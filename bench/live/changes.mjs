@@ -16,7 +16,7 @@ const [file = '', scenario = ''] = process.argv.slice(2);
 const SETTLE_MS = 5000;
 /** By then the garbage of the patch is collected. */
 const AFTER_MS = 700;
-/** All changes are seen by then, also on a busy machine. */
+/** By then all changes are seen, even on a busy machine. */
 const SEEN_MS_MAX = 60_000;
 /** The longest pause after a patch. */
 const PAUSE_MS_MAX = 2000;
@@ -33,7 +33,7 @@ const { span, events } = await timetable.ready;
 await delay(SETTLE_MS);
 
 let number = 0;
-/** An existing event with another title; the events are spread over the set. */
+/** An existing event with another title. Successive calls take events from all over the set. */
 function changedRecord() {
   const at = span.startMs + ((number * 7_919 * 3_600_000) % (span.endMs - span.startMs));
   const { events: found } = timetable.find({ startTime: new Date(at), limit: 1 });

@@ -1,5 +1,5 @@
 /**
- * One process: what a PostgreSQL table takes to read, and how soon a committed change is served.
+ * One process: measures the cost of reading a PostgreSQL table, and how soon a committed change is served.
  *
  *     node database.mjs <address of a database> <table> fill|json|binary|load|read|follow [<file of NDJSON>]
  *

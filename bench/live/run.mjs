@@ -98,7 +98,7 @@ function singleRows(name, results, [seen, cpu]) {
   );
 }
 
-/** Each way in turn, so that a busy machine is busy for all of them. */
+/** Measures each way in turn, so that a busy machine is busy for all of them. */
 async function databaseRows(name, events) {
   const table = `lectern_bench_${events}`;
   await ofDatabase(table, 'fill', await generate(events));

@@ -37,7 +37,7 @@ const given = readOptions(HELP, {
 const settings = {
   events: Number(given.events ?? (given.quick ? 10_000 : 100_000)),
   rounds: Number(given.rounds ?? (given.quick ? 2 : 15)),
-  // The same connections for all: the requests of a round share their cost.
+  // The same for all servers, because the requests of a round share the cost of its connections.
   amount: Number(given.amount ?? (given.quick ? 500 : 8_000)),
   warmUp: given.quick ? 1_000 : 40_000,
   requests: given.quick ? 5_000 : 50_000,

@@ -103,8 +103,8 @@ function sampleOf(events, secret, count) {
 }
 
 /**
- * Windows that only touch events, begin or end inside them or are open, with each filter: here rules of
- * overlap differ.
+ * Windows for which rules of overlap differ, with each filter: those that only touch events, begin or end
+ * inside them, or are open.
  *
  * @param {object[]} events of the set
  * @param {string} secret

@@ -28,8 +28,8 @@ export function bearerOf(authorization) {
 /**
  * The hook of a Fastify route that requires a token.
  *
- * @param {(token: string) => object} verify returns the claims of a good token, otherwise throws. It is
- * fast-jwt with its own cache: @fastify/jwt decodes the token for each request before it looks into that
+ * @param {(token: string) => object} verify returns the claims of a good token, otherwise throws. Callers
+ * pass fast-jwt with its own cache: @fastify/jwt decodes the token for each request before it looks into that
  * cache, which takes several times as long
  */
 export function requireToken(verify) {

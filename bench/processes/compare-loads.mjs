@@ -1,10 +1,10 @@
 /**
  * Loads a file and does something else with the same data, in turns and in one process, whose code is warm. Prints
- * JSON: the processor times of both in milliseconds, one of each round, without the first rounds.
+ * JSON: the processor times of both in milliseconds, one for each round, without the first rounds.
  *
  *     node compare-loads.mjs <file> <rounds> <rounds before> [<other file>]
  *
- * The other work is the load of the other file, or otherwise parsing the calendar by ical.js.
+ * The other work is loading the other file or, if none is given, parsing the calendar with ical.js.
  */
 import { readFileSync } from 'node:fs';
 import ICAL from 'ical.js';

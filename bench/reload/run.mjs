@@ -64,7 +64,7 @@ async function generate(name, ...options) {
   await finished(file);
 }
 
-/** Copies all lines of a file that are kept, and adds one event. */
+/** Copies the lines of a file that `keeps` accepts, and adds one event. */
 async function vary(from, to, keeps) {
   const output = createWriteStream(at(to));
   let piece = '';

@@ -1,5 +1,5 @@
 /**
- * One process: a publisher of a file, or only the build of one.
+ * One process: publishes a file, or only loads it.
  *
  *     node publisher.mjs <file> <address> <private key>
  *     node publisher.mjs <file>

@@ -1,5 +1,5 @@
 /**
- * What a new timetable costs a replica, and how soon all replicas serve it.
+ * The cost of a new timetable for a replica, and the time until all replicas serve it.
  *
  *     npm run bench:replicas [-- --quick --events 100000 --large 1000000 --runs 5 --only latency,cost,start]
  *
@@ -142,7 +142,7 @@ async function end(...children) {
   await Promise.all(children.map((child) => child.end()));
 }
 
-/** Publishes what the file has now. Resolves to its announcement. */
+/** Publishes the present content of the file. Resolves to its announcement. */
 async function publish(publisher) {
   const announced = publisher.event(({ event }) => event === 'announced', 'the announcement');
   await publisher.ask('refresh');

@@ -57,7 +57,7 @@ if (given.source !== undefined && !existsSync(given.source)) {
   process.exit(2);
 }
 const isWhole = Object.keys(given).every((name) => name === 'quick') && !given.quick;
-/** Two workloads: one is never answered from the cache, the other always. */
+/** Two workloads: the first is always answered from the cache, the second never. */
 const WORKLOADS = ['hot URL', 'filter + window'];
 const MEMORY_WORKERS = [1, 2, 4];
 const MEMORY_RATIO_MAX = 1.25;

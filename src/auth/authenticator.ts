@@ -9,7 +9,7 @@ import type { RemoteKeysPlan } from './remote-keys.js';
 import { type Remembered, TokenCache, tokenKeyOf, type Usable } from './token-cache.js';
 import { createVerifier, type TokenType, type VerificationFailure, type Verifier } from './verifier.js';
 
-/** One object for all requests of a token. */
+/** All requests with the same token share one such object. */
 export interface AuthenticatedUser extends Usable {
   readonly subject: string;
   /** See {@link mapIdentities}. */
@@ -44,7 +44,7 @@ export class Authenticator {
    * not shared.
    */
   #underWay = new Map<string, Promise<Authentication>>();
-  /** The last token that was not found, and its hash for the next step. */
+  /** The last token that lookup() did not find, and its hash for verify(). */
   #missed: { readonly token: string; readonly key: string } | null = null;
 
   constructor(options: AuthenticatorOptions) {

@@ -1,6 +1,6 @@
 /**
  * Addresses that show one timetable without a token, for calendar programs: `<payload>.<mac>`. The payload is
- * the id of a key and a grant as JSON in base64url. The mac is its HMAC-SHA-256 (RFC 2104).
+ * the id of a key and a grant as JSON in base64url. The mac is the HMAC-SHA-256 of the payload (RFC 2104).
  */
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { FEED_CACHE_BYTES_MAX } from '../limits.js';
@@ -11,7 +11,7 @@ import type { Revocations } from './feed-revocations.js';
 
 export interface FeedAddressOptions {
   readonly secrets: SecretPair;
-  /** For each subject, addresses issued before this instant are refused. Called for each address. */
+  /** An instant for each subject: addresses issued before it are refused. Called for each address. */
   readonly revocations: () => Revocations;
   readonly cacheBytesMax?: number;
   /** Epoch milliseconds. Default `Date.now`. */
@@ -62,8 +62,8 @@ export class FeedAddresses {
   }
 
   /**
-   * Null for every address that is not genuine, has expired or is revoked. The time depends on the payload alone, and
-   * never on the mac: an unreadable payload takes longer.
+   * Null for every address that is not genuine, has expired or is revoked. The check's duration depends on the
+   * payload alone, and never on the mac: an unreadable payload takes longer.
    */
   grantOf(address: string): FeedGrant | null {
     const known = this.#known.get(address);

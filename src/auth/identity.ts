@@ -1,5 +1,5 @@
 /**
- * Makes filters for a user's own events from token claims, and from the enrolment map for tokens without such
+ * Makes filters for a user's own events from token claims and from the enrolment map, which adds to the
  * claims. The map is a JSON file:
  *
  *     { "alice": { "studyGroup": ["CS-1"], "courseId": ["2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417"] } }
@@ -28,7 +28,7 @@ type Enrolment = Readonly<Partial<Record<IdentityFieldName, readonly string[]>>>
 /** Enrolments by `sub`. */
 export type Enrolments = ReadonlyMap<string, Enrolment>;
 
-/** Null for an object of claims by field; the table of settings makes this check. */
+/** The fault of an object of claims by field; null for a valid one. The table of settings makes this check. */
 export function claimsFault(overrides: object): string | null {
   for (const [name, claims] of Object.entries(overrides) as [string, unknown][]) {
     if (!FIELD_NAMES.includes(name))

@@ -9,7 +9,7 @@ export type JsonKey = Readonly<Record<string, unknown>>;
 const RSA_MODULUS_BITS_MIN = 2048;
 const RSA_CHEAP_BITS_MAX = 4096;
 
-/** Expensive keys: verifying with them costs several times as much. */
+/** Keys with `isDear` are expensive: verifying with them costs several times as much. */
 const KEY_KINDS: readonly { kty: string; crv: string | null; algorithms: string[]; isDear: boolean }[] = [
   {
     kty: 'RSA',

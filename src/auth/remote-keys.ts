@@ -159,7 +159,7 @@ export class RemoteKeys implements KeyFeed {
       pauseMs = cooldownMs * (1 + JITTER * random());
     }
     const dueMs = Math.max(beganMs + pauseMs, this.#state.nextFetchMs);
-    // Timers may fire slightly early, and nothing is fetched within the cooldown.
+    // Timers may fire slightly early, and a fetch within the cooldown does nothing, so 1 ms is added.
     this.#callOffFetch = schedule(() => void this.want(), Math.max(0, Math.ceil(dueMs - now())) + 1);
     this.#tell();
   }
@@ -206,7 +206,7 @@ export class RemoteKeys implements KeyFeed {
     this.#say('warn', { reason, usableSeconds }, 'cannot fetch the key set');
   }
 
-  /** Tells the followers once the keys are too old. */
+  /** Tells the followers when the keys become too old. */
   #watchExpiry(): void {
     this.#callOffExpiry();
     const leftMs = this.#state.usableUntilMs - this.#around.now();

@@ -13,7 +13,7 @@ export interface Usable {
 
 export interface Remembered<Value> {
   readonly value: Value;
-  /** clear() begins another. */
+  /** clear() begins another epoch. */
   readonly epoch: object;
   readonly untilMs: number;
   /** If the clock is set back, entries end early instead of living longer. */
@@ -26,7 +26,7 @@ export interface TokenCacheOptions {
   readonly now?: (() => number) | undefined;
 }
 
-/** A hash, so that no token stays in memory and long tokens need no more of it. */
+/** A hash, so that no token stays in memory, and long tokens need no more memory than short ones. */
 export function tokenKeyOf(token: string): string {
   return hash('sha256', token, 'binary');
 }

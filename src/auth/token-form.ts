@@ -32,7 +32,7 @@ export interface ReadHeader extends TokenHeader {
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const BYTE_ORDER_MARK = '\ufeff';
-/** Escaped surrogate pairs; and escaped backslashes, since "ud800" after one is plain text. */
+/** Escaped surrogate pairs, and escaped backslashes, because "ud800" after such a backslash is plain text. */
 const WHOLE_ESCAPES = /\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\\\/g;
 const LONE_SURROGATE = /\\u[dD][89a-fA-F]/;
 

@@ -12,7 +12,7 @@ import {
   readHeader,
 } from './token-form.js';
 
-/** `at+jwt`: RFC 9068, so that ID tokens are refused. */
+/** `at+jwt` accepts only access tokens of RFC 9068, so that ID tokens are refused. */
 export const TOKEN_TYPES = ['any', 'at+jwt'] as const;
 /** Accepted tokens: any JWT, or access tokens only. */
 export type TokenType = (typeof TOKEN_TYPES)[number];
@@ -210,7 +210,7 @@ function isNumericDate(value: unknown): value is number {
   return typeof value === 'number' && value >= 0 && value <= NUMERIC_DATE_MAX;
 }
 
-/** Checks that jose leaves out: types of `sub` and the times, and the range of the times. */
+/** The checks that jose leaves out: types of `sub` and the times, and the range of the times. */
 function checkClaims(claims: JWTPayload, nowMs: number, toleranceMs: number): Verification {
   const { exp, nbf, iat, sub } = claims as Readonly<Record<string, unknown>>;
   if (typeof sub !== 'string' || sub === '') return noText('sub');

@@ -44,7 +44,7 @@ export function proposalFor(
   return { ...proposal, command: proposal.isComplete ? command : null };
 }
 
-/** Paragraphs. */
+/** Describes the columns and the proposal, in paragraphs. */
 export function describeColumns(look: ColumnLook, proposal: CommandProposal | null): string[] {
   const { columns, records } = look;
   if (columns.length === 0) return [];

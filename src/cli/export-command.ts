@@ -23,7 +23,7 @@ import {
   formatCountOf,
 } from './wording.js';
 
-/** Time between two checks for signals; each check also updates the progress line. */
+/** Bytes between two checks for signals; each check also updates the progress line. */
 const PIECE_BYTES = 1024 * 1024;
 
 export interface ExportOptions {

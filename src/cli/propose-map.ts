@@ -11,7 +11,7 @@ export interface MapProposal {
   readonly identifiers: 'derived' | null;
   /** Sentences on what is missing or uncertain. */
   readonly notes: readonly string[];
-  /** An event needs a start and an end. */
+  /** Whether the map has a start and an end, which every event needs. */
   readonly isComplete: boolean;
 }
 
@@ -23,7 +23,7 @@ const ZONE_EXAMPLE = 'Europe/Berlin';
 
 /** Infers the meaning of columns from their names and from their values. @param givenZone the zone of `--time-zone` */
 export function proposeMap(columns: readonly LookedColumn[], givenZone?: string): MapProposal {
-  // A map cannot name formats other than these.
+  // A map cannot name columns with these characters.
   const filled = columns.filter(({ name, records }) => records > 0 && !/[{}\n]/.test(name));
   const times = findTimes(filled);
   const map: Record<string, string> = {};
@@ -50,7 +50,7 @@ export function proposeMap(columns: readonly LookedColumn[], givenZone?: string)
     add(field, column.name);
     used.add(column);
   }
-  // The name then serves as the identifier, as it does for rooms.
+  // Without an identifier, the lecturer's name serves as one, as it does for rooms.
   if (map.lecturerId === undefined && own('lecturerId') === undefined && map.lecturer !== undefined) {
     map.lecturerId = map.lecturer;
   }

@@ -33,7 +33,7 @@ export function unknownVariables(
     });
 }
 
-/** The text of development. */
+/** The text that development mode prints. */
 export function formatReady(
   { adminAddress, baseUrl, mode, timetable, workers }: Service,
   summary: SnapshotSummary,

@@ -21,7 +21,7 @@ export function toOption(setting: Setting): Option {
   return option;
 }
 
-/** Commander would take any text in the variable for on, so `valuesOf` reads it. */
+/** Commander would take any text in the variable as "on", so `valuesOf` reads the variable. */
 function toSwitch(setting: Setting): Option {
   const { flag, help, group } = setting;
   const variable = variableOf(setting);
@@ -31,7 +31,7 @@ function toSwitch(setting: Setting): Option {
   ).helpGroup(`${group}:`);
 }
 
-/** Commander names values after flags. Settings have names that commander does not know. */
+/** Commander names values after flags; this function names them after settings. */
 export function valuesOf(
   settings: readonly Setting[],
   parsed: Record<string, unknown>,

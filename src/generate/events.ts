@@ -131,7 +131,7 @@ function dateLessons(day: TermDay, distinctSlots: boolean, nextId: () => string)
   return batch;
 }
 
-/** Sorts in the order of the service. Times of equal form sort as text. */
+/** Sorts in the order of the service. All times have the same form, so they are compared as text. */
 function inOrder(a: GeneratedEvent, b: GeneratedEvent): number {
   if (a.time !== b.time) return a.time < b.time ? -1 : 1;
   if (a.endTime !== b.endTime) return a.endTime < b.endTime ? -1 : 1;

@@ -128,7 +128,7 @@ export function listParameters(identifiers: IdentifierMode): Record<string, Para
       'limit',
       'The largest number of entries to return; without it, all entries.',
       { type: 'integer', minimum: 1, maximum: PAGE_LIMIT_MAX },
-      // Filled in by the docs page.
+      // The docs page fills in this example.
       { example: 20 },
     ),
     single(

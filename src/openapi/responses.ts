@@ -174,7 +174,7 @@ export function jsonResponse(description: string, schema: JsonSchema): JsonSchem
   return { description, headers: headers(), content: { 'application/json': { schema } } };
 }
 
-/** CommonMark. */
+/** A table in CommonMark. */
 export function parameterFaultTable(): string {
   const rows = Object.entries(PARAMETER_FAULTS).map(([code, meaning]) => `| \`${code}\` | ${meaning} |`);
   return ['| `errors[].code` | meaning |', '|---|---|', ...rows].join('\n');

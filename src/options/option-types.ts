@@ -70,7 +70,7 @@ export interface TimetableOptions {
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
 }
 
-/** How bearer tokens are verified: at least one kind of key. */
+/** How bearer tokens are verified. At least one kind of key is required. */
 export interface EmbeddedAuthOptions {
   /** The secret of HS256 tokens, at least 32 bytes. A text may be `base64:…` or `base64url:…`. */
   readonly hs256Secret?: string | Uint8Array | undefined;
@@ -123,7 +123,7 @@ export interface FeedServingOptions {
   readonly revocationsFile?: string | undefined;
 }
 
-/** A handler for an existing server, which handles CORS itself. `Request` is the type of its requests. */
+/** A handler for an existing server. CORS is left to that server. `Request` is the type of its requests. */
 export interface EmbeddedHandlerOptions<Request extends IncomingMessage = IncomingMessage> {
   /** Path of the resources for the handler: `/` if the framework removes a prefix. Default `/api/v1`. */
   readonly basePath?: string | undefined;

@@ -174,7 +174,7 @@ export const ADDRESS_SETTINGS: readonly Setting[] = inGroup(
   SERVE_AND_PUBLISH,
 );
 
-/** What to read of a PostgreSQL database. In a program, they are part of the source. */
+/** Settings that select the rows of a PostgreSQL database. In a program, they are part of the source. */
 export const DATABASE_SETTINGS: readonly Setting[] = inGroup(
   'Databases',
   'openTimetable',
@@ -198,7 +198,7 @@ export const DATABASE_SETTINGS: readonly Setting[] = inGroup(
   SERVE_AND_PUBLISH,
 );
 
-/** Every command that reads a source has them. */
+/** The settings of every command that reads a source. */
 export const COMMAND_READING_SETTINGS: readonly Setting[] = [
   ...READING_SETTINGS,
   ...ADDRESS_SETTINGS,

@@ -65,7 +65,7 @@ export function resolveSettings(options: ServiceOptions): ResolvedSettings {
   return values as unknown as ResolvedSettings;
 }
 
-/** Sentences on what `lectern serve` accepts, and probably not meant. */
+/** One sentence for each combination that `lectern serve` accepts, but that was probably not meant. */
 export function warningsOf(settings: ResolvedSettings): readonly string[] {
   return brokenRules(COMMAND_WARNINGS, settingsOfCommand('serve'), settings as unknown as Values);
 }

@@ -112,13 +112,13 @@ export const LISTENING_SETTINGS: readonly Setting[] = inGroup('Listening', 'serv
 export const LOG_FORMATS = ['json', 'pretty'] as const;
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
-/** Defaults that depend on other settings, so their settings have none. */
+/** The settings of these defaults have none, because the defaults depend on other settings. */
 export const LOG_LEVEL_DEFAULT: (typeof LOG_LEVELS)[number] = 'info';
 export const LOG_LEVEL_OF_DEVELOPMENT: (typeof LOG_LEVELS)[number] = 'warn';
 export const LOG_FORMAT_DEFAULT: (typeof LOG_FORMATS)[number] = 'json';
 export const LOG_FORMAT_OF_TERMINALS: (typeof LOG_FORMATS)[number] = 'pretty';
 
-/** Each has 1 KB of header fields. */
+/** Each origin has 1 KB of header fields. */
 const CORS_ORIGINS_MAX = 100;
 const ADMIN_ALLOWED_HOSTS_MAX = 100;
 

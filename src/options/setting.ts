@@ -39,7 +39,7 @@ export interface Setting {
   readonly isSwitch?: boolean;
   /** The command or the object of options cannot do without it. */
   readonly isRequired?: boolean;
-  /** The value when the flag has none. */
+  /** The value if the flag is given without one. */
   readonly preset?: string;
   /** Not a flag, because the list of processes would show the secret. */
   readonly isEnvironmentOnly?: boolean;
@@ -47,7 +47,7 @@ export interface Setting {
   readonly isSecret?: boolean;
   readonly group: SettingGroup;
   readonly kind: Kind;
-  /** If it depends on other settings, it is undefined and `help` explains it. */
+  /** Undefined if the default depends on other settings: then `help` explains it. */
   readonly default?: string | number | boolean;
   /** One sentence without a full stop. */
   readonly help: string;
@@ -84,7 +84,7 @@ function flagOf(name: string): Setting['flag'] {
 export interface Kind {
   /** Shown in `--help`, such as `seconds`. */
   readonly unit: string;
-  /** Whether values are amounts of the unit, and not just of its kind. */
+  /** Whether values are amounts of the unit, such as seconds; other units only name a kind of value. */
   readonly isMeasured?: boolean;
   readonly range: string;
   /** The only texts accepted by the command line. */

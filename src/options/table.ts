@@ -1,6 +1,6 @@
 /**
  * Folder options/. The one table of settings, with the range of their values. This folder serves
- * nothing, and opens no file but the one of a field map.
+ * nothing, and opens no file except a field map.
  */
 import { DATA_SETTINGS, PUBLISHING_SETTINGS, REFRESHING_SETTINGS } from './data-settings.js';
 import { FEED_SETTINGS } from './feed-settings.js';

@@ -12,7 +12,7 @@ export interface Door {
    * thread binds its own.
    */
   readonly descriptor: number | null;
-  /** Later threads get no port. May be called again. */
+  /** Threads that start later get no port. May be called again. */
   close(): void;
 }
 
@@ -39,8 +39,8 @@ export async function openDoor(
   }
   if (!reusePort) await checkInnerParts();
   const server = createServer();
-  // First bound without `reusePort`: otherwise a second service of the same user with `reusePort` could share
-  // a taken port.
+  // The port is first bound without `reusePort`: with it, a second service of the same user could share a
+  // taken port.
   try {
     server.listen({ host, port, exclusive: true });
     await once(server, 'listening');

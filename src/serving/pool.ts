@@ -125,7 +125,7 @@ export class ThreadPool implements Serving, Follower {
 
   async #close(deadlineMs: number): Promise<void> {
     this.#closed.abort();
-    // Otherwise the port would accept connections that no thread answers. A starting thread may need the port.
+    // An open port would accept connections that no thread answers, but a starting thread may still need it.
     if (this.#starting === 0) this.#door.close();
     await Promise.all(this.#threads.map((thread) => thread.close(deadlineMs)));
     this.#door.close();

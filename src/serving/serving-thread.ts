@@ -8,21 +8,21 @@ import type { Handlers } from '../thread/task-messages.js';
 import type { FromThread, ServingTask, ToThread } from './thread-messages.js';
 import { youngGenerationMbOf } from './worker-count.js';
 
-/** Time beyond the deadline before a thread that does not close is ended. */
+/** Time after the deadline until a thread that has not closed is ended. */
 const CLOSE_GRACE_MS = 1000;
 
 export class ServingThread {
-  /** Number of the publication that it answers from; 0 before the first. */
+  /** Number of the publication that the thread answers from; 0 before the first. */
   serving = 0;
   load: OverloadCounts = { isOverloaded: false, refused: 0, overloads: 0 };
-  /** Resolves when it accepts connections; rejects with a LecternError if it cannot. */
+  /** Resolves when the thread accepts connections; rejects with a LecternError if it cannot. */
   readonly listening: Promise<void>;
-  /** Resolves when the thread has ended, to the reason: null if it was told to end. */
+  /** When the thread has ended, resolves to the reason; to null if the thread was told to end. */
   readonly ended: Promise<Error | null>;
   readonly #worker: Worker;
   #closing = false;
 
-  /** @param wantKeys called when it waits for newer keys */
+  /** @param wantKeys called when the thread waits for newer keys */
   constructor(start: StartThread, task: ServingTask, log: Logger | undefined, wantKeys: () => void) {
     const youngMb = youngGenerationMbOf(task.settings.workers);
     const worker = start({
@@ -31,7 +31,7 @@ export class ServingThread {
       ...(youngMb === null ? {} : { resourceLimits: { maxYoungGenerationSizeMb: youngMb } }),
     });
     this.#worker = worker;
-    // Every caller that waits for a publication listens.
+    // Every caller that waits for a publication adds a listener.
     worker.setMaxListeners(0);
     const logWaiting = new Int32Array(task.logWaiting);
     let reason: Error | null = null;
@@ -70,7 +70,7 @@ export class ServingThread {
     this.listening.catch(() => {});
   }
 
-  /** Resolves when it answers from this publication, or has ended. */
+  /** Resolves when the thread answers from this publication, or has ended. */
   async serves(number: number): Promise<void> {
     let hasEnded = false;
     const end = this.ended.then(() => {

@@ -44,7 +44,7 @@ const meter = task.meterMemory === null ? null : new Meter(task.meterMemory);
 
 function publish({ number, published }: NumberedPublication): void {
   present.publish(published);
-  // Every thread must release the earlier snapshot.
+  // Each thread has its own weight, because each must release the earlier snapshot.
   weight.replace(published.image.summary.bytes);
   tell({ kind: 'serving', number });
 }

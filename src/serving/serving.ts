@@ -32,7 +32,7 @@ export interface ServingOptions {
   readonly onLost: (error: Error) => void;
 }
 
-/** The keys that verify tokens, given or fetched once for all threads. */
+/** The keys that verify tokens. Keys from an address are fetched once for all threads. */
 export class ServingKeys {
   readonly fetched: RemoteKeys | null;
   readonly #hasOthers: boolean;

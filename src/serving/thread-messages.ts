@@ -38,7 +38,7 @@ export type ToThread =
 
 export type FromThread =
   | { readonly kind: 'listening' }
-  /** The thread cannot listen, and ends. Code null: a bug. */
+  /** The thread cannot listen, and ends. A null code means a bug. */
   | { readonly kind: 'failed'; readonly code: LecternErrorCode | null; readonly message: string }
   | { readonly kind: 'serving'; readonly number: number }
   /** An overload began or ended, or requests were refused in the last second. */

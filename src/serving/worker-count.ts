@@ -1,7 +1,7 @@
 import { availableParallelism, totalmem } from 'node:os';
 import { SERVING_THREADS_MAX } from '../limits.js';
 
-/** Semi-spaces of all serving threads, in MB: 3 × 32 = 96 MB of young generations, which is the default of two threads. */
+/** Semi-spaces of all serving threads, in MB: 3 × 32 = 96 MB of young generations, as two threads have by default. */
 const SERVING_SEMI_SPACES_MB_MAX = 32;
 
 /** @param workers serving threads; `auto`: one for each core */
@@ -13,7 +13,7 @@ export function threadsOf(workers: number | 'auto'): number {
 const SEMI_SPACES = 3;
 const SEMI_SPACE_MB_MIN = 2;
 const WORKERS_OF_V8_MAX = 2;
-/** The smallest share of memory that V8 gives a semi-space, up to 16 MB (Node 20; later ones give more). */
+/** The smallest share of memory that V8 gives a semi-space, up to 16 MB (Node 20; later versions give more). */
 const V8_SHARE = 1 / 512;
 
 /**

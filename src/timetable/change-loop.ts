@@ -8,7 +8,7 @@ import type { ChangeSet } from './query-types.js';
 
 /** The start and the end of a loop over changes. */
 export interface ChangesOptions {
-  /** The id of the snapshot that the program knows: changes since then come first. Default: only what comes. */
+  /** Id of the snapshot that the program knows: the changes since then come first. Default: only new changes. */
   readonly since?: string | undefined;
   /** Ends the loop. */
   readonly signal?: AbortSignal | undefined;
@@ -38,7 +38,7 @@ interface Waiting {
 
 type Result = IteratorResult<TimetableChange, undefined>;
 
-/** The publications of a timetable, one at a time. Waiting publications are bounded; more become one missed change. */
+/** The publications of a timetable, one at a time. If too many wait, one missed change replaces them all. */
 export class ChangeLoop implements AsyncIterableIterator<TimetableChange, undefined> {
   readonly #views: LiveViews;
   readonly #messages: ChangeMessages;
@@ -88,7 +88,7 @@ export class ChangeLoop implements AsyncIterableIterator<TimetableChange, undefi
     return Promise.resolve({ done: true, value: undefined });
   }
 
-  /** Waiting changes can still be taken. */
+  /** Ends the loop. Changes that already wait can still be taken. */
   end(): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;

@@ -12,7 +12,7 @@ export function isStoreSource(source: unknown): source is string {
   return typeof source === 'string' && isStoreAddress(source);
 }
 
-/** A loader of records, or of the images of a store, which is checked regularly. */
+/** A loader of records, or of the images of a store. A store is checked regularly even if `refreshSeconds` is 0. */
 export function loaderOf(options: Resolved<'openTimetable'>): {
   readonly loader: AnyLoader;
   readonly refreshSeconds: number;

@@ -19,7 +19,7 @@ export interface AccessOptions {
   readonly identifiers: IdentifierMode;
 }
 
-/** The values of the options, and the files with the rest. Throws LecternError `option-invalid`, `key-invalid`. */
+/** Access from the options, and the files that give the rest. Throws LecternError `option-invalid`, `key-invalid`. */
 export function liveAccess(
   { auth, feed, identifiers }: AccessOptions,
   log: Logger | undefined,
@@ -113,7 +113,7 @@ type SecretOptions = Pick<
   'secret' | 'secretFile' | 'secretPrevious' | 'secretPreviousFile'
 >;
 
-/** Both secrets together, because a rotation moves one from a file to the other. */
+/** Reads both secrets together, because a rotation moves one from a file to the other. */
 function ofSecrets(
   use: 'HS256' | 'feed',
   { secret, secretFile, secretPrevious, secretPreviousFile }: SecretOptions,
@@ -158,7 +158,7 @@ function givenSecret(
   return own(bytes);
 }
 
-/** A copy with its own memory: a thread that receives a part of a pool would get all of it. */
+/** A copy with its own memory: sending a part of a pooled buffer to a thread would send the whole pool. */
 function own(bytes: Uint8Array): Uint8Array {
   return Uint8Array.from(bytes);
 }

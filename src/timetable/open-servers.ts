@@ -62,13 +62,13 @@ export class OpenServers implements Follower {
   readonly #timetable: ServedTimetable;
   readonly #followers = new Set<Follower>();
   readonly #activity = new Activity();
-  /** Closes all servers. Admin listeners stay open until `until` has settled. */
+  /** Each closes one server. The server's admin listener stays open until `until` has settled. */
   readonly #closers = new Set<(until: Promise<unknown>) => Promise<void>>();
   #closed = false;
 
   constructor(timetable: ServedTimetable) {
     this.#timetable = timetable;
-    // Loads before the first server count, too.
+    // Followed from the start, so that loads before the first server are counted, too.
     this.#activity.follow(timetable.timetable);
   }
 
@@ -131,7 +131,7 @@ export class OpenServers implements Follower {
       try {
         await serving.close(closing);
         kept.close();
-        // The caller of the load gets its failure.
+        // Timetable.close() reports the failure of `until`.
         await until?.catch(() => {});
       } finally {
         // Closed last, because /ready answers until then.

@@ -19,7 +19,7 @@ export interface PublishedEvent {
 export interface RefusedEvent {
   /** Why not. */
   readonly refusal: Refusal;
-  /** Summary of the refused snapshot; null if its load was aborted: `grown`, `events` and `memory`. */
+  /** Summary of the refused snapshot; null if its load was aborted (codes `grown`, `events` and `memory`). */
   readonly summary: SnapshotSummary | null;
 }
 

@@ -51,8 +51,8 @@ export interface Timetable extends ViewSource, AsyncDisposable {
   /** GET /schedule/types. */
   types(): string[];
   /**
-   * GET /schedule/rooms, /courses, /groups or /lecturers: names and numbers of events for the events of a
-   * query. Throws like {@link find}, and `option-invalid` for another name.
+   * GET /schedule/rooms, /courses, /groups or /lecturers: those of a query's events, with names and numbers
+   * of events. Throws like {@link find}, and `option-invalid` for another name.
    */
   directory(name: DirectoryName, query?: DirectoryQuery): DirectoryPage;
   /** GET /schedule/all. Throws like {@link find}. */
@@ -75,8 +75,8 @@ export interface Timetable extends ViewSource, AsyncDisposable {
    */
   refresh(options?: RefreshOptions): Promise<LoadOutcome>;
   /**
-   * Reads the configuration files now, such as rooms, secrets, keys and enrolments. Otherwise, changes are
-   * noticed within a second. Bad content is logged or becomes an `error`, and the earlier content stays.
+   * Reads the configuration files now, such as rooms, secrets, keys and enrolments. Without this call, changes
+   * are noticed within a second. Bad content is logged or becomes an `error`, and the earlier content stays.
    */
   reload(): Promise<void>;
   /**
@@ -89,13 +89,13 @@ export interface Timetable extends ViewSource, AsyncDisposable {
   on<Name extends keyof TimetableEvents>(name: Name, listener: TimetableListener<Name>): this;
   /** Removes a listener. */
   off<Name extends keyof TimetableEvents>(name: Name, listener: TimetableListener<Name>): this;
-  /** A handler `(req, res)` for an existing server, which handles CORS; see {@link EmbeddedHandlerOptions}. */
+  /** A handler `(req, res)` for an existing server. CORS is left to the server; see {@link EmbeddedHandlerOptions}. */
   handler<Request extends IncomingMessage = IncomingMessage>(
     options?: EmbeddedHandlerOptions<Request>,
   ): RequestHandler<Request>;
   /**
-   * Answers requests as `lectern serve` does: on this thread, or on several that share one snapshot. Resolves when it
-   * listens. Before the first snapshot it answers 503.
+   * Answers requests as `lectern serve` does: on this thread, or on several that share one snapshot. Resolves when
+   * the server listens. Before the first snapshot, the server answers 503.
    *
    * @throws LecternError `option-invalid`, `key-missing`, `key-invalid`, `address-unavailable`, `closed`
    */

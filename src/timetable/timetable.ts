@@ -139,7 +139,7 @@ class KeptTimetable implements Timetable {
         changed: (state) => this.#become({ name, ...state }),
       },
     });
-    // The files first, so that every answer has the rooms.
+    // The files are read first, so that every answer has the rooms.
     this.ready = kept
       .openBefore(() => this.#keeper.start())
       .then(async () => {

@@ -15,7 +15,7 @@ export type RequestHeaders = Readonly<Record<string, string>>;
 
 /** Header fields that authenticate a request. */
 export interface SecretHeaders {
-  /** Grows when they are renewed. */
+  /** Grows when the header fields are renewed. */
   readonly version: number;
   readonly headers: RequestHeaders;
 }
@@ -98,7 +98,7 @@ export class UpstreamCall {
    * GET, with redirects followed. After a 401, newer secret headers are tried once.
    *
    * @param trusted whether the secret headers may be sent to the origin of `url`
-   * @param headersFor further header fields for an address on the way
+   * @param headersFor further header fields for each requested address, including targets of redirects
    */
   async get(
     url: URL,
@@ -129,7 +129,7 @@ export class UpstreamCall {
     }
   }
 
-  /** POST of a form, without redirects, because its content is secret. */
+  /** POST of a form. Redirects are not followed, because the form is secret. */
   async post(url: URL, form: URLSearchParams, headers: RequestHeaders): Promise<UpstreamAnswer> {
     const type = { 'content-type': 'application/x-www-form-urlencoded' };
     const message = await this.#request(

@@ -72,7 +72,7 @@ export class Store {
 
   /**
    * @param {string[]} filters names of fields, in a fixed order
-   * @param {string[]} values theirs
+   * @param {string[]} values of these fields
    * @param {number | undefined} startMs of the window
    * @param {number | undefined} endMs of the window
    * @returns rows in the order of the answer

@@ -51,14 +51,14 @@ export class Store {
 
   /**
    * @param {string[]} filters names of fields, in a fixed order
-   * @param {string[]} values theirs
+   * @param {string[]} values of these fields
    * @param {number | undefined} startMs of the window
    * @param {number | undefined} endMs of the window
    * @returns events in the order of the answer
    */
   find(filters, values, startMs, endMs) {
     const bound = [...values];
-    // A running event began at most the length of the longest event before: the index is read from there.
+    // A running event began at most the length of the longest event before the window: the index is read from there.
     if (startMs !== undefined) bound.push(startMs, startMs - this.#longestMs);
     if (endMs !== undefined) bound.push(endMs);
     return this.#statement(filters, startMs !== undefined, endMs !== undefined)
