@@ -63,14 +63,18 @@ async function readChanges(task: PatchTask, chunks: AsyncIterable<Uint8Array>): 
   const removals = new Set<string>(task.removals.flatMap((id) => canonicalId(id, rules) ?? []));
   /** By the id of the record, or by a running number if the record has no id. */
   const rejections = new Map<string | number, Rejection>();
+  let unnamed = 0;
   const notes = new LoadNotes();
   const readInstant = createInstantReader(rules, notes.ambiguousTimes);
   const contentIdentifiers = new ContentIdentifiers();
   const normalise = createNormaliser(rules.identifiers, { readInstant, contentIdentifiers });
   const reject = (rejection: Rejection): void => {
     const id = rejection.id ?? canonicalId(ids[rejection.position.record - 1] ?? '', rules) ?? '';
-    rejections.set(id === '' ? rejections.size : id, id === '' ? rejection : { ...rejection, id });
-    if (id === '') return;
+    if (id === '') {
+      rejections.set(unnamed++, rejection);
+      return;
+    }
+    rejections.set(id, { ...rejection, id });
     upserts.delete(id);
     removals.add(id);
   };

@@ -182,6 +182,20 @@ test('a rejected upsert removes the earlier event, and no longer counts once it 
   await timetable.close();
 });
 
+test('rejected upserts without an id are counted one by one', async (t) => {
+  const { source, timetable } = await opened({ gate: false });
+  const nameless = record(0, { id: undefined });
+  const late = record(6, { endTime: 'late' });
+  source.next = () => ({
+    upserts: [nameless, late, nameless, record(6), nameless],
+    removals: [],
+    version: 'v2',
+  });
+  await timetable.refresh();
+  t.strictSame([timetable.summary?.events, timetable.summary?.rejected], [6, 3]);
+  await timetable.close();
+});
+
 test('an upsert that JSON cannot represent is rejected with its id, as in a load of all records', async (t) => {
   const { source, timetable } = await opened({ gate: false });
   const circle: Record<string, unknown> = { ...record(1) };
