@@ -171,7 +171,7 @@ export function createProgram(exit: (code: number) => void): Command {
 }
 
 const SOURCE =
-  'file of CSV, iCalendar, NDJSON, a JSON array or MessagePack, each also gzipped; - for standard input';
+  'file of CSV, iCalendar, NDJSON, a JSON array or MessagePack, plain or gzipped; - for standard input';
 
 const SERVE_HELP = `
 Every option can be given as the environment variable beside it; the command line wins. The secret of HS256

@@ -231,7 +231,7 @@ function inTemplate({ name }: LookedColumn): string {
   return `{${name}}`;
 }
 
-/** Times without an offset do not tell their zone, so it is a guess unless it was given. */
+/** Times without an offset do not name their zone. Unless a zone is given, it is guessed. */
 function zoneOf(given: string | undefined): Pick<MapProposal, 'timeZone' | 'notes'> {
   if (given !== undefined) return { timeZone: given, notes: [] };
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone;

@@ -75,7 +75,7 @@ async function readBytes(path: string, options: TextFileOptions, signal: AbortSi
     if (opened.size > bytesMax) {
       throw new LecternError(code, `${name} has ${opened.size} bytes; at most ${bytesMax} are read`);
     }
-    // Devices have the size 0, and a file may grow.
+    // The size is not enough: devices report 0, and a file may grow. So the read is bounded, too.
     return await readAll(file.createReadStream({ end: bytesMax, autoClose: false }), options);
   } finally {
     await file.close();

@@ -9,7 +9,7 @@ export function explainFree(keys: FreeKeys, query: FreeQuery, found: number, mar
   const searched = marks.lists === 0 ? '' : ` and ${countOf(marks.lists, 'posting list')}`;
   const lines = [
     `FREE ${by}: ${keys.order.length} known, ${keys.usedCount} of them with events`,
-    `WINDOW ${describeWindow(windows[0])}${more}: ${countOf(marks.slots, 'slot')}${searched} looked at, ${marks.count} busy`,
+    `WINDOW ${describeWindow(windows[0])}${more}: ${countOf(marks.slots, 'slot')}${searched} searched; ${marks.count} with events in it`,
   ];
   if (among !== null) {
     const { ids, texts } = among;

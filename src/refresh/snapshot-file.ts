@@ -45,7 +45,7 @@ export class SnapshotFile {
   failure: string | null = null;
   #writing: Promise<void> | null = null;
   #waiting: SnapshotToKeep | null = null;
-  /** The waiting image was made by a patch. */
+  /** The waiting image was made by a patch, so its write may be delayed. */
   #mayWait = false;
   /** When the next patched image may be written. */
   #readyMs = 0;

@@ -20,7 +20,7 @@ export async function fetchHistory(
   }
 }
 
-/** The served image with the announced history: the replica missed announcements, and the served content is back. */
+/** The served image with the announced history. The replica missed announcements, and the latest has the served content. */
 export async function fetchHistoryOnly(store: Store, task: FetchTask): Promise<LoadDone> {
   const { served } = task;
   const deltas = await fetchHistory(store, task);

@@ -24,7 +24,7 @@ export class KeptThread<T extends PatchTask | FetchTask> {
   }
 
   /**
-   * One task at a time, always with the same signal. Throws the errors of the task, and the signal's reason. The bound of the
+   * Callers run one task at a time, always with the same signal. Throws the errors of the task, and the signal's reason. The bound of the
    * thread's first task limits its heap.
    */
   async run(task: T, options: SpawnOptions): Promise<DoneOf<T>> {

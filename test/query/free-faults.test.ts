@@ -207,7 +207,7 @@ test('explain covers free time', (t) => {
   if ('faults' in explained) throw new Error(JSON.stringify(explained.faults));
   t.same(explained.plan.split('\n'), [
     'FREE room: 1 known, 1 of them with events',
-    'WINDOW [2026-10-19T10:00:00.000Z, 2026-10-19T14:00:00.000Z), and 2 in later weeks: 1 slot looked at, 0 busy',
+    'WINDOW [2026-10-19T10:00:00.000Z, 2026-10-19T14:00:00.000Z), and 2 in later weeks: 1 slot searched; 0 with events in it',
     'CHECK among: 1 identifier, 0 texts',
     'CHECK building of 1 value',
     'CHECK capacity of at least 2',

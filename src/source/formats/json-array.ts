@@ -198,8 +198,12 @@ export class JsonArrayReader implements FormatReader {
 
   #crossedBrackets(chunk: Buffer, at: number): Error {
     const opener = String.fromCharCode(this.#opener);
-    const opened = `record ${this.records + 1}, which "${opener}" opened on line ${this.#elementLine}`;
-    return this.#unexpected(chunk, at, ` at the end of ${opened}; a bracket is missing before it`);
+    const opened = `record ${this.records + 1}, which begins with "${opener}" on line ${this.#elementLine}`;
+    return this.#unexpected(
+      chunk,
+      at,
+      ` at the end of ${opened}; a bracket is missing before this ${showByte(chunk[at] as number)}`,
+    );
   }
 
   #unexpected(chunk: Buffer, at: number, problem: string): Error {

@@ -119,7 +119,7 @@ const DAMAGED: readonly [source: string, message: string][] = [
   ],
   [
     '[{"a":1]',
-    'line 1, column 8: found "]" at the end of record 1, which "{" opened on line 1; a bracket is missing before it',
+    'line 1, column 8: found "]" at the end of record 1, which begins with "{" on line 1; a bracket is missing before this "]"',
   ],
   ['[\n  ř:1,\n x]', 'line 2, column 3: found "ř"; expected a value. No record of the array is JSON'],
   [

@@ -18,7 +18,7 @@ const SAVE_AS =
 /** For files refused as a whole: the message after the name. */
 const REFUSED: Readonly<Record<string, string>> = {
   'array-crossed-brackets.json':
-    'line 4, column 1: found "]" at the end of record 1, which "{" opened on line 2; a bracket is missing before it',
+    'line 4, column 1: found "]" at the end of record 1, which begins with "{" on line 2; a bracket is missing before this "]"',
   'array-cut.msgpack':
     'the source ends at byte 326, in the middle of record 3 (which begins at byte 231); expected the rest of it',
   'array-missing-comma.json': 'line 3, column 3: found "{" after record 1; expected "," or "]"',
