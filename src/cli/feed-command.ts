@@ -94,7 +94,7 @@ async function describeChosen(channel: Channel, id: string, remedy: string): Pro
 function describeCanary({ candidate, replicas }: ChannelStatus): string {
   const canaries = replicas.filter(({ isCanary }) => isCanary);
   if (canaries.length === 0)
-    return 'none reports. New timetables stay candidates until lectern feed promote, or until lectern feed end-canary for all later ones';
+    return 'none reports. New timetables stay candidates until lectern feed promote; lectern feed end-canary lets later ones go to all';
   if (candidate === null) return 'reports; no candidate waits';
   const isServed = canaries.some(({ serves }) => serves?.hash === candidate.hash);
   return `${isServed ? 'serves the candidate' : 'does not serve the candidate'}; it waits for lectern feed promote`;

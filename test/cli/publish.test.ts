@@ -73,7 +73,7 @@ test('publish --once announces an image; feed shows the images and chooses one',
   const waiting = lectern('feed', 'status', share).text;
   t.match(waiting, new RegExp(`^head +${second}, `, 'm'));
   t.match(waiting, new RegExp(`^candidate +${third}, `, 'm'));
-  t.match(waiting, /^canary +none reports\. New timetables wait for lectern feed promote/m);
+  t.match(waiting, /^canary +none reports\. New timetables stay candidates until lectern feed promote/m);
   t.match(lectern('feed', 'pin', third, share), {
     status: 1,
     text: `the image ${third} is a candidate that was not promoted: lectern feed promote ${third}`,
