@@ -1,29 +1,40 @@
 import { createHash } from 'node:crypto';
+import { LecternError } from '../errors.js';
 import { readAnnouncedHistory } from '../snapshot/announced-history.js';
 import { compareSnapshots, type Delta, historyOf } from '../snapshot/differences.js';
 import { Snapshot } from '../snapshot/snapshot.js';
 import type { Store } from '../store/store.js';
 import type { FetchTask, LoadDone, Loaded } from './task-messages.js';
 
-/** The announced history. Null if there is none, or if it cannot be used. */
+/** The announced history. Null if there is none, or if it cannot be used or fetched. */
 export async function fetchHistory(
+  store: Store,
+  task: Pick<FetchTask, 'history' | 'id'>,
+): Promise<readonly Delta[] | null> {
+  // The timetable is more important. A replica without this history continues its own.
+  return receiveHistory(store, task).catch(() => null);
+}
+
+async function receiveHistory(
   store: Store,
   { history, id }: Pick<FetchTask, 'history' | 'id'>,
 ): Promise<readonly Delta[] | null> {
   if (history === null) return null;
-  try {
-    const bytes = await receiveSmall(store, history);
-    return bytes === null ? null : readAnnouncedHistory(bytes, id);
-  } catch {
-    // The timetable is more important. A replica without this history continues its own.
-    return null;
-  }
+  const bytes = await receiveSmall(store, history);
+  return bytes === null ? null : readAnnouncedHistory(bytes, id);
 }
 
-/** The served image with the announced history. The replica missed announcements, and the latest has the served content. */
+/**
+ * The served image with the announced history. The replica missed announcements, and the latest has the served content.
+ *
+ * @throws LecternError `store-unavailable`, so that the history is fetched at the next look
+ */
 export async function fetchHistoryOnly(store: Store, task: FetchTask): Promise<LoadDone> {
   const { served } = task;
-  const deltas = await fetchHistory(store, task);
+  const deltas = await receiveHistory(store, task).catch((error: unknown) => {
+    if (error instanceof LecternError && error.code === 'store-unavailable') throw error;
+    return null;
+  });
   if (served === null || deltas === null) return { kind: 'unchanged', sourceVersion: null };
   const history = historyOf(deltas, new Snapshot(served));
   const same = { image: served, delta: null, changedIds: [] };
