@@ -7,7 +7,7 @@ import type { WindowOrdinals } from './window.js';
 
 /** Up to this many ends of events are looked up without considering the interval trees. */
 const LOOK_BACK_MAX = 32;
-/** Visits of tree slots that cost as much as looking up one end: three, counted as two because the search may fail. */
+/** Tree slots that are visited at the cost of looking up one end. It is three; two is used, because the search may fail. */
 const SLOTS_PER_LOOK_UP = 2;
 /** The cost of a step of an intersection, in checks of candidates (estimated). */
 const STEP_COST = 2;

@@ -247,7 +247,7 @@ export class Replica implements AnyLoader {
     } catch (error) {
       const code = error instanceof LecternError ? error.code : null;
       if (code === 'image-unusable') this.#quarantine(hash, error as LecternError);
-      // The report of this hash makes the publisher check the object.
+      // The next report has this hash, and makes the publisher check the object.
       if (code === 'object-damaged') this.#damaged = hash;
       throw error;
     }

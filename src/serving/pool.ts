@@ -183,7 +183,7 @@ export class ThreadPool implements Serving, Follower {
     }
   }
 
-  /** Replaces the thread of a seat if it is lost, or if its replacement cannot listen. */
+  /** Replaces a seat's thread whenever it is lost, and tries again if the replacement cannot listen. */
   async #attend(seat: Seat): Promise<void> {
     let losses = 0;
     let problem: Error | null = null;

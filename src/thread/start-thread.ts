@@ -9,7 +9,7 @@ const SOURCE_NAME = /\/thread\/start-thread\.ts$/;
 export type StartThread = (options: Pick<WorkerOptions, 'workerData' | 'name' | 'resourceLimits'>) => Worker;
 
 /**
- * Prepares a thread. The thread runs a text that the build made from its module and all imports. The text works in a
+ * Prepares a thread. The thread runs source text, which the build made from the thread's module and all its imports. The text works in a
  * bundled program, and starts three times as fast as dozens of files. From source, as in tests,
  * the module itself is started.
  */

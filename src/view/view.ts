@@ -250,8 +250,8 @@ export class SnapshotView implements View {
     if (sequence < this.#sequence) return true;
     // An equal id is not enough: content that returns has a larger sequence than before.
     if (this.#hasSharedSequence) return sequence === this.#sequence && snapshotId === this.summary.id;
-    // Services that each load the source number publications separately, so a snapshot in the history counts as
-    // reached with any sequence.
+    // When each service loads the source itself, each numbers its publications separately. So a snapshot in the
+    // history counts as reached, whatever its sequence.
     return differenceSince(this.#differences, snapshotId, this.summary.id) !== null;
   }
 

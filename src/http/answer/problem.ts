@@ -65,7 +65,7 @@ function toUriReference(path: string): string {
     });
 }
 
-/** The value of WWW-Authenticate (RFC 6750 section 3), without an error for requests without credentials. */
+/** The value of WWW-Authenticate (RFC 6750 section 3). It names no error if the request had no credentials. */
 export function bearerChallenge(
   realm: string,
   error?: 'invalid_token' | 'invalid_request',
