@@ -124,24 +124,16 @@ async function databaseRows(name, events) {
   seconds('until served, processor time of the client', load, 'cpuMs');
   row(`${name} in PostgreSQL: until served, to COPY of JSON`, ratios(json), 'x', 1.5);
   row(`${name} in PostgreSQL: until served, to COPY in the binary format`, ratios(binary), 'x', null);
-  row(
-    `${name} in PostgreSQL: peak memory of the client`,
-    load.map((r) => r.peakBytes / 1e6),
-    'MB',
-    null,
-  );
-  row(
-    `${name} in PostgreSQL: the same without the image`,
-    load.map((r) => (r.peakBytes - r.imageBytes) / 1e6),
-    'MB',
-    null,
-  );
-  row(
-    `${name} in PostgreSQL: peak memory of reading alone`,
-    read.map((r) => r.peakBytes / 1e6),
-    'MB',
-    null,
-  );
+  const megabytes = (label, results, bytesOf) =>
+    row(
+      `${name} in PostgreSQL: ${label}`,
+      results.map((r) => bytesOf(r) / 1e6),
+      'MB',
+      null,
+    );
+  megabytes('peak memory of the client', load, (r) => r.peakBytes);
+  megabytes('the same without the image', load, (r) => r.peakBytes - r.imageBytes);
+  megabytes('peak memory of reading alone', read, (r) => r.peakBytes);
   row(
     `${name} in PostgreSQL: reading alone, to ${FEWER_ROWS} rows`,
     read.map((r, run) => r.peakBytes / ofFewer[run].peakBytes),
