@@ -26,7 +26,7 @@ test('a failed write of the snapshot file shows in health and metrics until one 
   t.equal(await metric(), '0');
 
   await until(() => existsSync(snapshotFile), 'the first write has ended');
-  writeFileSync(snapshotFile, 'notes of somebody');
+  writeFileSync(snapshotFile, 'notes of another program');
   source.replace(events(10, 'second'));
   await until(() => timetable.status === 'degraded', 'the failure shows');
   t.match(await health(), { status: 'degraded', snapshotFileError: /is not a snapshot file/ });
