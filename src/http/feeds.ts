@@ -21,7 +21,7 @@ import { mountPathOf } from './request/target.js';
 import type { FeedRoute, UserRoute } from './routes.js';
 
 export interface FeedOptions {
-  /** Its secrets may be added and removed. */
+  /** The feed secrets, which may be added and removed at any time. */
   readonly access: AccessSource;
   readonly days: number;
   /** Where clients reach the service; see {@link publicAddress}. */
@@ -58,11 +58,11 @@ const PARSING: ParseOptions = { unknownParameters: 'reject' };
 
 interface Feed {
   readonly pairs: ParameterPairs;
-  /** Null if it is not personal. */
+  /** Null if the feed is not personal. */
   readonly identities: readonly FieldFilter[] | null;
-  /** The enrolments that its identities come from. */
+  /** The enrolments that the identities of the feed come from. */
   readonly enrolments: Enrolments | null;
-  /** The entity tag of its last answer; null before the first. */
+  /** The entity tag of the last answer of the feed; null before the first answer. */
   tag: { readonly snapshotId: string; readonly format: FeedFormat; readonly text: string } | null;
 }
 
@@ -74,7 +74,10 @@ export class Feeds {
   readonly #reader: Reader;
   readonly #parsing: ParseOptions;
   readonly #folder: string;
-  /** Number of slashes in the folder's path, used to skip it, because its letters may be percent-encoded. */
+  /**
+   * Number of slashes in the folder's path. Counting them skips the folder, whose letters may be
+   * percent-encoded.
+   */
   readonly #depth: number;
   readonly #now: () => number;
   #secrets: AccessSource['access']['feedSecrets'] = null;
@@ -104,7 +107,7 @@ export class Feeds {
     this.answerRoute = {
       kind: 'feed',
       label: '/feeds',
-      // Every path below the folder is treated as a secret, even one that cannot be a feed.
+      // Every path below the folder is treated as a secret, even a path that cannot be a feed.
       path: `${this.#folder}*`,
       handle: (exchange) => send(exchange, this.#answer(exchange)),
     };
@@ -158,7 +161,7 @@ export class Feeds {
   /** @returns the problem to send; null if an answer was sent */
   #answer(exchange: Exchange): Problem | null {
     if (this.#addresses === null) return NO_FEEDS;
-    // The address in its exact spelling, because another spelling is another address.
+    // The exact spelling is used, because another spelling is another address.
     const { path } = exchange;
     const end = path.endsWith('/') ? path.length - 1 : path.length;
     let begin = 0;

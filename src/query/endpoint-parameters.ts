@@ -37,7 +37,7 @@ export type EndpointName =
 export interface Parameter {
   readonly name: string;
   readonly kind: ParameterKind;
-  /** Its index in the table, which is the order of faults and filters. */
+  /** The index of the parameter in the table, which is the order of faults and filters. */
   readonly rank: number;
 }
 

@@ -54,7 +54,7 @@ export interface Parameters {
   readonly eventCursor: EventKey | null;
   readonly conflictCursor: ConflictCursor | null;
   readonly directoryCursor: DirectoryCursor | null;
-  /** In its search form. */
+  /** The searched text, in its search form. */
   readonly q: string | null;
   readonly format: FormatName | null;
   /** In sort order and distinct; at least one value. */
@@ -70,7 +70,7 @@ export interface Parameters {
 
 /** Faulty parameters. */
 export interface ReadFaults {
-  /** All their faults. */
+  /** All faults of the parameters. */
   readonly faults: readonly ParameterFault[];
 }
 

@@ -32,7 +32,7 @@ export interface ChannelStatus {
   readonly head: Announcement | null;
   /** The image that canaries serve until it is promoted. */
   readonly candidate: Announcement | null;
-  /** Whether new images are candidates: a canary has reported, and `endCanary` was not called since. */
+  /** Whether new images are candidates: a canary has reported, and no `endCanary` came after its report. */
   readonly isCanaryExpected: boolean;
   /** Id of the pinned image. */
   readonly pinned: string | null;
@@ -60,25 +60,25 @@ export interface Channel extends AsyncDisposable {
   /**
    * Makes the candidate the head.
    *
-   * @param options.force also if no canary serves it
+   * @param options.force promotes a candidate that no canary serves, too
    * @throws LecternError `announcement-refused` if `id` is not the candidate, or if no canary serves it
    */
   promote(
     id: string,
     options?: {
-      /** Promotes the candidate even if no canary serves it. */
+      /** Whether to promote a candidate that no canary serves. */
       readonly force?: boolean | undefined;
     },
   ): Promise<void>;
   /**
-   * The publisher announces to all replicas again, also a waiting candidate, until a canary reports.
+   * The publisher announces new images and a waiting candidate to all replicas again, until a canary reports.
    *
    * @throws LecternError `announcement-refused` if a canary still reports
    */
   endCanary(): Promise<void>;
   /**
-   * Pins the image that was the head before the present one; if an image is pinned, the image before that one.
-   * Resolves to its id. Throws like {@link pin}.
+   * Pins the image that was the head before the present head; if an image is pinned, the image before the
+   * pinned one. Resolves to its id. Throws like {@link pin}.
    */
   rollback(): Promise<string>;
   /** Closes the connection to the store. */
@@ -190,7 +190,7 @@ class StoreChannel implements Channel {
       const remedy = 'promote with --force if it is right all the same';
       throw refused(`no canary serves the candidate ${id} yet${why}; ${remedy}`);
     }
-    // The present head may have no record yet, and rollback needs it.
+    // The present head may have no record yet, and rollback needs this record.
     if (head !== null && present !== null) await replace(this.#store, announcedKey(present.id), head.text);
     if ((await this.#store.swap(HEAD, record.text, head?.revision ?? null)) === null) {
       throw refused('the head has changed meanwhile; look at the status and try again');
@@ -252,7 +252,7 @@ class StoreChannel implements Channel {
     if (!/^[\w-]{22}$/.test(id)) return null;
     const image = await this.#head(announcedKey(id));
     if (image !== null) return image;
-    // The publisher may be about to keep it.
+    // The publisher may not have recorded the present head yet.
     const record = await this.#store.read(HEAD);
     const head = record === null ? null : await this.#reader.read(record.text).catch(() => null);
     if (record === null || head?.id !== id) return null;

@@ -56,7 +56,7 @@ export function issuerOfPlan({ auth, development }: HandlerPlan): DevelopmentIss
   return createDevelopmentIssuer({ issuer, audience, tokenType, table, secret: development.secret });
 }
 
-/** The server of one thread. It does not listen yet. Throws `option-invalid`, `key-invalid`. */
+/** The server of one thread, which does not listen yet. Throws `option-invalid`, `key-invalid`. */
 export function serverOfPlan(
   {
     plan,

@@ -142,7 +142,7 @@ class Spellings {
     return this.#codes[number] === NO_CODE ? REFUSED : number;
   }
 
-  /** The caller must then add an event with this spelling. */
+  /** The caller must add an event with this spelling after the call. */
   codeOf(number: number): number {
     if (this.#codes[number] === UNUSED) {
       this.#codes[number] = this.#column.dictionary.intern(this.#values[number]!);

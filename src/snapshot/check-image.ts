@@ -49,8 +49,9 @@ export function readCheckedImage(path: string, use: ImageUse): StoredImage {
 }
 
 /**
- * Checks an image from a store, whose bytes have the announced hash. A signed one comes from the publisher, so only its shape
- * is checked: other checks guard against forged contents, and take longer than everything else.
+ * Checks an image from a store, whose bytes have the announced hash. A signed image comes from the publisher,
+ * so only its shape is checked: other checks guard against forged contents, and take longer than everything
+ * else.
  *
  * @param name for messages
  * @throws LecternError `image-unusable`
@@ -135,7 +136,10 @@ function checkCodes(codes: CodeColumn, size: number, onCode: (code: number, ordi
   }
 }
 
-/** Compares lists with their items, which are given in ascending order. Takes less time than building the lists. */
+/**
+ * Compares posting lists with their items, which are given in ascending order. Comparing takes less time than
+ * building the lists.
+ */
 class ListCheck {
   readonly #name: string;
   readonly #lists: PostingListsImage;

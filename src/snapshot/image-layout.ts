@@ -18,7 +18,8 @@ import { NO_UNSERVED_FIELDS } from './unserved-fields.js';
  * arrays    one after the other; each begins at a multiple of 8 bytes
  * ```
  *
- * Every byte is covered by a comparison, a checksum or the length. check-image.ts checks if the content is an image.
+ * Every byte is covered by a comparison, a checksum or the length. check-image.ts checks whether the content
+ * is an image.
  */
 export const MAGIC: Buffer = Buffer.from('LECTERN\u001a', 'latin1');
 const PREFIX_BYTES = 16;
@@ -136,7 +137,7 @@ export function* readingImage(bytesTotal: number, hasHash = false): Generator<Bu
     throw new Error('its header names no source');
   }
   const { beside: kept = {}, ...ofImage } = parts;
-  // Early files of this version lack these.
+  // Early files of this version lack these two counts.
   const { unserved = NO_UNSERVED_FIELDS, ambiguousTimes = NO_AMBIGUOUS_TIMES } = summary;
   const image = presentParts(formatVersion, {
     ...ofImage,

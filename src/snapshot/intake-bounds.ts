@@ -3,7 +3,7 @@ import { GROWTH_RECORDS_MIN, LOAD_BASE_BYTES, LOAD_LOOK_CHUNKS, LOAD_LOOK_RECORD
 import type { SnapshotBuilder } from './builder.js';
 import type { SnapshotImage } from './image.js';
 
-/** `empty`, `shrunk` and `rejected` judge a complete set; the others abort a load. */
+/** `empty`, `shrunk` and `rejected` judge a complete set; the other codes abort a load. */
 export type RefusalCode = 'empty' | 'shrunk' | 'rejected' | 'grown' | 'events' | 'memory';
 
 /** Why a snapshot was not published. */
@@ -88,12 +88,12 @@ export class IntakeWatch {
     this.#checkCounts = countCheck(bounds);
   }
 
-  /** Call it after each record that was not decoded. */
+  /** Call this after each record that was not decoded. */
   count(): void {
     this.#checkCounts(this.#builder.eventCount, this.#builder.faultyCount);
   }
 
-  /** Call it after each decoded or rejected record. */
+  /** Call this after each decoded or rejected record. */
   record(): void {
     this.count();
     if (++this.#records % LOAD_LOOK_RECORDS === 0) this.look();

@@ -16,7 +16,7 @@ export interface Problem {
   readonly detail: string;
   /** For `parameters-invalid`; only the first PARAMETER_FAULTS_MAX are sent. */
   readonly errors?: readonly ParameterFault[];
-  /** Names and values in turn. */
+  /** Header fields: names and values in turn. */
   readonly headers?: readonly string[];
 }
 

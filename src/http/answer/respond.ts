@@ -16,7 +16,7 @@ const BODY_GATHER_BYTES_MAX = 65_536;
  * sent in chunks (RFC 9112 section 7.1).
  */
 export function sendBody(exchange: Exchange, status: number, headers: FlatHeaders, body: Body): void {
-  // For HEAD the chunks are not read, because some are made only when read.
+  // For HEAD the chunks are not read, because some chunks are made only when read.
   if (exchange.head || body.byteLength === 0) sendHead(exchange, status, headers);
   else sendChunks(exchange, status, headers, body);
   exchange.answered(status, exchange.head ? 0 : (body.byteLength ?? 0));
