@@ -23,7 +23,7 @@ export interface Service
   readonly mode: ResolvedSettings['mode'];
   readonly timetable: Timetable;
   readonly ready: Promise<SnapshotSummary>;
-  /** A request that shows events, with its token. Null in production. */
+  /** A request that shows events, with a token. Null in production. */
   example(): Promise<ExampleRequest | null>;
   close(): Promise<void>;
 }
@@ -33,7 +33,10 @@ export interface ExampleRequest {
   readonly token: string;
 }
 
-/** Resolves when the port is bound, because a taken port must fail before a long load. Until `ready`, reads get 503. */
+/**
+ * Resolves when the port is bound, because a taken port must fail before a long load. Reads get 503 until
+ * `ready` resolves.
+ */
 export async function startService(
   options: ServiceOptions,
   { log, onProgress }: { log?: Logger; onProgress?: (progress: LoadProgress) => void } = {},
@@ -167,7 +170,7 @@ function logEvents(
     const { id, events, rejected } = summary ?? {};
     log.warn({ source, snapshot: id, events, rejected, reason: refusal.detail }, 'timetable refused');
   });
-  // One line each. A part that continues to fail is not reported again.
+  // Each part gets one line. A part that continues to fail is not reported again.
   let told = 0;
   timetable.on('part', ({ name, state, records, lastError }) => {
     if (++told > PARTS_LOGGED_MAX) return;
@@ -191,7 +194,10 @@ function logEvents(
 
 const SOURCE_SILENT_MS = 3000;
 
-/** Logs once that the first load still waits for data; a pipe may take 15 minutes. Call the result when data arrives. */
+/**
+ * Logs once that the first load still waits for data; a pipe may take 15 minutes. Call the returned function
+ * when data arrives.
+ */
 function warnOfSilence(timetable: Timetable, source: Resolved<'openTimetable'>['source'], log: Logger) {
   const timer = setTimeout(() => {
     const files = typeof source === 'object' && 'kind' in source ? filesOf(source) : [];
@@ -221,7 +227,7 @@ function unservedFields({ unserved: { fields, others } }: SnapshotSummary): obje
   return { notServed: listed, ...(fields.length > listed.length && { notServedFields: fields.length }) };
 }
 
-/** Added only if there are any. */
+/** The field of a log record that counts ambiguous times, if there are any. */
 function ambiguousTimes({ ambiguousTimes: { gaps, overlaps } }: SnapshotSummary): object {
   return gaps + overlaps === 0 ? {} : { ambiguousTimes: { gaps, overlaps } };
 }

@@ -32,7 +32,7 @@ export interface Observed {
   readonly activity: Activity;
   /** Null for a publisher, which answers no requests. */
   readonly serving: ObservedServing | null;
-  /** The state of a replica or publisher; null for others. */
+  /** The state of a replica or publisher; null for other services. */
   readonly feed: () => FeedState | null;
   readonly files: Pick<KeptFiles, 'counts' | 'refused'>;
   readonly losses: () => number;

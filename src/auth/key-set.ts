@@ -11,7 +11,9 @@ import {
   toJwk,
 } from './public-key.js';
 
-/** The header fields of a token that select keys (RFC 7515 sections 4.1.1 and 4.1.4). Not yet authenticated. */
+/**
+ * The header fields of a token that select keys (RFC 7515 sections 4.1.1 and 4.1.4), not yet authenticated.
+ */
 export interface TokenHeader {
   readonly alg: string;
   readonly kid: string | undefined;
@@ -29,8 +31,8 @@ export interface KeySet {
   /** The only JWS algorithms (RFC 7518 section 3.1) for these keys. */
   readonly algorithms: readonly string[];
   /**
-   * The keys that may have signed the token: at most KEYS_TRIED_MAX, the likeliest first. A promise if they
-   * must be fetched.
+   * The keys that may have signed the token: at most KEYS_TRIED_MAX, the likeliest first. A promise if keys
+   * must be fetched first.
    */
   candidates(header: TokenHeader): KeyLookup | Promise<KeyLookup>;
 }
@@ -51,7 +53,7 @@ export function secretBytes(secret: string | Uint8Array, use: SecretUse = 'HS256
 function bytesOfText(text: string): Uint8Array | string {
   const encoding = /^(base64|base64url):/.exec(text)?.[1] as 'base64' | 'base64url' | undefined;
   if (encoding === undefined) return Buffer.from(text, 'utf8');
-  // Tools wrap long lines.
+  // Tools that write base64 wrap long lines.
   const written = text.slice(`${encoding}:`.length).replace(/[ \t\r\n]/g, '');
   const bytes = Buffer.from(written, encoding);
   // Node skips invalid characters; encoding the bytes again detects them.

@@ -28,8 +28,8 @@ const UNSERVED_LISTED_MAX = 20;
 const FAILED_LISTED_MAX = 20;
 
 /**
- * `lectern inspect` describes a source. It resolves to the exit code. A source without events is a failure,
- * because `serve` would refuse it.
+ * `lectern inspect` describes a source. The promise resolves to the exit code. A source without events is a
+ * failure, because `serve` would refuse it.
  */
 export async function inspect(
   source: readonly string[],

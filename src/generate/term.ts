@@ -42,7 +42,7 @@ const RANDOM_TRIES = 24;
 /** Streams 1 to 15 are for the institution. */
 const RANDOM_STREAM_FIRST = 16;
 
-/** A word of half-period bits for each entity and weekday. */
+/** Busy times: a word of half-period bits for each entity and weekday. */
 class BusyTimes {
   readonly #busy: Uint16Array;
 

@@ -4,7 +4,7 @@ export interface ExpansionWindow {
   readonly from: string;
   /** The day after the last day. */
   readonly to: string;
-  /** Recurring events without an occurrence in these days; null if there are none. */
+  /** Recurring events without an occurrence in these days; null if all have one. */
   readonly outside: OutsideEvents | null;
 }
 
@@ -41,7 +41,7 @@ export function joinExpansions(
   return { ...latest, outside };
 }
 
-/** The remedy for recurring events outside the window; null if none is needed. */
+/** The remedy for recurring events outside the window; null if every event has an occurrence in it. */
 export function outsideHint({ outside }: ExpansionWindow): string | null {
   if (outside === null) return null;
   const { events, from, to } = outside;
@@ -52,7 +52,7 @@ export function outsideHint({ outside }: ExpansionWindow): string | null {
   );
 }
 
-/** Checks a value read from a file. */
+/** Whether a value that was read from a file is an expansion window. */
 export function isExpansionWindow(value: unknown): value is ExpansionWindow {
   if (!areDays(value)) return false;
   const { outside } = value as Partial<ExpansionWindow>;

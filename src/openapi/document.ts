@@ -1,4 +1,4 @@
-/** Folder openapi/. The OpenAPI 3.1 document, made from the tables. It answers no request. */
+/** Folder openapi/. The OpenAPI 3.1 document, made from the tables. This folder answers no request. */
 import { PAGE_LIMIT_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
 import { DIRECTORIES, type DirectoryName } from '../model/fields.js';
@@ -54,7 +54,7 @@ export interface OpenApiOptions {
   readonly basePath: string;
   readonly identifiers: IdentifierMode;
   readonly version: string;
-  /** The document is a file, not served by the service. Default false. */
+  /** Whether the document is a file, which the service does not serve. Default false. */
   readonly isFile?: boolean;
 }
 
@@ -328,7 +328,7 @@ function developmentPaths(
   };
 }
 
-/** The tables are folded, so that operations are near the top of the page. */
+/** Describes the service with folded tables, so that operations are near the top of the page. */
 function describeService(): string {
   return `A timetable for reading: filtered, personal, whole, and checked for conflicts.
 

@@ -68,7 +68,7 @@ export const DATA_SETTINGS: readonly Setting[] = inGroup(
     },
     upstreamTokenUrl: {
       places: [],
-      // It may hold a password.
+      // A source may hold a password.
       isSecret: true,
       kind: ADDRESS,
       help: 'token endpoint (https://…) of an OAuth issuer; Lectern fetches tokens for addresses there, with client credentials',

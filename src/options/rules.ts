@@ -191,7 +191,7 @@ export const COMMAND_WARNINGS: Rules = {
       staleSecondsMax !== undefined && refreshSeconds === 0 && pin === undefined,
 };
 
-/** One rule for each setting: it must not be given if `isVain`. */
+/** One rule for each setting, which must not be given if `isVain`. */
 function rulesOf(
   names: readonly string[],
   problemOf: (name: string) => string,

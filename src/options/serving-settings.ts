@@ -112,7 +112,7 @@ export const LISTENING_SETTINGS: readonly Setting[] = inGroup('Listening', 'serv
 export const LOG_FORMATS = ['json', 'pretty'] as const;
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
-/** The settings of these defaults have none, because the defaults depend on other settings. */
+/** Defaults that depend on other settings, so the table does not have them. */
 export const LOG_LEVEL_DEFAULT: (typeof LOG_LEVELS)[number] = 'info';
 export const LOG_LEVEL_OF_DEVELOPMENT: (typeof LOG_LEVELS)[number] = 'warn';
 export const LOG_FORMAT_DEFAULT: (typeof LOG_FORMATS)[number] = 'json';

@@ -27,17 +27,11 @@ export interface Publication extends Pick<Loaded, 'image' | 'delta' | 'history'>
   readonly origin: Origin;
   /** Null for a whole load. */
   readonly patch: Patch | null;
-  /**
-   * Greater than every earlier sequence, even those before a restart. A replica takes the sequence from the
-   * announcement.
-   */
+  /** Greater than every earlier sequence, also across restarts. A replica takes it from the announcement. */
   readonly sequence: number;
 }
 
-/**
- * `unchanged`: the source still has the served data. `refused`: the gate refused the data now, or earlier and
- * the source still has it.
- */
+/** `unchanged`: the source still has the served data. `refused`: the gate refuses the source's data. */
 export type LoadResult = 'published' | 'unchanged' | 'refused' | 'failed';
 
 /** How one load ended. */
@@ -157,8 +151,7 @@ export class Keeper {
   async #checkStored(image: SnapshotImage): Promise<void> {
     const fault = (await this.#file?.faultOf(image)) ?? null;
     if (this.#abort.signal.aborted) return;
-    // Unless a forced load has published meanwhile, a damaged image is withdrawn, as if the file did not
-    // exist.
+    // A damaged image is withdrawn, as if it had not been stored, unless a newer one was published.
     if (fault !== null && this.#served === image) {
       this.#served = null;
       this.#history = null;
@@ -213,10 +206,7 @@ export class Keeper {
     return { result, reason };
   }
 
-  /**
-   * Finishes a started write. Errors from closing the program's watch are thrown after everything else is
-   * closed.
-   */
+  /** Finishes a started write. Errors from closing the program's watch are thrown last. */
   async close(): Promise<void> {
     const watch = this.#watch;
     this.#watch = null;
@@ -349,10 +339,7 @@ export class Keeper {
     }
   }
 
-  /**
-   * @param sequence of an announced image, or of an image that is published again from disk; null for a new
-   * image
-   */
+  /** @param sequence of an image that was announced or read from disk; null for a new image */
   #publish({ image, delta, history, origin, patch, sequence: kept = null }: ToPublish): void {
     // Taken from the clock, so that the sequence never goes back, even after a restart without a snapshot file.
     const sequence = kept ?? Math.max(this.#sequence + 1, Date.now());

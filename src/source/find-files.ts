@@ -7,9 +7,9 @@ import { compareCodePoints } from '../model/text.js';
 import { fileUnreadable } from './open-file.js';
 
 export interface FoundFiles {
-  /** Sorted by code point. */
+  /** Paths, sorted by code point. */
   readonly paths: readonly string[];
-  /** Other entries: hidden files, folders, other endings. */
+  /** Number of other entries: hidden files, folders, other endings. */
   readonly skipped: number;
 }
 
@@ -65,7 +65,7 @@ class Walk {
   async expand(folder: string, [segment = '', ...rest]: readonly string[]): Promise<void> {
     if (segment === '**') return this.#expandAny(folder, rest);
     if (!isGlob(segment)) return this.#enter(join(folder, segment), rest);
-    // Imported here, because only globs need it.
+    // The import is here, because only globs need picomatch.
     const { default: picomatch } = await import('picomatch');
     const matches = picomatch(segment, { posix: true });
     // Sorted, so that the first failure is always the same.

@@ -28,7 +28,7 @@ export function buildHashTable(hashes: Uint32Array): Uint32Array {
   return table;
 }
 
-/** Calls `isKey` for ordinals with this hash. Returns -1 if none has the key. */
+/** Calls `isKey` for ordinals with this hash. Returns -1 if no ordinal has the key. */
 export function findInHashIndex(
   { hashes, table }: HashIndexImage,
   hash: number,

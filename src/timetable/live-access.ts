@@ -63,7 +63,7 @@ function ofTokens(auth: EmbeddedAuthOptions, access: PresentAccess, log: Logger 
         log?.warn({ keySet: name, leftOut: leftOut.length, reasons }, 'keys of the key set left out');
     };
   };
-  // Only plain JSON crosses threads.
+  // The round trip keeps only plain JSON, which crosses threads.
   if (typeof jwks === 'object') take(JSON.stringify(jwks), 'auth.jwks')();
   if (typeof jwks !== 'string' || isAddress(jwks)) return files;
   const file = {
@@ -139,7 +139,7 @@ function ofSecrets(
       const file = files[place];
       return file === undefined ? given[n] : own(parseSecret(texts[place] as string, file.name, use));
     });
-    // The rules of options were checked before: there is no previous secret without a present one.
+    // The rules of options have already refused a previous secret without a present one.
     return () => (signing === null ? undefined : take({ signing, previous }));
   };
   if (files.length > 0) return [keptTexts(use === 'feed' ? 'feed-secrets' : 'token-secrets', files, check)];
@@ -158,7 +158,10 @@ function givenSecret(
   return own(bytes);
 }
 
-/** A copy with its own memory: sending a part of a pooled buffer to a thread would send the whole pool. */
+/**
+ * A copy with its own memory, because sending a part of a pooled buffer to a thread would send the whole
+ * pool.
+ */
 function own(bytes: Uint8Array): Uint8Array {
   return Uint8Array.from(bytes);
 }

@@ -11,7 +11,7 @@ interface RuleDay {
   readonly weekday: number;
 }
 
-/** Lists are in ascending order; a list is empty if the rule lacks its part. */
+/** A recurrence rule. Lists are in ascending order; a list is empty if the rule lacks the part. */
 export interface RecurrenceRule {
   readonly frequency: Frequency;
   readonly interval: number;

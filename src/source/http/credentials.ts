@@ -48,7 +48,10 @@ export function mayChange({ headers = {}, clientCredentials }: Omit<CredentialOp
   return clientCredentials !== undefined || Object.values(headers).some((value) => typeof value !== 'string');
 }
 
-/** A key that is equal for addresses that share credentials and tokens: those of one origin with the same options. */
+/**
+ * A key that is equal for addresses that share credentials and tokens: addresses of one origin with the same
+ * options.
+ */
 export function credentialsKey({ url, headers, clientCredentials }: CredentialOptions): string {
   const { origin, username, password } = parseAddress(url);
   return JSON.stringify([origin, username, password, headers, clientCredentials]);

@@ -1,6 +1,6 @@
 /**
- * Header fields from a command line. Each field goes to the origin that it names. If it names none, it goes to the
- * only origin.
+ * Header fields from a command line. Each field goes to the origin that it names, or to the only origin if it
+ * names none.
  */
 import { LecternError } from '../../errors.js';
 import type { HeaderFields, HeaderFile } from './credentials.js';
@@ -15,7 +15,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * @param given values by name, or by origin and name: `https://host Authorization`
  * @param origins of the sources
  * @param environment variables for `env:NAME`; undefined: `env:NAME` and `file:PATH` stay unchanged
- * @returns a function that gives the fields for an origin; undefined: it has none
+ * @returns a function that gives the fields for an origin; undefined if the origin has none
  * @throws LecternError `option-invalid`
  */
 export function headersByOrigin(

@@ -50,7 +50,7 @@ export class BinaryRows {
   readonly #spans: Int32Array = new Int32Array(3 * FIELDS.length).fill(-1);
   /** For each column: the index of its value in the spans. */
   readonly #places: Int32Array;
-  /** For each column of identifiers or instants: where in `#bytes` its text is written. */
+  /** For each column of identifiers or instants: the place in `#bytes` for its text. */
   readonly #textPlaces: Int32Array;
   /** For each column of instants: their texts. */
   readonly #instants: readonly (BinaryInstants | null)[];
@@ -175,7 +175,10 @@ export class BinaryRows {
     return at;
   }
 
-  /** Hashes four bytes at a time: the byte of a backslash becomes zero and borrows from its highest bit. */
+  /**
+   * Hashes four bytes at a time: a subtraction turns the byte of a backslash into zero and borrows from its
+   * highest bit.
+   */
   #readText(place: number, from: number, to: number): void {
     const view = this.#view;
     let hash = HASH_BEGIN;

@@ -13,7 +13,7 @@ export const PARAMETERS = {
   sslrootcert: 'PGSSLROOTCERT',
   sslcert: 'PGSSLCERT',
   sslkey: 'PGSSLKEY',
-  // libpq has no variable for it.
+  // libpq has no variable for `sslpassword`.
   sslpassword: '',
   sslcrl: 'PGSSLCRL',
   sslnegotiation: 'PGSSLNEGOTIATION',
