@@ -8,7 +8,7 @@ export const REQUEST_TARGET_BYTES_MAX: number = 8 * KIB;
 export const PARAMETER_VALUES_MAX = 100;
 /** Days of one window: a year. */
 export const DAYS_MAX = 366;
-/** Weeks of one request for free time. Their local times are computed once, in 5 ms. */
+/** Weeks of one request for free time, whose local times are computed once, in 5 ms. */
 export const WEEKS_MAX = 60;
 /** The largest capacity of a room. */
 export const CAPACITY_MAX = 999_999;
@@ -18,7 +18,7 @@ export const ROOMS_MAX = 20_000;
 export const ROOMS_FILE_BYTES_MAX: number = 16 * MIB;
 /** UTF-16 units of a room's name, and of its building. */
 export const ROOM_TEXT_UNITS_MAX = 256;
-/** Faults listed of a file of rooms. All are counted. */
+/** Faults listed of a file of rooms. All faults are counted. */
 export const ROOM_FAULTS_MAX = 10;
 /** Time zones chosen by clients, kept per thread: 64 × (0.1 MB + 1,024 offsets × 60 bytes) = 10 MB. */
 export const ZONES_KEPT_MAX = 64;
@@ -268,7 +268,7 @@ export const COPY_BATCH_RECORDS = 4096;
 export const COPY_BATCH_BYTES_MAX: number = 2 * MIB;
 /** An unpacked batch: 2 MiB and one record take 18 MiB at six bytes a character. */
 export const COPY_BATCH_UNPACKED_BYTES_MAX: number = 64 * MIB;
-/** The part of a load's memory for copies of the records of several sources. They take 60 of an event's 1,300 bytes. */
+/** Part of a load's memory for copies of several sources' records: 60 of an event's 1,300 bytes. */
 export const COPY_MEMORY_SHARE: number = 1 / 4;
 
 /** Longest time until an upstream's headers, connecting included, and between two pieces of its answer. */
@@ -289,7 +289,7 @@ export const CLIENT_TOKEN_MARGIN_MS_MAX: number = 3 * CLIENT_TOKEN_FETCH_MS_MAX;
 export const CLIENT_TOKEN_BACK_OFF_MS_MAX = 60_000;
 /** A file with the value of a header field: 8 KiB and some white space. */
 export const HEADER_FILE_BYTES_MAX: number = 16 * KIB;
-/** Pages of one load: 1,000,000 events at 100 a page. Their addresses take 10,000 × 0.2 KB = 2 MB. */
+/** Pages of one load: 1,000,000 events at 100 a page. Page addresses take 10,000 × 0.2 KB = 2 MB. */
 export const UPSTREAM_PAGES_MAX = 10_000;
 /** Bytes of one load over the network, all pages. No snapshot has more than ROW_BYTES_MAX. */
 export const UPSTREAM_BYTES_MAX: number = 2 * ROW_BYTES_MAX;

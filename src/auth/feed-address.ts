@@ -32,8 +32,8 @@ const MAC_CHARACTERS = 43;
 const ENTRY_BYTES = 1024;
 
 /**
- * The same secret may also sign tokens. With a derived key, a token never passes as an address, or an address
- * as a token.
+ * The secret may also sign tokens. With a derived key, a token never passes as an address, or an address as a
+ * token.
  */
 function keyOf(secret: Uint8Array): Key {
   const object = createSecretKey(createHmac('sha256', secret).update('lectern feed addresses, 1').digest());

@@ -7,7 +7,7 @@ import {
 } from '../limits.js';
 import { Slabs } from '../structures/slabs.js';
 
-/** The body of an answer. Its bytes may be shared memory of the snapshot, so only read them. */
+/** The body of an answer, whose bytes may be shared memory of the snapshot: only read them. */
 export interface Body {
   /** Bytes of all chunks; null if unknown until the chunks are made. */
   readonly byteLength: number | null;

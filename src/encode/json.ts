@@ -93,7 +93,8 @@ function jsonViews(rows: Rows, selection: Selection, gatheredBytes: number): Uin
   let from = 0;
   let to = 1;
   selection.forEachRun((first, end) => {
-    // Here a comma follows each run; the arena may have its closing bracket there.
+    // The view leaves out the last byte: a comma follows each run, but the arena may have its closing
+    // bracket.
     const view = bytes.subarray(start[first]!, start[end]! - 1);
     if (view.length + 1 < VIEW_BYTES_MIN) to += view.copy(gathered, to);
     else {

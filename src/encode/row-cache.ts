@@ -120,7 +120,7 @@ export class RowCache {
     return isHit ? found : null;
   }
 
-  /** Takes unchanged lists from the cache of an earlier snapshot. That cache is then empty. */
+  /** Takes unchanged lists from the cache of an earlier snapshot, which is then empty. */
   takeOver(before: RowCache, changes: readonly FieldChange[]): void {
     for (const { shelf, code, keyRows, bytes, used } of before.#clock) {
       if (shelf.layout.isOfSnapshot || this.#bytes + bytes > this.#bytesMax) continue;

@@ -9,7 +9,7 @@ import {
 } from './institution.js';
 import { Random } from './random.js';
 
-/** A lesson or an examination. It has one row for each group; without groups it has one row. */
+/** A lesson or an examination. A lesson has one row for each group; without groups, it has one row. */
 export interface Lesson {
   /** Minutes after midnight UTC. */
   readonly startMinute: number;

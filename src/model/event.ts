@@ -112,7 +112,7 @@ export const REJECTION_CODES = [
   'malformed-recurrence',
   'too-many-occurrences',
   'duplicate-id',
-  /** Not a fault: a later source has the same id and overrides the record. */
+  /** This code is not a fault: a later source has the same id and overrides the record. */
   'overridden',
 ] as const;
 

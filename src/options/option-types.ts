@@ -70,8 +70,8 @@ export interface TimetableOptions {
   /** Where snapshots are built: on another `thread`, or `here` for small sets. Default `thread`. */
   readonly buildOn?: BuildPlace | undefined;
   /**
-   * Called several times during the first load. If the function throws, the load fails. Its promises are not
-   * awaited.
+   * Called several times during the first load. If the function throws, the load fails. Returned promises are
+   * not awaited.
    */
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
 }

@@ -39,7 +39,7 @@ function clustersInWindow(clusters: Clusters, query: Query, wanted: readonly boo
   return found.subarray(0, count);
 }
 
-/** The cost of checking an event of a cluster, as a multiple of the cost of checking one event of a query. */
+/** The cost of checking a cluster's event, as a multiple of the cost of checking a candidate of a query. */
 const LOOK_COST = 1 / 4;
 
 /** The cost of searching each cluster for a matching event, measured in candidates. */

@@ -107,7 +107,7 @@ export const ENDPOINT_PARAMETERS: Readonly<Record<EndpointName, ParameterTable>>
   lecturers: DIRECTORY_PARAMETERS,
 };
 
-/** The parameters of GET /schedule/feed. They select the events of the feed. */
+/** The parameters of GET /schedule/feed, which select the events of the feed. */
 export const FEED_PARAMETERS: ParameterTable = tableOf(...FILTERS, ['for', 'for'], ['clashes', 'clashes']);
 
 export const ENDPOINT_FORMATS: Readonly<Record<EndpointName, readonly Format[]>> = {

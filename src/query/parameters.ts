@@ -144,7 +144,7 @@ class Parser {
       if (this.#options.unknownParameters === 'reject') this.#unknown(name);
       return;
     }
-    // There are few parameters, so a search is faster than building a map.
+    // A search is faster than building a map, because requests have few parameters.
     for (const given of this.#given) {
       if (given.parameter !== parameter) continue;
       given.values.push(value);

@@ -2,7 +2,7 @@ import { LecternError } from '../errors.js';
 import type { RecordDelta, RecordLoad, RecordLoadOptions, RecordSource, Records } from '../source/records.js';
 
 /**
- * Asks a source of the embedding program. Its delta is relative to the served version.
+ * Asks a source of the embedding program. A delta must be relative to the served version.
  *
  * @throws LecternError `source-malformed` for an invalid answer; the error of the source; the signal's reason
  */

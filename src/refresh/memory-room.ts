@@ -26,7 +26,7 @@ export function memoryForLoad(places: typeof PLACES = PLACES): number {
   return Math.floor(LOAD_MEMORY_SHARE * memoryLeft(places));
 }
 
-/** The smallest amount of memory left, of the machine and of each control group of this process. */
+/** The least memory left, in the machine and in each control group of this process. */
 export function memoryLeft(places: typeof PLACES = PLACES): number {
   return Math.min(leftOfMachine(places), ...leftOfGroups(places));
 }

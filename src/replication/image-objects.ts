@@ -69,7 +69,7 @@ export class ImageWriter {
     this.#sincePresent = joined(this.#sincePresent, changedIds({ delta, patch }));
   }
 
-  /** The image that was taken last. Its file stays on disk in case the store loses the image. */
+  /** The image that was taken last. The file of this image stays on disk in case the store loses the image. */
   async present(): Promise<ImageObjects | null> {
     const image = this.#next;
     if (image !== null && this.#present?.facts.id !== image.summary.id) await this.#write(image);

@@ -99,7 +99,7 @@ function mostFrequentCode(
   return best;
 }
 
-/** Reads the names of one field. Their codes are in order of code points. */
+/** Reads the names of one field. Codes of names are in order of code points. */
 export class DisplayNames {
   readonly dictionary: Dictionary;
   /** Indexed by code of the field. */

@@ -16,7 +16,7 @@ import type { FieldUse, RecordCounts, SnapshotSummary } from './summary.js';
 export type { EventChanges } from './patch-edit.js';
 
 /**
- * Makes the image that results from some changes. Its bytes equal those of a whole build from the same events
+ * Makes the image that results from some changes. The bytes equal those of a whole build from the same events
  * and seed. The new image copies unchanged parts and shares unchanged arrays; `base` stays the same.
  *
  * @param counts of records; those of `base` if left out

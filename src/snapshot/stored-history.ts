@@ -27,7 +27,7 @@ const SNAPSHOT_ID = /^[\w-]{22}$/;
 const ARRAYS_PER_DELTA = 3;
 
 interface StoredDelta extends Pick<Delta, 'from' | 'to' | 'added' | 'removed' | 'changed'> {
-  /** Index of the first array of the delta. Its three arrays are ids, places of the ids, and digests. */
+  /** Index of the first of the delta's three arrays: ids, places of the ids, and digests. */
   readonly first: number;
 }
 

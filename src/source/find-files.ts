@@ -85,7 +85,7 @@ class Walk {
 
   async #enter(path: string, rest: readonly string[]): Promise<void> {
     if (rest.length > 0) return this.expand(path, rest);
-    // A broken link counts as a file. Its load reports the fault.
+    // A broken link counts as a file, whose load reports the fault.
     const isThere = await lstat(path).then(
       () => true,
       (error: unknown) => !isMissing(error),

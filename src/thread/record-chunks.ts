@@ -25,7 +25,7 @@ export async function* recordChunks(records: Records): Feed {
     return new TextEncoder().encode(text) as Uint8Array<ArrayBuffer>;
   };
   if (Symbol.iterator in records) {
-    // Not `for await`, which would wait for a turn of the event loop at each record.
+    // `for await` would wait for a turn of the event loop at each record.
     for (const record of records) if (isDueWith(record)) yield take();
   } else {
     for await (const record of records) if (isDueWith(record)) yield take();

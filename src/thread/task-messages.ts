@@ -29,7 +29,10 @@ export interface LoadTask {
   readonly rules: ReadRules;
   /** The source's version of the served snapshot, for a conditional load; null to load in any case. */
   readonly previousVersion: string | null;
-  /** The served image, to find the changes; null at the first load. Its arrays are shared, not copied. */
+  /**
+   * The served image, to find the changes; null at the first load. The arrays of the image are shared, not
+   * copied.
+   */
   readonly served: SnapshotImage | null;
   /** Whether `served` may be patched if few events differ. */
   readonly mayPatch: boolean;

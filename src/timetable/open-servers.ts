@@ -62,9 +62,7 @@ export class OpenServers implements Follower {
   readonly #timetable: ServedTimetable;
   readonly #followers = new Set<Follower>();
   readonly #activity = new Activity();
-  /**
-   * Functions that close one server each. The server's admin listener stays open until `until` has settled.
-   */
+  /** Functions that close one server each. The server's admin listener stays open until `until` has settled. */
   readonly #closers = new Set<(until: Promise<unknown>) => Promise<void>>();
   #closed = false;
 
@@ -145,7 +143,7 @@ export class OpenServers implements Follower {
     this.#closers.add(closeAfter);
     try {
       if (this.#closed) throw new LecternError('closed', 'the timetable is closed');
-      // Both are awaited together, because threads that fail to start never follow.
+      // Following and starting are awaited together, because threads that fail to start never follow.
       await Promise.all([follower === null ? null : this.#follow(follower), serving.started]);
       if (adminPlan !== null) {
         // The import is here, because the modules of the admin listener load slowly.

@@ -65,7 +65,10 @@ function toUriReference(path: string): string {
     });
 }
 
-/** The value of WWW-Authenticate (RFC 6750 section 3). It names no error if the request had no credentials. */
+/**
+ * The value of WWW-Authenticate (RFC 6750 section 3). The challenge names no error if the request had no
+ * credentials.
+ */
 export function bearerChallenge(
   realm: string,
   error?: 'invalid_token' | 'invalid_request',

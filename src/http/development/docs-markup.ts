@@ -1,4 +1,4 @@
-/** The docs page. Its links are relative, because a proxy may add a prefix. @param assets `./` or `./docs/` */
+/** The docs page, with relative links, because a proxy may add a prefix. @param assets `./` or `./docs/` */
 export function docsHtml(assets: string): string {
   return `<!doctype html>
 <html lang="en">

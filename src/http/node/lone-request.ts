@@ -177,7 +177,7 @@ export class LoneRequest {
     }
     req.complete = true;
     req.push(null);
-    // It is too late for Node to notice the lost connection.
+    // Node would not notice so late that the connection is lost.
     if (this.#socket.destroyed) res.destroy();
     awaited.takeResponse(res);
     return res;

@@ -23,8 +23,8 @@ const HEADERS: FlatHeaders = Object.entries({
 }).flat();
 
 /**
- * The answer for the present second. Its bytes must not change, because some of them may still wait to be
- * sent.
+ * The answer for the present second. The bytes of an answer must not change, because some of them may still
+ * wait to be sent.
  */
 const preparedByFields = new WeakMap<AnswerFields, { date: string; whole: Buffer; head: Buffer }>();
 

@@ -83,7 +83,7 @@ export class HttpServer {
     const server = createBareServer((req, res) => this.#answer(req, res), times);
     this.#server = server;
     this.#idleMs = server.keepAliveTimeout + KEEP_ALIVE_GRACE_MS;
-    // Not for `close-idle`: Node may still count connections that were just closed.
+    // With `close-idle`, Node gets no limit, because it may still count connections that were just closed.
     if (whenFull === 'refuse') server.maxConnections = connectionsMax;
     this.#listenToNode(whenFull === 'close-idle' ? connectionsMax : null, meter);
   }

@@ -96,7 +96,7 @@ interface KnownName {
 }
 
 /**
- * Finds the values of an ordinary VEVENT in its bytes, for the default field map. Such an event has one
+ * Finds the values of an ordinary VEVENT in its bytes, for the default field map. An ordinary event has one
  * occurrence, no times that are dates, and no nested components. EventLines reads all other events.
  */
 export class FlatEvents {
@@ -203,7 +203,7 @@ export class FlatEvents {
         if (!isGoingAhead(chunk, colon + 1)) return -1;
       } else if (use === END) {
         if (lineEnd - nameStart !== EVENT_END.length || !isTextAt(chunk, nameStart, EVENT_END)) return -1;
-        // Not `startMs > endMs`: NaN must fail, too.
+        // The comparison is negated, because NaN must fail, too.
         if (uidEnd === 0 || !(startMs <= endMs)) return -1;
         if (!isPlain && !isUtf8(chunk.subarray(start, next))) return -1;
         this.times[0] = startMs;

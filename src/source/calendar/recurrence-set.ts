@@ -256,7 +256,7 @@ class SetExpansion {
 
 interface Excluded {
   readonly instants: Set<number>;
-  /** Local days of excluded dates. Such a day excludes all occurrences that begin on it. */
+  /** Local days of excluded dates, each of which excludes all occurrences that begin on that day. */
   readonly days: Set<number>;
 }
 

@@ -44,7 +44,10 @@ export class MessagePackScan {
 
   #pending = 1;
   #payload = 0;
-  /** Values of a record by structure number. There are at most 64 numbers of one byte and 8,192 of two. */
+  /**
+   * Values of a record by structure number. A source has at most 64 numbers of one byte and 8,192 numbers of
+   * two bytes.
+   */
   readonly #structures: Map<number, number> = new Map();
   #numbersAreWide = false;
 

@@ -26,7 +26,7 @@ export function isGzip(head: Buffer): boolean {
 /**
  * Recognises the format of a source by its first bytes. Text may begin with a UTF-8 byte order mark and white space.
  *
- * @param ended whether these are all bytes of the source. Otherwise a result of null asks for more bytes.
+ * @param ended whether these are all bytes of the source; if not, a result of null asks for more bytes
  */
 export function sniff(head: Buffer, ended: boolean): Sniffed | null {
   const first = head[0];
@@ -61,10 +61,16 @@ export function sniff(head: Buffer, ended: boolean): Sniffed | null {
   return { problem: `${where}: found ${describe(head, text.slice(start - skip), start)}; ${EXPECTED}` };
 }
 
-/** The header of a record structure with a number of two bytes, and the first byte of its array of names. */
+/**
+ * Bytes of a record structure's header with a two-byte number, and of the first byte of the names that
+ * follow.
+ */
 const STRUCTURE_BYTES = 5;
 
-/** An extension of type 114 begins a record structure of msgpackr. Such records are rejected one by one. */
+/**
+ * Whether the bytes begin a record structure of msgpackr: an extension of type 114. Records of this form are
+ * rejected one by one.
+ */
 function beginsStructure(head: Buffer): boolean {
   return (head[0] === 0xd4 || head[0] === 0xd5) && (head.length === 1 || head[1] === 0x72);
 }

@@ -24,7 +24,10 @@ export interface ClientCredentials {
   readonly tokenUrl: string;
   /** The client's id at the issuer. */
   readonly clientId: string;
-  /** Its secret, or a file with it, which is read again when it changes. Sent as HTTP Basic credentials. */
+  /**
+   * The client's secret, or a file with the secret, which is read again when it changes. Sent as HTTP Basic
+   * credentials.
+   */
   readonly clientSecret:
     | string
     | {
