@@ -146,7 +146,7 @@ function logEvents(
     };
     log.info({ source, snapshot: id, origin, ...counts }, 'timetable published');
     warnOfFields(
-      'fields of records that may be misspelt are not served',
+      'some fields of records are not served; their names may be misspelt',
       summary.unserved.fields.flatMap(({ name, suggestion }) =>
         suggestion === null ? [] : [`${name}: did you mean ${suggestion}?`],
       ),
@@ -178,7 +178,7 @@ function logEvents(
   timetable.on('loaded', ({ result }) => {
     if (result === 'published' || result === 'unchanged') toldReason = null;
     const others = told - PARTS_LOGGED_MAX;
-    if (others > 0) log.warn({ source, others }, 'other sources fail, or work again');
+    if (others > 0) log.warn({ source, others }, 'further sources failed, or work again');
     told = 0;
   });
   timetable.on('error', (error) => {

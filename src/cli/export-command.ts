@@ -105,7 +105,7 @@ function formatOfName(output = ''): FormatName {
   const names = `${FORMAT_NAMES.slice(0, -1).join(', ')} or ${FORMAT_NAMES.at(-1)}`;
   throw new LecternError(
     'option-invalid',
-    `the format is not known: give --format ${names}, or --output with a file that ends in one of them`,
+    `the format is not known: give --format ${names}, or an --output file with such an ending`,
   );
 }
 

@@ -34,14 +34,15 @@ export interface FeedOptions {
 /** The only answer to bad addresses. */
 const NO_FEED: Problem = {
   code: 'not-found',
-  detail: 'There is no feed at this address. It may have expired; ask for a new one where you got it.',
+  detail:
+    'There is no feed at this address. It may have expired; ask for a new address where you got this one.',
 };
 
 const NO_FEEDS: Problem = { code: 'not-found', detail: 'This service has no feeds.' };
 
 const HOST_UNKNOWN: Problem = {
   code: 'host-not-allowed',
-  detail: 'Calendars need an address that the service does not know: set --public-url.',
+  detail: 'The service does not know its public address, which calendar programs need: set --public-url.',
 };
 
 /** Room for the extension, so that an address fits with any of FEED_EXTENSIONS. */
@@ -143,7 +144,7 @@ export class Feeds {
     const place = `${before}${mountPathOf(exchange.req)}${this.#folder}${address}`;
     const bytes = new URL(place).pathname.length + EXTENSION_CHARACTERS_MAX;
     if (bytes > REQUEST_TARGET_BYTES_MAX) {
-      const detail = `It would have ${bytes} bytes; at most ${REQUEST_TARGET_BYTES_MAX} are read. Use fewer values.`;
+      const detail = `The address would have ${bytes} bytes; at most ${REQUEST_TARGET_BYTES_MAX} are read. Use fewer values.`;
       return { code: 'feed-too-long', detail };
     }
     const url = `${place}.${FEED_EXTENSIONS[0]}`;
