@@ -176,7 +176,7 @@ function formatAmbiguous({ gaps, overlaps }: Inspection['summary']['ambiguousTim
       ? [`  ${formatCountOf(gaps, 'time')} that clocks skipped: moved forward by the length of the skip`]
       : []),
     ...(overlaps > 0
-      ? [`  ${formatCountOf(overlaps, 'time')} that clocks showed twice: read as the first`]
+      ? [`  ${formatCountOf(overlaps, 'time')} that clocks showed twice: read as the earlier time`]
       : []),
   ];
   return [['local times at clock changes:', ...lines].join('\n')];

@@ -130,7 +130,7 @@ const MAGIC: readonly (readonly [bytes: string, what: string])[] = [
   ['PAR1', 'a Parquet file: export it as CSV or NDJSON'],
   [
     'LECTERN\x1a',
-    'a snapshot file of Lectern: `lectern serve --pin` serves it, --snapshot-file continues from it',
+    'a snapshot file of Lectern: `lectern serve --pin` serves it, and --snapshot-file continues from it',
   ],
   ['<', 'HTML or XML'],
 ];
