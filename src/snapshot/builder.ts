@@ -34,7 +34,7 @@ import {
   type OrderedEvents,
   orderEvents,
 } from './columns.js';
-import { contentVersionOf, digestWeeks } from './content-version.js';
+import { contentVersionOf, digestDays } from './content-version.js';
 import { buildNames } from './display-names.js';
 import { byteLengthOf, type ColumnImage, type FieldImage, type SnapshotImage } from './image.js';
 import { ROW_FRAME_BYTES } from './rows.js';
@@ -246,7 +246,7 @@ export class SnapshotBuilder {
       columns,
       names,
       rows,
-      weekDigests: digestWeeks(slots, rows),
+      dayDigests: digestDays(slots, rows),
       ids: this.#indexIds(order),
       clusters,
     };

@@ -17,7 +17,7 @@ import type { CodeColumn, PostingListsImage } from '../structures/posting-lists.
 import { checkShape, expectArray, within } from './check-shape.js';
 import { entryByteLengths } from './clusters.js';
 import { longestOf } from './columns.js';
-import { contentVersionOf, digestWeeks } from './content-version.js';
+import { contentVersionOf, digestDays } from './content-version.js';
 import { buildNames } from './display-names.js';
 import type {
   ClustersImage,
@@ -62,13 +62,13 @@ export function checkFetchedImage(name: string, image: SnapshotImage, isSigned: 
 
 /** Checks rows and the arrays derived from them. @throws LecternError `image-unusable` */
 export function checkRowsOf(path: string, image: SnapshotImage): void {
-  const { summary, hashSeed, slots, rows, weekDigests, ids, clusters } = image;
+  const { summary, hashSeed, slots, rows, dayDigests, ids, clusters } = image;
   naming(path, () => {
     checkHashes(ids, checkRows(rows, summary.events, new KeyedHash(hashSeed)));
     for (const kind of ['merged', 'unmerged'] as const) {
       within(`clusters.${kind}`, () => expectDerived(clusters[kind], entryByteLengths(clusters[kind], rows)));
     }
-    expectDerived({ weekDigests }, { weekDigests: digestWeeks(slots, rows) });
+    expectDerived({ dayDigests }, { dayDigests: digestDays(slots, rows) });
     if (contentVersionOf(summary.identifiers, image) !== summary.id) {
       throw new Error('its id does not match its content');
     }

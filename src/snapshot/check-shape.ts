@@ -5,7 +5,7 @@ import { INSTANT_MS_MAX } from '../model/time.js';
 import type { DictionaryImage } from '../structures/dictionary.js';
 import { isHashSeed } from '../structures/keyed-hash.js';
 import { type CodeColumn, isCodeColumn } from '../structures/posting-lists.js';
-import { WEEK_DIGEST_BYTES, weeksOf } from './content-version.js';
+import { DAY_DIGEST_BYTES, daysOf } from './content-version.js';
 import type { ClustersImage, FieldImage, SnapshotImage } from './image.js';
 import type { SnapshotSummary } from './summary.js';
 
@@ -16,7 +16,7 @@ import type { SnapshotSummary } from './summary.js';
  * @throws Error
  */
 export function checkShape(image: SnapshotImage): void {
-  const { summary, hashSeed, slots, fields, columns, names, rows, weekDigests, ids, clusters } = image;
+  const { summary, hashSeed, slots, fields, columns, names, rows, dayDigests, ids, clusters } = image;
   checkSummary(summary);
   if (!isHashSeed(hashSeed)) throw new Error('its seed is not two numbers of 32 bits');
   const { events: count } = summary;
@@ -33,7 +33,7 @@ export function checkShape(image: SnapshotImage): void {
   expectArray('rows.start', rows?.start, Uint32Array, count + 1);
   expectArray('rows.packedStart', rows.packedStart, Uint32Array, count + 1);
   expectArray('rows.bytes', rows.bytes, Uint8Array, count === 0 ? 2 : rows.start[count]!);
-  expectArray('weekDigests', weekDigests, Uint8Array, WEEK_DIGEST_BYTES * weeksOf(slots).length);
+  expectArray('dayDigests', dayDigests, Uint8Array, DAY_DIGEST_BYTES * daysOf(slots).length);
   expectArray('ids.hashes', ids?.hashes, Uint32Array, count);
   const { length } = expectArray('ids.table', ids.table, Uint32Array);
   if (length < 2 || (length & (length - 1)) !== 0) throw new Error('ids is no table');

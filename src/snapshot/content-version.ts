@@ -1,33 +1,33 @@
 import { createHash, hash as hashOnce } from 'node:crypto';
 import type { IdentifierMode } from '../model/event.js';
 import { INDEXED_FIELDS, NAMED_FIELDS } from '../model/fields.js';
+import { DAY_MS } from '../model/time.js';
 import { shared } from '../structures/slabs.js';
 import type { RowsImage, SlotsImage, SnapshotImage } from './image.js';
 
 /** Raise it when the meaning of the hashed bytes changes. */
-const SCHEME = 'lectern-content-5';
+const SCHEME = 'lectern-content-6';
 const VERSION_BYTES = 16;
 /** The first bytes of a SHA-256, as many as the version needs. */
-export const WEEK_DIGEST_BYTES: number = VERSION_BYTES;
-/** Weeks of the Unix epoch, which begin on a Thursday. */
-const WEEK_MS = 7 * 24 * 3_600_000;
+export const DAY_DIGEST_BYTES: number = VERSION_BYTES;
 const HIDDEN_FIELDS = INDEXED_FIELDS.filter((field) => !field.output);
 
-export function weekOf(startMs: number): number {
-  return Math.floor(startMs / WEEK_MS);
+/** Days of UTC, counted from 1970. */
+export function dayOf(startMs: number): number {
+  return Math.floor(startMs / DAY_MS);
 }
 
 /**
  * Equal data has equal versions, in replicas, after restarts and after patches. Hashes the digests of the
- * weeks, and the filters and names that rows do not show.
+ * days, and the filters and names that rows do not show.
  */
 export function contentVersionOf(
   identifiers: IdentifierMode,
-  { rows, weekDigests, fields, names }: Omit<SnapshotImage, 'summary' | 'hashSeed'>,
+  { rows, dayDigests, fields, names }: Omit<SnapshotImage, 'summary' | 'hashSeed'>,
 ): string {
   const hash = createHash('sha256');
-  hash.update(`${SCHEME}\n${identifiers}\n${rows.start.length - 1}\n${weekDigests.length}\n`);
-  hash.update(weekDigests);
+  hash.update(`${SCHEME}\n${identifiers}\n${rows.start.length - 1}\n${dayDigests.length}\n`);
+  hash.update(dayDigests);
   const hidden = [
     ...HIDDEN_FIELDS.map(({ name }) => [name, fields[name]] as const),
     ...NAMED_FIELDS.map(({ name }) => [`names of ${name}`, names[name]] as const),
@@ -41,38 +41,38 @@ export function contentVersionOf(
   return hash.digest().subarray(0, VERSION_BYTES).toString('base64url');
 }
 
-/** A week in which events start, with their ordinals [first, end). */
-export interface Week {
-  readonly week: number;
+/** A day in which events start, with their ordinals [first, end). */
+export interface Day {
+  readonly day: number;
   readonly first: number;
   readonly end: number;
 }
 
-/** The weeks in which events start, in order. */
-export function weeksOf({ startMs, first }: Pick<SlotsImage, 'startMs' | 'first'>): Week[] {
-  const weeks: { week: number; first: number; end: number }[] = [];
+/** The days in which events start, in order. */
+export function daysOf({ startMs, first }: Pick<SlotsImage, 'startMs' | 'first'>): Day[] {
+  const days: { day: number; first: number; end: number }[] = [];
   for (let slot = 0; slot < startMs.length; slot++) {
-    const week = weekOf(startMs[slot]!);
-    const last = weeks.at(-1);
-    if (last?.week === week) last.end = first[slot + 1]!;
-    else weeks.push({ week, first: first[slot]!, end: first[slot + 1]! });
+    const day = dayOf(startMs[slot]!);
+    const last = days.at(-1);
+    if (last?.day === day) last.end = first[slot + 1]!;
+    else days.push({ day, first: first[slot]!, end: first[slot + 1]! });
   }
-  return weeks;
+  return days;
 }
 
-/** @param known digests of weeks with unchanged rows */
-export function digestWeeks(
+/** @param known digests of days with unchanged rows */
+export function digestDays(
   slots: Pick<SlotsImage, 'startMs' | 'first'>,
   { bytes, start }: RowsImage,
-  known: (week: number) => Uint8Array | undefined = () => undefined,
+  known: (day: number) => Uint8Array | undefined = () => undefined,
 ): Uint8Array {
-  const weeks = weeksOf(slots);
-  const digests = shared.uint8(weeks.length * WEEK_DIGEST_BYTES);
-  for (const [n, { week, first, end }] of weeks.entries()) {
+  const days = daysOf(slots);
+  const digests = shared.uint8(days.length * DAY_DIGEST_BYTES);
+  for (const [n, { day, first, end }] of days.entries()) {
     // Without the last separator, which depends on the next row.
     const rows = bytes.subarray(start[first], start[end]! - 1);
-    const digest = known(week) ?? hashOnce('sha256', rows, 'buffer').subarray(0, WEEK_DIGEST_BYTES);
-    digests.set(digest, n * WEEK_DIGEST_BYTES);
+    const digest = known(day) ?? hashOnce('sha256', rows, 'buffer').subarray(0, DAY_DIGEST_BYTES);
+    digests.set(digest, n * DAY_DIGEST_BYTES);
   }
   return digests;
 }

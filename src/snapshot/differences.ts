@@ -9,7 +9,7 @@ import {
 import { compareCodePoints } from '../model/text.js';
 import { hasSameBytes } from '../structures/same-bytes.js';
 import { shared } from '../structures/slabs.js';
-import type { Week } from './content-version.js';
+import type { Day } from './content-version.js';
 import { jsonByteLength } from './rows.js';
 import { compareKeys, type EventKey, type Snapshot } from './snapshot.js';
 
@@ -47,7 +47,7 @@ export const DIGEST_BYTES = 12;
 const NO_DIGEST = '\0'.repeat(DIGEST_BYTES);
 
 /**
- * Compares two snapshots in one merge, which skips weeks with equal digests. With more than `entriesMax`
+ * Compares two snapshots in one merge, which skips days with equal digests. With more than `entriesMax`
  * changes, only the counts are kept.
  */
 export function compareSnapshots(before: Snapshot, after: Snapshot, entriesMax: number): Delta {
@@ -57,15 +57,15 @@ export function compareSnapshots(before: Snapshot, after: Snapshot, entriesMax: 
   let changed = 0;
   let b = 0;
   let a = 0;
-  const equalWeeks = weeksInBoth(before, after);
-  let week = 0;
-  // Terminates: each round advances `b`, `a` or `week`.
+  const equalDays = daysInBoth(before, after);
+  let day = 0;
+  // Terminates: each round advances `b`, `a` or `day`.
   while (b < before.eventCount || a < after.eventCount) {
-    const next = equalWeeks[week];
+    const next = equalDays[day];
     if (next !== undefined && b >= next.before.first && a >= next.after.first) {
       b = next.before.end;
       a = next.after.end;
-      week++;
+      day++;
       continue;
     }
     const isBoth = b < before.eventCount && a < after.eventCount;
@@ -100,14 +100,14 @@ export function compareSnapshots(before: Snapshot, after: Snapshot, entriesMax: 
   };
 }
 
-/** Weeks with equal rows, in order. The events of each week are one run of ordinals in each snapshot. */
-function weeksInBoth(before: Snapshot, after: Snapshot): { readonly before: Week; readonly after: Week }[] {
-  const of = new Map(before.weeks().map((week) => [week.week, week]));
-  const equal: { before: Week; after: Week }[] = [];
-  for (const week of after.weeks()) {
-    const same = of.get(week.week);
-    if (same !== undefined && hasSameBytes(same.digest, week.digest))
-      equal.push({ before: same, after: week });
+/** Days with equal rows, in order. The events of each day are one run of ordinals in each snapshot. */
+function daysInBoth(before: Snapshot, after: Snapshot): { readonly before: Day; readonly after: Day }[] {
+  const of = new Map(before.days().map((day) => [day.day, day]));
+  const equal: { before: Day; after: Day }[] = [];
+  for (const day of after.days()) {
+    const same = of.get(day.day);
+    if (same !== undefined && hasSameBytes(same.digest, day.digest))
+      equal.push({ before: same, after: day });
   }
   return equal;
 }

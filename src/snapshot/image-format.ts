@@ -2,7 +2,7 @@ import type { HashSeed } from '../structures/keyed-hash.js';
 import type { SnapshotSummary } from './summary.js';
 
 /** The format of image files that this version writes. Raise it with every change of the arrays or their meaning. */
-export const IMAGE_FORMAT_VERSION = 8;
+export const IMAGE_FORMAT_VERSION = 9;
 
 /** The content of an image file: the summary and the seed of the header, and the arrays by name. */
 export interface ImageParts extends Readonly<Record<string, unknown>> {
@@ -16,7 +16,7 @@ export interface ImageParts extends Readonly<Record<string, unknown>> {
  * serves. The conversion keeps the id, because the content is the same.
  */
 const READ_AS_PRESENT: Readonly<Record<number, (parts: ImageParts) => ImageParts>> = {
-  8: (parts) => parts,
+  9: (parts) => parts,
 };
 
 /** Formats of image files that this version reads, ascending. */

@@ -25,8 +25,8 @@ export interface SnapshotImage {
   readonly columns: Readonly<Record<UnindexedFieldName, ColumnImage>>;
   readonly names: Readonly<Record<NamedFieldName, NamesImage>>;
   readonly rows: RowsImage;
-  /** WEEK_DIGEST_BYTES for each week in which events start: see content-version.ts. */
-  readonly weekDigests: Uint8Array;
+  /** DAY_DIGEST_BYTES for each day in which events start: see content-version.ts. */
+  readonly dayDigests: Uint8Array;
   /** Random for each timetable, so that attackers cannot choose colliding ids. The seed is not part of the summary, because clients see the summary. */
   readonly hashSeed: HashSeed;
   readonly ids: HashIndexImage;
@@ -117,12 +117,12 @@ export interface Inspection {
 }
 
 export function inspectImage(image: SnapshotImage): Inspection {
-  const { summary, rows, weekDigests, fields, columns, names, slots, ids, clusters } = image;
+  const { summary, rows, dayDigests, fields, columns, names, slots, ids, clusters } = image;
   return {
     summary,
     conflicts: { merged: countByDimension(clusters.merged), unmerged: countByDimension(clusters.unmerged) },
     bytes: {
-      rows: byteLengthOf({ rows, weekDigests }),
+      rows: byteLengthOf({ rows, dayDigests }),
       fields: byteLengthOf({ fields, columns }),
       names: byteLengthOf(names),
       slots: byteLengthOf(slots),

@@ -41,6 +41,8 @@ export interface IntakeBounds {
   } | null;
 }
 
+export const UNBOUNDED: IntakeBounds = { eventsMax: null, memoryBytesMax: null, growth: null };
+
 interface Holder {
   /** Bytes in typed arrays. */
   readonly heldBytes: number;

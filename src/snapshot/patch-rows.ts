@@ -7,7 +7,7 @@ import { viewOf } from '../structures/byte-strings.js';
 import { buildHashTable, type HashIndexImage } from '../structures/hash-index.js';
 import type { KeyedHash } from '../structures/keyed-hash.js';
 import { shared } from '../structures/slabs.js';
-import { digestWeeks, WEEK_DIGEST_BYTES, weekOf, weeksOf } from './content-version.js';
+import { digestDays, DAY_DIGEST_BYTES, dayOf, daysOf } from './content-version.js';
 import type { RowsImage, SlotsImage } from './image.js';
 import type { Edit } from './patch-edit.js';
 import { PACKED_ROW_FRAME_BYTES, packedByteLength } from './rows.js';
@@ -55,24 +55,24 @@ function packedLength(event: NormalisedEvent): number {
   return length;
 }
 
-/** Hashes only the weeks with removed or added events. */
+/** Hashes only the days with removed or added events. */
 export function patchDigests(
-  before: { readonly slots: SlotsImage; readonly weekDigests: Uint8Array },
+  before: { readonly slots: SlotsImage; readonly dayDigests: Uint8Array },
   { splice, events }: Edit,
   slots: SlotsImage,
   rows: RowsImage,
 ): Uint8Array {
-  const changed = new Set(events.map(({ time }) => weekOf(time)));
+  const changed = new Set(events.map(({ time }) => dayOf(time)));
   const known = new Map<number, Uint8Array>();
   let g = 0;
-  for (const [n, { week, end }] of weeksOf(before.slots).entries()) {
-    const at = n * WEEK_DIGEST_BYTES;
+  for (const [n, { day, end }] of daysOf(before.slots).entries()) {
+    const at = n * DAY_DIGEST_BYTES;
     const hasLost = g < splice.gone.length && splice.gone[g]! < end;
     while (g < splice.gone.length && splice.gone[g]! < end) g++;
-    if (hasLost || changed.has(week)) continue;
-    known.set(week, before.weekDigests.subarray(at, at + WEEK_DIGEST_BYTES));
+    if (hasLost || changed.has(day)) continue;
+    known.set(day, before.dayDigests.subarray(at, at + DAY_DIGEST_BYTES));
   }
-  return digestWeeks(slots, rows, (week) => known.get(week));
+  return digestDays(slots, rows, (day) => known.get(day));
 }
 
 export function patchIds(ids: HashIndexImage, { splice, events }: Edit, hash: KeyedHash): HashIndexImage {

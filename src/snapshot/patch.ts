@@ -55,7 +55,7 @@ export function patchImage(
     columns,
     names: patchNames(base.names, patched, { fields, columns }),
     rows,
-    weekDigests: patchDigests(base, edit, slots, rows),
+    dayDigests: patchDigests(base, edit, slots, rows),
     ids: patchIds(base.ids, edit, hash),
     clusters: patchClusters(base, edit, { fields, rows, slots, slotOf }),
   });

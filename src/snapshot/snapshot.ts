@@ -12,7 +12,7 @@ import { KeyedHash } from '../structures/keyed-hash.js';
 import type { CodeColumn } from '../structures/posting-lists.js';
 import { firstWhere, lowerBound } from '../structures/search.js';
 import { Clusters, TREE_BOUNDS } from './cluster-reader.js';
-import { WEEK_DIGEST_BYTES, type Week, weeksOf } from './content-version.js';
+import { DAY_DIGEST_BYTES, type Day, daysOf } from './content-version.js';
 import { DisplayNames } from './display-names.js';
 import type { FieldImage, SlotsImage, SnapshotImage } from './image.js';
 import { Rows } from './rows.js';
@@ -59,7 +59,7 @@ export class Snapshot {
   readonly merged: Clusters;
   readonly unmerged: Clusters;
   readonly #slots: SlotsImage;
-  readonly #weekDigests: Uint8Array;
+  readonly #dayDigests: Uint8Array;
   readonly #hash: KeyedHash;
   readonly #ids: HashIndexImage;
   readonly #fields: ReadonlyMap<IndexedFieldName, FieldIndex>;
@@ -67,11 +67,11 @@ export class Snapshot {
 
   /** @param before gives its cached results for unchanged parts */
   constructor(image: SnapshotImage, before: Snapshot | null = null) {
-    const { summary, rows, weekDigests, slots, hashSeed, ids, clusters, fields, names } = image;
+    const { summary, rows, dayDigests, slots, hashSeed, ids, clusters, fields, names } = image;
     this.summary = summary;
     this.rows = new Rows(rows);
     this.#slots = slots;
-    this.#weekDigests = weekDigests;
+    this.#dayDigests = dayDigests;
     this.#hash = new KeyedHash(hashSeed);
     this.#ids = ids;
     this.slotIndex = new IntervalIndex(
@@ -146,11 +146,11 @@ export class Snapshot {
     return this.#slots.first[lowerBound(this.#slots.startMs, startMs)]!;
   }
 
-  /** The weeks with the digests of their rows, in order. */
-  weeks(): (Week & { readonly digest: Uint8Array })[] {
-    return weeksOf(this.#slots).map((week, n) => ({
-      ...week,
-      digest: this.#weekDigests.subarray(n * WEEK_DIGEST_BYTES, (n + 1) * WEEK_DIGEST_BYTES),
+  /** The days with the digests of their rows, in order. */
+  days(): (Day & { readonly digest: Uint8Array })[] {
+    return daysOf(this.#slots).map((day, n) => ({
+      ...day,
+      digest: this.#dayDigests.subarray(n * DAY_DIGEST_BYTES, (n + 1) * DAY_DIGEST_BYTES),
     }));
   }
 

@@ -233,5 +233,5 @@ test('digests reveal a file of another timetable with the right id', async (t) =
   writeFileSync(file, crafted(bytes, [forged]), { mode: 0o600 });
   const { wasServed, faults } = await trial(source, file, 1, right);
   t.ok(wasServed, 'such a file can be served: it is a timetable');
-  t.match(faults, [/cannot be used: weekDigests does not match/]);
+  t.match(faults, [/cannot be used: dayDigests does not match/]);
 });

@@ -141,11 +141,11 @@ export const ACTS: Readonly<Record<string, Act>> = {
   async 'one bucket purged'(fleet, random) {
     await withStreams(fleet, (streams) => streams.purge(oneOf(['KV_timetable', 'OBJ_timetable'], random)));
   },
-  async 'object deleted in the middle of a get'(fleet) {
+  async 'object deleted in the middle of a get'(fleet, random) {
     fleet.link.bytesPerSecond = 200_000;
     const before = fleet.head?.id;
-    fleet.publishAgain();
-    await until(() => fleet.head?.id !== before, 'the next head').catch(() => {});
+    fleet.publish(`deleted ${Math.floor(random() * 1e9)}`);
+    await until(() => fleet.head?.id !== before, 'the next head');
     await delay(500);
     if (fleet.head !== null) await fleet.store.delete(fleet.head.hash);
     fleet.link.mend();

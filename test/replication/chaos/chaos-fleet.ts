@@ -110,11 +110,6 @@ export class ChaosFleet {
     renameSync(`${this.#source}.new`, this.#source);
   }
 
-  /** The source as it was last published whole. */
-  publishAgain(): void {
-    this.publish(this.#title);
-  }
-
   /** Whether all replicas serve the present source, and answer alike. */
   get isEqual(): boolean {
     const reads = this.replicas.map(({ reader }) => reader.last);
