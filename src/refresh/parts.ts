@@ -6,17 +6,17 @@ import type { PartReport, PartsReport } from '../source/source.js';
 const INTERVALS_MAX = 10;
 
 /**
- * How long a source may fail before it is overdue. Without regular refreshes, a source that fails is overdue
- * at once.
+ * How long a source may fail before it is overdue. Without regular loads, a source that fails is overdue at
+ * once.
  */
-export function overdueMs(refreshSeconds: number): number {
-  return INTERVALS_MAX * refreshSeconds * 1000;
+export function failingMsMaxOf(intervalMs: number): number {
+  return INTERVALS_MAX * intervalMs;
 }
 
 /** Null for a single source. */
-export function sourceParts({ parts, skipped }: PartsReport, refreshSeconds: number): SourceParts | null {
+export function sourceParts({ parts, skipped }: PartsReport, failingMsMax: number): SourceParts | null {
   if (parts.length === 0) return null;
-  const beforeMs = Date.now() - overdueMs(refreshSeconds);
+  const beforeMs = Date.now() - failingMsMax;
   const all = parts.map((part) => sourcePart(part, beforeMs));
   const failing = all.filter(({ state }) => state !== 'ok');
   const good = all.filter(({ state }) => state === 'ok');
