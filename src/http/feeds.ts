@@ -24,7 +24,7 @@ import type { FeedRoute, UserRoute } from './routes.js';
 /** Plain data, checked by the table of settings. */
 export interface FeedSettings {
   readonly days: number;
-  /** Where clients reach the service; see {@link publicAddress}. */
+  /** The address under which clients reach the service; see {@link publicAddress}. */
   readonly publicUrl?: string | undefined;
 }
 
