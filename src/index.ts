@@ -33,6 +33,7 @@ export type {
   EmbeddedAuthOptions,
   EmbeddedHandlerOptions,
   FeedServingOptions,
+  PublishedTimetable,
   PublishingOptions,
   ServeOptions,
   TimetableOptions,
@@ -59,11 +60,7 @@ export type { LoadProgress } from './source/source.js';
 export type { SourceSpec } from './source/spec.js';
 export type { ChangesOptions, MissedChanges, TimetableChange } from './timetable/change-loop.js';
 export type { CloseOptions, TimetableServer } from './timetable/open-servers.js';
-export {
-  type PublishedTimetable,
-  type Publishing,
-  publishTimetable,
-} from './timetable/publishing.js';
+export { type Publishing, publishTimetable } from './timetable/publishing.js';
 export type * from './timetable/query-types.js';
 export { openTimetable } from './timetable/timetable.js';
 export type {

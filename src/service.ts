@@ -11,7 +11,7 @@ import { isPipe } from './refresh/patience.js';
 import { emptyFilters, fieldLossOf, type SnapshotSummary } from './snapshot/summary.js';
 import { filesOf } from './source/file-watch.js';
 import type { LoadProgress } from './source/source.js';
-import { isStoreSource } from './timetable/keeping.js';
+import { intervalSeconds, isStoreSource } from './timetable/keeping.js';
 import type { TimetableServer } from './timetable/open-servers.js';
 import { openTimetable } from './timetable/timetable.js';
 import type { Timetable } from './timetable/timetable-interface.js';
@@ -21,6 +21,8 @@ export interface Service
   /** Origin and base path for this machine, without a final slash. */
   readonly baseUrl: string;
   readonly mode: ResolvedSettings['mode'];
+  /** Whether the source is loaded at regular intervals. */
+  readonly isRegular: boolean;
   readonly timetable: Timetable;
   readonly ready: Promise<SnapshotSummary>;
   /** A request that shows events, with its token. Null in production. */
@@ -40,6 +42,8 @@ export async function startService(
 ): Promise<Service> {
   const settings = await withFieldMap(resolveSettings(options));
   const source = sourceOf(settings);
+  const isStore = isStoreSource(source);
+  const isRegular = intervalSeconds({ ...settings, source }) > 0;
   const auth = authOf(settings);
   const admin = settings.adminPort === undefined ? undefined : optionsOf('admin', settings);
   let heard = (): void => {};
@@ -55,7 +59,7 @@ export async function startService(
   );
   try {
     if (log !== undefined) {
-      logEvents(timetable, settings, isStoreSource(source), log);
+      logEvents(timetable, { ...settings, isRegular, isStore }, log);
       if (settings.pin === undefined) heard = warnOfSilence(timetable, source, log);
     }
     const feed = hasFeeds(settings) ? optionsOf('feed', settings) : undefined;
@@ -69,6 +73,7 @@ export async function startService(
       workers,
       baseUrl,
       mode,
+      isRegular,
       timetable,
       ready: timetable.ready,
       get condition() {
@@ -111,15 +116,14 @@ function hasFeeds({ feedSecret, feedSecretFile }: ResolvedSettings): boolean {
   return feedSecret !== undefined || feedSecretFile !== undefined;
 }
 
+interface Loads extends Pick<ResolvedSettings, 'rejectPercentMax'>, Pick<Service, 'isRegular'> {
+  readonly isStore: boolean;
+}
+
 /** Logs publications, refusals and faults. `ready` reports a failed first load. */
-function logEvents(
-  timetable: Timetable,
-  { refreshSeconds, rejectPercentMax }: ResolvedSettings,
-  isStore: boolean,
-  log: Logger,
-): void {
+function logEvents(timetable: Timetable, { rejectPercentMax, isRegular, isStore }: Loads, log: Logger): void {
   const source = timetable.source.name;
-  const isFinal = (): boolean => timetable.summary === null && refreshSeconds === 0 && !isStore;
+  const isFinal = (): boolean => timetable.summary === null && !isRegular;
   let toldReason: string | null = null;
   /** A store is checked every few seconds, so a lasting reason is logged once. */
   const isTold = (reason: string): boolean => {
@@ -146,7 +150,7 @@ function logEvents(
     };
     log.info({ source, snapshot: id, origin, ...counts }, 'timetable published');
     warnOfFields(
-      'fields of records that may be misspelt are not served',
+      'some fields of records are not served; their names may be misspelt',
       summary.unserved.fields.flatMap(({ name, suggestion }) =>
         suggestion === null ? [] : [`${name}: did you mean ${suggestion}?`],
       ),
@@ -178,7 +182,7 @@ function logEvents(
   timetable.on('loaded', ({ result }) => {
     if (result === 'published' || result === 'unchanged') toldReason = null;
     const others = told - PARTS_LOGGED_MAX;
-    if (others > 0) log.warn({ source, others }, 'other sources fail, or work again');
+    if (others > 0) log.warn({ source, others }, 'further sources failed, or work again');
     told = 0;
   });
   timetable.on('error', (error) => {

@@ -34,7 +34,7 @@ export interface AccessSource {
 
 const SHARED_SECRET =
   'the feed secret and the HS256 secret are the same; expected two secrets: make a new feed secret, ' +
-  'and keep this one as the previous feed secret until the present addresses have expired';
+  'and keep the shared secret as the previous feed secret until the present addresses have expired';
 
 const NO_TOKEN_KEYS: TokenKeys = { secrets: null, jwks: null };
 

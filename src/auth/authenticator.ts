@@ -7,7 +7,7 @@ import { createPublicKeySet, createSecretKeySet, type KeySet } from './key-set.j
 import { createRemoteKeySet, type KeyFeed } from './remote-key-set.js';
 import type { RemoteKeysPlan } from './remote-keys.js';
 import { type Remembered, TokenCache, tokenKeyOf, type Usable } from './token-cache.js';
-import { createVerifier, type TokenType, type VerificationFailure, type Verifier } from './verifier.js';
+import { createVerifier, type TokenRules, type VerificationFailure, type Verifier } from './verifier.js';
 
 /** All requests with the same token share one such object. */
 export interface AuthenticatedUser extends Usable {
@@ -120,11 +120,8 @@ export class Authenticator {
  * Plain data that crosses threads; each thread builds its authenticator from it. Keys that may change are in
  * {@link AccessSource}.
  */
-export interface AuthPlan {
+export interface AuthPlan extends TokenRules {
   readonly remoteKeys: RemoteKeysPlan | null;
-  readonly issuer: string | undefined;
-  readonly audience: string | undefined;
-  readonly tokenType: TokenType;
   /** Names of claims by field; they replace the names in the descriptor table. */
   readonly claims: Readonly<Record<string, readonly string[]>> | undefined;
   readonly identifiers: IdentifierMode;
@@ -137,22 +134,16 @@ export function authenticatorOfPlan(
   access: AccessSource,
   more: readonly KeySet[] = [],
 ): Authenticator {
-  const { issuer, audience, tokenType, claims, identifiers } = plan;
   // The first keys may arrive before the authenticator exists.
   let authenticator: Authenticator | null = null;
   const fetched = feed === null ? [] : [createRemoteKeySet(feed, () => authenticator?.clear())];
   const verifierNow = (): Verifier =>
-    createVerifier({
-      keySets: [...keySetsOf(access.access.tokenKeys), ...more, ...fetched],
-      issuer,
-      audience,
-      tokenType,
-    });
+    createVerifier({ ...plan, keySets: [...keySetsOf(access.access.tokenKeys), ...more, ...fetched] });
   const made = new Authenticator({
     verifier: verifierNow(),
-    table: createClaimTable(claims),
+    table: createClaimTable(plan.claims),
     enrolments: access.access.enrolments,
-    mode: identifiers,
+    mode: plan.identifiers,
   });
   authenticator = made;
   access.follow(({ tokenKeys }) => {

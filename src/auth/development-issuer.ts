@@ -4,10 +4,9 @@ import { SignJWT } from 'jose';
 import type { IdentityFieldName } from '../model/fields.js';
 import type { ClaimTable } from './identity.js';
 import { createSecretKeySet, type KeySet } from './key-set.js';
-import type { VerifierOptions } from './verifier.js';
+import type { TokenRules, VerifierOptions } from './verifier.js';
 
-export interface DevelopmentIssuerOptions
-  extends Pick<VerifierOptions, 'issuer' | 'audience' | 'tokenType' | 'now'> {
+export interface DevelopmentIssuerOptions extends TokenRules, Pick<VerifierOptions, 'now'> {
   readonly table: ClaimTable;
   /** At least 32 bytes, shared by all threads. Default: random. */
   readonly secret?: Uint8Array | undefined;

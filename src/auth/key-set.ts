@@ -45,7 +45,7 @@ export type SecretUse = 'HS256' | 'feed';
 export function secretBytes(secret: string | Uint8Array, use: SecretUse = 'HS256'): Uint8Array | string {
   const bytes = typeof secret === 'string' ? bytesOfText(secret) : secret;
   if (typeof bytes === 'string' || bytes.byteLength >= SECRET_BYTES_MIN) return bytes;
-  return `it has ${bytes.byteLength} bytes; ${use === 'feed' ? 'a feed' : use} needs at least ${SECRET_BYTES_MIN}`;
+  return `it has ${bytes.byteLength} bytes; ${use === 'feed' ? 'a feed secret' : use} needs at least ${SECRET_BYTES_MIN}`;
 }
 
 function bytesOfText(text: string): Uint8Array | string {
@@ -58,7 +58,7 @@ function bytesOfText(text: string): Uint8Array | string {
   const digits = bytes.toString(encoding).replace(/=+$/, '');
   const padded = digits.padEnd(Math.ceil(digits.length / 4) * 4, '=');
   if (written === digits || written === padded) return bytes;
-  return `it begins with ${encoding}:, but what follows is not ${encoding} (RFC 4648)`;
+  return `it begins with ${encoding}:, but the rest is not ${encoding} (RFC 4648)`;
 }
 
 /** @throws LecternError `key-invalid` */
@@ -142,7 +142,7 @@ export function readUsableKeys(json: unknown, name: string): UsableKeys {
   }
   if (keys.length > 0) return { keys, leftOut };
   const reasons = leftOut.slice(0, 3).join('; ');
-  const why = reasons === '' ? '; supported are RSA, EC and Ed25519 keys' : `: ${reasons}`;
+  const why = reasons === '' ? '; RSA, EC and Ed25519 keys are supported' : `: ${reasons}`;
   throw keyInvalid(`${name} has no key that verifies signatures${why}`);
 }
 

@@ -17,14 +17,18 @@ export const TOKEN_TYPES = ['any', 'at+jwt'] as const;
 /** Accepted tokens: any JWT, or access tokens only. */
 export type TokenType = (typeof TOKEN_TYPES)[number];
 
-export interface VerifierOptions {
-  /** Tried in order. */
-  readonly keySets: readonly KeySet[];
+/** Plain data, checked by the table of settings. */
+export interface TokenRules {
   /** Required `iss` of every token. */
   readonly issuer?: string | undefined;
   /** Every token's `aud` must be or contain it. */
   readonly audience?: string | undefined;
   readonly tokenType?: TokenType | undefined;
+}
+
+export interface VerifierOptions extends TokenRules {
+  /** Tried in order. */
+  readonly keySets: readonly KeySet[];
   /** Default 5,000. */
   readonly clockToleranceMs?: number;
   /** Epoch milliseconds. Default `Date.now`. */

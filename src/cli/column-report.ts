@@ -66,7 +66,7 @@ export function describeColumns(look: ColumnLook, proposal: CommandProposal | nu
 function describeProposal({ command, notes }: CommandProposal): string {
   const lines = notes.map((note) => `  ${note}`);
   if (command === null) return ['a field map cannot be proposed:', ...lines].join('\n');
-  return ['to serve it, try:', `  ${command}`, ...lines, `  ${DEVELOPMENT_NOTE}`].join('\n');
+  return ['to serve the source, try:', `  ${command}`, ...lines, `  ${DEVELOPMENT_NOTE}`].join('\n');
 }
 
 /** Names come from outside: control characters are escaped, and long names are cut. */

@@ -2,8 +2,9 @@ import { LecternError } from '../errors.js';
 import { DIRECTORIES } from '../model/fields.js';
 import type { ReadingSettings } from '../options/option-types.js';
 import { readRulesOf } from '../options/reading-settings.js';
+import { withFieldMap } from '../options/source-of-settings.js';
 import { invalidParameters } from '../query/object-form.js';
-import { readFieldMap } from '../source/map-file.js';
+import { STRICT } from '../query/parameters.js';
 import { openTimetable } from '../timetable/timetable.js';
 import type { ExplainedEndpoint } from '../view/view.js';
 import { namedSource } from './named-source.js';
@@ -25,14 +26,14 @@ export async function explain(
   reading: ReadingSettings,
   rooms: string | undefined,
 ): Promise<void> {
-  const options = { unknownParameters: 'reject', timeZone: reading.timeZone } as const;
+  const options = { ...STRICT, timeZone: reading.timeZone };
   const { identifiers } = reading;
   const { endpoint, pairs } = readScheduleRequest(request, options, identifiers, 'explained', EXPLAINED);
   const { spec, name } = namedSource(source, reading);
   const progress = createProgressLine(name);
   const timetable = openTimetable({
     source: spec,
-    ...readRulesOf({ ...reading, fieldMap: await readFieldMap(reading) }),
+    ...readRulesOf(await withFieldMap(reading)),
     rooms,
     watch: false,
     gate: false,

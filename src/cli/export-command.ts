@@ -4,9 +4,9 @@ import { LecternError } from '../errors.js';
 import { FORMATS, type FormatName } from '../model/format.js';
 import type { ReadingSettings } from '../options/option-types.js';
 import { readRulesOf } from '../options/reading-settings.js';
+import { withFieldMap } from '../options/source-of-settings.js';
 import { invalidParameters } from '../query/object-form.js';
-import type { ParameterPairs, ParseOptions } from '../query/parameters.js';
-import { readFieldMap } from '../source/map-file.js';
+import { type ParameterPairs, type ParseOptions, STRICT } from '../query/parameters.js';
 import { openTimetable } from '../timetable/timetable.js';
 import type { Timetable } from '../timetable/timetable-interface.js';
 import type { Answer } from '../view/answer.js';
@@ -48,12 +48,12 @@ export async function exportEvents(
   { format: given, output }: ExportOptions,
 ): Promise<number> {
   const format = given ?? formatOfName(output);
-  const options = { unknownParameters: 'reject', timeZone: reading.timeZone } as const;
+  const options = { ...STRICT, timeZone: reading.timeZone };
   const { pairs } = readScheduleRequest(request, options, reading.identifiers, 'exported', ['schedule']);
   if (pairs.some(([name]) => name === 'format')) {
     throw new LecternError('option-invalid', 'the query names a format; give it as --format');
   }
-  const rules = readRulesOf({ ...reading, fieldMap: await readFieldMap(reading) });
+  const rules = readRulesOf(await withFieldMap(reading));
   const { spec, name } = namedSource(source, reading);
   // Registered before the file is created, because a signal could otherwise leave the file behind.
   const signals = listenForSignals(COMMAND_SIGNALS);
@@ -105,7 +105,7 @@ function formatOfName(output = ''): FormatName {
   const names = `${FORMAT_NAMES.slice(0, -1).join(', ')} or ${FORMAT_NAMES.at(-1)}`;
   throw new LecternError(
     'option-invalid',
-    `the format is not known: give --format ${names}, or --output with a file that ends in one of them`,
+    `the format is not known: give --format ${names}, or an --output file with such an ending`,
   );
 }
 

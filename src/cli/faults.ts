@@ -38,7 +38,7 @@ export function writeError(text: string): void {
 export function endOnFaults(log: Pick<Logger, 'fatal' | 'isLevelEnabled'>): () => void {
   function onFault(reason: unknown, origin: string): void {
     try {
-      if (log.isLevelEnabled('fatal')) log.fatal({ err: reason, origin }, 'ended by a fault of the program');
+      if (log.isLevelEnabled('fatal')) log.fatal({ err: reason, origin }, 'ended by an internal fault');
       else reportFailure(reason);
     } finally {
       process.exit(EXIT_FAILURE);

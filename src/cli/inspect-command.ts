@@ -4,9 +4,9 @@ import { CONFLICT_DIMENSIONS } from '../model/fields.js';
 import { formatInstant } from '../model/time.js';
 import type { ReadingSettings } from '../options/option-types.js';
 import { readRulesOf } from '../options/reading-settings.js';
+import { withFieldMap } from '../options/source-of-settings.js';
 import { type Inspection, inspectImage } from '../snapshot/image.js';
 import { emptyFilters } from '../snapshot/summary.js';
-import { readFieldMap } from '../source/map-file.js';
 import type { PartsReport, SourceFormat } from '../source/source.js';
 import { sourceOfSpec } from '../source/spec.js';
 import { loadImage } from '../thread/load-image.js';
@@ -36,7 +36,7 @@ export async function inspect(
   reading: ReadingSettings,
   asJson: boolean,
 ): Promise<number> {
-  const rules = readRulesOf({ ...reading, fieldMap: await readFieldMap(reading) });
+  const rules = readRulesOf(await withFieldMap(reading));
   const { spec, args } = namedSource(source, reading);
   const opened = sourceOfSpec(spec);
   const progress = createProgressLine(opened.name);
@@ -176,7 +176,7 @@ function formatAmbiguous({ gaps, overlaps }: Inspection['summary']['ambiguousTim
       ? [`  ${formatCountOf(gaps, 'time')} that clocks skipped: moved forward by the length of the skip`]
       : []),
     ...(overlaps > 0
-      ? [`  ${formatCountOf(overlaps, 'time')} that clocks showed twice: read as the first`]
+      ? [`  ${formatCountOf(overlaps, 'time')} that clocks showed twice: read as the earlier time`]
       : []),
   ];
   return [['local times at clock changes:', ...lines].join('\n')];

@@ -5,7 +5,7 @@ import { resolveSettings, warningsOf } from '../options/resolve.js';
 import { type Service, startService } from '../service.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import { hidePassword } from '../source/postgres/postgres-address.js';
-import { isStoreAddress, shownAddress } from '../store/open-store.js';
+import { shownAddress } from '../store/open-store.js';
 import { carryOnWithoutOutput, endOnFaults, logFailure, writeError } from './faults.js';
 import { openLog } from './open-log.js';
 import { formatReady, tellReloads, unknownVariables } from './serve-messages.js';
@@ -64,7 +64,7 @@ async function serveUntilSignal(
     const { address, adminAddress, mode, workers } = service;
     log.info({ address: address.origin, admin: adminAddress?.origin, mode, workers }, 'listening');
     warnOfOpenDoor(service);
-    for (const reason of warningsOf(settings)) warn(settings, log, 'answers will end', reason);
+    for (const reason of warningsOf(settings)) warn(settings, log, 'answers will become 503', reason);
     const outcome = await Promise.race([service.ready, signals.first]);
     progress.clear();
     if (typeof outcome !== 'string') {
@@ -95,14 +95,13 @@ async function serveUntilSignal(
 async function announce(
   service: Service,
   summary: SnapshotSummary,
-  { adminTokenFile, refreshSeconds, source }: ResolvedSettings,
+  { adminTokenFile }: ResolvedSettings,
   log: Logger,
 ): Promise<void> {
-  const { mode, timetable, workers } = service;
+  const { mode, isRegular, timetable, workers } = service;
   if (mode === 'development') {
     const example = await service.example();
     process.stdout.write(formatReady(service, summary, example, adminTokenFile !== undefined));
-    const isRegular = refreshSeconds > 0 || [source].flat().some((each) => isStoreAddress(String(each)));
     tellReloads(timetable, isRegular, (line) => process.stdout.write(line));
     return;
   }

@@ -83,15 +83,19 @@ const TIMES: StreamTimes = {
   lifeMsMax: EVENT_STREAM_MS_MAX,
 };
 
+export interface StreamSettings extends ParseOptions {
+  /** Largest number of open event streams. */
+  readonly streamsMax: number;
+}
+
 /**
  * All streams of one thread. Each has at most one message in transit. A client slower than the publications
  * gets several changes as one, after it has taken the previous message.
  */
 export class EventStreams {
   readonly #views: LiveViews;
-  readonly #options: ParseOptions;
+  readonly #settings: StreamSettings;
   readonly #messages: ChangeMessages;
-  readonly #streamsMax: number;
   readonly #meter: Meter | null;
   readonly #times: StreamTimes;
   readonly #open = new Set<Stream>();
@@ -106,18 +110,11 @@ export class EventStreams {
   #timer: NodeJS.Timeout | undefined;
   #unfollow = (): void => {};
 
-  constructor(
-    views: LiveViews,
-    options: ParseOptions,
-    meter: Meter | null,
-    streamsMax: number,
-    times: StreamTimes = TIMES,
-  ) {
+  constructor(views: LiveViews, settings: StreamSettings, meter: Meter | null, times: StreamTimes = TIMES) {
     this.#views = views;
-    this.#options = options;
+    this.#settings = settings;
     this.#messages = new ChangeMessages(views);
     this.#meter = meter;
-    this.#streamsMax = streamsMax;
     this.#times = times;
     this.#watch = new StreamWatch(times.lookMs);
     meter?.onSample(() => meter.set(CELL.streamsOpen, this.#open.size));
@@ -137,7 +134,7 @@ export class EventStreams {
     const { pairs, faults: malformed } = parseQueryString(exchange.query);
     const since = pairs.find(([name]) => name === 'since')?.[1];
     const asked: typeof pairs = since === undefined ? [...pairs, ['since', view.summary.id]] : pairs;
-    const result = view.changes(asked, this.#options);
+    const result = view.changes(asked, this.#settings);
     if ('faults' in result || malformed.length > 0) {
       const faults = 'faults' in result ? [...malformed, ...result.faults] : malformed;
       sendProblem(exchange, parametersInvalid(faults));
@@ -147,7 +144,7 @@ export class EventStreams {
     // Without X-Accel-Buffering nginx would buffer the answer.
     headers.push('X-Accel-Buffering', 'no', 'Lectern-Version', view.version);
     if (exchange.head) sendEmpty(exchange, 200, headers);
-    else if (this.#open.size >= this.#streamsMax) sendProblem(exchange, FULL);
+    else if (this.#open.size >= this.#settings.streamsMax) sendProblem(exchange, FULL);
     else {
       const { lastEventId } = exchange.headers;
       const snapshotId =

@@ -8,6 +8,7 @@ import { REQUEST_TARGET_BYTES_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
 import { PARAMETER_FIELDS } from '../model/fields.js';
 import { FEED_EXTENSIONS, FEED_FORMATS, FEED_PAGE, type FeedFormat } from '../model/format.js';
+import { STRICT } from '../query/parameters.js';
 import type { FieldFilter } from '../query/query.js';
 import type { ParameterPairs, ParseOptions } from '../view/view.js';
 import type { ViewSource } from '../view/view-source.js';
@@ -20,12 +21,16 @@ import { parseQueryString } from './request/query-string.js';
 import { mountPathOf } from './request/target.js';
 import type { FeedRoute, UserRoute } from './routes.js';
 
-export interface FeedOptions {
-  /** Its secrets may be added and removed. */
-  readonly access: AccessSource;
+/** Plain data, checked by the table of settings. */
+export interface FeedSettings {
   readonly days: number;
   /** Where clients reach the service; see {@link publicAddress}. */
-  readonly publicUrl: string | undefined;
+  readonly publicUrl?: string | undefined;
+}
+
+export interface FeedOptions extends FeedSettings {
+  /** Its secrets may be added and removed. */
+  readonly access: AccessSource;
   readonly identifiers: IdentifierMode;
   /** Epoch milliseconds. Default `Date.now`. */
   readonly now?: () => number;
@@ -34,14 +39,15 @@ export interface FeedOptions {
 /** The only answer to bad addresses. */
 const NO_FEED: Problem = {
   code: 'not-found',
-  detail: 'There is no feed at this address. It may have expired; ask for a new one where you got it.',
+  detail:
+    'There is no feed at this address. It may have expired; ask for a new address where you got this one.',
 };
 
 const NO_FEEDS: Problem = { code: 'not-found', detail: 'This service has no feeds.' };
 
 const HOST_UNKNOWN: Problem = {
   code: 'host-not-allowed',
-  detail: 'Calendars need an address that the service does not know: set --public-url.',
+  detail: 'The service does not know its public address, which calendar programs need: set --public-url.',
 };
 
 /** Room for the extension, so that an address fits with any of FEED_EXTENSIONS. */
@@ -53,8 +59,6 @@ const DAY_MS = 86_400_000;
 
 /** Calendar programs have their own interval; a page with a feed need not fetch it each time. */
 const CACHING: readonly string[] = ['Cache-Control', 'private, max-age=300'];
-/** The queries were checked when the addresses were created. */
-const PARSING: ParseOptions = { unknownParameters: 'reject' };
 
 interface Feed {
   readonly pairs: ParameterPairs;
@@ -143,7 +147,7 @@ export class Feeds {
     const place = `${before}${mountPathOf(exchange.req)}${this.#folder}${address}`;
     const bytes = new URL(place).pathname.length + EXTENSION_CHARACTERS_MAX;
     if (bytes > REQUEST_TARGET_BYTES_MAX) {
-      const detail = `It would have ${bytes} bytes; at most ${REQUEST_TARGET_BYTES_MAX} are read. Use fewer values.`;
+      const detail = `The address would have ${bytes} bytes; at most ${REQUEST_TARGET_BYTES_MAX} are read. Use fewer values.`;
       return { code: 'feed-too-long', detail };
     }
     const url = `${place}.${FEED_EXTENSIONS[0]}`;
@@ -182,8 +186,9 @@ export class Feeds {
     // Most requests repeat an earlier one and find the same snapshot, so they get 304 here.
     const isKnown = tag !== null && tag.snapshotId === id && tag.format === format;
     if (isKnown && answerCondition(exchange, view, tag.text, CACHING)) return null;
+    // The query was checked when the address was created.
     const result =
-      identities === null ? view.schedule(pairs, PARSING) : view.personal(pairs, PARSING, identities);
+      identities === null ? view.schedule(pairs, STRICT) : view.personal(pairs, STRICT, identities);
     // The setting `identifiers` was different when the address was created.
     if (!('read' in result)) return NO_FEED;
     const { read } = result;

@@ -11,7 +11,6 @@ import { LecternError } from '../errors.js';
 import { REQUEST_TARGET_BYTES_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
 import type { FieldFilter } from '../query/query.js';
-import type { ParseOptions } from '../view/view.js';
 import type { LiveViews } from '../view/view-source.js';
 import { OriginFields, PREFLIGHT_FIELDS } from './answer/answer-fields.js';
 import { INTERNAL_ERROR, sendProblem } from './answer/problem.js';
@@ -20,39 +19,36 @@ import { TokenCheck, type TokenCheckOptions } from './authenticate.js';
 import { docsRoutes } from './development/docs-page.js';
 import { healthRoute } from './development/health.js';
 import { loginRoute } from './development/login.js';
-import { asksForStream, EventStreams, type StreamTimes } from './event-streams.js';
+import { asksForStream, EventStreams, type StreamSettings, type StreamTimes } from './event-streams.js';
 import { Exchange, type ExchangeSettings } from './exchange.js';
 import { type FeedOptions, Feeds } from './feeds.js';
 import { METHOD_NOT_ALLOWED, messageFault } from './message-fault.js';
 import type { LoneRequest } from './node/lone-request.js';
-import { Reader } from './read.js';
+import { Reader, type ReaderSettings } from './read.js';
 import { mountPathOf } from './request/target.js';
 import { ALLOW, createRouter, type OpenRoute, type ReadRoute, type Route, scheduleRoutes } from './routes.js';
 
-/** By default nothing is counted or logged, and faults of the service are warnings of the process. */
-export interface HandlerOptions extends Partial<TokenCheckOptions> {
-  /** Path of the resources; checked by the table of settings. */
+/** Plain data, checked by the table of settings. */
+export interface HandlerSettings extends ReaderSettings, StreamSettings {
+  /** Path of the resources. */
   readonly basePath: string;
+  /** Origins of web pages that may read answers. Default none. */
+  readonly corsOrigins?: readonly string[] | undefined;
+  /** Share of answers to log. Default 0. */
+  readonly accessLog?: number | undefined;
+}
+
+/** By default nothing is counted or logged, and faults of the service are warnings of the process. */
+export interface HandlerOptions extends HandlerSettings, Partial<TokenCheckOptions> {
   /**
    * Replaces the authenticator for requests that are already authenticated: returns the filters for the
    * user's own events, or null.
    */
   readonly identify?: (req: IncomingMessage) => readonly FieldFilter[] | null;
-  readonly unknownParameters: ParseOptions['unknownParameters'];
-  readonly timeZone?: ParseOptions['timeZone'];
   /** Whether the handler runs in Lectern's own server; see {@link ExchangeSettings}. Default false. */
   readonly ownsSocket?: boolean;
-  /** Bytes for whole answers to repeated requests; 0 for none. */
-  readonly cacheBytesMax: number;
-  /** Whether answers to repeated requests are compressed. */
-  readonly compression: boolean;
-  /** Largest number of open event streams. */
-  readonly streamsMax: number;
   /** For tests. */
   readonly streamTimes?: StreamTimes | undefined;
-  /** Origins of web pages that may read answers. */
-  readonly corsOrigins?: readonly string[] | undefined;
-  readonly accessLogShare?: number | undefined;
   readonly development?: DevelopmentOptions | undefined;
   /** Needs an authenticator. */
   readonly feeds?: FeedOptions | undefined;
@@ -101,27 +97,19 @@ class Handler {
   readonly #identify: NonNullable<HandlerOptions['identify']>;
 
   constructor(views: LiveViews, options: HandlerOptions) {
-    const { authenticator, identify = () => null, unknownParameters, log, onRefusal } = options;
-    const { corsOrigins = [], meter = null, accessLogShare: logShare = 0, ownsSocket = false } = options;
+    const { authenticator, identify = () => null, log, onRefusal } = options;
+    const { corsOrigins = [], meter = null, accessLog: logShare = 0, ownsSocket = false } = options;
     if ((authenticator === undefined) === (options.identify === undefined)) {
       throw new LecternError('option-invalid', 'a handler needs an authenticator or identify, but not both');
     }
     this.#basePath = options.basePath.replace(/\/$/, '');
     this.#settings = { ownsSocket, origins: new OriginFields(corsOrigins), meter, logShare, log };
-    this.#reader = new Reader(
-      views,
-      { unknownParameters, timeZone: options.timeZone },
-      options.cacheBytesMax,
-      meter,
-      authenticator !== undefined,
-      options.compression,
-    );
-    const { streamsMax, streamTimes } = options;
-    this.streams = new EventStreams(views, { unknownParameters }, meter, streamsMax, streamTimes);
+    this.#reader = new Reader(views, options, meter, authenticator !== undefined);
+    this.streams = new EventStreams(views, options, meter, options.streamTimes);
     this.#findRoute = createRouter([
       ...scheduleRoutes(this.#basePath),
-      ...feedRoutes(views, this.#reader, this.#basePath, { unknownParameters }, options.feeds),
-      ...developmentRoutes(views, this.#basePath, unknownParameters, options.development),
+      ...feedRoutes(views, this.#reader, this.#basePath, options),
+      ...developmentRoutes(views, this.#basePath, options),
     ]);
     this.#tokens =
       authenticator === undefined ? null : new TokenCheck({ authenticator, meter, log, onRefusal });
@@ -232,28 +220,18 @@ class Handler {
   }
 }
 
-function feedRoutes(
-  views: LiveViews,
-  reader: Reader,
-  basePath: string,
-  parsing: ParseOptions,
-  options: FeedOptions | undefined,
-): Route[] {
-  if (options === undefined) return [];
-  const feeds = new Feeds(views, reader, basePath, parsing, options);
-  return [feeds.issueRoute, feeds.answerRoute];
+function feedRoutes(views: LiveViews, reader: Reader, basePath: string, options: HandlerOptions): Route[] {
+  if (options.feeds === undefined) return [];
+  const { issueRoute, answerRoute } = new Feeds(views, reader, basePath, options, options.feeds);
+  return [issueRoute, answerRoute];
 }
 
-function developmentRoutes(
-  views: LiveViews,
-  basePath: string,
-  unknownParameters: ParseOptions['unknownParameters'],
-  options: DevelopmentOptions | undefined,
-): OpenRoute[] {
-  if (options === undefined) return [];
+function developmentRoutes(views: LiveViews, basePath: string, options: HandlerOptions): OpenRoute[] {
+  const { development } = options;
+  if (development === undefined) return [];
   return [
-    loginRoute(views, basePath, { ...options, unknownParameters }),
-    healthRoute(views, options.version),
-    ...docsRoutes({ ...options, basePath }),
+    loginRoute(views, basePath, options, development),
+    healthRoute(views, development.version),
+    ...docsRoutes({ ...development, basePath }),
   ];
 }

@@ -85,6 +85,13 @@ export function sendSnapshotUnavailable(exchange: Exchange, views: ViewSource): 
   sendProblem(exchange, snapshotUnavailable(views));
 }
 
+export interface ReaderSettings extends ParseOptions {
+  /** Bytes for whole answers to repeated requests; 0 for none. */
+  readonly cacheBytesMax: number;
+  /** Whether answers to repeated requests are compressed. */
+  readonly compression: boolean;
+}
+
 export class Reader {
   readonly notMapped: Problem;
   readonly #views: ViewSource;
@@ -99,20 +106,13 @@ export class Reader {
   #caching = LIST_CACHING;
 
   /** @param hasTokens whether tokens identify users */
-  constructor(
-    views: LiveViews,
-    options: ParseOptions,
-    cacheBytesMax: number,
-    meter: Meter | null,
-    hasTokens: boolean,
-    compression: boolean,
-  ) {
+  constructor(views: LiveViews, settings: ReaderSettings, meter: Meter | null, hasTokens: boolean) {
     this.notMapped = hasTokens ? TOKEN_NOT_MAPPED : USER_NOT_MAPPED;
     this.#views = views;
     this.#waits = new VersionWaits(views);
-    this.#options = options;
-    this.#cache = new AnswerCache(cacheBytesMax);
-    this.#compressed = new CompressedAnswers(this.#cache, compression);
+    this.#options = settings;
+    this.#cache = new AnswerCache(settings.cacheBytesMax);
+    this.#compressed = new CompressedAnswers(this.#cache, settings.compression);
     this.#meter = meter;
     this.#underWay = new AnswersUnderWay(() => meter?.add(CELL.slowReaders));
     meter?.onSample(() => meter.set(CELL.answerBytes, this.#cache.bytes));

@@ -45,9 +45,9 @@ export function joinExpansions(
 export function outsideHint({ outside }: ExpansionWindow): string | null {
   if (outside === null) return null;
   const { events, from, to } = outside;
-  const [what, have] = events === 1 ? ['recurring event', 'has'] : ['recurring events', 'have'];
+  const [have, whose] = events === 1 ? ['recurring event has', 'its'] : ['recurring events have', 'their'];
   return (
-    `${events} ${what} ${have} no occurrence in these days, but from ${from} until ${to} (exclusive): ` +
+    `${events} ${have} no occurrence in these days; ${whose} occurrences are from ${from} until ${to} (exclusive): ` +
     `set from and to (on the command line --from ${from} --to ${to}) to serve them`
   );
 }

@@ -182,6 +182,19 @@ export interface ServeOptions {
   readonly log?: Logger | undefined;
 }
 
+/** The options of a timetable that concern its loads. */
+export type PublishedTimetable = Omit<
+  TimetableOptions,
+  | 'rooms'
+  | 'unknownParameters'
+  | 'staleSecondsMax'
+  | 'pin'
+  | 'cacheMb'
+  | 'feedPublicKey'
+  | 'canary'
+  | 'onProgress'
+>;
+
 /** Where and how a timetable is published. */
 export interface PublishingOptions {
   /** The store: `nats://…`, `tls://…`, `folder://…`, or the path of a folder. */

@@ -5,7 +5,7 @@ import { suggest } from '../model/suggest.js';
 import { parseInstant } from '../model/time.js';
 import { isZoneAbbreviation, Zone } from '../model/zone.js';
 import { fieldMapFault } from '../source/field-map.js';
-import type { PostgresOptions } from '../source/spec.js';
+import type { PostgresOptions } from '../source/postgres/postgres-spec.js';
 import type { Resolved } from './option-types.js';
 import {
   either,

@@ -64,13 +64,13 @@ export const LISTENING_SETTINGS: readonly Setting[] = inGroup('Listening', 'serv
   connectionsMax: {
     kind: count('number', 1, CONNECTIONS_MAX_MAX),
     default: CONNECTIONS_MAX_DEFAULT,
-    help: 'open connections per serving thread; more are closed at once',
+    help: 'open connections per serving thread; further connections are closed at once',
   },
   streamsMax: {
     places: ['serve', 'handler'],
     kind: count('number', 0, CONNECTIONS_MAX_MAX),
     default: EVENT_STREAMS_MAX_DEFAULT,
-    help: 'event streams of /schedule/changes at a time, over all serving threads; more get 503',
+    help: 'event streams of /schedule/changes at a time, over all serving threads; further streams get 503',
   },
   overloadMs: {
     kind: amount('milliseconds', 0, 10_000),

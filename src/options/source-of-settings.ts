@@ -1,11 +1,11 @@
 import { readFieldMap } from '../source/map-file.js';
 import { parseSourceArgument, type SourceArgumentOptions } from '../source/spec.js';
 import { isStoreAddress } from '../store/open-store.js';
-import type { PublisherSettings, Resolved, ResolvedSettings } from './option-types.js';
+import type { PublisherSettings, ReadingSettings, Resolved, ResolvedSettings } from './option-types.js';
 import { databaseOptionsOf } from './reading-settings.js';
 
 /** Reads the file of the field map. */
-export async function withFieldMap<T extends PublisherSettings | ResolvedSettings>(settings: T): Promise<T> {
+export async function withFieldMap<T extends ReadingSettings>(settings: T): Promise<T> {
   return { ...settings, fieldMap: await readFieldMap(settings) };
 }
 

@@ -40,6 +40,9 @@ export interface ParseOptions {
   readonly timeZone?: string | undefined;
 }
 
+/** Every unknown parameter is a fault. */
+export const STRICT: ParseOptions = { unknownParameters: 'reject' };
+
 const FIELD_BY_PARAMETER = new Map<string, (typeof PARAMETER_FIELDS)[number]>(
   PARAMETER_FIELDS.map((field) => [field.name, field]),
 );

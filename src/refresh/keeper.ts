@@ -17,7 +17,7 @@ import { Weight } from '../thread/weight.js';
 import { ChangePace } from './change-pace.js';
 import { type Gate, growthBound, judge, type Refusal } from './gate.js';
 import type { AnyLoader } from './loader.js';
-import { askedParts, changedParts, overdueMs, sourceParts } from './parts.js';
+import { askedParts, changedParts, failingMsMaxOf, sourceParts } from './parts.js';
 import { Patience } from './patience.js';
 import { keepingProcessAlive, Refresher, type RefreshOutcome } from './refresher.js';
 import { renewalMs } from './renewal.js';
@@ -354,10 +354,9 @@ export class Keeper {
   }
 
   #become(state: Omit<LoadState, 'parts' | 'overdueAtMs'>): void {
-    const { refreshSeconds } = this.#options;
-    const overdueAtMs =
-      state.failingSinceMs === null ? null : state.failingSinceMs + overdueMs(refreshSeconds);
-    const parts = sourceParts(this.#parts, refreshSeconds);
+    const failingMsMax = failingMsMaxOf(this.#options.refreshSeconds * 1000);
+    const overdueAtMs = state.failingSinceMs === null ? null : state.failingSinceMs + failingMsMax;
+    const parts = sourceParts(this.#parts, failingMsMax);
     this.state = { ...state, overdueAtMs, parts, snapshotFileError: this.#file?.failure ?? null };
     this.#options.events.changed?.(this.state);
   }

@@ -5,15 +5,15 @@ import type { PartReport, PartsReport } from '../source/source.js';
 /** A source is overdue after failing for this many intervals. */
 const INTERVALS_MAX = 10;
 
-/** How long a source may fail before it is overdue; without regular refreshes, no time at all. */
-export function overdueMs(refreshSeconds: number): number {
-  return INTERVALS_MAX * refreshSeconds * 1000;
+/** How long a source may fail before it is overdue; without regular loads, no time at all. */
+export function failingMsMaxOf(intervalMs: number): number {
+  return INTERVALS_MAX * intervalMs;
 }
 
 /** Null for a single source. */
-export function sourceParts({ parts, skipped }: PartsReport, refreshSeconds: number): SourceParts | null {
+export function sourceParts({ parts, skipped }: PartsReport, failingMsMax: number): SourceParts | null {
   if (parts.length === 0) return null;
-  const beforeMs = Date.now() - overdueMs(refreshSeconds);
+  const beforeMs = Date.now() - failingMsMax;
   const all = parts.map((part) => sourcePart(part, beforeMs));
   const failing = all.filter(({ state }) => state !== 'ok');
   const good = all.filter(({ state }) => state === 'ok');

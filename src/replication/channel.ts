@@ -148,7 +148,9 @@ class StoreChannel implements Channel {
     const bytes = image === null ? null : await this.#store.bytesOf(image.hash);
     const { images, candidate, replicas } = await this.status();
     if (image === null && candidate?.id === id) {
-      throw refused(`the image ${id} is a candidate that was not promoted: lectern feed promote ${id}`);
+      throw refused(
+        `the image ${id} is a candidate that was not promoted; to promote it, run lectern feed promote ${id}`,
+      );
     }
     if (image === null || bytes === null) {
       const ids = images.map((each) => each.id).join(', ') || 'none';
@@ -180,14 +182,16 @@ class StoreChannel implements Channel {
     }
     const pin = await readPin(this.#store);
     if (pin !== null && pin.sequence >= candidate.sequence) {
-      throw refused(`the candidate ${id} is older than the last pin; it is announced again within seconds`);
+      throw refused(
+        `the candidate ${id} is older than the last pin; the publisher announces it again within seconds`,
+      );
     }
     const { replicas } = await this.status();
     const canaries = replicas.filter(({ isCanary }) => isCanary);
     if (!force && !canaries.some(({ serves }) => serves?.hash === candidate.hash)) {
       const reason = canaries.find(({ lastError }) => lastError !== null);
       const why = reason === undefined ? '' : `; ${reason.name} says: ${reason.lastError}`;
-      const remedy = 'promote with --force if it is right all the same';
+      const remedy = 'if the candidate is right all the same, promote it with --force';
       throw refused(`no canary serves the candidate ${id} yet${why}; ${remedy}`);
     }
     // The present head may have no record yet, and rollback needs it.
@@ -219,8 +223,8 @@ class StoreChannel implements Channel {
     if (earlier === undefined) {
       throw refused(
         pinned === null
-          ? 'the store has no image from before the head'
-          : `the store has no image from before the pinned ${pinned}; to choose a later one, run lectern feed pin <id>`,
+          ? 'the store has no image older than the head'
+          : `the store has no image older than the pinned ${pinned}; to choose a newer image, run lectern feed pin <id>`,
       );
     }
     await this.pin(earlier.id);

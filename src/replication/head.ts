@@ -134,7 +134,7 @@ export class HeadReader {
   async read(text: string): Promise<Head> {
     let payload: Uint8Array;
     try {
-      if (decodeProtectedHeader(text).typ !== KIND) throw new Error('it is of another type');
+      if (decodeProtectedHeader(text).typ !== KIND) throw new Error('it does not sign an announcement');
       payload = await payloadOf(text, this.#keys);
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause);

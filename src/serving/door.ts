@@ -35,7 +35,10 @@ export async function openDoor(
   reusePort: boolean = canReusePort(process.version, process.platform),
 ): Promise<Door> {
   if (!reusePort && process.platform === 'win32') {
-    throw new LecternError('address-unavailable', 'on Windows a port is served by one thread: --workers 1');
+    throw new LecternError(
+      'address-unavailable',
+      'on Windows only one thread can serve a port: use --workers 1',
+    );
   }
   if (!reusePort) await checkInnerParts();
   const server = createServer();

@@ -6,8 +6,8 @@ import { checkInnerParts, tellMissingInnerParts } from '../http/node/inner-parts
 import { Meter } from '../metrics/meter.js';
 import { startSampling } from '../metrics/sampling.js';
 import { openDoor } from './door.js';
-import { serverOfPlan } from './handler-plan.js';
 import { ThreadPool } from './pool.js';
+import { serverOfPlan } from './server-plan.js';
 import { conditionOf, type Serving, ServingKeys, type ServingOptions } from './serving.js';
 
 /** Takes the port; threads start a moment later. Throws `address-unavailable`, `option-invalid`, `key-invalid`. */
@@ -15,7 +15,7 @@ export async function openServing(options: ServingOptions): Promise<Serving> {
   const { settings, log } = options;
   await checkInnerParts();
   if (log !== undefined) tellMissingInnerParts(log);
-  const keys = new ServingKeys(settings.plan, options.access, log);
+  const keys = new ServingKeys(settings, options.access, log);
   try {
     return settings.workers === 1
       ? await serveHere(options, keys)

@@ -11,8 +11,8 @@ import { startSampling } from '../metrics/sampling.js';
 import type { Handlers } from '../thread/task-messages.js';
 import { Weight } from '../thread/weight.js';
 import { Present } from '../view/present.js';
-import { serverOfPlan } from './handler-plan.js';
 import { PostedKeys } from './posted-keys.js';
+import { serverOfPlan } from './server-plan.js';
 import { createThreadLog } from './thread-log.js';
 import type { FromThread, NumberedPublication, ServingTask, ToThread } from './thread-messages.js';
 

@@ -7,14 +7,13 @@ import type { Meter } from '../metrics/meter.js';
 import { monotonicMs } from '../model/clock.js';
 import type { Follower } from '../view/present.js';
 import type { LiveViews } from '../view/view-source.js';
-import type { HandlerPlan, ServerLimits } from './handler-plan.js';
+import type { ServerPlan } from './server-plan.js';
 
 /**
  * Plain data for every serving thread. Limits apply to one thread, but all threads share `cacheBytesMax` and
  * `streamsMax` of ServingOptions.
  */
-export interface ServingSettings extends ServerLimits {
-  readonly plan: HandlerPlan;
+export interface ServingSettings extends ServerPlan {
   readonly host: string;
   readonly port: number;
   /** Number of serving threads: 1 means the main thread. */
@@ -37,7 +36,7 @@ export class ServingKeys {
   readonly fetched: RemoteKeys | null;
   readonly #hasOthers: boolean;
 
-  constructor({ auth, development }: HandlerPlan, { access }: AccessSource, log: Logger | undefined) {
+  constructor({ auth, development }: ServerPlan, { access }: AccessSource, log: Logger | undefined) {
     this.fetched = auth.remoteKeys === null ? null : new RemoteKeys(auth.remoteKeys, { log });
     this.#hasOthers = access.tokenKeys.secrets !== null || development !== null;
   }

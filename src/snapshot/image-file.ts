@@ -276,7 +276,7 @@ function refuseOthersFile(path: string, { uid, mode }: Stats): void {
   const user = process.geteuid?.();
   if (user === undefined) return;
   if (uid !== user && uid !== 0) {
-    throw unusable(path, `it belongs to user ${uid}; expected user ${user}, as this process, or root`);
+    throw unusable(path, `it belongs to user ${uid}; expected user ${user}, who runs this process, or root`);
   }
   if ((mode & constants.S_IWOTH) !== 0) throw unusable(path, 'it is world-writable; expected mode 0600');
 }

@@ -41,6 +41,8 @@ export interface IntakeBounds {
   } | null;
 }
 
+export const UNBOUNDED: IntakeBounds = { eventsMax: null, memoryBytesMax: null, growth: null };
+
 interface Holder {
   /** Bytes in typed arrays. */
   readonly heldBytes: number;
@@ -117,7 +119,7 @@ export class IntakeWatch {
     if (held + toCome <= memoryBytesMax) return;
     throw new RefusedLoad(
       'memory',
-      `loading it takes more than ${inMib(memoryBytesMax)}, the limit for a load: after ` +
+      `the load takes more than ${inMib(memoryBytesMax)}, the limit for a load: after ` +
         `${this.#builder.eventCount} events it holds ${inMib(held)}, and their snapshot would take ${inMib(toCome)} more`,
     );
   }

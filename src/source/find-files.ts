@@ -29,7 +29,7 @@ export async function filesOfFolder(folder: string): Promise<FoundFiles> {
   }
   if (paths.length > 0) return found(folder, paths, entries.length - paths.length);
   const endings = ENDINGS.map((ending) => `.${ending}`).join(', ');
-  throw unreadable(folder, `no file in it ends in ${endings}, or these with .gz; ${describe(entries)}`);
+  throw unreadable(folder, `no file in it ends in ${endings}, with or without .gz; ${describe(entries)}`);
 }
 
 /**

@@ -212,9 +212,9 @@ function isStream(records: Records): boolean {
 function listOf(change: unknown, name: keyof RecordChange): unknown[] {
   const fault = (problem: string): LecternError =>
     invalid(`apply() takes { upsert: [records], remove: [ids] }: ${problem}`);
-  if (typeof change !== 'object' || change === null) throw fault('it got none');
+  if (typeof change !== 'object' || change === null) throw fault('it got no object');
   const unknown = Object.keys(change).find((key) => key !== 'upsert' && key !== 'remove');
-  if (unknown !== undefined) throw fault(`there is no ${JSON.stringify(unknown)}`);
+  if (unknown !== undefined) throw fault(`it does not take ${JSON.stringify(unknown)}`);
   const list: unknown = (change as RecordChange)[name];
   if (list === undefined) return [];
   if (typeof list === 'object' && list !== null && Symbol.iterator in list)

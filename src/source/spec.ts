@@ -16,7 +16,12 @@ import { mergedSource } from './merged.js';
 import type { FileLimits } from './open-file.js';
 import { postgresSource } from './postgres/postgres.js';
 import { isPostgresAddress } from './postgres/postgres-address.js';
-import { checkPostgresSpec, type PostgresSpec, postgresId } from './postgres/postgres-spec.js';
+import {
+  checkPostgresSpec,
+  type PostgresOptions,
+  type PostgresSpec,
+  postgresId,
+} from './postgres/postgres-spec.js';
 import type { RecordSource } from './records.js';
 import type { Source } from './source.js';
 
@@ -118,12 +123,6 @@ function partsOf(spec: SourceSpec): readonly string[] {
       return spec.specs.flatMap(partsOf);
   }
 }
-
-/** The settings for databases; see {@link PostgresSpec}. */
-export type PostgresOptions = Pick<
-  PostgresSpec,
-  'table' | 'query' | 'versionQuery' | 'listen' | 'follow' | 'passwordFile'
->;
 
 export interface SourceArgumentOptions
   extends Omit<Partial<HttpSpec>, 'kind' | 'url' | 'headers' | 'clientCredentials'>,

@@ -95,7 +95,7 @@ const MEANINGS: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /self.signed|altnames|unable to (?:verify|get)|certificate has expired/i,
-    'the certificate of the server is not trusted: NATS_CA must name the file of its authority, and the address the name in it',
+    'the certificate of the server is not trusted: NATS_CA must name the file of its authority, and the host of the address must be a name in the certificate',
   ],
   [/does not support 'tls'/i, 'the server has no TLS: use nats:// without NATS_CA, NATS_CERT and NATS_KEY'],
 ];

@@ -95,7 +95,7 @@ export function chunksOf(
 /** Only the message of the client's error tells that the bytes differ from those that were put. */
 function namedDamage(name: string, error: unknown): unknown {
   if (!(error instanceof Error && /digests do not match/.test(error.message))) return error;
-  const message = `an object of the store ${name} has other bytes than were put`;
+  const message = `an object of the store ${name} does not have the bytes that were put`;
   return new LecternError('object-damaged', message, { cause: error });
 }
 

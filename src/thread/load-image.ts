@@ -7,7 +7,13 @@ import { SnapshotBuilder } from '../snapshot/builder.js';
 import { ByteIntake } from '../snapshot/byte-intake.js';
 import { compareSnapshots, type Delta, extendHistory } from '../snapshot/differences.js';
 import { isSameImage, type SnapshotImage } from '../snapshot/image.js';
-import { type IntakeBounds, IntakeWatch, OUT_OF_MEMORY, RefusedLoad } from '../snapshot/intake-bounds.js';
+import {
+  type IntakeBounds,
+  IntakeWatch,
+  OUT_OF_MEMORY,
+  RefusedLoad,
+  UNBOUNDED,
+} from '../snapshot/intake-bounds.js';
 import { buildByPatch } from '../snapshot/patched-build.js';
 import { Snapshot } from '../snapshot/snapshot.js';
 import { readRecords } from '../source/formats/read-records.js';
@@ -32,8 +38,6 @@ export interface LoadImageOptions extends LoadOptions {
   /** An image with the same seed and rules, which is patched if few events differ from it. */
   readonly base?: SnapshotImage | null;
 }
-
-const UNBOUNDED: IntakeBounds = { eventsMax: null, memoryBytesMax: null, growth: null };
 
 export async function loadImage(
   source: Source,

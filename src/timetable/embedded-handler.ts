@@ -15,16 +15,18 @@ import { planAuth, planFeeds, type Reading } from './plan-auth.js';
 export function createEmbeddedHandler<Request extends IncomingMessage>(
   views: LiveViews,
   options: EmbeddedHandlerOptions<Request>,
-  { unknownParameters, identifiers, timeZone }: Reading,
+  reading: Reading,
   cacheBytesMax: number,
   files: KeptFiles,
 ): { readonly handler: RequestHandler<Request>; close(): void } {
   const resolved = resolveOptions('handler', options);
-  const { publicUrl, identify = () => null, basePath, compression, streamsMax, log } = resolved;
-  const auth = resolveOptions('auth', resolved.auth ?? {});
-  const feed = resolved.feed && resolveOptions('feed', resolved.feed);
-  const feeds = feed === undefined ? null : planFeeds('handler', feed, publicUrl);
-  const plan = resolved.auth === undefined ? null : planAuth('handler', auth, identifiers, true);
+  const { auth: givenAuth, feed: givenFeed, identify = () => null, ...settings } = resolved;
+  const { log } = settings;
+  const { identifiers } = reading;
+  const auth = resolveOptions('auth', givenAuth ?? {});
+  const feed = givenFeed && resolveOptions('feed', givenFeed);
+  const feeds = planFeeds('handler', feed, settings);
+  const plan = givenAuth === undefined ? null : planAuth('handler', auth, identifiers, true);
   const { access, files: accessFiles } = liveAccess({ auth, feed, identifiers }, log);
   const kept = files.keep(accessFiles, logFiles(log));
   kept.openNow();
@@ -37,13 +39,9 @@ export function createEmbeddedHandler<Request extends IncomingMessage>(
   };
   try {
     const handler = createHandler(views, {
-      unknownParameters,
-      timeZone,
+      ...settings,
+      ...reading,
       cacheBytesMax,
-      basePath,
-      compression,
-      streamsMax,
-      log,
       feeds: feeds === null ? undefined : { ...feeds, access, identifiers },
       ...(plan === null
         ? { identify: (req) => canonicalIdentities(checkIdentity(identify(req as Request)), identifiers) }

@@ -7,33 +7,35 @@ import { type AnyLoader, anySourceOf, Loader } from '../refresh/loader.js';
 import { Replica } from '../replication/replica.js';
 import { isStoreAddress } from '../store/open-store.js';
 
-/** Whether a source is a store, which is checked every few seconds even without `refreshSeconds`. */
+/** Whether a source is a store, which is always checked regularly. */
 export function isStoreSource(source: unknown): source is string {
   return typeof source === 'string' && isStoreAddress(source);
 }
 
-/** A loader of records, or of the images of a store. A store is checked regularly even if `refreshSeconds` is 0. */
-export function loaderOf(options: Resolved<'openTimetable'>): {
-  readonly loader: AnyLoader;
-  readonly refreshSeconds: number;
-} {
-  const { source, refreshSeconds, buildOn, identifiers, feedPublicKey, canary } = options;
-  if (!isStoreSource(source)) {
-    return { loader: new Loader(anySourceOf(source), readRulesOf(options), buildOn), refreshSeconds };
-  }
-  const loader = new Replica({
+/** Seconds between two loads; 0 for no regular loads. */
+export function intervalSeconds({
+  source,
+  refreshSeconds,
+}: Pick<Resolved<'openTimetable'>, 'source' | 'refreshSeconds'>): number {
+  return refreshSeconds === 0 && isStoreSource(source) ? REPLICA_POLL_SECONDS : refreshSeconds;
+}
+
+/** A loader of records, or of the images of a store. */
+export function loaderOf(options: Resolved<'openTimetable'>): AnyLoader {
+  const { source, buildOn, identifiers, feedPublicKey, canary } = options;
+  if (!isStoreSource(source)) return new Loader(anySourceOf(source), readRulesOf(options), buildOn);
+  return new Replica({
     address: source,
     publicKeyFile: feedPublicKey ?? null,
     isCanary: canary === true,
     rules: { identifiers },
   });
-  return { loader, refreshSeconds: refreshSeconds === 0 ? REPLICA_POLL_SECONDS : refreshSeconds };
 }
 
 /** The options of a keeper besides its loader and its events. */
 export function keepingOf(
   options: Resolved<'openTimetable'>,
-): Pick<KeeperOptions, 'gate' | 'bounds' | 'watch' | 'snapshotFile' | 'pin'> {
+): Pick<KeeperOptions, 'gate' | 'bounds' | 'refreshSeconds' | 'watch' | 'snapshotFile' | 'pin'> {
   const { gate = {}, watch, snapshotFile, snapshotFilesKept, pin, eventsMax, memoryMbMax } = options;
   return {
     gate: gate === false ? null : resolveOptions('gate', gate),
@@ -41,6 +43,7 @@ export function keepingOf(
       eventsMax: eventsMax ?? null,
       memoryBytesMax: memoryMbMax === undefined ? null : memoryMbMax * 2 ** 20,
     },
+    refreshSeconds: intervalSeconds(options),
     watch,
     snapshotFile: snapshotFile === undefined ? null : { path: snapshotFile, keep: snapshotFilesKept },
     pin: pin ?? null,

@@ -1,24 +1,22 @@
-import { randomBytes } from 'node:crypto';
 import { Activity, type Announcer } from '../admin/activity.js';
 import type { Admin, AdminTimetable } from '../admin/open-admin.js';
 import type { TestTokenRequest } from '../auth/development-issuer.js';
 import { LecternError } from '../errors.js';
 import type { KeptFiles } from '../files/kept-files.js';
-import { findSwaggerUi } from '../http/development/docs-page.js';
 import type { ListenAddress } from '../http/server/listen-address.js';
 import type { SourceState } from '../model/source-state.js';
-import type { Resolved, ServeOptions } from '../options/option-types.js';
+import type { ServeOptions } from '../options/option-types.js';
 import { resolveOptions } from '../options/resolve.js';
 import type { FeedState } from '../refresh/feed-state.js';
-import { type HandlerPlan, issuerOfPlan } from '../serving/handler-plan.js';
 import { openServing } from '../serving/open-serving.js';
-import type { Serving, ServingCondition } from '../serving/serving.js';
-import { threadsOf } from '../serving/worker-count.js';
+import { issuerOfPlan } from '../serving/server-plan.js';
+import type { Serving, ServingCondition, ServingSettings } from '../serving/serving.js';
 import { VERSION } from '../version.js';
 import type { Follower, Present, PublishedImage } from '../view/present.js';
 import { liveAccess, logFiles } from './live-access.js';
 import { planAdmin } from './plan-admin.js';
-import { planAuth, planFeeds, type Reading } from './plan-auth.js';
+import type { Reading } from './plan-auth.js';
+import { planServing } from './plan-serving.js';
 
 /** Options for closing a server. */
 export interface CloseOptions {
@@ -47,8 +45,7 @@ export interface TimetableServer extends AsyncDisposable {
 export interface ServedTimetable {
   readonly present: Present;
   readonly timetable: AdminTimetable & Announcer;
-  readonly staleMsMax: number;
-  readonly cacheBytesMax: number;
+  readonly limits: Pick<ServingSettings, 'staleMsMax' | 'cacheBytesMax'>;
   readonly reading: Reading;
   readonly files: KeptFiles;
   /** The state of a replica; null for other timetables. */
@@ -86,31 +83,21 @@ export class OpenServers implements Follower {
 
   /** See {@link Timetable.serve}. */
   async open(options: ServeOptions): Promise<TimetableServer> {
-    const { present, timetable, staleMsMax, cacheBytesMax, reading, files, feed, onLost } = this.#timetable;
-    const settings = resolveOptions('serve', options);
-    const { host, port, connectionsMax, streamsMax, overloadMs, log } = settings;
-    const auth = resolveOptions('auth', settings.auth ?? {});
-    const feedOptions = settings.feed && resolveOptions('feed', settings.feed);
-    const plan = planHandler({ ...settings, auth, feed: feedOptions }, reading);
-    const adminPlan = settings.admin === undefined ? null : planAdmin(settings.admin);
-    const issuer = issuerOfPlan(plan);
+    const { present, timetable, limits, reading, files, feed, onLost } = this.#timetable;
+    const given = resolveOptions('serve', options);
+    const { log } = given;
+    const auth = resolveOptions('auth', given.auth ?? {});
+    const feedOptions = given.feed && resolveOptions('feed', given.feed);
+    const settings = planServing({ ...given, auth, feed: feedOptions }, reading, limits);
+    const adminPlan = given.admin === undefined ? null : planAdmin(given.admin);
+    const issuer = issuerOfPlan(settings);
     const live = liveAccess({ auth, feed: feedOptions, identifiers: reading.identifiers }, log);
     const kept = files.keep([...live.files, ...(adminPlan?.files ?? [])], logFiles(log));
     await kept.open();
     let losses = 0;
     const serving = await openServing({
       access: live.access,
-      settings: {
-        plan,
-        host,
-        port,
-        workers: threadsOf(settings.workers),
-        connectionsMax,
-        streamsMax,
-        overloadMs,
-        staleMsMax,
-        cacheBytesMax,
-      },
+      settings,
       views: present,
       isMetered: adminPlan !== null,
       log,
@@ -192,31 +179,6 @@ export class OpenServers implements Follower {
     this.#closed = true;
     await Promise.all([...this.#closers].map((close) => close(until)));
   }
-}
-
-/** The options of serve() with those of its parts, all checked. */
-type CheckedServing = Omit<Resolved<'serve'>, 'auth' | 'feed'> & {
-  readonly auth: Resolved<'auth'>;
-  readonly feed: Resolved<'feed'> | undefined;
-};
-
-function planHandler(
-  { auth, feed, publicUrl, mode, basePath, compression, corsOrigins = [], accessLog }: CheckedServing,
-  { unknownParameters, identifiers, timeZone }: Reading,
-): HandlerPlan {
-  const isDevelopment = mode === 'development';
-  return {
-    auth: planAuth('serve', auth, identifiers, !isDevelopment),
-    basePath,
-    unknownParameters,
-    timeZone,
-    compression,
-    version: VERSION,
-    corsOrigins,
-    accessLogShare: accessLog,
-    feeds: feed === undefined ? null : planFeeds('serve', feed, publicUrl),
-    development: isDevelopment ? { secret: randomBytes(32), docsAssets: findSwaggerUi().href } : null,
-  };
 }
 
 /** Why a balancer should send no requests. Empty: ready. */

@@ -2,7 +2,7 @@
 import type { AuthPlan } from '../auth/authenticator.js';
 import { isAddress, planRemoteKeys } from '../auth/remote-keys.js';
 import { LecternError } from '../errors.js';
-import type { FeedOptions } from '../http/feeds.js';
+import type { FeedSettings } from '../http/feeds.js';
 import type { IdentifierMode } from '../model/event.js';
 import type { Resolved } from '../options/option-types.js';
 import type { ParseOptions } from '../view/view.js';
@@ -36,13 +36,15 @@ export function planAuth(
   };
 }
 
+/** Null without feeds. */
 export function planFeeds(
   method: string,
-  { secret, secretFile, days }: Resolved<'feed'>,
-  publicUrl: string | undefined,
-): Pick<FeedOptions, 'days' | 'publicUrl'> {
-  if (secret === undefined && secretFile === undefined) {
+  feed: Resolved<'feed'> | undefined,
+  { publicUrl }: Pick<FeedSettings, 'publicUrl'>,
+): FeedSettings | null {
+  if (feed === undefined) return null;
+  if (feed.secret === undefined && feed.secretFile === undefined) {
     throw new LecternError('key-missing', `${method}({ feed }) needs a secret: secret or secretFile`);
   }
-  return { days, publicUrl };
+  return { days: feed.days, publicUrl };
 }

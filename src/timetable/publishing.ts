@@ -1,7 +1,7 @@
 import type { Admin } from '../admin/open-admin.js';
 import { KeptFiles } from '../files/kept-files.js';
 import type { ListenAddress } from '../http/server/listen-address.js';
-import type { PublishingOptions, TimetableOptions } from '../options/option-types.js';
+import type { PublishedTimetable, PublishingOptions } from '../options/option-types.js';
 import { readRulesOf } from '../options/reading-settings.js';
 import { resolveOptions } from '../options/resolve.js';
 import { Keeper, type LoadOutcome } from '../refresh/keeper.js';
@@ -13,19 +13,6 @@ import { openStore, storeAddress } from '../store/open-store.js';
 import { keepingOf } from './keeping.js';
 import { ObservedPublisher } from './observed-publisher.js';
 import { planAdmin } from './plan-admin.js';
-
-/** The options of a timetable that concern its loads. */
-export type PublishedTimetable = Omit<
-  TimetableOptions,
-  | 'rooms'
-  | 'unknownParameters'
-  | 'staleSecondsMax'
-  | 'pin'
-  | 'cacheMb'
-  | 'feedPublicKey'
-  | 'canary'
-  | 'onProgress'
->;
 
 /** A publisher at work. */
 export interface Publishing extends AsyncDisposable {
@@ -79,7 +66,6 @@ export async function publishTimetable(
   const keeper = new Keeper({
     ...keepingOf(options),
     loader,
-    refreshSeconds: options.refreshSeconds,
     events: {
       publish: (publication) => {
         const { image, origin } = publication;

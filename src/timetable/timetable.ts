@@ -95,8 +95,9 @@ class KeptTimetable implements Timetable {
     // A pinned snapshot never becomes stale.
     const canBeStale = pin === undefined && staleSecondsMax !== undefined;
     const staleMsMax = canBeStale ? staleSecondsMax * 1000 : Number.POSITIVE_INFINITY;
+    const limits = { staleMsMax, cacheBytesMax: this.#cacheBytesMax };
     this.#rooms = new KeptRooms(options, () => this.#showAgain({ rooms: this.#rooms.table }));
-    const { loader, refreshSeconds } = loaderOf(options);
+    const loader = loaderOf(options);
     this.#isReplica = loader.feed !== undefined;
     const kept = this.#files.keep([...this.#rooms.files, ...loader.credentialFiles], ({ error }) => {
       if (error !== null) this.#listeners.tell('error', error);
@@ -104,17 +105,13 @@ class KeptTimetable implements Timetable {
     const name = pin ?? loader.name;
     this.#present = new Present(
       { name, ...LOADING },
-      {
-        staleMsMax,
-        cacheBytesMax: this.#cacheBytesMax * (1 - ANSWER_CACHE_SHARE),
-      },
+      { ...limits, cacheBytesMax: limits.cacheBytesMax * (1 - ANSWER_CACHE_SHARE) },
     );
     this.#loops = new ChangeLoops(this.#present);
     this.#servers = new OpenServers({
       present: this.#present,
       timetable: this,
-      staleMsMax,
-      cacheBytesMax: this.#cacheBytesMax,
+      limits,
       reading: this.#reading,
       files: this.#files,
       feed: () => loader.feed?.() ?? null,
@@ -123,7 +120,6 @@ class KeptTimetable implements Timetable {
     this.#keeper = new Keeper({
       ...keepingOf(options),
       loader,
-      refreshSeconds,
       ...(onProgress === undefined
         ? {}
         : { onProgress: (progress) => this.#listeners.heed('onProgress', onProgress(progress)) }),

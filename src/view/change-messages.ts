@@ -1,4 +1,5 @@
 import { CHANGE_MESSAGE_BYTES_MAX, CHANGE_MESSAGES_BYTES_MAX } from '../limits.js';
+import { STRICT } from '../query/parameters.js';
 import type { ChangeCounts } from '../snapshot/differences.js';
 import type { View } from './view.js';
 import type { LiveViews } from './view-source.js';
@@ -60,7 +61,7 @@ export class ChangeMessages {
 
 /** Null if the changes are unknown, or too many for one message. */
 function changesOf(view: View, from: string): Buffer | null {
-  const result = view.changes([['since', from]], { unknownParameters: 'reject' });
+  const result = view.changes([['since', from]], STRICT);
   if (!('read' in result)) return null;
   const { body } = result.read.execute('json');
   const isSmall = body.byteLength !== null && body.byteLength <= CHANGE_MESSAGE_BYTES_MAX;

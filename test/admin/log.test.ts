@@ -141,21 +141,21 @@ test('the configured share of requests is logged, by default none', async (t) =>
   t.teardown(() => {
     Math.random = random;
   });
-  for (const [accessLogShare, expected] of [
+  for (const [accessLog, expected] of [
     [0, 0],
     [0.3, 12],
     [1, 40],
   ] as const) {
-    const { handler, logged } = setUp({ accessLogShare });
+    const { handler, logged } = setUp({ accessLog });
     const { send } = await serve(t, handler);
     for (let asked = 0; asked < 40; asked++) await send('/api/v1/schedule', { headers: bearer() });
-    t.equal(logged.length, expected, `${accessLogShare}`);
+    t.equal(logged.length, expected, `${accessLog}`);
   }
 });
 
 test('requests refused before routing are logged, with their resource', async (t) => {
   const page = 'https://timetable.example.org';
-  const { handler, logged } = setUp({ accessLogShare: 1, corsOrigins: [page] });
+  const { handler, logged } = setUp({ accessLog: 1, corsOrigins: [page] });
   const { send, raw } = await serve(t, handler);
   const preflight = { origin: page, 'access-control-request-method': 'GET' };
   await send('/api/v1/schedule', { method: 'OPTIONS', headers: preflight });

@@ -39,7 +39,7 @@ test('none of 100,000 bad addresses is accepted', TIMEOUT, async (t) => {
 test('over HTTP all bad addresses get the same 404', TIMEOUT, async (t) => {
   const revocations = new Map([[REVOKED, NOW_MS + 1]]);
   const access = new PresentAccess({ feedSecrets: SECRETS, feedRevocations: revocations });
-  const { handler, logged } = setUp({ access, feeds: { now: () => NOW_MS }, accessLogShare: 1 });
+  const { handler, logged } = setUp({ access, feeds: { now: () => NOW_MS }, accessLog: 1 });
   const { port } = await serve(t, handler);
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   t.teardown(() => agent.destroy());

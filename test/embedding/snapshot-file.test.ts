@@ -49,7 +49,7 @@ test('a snapshot with another kind of identifiers is not served, even if the sou
   await uuid.close();
 });
 
-test('a snapshot of another source is not served at the start, but one without a source name is', async (t) => {
+test('a snapshot of another source is not served at the start, but a snapshot without a source name is', async (t) => {
   const folder = await temporaryFolder(t);
   const [demo, mine, snapshotFile] = ['demo.json', 'mine.json', 'image'].map((name) =>
     join(folder, name),

@@ -72,6 +72,15 @@ test('a user with a token gets an address that shows the same events without a t
   }
 });
 
+test('the date of a feed is a day in the time zone of the service', async (t) => {
+  const { send, pathOf } = await start(t, { timeZone: 'Pacific/Kiritimati' });
+  const query = '?studyGroup=A&date=2024-09-02';
+  const feed = await send(`${await pathOf(query)}.json`);
+  const expected = await send(`/api/v1/schedule${query}`, { headers: bearer() });
+  t.equal(feed.text, expected.text);
+  t.equal((feed.json() as object[]).length, 1, 'the day ends at 10:00 UTC');
+});
+
 test('feeds have their header fields, 304, HEAD, OPTIONS and 412', async (t) => {
   const { send, pathOf } = await start(t);
   const path = `${await pathOf('?for=personal')}.json`;
@@ -329,7 +338,7 @@ test('without feeds, no resource or header mentions them', async (t) => {
 test('no address appears in the log or in a metric, even when an answer fails', async (t) => {
   const views = viewsOf(EVENTS);
   const meter = new Meter();
-  const { send, pathOf, logged } = await start(t, { views, meter, accessLogShare: 1 });
+  const { send, pathOf, logged } = await start(t, { views, meter, accessLog: 1 });
   const good = await pathOf('?studyGroup=A');
   await send(`${good}.json`);
   await send(`${good}x.json`);

@@ -98,7 +98,7 @@ export interface SetUpOptions {
   readonly ownsSocket?: boolean;
   readonly corsOrigins?: readonly string[];
   readonly meter?: Meter;
-  readonly accessLogShare?: number;
+  readonly accessLog?: number;
   /** Feeds with the access of `access`. */
   readonly feeds?: { readonly publicUrl?: string; readonly days?: number; readonly now?: () => number };
   /** Replaces `enrolments`, and may change. */
@@ -146,7 +146,7 @@ export function setUp(options: SetUpOptions = {}): {
     ...(options.compression === undefined ? {} : { compression: options.compression }),
     ...(options.corsOrigins === undefined ? {} : { corsOrigins: options.corsOrigins }),
     ...(options.meter === undefined ? {} : { meter: options.meter }),
-    ...(options.accessLogShare === undefined ? {} : { accessLogShare: options.accessLogShare }),
+    ...(options.accessLog === undefined ? {} : { accessLog: options.accessLog }),
     ...(options.feeds === undefined
       ? {}
       : {

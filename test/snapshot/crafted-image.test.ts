@@ -211,7 +211,7 @@ const ATTACKS: readonly (readonly [string, Change, RegExp, 'at once' | 'with its
     'with its rows',
   ],
   [
-    'rows that are shorter in MessagePack than is told of them',
+    'rows that are shorter in MessagePack than the image says',
     (parts) => {
       const start = arrayAt(parts, 'rows.packedStart');
       for (let n = 1; n <= EVENTS; n++) start.writeUInt32LE(start.readUInt32LE(4 * n) + n, 4 * n);
@@ -220,7 +220,7 @@ const ATTACKS: readonly (readonly [string, Change, RegExp, 'at once' | 'with its
     'with its rows',
   ],
   [
-    'entries of conflicts that are longer than is told of them',
+    'conflict entries that are longer than the image says',
     (parts) => {
       const bytes = arrayAt(parts, 'clusters.merged.jsonBytes');
       for (let at = 0; at < bytes.length; at += 4) bytes.writeUInt32LE(bytes.readUInt32LE(at) - 1, at);
@@ -229,7 +229,7 @@ const ATTACKS: readonly (readonly [string, Change, RegExp, 'at once' | 'with its
     'with its rows',
   ],
   [
-    'one id on all rows: a table of them takes the square of their number to build',
+    'one id on all rows: building the table of ids takes quadratic time',
     (parts) => {
       const rows = arrayAt(parts, 'rows.bytes');
       const start = arrayAt(parts, 'rows.start');
@@ -240,7 +240,7 @@ const ATTACKS: readonly (readonly [string, Change, RegExp, 'at once' | 'with its
     'with its rows',
   ],
   [
-    'buckets that end before they begin: a tree of them would have no end',
+    'buckets that end before they begin: building their tree would never end',
     (parts) => {
       const last = arrayAt(parts, 'slots.index.bucketLast');
       for (let at = 0; at < last.length; at += 8) last.writeDoubleLE(-1, at);

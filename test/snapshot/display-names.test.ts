@@ -44,8 +44,8 @@ function roomNameOf(...names: (string | null)[]): string | null {
 
 const RULES: readonly (readonly [why: string, names: (string | null)[], expected: string | null])[] = [
   ['no event has a name', [null, null], null],
-  ['one event of several has one', [null, 'Aula', null], 'Aula'],
-  ['the most frequent', ['B', 'A', 'B'], 'B'],
+  ['one event of several has a name', [null, 'Aula', null], 'Aula'],
+  ['the most frequent name wins', ['B', 'A', 'B'], 'B'],
   ['null does not count', [null, null, null, 'B'], 'B'],
   ['equally frequent: the first by code point', ['b', 'a', 'a', 'b', 'c'], 'a'],
   ['equally frequent: code points, not UTF-16 units', ['\u{1F600}', '\uFF5E'], '\uFF5E'],

@@ -138,8 +138,8 @@ const FOREIGN: readonly (readonly [string, (bytes: Buffer) => Buffer, RegExp])[]
   ['empty', () => Buffer.alloc(0), /it ends early/],
   ['text', () => Buffer.from('{"id":"2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417"}\n'), /it is not a snapshot file/],
   ['zeros', (bytes) => Buffer.alloc(bytes.length), /it is not a snapshot file/],
-  ['a longer one', (bytes) => Buffer.concat([bytes, Buffer.of(0)]), /it is longer than it should be/],
-  ['twice the same', (bytes) => Buffer.concat([bytes, bytes]), /it is longer than it should be/],
+  ['a longer image', (bytes) => Buffer.concat([bytes, Buffer.of(0)]), /it is longer than it should be/],
+  ['the same image twice', (bytes) => Buffer.concat([bytes, bytes]), /it is longer than it should be/],
   [
     'a header of 4 GB',
     (bytes) => {

@@ -40,7 +40,7 @@ test('each part says whether it is overdue, and overdue parts are counted', (t) 
     part('old', nowMs - 11_000),
     part('missing', nowMs, false),
   ];
-  const parts = sourceParts({ parts: report, skipped: 0 }, 1);
+  const parts = sourceParts({ parts: report, skipped: 0 }, 10_000);
   const source = { name: 'a', ...LOADING, parts };
   t.equal(overdueSources({ source, summary: SUMMARY }), 2);
   const views = { source, summary: null, status: 'degraded', publication: null, view: null } as const;

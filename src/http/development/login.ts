@@ -20,13 +20,9 @@ type ValuesByField = Partial<Record<IdentityFieldName, string[]>>;
 export function loginRoute(
   views: ViewSource,
   basePath: string,
-  options: {
-    readonly issuer: DevelopmentIssuer;
-    readonly identifiers: IdentifierMode;
-    readonly unknownParameters: ParseOptions['unknownParameters'];
-  },
+  { unknownParameters }: ParseOptions,
+  { issuer, identifiers }: { readonly issuer: DevelopmentIssuer; readonly identifiers: IdentifierMode },
 ): OpenRoute {
-  const { issuer, identifiers, unknownParameters } = options;
   const { table } = issuer;
   const known = ['sub', ...table.map((row) => row.field.name)];
   return {

@@ -33,18 +33,22 @@ const KEEP_ALIVE_GRACE_MS = 1000;
 /** How long close() waits for the first request of a connection. */
 const CLOSE_UNUSED_MS = 200;
 
-export interface HttpServerOptions {
+/** Plain data, checked by the table of settings. */
+export interface ServerSettings {
   /** Connections beyond this number are closed on arrival and counted. Default CONNECTIONS_MAX_DEFAULT. */
   readonly connectionsMax?: number | undefined;
+  /** Longest wait for this thread before requests are refused; 0 disables refusals. Default OVERLOAD_MS_DEFAULT. */
+  readonly overloadMs?: number | undefined;
+  readonly corsOrigins?: readonly string[] | undefined;
+}
+
+export interface HttpServerOptions extends ServerSettings {
   /** `close-idle`: the connection that has been idle longest makes room for a new one. Default `refuse`. */
   readonly whenFull?: 'refuse' | 'close-idle' | undefined;
   /** Like `times`, for tests only. Default: the bounds of limits.ts. */
   readonly patience?: ConnectionPatience | undefined;
   readonly times?: ServerTimes | undefined;
-  /** Longest wait for this thread before requests are refused; 0 disables refusals. Default OVERLOAD_MS_DEFAULT. */
-  readonly overloadMs?: number | undefined;
   readonly onOverload?: ((isOverloaded: boolean) => void) | undefined;
-  readonly corsOrigins?: readonly string[] | undefined;
   readonly meter?: Meter | null | undefined;
 }
 

@@ -130,7 +130,7 @@ const MAGIC: readonly (readonly [bytes: string, what: string])[] = [
   ['PAR1', 'a Parquet file: export it as CSV or NDJSON'],
   [
     'LECTERN\x1a',
-    'a snapshot file of Lectern: `lectern serve --pin` serves it, --snapshot-file continues from it',
+    'a snapshot file of Lectern: `lectern serve --pin` serves it, and --snapshot-file continues from it',
   ],
   ['<', 'HTML or XML'],
 ];
@@ -145,7 +145,7 @@ function describe(head: Buffer, text: string, start: number): string {
   if (head.toString('latin1', TAR_MARK_AT, TAR_MARK_AT + 5) === 'ustar') return 'a tar archive: unpack it';
   const line = text.slice(0, text.search(/[\r\n]|$/));
   if (/^[^\p{Cc}\ufffd]+$/u.test(line)) {
-    if (/[^|]\|[^|]+\|/.test(line)) return 'cells between |: make sep=| the first line';
+    if (/[^|]\|[^|]+\|/.test(line)) return 'cells separated by |: make sep=| the first line';
     const cut = line.length > LINE_CHARACTERS_SHOWN ? '…' : '';
     return `the text ${JSON.stringify(line.slice(0, LINE_CHARACTERS_SHOWN).toWellFormed())}${cut}`;
   }

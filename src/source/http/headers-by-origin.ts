@@ -35,7 +35,7 @@ export function headersByOrigin(
       const several = `sources are on several origins: ${origins.join(', ')}`;
       const example = `'${origins[0]} ${isName(name) ? name : 'Name'}: …'`;
       throw invalid(
-        `${label} names no origin, and ${several}; expected the origin in front of it, as in ${example}`,
+        `${label} names no origin, and ${several}; expected an origin in front of the name, as in ${example}`,
       );
     }
     return { origin, name, value: environment === undefined ? value : resolve(value, label, environment) };

@@ -121,7 +121,7 @@ export class BinaryRows {
       if (end < HEADER_BYTES) return 0;
       at = HEADER_BYTES + this.#view.getUint32(HEADER_BYTES - 4);
       if (!this.#bytes.subarray(0, SIGNATURE.length).equals(SIGNATURE) || at > RECORD_BYTES_MAX)
-        throw this.#malformed('these are no rows in the binary format of COPY');
+        throw this.#malformed('these are not rows in the binary format of COPY');
       if (end < at) return 0;
       this.#hasHeader = true;
     }
@@ -252,6 +252,6 @@ export class BinaryRows {
   }
 
   #malformed(problem: string): Error {
-    return malformed(this.#sourceName, `${problem}; expected what COPY sends`);
+    return malformed(this.#sourceName, `${problem}; expected the output of COPY`);
   }
 }

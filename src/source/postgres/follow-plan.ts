@@ -118,7 +118,7 @@ export async function planFollowing(
   const lost = keyColumns.filter((_, n) => types[n] === undefined);
   if (lost.length > 0) {
     throw fault(
-      `the id of an event must come from columns of the table; ${lost.map(quoteName).join(', ')} is not one; see --map id=COLUMN`,
+      `the id of an event must come from columns of the table, which has no column ${lost.map(quoteName).join(', ')}; see --map id=COLUMN`,
     );
   }
   checkKey(structure, keyColumns, table, fault);

@@ -9,12 +9,8 @@ export interface RowsSpec {
   readonly query?: string | undefined;
 }
 
-/** A PostgreSQL database as a source: a table or view, or a SELECT. */
-export interface PostgresSpec extends RowsSpec {
-  /** Identifies this kind of source. */
-  readonly kind: 'postgres';
-  /** `postgres://user@host:5432/database`, with parameters of libpq. Missing parts come from the PG* variables. */
-  readonly url: string;
+/** How a database is read. */
+export interface PostgresOptions extends RowsSpec {
   /** A file with the password, read at each connection. Default: the address, PGPASSWORD, PGPASSFILE or ~/.pgpass. */
   readonly passwordFile?: string | undefined;
   /** A cheap SELECT. While its rows are the same, the data counts as unchanged. Default: each load reads all. */
@@ -23,6 +19,14 @@ export interface PostgresSpec extends RowsSpec {
   readonly listen?: string | undefined;
   /** Follow the table by logical replication. Default false. */
   readonly follow?: boolean | undefined;
+}
+
+/** A PostgreSQL database as a source: a table or view, or a SELECT. */
+export interface PostgresSpec extends PostgresOptions {
+  /** Identifies this kind of source. */
+  readonly kind: 'postgres';
+  /** `postgres://user@host:5432/database`, with parameters of libpq. Missing parts come from the PG* variables. */
+  readonly url: string;
   /** A snapshot, exported by another connection, to read in. Default: a new snapshot. */
   readonly snapshot?: string | undefined;
   /** Longest time until a statement has an answer, connecting included. Default UPSTREAM_HEADERS_MS_MAX. */

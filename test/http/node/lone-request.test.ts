@@ -306,7 +306,7 @@ test('requests are refused directly only if they can have no body', (t) => {
 });
 
 test('a fault after an answer ends the connection, and no second answer is sent', async (t) => {
-  const { handler, logged } = setUp({ accessLogShare: 0 });
+  const { handler, logged } = setUp({ accessLog: 0 });
   const failing = Object.assign((...args: Parameters<typeof handler>) => handler(...args), {
     lone(request: LoneRequest) {
       const { socket } = request.req;
