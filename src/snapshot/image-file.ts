@@ -187,7 +187,8 @@ async function read(
       }
       offset += bytes.length;
     }
-    if (readSync(file, Buffer.alloc(1), 0, 1, offset) !== 0) throw unusable(path, 'it is longer than it should be');
+    if (readSync(file, Buffer.alloc(1), 0, 1, offset) !== 0)
+      throw unusable(path, 'it is longer than it should be');
     meanwhile?.(next.value.image);
     await Promise.all(waiting);
     return next.value;
@@ -217,7 +218,13 @@ function fillNow(file: number, bytes: Buffer, offset: number): void {
   let filled = 0;
   // Terminates: each read gives a byte, or the file has ended.
   while (filled < bytes.length) {
-    const count = readSync(file, bytes, filled, Math.min(PIECE_BYTES, bytes.length - filled), offset + filled);
+    const count = readSync(
+      file,
+      bytes,
+      filled,
+      Math.min(PIECE_BYTES, bytes.length - filled),
+      offset + filled,
+    );
     if (count === 0) throw new Error('it ends early');
     filled += count;
   }
