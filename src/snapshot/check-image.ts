@@ -41,9 +41,12 @@ export type ImageUse = 'restart' | 'pin';
  *
  * @throws LecternError like readImageFile; `image-unusable` also for a file that is not an image
  */
-export function readCheckedImage(path: string, use: ImageUse): StoredImage {
-  const stored = readImageFile(path, use === 'restart');
-  naming(path, () => checkImage(stored.image));
+export async function readCheckedImage(path: string, use: ImageUse): Promise<StoredImage> {
+  const stored = await readImageFile(path, {
+    mustBeOwn: use === 'restart',
+    // None of these checks reads the rows.
+    meanwhile: (image) => naming(path, () => checkImage(image)),
+  });
   if (use === 'pin') checkRowsOf(path, stored.image);
   return stored;
 }

@@ -198,7 +198,7 @@ test('names survive a snapshot file', async (t) => {
   const path = join(t.testdir(), 'image');
   const image = imageOf(EVENTS);
   writeImageFile(path, image, null);
-  const read = readCheckedImage(path, 'pin').image;
+  const read = (await readCheckedImage(path, 'pin')).image;
   t.ok(isSameImage(read, image));
   for (const { name } of NAMED_FIELDS) {
     t.strictSame(namesOf(new Snapshot(read), name), namesOf(new Snapshot(image), name));
@@ -251,10 +251,10 @@ for (const [name, damage, reason] of DAMAGES) {
     const image = imageOf(EVENTS);
     const names = { ...image.names, ...damage(image.names) } as SnapshotImage['names'];
     writeImageFile(path, { ...image, names }, null);
-    const refusal = (): unknown => readCheckedImage(path, 'restart');
-    t.throws(refusal, LecternError);
-    t.throws(refusal, { message: /names\.roomId: / });
-    t.throws(refusal, { message: reason });
+    const refusal = (): Promise<unknown> => readCheckedImage(path, 'restart');
+    await t.rejects(refusal, LecternError);
+    await t.rejects(refusal, { message: /names\.roomId: / });
+    await t.rejects(refusal, { message: reason });
   });
 }
 
