@@ -1,9 +1,9 @@
-import { type Piece, readingImage, type StoredImage } from './image-layout.js';
+import { type ImagePiece, readingImage, type StoredImage } from './image-layout.js';
 
 /** Builds an image from bytes that arrive in pieces of any length. Each byte is copied once, to its final place. */
 export class ImageFiller {
   readonly #bytesTotal: number;
-  readonly #reading: Generator<Piece, StoredImage, void>;
+  readonly #reading: Generator<ImagePiece, StoredImage, void>;
   #buffer: Buffer | null = null;
   #filled = 0;
   #received = 0;

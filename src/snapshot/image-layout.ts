@@ -92,7 +92,7 @@ export function imagePieces({ image, sourceVersion, source, beside }: StoredImag
 }
 
 /** The next bytes of an image, for the caller to fill. */
-export interface Piece {
+export interface ImagePiece {
   readonly bytes: Buffer;
   /**
    * Compares the filled bytes with their checksum. A caller that compares a hash of all bytes need not call it.
@@ -112,7 +112,7 @@ export interface Piece {
  * @param bytesTotal bounds the memory
  * @throws Error for bytes that are not an image
  */
-export function* readingImage(bytesTotal: number): Generator<Piece, StoredImage, void> {
+export function* readingImage(bytesTotal: number): Generator<ImagePiece, StoredImage, void> {
   const prefix = Buffer.alloc(PREFIX_BYTES);
   yield pieceOf(prefix);
   if (!prefix.subarray(0, MAGIC.length).equals(MAGIC)) throw new Error('it is not a snapshot file');
@@ -166,7 +166,7 @@ export function* readingImage(bytesTotal: number): Generator<Piece, StoredImage,
   return { image, sourceVersion, source, beside };
 }
 
-function pieceOf(bytes: Buffer): Piece {
+function pieceOf(bytes: Buffer): ImagePiece {
   return { bytes, check: () => {}, mayWait: false };
 }
 
