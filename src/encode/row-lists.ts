@@ -46,14 +46,17 @@ export function rowList(
   const kept = selection.count === rows.count ? (cache?.keptRows(layout) ?? null) : null;
   const rowBytes = kept?.byteLength ?? lengthOf(rows, selection, layout);
   const byteLength = rowBytes === null ? null : opening.length + rowBytes + closing.length;
-  if (kept?.isWhole) return { byteLength, chunks: [opening, ...kept.chunks, closing].filter(isNotEmpty) };
+  if (kept?.isWhole) {
+    const chunks = [opening, ...kept.chunks, closing].filter(isNotEmpty);
+    return { byteLength, makeChunks: () => chunks };
+  }
   const make = function* (): Generator<Uint8Array> {
     if (isNotEmpty(opening)) yield opening;
     yield* keptChunks(kept);
     yield* writtenSlices(rows, layout, selection, kept?.nextRow ?? 0);
     if (isNotEmpty(closing)) yield closing;
   };
-  return { byteLength, chunks: { [Symbol.iterator]: make } };
+  return { byteLength, makeChunks: () => ({ [Symbol.iterator]: make }) };
 }
 
 function wholeList({ opening, closing }: RowListForm, rows: LazyPiece): Body {

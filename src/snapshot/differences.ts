@@ -106,8 +106,7 @@ function daysInBoth(before: Snapshot, after: Snapshot): { readonly before: Day; 
   const equal: { before: Day; after: Day }[] = [];
   for (const day of after.days()) {
     const same = of.get(day.day);
-    if (same !== undefined && hasSameBytes(same.digest, day.digest))
-      equal.push({ before: same, after: day });
+    if (same !== undefined && hasSameBytes(same.digest, day.digest)) equal.push({ before: same, after: day });
   }
   return equal;
 }

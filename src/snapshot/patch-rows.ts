@@ -7,7 +7,7 @@ import { viewOf } from '../structures/byte-strings.js';
 import { buildHashTable, type HashIndexImage } from '../structures/hash-index.js';
 import type { KeyedHash } from '../structures/keyed-hash.js';
 import { shared } from '../structures/slabs.js';
-import { digestDays, DAY_DIGEST_BYTES, dayOf, daysOf } from './content-version.js';
+import { DAY_DIGEST_BYTES, dayOf, daysOf, digestDays } from './content-version.js';
 import type { RowsImage, SlotsImage } from './image.js';
 import type { Edit } from './patch-edit.js';
 import { PACKED_ROW_FRAME_BYTES, packedByteLength } from './rows.js';
