@@ -40,7 +40,7 @@ export function rowList(
   if (picked !== null && picked.byteLength <= rowBytesMax) return wholeList(form, picked);
   if (selection.count * ROW_BYTES_MIN <= rowBytesMax) {
     const scratch = scratchForRows().subarray(0, rowBytesMax);
-    const byteLength = writeRows(rows, selection, layout, scratch);
+    const byteLength = writeSelection(rows, selection, layout, scratch);
     if (byteLength !== NO_ROOM) return wholeList(form, copyOf(scratch, byteLength));
   }
   const kept = selection.count === rows.count ? (cache?.keptRows(layout) ?? null) : null;
@@ -76,7 +76,7 @@ function copyOf(source: Buffer, byteLength: number): LazyPiece {
 }
 
 /** Returns the length, or NO_ROOM. */
-function writeRows(rows: Rows, selection: Selection, layout: ListLayout, target: Buffer): number {
+function writeSelection(rows: Rows, selection: Selection, layout: ListLayout, target: Buffer): number {
   let at = 0;
   for (const [first, end] of selection.runs()) {
     for (let ordinal = first; ordinal < end; ordinal++) {
