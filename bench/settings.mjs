@@ -34,17 +34,17 @@ const QUICK = {
 
 const HELP = `npm run bench -- [options]
 
-  --quick           see whether everything works: small sets, short rounds, figures without verdicts; goes without peers
+  --quick           shows that the bench works: small sets, short rounds, figures without verdicts; leaves out peers
                     that are not installed
-  --sets <names>    with commas, of ${SETS.join(', ')}; all by default
-  --only <text>     only what has this in its name
+  --sets <names>    sets, separated by commas: ${SETS.join(', ')}; all by default
+  --only <text>     only measurements with this text in their name
   --launches <n>    number of process starts, ${FULL.launches} by default; peers start once
   --rounds <n>      rounds of each measurement with the same processes, ${FULL.rounds} by default
   --seconds <s>     length of a round for each server, ${FULL.roundSeconds} by default
-  --no-peers        without the servers that Lectern is compared with
-  --peers <names>   with commas, parts of the names of those to compare with; all by default
-  --before <folder> another checkout, built; its service is measured in the same rounds, for each workload
-  --json <file>     where the results go. By default a whole run writes bench/results/node<major>.json, others nothing
+  --no-peers        leaves out the servers that Lectern is compared with
+  --peers <names>   peers by parts of their names, separated by commas; all by default
+  --before <folder> folder of another built checkout, whose service is measured in the same rounds, for each workload
+  --json <file>     file for the results. By default, a whole run writes bench/results/node<major>.json; other runs write none
 `;
 
 /** The settings from the command line.

@@ -30,7 +30,7 @@ server.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', () => {
 });
 
 process.once('SIGTERM', async () => {
-  // Running answers are finished; then the process ends.
+  // Answers under way are finished before the process ends.
   server.close();
   await timetable.close();
 });

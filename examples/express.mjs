@@ -29,7 +29,7 @@ app.use(
   timetable.handler({
     // Express takes the mount path off the URL before it calls the handler.
     basePath: '/',
-    // Selects the events of /schedule/personal; null: the user has none.
+    // Selects the events of /schedule/personal; null if the user has none.
     identify: ({ user }) => (user.studyGroups === null ? null : { studyGroup: user.studyGroups }),
   }),
 );

@@ -11,7 +11,7 @@ const USERS = new Map([
   ['key-of-anna', { name: 'Anna', studyGroups: ['BIO-1D'] }],
   ['key-of-the-janitor', { name: 'Janitor', studyGroups: null }],
 ]);
-// The handler takes Node's request; this map finds it from Fastify's.
+// The handler gets Node's request. This map gives the user of each request.
 const userOf = new WeakMap();
 
 const timetable = openTimetable({
@@ -30,7 +30,7 @@ app.register(
     const readTimetable = timetable.handler({
       // Fastify leaves the prefix in the URL.
       basePath: scope.prefix,
-      // Selects the events of /schedule/personal; null: the user has none.
+      // Selects the events of /schedule/personal; null if the user has none.
       identify: (req) => {
         const { studyGroups } = userOf.get(req);
         return studyGroups === null ? null : { studyGroup: studyGroups };

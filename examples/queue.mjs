@@ -2,8 +2,8 @@
 //
 //   node examples/queue.mjs
 //
-// Here the queue is a list in memory. Replace it by the consumer of your broker: acknowledge a message after
-// it was applied and published, so that it comes again after a restart.
+// The queue of this example is a list in memory. Replace the list by the consumer of your broker: acknowledge
+// a message after it was applied and published, so that unfinished messages come again after a restart.
 import { createServer } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { MemorySource, openTimetable } from 'lectern';

@@ -57,7 +57,7 @@ export const PARAMETER_FAULTS = {
 /** Stable code of a fault. */
 export type ParameterFaultCode = keyof typeof PARAMETER_FAULTS;
 
-/** One fault of one query parameter. */
+/** A fault of a query parameter. */
 export interface ParameterFault {
   /** The name in the request. */
   readonly parameter: string;

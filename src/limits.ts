@@ -8,7 +8,7 @@ export const REQUEST_TARGET_BYTES_MAX: number = 8 * KIB;
 export const PARAMETER_VALUES_MAX = 100;
 /** Days of one window: a year. */
 export const DAYS_MAX = 366;
-/** Weeks of one request for free time. Their local times are computed once, in 5 ms. */
+/** Weeks of one request for free time, whose local times are computed once, in 5 ms. */
 export const WEEKS_MAX = 60;
 /** The largest capacity of a room. */
 export const CAPACITY_MAX = 999_999;
@@ -18,7 +18,7 @@ export const ROOMS_MAX = 20_000;
 export const ROOMS_FILE_BYTES_MAX: number = 16 * MIB;
 /** UTF-16 units of a room's name, and of its building. */
 export const ROOM_TEXT_UNITS_MAX = 256;
-/** Faults listed of a file of rooms. All are counted. */
+/** Faults listed of a file of rooms. All faults are counted. */
 export const ROOM_FAULTS_MAX = 10;
 /** Time zones chosen by clients, kept per thread: 64 × (0.1 MB + 1,024 offsets × 60 bytes) = 10 MB. */
 export const ZONES_KEPT_MAX = 64;
@@ -46,7 +46,7 @@ export const TOKEN_CACHE_ENTRIES_MAX = 20_000;
 export const TOKEN_CACHE_TTL_MS_MAX = 60_000;
 /** Keys tried for a token that names no key, or several: 0.1 ms each. */
 export const KEYS_TRIED_MAX = 8;
-/** Slow keys among them (P-384, P-521, RSA above 4,096 bits): 0.3 to 1.6 ms each. Key changes need two. */
+/** Slow keys tried for a token (P-384, P-521, RSA over 4,096 bits): 0.3 to 1.6 ms each. Rotations need 2. */
 export const DEAR_KEYS_TRIED_MAX = 2;
 /** Keys being tried per serving thread; more requests get 503. 512 × 0.2 ms (RSA of 4,096 bits) = OVERLOAD_MS_DEFAULT. */
 export const KEY_TRIES_UNDER_WAY_MAX = 512;
@@ -77,7 +77,7 @@ export const FEED_CACHE_BYTES_MAX: number = 32 * MIB;
 /** The revocations of feeds. 100,000 subjects are 6 MB. */
 export const FEED_REVOCATIONS_BYTES_MAX: number = 16 * MIB;
 
-/** One source record. A longer one is rejected and never held whole. */
+/** One source record. A longer record is rejected and never held whole. */
 export const RECORD_BYTES_MAX: number = 1 * MIB;
 /** Columns of a CSV source. A record of 1,000 texts takes 64 KB. */
 export const CSV_COLUMNS_MAX = 1000;
@@ -87,7 +87,7 @@ export const CSV_HEAD_BYTES: number = 64 * KIB;
 export const CSV_REREAD_TIMES_MAX = 4;
 /** Settled changes of records in memory, before they are merged into the list of all records: 1,024 × 0.1 KB. */
 export const MEMORY_OVERLAY_ENTRIES_MIN = 1024;
-/** Rejections kept with position and reason: 1,000 × 0.3 KB. All are counted. */
+/** Rejections kept with position and reason: 1,000 × 0.3 KB. All rejections are counted. */
 export const REJECTIONS_KEPT_MAX = 1000;
 /** UTF-16 units of an id kept with a rejection. */
 export const REJECTED_ID_UNITS_MAX = 64;
@@ -96,7 +96,7 @@ export const LOOK_RECORDS_MAX = 1000;
 export const LOOK_COLUMNS_MAX = 1000;
 /** Rejections of each code that are always kept and shown. */
 export const REJECTION_SAMPLES = 3;
-/** Overridden records among the kept rejections. They are no faults, so a sample is enough. */
+/** Overridden records among the kept rejections. Overrides are no faults, so a sample is enough. */
 export const OVERRIDES_KEPT_MAX = 100;
 /** Unserved fields counted by name, and UTF-16 units of a name: 100 × 0.4 KB. */
 export const UNSERVED_FIELDS_KEPT_MAX = 100;
@@ -159,7 +159,7 @@ export const DIRECT_HEAD_BYTES_MAX = 1024;
 export const CARRIED_CHANGES_MAX = 1000;
 /** Bodies up to this size are made in one turn: 700 rows of MessagePack take 1.2 ms. */
 export const BODY_WHOLE_BYTES_MAX: number = 256 * KIB;
-/** Larger bodies are made one slice a turn: 0.5 ms of MessagePack. 500 clients that do not read hold 31 MiB. */
+/** A slice of a larger body, one a turn: 0.5 ms of MessagePack. 500 clients that do not read hold 31 MiB. */
 export const BODY_SLICE_BYTES: number = 64 * KIB;
 /** Sent slices kept for reuse, per thread: 32 × 64 KiB = 2 MiB. */
 export const BODY_SLICES_KEPT_MAX = 32;
@@ -172,7 +172,7 @@ export const CACHE_BYTES_DEFAULT: number = CACHE_MB_DEFAULT * MIB;
 export const ANSWER_CACHE_SHARE: number = 1 / 8;
 /** One answer kept whole. Caching larger ones gains little. */
 export const ANSWER_CACHE_ENTRY_BYTES_MAX: number = 64 * KIB;
-/** Smaller bodies fit into one packet uncompressed. */
+/** Shortest compressed body. Shorter bodies fit into one packet. */
 export const COMPRESSION_BYTES_MIN: number = 1 * KIB;
 /** Tags of answers made only once: 8,192 × 60 bytes = 0.5 MB. */
 export const ANSWERS_SEEN_ENTRIES = 8192;
@@ -196,7 +196,7 @@ export const PIPELINED_WAITING_MAX = 128;
 export const PIPELINED_BYTES_MAX: number = 256 * KIB;
 /** A waiting reader must take READER_BYTES_MIN in this time. Buffers of 2 MB at 100 KB/s pause for 20 s. */
 export const READER_WINDOW_MS = 30_000;
-/** 8 KiB/s × 30 s. */
+/** Bytes that a waiting reader must take in READER_WINDOW_MS: 8 KiB/s × 30 s. */
 export const READER_BYTES_MIN: number = 240 * KIB;
 /** This many cuts within seconds halve the window. Freed buffers let other sockets grow, and this growth looks like reading. */
 export const READERS_CUT_OFF_MANY = 16;
@@ -208,11 +208,11 @@ export const CHANGE_MESSAGES_BYTES_MAX: number = 4 * MIB;
 export const CHANGE_MESSAGE_BYTES_MAX: number = 192 * KIB;
 /** Time between two heartbeats of an idle stream. Common proxies give up after 20 to 60 s. */
 export const EVENT_STREAM_HEARTBEAT_MS = 10_000;
-/** The longest stream. Its client reconnects, and its token is verified again. */
+/** The longest stream. After its end the client reconnects, and its token is verified again. */
 export const EVENT_STREAM_MS_MAX: number = 3600 * 1000;
 /** Requests of one thread that wait for a version: 1,024 × 12 KB = 12 MB. */
 export const VERSION_WAITS_MAX = 1024;
-/** The longest such wait. */
+/** The longest wait of a request for a version. */
 export const VERSION_WAIT_MS_MAX = 1000;
 /** Changes that a loop over changes() has not taken: 16 × CHANGE_MESSAGE_BYTES_MAX = 3 MB, shared by all loops. */
 export const CHANGES_WAITING_MAX = 16;
@@ -261,14 +261,14 @@ export const FOUND_FILES_MAX = 10_000;
 export const FOUND_FOLDERS_MAX = 10_000;
 /** Sources that are read at a time. Each holds a file or a connection, and two pieces. */
 export const PARTS_AT_ONCE = 8;
-/** Sources listed by /health and the library. Failing ones come first; all are counted. */
+/** Sources listed by /health and the library. Failing sources come first; all are counted. */
 export const PARTS_LISTED_MAX = 1000;
 /** One batch of a copy: 4,096 records are compressed in 10 ms. */
 export const COPY_BATCH_RECORDS = 4096;
 export const COPY_BATCH_BYTES_MAX: number = 2 * MIB;
 /** An unpacked batch: 2 MiB and one record take 18 MiB at six bytes a character. */
 export const COPY_BATCH_UNPACKED_BYTES_MAX: number = 64 * MIB;
-/** The part of a load's memory for copies of the records of several sources. They take 60 of an event's 1,300 bytes. */
+/** Part of a load's memory for copies of several sources' records: 60 of an event's 1,300 bytes. */
 export const COPY_MEMORY_SHARE: number = 1 / 4;
 
 /** Longest time until an upstream's headers, connecting included, and between two pieces of its answer. */
@@ -289,7 +289,7 @@ export const CLIENT_TOKEN_MARGIN_MS_MAX: number = 3 * CLIENT_TOKEN_FETCH_MS_MAX;
 export const CLIENT_TOKEN_BACK_OFF_MS_MAX = 60_000;
 /** A file with the value of a header field: 8 KiB and some white space. */
 export const HEADER_FILE_BYTES_MAX: number = 16 * KIB;
-/** Pages of one load: 1,000,000 events at 100 a page. Their addresses take 10,000 × 0.2 KB = 2 MB. */
+/** Pages of one load: 1,000,000 events at 100 a page. Page addresses take 10,000 × 0.2 KB = 2 MB. */
 export const UPSTREAM_PAGES_MAX = 10_000;
 /** Bytes of one load over the network, all pages. No snapshot has more than ROW_BYTES_MAX. */
 export const UPSTREAM_BYTES_MAX: number = 2 * ROW_BYTES_MAX;
@@ -297,7 +297,7 @@ export const UPSTREAM_BYTES_MAX: number = 2 * ROW_BYTES_MAX;
 export const UPSTREAM_CHANGES_BYTES_MAX: number = 4 * MIB;
 /** The event stream of another Lectern has a heartbeat every EVENT_STREAM_HEARTBEAT_MS. */
 export const UPSTREAM_STREAM_IDLE_MS_MAX: number = 3 * EVENT_STREAM_HEARTBEAT_MS;
-/** Pauses before such a stream is requested again. */
+/** Pauses before the event stream of another Lectern is requested again. */
 export const UPSTREAM_STREAM_RETRY_MS_MIN = 500;
 export const UPSTREAM_STREAM_RETRY_MS_MAX = 60_000;
 /** Longest Retry-After that is honoured: a day. */
@@ -312,19 +312,19 @@ export const FOLLOWED_CHANGES_MAX = 100_000;
 export const FOLLOWED_ROWS_AT_ONCE = 1000;
 /** Silence after which a stream of changes counts as broken. The server is asked for a heartbeat in between. */
 export const FOLLOWED_SILENT_MS_MAX = 30_000;
-/** Shortest and longest pause before the next attempt to listen or follow. It doubles in between. */
+/** Shortest and longest pause before the next attempt to listen or follow. Pauses double in between. */
 export const DATABASE_RETRY_MS_MIN = 500;
 export const DATABASE_RETRY_MS_MAX = 30_000;
 /** A map of lecturer names to identifiers: 100,000 × 80 bytes = 8 MB. */
 export const LECTURER_IDS_BYTES_MAX: number = 16 * MIB;
-/** Heap to parse it: 21 bytes for each byte of `{},{},…`. */
+/** Heap to parse a map of lecturers: 21 bytes for each byte of `{},{},…`. */
 export const LECTURER_IDS_HEAP_BYTES: number = 24 * LECTURER_IDS_BYTES_MAX;
 /** Past snapshots known to /schedule/changes: 75 s of patches every 0.3 s. 16 may be large: 16 × 200,000 × 4 bytes = 13 MB. */
 export const SNAPSHOTS_KEPT_MAX = 256;
 export const SNAPSHOTS_KEPT_MIN = 16;
 /** Entries of all differences if more than 16 snapshots are kept: 100 patches of 20 changes. A patch makes them in 10 ms. */
 export const SNAPSHOT_DIFFERENCES_ENTRIES_MAX = 100_000;
-/** Entries of all differences between these snapshots: 200,000 × 0.2 KB = 40 MB. */
+/** Entries of all differences between consecutive kept snapshots: 200,000 × 0.2 KB = 40 MB. */
 export const SNAPSHOT_HISTORY_ENTRIES_MAX = 200_000;
 /** Memory of a history entry during its creation: 300 bytes for the comparison and as much for the history. */
 export const DIFFERENCE_BYTES_PER_ENTRY = 640;
@@ -346,9 +346,9 @@ export const LOG_MESSAGES_MAX = 4096;
 /** Longest time for the header fields of a request, and for the whole request. */
 export const HEADERS_TIMEOUT_MS = 10_000;
 export const REQUEST_TIMEOUT_MS = 15_000;
-/** An idle connection. Longer than the 60 s of common load balancers, so that they close first. */
+/** Idle time before a connection is closed. Load balancers close first, commonly after 60 s. */
 export const KEEP_ALIVE_TIMEOUT_MS = 75_000;
-/** Time between two checks of these timeouts. Node's 30 s would make them 30 s late. */
+/** Time between two checks of time limits. Node's default of 30 s would make the limits 30 s late. */
 export const CONNECTIONS_CHECKING_INTERVAL_MS = 1000;
 /** Header fields; beyond it 431. Browsers behind proxies send 40. Node silently drops fields after the 2,000th. */
 export const HEADER_FIELDS_MAX = 100;
@@ -378,9 +378,9 @@ export const STORE_CHUNK_BYTES: number = 512 * KIB;
 export const IMAGE_CHUNK_BYTES: number = 1 * MIB;
 /** Most events of a patch that is announced with an image. With more events or bytes, replicas fetch the whole image. */
 export const ANNOUNCED_PATCH_EVENTS_MAX = 1000;
-/** Patching an image takes about as long as fetching it if one event in a hundred changed. */
+/** Share of changed events at which patching an image takes about as long as fetching it. */
 export const ANNOUNCED_PATCH_SHARE_MAX = 0.01;
-/** In small images, patch and whole image take milliseconds. */
+/** Patches of up to this many events are always announced, because patch and image take milliseconds. */
 export const ANNOUNCED_PATCH_EVENTS_MIN = 100;
 /** A patch up to this length stands in the head itself, so that replicas need not ask for it. In Base64 twice, it takes 29 KB. */
 export const ANNOUNCED_PATCH_INLINE_BYTES_MAX: number = 16 * KIB;
@@ -390,9 +390,9 @@ export const SEQUENCE_AHEAD_MS_MAX: number = 10 * 365 * 86_400_000;
 export const PRACTICE_IMAGE_BYTES_MAX: number = 64 * MIB;
 /** Time from the first load to the practice. Programs that end soon, such as tests, need no practice. */
 export const PRACTICE_DELAY_MS = 1000;
-/** V8 optimises the code of patches after a few runs. */
+/** Practice patches of a thread: V8 optimises the code of patches after a few runs. */
 export const PRACTICE_ROUNDS = 3;
-/** 1,000 events of 400 bytes, twice that for long texts, and the rejections of a summary. */
+/** Bytes of an announced patch: 1,000 events of 400 bytes, twice that for long texts, and rejections. */
 export const ANNOUNCED_PATCH_BYTES_MAX: number = 1 * MIB;
 /** Hashes of unusable images that a replica remembers. */
 export const QUARANTINED_MAX = 32;

@@ -25,7 +25,7 @@ export interface Service
   readonly isRegular: boolean;
   readonly timetable: Timetable;
   readonly ready: Promise<SnapshotSummary>;
-  /** A request that shows events, with its token. Null in production. */
+  /** A request that shows events, with a token. Null in production. */
   example(): Promise<ExampleRequest | null>;
   close(): Promise<void>;
 }
@@ -35,7 +35,10 @@ export interface ExampleRequest {
   readonly token: string;
 }
 
-/** Resolves when the port is bound, because a taken port must fail before a long load. Until `ready`, reads get 503. */
+/**
+ * Resolves when the port is bound, because a taken port must fail before a long load. Reads get 503 until
+ * `ready` resolves.
+ */
 export async function startService(
   options: ServiceOptions,
   { log, onProgress }: { log?: Logger; onProgress?: (progress: LoadProgress) => void } = {},
@@ -150,7 +153,7 @@ function logEvents(timetable: Timetable, { rejectPercentMax, isRegular, isStore 
     };
     log.info({ source, snapshot: id, origin, ...counts }, 'timetable published');
     warnOfFields(
-      'fields of records that may be misspelt are not served',
+      'some fields of records are not served; their names may be misspelt',
       summary.unserved.fields.flatMap(({ name, suggestion }) =>
         suggestion === null ? [] : [`${name}: did you mean ${suggestion}?`],
       ),
@@ -171,7 +174,7 @@ function logEvents(timetable: Timetable, { rejectPercentMax, isRegular, isStore 
     const { id, events, rejected } = summary ?? {};
     log.warn({ source, snapshot: id, events, rejected, reason: refusal.detail }, 'timetable refused');
   });
-  // One line each. A part that continues to fail is not reported again.
+  // Each part gets one line. A part that continues to fail is not reported again.
   let told = 0;
   timetable.on('part', ({ name, state, records, lastError }) => {
     if (++told > PARTS_LOGGED_MAX) return;
@@ -182,7 +185,7 @@ function logEvents(timetable: Timetable, { rejectPercentMax, isRegular, isStore 
   timetable.on('loaded', ({ result }) => {
     if (result === 'published' || result === 'unchanged') toldReason = null;
     const others = told - PARTS_LOGGED_MAX;
-    if (others > 0) log.warn({ source, others }, 'other sources fail, or work again');
+    if (others > 0) log.warn({ source, others }, 'further sources failed, or work again');
     told = 0;
   });
   timetable.on('error', (error) => {
@@ -195,7 +198,10 @@ function logEvents(timetable: Timetable, { rejectPercentMax, isRegular, isStore 
 
 const SOURCE_SILENT_MS = 3000;
 
-/** Logs once that the first load still waits for data; a pipe may take 15 minutes. Call the result when data arrives. */
+/**
+ * Logs once that the first load still waits for data; a pipe may take 15 minutes. Call the returned function
+ * when data arrives.
+ */
 function warnOfSilence(timetable: Timetable, source: Resolved<'openTimetable'>['source'], log: Logger) {
   const timer = setTimeout(() => {
     const files = typeof source === 'object' && 'kind' in source ? filesOf(source) : [];
@@ -225,7 +231,7 @@ function unservedFields({ unserved: { fields, others } }: SnapshotSummary): obje
   return { notServed: listed, ...(fields.length > listed.length && { notServedFields: fields.length }) };
 }
 
-/** Added only if there are any. */
+/** The field of a log record that counts ambiguous times, if there are any. */
 function ambiguousTimes({ ambiguousTimes: { gaps, overlaps } }: SnapshotSummary): object {
   return gaps + overlaps === 0 ? {} : { ambiguousTimes: { gaps, overlaps } };
 }

@@ -20,8 +20,8 @@ const HELP = `npm run bench:live -- [options]
   --events <n>    events of the usual set, 100,000 by default
   --large <n>     events of the large set, 1,000,000 by default
   --runs <n>      processes for each measurement, 3 by default
-  --only <names>  with commas, of single, rate, requests, large, memory, database, follow; all by default
-  --database <url>  an empty PostgreSQL database with wal_level logical, for database and follow; they are left out without it
+  --only <names>  measurements, separated by commas: single, rate, requests, large, memory, database, follow; all by default
+  --database <url>  an empty PostgreSQL database with wal_level logical, for database and follow, which are otherwise left out
 `;
 const settings = readOptions(HELP, {
   events: { type: 'string', default: '100000' },

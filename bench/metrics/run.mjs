@@ -21,11 +21,11 @@ import { workloadsOf } from '../workloads.mjs';
 
 const HELP = `npm run bench:metrics -- [options]
 
-  --quick         see whether everything works: a small set, short rounds
+  --quick         shows that the bench works: a small set, short rounds
   --events <n>    events of the generated set, 100,000 by default
   --rounds <n>    rounds of each measurement, 15 by default
   --amount <n>    requests of one round of one server, 8,000 by default
-  --json <file>   where the results go
+  --json <file>   file for the results
 `;
 const given = readOptions(HELP, {
   quick: { type: 'boolean', default: false },

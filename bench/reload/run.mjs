@@ -26,8 +26,8 @@ const HELP = `npm run bench:reload -- [options]
 
   --events <n>    events of the generated set, 1,000,000 by default
   --runs <n>      runs of each measurement, 3 by default
-  --only <names>  with commas, of stall, warm, memory; all by default
-  --json <file>   where the results go
+  --only <names>  measurements, separated by commas: stall, warm, memory; all by default
+  --json <file>   file for the results
 `;
 const settings = readOptions(HELP, {
   events: { type: 'string', default: '1000000' },

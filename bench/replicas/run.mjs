@@ -32,11 +32,11 @@ import { Process } from './process.mjs';
 
 const HELP = `npm run bench:replicas -- [options]
 
-  --quick         small sets and two runs: shows that the bench works; its figures mean nothing
+  --quick         shows that the bench works: small sets, two runs, meaningless figures
   --events <n>    events of the usual set, 100,000 by default
   --large <n>     events of the large set, 1,000,000 by default
   --runs <n>      new timetables for each measurement, 5 by default
-  --only <names>  with commas, of latency, cost, start; all by default
+  --only <names>  measurements, separated by commas: latency, cost, start; all by default
   --store <kind>  nats or folder; nats by default
 `;
 const settings = readOptions(HELP, {

@@ -24,13 +24,13 @@ import { workloadsOf } from '../workloads.mjs';
 const RESULTS = fileURLToPath(new URL('../results/workers.json', import.meta.url));
 const HELP = `npm run bench:workers -- [options]
 
-  --quick         see whether everything works: a small set, one round
+  --quick         shows that the bench works: a small set, one round
   --events <n>    events of the generated set, 1,000,000 by default
-  --source <file> a set of your own instead
+  --source <file> a set of your own, in place of the generated set
   --launches <n>  number of process starts, 3 by default
   --rounds <n>    rounds of each measurement with the same processes, 5 by default
   --amount <n>    requests of one round of one server, 40,000 by default
-  --json <file>   where the results go; by default, without any other option, bench/results/workers.json
+  --json <file>   file for the results; a run without options writes bench/results/workers.json
 `;
 const given = readOptions(HELP, {
   quick: { type: 'boolean', default: false },

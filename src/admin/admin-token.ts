@@ -5,7 +5,7 @@ import { keptTexts } from '../files/kept-texts.js';
 import { tokenFault } from '../http/request/credential.js';
 import { ADMIN_TOKEN_CHARACTERS_MIN, ADMIN_TOKEN_FILE_BYTES_MAX } from '../limits.js';
 
-/** The token that is valid now. Keeps only its digest. */
+/** The token that is valid now, of which only the digest is kept. */
 export class AdminToken {
   #digest: Buffer | null = null;
 
@@ -26,7 +26,7 @@ export class AdminToken {
     });
   }
 
-  /** Takes the same time for all tokens of one length. */
+  /** Whether a text is the token. The comparison takes the same time for all texts of one length. */
   equals(token: string): boolean {
     return this.#digest !== null && timingSafeEqual(digestOf(token), this.#digest);
   }

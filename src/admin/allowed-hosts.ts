@@ -5,8 +5,8 @@ const HOST_AND_PORT = /^(\[[^\]]*\]|[^:]*)(?::\d*)?$/;
 const AUTHORITY = /^https?:\/\/([^/?#]*)/i;
 
 /**
- * Stops web pages whose own name resolves to this machine (DNS rebinding): their Host header has that name.
- * All IP addresses are allowed, because probes use addresses that the process does not know.
+ * Stops web pages whose own name resolves to this machine (DNS rebinding): their Host header has the page's
+ * own name. All IP addresses are allowed, because probes use addresses that the process does not know.
  */
 export class AllowedHosts {
   readonly #names: ReadonlySet<string>;
@@ -15,7 +15,7 @@ export class AllowedHosts {
     this.#names = new Set(['localhost', ...names.map((name) => name.toLowerCase())]);
   }
 
-  /** @param host null: HTTP/1.0 without a Host, which no browser sends */
+  /** @param host null for HTTP/1.0 without a Host, which no browser sends */
   allow(target: string, host: string | null): boolean {
     const authority = AUTHORITY.exec(target)?.[1];
     return (host === null || this.#allows(host)) && (authority === undefined || this.#allows(authority));

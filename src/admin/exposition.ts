@@ -32,7 +32,7 @@ export interface Observed {
   readonly activity: Activity;
   /** Null for a publisher, which answers no requests. */
   readonly serving: ObservedServing | null;
-  /** The state of a replica or publisher; null for others. */
+  /** The state of a replica or publisher; null for other services. */
   readonly feed: () => FeedState | null;
   readonly files: Pick<KeptFiles, 'counts' | 'refused'>;
   readonly losses: () => number;
@@ -85,10 +85,14 @@ function ofRequests({ meters }: ObservedServing): Family[] {
     counter('lectern_http_response_bytes_total', 'Bytes of the bodies of answers.', () =>
       ROUTE_LABELS.map((route, n) => [{ route }, sum(meters, BYTES_AT + n)]),
     ),
-    counter('lectern_token_cache_lookups_total', 'Tokens looked up among those verified before.', () => [
-      [{ result: 'hit' }, sum(meters, CELL.tokenHits)],
-      [{ result: 'miss' }, sum(meters, CELL.tokenMisses)],
-    ]),
+    counter(
+      'lectern_token_cache_lookups_total',
+      'Look-ups of tokens in the cache of verified tokens.',
+      () => [
+        [{ result: 'hit' }, sum(meters, CELL.tokenHits)],
+        [{ result: 'miss' }, sum(meters, CELL.tokenMisses)],
+      ],
+    ),
     counter('lectern_token_failures_total', 'Requests refused because of their token.', () =>
       TOKEN_FAILURES.map((reason, n) => [{ reason }, sum(meters, FAILURES_AT + n)]),
     ),
@@ -172,7 +176,7 @@ function ofTimetable({ timetable, activity }: Observed, isReady: () => boolean):
     ),
     gauge(
       'lectern_source_stale_seconds',
-      'How long the source has failed (of several, the first that fails); 0 if none fails.',
+      'How long the source has failed (of several sources, the one that has failed longest); 0 if none fails.',
       () => inSeconds(staleMs(timetable.source)),
     ),
     gauge(
@@ -204,7 +208,7 @@ function ofFeed({ feed }: Observed): Family[] {
     sequence,
     gauge(
       'lectern_feed_lag_seconds',
-      'How long this replica has known of an announcement that it does not serve; 0 if it serves what it should.',
+      'Time since this replica learnt of the announcement that it should serve; 0 while it serves this announcement.',
       () => inSeconds(feed()?.replica?.lagMs ?? null),
     ),
     gauge(

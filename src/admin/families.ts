@@ -4,7 +4,7 @@ import type { ThreadMeter } from '../serving/serving.js';
 
 /** The suffix is for parts of a histogram. */
 export type Sample = readonly [labels: Readonly<Record<string, string>>, value: number, suffix?: string];
-/** A number means one sample without labels; null means unknown. */
+/** Samples of a metric. A number is one sample without labels; null means unknown. */
 type Samples = readonly Sample[] | number | null;
 export type Look = () => Samples | Promise<Samples>;
 

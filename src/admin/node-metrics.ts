@@ -63,10 +63,13 @@ export function cpuSeconds(): number {
   return (user + system) / 1e6;
 }
 
-/** Asynchronous: with many connections a synchronous read would delay requests. Linux only. */
+/**
+ * Counts open files (Linux only), asynchronously: with many connections a synchronous read would delay
+ * requests.
+ */
 async function openFiles(): Promise<number | null> {
   const names = await readdir('/proc/self/fd').catch(() => null);
-  // One of them was opened to read the folder.
+  // One of these files was opened to read the folder.
   return names === null ? null : names.length - 1;
 }
 

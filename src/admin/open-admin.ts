@@ -1,4 +1,7 @@
-/** Folder admin/. The second port for operators: probes, metrics, readiness. It reads counts and never the events. */
+/**
+ * Folder admin/. The second port for operators: probes, metrics, readiness. This folder reads counts, never
+ * events.
+ */
 
 import { LecternError } from '../errors.js';
 import { OriginFields } from '../http/answer/answer-fields.js';
@@ -32,13 +35,13 @@ export interface AdminOptions extends Observed {
   readonly allowedHosts: readonly string[];
   /** The token of POST /refresh; null if there is no such resource. */
   readonly token: AdminToken | null;
-  /** The reasons of /ready. Empty: ready. */
+  /** The reasons why /ready answers 503; empty if ready. */
   readonly unreadyReasons: () => readonly string[];
 }
 
 export interface Admin {
   readonly address: ListenAddress;
-  /** Call it last, because /ready answers until then. */
+  /** Call this last, because /ready answers until then. */
   close(): Promise<void>;
 }
 

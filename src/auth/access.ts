@@ -17,7 +17,10 @@ export interface TokenKeys {
   readonly jwks: object | null;
 }
 
-/** Keys, secrets, revocations and enrolments. Plain data that crosses threads; it changes while the service runs. */
+/**
+ * Keys, secrets, revocations and enrolments. Access is plain data that crosses threads and changes while the
+ * service runs.
+ */
 export interface Access {
   readonly tokenKeys: TokenKeys;
   readonly enrolments: Enrolments | null;
@@ -34,7 +37,7 @@ export interface AccessSource {
 
 const SHARED_SECRET =
   'the feed secret and the HS256 secret are the same; expected two secrets: make a new feed secret, ' +
-  'and keep this one as the previous feed secret until the present addresses have expired';
+  'and keep the shared secret as the previous feed secret until the present addresses have expired';
 
 const NO_TOKEN_KEYS: TokenKeys = { secrets: null, jwks: null };
 
@@ -61,7 +64,7 @@ export class PresentAccess implements AccessSource {
   change(change: Partial<Access>): void {
     const next = { ...this.access, ...change };
     const [tokens, feeds] = [next.tokenKeys.secrets, next.feedSecrets];
-    // During the move to a secret of its own, feeds may still have the shared one as their previous secret.
+    // While feeds move to a secret of their own, the shared secret may still be their previous secret.
     if (tokens !== null && feeds !== null && hasSameBytes(tokens.signing, feeds.signing))
       throw new LecternError('key-invalid', SHARED_SECRET);
     this.access = next;

@@ -30,7 +30,7 @@ export interface AuthenticatorOptions {
   readonly enrolments: Enrolments | null;
   readonly mode: IdentifierMode;
   readonly cacheEntriesMax?: number;
-  /** The clock in epoch milliseconds; the verifier must use the same. Default `Date.now`. */
+  /** The clock in epoch milliseconds, which the verifier must use, too. Default `Date.now`. */
   readonly now?: () => number;
 }
 
@@ -40,8 +40,8 @@ export class Authenticator {
   readonly #cache: TokenCache<AuthenticatedUser>;
   #enrolments: Enrolments | null;
   /**
-   * Verifications in progress, by token key. One that began before clear() used old keys: it is repeated and
-   * not shared.
+   * Verifications in progress, by token key. A verification that began before clear() used old keys, so it is
+   * repeated and not shared.
    */
   #underWay = new Map<string, Promise<Authentication>>();
   /** The last token that lookup() did not find, and its hash for verify(). */
@@ -77,13 +77,13 @@ export class Authenticator {
     return verification;
   }
 
-  /** Call it when keys change. */
+  /** Call this when keys change. */
   clear(): void {
     this.#underWay = new Map();
     this.#cache.clear();
   }
 
-  /** Replaces the verifier by one with other keys. Earlier tokens are verified again. */
+  /** Replaces the verifier by a verifier with other keys. Earlier tokens are verified again. */
   useVerifier(verifier: Verifier): void {
     this.#verifier = verifier;
     this.clear();
@@ -122,7 +122,7 @@ export class Authenticator {
  */
 export interface AuthPlan extends TokenRules {
   readonly remoteKeys: RemoteKeysPlan | null;
-  /** Names of claims by field; they replace the names in the descriptor table. */
+  /** Names of claims by field, which replace the names in the descriptor table. */
   readonly claims: Readonly<Record<string, readonly string[]>> | undefined;
   readonly identifiers: IdentifierMode;
 }

@@ -1,4 +1,7 @@
-/** Test tokens of development mode. Their key never leaves the process, so a restart invalidates them. */
+/**
+ * Test tokens of development mode. The key of test tokens never leaves the process, so a restart invalidates
+ * them.
+ */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
 import type { IdentityFieldName } from '../model/fields.js';

@@ -11,7 +11,10 @@ import type { Revocations } from './feed-revocations.js';
 
 export interface FeedAddressOptions {
   readonly secrets: SecretPair;
-  /** An instant for each subject: addresses issued before it are refused. Called for each address. */
+  /**
+   * Gives an instant for each subject: addresses issued before this instant are refused. Called for each
+   * address.
+   */
   readonly revocations: () => Revocations;
   readonly cacheBytesMax?: number;
   /** Epoch milliseconds. Default `Date.now`. */
@@ -29,8 +32,8 @@ const MAC_CHARACTERS = 43;
 const ENTRY_BYTES = 1024;
 
 /**
- * The same secret may also sign tokens. With a derived key, a token never passes as an address, or an address
- * as a token.
+ * The secret may also sign tokens. With a derived key, a token never passes as an address, or an address as a
+ * token.
  */
 function keyOf(secret: Uint8Array): Key {
   const object = createSecretKey(createHmac('sha256', secret).update('lectern feed addresses, 1').digest());
@@ -86,10 +89,10 @@ export class FeedAddresses {
     this.#expected.write(macOf(key, payload));
     this.#given.fill(0);
     this.#given.write(address.slice(dot + 1));
-    // Compared as text, so another spelling of the same bytes is refused.
+    // The comparison is that of texts, so another spelling of the same bytes is refused.
     const isEqual = timingSafeEqual(this.#expected, this.#given);
     const isGenuine = isEqual && address.length === payload.length + 1 + MAC_CHARACTERS && id === key.id;
-    // Always read and checked, so that the time of a refusal reveals nothing.
+    // The payload is always read and checked, so that the time of a refusal reveals nothing.
     const grant = readFeedGrant(payload.slice(KEY_ID_CHARACTERS));
     const isGood = grant !== null && this.#isGood(grant);
     return isGenuine && isGood ? grant : null;

@@ -11,7 +11,10 @@ export type Revocations = ReadonlyMap<string, number>;
 
 export const NO_REVOCATIONS: Revocations = new Map();
 
-/** Any fault refuses the whole map, because a missing entry would leave an address valid. No message names a subject. */
+/**
+ * A fault refuses the whole map, because a missing entry would leave an address valid. No message names a
+ * subject.
+ */
 export function parseRevocations(
   json: unknown,
   name: string,

@@ -40,7 +40,7 @@ export function claimsFault(overrides: object): string | null {
   return null;
 }
 
-/** @param overrides names of claims by field; they replace the names in the descriptor table */
+/** @param overrides names of claims by field, which replace the names in the descriptor table */
 export function createClaimTable(overrides: Readonly<Record<string, readonly string[]>> = {}): ClaimTable {
   const own = new Map(Object.entries(overrides));
   return IDENTITY_FIELDS.map((field) => ({ field, claims: own.get(field.name) ?? field.claims })).filter(
@@ -80,7 +80,10 @@ export function mapIdentities(
   return isMapped ? filters : null;
 }
 
-/** The identities of a personal feed: those from the claims at its creation, and the present enrolments. */
+/**
+ * The identities of a personal feed: identities from the claims at its creation, and from the present
+ * enrolments.
+ */
 export function feedIdentities(
   claimed: readonly FieldFilter[],
   subject: string,
@@ -150,7 +153,10 @@ export function enrolmentsOf(given: object, mode: IdentifierMode, name: string):
   return given instanceof CheckedEnrolments ? given : parseEnrolments(given, mode, name);
 }
 
-/** Any fault refuses the whole map: a missing user would see an empty timetable. No message names a subject. */
+/**
+ * A fault refuses the whole map, because a missing user would see an empty timetable. No message names a
+ * subject.
+ */
 export function parseEnrolments(
   json: unknown,
   mode: IdentifierMode,

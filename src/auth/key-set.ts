@@ -11,7 +11,9 @@ import {
   toJwk,
 } from './public-key.js';
 
-/** The header fields of a token that select keys (RFC 7515 sections 4.1.1 and 4.1.4). Not yet authenticated. */
+/**
+ * The header fields of a token that select keys (RFC 7515 sections 4.1.1 and 4.1.4), not yet authenticated.
+ */
 export interface TokenHeader {
   readonly alg: string;
   readonly kid: string | undefined;
@@ -29,8 +31,8 @@ export interface KeySet {
   /** The only JWS algorithms (RFC 7518 section 3.1) for these keys. */
   readonly algorithms: readonly string[];
   /**
-   * The keys that may have signed the token: at most KEYS_TRIED_MAX, the likeliest first. A promise if they
-   * must be fetched.
+   * The keys that may have signed the token: at most KEYS_TRIED_MAX, the likeliest first. A promise if keys
+   * must be fetched first.
    */
   candidates(header: TokenHeader): KeyLookup | Promise<KeyLookup>;
 }
@@ -45,25 +47,25 @@ export type SecretUse = 'HS256' | 'feed';
 export function secretBytes(secret: string | Uint8Array, use: SecretUse): Uint8Array | string {
   const bytes = typeof secret === 'string' ? bytesOfText(secret) : secret;
   if (typeof bytes === 'string' || bytes.byteLength >= SECRET_BYTES_MIN) return bytes;
-  return `it has ${bytes.byteLength} bytes; ${use === 'feed' ? 'a feed' : use} needs at least ${SECRET_BYTES_MIN}`;
+  return `it has ${bytes.byteLength} bytes; ${use === 'feed' ? 'a feed secret' : use} needs at least ${SECRET_BYTES_MIN}`;
 }
 
 function bytesOfText(text: string): Uint8Array | string {
   const encoding = /^(base64|base64url):/.exec(text)?.[1] as 'base64' | 'base64url' | undefined;
   if (encoding === undefined) return Buffer.from(text, 'utf8');
-  // Tools wrap long lines.
+  // Tools that write base64 wrap long lines.
   const written = text.slice(`${encoding}:`.length).replace(/[ \t\r\n]/g, '');
   const bytes = Buffer.from(written, encoding);
   // Node skips invalid characters; encoding the bytes again detects them.
   const digits = bytes.toString(encoding).replace(/=+$/, '');
   const padded = digits.padEnd(Math.ceil(digits.length / 4) * 4, '=');
   if (written === digits || written === padded) return bytes;
-  return `it begins with ${encoding}:, but what follows is not ${encoding} (RFC 4648)`;
+  return `it begins with ${encoding}:, but the rest is not ${encoding} (RFC 4648)`;
 }
 
 /**
- * The bytes of a secret, with their own memory: sending a part of a pooled buffer to a thread would send the whole
- * pool. Throws LecternError `key-invalid`.
+ * The bytes of a secret, with their own memory, because sending a part of a pooled buffer to a thread would send the
+ * whole pool. Throws LecternError `key-invalid`.
  */
 export function readSecret(secret: string | Uint8Array, name: string, use: SecretUse): Uint8Array {
   const bytes = secretBytes(secret, use);
@@ -150,7 +152,7 @@ export function readUsableKeys(json: unknown, name: string): UsableKeys {
   }
   if (keys.length > 0) return { keys, leftOut };
   const reasons = leftOut.slice(0, 3).join('; ');
-  const why = reasons === '' ? '; supported are RSA, EC and Ed25519 keys' : `: ${reasons}`;
+  const why = reasons === '' ? '; RSA, EC and Ed25519 keys are supported' : `: ${reasons}`;
   throw keyInvalid(`${name} has no key that verifies signatures${why}`);
 }
 

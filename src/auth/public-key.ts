@@ -2,7 +2,10 @@ import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { LecternError } from '../errors.js';
 import { RSA_EXPONENT_BITS_MAX, RSA_MODULUS_BITS_MAX } from '../limits.js';
 
-/** Declared here, because its name in node:crypto depends on the version of the types. */
+/**
+ * A JSON Web Key. The type is declared here, because its name in node:crypto depends on the version of the
+ * types.
+ */
 export type JsonKey = Readonly<Record<string, unknown>>;
 
 /** RFC 7518 section 3.3. */

@@ -5,7 +5,7 @@ import { type JsonKey, PUBLIC_KEY_ALGORITHMS, type PublicKey } from './public-ke
 /** Fetched keys as plain data that crosses threads. Times are those of `monotonicMs`. */
 export interface KeyState {
   readonly name: string;
-  /** Grows when the keys change; 0 before the first. */
+  /** Grows when the keys change; 0 before the first keys. */
   readonly number: number;
   readonly keys: readonly JsonKey[];
   readonly usableUntilMs: number;
@@ -13,7 +13,7 @@ export interface KeyState {
   readonly problem: string | null;
 }
 
-/** Keys that one thread fetches for all. */
+/** Keys that one thread fetches for all threads. */
 export interface KeyFeed {
   readonly state: KeyState;
   /** Fetches newer keys; resolves at once during the cooldown. Never rejects. */
@@ -43,7 +43,7 @@ export function createRemoteKeySet(
     wasUsable = isUsable();
   }
 
-  /** True if a newer set cannot have a better key. */
+  /** Whether a newer set cannot have a better key. */
   function isKnown({ alg, kid }: TokenHeader): boolean {
     return keys.some((key) => (kid === undefined ? key.algorithms.includes(alg) : key.kid === kid));
   }

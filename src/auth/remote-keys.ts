@@ -21,7 +21,7 @@ export function isAddress(jwks: string): boolean {
   return /^https?:\/\//i.test(jwks);
 }
 
-/** The fault of a path or address. It repeats only the scheme of the text. */
+/** The fault of a path or address, which repeats only the scheme of the text. */
 export function keySourceFault(jwks: string): string | null {
   if (isAddress(jwks)) {
     if (!URL.canParse(jwks)) return 'it is not a valid address; expected https://…';
@@ -46,7 +46,7 @@ export function planRemoteKeys(
   };
 }
 
-/** A pino logger fits. */
+/** The log of key fetches; a pino logger fits. */
 type KeyLog = Readonly<Record<'info' | 'warn', (fields: object, message: string) => void>>;
 
 /** The log, and parts that tests replace. */
@@ -138,7 +138,7 @@ export class RemoteKeys implements KeyFeed {
     this.#listeners.push(listener);
   }
 
-  /** Ends fetching. The keys stay. */
+  /** Ends fetching, but keeps the keys. */
   close(): void {
     this.#closing.abort(new LecternError('closed', 'the service is closed'));
     this.#callOffFetch();
@@ -242,7 +242,8 @@ function contentOf(keys: readonly JsonKey[]): string {
 }
 
 /**
- * One GET of a JSON Web Key Set (RFC 7517 section 8.5). The media type is ignored: many issuers say `application/json`.
+ * One GET of a JSON Web Key Set (RFC 7517 section 8.5). The media type is ignored, because many issuers say
+ * `application/json`.
  *
  * @throws LecternError `source-unreadable`, `source-too-large`, `key-invalid`; no message quotes the answer
  */

@@ -32,8 +32,8 @@ export function tokenKeyOf(token: string): string {
 }
 
 /**
- * There are two generations: when the young one is full, it replaces the old one. A hit moves its entry to
- * the young generation.
+ * The cache has two generations: a full young generation replaces the old one. A hit moves its entry to the
+ * young generation.
  */
 export class TokenCache<Value extends Usable> {
   readonly #generationEntriesMax: number;

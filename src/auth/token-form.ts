@@ -14,7 +14,10 @@ function isCanonicalBase64url(part: string): boolean {
   return spare !== null && (ALPHABET.indexOf(part.charAt(part.length - 1)) & spare) === 0;
 }
 
-/** RFC 7515 section 7.1. Only canonical base64url: every other spelling would need another place in the token cache. */
+/**
+ * RFC 7515 section 7.1. Only canonical base64url is accepted, because every other spelling would need another
+ * place in the token cache.
+ */
 export function describeTokenShapeFault(token: string): string | null {
   if (token.length > TOKEN_BYTES_MAX) return `The token is longer than ${TOKEN_BYTES_MAX} bytes.`;
   const parts = PARTS.exec(token);
@@ -38,7 +41,7 @@ const LONE_SURROGATE = /\\u[dD][89a-fA-F]/;
 
 /**
  * Why JSON parsers may disagree on a part of a token (RFC 8259 section 8, RFC 7515 section 5.2 step 3),
- * worded as the end of a sentence. Parsers accept a byte order mark and lone surrogates.
+ * worded as the end of a sentence. Some parsers accept a byte order mark and lone surrogates.
  */
 export function describeTextFault(part: string): string | null {
   let text: string;

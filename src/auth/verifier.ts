@@ -96,8 +96,8 @@ export function createVerifier(options: VerifierOptions): Verifier {
   /** Headers of good tokens. Most tokens of an issuer have the same header. */
   const headers = new TextMemo<ReadHeader>(TOKEN_HEADERS_MAX, TOKEN_BYTES_MAX);
   /**
-   * Keys that libuv's threads are trying now. Bounded, because a flood of forged tokens would delay good ones
-   * by seconds.
+   * Number of keys that libuv's threads are trying now. The number is bounded, because a flood of forged
+   * tokens would delay good tokens by seconds.
    */
   let tries = 0;
   let waits = 0;
@@ -118,7 +118,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
         issuer: issuer as string,
         audience: audience as string,
       });
-      // Read after the signature was verified, so that unsigned text is never read.
+      // The payload is read after the signature was verified, so that unsigned text is never read.
       const textFault = describeTextFault(token.split('.', 2)[1] as string);
       if (textFault !== null) return invalid('malformed', `The payload of the token ${textFault}.`);
       return (isAccessToken ? accessTokenFault(payload) : null) ?? checkClaims(payload, now(), toleranceMs);
@@ -189,7 +189,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
         tried += lookup.keys.length;
         const verification = await verifyWithKeys(token, set, lookup.keys);
         if (verification === undefined) continue;
-        // A copy: a slice would keep the whole token in memory.
+        // The header is copied, because a slice would keep the whole token in memory.
         if (verification.outcome === 'ok' && known === undefined)
           headers.set(Buffer.from(encoded).toString(), header);
         return verification;
@@ -235,7 +235,7 @@ function describeJoseError(error: unknown): Verification {
     return isOdd ? NBF_INVALID : (CLAIM_FAULTS[error.claim] ?? noText(error.claim));
   }
   if (error instanceof errors.JOSEError) return invalid('malformed', 'The token is not a valid signed JWT.');
-  // For example, a key of the wrong kind.
+  // The key has the wrong kind, for example.
   return invalid('signature', 'The signature of the token cannot be verified.');
 }
 

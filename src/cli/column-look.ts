@@ -39,7 +39,7 @@ export interface LookedColumn {
   /** Inspected records that have a value. */
   readonly records: number;
   readonly form: ColumnForm;
-  /** All values differ. */
+  /** Whether all values differ. */
   readonly isUnique: boolean;
   readonly hasAmPm: boolean;
   readonly dates: DateParts | null;
@@ -114,7 +114,7 @@ export class ColumnLook {
       return;
     }
     if (path === '') return;
-    // The first element stands for all, because a field map can name it.
+    // The first element stands for all elements, because a field map can name it.
     if (Array.isArray(value) && value.length > 0) {
       if (depth <= DEPTH_MAX) this.#look(`${path}.0`, value[0], depth + 1);
       return;
@@ -133,7 +133,7 @@ export class ColumnLook {
 function textOf(value: unknown): string {
   if (value === null || value === undefined) return '';
   if (typeof value === 'string') return value.slice(0, 4 * SAMPLE_UNITS_MAX);
-  // An empty list, or bytes of MessagePack.
+  // The value is an empty list, or bytes of MessagePack.
   if (typeof value === 'object') return '';
   return String(value);
 }

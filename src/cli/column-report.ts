@@ -13,7 +13,7 @@ const DEVELOPMENT_NOTE =
   '--dev is for a first look: it gives a token to everyone. In production give a key instead, such as --hs256-secret-file';
 
 export interface CommandProposal extends MapProposal {
-  /** Ready to paste. Null if no event can be made. */
+  /** The command line, ready to paste. Null if no event can be made. */
   readonly command: string | null;
 }
 
@@ -21,7 +21,7 @@ export interface CommandProposal extends MapProposal {
  * A field map for a source that would otherwise be served badly or not at all. Null if no map helps.
  *
  * @param args arguments that name the source on the command line
- * @param summary null: the source cannot be loaded
+ * @param summary null if the source cannot be loaded
  */
 export function proposalFor(
   look: ColumnLook,
@@ -66,7 +66,7 @@ export function describeColumns(look: ColumnLook, proposal: CommandProposal | nu
 function describeProposal({ command, notes }: CommandProposal): string {
   const lines = notes.map((note) => `  ${note}`);
   if (command === null) return ['a field map cannot be proposed:', ...lines].join('\n');
-  return ['to serve it, try:', `  ${command}`, ...lines, `  ${DEVELOPMENT_NOTE}`].join('\n');
+  return ['to serve the source, try:', `  ${command}`, ...lines, `  ${DEVELOPMENT_NOTE}`].join('\n');
 }
 
 /** Names come from outside: control characters are escaped, and long names are cut. */
@@ -80,8 +80,8 @@ export function showName(name: string): string {
 }
 
 /**
- * Aligns columns: the first to the left; the others to the right if there are more than two. @param last text
- * at the end of the last column
+ * Aligns the first column to the left, and the others to the right if there are more than two. @param last
+ * text at the end of the last column
  */
 export function formatTable(rows: readonly (readonly string[])[], last: 'left' | 'right' = 'right'): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));

@@ -14,7 +14,8 @@ import { createProgressLine, formatBytes, formatCount, formatCountOf, formatMs }
 const EXPLAINED: readonly ExplainedEndpoint[] = ['schedule', ...DIRECTORIES.map(({ name }) => name), 'free'];
 
 /**
- * `lectern explain` prints how one query is answered. It checks the query before it reads the source.
+ * `lectern explain` prints how one query is answered. The command checks the query before it reads the
+ * source.
  *
  * @param request a query string of GET /schedule, or a path or address of GET /schedule, a directory or free
  * time

@@ -27,16 +27,16 @@ import {
 const PIECE_BYTES = 1024 * 1024;
 
 export interface ExportOptions {
-  /** Default: by the name of the file. */
+  /** The format. By default, the name of the file decides. */
   readonly format: FormatName | undefined;
-  /** A file. Default standard output. */
+  /** The path of a file. Default: standard output. */
   readonly output: string | undefined;
 }
 
 type ProgressLine = ReturnType<typeof createProgressLine>;
 
 /**
- * `lectern export` writes the events of one query. It checks the query before it reads the source.
+ * `lectern export` writes the events of one query. The command checks the query before it reads the source.
  *
  * @param request a query string of GET /schedule, or a path or address with one
  * @returns the exit code
@@ -105,11 +105,14 @@ function formatOfName(output = ''): FormatName {
   const names = `${FORMAT_NAMES.slice(0, -1).join(', ')} or ${FORMAT_NAMES.at(-1)}`;
   throw new LecternError(
     'option-invalid',
-    `the format is not known: give --format ${names}, or --output with a file that ends in one of them`,
+    `the format is not known: give --format ${names}, or an --output file with such an ending`,
   );
 }
 
-/** Opened before the load, so that an unwritable file does not waste it. @returns the exit code if it cannot be opened */
+/**
+ * Opens the file before the load, so that no load is wasted on an unwritable file. @returns the exit code if
+ * it cannot be opened
+ */
 async function openOutput(path: string): Promise<OutputFile | number> {
   try {
     return await OutputFile.open(path);

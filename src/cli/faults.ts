@@ -26,7 +26,7 @@ export function logFailure(log: Pick<Logger, 'fatal'>, error: unknown, message: 
   return isExpected ? exitCodeOf(error) : EXIT_FAILURE;
 }
 
-/** Prints the text as one line, even if it has several. */
+/** Prints the text as one line, even if it has several lines. */
 export function writeError(text: string): void {
   process.stderr.write(`${text.replace(/\s*[\r\n]+\s*/g, ' ').trim()}\n`);
 }
@@ -38,7 +38,7 @@ export function writeError(text: string): void {
 export function endOnFaults(log: Pick<Logger, 'fatal' | 'isLevelEnabled'>): () => void {
   function onFault(reason: unknown, origin: string): void {
     try {
-      if (log.isLevelEnabled('fatal')) log.fatal({ err: reason, origin }, 'ended by a fault of the program');
+      if (log.isLevelEnabled('fatal')) log.fatal({ err: reason, origin }, 'ended by an internal fault');
       else reportFailure(reason);
     } finally {
       process.exit(EXIT_FAILURE);
@@ -60,7 +60,7 @@ let isTold = false;
 
 /**
  * If standard output fails, standard error gets one line without a stack trace and the exit code is 1.
- * Readers may leave early, as in `| head`: this is not a failure.
+ * A reader that leaves early, as in `| head`, is not a failure.
  */
 export function guardOutput(): void {
   process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
@@ -74,17 +74,17 @@ export function guardOutput(): void {
   process.stderr.on('error', () => {});
 }
 
-/** From now on, failures of standard output are ignored. */
+/** Ignores failures of standard output from now on. */
 export function carryOnWithoutOutput(): void {
   isEssential = false;
 }
 
-/** Optional text that is not read keeps the process alive for at most UNREAD_MS_MAX. */
+/** Lets the process end although optional text was not read, after at most UNREAD_MS_MAX. */
 export function endWithoutOutput(): void {
   if (!isEssential) setTimeout(() => process.exit(), UNREAD_MS_MAX).unref();
 }
 
-/** Failures of writing are reported by `guardOutput`. */
+/** Whether an error is a failure of writing, which `guardOutput` reports. */
 export function isWriteFailure(error: unknown): boolean {
   return error instanceof Error && 'syscall' in error && error.syscall === 'write';
 }

@@ -47,7 +47,7 @@ const ACTIONS: Readonly<
     const { isCanaryExpected } = await channel.status();
     await channel.endCanary();
     if (!isCanaryExpected) return 'there was no canary to end: new timetables go to all replicas already';
-    return 'ended: new timetables, and a waiting candidate, go to all replicas until a canary reports';
+    return 'canary ended: until another canary reports, all replicas get new timetables and a waiting candidate';
   },
   async rollback(channel) {
     const id = await channel.rollback();
@@ -94,8 +94,8 @@ async function describeChosen(channel: Channel, id: string, remedy: string): Pro
 function describeCanary({ candidate, replicas }: ChannelStatus): string {
   const canaries = replicas.filter(({ isCanary }) => isCanary);
   if (canaries.length === 0)
-    return 'none reports. New timetables stay candidates until lectern feed promote; lectern feed end-canary lets later ones go to all';
-  if (candidate === null) return 'reports; no candidate waits';
+    return 'none reports. New timetables stay candidates until you run lectern feed promote; after lectern feed end-canary, all replicas get them';
+  if (candidate === null) return 'reports; no candidate waits for it';
   const isServed = canaries.some(({ serves }) => serves?.hash === candidate.hash);
-  return `${isServed ? 'serves the candidate' : 'does not serve the candidate'}; it waits for lectern feed promote`;
+  return `${isServed ? 'serves the candidate' : 'does not serve the candidate'}, which waits for lectern feed promote`;
 }

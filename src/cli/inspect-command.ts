@@ -28,8 +28,8 @@ const UNSERVED_LISTED_MAX = 20;
 const FAILED_LISTED_MAX = 20;
 
 /**
- * `lectern inspect` describes a source. It resolves to the exit code. A source without events is a failure,
- * because `serve` would refuse it.
+ * `lectern inspect` describes a source. The promise resolves to the exit code. A source without events is a
+ * failure, because `serve` would refuse it.
  */
 export async function inspect(
   source: readonly string[],
@@ -176,7 +176,7 @@ function formatAmbiguous({ gaps, overlaps }: Inspection['summary']['ambiguousTim
       ? [`  ${formatCountOf(gaps, 'time')} that clocks skipped: moved forward by the length of the skip`]
       : []),
     ...(overlaps > 0
-      ? [`  ${formatCountOf(overlaps, 'time')} that clocks showed twice: read as the first`]
+      ? [`  ${formatCountOf(overlaps, 'time')} that clocks showed twice: read as the earlier time`]
       : []),
   ];
   return [['local times at clock changes:', ...lines].join('\n')];

@@ -4,20 +4,24 @@ import type { DestinationStream } from 'pino';
 import { LOG_BYTES_MAX } from '../limits.js';
 import { pauseSync } from '../thread/pause.js';
 
-/** Time between two tries to write waiting lines. At 64 KiB of a pipe per try, that is 3 MB a second. */
+/**
+ * Time between two tries to write waiting lines. With 64 KiB of a pipe per try, this pause gives 3 MB a
+ * second.
+ */
 const RETRY_MS = 20;
 /** Longest wait on exit until the reader takes the last lines. */
 const FLUSH_MS_MAX = 500;
 const FLUSH_POLL_MS = 5;
 
-/** pino writes to it, and flushes it after a fatal record. */
+/** A destination for pino, which flushes it after a fatal record. */
 export interface LogDestination extends DestinationStream {
   flushSync(): void;
 }
 
 /**
- * Lines are written at once, so that a crash loses none. If the reader is slow, up to LOG_BYTES_MAX wait; later lines
- * are dropped and counted. Writing blocks only for files, and for terminals that cannot be reopened.
+ * Writes lines at once, so that a crash loses none. If the reader is slow, up to LOG_BYTES_MAX of lines wait;
+ * later lines are dropped and counted. Writing blocks only for files, and for terminals that cannot be
+ * reopened.
  */
 export class LogOutput implements LogDestination {
   readonly #fd: number;

@@ -8,7 +8,7 @@ export function openApiText(basePath: string, identifiers: IdentifierMode): stri
   return `${JSON.stringify(document, null, 2)}\n`;
 }
 
-/** `lectern openapi` prints it. */
+/** `lectern openapi` prints the document. */
 export function printOpenApi(basePath: string, identifiers: IdentifierMode): void {
   process.stdout.write(openApiText(basePath, identifiers));
 }

@@ -38,7 +38,7 @@ export class OutputFile {
     if (this.#unfinished !== null) await rename(this.#unfinished, this.#path);
   }
 
-  /** Gives up the new content: the file to replace stays unchanged. */
+  /** Gives up the new content, so that the file to replace stays unchanged. */
   async abandon(): Promise<void> {
     await this.#file.close().catch(() => {});
     if (this.#unfinished !== null) await unlink(this.#unfinished).catch(() => {});

@@ -60,7 +60,7 @@ export function createProgram(exit: (code: number) => void): Command {
     .description('Loads a timetable into memory and serves it over HTTP.')
     .argument(
       '[source...]',
-      `${SOURCE}; or an http(s) or postgres address; several are merged by id, and the later wins; or one store, nats://host:4222/name or folder:///path`,
+      `${SOURCE}; or an http(s) or postgres address; several sources are merged by id, and the later source wins; or one store, nats://host:4222/name or folder:///path`,
     );
   const settings = [...settingsOfCommand('serve').values()];
   for (const setting of settings.filter(hasFlag)) serve.addOption(toOption(setting));
@@ -83,7 +83,7 @@ export function createProgram(exit: (code: number) => void): Command {
     )
     .argument(
       '<source...>',
-      `${SOURCE}; or an http(s) or postgres address; several are merged by id, and the later wins`,
+      `${SOURCE}; or an http(s) or postgres address; several sources are merged by id, and the later source wins`,
     )
     .option('--json', 'print JSON, for programs')
     .addHelpText('after', example('lectern inspect timetable.ndjson.gz'))
@@ -100,7 +100,7 @@ export function createProgram(exit: (code: number) => void): Command {
         'with counts and timings.',
     )
     .argument('<source>', `${SOURCE}; or an http(s) or postgres address`)
-    .argument('<query>', 'query string of GET /schedule, or a path with one, quoted')
+    .argument('<query>', 'query string of GET /schedule, or a path with a query string, quoted')
     .addOption(toOption(ROOMS))
     .addHelpText('after', example("lectern explain timetable.ndjson 'studyGroup=INF-1A&type=LEC'"))
     .action(async (source: string, query: string, parsed: Record<string, unknown>) => {
@@ -114,10 +114,10 @@ export function createProgram(exit: (code: number) => void): Command {
   withReading(program.command('export'))
     .summary('write the events of a query to a file')
     .description(
-      'Loads a source and writes what GET /schedule answers, by default every event. The file is replaced once everything is written.',
+      'Loads a source and writes the events that GET /schedule would give for the query; without a query, every event. The output file is replaced once everything is written.',
     )
     .argument('<source>', `${SOURCE}; or an http(s) or postgres address`)
-    .argument('[query]', 'query string of GET /schedule, or its path with one, quoted', '')
+    .argument('[query]', 'query string of GET /schedule, or its path with a query string, quoted', '')
     .addOption(
       new Option('-f, --format <name>', 'default: by the ending of --output').choices(
         FORMATS.map(({ name }) => name),

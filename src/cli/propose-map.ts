@@ -18,7 +18,7 @@ export interface MapProposal {
 const DATE_AND_TIME: readonly ColumnForm[] = ['instant', 'local'];
 const TEXT_FIELDS = ['title', 'courseId', 'roomId', 'studyGroup', 'lecturer', 'type'] as const;
 const IDENTIFIER_FIELDS: readonly FieldName[] = ['id', 'roomId', 'courseId', 'groupId', 'lecturerId'];
-/** Used if the machine's zone is UTC. */
+/** The zone of a proposal if the machine's zone is UTC. */
 const ZONE_EXAMPLE = 'Europe/Berlin';
 
 /** Infers the meaning of columns from their names and from their values. @param givenZone the zone of `--time-zone` */
@@ -50,7 +50,7 @@ export function proposeMap(columns: readonly LookedColumn[], givenZone?: string)
     add(field, column.name);
     used.add(column);
   }
-  // Without an identifier, the lecturer's name serves as one, as it does for rooms.
+  // Without an identifier, the lecturer's name serves as identifier, as the name of a room does.
   if (map.lecturerId === undefined && own('lecturerId') === undefined && map.lecturer !== undefined) {
     map.lecturerId = map.lecturer;
   }
@@ -200,7 +200,7 @@ function orderOf(
   ]);
 }
 
-/** Times, dates and bare numbers cannot be names. */
+/** Whether values can be names, unlike times, dates and bare numbers. */
 function isNameColumn({ form }: LookedColumn): boolean {
   return form === 'text' || form === 'uuid' || form === 'number' || form === 'weekdays';
 }

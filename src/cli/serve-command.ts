@@ -64,7 +64,7 @@ async function serveUntilSignal(
     const { address, adminAddress, mode, workers } = service;
     log.info({ address: address.origin, admin: adminAddress?.origin, mode, workers }, 'listening');
     warnOfOpenDoor(service);
-    for (const reason of warningsOf(settings)) warn(settings, log, 'answers will end', reason);
+    for (const reason of warningsOf(settings)) warn(settings, log, 'answers will become 503', reason);
     const outcome = await Promise.race([service.ready, signals.first]);
     progress.clear();
     if (typeof outcome !== 'string') {

@@ -74,7 +74,7 @@ function describeExpansion(expanded: ExpansionWindow): string[] {
 }
 
 /**
- * Prints a line for each good load. Failures are in the log. Regular loads without changes are printed only
+ * Prints a line for each good load; failures are in the log. A regular load without changes gets a line only
  * after a failure.
  */
 export function tellReloads(

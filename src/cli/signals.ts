@@ -53,7 +53,7 @@ export function refreshOnSignals(timetable: () => Timetable | null, log: Logger)
     timetable()
       ?.refresh({ force })
       .then(({ result, reason }) => log.info({ signal, result, reason }, 'load on request ended'))
-      // It rejects if the service is closing.
+      // The refresh rejects if the service is closing.
       .catch(() => {});
   };
   const signals = ['SIGHUP', 'SIGUSR2'];

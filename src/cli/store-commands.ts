@@ -14,7 +14,7 @@ export function addStoreCommands(program: Command, exit: (code: number) => void)
     .summary('load a timetable and announce it to replicas')
     .description(
       'Loads a timetable, and announces each accepted snapshot in a store. Replicas serve it: lectern serve nats://host:4222/name. ' +
-        'If several publishers run, one announces. Another takes over within 10 s.',
+        'If several publishers run, only one announces; if it fails, another takes over within 10 s.',
     )
     .argument('<source...>', 'like those of lectern serve');
   const settings = [...settingsOfCommand('publish').values()];
@@ -38,13 +38,13 @@ export function addStoreCommands(program: Command, exit: (code: number) => void)
   addAction(feed, 'unpin', 'let replicas serve the head again', false);
   addAction(feed, 'promote', 'make the candidate of the canary the head', true).option(
     '--force',
-    'promote it even if no canary serves it',
+    'promote the candidate even if no canary serves it',
   );
   addAction(feed, 'end-canary', 'announce to all replicas again, when there is no canary any more', false);
   addAction(
     feed,
     'rollback',
-    'pin the image that was the head before the present one, or before the pinned one',
+    'pin the last image before the head or, while an image is pinned, before the pinned image',
     false,
   );
 }

@@ -24,8 +24,8 @@ export function formatMs(ms: number): string {
 }
 
 /**
- * `line 17: endTime is missing …`, with every fault. The field stands before the detail, unless the detail
- * begins with it.
+ * `line 17: endTime is missing …`, with every fault. The field comes before the detail, unless the detail
+ * begins with the field.
  */
 function formatRejection({ position, field, detail, more = [] }: Rejection): string {
   const isNamed = field === null || detail.startsWith(field);
@@ -68,7 +68,7 @@ export function describeRejections(summary: SnapshotSummary): string[] {
 }
 
 const INTERVAL_MS = 100;
-/** Shorter loads show no progress. */
+/** Loads shorter than this show no progress. */
 const DELAY_MS = 300;
 /** Carriage return and "erase line" (ECMA-48). */
 const ERASE = '\r\u001b[2K';

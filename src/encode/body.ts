@@ -7,11 +7,11 @@ import {
 } from '../limits.js';
 import { Slabs } from '../structures/slabs.js';
 
-/** The body of an answer. Its bytes may be shared memory of the snapshot, so only read them. */
+/** The body of an answer, whose bytes may be shared memory of the snapshot: only read them. */
 export interface Body {
   /** Bytes of all chunks; null if unknown until the chunks are made. */
   readonly byteLength: number | null;
-  /** The chunks in order: an array, or, for a large body, what makes them during each iteration. */
+  /** The chunks in order: an array, or an iterable that makes the chunks of a large body. */
   makeChunks(): Iterable<Uint8Array>;
   /** The only chunk has DIRECT_HEAD_BYTES_MAX bytes of memory before it, for a head. */
   readonly hasHeadRoom?: true;
@@ -24,13 +24,19 @@ export interface MeasuredBody extends Body {
 }
 
 const SLAB_BYTES = 128 * 1024;
-/** Includes the head. Longer bodies get their own block, because a slow reader would keep a whole slab. */
+/**
+ * Longest body, with its head, that is cut from a slab. Longer bodies get their own block, because a slow
+ * reader would keep a whole slab.
+ */
 const CUT_BYTES_MAX = SLAB_BYTES / 8;
 const smallBodies = new Slabs(allocateUncleared, SLAB_BYTES, CUT_BYTES_MAX);
 
-/** Blocks have room for a head and a body of this length; each class doubles it. */
+/**
+ * Blocks of the first class have room for a head and a body of this length; each further class doubles the
+ * length.
+ */
 const BLOCK_BODY_BYTES_MIN = 2 * CUT_BYTES_MAX;
-/** Free blocks kept per class; usually one is in use. Together they have 1 MiB. */
+/** Free blocks kept per class; usually one block is in use. The free blocks of all classes have 1 MiB. */
 const FREE_BLOCKS_MAX = 2;
 const freeBlocks: ArrayBuffer[][] = Array.from({ length: classOf(BODY_WHOLE_BYTES_MAX) + 1 }, () => []);
 
@@ -57,8 +63,8 @@ export function allocateBody(byteLength: number): Buffer {
 }
 
 /**
- * Reuses the memory of an earlier body, which is still in the CPU cache. The kernel must have taken the
- * bytes, and no other reference may exist.
+ * Lets later bodies reuse the memory of a body, which is still in the CPU cache. The kernel must have taken
+ * the bytes, and no other reference may exist.
  */
 export function releaseBody(bytes: Uint8Array): void {
   const { buffer, byteOffset, length } = bytes;
@@ -101,7 +107,7 @@ const freeSlices: SliceMemory[] = [];
 
 /** Uninitialised memory with one holder. */
 export function allocateSlice(byteLength: number): Buffer {
-  // Rare: a row is longer than a slice. The garbage collector frees this memory.
+  // Rare: a row is longer than a slice. The garbage collector frees the memory of this slice.
   if (byteLength > BODY_SLICE_BYTES) return Buffer.allocUnsafeSlow(byteLength);
   let memory = freeSlices.pop();
   if (memory === undefined) {
@@ -112,7 +118,10 @@ export function allocateSlice(byteLength: number): Buffer {
   return memory.bytes.subarray(0, byteLength);
 }
 
-/** Call it when the holder no longer reads the bytes. Memory without holders is reused. Ignores other bytes. */
+/**
+ * Call this when the holder no longer reads the bytes. Memory without holders is reused. Other bytes are
+ * ignored.
+ */
 export function releaseSlice(bytes: Uint8Array): void {
   const memory = sliceMemory.get(bytes.buffer);
   if (memory === undefined || --memory.holders > 0) return;

@@ -74,7 +74,7 @@ const TYPE = placeOf('type');
 const FRAME_BYTES_MAX = 512;
 /** Bytes per byte of JSON: escapes and folds double a text, and the type may be written twice. */
 const BYTES_PER_JSON_BYTE_MAX = 5;
-/** Longest UTF-8 of a UTF-16 unit, and its length with escapes and folds. */
+/** Longest UTF-8 of a UTF-16 unit, times its growth by escapes and folds. */
 const BYTES_PER_UNIT_MAX = 3 * 3;
 
 const BEGIN = Buffer.from('BEGIN:VEVENT\r\n');
@@ -146,7 +146,7 @@ function hasText(place: number): boolean {
   return spans.from[place] !== -1 && spans.to[place]! > spans.from[place]!;
 }
 
-/** Number of octets of a text in a line. Larger than any line if the text needs escapes. */
+/** Number of octets of a text in a line. If the text needs escapes, the number is larger than any line. */
 function octetsOf(place: number): number {
   return spans.has[place]! & NEEDS_ESCAPES ? LINE_OCTETS_MAX + 1 : spans.to[place]! - spans.from[place]!;
 }

@@ -17,7 +17,7 @@ interface List {
   pieces(): Iterable<Piece>;
 }
 
-/** A JSON object: from, to, added, changed, removed. Made on demand. */
+/** A JSON object with from, to, added, changed and removed, made on demand. */
 export function jsonChanges(
   { rows, summary }: PresentRows,
   difference: Difference,

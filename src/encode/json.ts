@@ -27,7 +27,10 @@ const VIEW_BYTES_MIN = 32 * 1024;
 /** Each view is one more chunk for the system. */
 const VIEWS_MAX = 16;
 
-/** A JSON array: the arena itself for all rows, views of it for long runs, otherwise one buffer or slices. */
+/**
+ * A JSON array: the arena itself for all rows, views of the arena for long runs, otherwise one buffer or
+ * slices.
+ */
 export function jsonRows(rows: Rows, selection: Selection, cache: RowCache | null = null): MeasuredBody {
   if (selection.count === rows.count) return keptBody(rows.bytes);
   const picked = cache?.pick(selection, JSON_LAYOUT) ?? null;
@@ -59,7 +62,7 @@ export function jsonRows(rows: Rows, selection: Selection, cache: RowCache | nul
     write(target, offset) {
       let at = offset;
       selection.forEachRun((first, end) => {
-        // Without the last byte, which may be the closing bracket.
+        // The last byte is left out, because it may be the closing bracket.
         at += rows.bytes.copy(target, at, rows.start[first]!, rows.start[end]! - 1);
         target[at++] = COMMA;
       });
@@ -90,7 +93,8 @@ function jsonViews(rows: Rows, selection: Selection, gatheredBytes: number): Uin
   let from = 0;
   let to = 1;
   selection.forEachRun((first, end) => {
-    // Here a comma follows each run; the arena may have its closing bracket there.
+    // The view leaves out the last byte: a comma follows each run, but the arena may have its closing
+    // bracket.
     const view = bytes.subarray(start[first]!, start[end]! - 1);
     if (view.length + 1 < VIEW_BYTES_MIN) to += view.copy(gathered, to);
     else {

@@ -42,12 +42,12 @@ export class KeptRows {
     return this.isWhole ? this.#byteLength : null;
   }
 
-  /** The chunks so far; they hold all rows once {@link isWhole}. */
+  /** The chunks so far, which hold all rows once {@link isWhole}. */
   get chunks(): readonly Buffer[] {
     return this.#chunks;
   }
 
-  /** Null after the last chunk, or if there is no room for another: see {@link nextRow}. */
+  /** Null after the last chunk, or if there is no room for another chunk: see {@link nextRow}. */
   chunk(number: number): Buffer | null {
     const known = this.#chunks[number];
     if (known !== undefined || this.#isGivenUp || this.isWhole) return known ?? null;

@@ -193,7 +193,7 @@ function bodyOf(byteLength: number, pieces: () => Iterable<Piece>): MeasuredBody
 /** Below this number of bytes, a loop is faster than Buffer.copy. */
 const NATIVE_COPY_BYTES_MIN = 64;
 
-/** Copies bytes [from, to). @returns the offset after them */
+/** Copies bytes [from, to). @returns the offset after the copy */
 export function put(source: Buffer, from: number, to: number, target: Buffer, offset: number): number {
   if (to - from >= NATIVE_COPY_BYTES_MIN) source.copy(target, offset, from, to);
   else for (let i = from, at = offset; i < to; i++, at++) target[at] = source[i]!;

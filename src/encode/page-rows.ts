@@ -31,7 +31,7 @@ const BEFORE_TITLE = Buffer.from(`<!doctype html>
 <style>${style}</style>
 <title>`);
 
-/** The script shows the week view. Without the script, there is only the table. */
+/** The script shows the week view. Without the script, the page shows only the table. */
 const BEFORE_ROWS = Buffer.from(`
 <main>
 <section id="weeks" aria-labelledby="week" hidden>
@@ -119,14 +119,14 @@ const TIME = placeOf('time');
 const END_TIME = placeOf('endTime');
 const TITLE = placeOf('title');
 const ROOM = placeOf('roomId');
-/** The last columns. */
+/** The fields of the last columns. */
 const OTHERS = (['lecturer', 'studyGroup', 'type'] as const).map(placeOf);
 
 /** Bytes apart from texts. */
 const FRAME_BYTES_MAX = 256;
 /**
- * Most bytes for each byte of JSON, or for each unit of UTF-16. `&` takes five bytes. A quote takes six, but has two
- * bytes in JSON.
+ * Most bytes for each byte of JSON, or for each unit of UTF-16. `&` takes five bytes. A quote takes six
+ * bytes, but already two in JSON.
  */
 const BYTES_PER_JSON_BYTE_MAX = 5;
 const BYTES_PER_UNIT_MAX = 6;

@@ -43,9 +43,9 @@ interface CachedList {
  * Copies of posting lists with adjacent rows: a window of a list is one copy, and its MessagePack rows are
  * made once.
  *
- * A list is added when as many rows were gathered for it as it has. So the cost is at most twice the minimum. A
- * full cache drops lists unused since their last check (CLOCK). If all checked lists were in use, the new one
- * is not added, and its rows are counted again from 0.
+ * A list is added once as many of its rows were gathered as it holds. So the cost is at most twice the
+ * minimum. A full cache drops lists unused since their last check (CLOCK). If all checked lists were in use,
+ * the new list is not added, and its gathered rows are counted again from 0.
  */
 export class RowCache {
   readonly #rows: Rows;
@@ -94,7 +94,7 @@ export class RowCache {
   }
 
   /**
-   * Null unless all lists of a result with `count` entries are kept. Adds at most one list, because that
+   * Null unless all lists of a result with `count` entries are kept. Adds at most one list, because adding
    * takes milliseconds.
    */
   find(origin: ListPicks, layout: RowLayout, count: number): KeyRows[] | null {
@@ -120,7 +120,7 @@ export class RowCache {
     return isHit ? found : null;
   }
 
-  /** Takes unchanged lists from the cache of an earlier snapshot. That cache is then empty. */
+  /** Takes unchanged lists from the cache of an earlier snapshot, which is then empty. */
   takeOver(before: RowCache, changes: readonly FieldChange[]): void {
     for (const { shelf, code, keyRows, bytes, used } of before.#clock) {
       if (shelf.layout.isOfSnapshot || this.#bytes + bytes > this.#bytesMax) continue;
@@ -129,7 +129,7 @@ export class RowCache {
       const codeAfter = change.codeAfter(code);
       if (codeAfter === NO_CODE) continue;
       if (!change.hasSameList(code)) {
-        // Such a list was worth caching, so the next request for it makes it again.
+        // A list that was worth caching is made again by the next request for it.
         present.gathered[codeAfter] = change.after.postingCount(codeAfter);
         continue;
       }
@@ -227,7 +227,7 @@ export class RowCache {
   }
 }
 
-/** Fills `start`. Returns false if the rows have more than `bytesMax`. */
+/** Fills `start`. Returns false if the rows have more than `bytesMax` bytes. */
 function addLengths(sums: Uint32Array, ordinals: Uint32Array, start: Uint32Array, bytesMax: number): boolean {
   for (let n = 0; n < ordinals.length; n++) {
     start[n + 1] = start[n]! + sums[ordinals[n]! + 1]! - sums[ordinals[n]!]!;

@@ -3,7 +3,7 @@ import type { Rows } from '../snapshot/rows.js';
 
 /** A row in one representation. */
 interface Layout {
-  /** Its number among all layouts. */
+  /** The number of this layout among all layouts. */
   readonly number: number;
   /** Set if a row depends on more than its own event, such as names and clashes. */
   readonly isOfSnapshot?: true;
@@ -32,7 +32,9 @@ export const LAYOUTS_MAX = 8;
 
 let scratch: Buffer | null = null;
 
-/** Memory for rows without known lengths. Copy the bytes at once: the next answer reuses the memory. */
+/**
+ * Memory for rows without known lengths. Copy the bytes at once, because the next answer reuses the memory.
+ */
 export function scratchForRows(): Buffer {
   scratch ??= Buffer.allocUnsafeSlow(KEY_ROWS_BYTES_MAX);
   return scratch;

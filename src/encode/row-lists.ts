@@ -21,7 +21,7 @@ export interface RowListForm {
   readonly layout: ListLayout;
   readonly opening: Buffer;
   readonly closing: Buffer;
-  /** The opening of a feed, if that differs. */
+  /** The opening of a feed, if it differs from the usual opening. */
   readonly openingOf?: (head: FeedHead) => Buffer;
 }
 
@@ -109,7 +109,10 @@ function* keptChunks(kept: KeptRows | null): Generator<Uint8Array> {
   }
 }
 
-/** Slices are made during sending: a slow reader holds one slice, and other requests wait for at most one. */
+/**
+ * Slices are made during sending: a slow reader holds one slice, and other requests wait for at most one
+ * slice.
+ */
 function* writtenSlices(
   rows: Rows,
   layout: ListLayout,
@@ -129,7 +132,7 @@ function* writtenSlices(
         slice = allocateSlice(BODY_SLICE_BYTES);
         next = layout.write(rows, ordinal, slice, 0);
       }
-      // Terminates: finally there is room for the row.
+      // Terminates: the doubled memory finally has room for the row.
       for (let bytes = 2 * BODY_SLICE_BYTES; next === NO_ROOM; bytes *= 2) {
         slice = allocateSlice(bytes);
         next = layout.write(rows, ordinal, slice, 0);

@@ -4,7 +4,7 @@ import type { Rows } from '../snapshot/rows.js';
 const FIELD_COUNT = OUTPUT_FIELDS.length;
 /** Bytes of `{"name":` or `,"name":` in a row. */
 const NAME_BYTES = OUTPUT_FIELDS.map(({ name }) => name.length + 4);
-/** Instants have one length and no characters to escape. */
+/** Which fields are instants, which have one length and no characters to escape. */
 const IS_INSTANT = Uint8Array.from(OUTPUT_FIELDS, ({ kind }) => Number(kind === 'instant'));
 const INSTANT_CHARACTERS = 'YYYY-MM-DDTHH:mm:ss.sssZ'.length;
 const LETTER_N = 0x6e;

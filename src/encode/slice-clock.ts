@@ -1,6 +1,9 @@
-/** Warm code fills a slice in less than a millisecond. */
+/** Longest time of a slice. Warm code fills a slice in less than a millisecond. */
 const SLICE_MS = 4;
-/** The time of a few rows is far below a millisecond, even before the code is compiled. */
+/**
+ * The clock is read once for this many rows, which take far less than a millisecond even before the code is
+ * compiled.
+ */
 const ROWS_BETWEEN_LOOKS = 8;
 
 /** Ends slices in time. Until the code of a representation is compiled, a row takes twenty times as long. */
@@ -19,7 +22,7 @@ export class SliceClock {
     this.#endMs = this.#now() + SLICE_MS;
   }
 
-  /** Call it after each row. @returns whether the slice has taken its time */
+  /** Call this after each row. @returns whether the slice has taken its time */
   isOver(): boolean {
     return ++this.#rows % ROWS_BETWEEN_LOOKS === 0 && this.#now() >= this.#endMs;
   }

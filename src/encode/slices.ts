@@ -1,7 +1,7 @@
 import { BODY_SLICE_BYTES } from '../limits.js';
 import { allocateSlice, type MeasuredBody, type SharedSlices } from './body.js';
 
-/** A part of a body that is written only when needed. In a shared slice, it is not written again. */
+/** A part of a body that is written only when needed. A part in a shared slice is not written again. */
 export interface LazyPiece {
   readonly byteLength: number;
   write(target: Buffer, offset: number): void;
@@ -12,7 +12,8 @@ const WRONG_LENGTH = 'the length of a body differs from the announced length';
 export type Piece = Uint8Array | LazyPiece;
 
 /**
- * Makes the body during sending: a slow reader holds one slice, and other requests wait for at most one.
+ * Makes the body during sending: a slow reader holds one slice, and other requests wait for at most one
+ * slice.
  *
  * @param pieces each call starts from the beginning and gives equal pieces
  */
@@ -26,7 +27,10 @@ export function slicedBody(byteLength: number, pieces: () => Iterable<Piece>): M
   };
 }
 
-/** Throws if the total differs from `byteLength`. Sends no extra bytes: clients would take them for the next answer. */
+/**
+ * Throws if the total differs from `byteLength`. Extra bytes are not sent, because clients would take them
+ * for the next answer.
+ */
 function* measured(pieces: Iterable<Piece>, byteLength: number): Generator<Piece> {
   let left = byteLength;
   for (const piece of pieces) {

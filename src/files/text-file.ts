@@ -83,7 +83,7 @@ async function readBytes(path: string, options: TextFileOptions, signal: AbortSi
 }
 
 /**
- * A blocking open or read of a pipe could wait for a writer forever. With O_NONBLOCK a pipe without a writer
+ * A blocking open or read of a pipe could wait for a writer forever. With O_NONBLOCK, a pipe without a writer
  * looks like a pipe that has ended. A pipe with a writer is polled, so that reading can stop.
  */
 async function readPipe(path: string, options: TextFileOptions, signal: AbortSignal): Promise<Buffer> {

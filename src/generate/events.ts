@@ -16,14 +16,17 @@ export interface GenerateOptions {
   readonly distinctSlots?: boolean;
 }
 
-/** More events make more terms: an institution has about 9,000 events a week in 340 rooms. */
+/**
+ * Most events of a term; more events make more terms. An institution has about 9,000 events a week in 340
+ * rooms.
+ */
 const ROWS_PER_TERM_MAX = 120_000;
 
 /** Clashes per 1,000 lessons of a day. */
 const ROOM_CLASH_PER_MILLE = 5;
 const LECTURER_CLASH_PER_MILLE = 4;
 const GROUP_CLASH_PER_MILLE = 3;
-/** Extra lessons, because some find no place. Lessons beyond the number are cancelled. */
+/** Extra lessons, because some find no place. Surplus lessons are cancelled. */
 const SURPLUS = 1.03;
 /** Extra events, so that the last day reaches the number. */
 const RESERVE = 8;

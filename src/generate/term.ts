@@ -9,7 +9,7 @@ import {
 } from './institution.js';
 import { Random } from './random.js';
 
-/** A lesson or an examination. It has one row for each group; without groups it has one row. */
+/** A lesson or an examination. A lesson has one row for each group; without groups, it has one row. */
 export interface Lesson {
   /** Minutes after midnight UTC. */
   readonly startMinute: number;
@@ -42,7 +42,7 @@ const RANDOM_TRIES = 24;
 /** Streams 1 to 15 are for the institution. */
 const RANDOM_STREAM_FIRST = 16;
 
-/** A word of half-period bits for each entity and weekday. */
+/** Busy times: a word of half-period bits for each entity and weekday. */
 class BusyTimes {
   readonly #busy: Uint16Array;
 

@@ -18,7 +18,10 @@ export interface TokenCheckOptions {
   readonly authenticator: Authenticator;
   readonly meter: Meter | null;
   readonly log: Logger | undefined;
-  /** Called for each request refused because too many tokens are being verified. The meter does not count it. */
+  /**
+   * Called for each request that is refused because too many tokens are being verified. The meter does not
+   * count these requests.
+   */
   readonly onRefusal: (() => void) | undefined;
 }
 

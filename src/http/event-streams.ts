@@ -36,13 +36,13 @@ const HEARTBEAT = Buffer.from(':\n\n');
 interface Stream extends Watched {
   readonly exchange: Exchange;
   readonly res: ServerResponse;
-  /** The snapshot that its client has; empty if it is unknown here. */
+  /** The snapshot that the client of the stream has; empty if this thread does not know it. */
   snapshotId: string;
-  /** The version that its client was told. */
+  /** The version that the client was told. */
   version: string;
 }
 
-/** Work on many streams. Other requests run in between. */
+/** Work on many streams, with other requests in between. */
 class StreamWalk {
   #steps: Iterator<unknown> | null = null;
 
@@ -89,8 +89,8 @@ export interface StreamSettings extends ParseOptions {
 }
 
 /**
- * All streams of one thread. Each has at most one message in transit. A client slower than the publications
- * gets several changes as one, after it has taken the previous message.
+ * All streams of one thread. Each stream has at most one message in transit. A client slower than the
+ * publications gets several changes in one message, after it has taken the previous message.
  */
 export class EventStreams {
   readonly #views: LiveViews;
@@ -236,8 +236,8 @@ export class EventStreams {
   }
 
   /**
-   * Sends the changes since the client's snapshot, unless a message is in transit. Without changes it sends the version,
-   * from which a later connection continues.
+   * Sends the changes since the client's snapshot, unless a message is in transit. Without changes, sends the
+   * version, from which a later connection continues.
    */
   #bring(stream: Stream, waits = true): void {
     const { view } = this.#views;
@@ -254,7 +254,7 @@ export class EventStreams {
     this.#write(stream, this.#frame(this.#messages.since(view, snapshotId, isLast)));
   }
 
-  /** The same bytes for all streams. */
+  /** The bytes of a message, which are the same for all streams. */
   #frame(message: ChangeMessage): Buffer {
     let frame = this.#frames.get(message);
     if (frame === undefined) {
@@ -277,7 +277,7 @@ export class EventStreams {
     stream.res.end();
   }
 
-  /** A reset if the connection is Lectern's own: after a plain close the system would keep unsent bytes. */
+  /** Resets the connection if it is Lectern's own: after a plain close the system would keep unsent bytes. */
   #cutOff(stream: Stream): void {
     const { exchange, res } = stream;
     this.#drop(stream);

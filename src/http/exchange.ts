@@ -71,7 +71,10 @@ export class Exchange implements Awaited {
     return this.#res;
   }
 
-  /** Call it before an answer that comes in a later turn. Requests that arrive meanwhile wait behind this one. */
+  /**
+   * Call this before an answer that comes in a later turn. Requests that arrive meanwhile wait behind this
+   * request.
+   */
   awaitAnswer(): void {
     if (this.#isAwaited) return;
     this.#isAwaited = true;
@@ -100,7 +103,10 @@ export class Exchange implements Awaited {
     if (this.#beganMs >= 0) this.#settings.meter?.addBytes(routeNumber(this.label), bytes);
   }
 
-  /** Counts and logs an answer once the connection has it or its first slice. @param bytes 0 if counted later */
+  /**
+   * Counts and logs an answer once the connection has the answer or its first slice. @param bytes 0 if
+   * counted later
+   */
   answered(status: number, bytes: number): void {
     if (this.#beganMs < 0) return;
     const { meter, logShare, log } = this.#settings;

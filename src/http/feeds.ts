@@ -24,12 +24,12 @@ import type { FeedRoute, UserRoute } from './routes.js';
 /** Plain data, checked by the table of settings. */
 export interface FeedSettings {
   readonly days: number;
-  /** Where clients reach the service; see {@link publicAddress}. */
+  /** The address under which clients reach the service; see {@link publicAddress}. */
   readonly publicUrl?: string | undefined;
 }
 
 export interface FeedOptions extends FeedSettings {
-  /** Its secrets may be added and removed. */
+  /** The feed secrets, which may be added and removed at any time. */
   readonly access: AccessSource;
   readonly identifiers: IdentifierMode;
   /** Epoch milliseconds. Default `Date.now`. */
@@ -39,14 +39,15 @@ export interface FeedOptions extends FeedSettings {
 /** The only answer to bad addresses. */
 const NO_FEED: Problem = {
   code: 'not-found',
-  detail: 'There is no feed at this address. It may have expired; ask for a new one where you got it.',
+  detail:
+    'There is no feed at this address. It may have expired; ask for a new address where you got this one.',
 };
 
 const NO_FEEDS: Problem = { code: 'not-found', detail: 'This service has no feeds.' };
 
 const HOST_UNKNOWN: Problem = {
   code: 'host-not-allowed',
-  detail: 'Calendars need an address that the service does not know: set --public-url.',
+  detail: 'The service does not know its public address, which calendar programs need: set --public-url.',
 };
 
 /** Room for the extension, so that an address fits with any of FEED_EXTENSIONS. */
@@ -61,11 +62,11 @@ const CACHING: readonly string[] = ['Cache-Control', 'private, max-age=300'];
 
 interface Feed {
   readonly pairs: ParameterPairs;
-  /** Null if it is not personal. */
+  /** Null if the feed is not personal. */
   readonly identities: readonly FieldFilter[] | null;
-  /** The enrolments that its identities come from. */
+  /** The enrolments that the identities of the feed come from. */
   readonly enrolments: Enrolments | null;
-  /** The entity tag of its last answer; null before the first. */
+  /** The entity tag of the last answer of the feed; null before the first answer. */
   tag: { readonly snapshotId: string; readonly format: FeedFormat; readonly text: string } | null;
 }
 
@@ -77,7 +78,10 @@ export class Feeds {
   readonly #reader: Reader;
   readonly #parsing: ParseOptions;
   readonly #folder: string;
-  /** Number of slashes in the folder's path, used to skip it, because its letters may be percent-encoded. */
+  /**
+   * Number of slashes in the folder's path. Counting them skips the folder, whose letters may be
+   * percent-encoded.
+   */
   readonly #depth: number;
   readonly #now: () => number;
   #secrets: AccessSource['access']['feedSecrets'] = null;
@@ -107,7 +111,7 @@ export class Feeds {
     this.answerRoute = {
       kind: 'feed',
       label: '/feeds',
-      // Every path below the folder is treated as a secret, even one that cannot be a feed.
+      // Every path below the folder is treated as a secret, even a path that cannot be a feed.
       path: `${this.#folder}*`,
       handle: (exchange) => send(exchange, this.#answer(exchange)),
     };
@@ -146,7 +150,7 @@ export class Feeds {
     const place = `${before}${mountPathOf(exchange.req)}${this.#folder}${address}`;
     const bytes = new URL(place).pathname.length + EXTENSION_CHARACTERS_MAX;
     if (bytes > REQUEST_TARGET_BYTES_MAX) {
-      const detail = `It would have ${bytes} bytes; at most ${REQUEST_TARGET_BYTES_MAX} are read. Use fewer values.`;
+      const detail = `The address would have ${bytes} bytes; at most ${REQUEST_TARGET_BYTES_MAX} are read. Use fewer values.`;
       return { code: 'feed-too-long', detail };
     }
     const url = `${place}.${FEED_EXTENSIONS[0]}`;
@@ -161,7 +165,7 @@ export class Feeds {
   /** @returns the problem to send; null if an answer was sent */
   #answer(exchange: Exchange): Problem | null {
     if (this.#addresses === null) return NO_FEEDS;
-    // The address in its exact spelling, because another spelling is another address.
+    // The exact spelling is used, because another spelling is another address.
     const { path } = exchange;
     const end = path.endsWith('/') ? path.length - 1 : path.length;
     let begin = 0;

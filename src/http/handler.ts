@@ -75,7 +75,7 @@ export interface LoneRequestHandler extends RequestHandler {
 }
 
 export interface StreamingHandler extends LoneRequestHandler {
-  /** Ends all event streams. New ones may still begin. */
+  /** Ends all event streams. New streams may still begin. */
   readonly endStreams: () => void;
 }
 
@@ -193,7 +193,7 @@ class Handler {
     const base = `${mountPathOf(exchange.req)}${this.#basePath}`;
     const hasDocs = this.#findRoute(`${this.#basePath}/docs`) !== null;
     const docs = hasDocs ? `, its documentation at ${base}/docs` : '';
-    // Only development tells how the service was started.
+    // Only development mode shows how the service was started.
     const isFeed = hasDocs && exchange.path.replace(/\/$/, '') === `${this.#basePath}/schedule/feed`;
     const detail = isFeed
       ? 'Feeds need a secret: start the service with --feed-secret-file (in a program: the option feed).'

@@ -4,7 +4,10 @@ import type { Problem } from './answer/problem.js';
 import type { HeaderFacts } from './request/header-facts.js';
 import { ALLOW } from './routes.js';
 
-/** RFC 9110 section 7.2: a host as in a URI (RFC 3986 section 3.2.2) and a port; both may be empty. */
+/**
+ * The value of Host (RFC 9110 section 7.2): a host as in a URI (RFC 3986 section 3.2.2) and a port; both may
+ * be empty.
+ */
 const HOST = /^(?:\[[\w.:~%-]+\]|(?:[\w\-.~!$&'()*+,;=]|%[0-9A-Fa-f]{2})*)(?::\d*)?$/;
 
 /** The last good Host, because the next request usually repeats it. */

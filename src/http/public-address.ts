@@ -31,7 +31,7 @@ export function publicAddress({ req, headers }: Exchange, publicUrl: string | un
   return `${scheme}://${headers.host}`;
 }
 
-/** Sockets for both families show IPv4 as `::ffff:127.0.0.1`. */
+/** The local address of a connection. Sockets for both families show IPv4 as `::ffff:127.0.0.1`. */
 function localAddressOf({ localAddress = '' }: Socket): string {
   return localAddress.replace(/^::ffff:(?=\d+\.)/, '');
 }

@@ -119,8 +119,8 @@ export class Reader {
   }
 
   /**
-   * Synchronous from beginning to end, unless it waits for a version. Takes the view once, so the whole answer comes from one
-   * snapshot.
+   * Answers synchronously, unless the request waits for a version. The view is taken once, so the whole
+   * answer comes from one snapshot.
    */
   answer(
     exchange: Exchange,
@@ -254,8 +254,8 @@ export class Reader {
       headers.push('Link', nextLink(mountPathOf(exchange.req) + route.path, pairs, nextCursor));
     }
     if (body.byteLength !== null) headers.push('Content-Length', String(body.byteLength));
-    // Cache before sending, because sending frees the body's memory. Answers with a next link are skipped,
-    // because the link depends on the mount path.
+    // An answer is cached before it is sent, because sending frees the body's memory. Answers with a next
+    // link are not cached, because the link depends on the mount path.
     if (route.cacheable && nextCursor === null) {
       const chunks = body.makeChunks();
       if (Array.isArray(chunks) && chunks.length === 1)
@@ -360,7 +360,7 @@ export function answerCondition(
   return true;
 }
 
-/** 406 comes before 400, 404 and 410, so the format must be known first. */
+/** Sends 400, 404 or 410. 406 comes before them, so the format must be known first. */
 function sendInsteadOf(
   exchange: Exchange,
   pairs: ParameterPairs,

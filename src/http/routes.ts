@@ -20,7 +20,7 @@ export interface OpenRoute {
   readonly kind: 'open';
   readonly label: RouteLabel;
   readonly path: string;
-  /** A promise if the answer has to wait; a rejection becomes 500. */
+  /** Returns a promise if the answer has to wait; a rejection becomes 500. */
   handle(exchange: Exchange): void | Promise<void>;
 }
 
@@ -76,7 +76,7 @@ export function createRouter(routes: readonly Route[]): (path: string) => Route 
     querystringParser: () => ({}),
     maxParamLength: SEGMENT_CHARACTERS_MAX,
   });
-  // These paths are not remembered: each event has one, and paths of feeds are secrets.
+  // These paths are not remembered: each event has its own path, and paths of feeds are secrets.
   const withParameter = new Set(routes.filter(({ path }) => /[:*]/.test(path)));
   for (const route of routes) router.on('GET', route.path, () => undefined, route);
   /** Routes by the spelling of the path. Only a few are kept, because clients use the documented spelling. */

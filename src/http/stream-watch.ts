@@ -1,13 +1,13 @@
 /** The times that decide when a stream needs attention. */
 export interface Watched {
-  /** On the clock of `Date.now`. */
+  /** The end of the stream, on the clock of `Date.now`. */
   readonly endsAtMs: number;
-  /** On the clock of `performance.now`. Set by {@link StreamWatch.wrote}. */
+  /** The last write, on the clock of `performance.now`. {@link StreamWatch.wrote} sets it. */
   wroteAtMs: number;
 }
 
 /**
- * Keeps streams sorted by the time at which they need attention, so that a regular check visits only those.
+ * Keeps streams sorted by the time at which they need attention, so that a regular check visits no others.
  * Methods may be called during an iteration.
  */
 export class StreamWatch<Stream extends Watched> {
@@ -40,7 +40,7 @@ export class StreamWatch<Stream extends Watched> {
     this.#unsure.delete(stream);
   }
 
-  /** Call it when bytes were written to a stream. Its client may not have taken them yet. */
+  /** Call this when bytes were written to a stream. The client may not have taken the bytes yet. */
   wrote(stream: Stream, nowMs: number): void {
     stream.wroteAtMs = nowMs;
     this.#byWrite.delete(stream);
@@ -48,7 +48,7 @@ export class StreamWatch<Stream extends Watched> {
     this.#unsure.add(stream);
   }
 
-  /** Call it when the client has taken all bytes. */
+  /** Call this when the client has taken all bytes. */
   taken(stream: Stream): void {
     this.#unsure.delete(stream);
   }

@@ -12,7 +12,7 @@ export const VERSION_NOT_YET: Problem = {
 
 export const VERSION_MALFORMED: Problem = {
   code: 'invalid-request',
-  detail: 'Lectern-Min-Version must be the value of Lectern-Version of one answer.',
+  detail: 'Lectern-Min-Version must be the Lectern-Version of an earlier answer.',
 };
 
 /** Requests that wait until a version is served. */

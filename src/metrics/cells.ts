@@ -21,7 +21,7 @@ export const ROUTE_LABELS = [
   '/login',
   '/docs',
   '/health',
-  /** No such resource, or answered before the resource was looked up. */
+  /** The resource does not exist, or the answer came before its look-up. */
   'none',
   /** node:http could not read the request. */
   'unreadable',
@@ -36,7 +36,7 @@ export const STATUSES: readonly number[] = [
   ...new Set([200, 204, 304, ...Object.values(PROBLEMS).map(({ status }) => status)]),
 ].sort((a, b) => a - b);
 
-/** Inclusive. The last class has no end. */
+/** The inclusive ends of the classes of durations. The last class has no end. */
 export const DURATION_ENDS_MS: readonly number[] = [
   0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000,
 ];
@@ -94,7 +94,7 @@ export const DURATION_CLASSES: number = DURATION_ENDS_MS.length + 1;
 
 const ROUTES = ROUTE_LABELS.length;
 export const REQUESTS_AT = 0;
-/** One more for all other statuses. */
+/** Places of the statuses, with one more for all other statuses. */
 export const STATUS_PLACES: number = STATUSES.length + 1;
 export const BYTES_AT: number = REQUESTS_AT + ROUTES * STATUS_PLACES;
 export const DURATION_SUMS_AT: number = BYTES_AT + ROUTES;

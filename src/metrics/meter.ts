@@ -16,7 +16,7 @@ export class Meter {
     this.#cells = new Float64Array(memory);
   }
 
-  /** Call it once per request. It allocates nothing. */
+  /** Call this once per request. The call allocates nothing. */
   answered(route: number, status: number, bytes: number, durationMs: number): void {
     this.answeredUntimed(route, status, bytes);
     this.add(cells.DURATION_SUMS_AT + route, durationMs);

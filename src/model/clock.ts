@@ -9,5 +9,5 @@ export function monotonicMsAt(epochMs: number): number {
   return monotonicMs() - Math.max(0, Date.now() - epochMs);
 }
 
-/** The longest time of a timer, 24 days. A longer timer would fire at once, again and again. */
+/** The longest time of a timer, 24 days. Node would let a longer timer fire at once. */
 export const TIMER_MS_MAX: number = 2 ** 31 - 1;

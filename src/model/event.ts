@@ -59,13 +59,13 @@ export interface ConflictEntry {
   readonly by: ConflictBy;
   /** The room, lecturer or group that the lessons share. */
   readonly key: string;
-  /** Earliest start of its lessons. */
+  /** Earliest start of the lessons. */
   readonly startTime: string;
-  /** Latest end of its lessons. */
+  /** Latest end of the lessons. */
   readonly endTime: string;
   /** The largest number of lessons at one instant. */
   readonly peak: number;
-  /** Its events, in order. */
+  /** The events of the entry, in order. */
   readonly events: readonly TimetableEvent[];
 }
 
@@ -75,9 +75,9 @@ export interface FreeEntry {
   readonly id: string | null;
   /** The display name; null if none is known. */
   readonly name: string | null;
-  /** End of the last event before the window; null if there is none. */
+  /** End of the last event before the window; null if no event comes before. */
   readonly freeFrom: string | null;
-  /** Start of the first event after the window; null if there is none. */
+  /** Start of the first event after the window; null if no event follows. */
   readonly freeUntil: string | null;
 }
 
@@ -112,7 +112,7 @@ export const REJECTION_CODES = [
   'malformed-recurrence',
   'too-many-occurrences',
   'duplicate-id',
-  /** Not a fault: a later source has the same id and overrides the record. */
+  /** This code is not a fault: a later source has the same id and overrides the record. */
   'overridden',
 ] as const;
 
@@ -125,9 +125,9 @@ export interface RecordPosition {
   readonly record: number;
   /** 1-based line, in text formats. */
   readonly line?: number;
-  /** 0-based offset of its first byte in the (decompressed) source, for binary formats. */
+  /** 0-based offset of the record's first byte in the (decompressed) source, for binary formats. */
   readonly byte?: number;
-  /** 1-based page in which line and byte are counted, for sources in pages; absent on the first. */
+  /** 1-based page in which line and byte are counted, for sources in pages; absent on the first page. */
   readonly page?: number;
   /** Name of the source; absent if there is only one. */
   readonly source?: string;
@@ -150,12 +150,12 @@ export interface Fault {
   readonly detail: string;
 }
 
-/** A record that was left out. It is counted only under its first fault. */
+/** A record that was left out. The record is counted only under its first fault. */
 export interface Rejection extends Fault {
   /** The position of the record in its source. */
   readonly position: RecordPosition;
   /** The record's id, canonical if it is an identifier; absent if the record has none. */
   readonly id?: string;
-  /** Its other faults, in the order of the fields. Absent if there is only one fault. */
+  /** Other faults of the record, in the order of the fields. Absent if there is only one fault. */
   readonly more?: readonly Fault[];
 }

@@ -4,7 +4,7 @@ export interface ExpansionWindow {
   readonly from: string;
   /** The day after the last day. */
   readonly to: string;
-  /** Recurring events without an occurrence in these days; null if there are none. */
+  /** Recurring events without an occurrence in these days; null if all have one. */
   readonly outside: OutsideEvents | null;
 }
 
@@ -41,18 +41,18 @@ export function joinExpansions(
   return { ...latest, outside };
 }
 
-/** The remedy for recurring events outside the window; null if none is needed. */
+/** The remedy for recurring events outside the window; null if every event has an occurrence in it. */
 export function outsideHint({ outside }: ExpansionWindow): string | null {
   if (outside === null) return null;
   const { events, from, to } = outside;
-  const [what, have] = events === 1 ? ['recurring event', 'has'] : ['recurring events', 'have'];
+  const [have, whose] = events === 1 ? ['recurring event has', 'its'] : ['recurring events have', 'their'];
   return (
-    `${events} ${what} ${have} no occurrence in these days, but from ${from} until ${to} (exclusive): ` +
+    `${events} ${have} no occurrence in these days; ${whose} occurrences are from ${from} until ${to} (exclusive): ` +
     `set from and to (on the command line --from ${from} --to ${to}) to serve them`
   );
 }
 
-/** Checks a value read from a file. */
+/** Whether a value that was read from a file is an expansion window. */
 export function isExpansionWindow(value: unknown): value is ExpansionWindow {
   if (!areDays(value)) return false;
   const { outside } = value as Partial<ExpansionWindow>;

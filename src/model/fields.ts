@@ -15,17 +15,20 @@ export interface Field {
   readonly name: string;
   readonly kind: FieldKind;
   readonly description: string;
-  /** Records without it are rejected. Other fields are served as null if they are absent. */
+  /** Whether records without the field are rejected. If false, an absent field is served as null. */
   readonly required: boolean;
-  /** Clients see it in the Event record. */
+  /** Whether clients see the field in the Event record. */
   readonly output: boolean;
-  /** It is a query parameter of GET /schedule. */
+  /** Whether the field is a query parameter of GET /schedule. */
   readonly parameter: boolean;
   /** Token claims that select on this field in GET /schedule/personal. */
   readonly claims: readonly string[];
-  /** Fields with display names of its values, the preferred one first; see {@link NAMED_FIELDS}. */
+  /** Fields with display names of the field's values, the preferred one first; see {@link NAMED_FIELDS}. */
   readonly namedBy: readonly string[];
-  /** Identity fields and keys of conflicts have a dictionary, a column and posting lists in the snapshot. */
+  /**
+   * Whether the field has a dictionary, a column and posting lists in the snapshot, as identity fields and
+   * keys of conflicts do.
+   */
   readonly indexed: boolean;
 }
 
@@ -162,7 +165,7 @@ export const NAMED_FIELDS = FIELDS.filter((field) => field.namedBy.length > 0) a
 })[];
 
 /**
- * Rows with equal time, endTime and these fields are one lesson. The first field must have a value; unknown
- * values of the others count as equal.
+ * Rows with equal time, endTime and these fields are one lesson. The first of these fields must have a value;
+ * unknown values of the others count as equal.
  */
 export const LESSON_FIELDS = ['courseId', 'roomId', 'type'] as const;

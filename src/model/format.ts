@@ -64,7 +64,7 @@ export type FeedFormat = Format | typeof FEED_PAGE;
 /** The name of any representation of a list of events. */
 export type AnyFormatName = FeedFormat['name'];
 
-/** The endings of feed addresses, which are names of formats. New addresses use the first one. */
+/** The endings of feed addresses, which are names of formats. New addresses use the first ending. */
 export const FEED_EXTENSIONS: readonly string[] = ['ics', 'json', 'csv', FEED_PAGE.name];
 
 export const FEED_FORMATS: readonly FeedFormat[] = FEED_EXTENSIONS.flatMap((extension) =>

@@ -2,7 +2,10 @@ import { DAY_MS, formatInstant } from './time.js';
 
 const TEXTS_KEPT_MAX = 4096;
 
-/** Gives the same texts as formatInstant, faster. Dates and times of day recur; two look-ups take a fifth of the time. */
+/**
+ * Gives the same texts as formatInstant in a fifth of the time: dates and times of day recur, so two look-ups
+ * are enough.
+ */
 export class InstantTexts {
   readonly #dates = new Map<number, string>();
   readonly #times = new Map<number, string>();

@@ -17,7 +17,10 @@ const NOTHING = 'nothing more';
 
 /** Null for good JSON. */
 export function findJsonFault(text: string): JsonFault | null {
-  /** Open brackets, outermost first. Not recursive, because deep nesting could exhaust the stack. */
+  /**
+   * Open brackets, outermost first. The search is not recursive, because deep nesting could exhaust the
+   * stack.
+   */
   const open: ('{' | '[')[] = [];
   /** The state of the parser, as text for messages. */
   let expected = VALUE;
@@ -91,7 +94,7 @@ function endOfString(text: string, start: number): number | JsonFault {
   }
 }
 
-/** Quotes a visible character; other characters are given by number. */
+/** Quotes a visible character, and gives the number of any other character. */
 function show(text: string, offset: number): string {
   const codePoint = text.codePointAt(offset) ?? 0;
   const character = String.fromCodePoint(codePoint);

@@ -2,7 +2,7 @@ import type { IdentifierMode } from './event.js';
 
 /**
  * For each event field: a column, a dotted path, or a template such as `{date}T{start}`. Under the name of a
- * format, such as `csv`: a map for that format only, whose entries win.
+ * format, such as `csv`: a map for this format only, whose entries win.
  */
 export type FieldMap = Readonly<Record<string, string | Readonly<Record<string, string>>>>;
 

@@ -46,7 +46,7 @@ export function conflictEntrySchema(event: JsonSchema): JsonSchema {
       enum: CONFLICT_DIMENSIONS.map((dimension) => dimension.by),
       description: 'Whether the lessons share a room, a lecturer or a group',
     },
-    key: textSchema('The room, the lecturer or the group, by identifier or otherwise by name'),
+    key: textSchema('The identifier of the room, lecturer or group; its name if it has no identifier'),
     startTime: { type: 'string', format: 'date-time', description: 'Start of the first lesson' },
     endTime: { type: 'string', format: 'date-time', description: 'End of the last lesson' },
     peak: { type: 'integer', minimum: 2, description: 'The largest number of lessons at one instant' },

@@ -2,17 +2,20 @@
 export interface SourcePart {
   /** A path, or an address without credentials. */
   readonly name: string;
-  /** `stale`: the records of its last good load are served. `missing`: it has never delivered records. */
+  /**
+   * `stale`: the records of the part's last good load are served. `missing`: the part has never delivered
+   * records.
+   */
   readonly state: 'ok' | 'stale' | 'missing';
-  /** Number of records in its last good load, including bad and overridden ones. */
+  /** Number of records in the last good load, including bad and overridden ones. */
   readonly records: number;
-  /** When it last delivered or confirmed these records. */
+  /** When the part last delivered or confirmed these records. */
   readonly lastSuccessMs: number | null;
-  /** When it began to fail; null if its last load succeeded. */
+  /** When the part began to fail; null if the last load succeeded. */
   readonly failingSinceMs: number | null;
-  /** Why its last load failed, in one line. */
+  /** Why the last load of the part failed, in one line. */
   readonly lastError: string | null;
-  /** It is missing, or has failed for longer than ten refresh intervals. */
+  /** Whether the part is missing, or has failed for longer than ten refresh intervals. */
   readonly isOverdue: boolean;
 }
 
@@ -28,7 +31,7 @@ export interface SourceParts {
   readonly overdue: number;
   /** Files in folders that are not read: hidden files, and files with other endings. */
   readonly skipped: number;
-  /** When the part that has been failing longest began to fail; null if none fails. */
+  /** When the part that has been failing longest began to fail; null if no part fails. */
   readonly failingSinceMs: number | null;
   /** The parts, in their order. With more than 1,000 parts, failing ones come first and the list is cut. */
   readonly listed: readonly SourcePart[];

@@ -6,7 +6,7 @@ export interface SourceState extends LoadState {
   readonly name: string;
 }
 
-/** The state of its loads. Times are epoch milliseconds. */
+/** The state of the loads of a source. Times are epoch milliseconds. */
 export interface LoadState {
   /** `refused`: the last load worked, but the gate refused its snapshot. */
   readonly state: 'loading' | 'loaded' | 'failed' | 'refused';
@@ -14,7 +14,7 @@ export interface LoadState {
   readonly lastSuccessMs: number | null;
   /** `lastSuccessMs` on the clock of `monotonicMs`, from which staleness counts. */
   readonly lastSuccessMonotonicMs: number | null;
-  /** One line on why the last load failed or was refused; null if it succeeded. */
+  /** Why the last load failed or was refused, in one line; null if it succeeded. */
   readonly lastError: string | null;
   /** When loads began to fail or to be refused; null if the last load succeeded. */
   readonly failingSinceMs: number | null;
@@ -24,7 +24,7 @@ export interface LoadState {
   readonly parts: SourceParts | null;
   /** Why the snapshot file was not written at the last attempt. Absent or null if it was written. */
   readonly snapshotFileError?: string | null;
-  /** The published snapshot is damaged, and nothing is served until the next publication. */
+  /** Whether the published snapshot is damaged, so that nothing is served until the next publication. */
   readonly isWithdrawn?: boolean;
 }
 

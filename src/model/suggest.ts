@@ -2,7 +2,7 @@
 const EDITS_MAX = 3;
 const TYPED_UNITS_MAX = 64;
 
-/** The name most similar to the typed one, ignoring case; null if none is similar. */
+/** The name most similar to the typed text, ignoring case; null if no name is similar. */
 export function suggest(typed: string, names: readonly string[]): string | null {
   const wanted = typed.slice(0, TYPED_UNITS_MAX).toLowerCase();
   let best: string | null = null;

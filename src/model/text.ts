@@ -12,7 +12,7 @@ export function compareCodePoints(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** Surrogates mean code points above every other UTF-16 unit. */
+/** The rank of a UTF-16 unit by code point: surrogates stand for code points above all other units. */
 function rank(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 }
@@ -30,7 +30,8 @@ export function normaliseText(text: string): string | null {
 
 /**
  * The form of a text for searches that ignore case and diacritics: NFD without marks, case-folded. JavaScript
- * has no case folding. Converting to upper case and back also folds letters that become several, such as ß.
+ * has no case folding. Converting to upper case and back also folds letters that become several letters, such
+ * as ß.
  */
 export function searchForm(text: string): string {
   if (ASCII.test(text)) return text.toLowerCase();

@@ -8,15 +8,21 @@ const OFFSETS_KEPT_MAX = 16_384;
 /** An instant, and how its local time was found (RFC 5545 section 3.3.5). */
 export interface LocalInstant {
   readonly instantMs: number;
-  /** `gap`: clocks skipped this local time. `overlap`: clocks showed it twice, and it is read as the first. */
+  /**
+   * `gap`: clocks skipped this local time. `overlap`: clocks showed it twice, and the earlier instant is
+   * meant.
+   */
   readonly kind: 'exact' | 'gap' | 'overlap';
 }
 
-/** The number of local times in a load that clocks skipped or showed twice. They are read as RFC 5545 defines. */
+/**
+ * The number of local times in a load that clocks skipped or showed twice. Such times are read as RFC 5545
+ * defines.
+ */
 export interface AmbiguousTimes {
-  /** Skipped when clocks went forward. */
+  /** Times skipped when clocks went forward. */
   gaps: number;
-  /** Shown twice when clocks went back, and read as the first. */
+  /** Times shown twice when clocks went back, and read as the earlier instant. */
   overlaps: number;
 }
 
@@ -50,7 +56,7 @@ export abstract class ZoneClock {
   }
 
   /**
-   * The first instant of a date, like Temporal's `startOfDay`; if clocks skip midnight, the moment of the
+   * The first instant of a date, like Temporal's `startOfDay`; if clocks skip midnight, the instant of the
    * skip.
    *
    * @param dateMs the date's midnight, treated as UTC

@@ -20,8 +20,8 @@ const CONTENT_FIELDS = [
 const PRINT_BYTES = 16;
 
 /**
- * Makes identifiers for records without one, from ten fields and from the position among equal records. Equal
- * records of different sources get equal identifiers. 40 bytes are kept for each record.
+ * Makes identifiers for records without an identifier, from ten fields and from the position among equal
+ * records. Equal records of different sources get equal identifiers. 40 bytes are kept for each record.
  */
 export class ContentIdentifiers {
   readonly #hash = new KeyedHash(randomHashSeed());

@@ -10,7 +10,7 @@ export interface LocalTime {
 }
 
 const MINUTE_MS = 60_000;
-/** Two-digit years up to this one are of this century; later ones are refused. */
+/** Two-digit years up to this year are of this century; later years are refused. */
 const SHORT_YEAR_MAX = 69;
 
 /** A narrow no-break space, which programs put between a time and PM. */
@@ -89,7 +89,7 @@ function readDate(text: string, order: DateOrder | undefined): LocalDate | strin
   return checkedDate(year, month, day, { length: found.length, isIso: false, suffix });
 }
 
-/** The date cannot be read, because the order of its parts is unknown. */
+/** The fault of a date whose parts have an unknown order. */
 export const NEEDS_DATE_ORDER =
   'the order of its day, month and year is unknown: set dateOrder to dmy, mdy or ymd (on the command line --date-order)';
 
@@ -128,7 +128,7 @@ function readTimeOfDay(text: string, isIso: boolean): number | string {
     if (hour < 1 || hour > 12) return `hour ${hourText} does not exist with AM or PM`;
     hour = (hour % 12) + (half === 'P' || half === 'p' ? 12 : 0);
   }
-  // In ISO 8601 this is the end of a day.
+  // In ISO 8601, 24:00 is the end of a day.
   const isEndOfDay = isIso && /^24:00(?::00(?:[.,]0+)?)?$/.test(text);
   if (hour > 23 && !isEndOfDay) return `hour ${hourText} does not exist`;
   if (Number(minute ?? 0) > 59) return `minute ${minute} does not exist`;

@@ -20,8 +20,8 @@ import { ContentIdentifiers } from './content-identifiers.js';
 import type { ReadInstant } from './instant-reader.js';
 
 /**
- * Turns one decoded record into a canonical event, or says why it cannot be served. Never throws because of
- * data, and keeps only strings of the record.
+ * Turns one decoded record into a canonical event, or says why it cannot be served. The function never throws
+ * because of data, and keeps only strings of the record.
  */
 export type Normalise = (value: unknown, position: RecordPosition) => NormalisedEvent | Rejection;
 
@@ -142,7 +142,7 @@ export function createNormaliser(mode: IdentifierMode, parts: NormaliserParts = 
     for (const { field, isOptional, takesNumbers, memo } of fields) {
       const { name } = field;
       const given = record[name];
-      // Own properties only, because a prototype's were never in the source.
+      // Only own properties count, because properties of a prototype were never in the source.
       if (given === undefined || given === null || !Object.hasOwn(record, name)) {
         if (isOptional) continue;
         const state = given === null && Object.hasOwn(record, name) ? 'null' : 'missing';
@@ -214,7 +214,7 @@ function rejection(
   };
 }
 
-/** An invalid id still names its record. */
+/** The id of a rejected record, which names the record even if the id is invalid. */
 function givenId(record: Readonly<Record<string, unknown>>): string | null {
   const given = Object.hasOwn(record, 'id') ? record.id : undefined;
   const id = typeof given === 'string' ? given : digitsOf(given);
@@ -227,7 +227,7 @@ function givenId(record: Readonly<Record<string, unknown>>): string | null {
  */
 const UNSAFE = /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
-/** Quoted as in JSON, cut to 40 characters, followed by an ellipsis. */
+/** The text quoted as in JSON; a long text is cut to 40 characters, followed by an ellipsis. */
 export function quoteEscaped(text: string): string {
   // JSON would show half of a surrogate pair as an escape, which the source does not have.
   const isPairCut = (text.codePointAt(SHOWN_CHARACTERS_MAX - 1) ?? 0) > 0xffff;

@@ -102,7 +102,10 @@ export const HEALTH_SCHEMA: JsonSchema = objectSchema({
         total: COUNT,
         stale: { ...COUNT, description: 'Sources whose last good events are served' },
         missing: { ...COUNT, description: 'Sources that have never been read' },
-        skipped: { ...COUNT, description: 'Other files in folders' },
+        skipped: {
+          ...COUNT,
+          description: 'Entries of folders that are not read, such as files with other endings',
+        },
         listed: {
           type: 'array',
           items: objectSchema({
@@ -119,7 +122,10 @@ export const HEALTH_SCHEMA: JsonSchema = objectSchema({
           }),
         },
       },
-      { type: ['object', 'null'], description: 'The parts of several sources, a folder or a glob' },
+      {
+        type: ['object', 'null'],
+        description: 'The parts of the source, if it is several sources, a folder or a glob',
+      },
     ),
   }),
 });

@@ -1,4 +1,4 @@
-/** Folder openapi/. The OpenAPI 3.1 document, made from the tables. It answers no request. */
+/** Folder openapi/. The OpenAPI 3.1 document, made from the tables. This folder answers no request. */
 import { PAGE_LIMIT_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
 import { DIRECTORIES, type DirectoryName } from '../model/fields.js';
@@ -54,7 +54,7 @@ export interface OpenApiOptions {
   readonly basePath: string;
   readonly identifiers: IdentifierMode;
   readonly version: string;
-  /** The document is a file, not served by the service. Default false. */
+  /** Whether the document is a file, which the service does not serve. Default false. */
   readonly isFile?: boolean;
 }
 
@@ -186,7 +186,7 @@ function schedulePaths(identifiers: IdentifierMode): Record<string, JsonSchema> 
       endpoint: 'all',
       operationId: 'listAllEvents',
       summary: 'Every event',
-      description: 'The whole timetable, in order. Use limit and cursor, or MessagePack, if it is large.',
+      description: 'The whole timetable, in order. If it is large, use limit and cursor, or MessagePack.',
       response: events,
     }),
     '/schedule/types': listOperation({
@@ -202,8 +202,8 @@ function schedulePaths(identifiers: IdentifierMode): Record<string, JsonSchema> 
       summary: 'Overlapping lessons with the same room, lecturer or group',
       description:
         'One entry for each cluster of lessons connected by overlaps. An entry is returned when at least one of its ' +
-        'events matches the filters; its other events are listed, too. An entry lists only events with its room, lecturer or group: ' +
-        'of a lecture for three groups, only the events of the group that has the conflict. Order: startTime, endTime, by, key.',
+        'events matches the filters; the entry then lists its other events, too. An entry lists only events with its room, lecturer or group: ' +
+        'for a lecture of three groups, it lists only the events of the group that has the conflict. Order: startTime, endTime, by, key.',
       response: listResponse('The clusters, in order', { type: 'array', items: schemaOf('ConflictEntry') }, [
         EXAMPLE_CONFLICT,
       ]),
@@ -230,7 +230,7 @@ function schedulePaths(identifiers: IdentifierMode): Record<string, JsonSchema> 
         'The difference between a snapshot that was served before and the present one. Read /schedule/all once and keep ' +
         'its ETag; then ask for changes since it, and continue with "to". A malformed "since" gives 400. On 410, read everything again. ' +
         'As text/event-stream the answer does not end: each publication is one message, whose id is the version and whose data is the ' +
-        'difference from the publication before, or { from, to, readAnew: true, counts } if it is too large or unknown. There, since is optional.',
+        'difference from the publication before, or { from, to, readAnew: true, counts } if this difference is too large or unknown. For an event stream, since is optional.',
       response: withEventStream(listResponse('The difference', schemaOf('Changes'), EXAMPLE_CHANGES)),
       problems: [410],
     }),
@@ -267,8 +267,8 @@ function directoryOperation(name: DirectoryName): JsonSchema {
     operationId: `list${name.charAt(0).toUpperCase()}${name.slice(1)}`,
     summary: `The ${name} of matching events`,
     description:
-      `One entry for each that a matching event names, with the number of those events. ${DIRECTORY_TEXTS[name]} ` +
-      'Order: name by code point, those without a name last; then id.',
+      `One entry for each of the ${name} that matching events name, with the number of those events. ${DIRECTORY_TEXTS[name]} ` +
+      'Order: name by code point, entries without a name last; then id.',
     response: listResponse('The entries, in order', { type: 'array', items: schemaOf('DirectoryEntry') }, [
       EXAMPLE_ENTRIES[name],
     ]),
@@ -289,7 +289,8 @@ function developmentPaths(
         ...common,
         operationId: 'issueTestToken',
         summary: 'A test token',
-        description: 'Without parameters, a token for a study group of the data set, if there is one.',
+        description:
+          'Without parameters, a token for a study group of the data set, if the data set has study groups.',
         parameters: loginParameters(identifiers),
         responses: {
           '200': jsonResponse('The token', schemaOf('Login')),
@@ -328,17 +329,17 @@ function developmentPaths(
   };
 }
 
-/** The tables are folded, so that operations are near the top of the page. */
+/** Describes the service with folded tables, so that operations are near the top of the page. */
 function describeService(): string {
   return `A timetable for reading: filtered, personal, whole, and checked for conflicts.
 
-**Filters**: different parameters must all match; one that is repeated matches any of its values. Values are not split at
+**Filters**: an event must match every parameter; a repeated parameter matches any of its values. Values are not split at
 commas.
 
 **Times** are UTC with milliseconds in answers, and RFC 3339 with an offset in parameters. **Paging** is up to the
 client: with \`limit\` (1 to ${PAGE_LIMIT_MAX}) a list comes in pages, linked by the \`Link\` header. **HEAD** answers as GET
 without a body; **OPTIONS** gives \`Allow\`. **Caching**: every list has an \`ETag\`; \`If-None-Match\` gives 304.
-**Preconditions**: \`If-Match: *\` holds; with tags it gives 412, as all tags are weak. \`If-Unmodified-Since\` gives 412 if the
+**Preconditions**: \`If-Match: *\` always holds; \`If-Match\` with tags gives 412, because all tags are weak. \`If-Unmodified-Since\` gives 412 if the
 timetable was built after that time.
 
 **Errors** are \`application/problem+json\` (RFC 9457) with a stable \`code\`. Checks run in this order: 414, 404, 405,

@@ -33,7 +33,7 @@ const EXAMPLE_CALENDAR = [
   '',
 ].join('\r\n');
 
-/** Examples by the name of a format. That of the page is cut short. */
+/** Examples by the name of a format. The example of the page is cut short. */
 export const EXAMPLE_TEXTS: Readonly<Record<string, string>> = {
   ndjson: `${JSON.stringify(EXAMPLE_EVENT)}\n`,
   csv: [Object.keys(EXAMPLE_EVENT), Object.values(EXAMPLE_EVENT)].map((row) => `${row.join()}\r\n`).join(''),

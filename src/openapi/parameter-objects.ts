@@ -61,7 +61,7 @@ function filter(field: Field, identifiers: IdentifierMode): ParameterObject {
   );
 }
 
-/** The parameter "by" of GET /schedule/free, which differs from that of conflicts. */
+/** The parameter "by" of GET /schedule/free, which differs from the parameter of conflicts. */
 const FREE_BY = 'freeBy';
 const FREE_BY_PARAMETER: ParameterObject = single(
   'by',
@@ -81,7 +81,7 @@ export function listParameters(identifiers: IdentifierMode): Record<string, Para
     ...PARAMETER_FIELDS.map((field) => filter(field, identifiers)),
     single(
       'startTime',
-      'Start of the window: selects events that end after it. Zero-length events must begin at it or later. RFC 3339 with an offset.',
+      'Start of the window: selects events that end after it. A zero-length event must begin at startTime or later. RFC 3339 with an offset.',
       INSTANT,
     ),
     single(
@@ -192,7 +192,7 @@ export const HEADER_PARAMETERS: Readonly<Record<string, ParameterObject>> = {
     in: 'header',
     required: false,
     description:
-      'The Lectern-Version of an earlier answer, even of another replica: older versions are not answered. A request waits up to one second.',
+      'The Lectern-Version of an earlier answer, even of another replica. The answer has this version or a newer one; the request waits up to one second for it.',
     schema: { type: 'string', pattern: '^[1-9]\\d{0,15}\\.[\\w-]{22}$' },
   },
   'Last-Event-ID': {

@@ -16,10 +16,12 @@ export const HEADERS: Readonly<Record<string, JsonSchema>> = {
     'Weak entity tag of the content, the query and the representation; send it as If-None-Match',
     'W/"2mVcLr0fQ1yAeGd3XoT4Zw"',
   ),
-  'Cache-Control': header('private, no-cache; of feeds private, max-age=300'),
+  'Cache-Control': header('private, no-cache; for feeds: private, max-age=300'),
   'Referrer-Policy': header('no-referrer'),
   'X-Robots-Tag': header('noindex'),
-  Vary: header('Accept, Accept-Encoding, Authorization; also Origin, if pages of other origins may read'),
+  Vary: header(
+    'Accept, Accept-Encoding, Authorization; also Origin, if pages of other origins may read answers',
+  ),
   'Lectern-Version': header(
     'The version of the answer: a growing number and the id of the snapshot. Send it as Lectern-Min-Version',
     '1795454909436.VOY9FktWTjc0x6DRAKfrHw',

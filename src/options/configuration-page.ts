@@ -16,14 +16,14 @@ const PLACES: Readonly<Record<Place, string>> = {
 
 const HEAD = `# Configuration
 
-This page is for people who look for a setting. It is generated from the table of settings in \`src/options/\` by
-\`npm run docs\`.
+This page is for people who look for a setting. \`npm run docs\` generates the page from the table of settings in
+\`src/options/\`.
 
-\`lectern serve\` and \`lectern publish\` take a setting as a flag or as an environment variable; the flag wins. The third column
-says which of them has it. A program gives a setting as an option of the library, under the name in the last column. An empty cell means that the setting cannot be given this way. Values are
-checked once, before anything is loaded, and a setting that would have no effect beside the others is refused. Secrets are
-never given as flags, because the process list would show them. \`lectern serve --help\` and \`lectern publish --help\` print
-the flags with their variables.
+\`lectern serve\` and \`lectern publish\` take a setting as a flag or as an environment variable; the flag wins. The third
+column names the commands that have the setting. A program gives a setting as an option of the library, under the name in
+the last column. An empty cell means that the setting cannot be given in this way. Values are checked once, before anything
+is loaded. A setting that has no effect with the other settings is refused. Secrets are never flags, because the process
+list would show them. \`lectern serve --help\` and \`lectern publish --help\` print the flags with their variables.
 `;
 
 const TABLE_HEAD =

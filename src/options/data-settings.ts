@@ -68,10 +68,10 @@ export const DATA_SETTINGS: readonly Setting[] = inGroup(
     },
     upstreamTokenUrl: {
       places: [],
-      // It may hold a password.
+      // A source may hold a password.
       isSecret: true,
       kind: ADDRESS,
-      help: 'token endpoint (https://…) of an OAuth issuer; Lectern fetches tokens for addresses there, with client credentials',
+      help: 'token endpoint (https://…) of an OAuth issuer, from which Lectern fetches tokens for its http(s) sources with client credentials',
     },
     upstreamClientId: {
       places: [],
@@ -185,7 +185,7 @@ export const REFRESHING_SETTINGS: readonly Setting[] = inGroup(
     feedPublicKey: {
       commands: SERVE_ONLY,
       kind: PATH,
-      help: "file with the publisher's public key for a store, or several: PEM, JWK or JWKS; read again when it changes; without it, signatures are not checked",
+      help: 'file with one or more public keys of the publishers of a store: PEM, JWK or JWKS; read again when it changes; without it, signatures are not checked',
     },
     canary: {
       commands: SERVE_ONLY,

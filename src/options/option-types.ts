@@ -23,7 +23,7 @@ export interface TimetableOptions {
   readonly identifiers?: IdentifierMode | undefined;
   /** Columns, paths or templates by event field, such as `{ title: 'Subject', time: '{date}T{start}' }`. Default: none. */
   readonly fieldMap?: FieldMap | undefined;
-  /** Order of day, month and year in dates that are not ISO 8601. Default: they are rejected. */
+  /** Order of day, month and year in dates that are not ISO 8601. Default: such dates are rejected. */
   readonly dateOrder?: DateOrder | undefined;
   /** IANA time zone of times without an offset, which are otherwise rejected, and of local days in queries. */
   readonly timeZone?: string | undefined;
@@ -50,11 +50,14 @@ export interface TimetableOptions {
   readonly staleSecondsMax?: number | undefined;
   /** Each published snapshot is written to this file, and served at once at the next start. Default: none. */
   readonly snapshotFile?: string | undefined;
-  /** Earlier snapshots to keep beside it, as `<file>.1` and so on, 0 to 100. Default 0. */
+  /** Earlier snapshots to keep beside `snapshotFile`, as `<file>.1` and so on, 0 to 100. Default 0. */
   readonly snapshotFilesKept?: number | undefined;
   /** Serves exactly this snapshot file and asks no source. Default: none. */
   readonly pin?: string | undefined;
-  /** For a store: a file with the public key of its publisher. Without it, signatures are not checked. Default: none. */
+  /**
+   * For a store: a file with the public key of its publisher. Without this key, signatures are not checked.
+   * Default: none.
+   */
   readonly feedPublicKey?: string | undefined;
   /** For a store: whether to serve candidates before they are promoted. Default false. */
   readonly canary?: boolean | undefined;
@@ -66,7 +69,10 @@ export interface TimetableOptions {
   readonly eventsMax?: number | undefined;
   /** Where snapshots are built: on another `thread`, or `here` for small sets. Default `thread`. */
   readonly buildOn?: BuildPlace | undefined;
-  /** Called several times during the first load. If it throws, the load fails. Its promises are not awaited. */
+  /**
+   * Called several times during the first load. If the function throws, the load fails. Returned promises are
+   * not awaited.
+   */
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
 }
 
@@ -74,11 +80,14 @@ export interface TimetableOptions {
 export interface EmbeddedAuthOptions {
   /** The secret of HS256 tokens, at least 32 bytes. A text may be `base64:…` or `base64url:…`. */
   readonly hs256Secret?: string | Uint8Array | undefined;
-  /** A file with that secret instead, read at the start and again when it changes. */
+  /** A file with the secret, in place of `hs256Secret`, read at the start and again when it changes. */
   readonly hs256SecretFile?: string | undefined;
-  /** The secret before a rotation: its tokens stay valid. */
+  /** The secret before a rotation, whose tokens stay valid. */
   readonly hs256SecretPrevious?: string | Uint8Array | undefined;
-  /** A file with that earlier secret instead, read at the start and again when it changes. */
+  /**
+   * A file with the earlier secret, in place of `hs256SecretPrevious`, read at the start and again when it
+   * changes.
+   */
   readonly hs256SecretPreviousFile?: string | undefined;
   /**
    * A JSON Web Key Set (RFC 7517) with public keys: parsed; the path of a file, which is read again when it changes; or an
@@ -95,9 +104,9 @@ export interface EmbeddedAuthOptions {
   readonly tokenType?: TokenType | undefined;
   /** If given, every token must have exactly this `iss`. */
   readonly issuer?: string | undefined;
-  /** If given, every token's `aud` must be or contain it. */
+  /** If given, every token's `aud` must be or contain this audience. */
   readonly audience?: string | undefined;
-  /** Token claims by field; they replace the default claims of the field. */
+  /** Token claims by field, which replace the default claims of the field. */
   readonly claims?: Readonly<Record<string, readonly string[]>> | undefined;
   /** User → field → values, in addition to the claims. */
   readonly enrolments?: object | undefined;
@@ -109,11 +118,13 @@ export interface EmbeddedAuthOptions {
 export interface FeedServingOptions {
   /** Signs the addresses: at least 32 bytes. A text may be `base64:…` or `base64url:…`. */
   readonly secret?: string | Uint8Array | undefined;
-  /** Instead, a file with the secret, read at the start and again when it changes. */
+  /** A file with the secret, in place of `secret`, read at the start and again when it changes. */
   readonly secretFile?: string | undefined;
-  /** The secret before a rotation: its addresses stay valid, but new ones are signed with the new secret. */
+  /**
+   * The secret before a rotation: its addresses stay valid, but new addresses are signed with the new secret.
+   */
   readonly secretPrevious?: string | Uint8Array | undefined;
-  /** Instead, a file with this secret. */
+  /** A file with the earlier secret, in place of `secretPrevious`. */
   readonly secretPreviousFile?: string | undefined;
   /** Days for which a new address is valid, 1 to 3660. Default 400. */
   readonly days?: number | undefined;
@@ -125,13 +136,18 @@ export interface FeedServingOptions {
 
 /** A handler for an existing server. CORS is left to that server. `Request` is the type of its requests. */
 export interface EmbeddedHandlerOptions<Request extends IncomingMessage = IncomingMessage> {
-  /** Path of the resources for the handler: `/` if the framework removes a prefix. Default `/api/v1`. */
+  /**
+   * Path of the resources, as the handler sees it: `/` if the framework removes a prefix. Default `/api/v1`.
+   */
   readonly basePath?: string | undefined;
   /** Whether answers to repeated requests are compressed, as Accept-Encoding allows. Default true. */
   readonly compression?: boolean | undefined;
   /** Event streams of /schedule/changes at a time, 0 to 1,048,576. Default 10,000. */
   readonly streamsMax?: number | undefined;
-  /** Verify bearer tokens. Without it every request is accepted: the embedding program authenticates. */
+  /**
+   * How bearer tokens are verified. Without `auth` every request is accepted: the embedding program
+   * authenticates.
+   */
   readonly auth?: EmbeddedAuthOptions | undefined;
   /** Without `auth`: returns the values that select the events of /schedule/personal; null for none. Default: none. */
   readonly identify?: ((req: Request) => IdentityValues | null) | undefined;
@@ -143,7 +159,7 @@ export interface EmbeddedHandlerOptions<Request extends IncomingMessage = Incomi
   readonly publicUrl?: string | undefined;
 }
 
-/** How `serve()` serves a timetable. In production it needs a key that verifies tokens. */
+/** How `serve()` serves a timetable. Production needs a key that verifies tokens. */
 export interface ServeOptions {
   /** How bearer tokens are verified. Required in production mode. */
   readonly auth?: EmbeddedAuthOptions | undefined;
@@ -217,7 +233,7 @@ export interface AdminListenerOptions {
   readonly allowedHosts?: readonly string[] | undefined;
   /** Bearer token of POST /refresh, at least 22 characters. Default: no /refresh. */
   readonly token?: string | undefined;
-  /** A file with that token instead, read at the start and again when it changes. */
+  /** A file with the token, in place of `token`, read at the start and again when it changes. */
   readonly tokenFile?: string | undefined;
 }
 
@@ -226,7 +242,7 @@ export type ServiceOptions = Omit<TimetableOptions, 'source' | 'gate' | 'buildOn
   GateOptions &
   Omit<ServeOptions, 'auth' | 'feed' | 'admin' | 'log'> &
   Omit<EmbeddedAuthOptions, 'jwks' | 'enrolments' | 'hs256Secret' | 'hs256SecretPrevious'> & {
-    /** Several paths or addresses are merged; the later one wins. */
+    /** Several paths or addresses are merged; the later source wins. */
     readonly source: TimetableOptions['source'] | readonly string[];
     readonly hs256Secret?: string | undefined;
     readonly hs256SecretPrevious?: string | undefined;

@@ -19,7 +19,7 @@ import {
   text,
 } from './setting.js';
 
-/** Adds `field=column` to the earlier entries. A variable may have several entries, one a line. */
+/** Adds `field=column` to the earlier entries. A variable may have several entries, one on each line. */
 const FIELD_MAP: Kind = {
   unit: 'field=column',
   range: 'field=column; in a program an object of them',
@@ -80,7 +80,7 @@ const TIME_ZONE: Kind = {
   },
 };
 
-/** The zone that was probably meant; the name of a city is enough. */
+/** The zone that was probably meant, also for the name of a city. */
 function nearestZone(typed: string): string | null {
   const zones = Intl.supportedValuesOf('timeZone');
   const cityOf = (zone: string): string => zone.slice(zone.lastIndexOf('/') + 1);

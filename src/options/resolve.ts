@@ -14,7 +14,7 @@ import { settingsOf, settingsOfCommand } from './table.js';
 
 type Settings = ReadonlyMap<string, Setting>;
 
-/** Objects of options whose values were already checked here, so that none is checked twice. */
+/** Objects of options that were already checked here, so that no value is checked twice. */
 const checked = new WeakSet<object>();
 
 /** How messages name the options of each place: its method, and a prefix. */
@@ -65,12 +65,14 @@ export function resolveSettings(options: ServiceOptions): ResolvedSettings {
   return values as unknown as ResolvedSettings;
 }
 
-/** One sentence for each combination that `lectern serve` accepts, but that was probably not meant. */
+/**
+ * One sentence for each combination of settings that `lectern serve` accepts, but that is probably a mistake.
+ */
 export function warningsOf(settings: ResolvedSettings): readonly string[] {
   return brokenRules(COMMAND_WARNINGS, settingsOfCommand('serve'), settings as unknown as Values);
 }
 
-/** The same for `lectern publish`. */
+/** Checks the settings of `lectern publish` like {@link resolveSettings}. */
 export function resolvePublisher(given: Values): PublisherSettings {
   return resolveCommand('publish', given) as unknown as PublisherSettings;
 }
@@ -107,7 +109,7 @@ export function valueOrDefault<T>(name: string, value: unknown, usual: T): T {
   return value === undefined || setting?.kind.fault(value) !== null ? usual : (value as T);
 }
 
-/** Collects the options of one place from the settings, and adds others. */
+/** Collects the options of one place from the settings, and adds other options. */
 export function optionsOf<P extends Place>(
   place: P,
   settings: ResolvedSettings | PublisherSettings,
@@ -168,7 +170,7 @@ function shortLabelOf(setting: Setting): string {
   return (isEnvironmentOnly === true ? variableOf(setting) : flag) ?? name;
 }
 
-/** A misspelt `auth` or `issuer` must not be ignored, because every request would be accepted. */
+/** The fault of an unknown option. Ignoring a misspelt `auth` or `issuer` would accept every request. */
 function unknownOption(method: string, name: string, names: readonly string[]): LecternError {
   const near = suggest(name, names);
   const hint = near === null ? `its options are ${names.join(', ')}` : `did you mean ${near}?`;

@@ -122,10 +122,9 @@ export const COMMAND_RULES: Rules = {
         isBroken(values as RowsSpec, values.follow === true),
     ]),
   ),
-  '{follow} needs a table that is the only source; with several, give {listen} or {refreshSeconds}': ({
-    follow,
-    source,
-  }) => follow === true && textsOf(source).length > 1 && textsOf(source).some(isPostgresAddress),
+  '{follow} needs a table that is the only source; with several sources, give {listen} or {refreshSeconds}':
+    ({ follow, source }) =>
+      follow === true && textsOf(source).length > 1 && textsOf(source).some(isPostgresAddress),
   'no source is given; expected a file, a folder, an address, or {pin}': ({ source, pin }) =>
     pin === undefined && Array.isArray(source) && source.length === 0,
   '{pin} serves a snapshot file instead of a source: give one of them': ({ pin, source }) =>
@@ -191,7 +190,7 @@ export const COMMAND_WARNINGS: Rules = {
       staleSecondsMax !== undefined && refreshSeconds === 0 && pin === undefined,
 };
 
-/** One rule for each setting: it must not be given if `isVain`. */
+/** One rule for each setting, which must not be given if `isVain`. */
 function rulesOf(
   names: readonly string[],
   problemOf: (name: string) => string,

@@ -64,13 +64,13 @@ export const LISTENING_SETTINGS: readonly Setting[] = inGroup('Listening', 'serv
   connectionsMax: {
     kind: count('number', 1, CONNECTIONS_MAX_MAX),
     default: CONNECTIONS_MAX_DEFAULT,
-    help: 'open connections per serving thread; more are closed at once',
+    help: 'open connections per serving thread; further connections are closed at once',
   },
   streamsMax: {
     places: ['serve', 'handler'],
     kind: count('number', 0, CONNECTIONS_MAX_MAX),
     default: EVENT_STREAMS_MAX_DEFAULT,
-    help: 'event streams of /schedule/changes at a time, over all serving threads; more get 503',
+    help: 'event streams of /schedule/changes at a time, over all serving threads; further streams get 503',
   },
   overloadMs: {
     kind: amount('milliseconds', 0, 10_000),
@@ -112,7 +112,7 @@ export const LISTENING_SETTINGS: readonly Setting[] = inGroup('Listening', 'serv
 export const LOG_FORMATS = ['json', 'pretty'] as const;
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
-/** The settings of these defaults have none, because the defaults depend on other settings. */
+/** Defaults that depend on other settings, so the table does not have them. */
 export const LOG_LEVEL_DEFAULT: (typeof LOG_LEVELS)[number] = 'info';
 export const LOG_LEVEL_OF_DEVELOPMENT: (typeof LOG_LEVELS)[number] = 'warn';
 export const LOG_FORMAT_DEFAULT: (typeof LOG_FORMATS)[number] = 'json';

@@ -24,30 +24,30 @@ export interface Setting {
   readonly name: string;
   /** Empty for settings of the command line only. */
   readonly places: readonly Place[];
-  /** Its name in a program, if it differs from `name`. */
+  /** The name of the setting in a program, if it differs from `name`. */
   readonly option?: string;
   /** Null for settings of programs only. The environment variable has the flag's name. */
   readonly flag: `--${string}` | null;
-  /** Its flag in `lectern publish`, if that differs. */
+  /** The flag of the setting in `lectern publish`, if it differs. */
   readonly publishFlag?: `--${string}`;
   /** The environment variable, if it has another name than the flag; null for none. */
   readonly variable?: string | null;
   /** The commands that have the flag. */
   readonly commands: readonly CommandName[];
   readonly short?: `-${string}`;
-  /** The flag takes no value: it means `on`. */
+  /** Whether the flag takes no value and means `on`. */
   readonly isSwitch?: boolean;
-  /** The command or the object of options cannot do without it. */
+  /** Whether the command or the object of options needs this setting. */
   readonly isRequired?: boolean;
-  /** The value if the flag is given without one. */
+  /** The value of a flag that is given without a value. */
   readonly preset?: string;
-  /** Not a flag, because the list of processes would show the secret. */
+  /** Whether the setting has no flag, because the list of processes would show the secret. */
   readonly isEnvironmentOnly?: boolean;
-  /** Messages never repeat the value. */
+  /** Whether messages must never repeat the value. */
   readonly isSecret?: boolean;
   readonly group: SettingGroup;
   readonly kind: Kind;
-  /** Undefined if the default depends on other settings: then `help` explains it. */
+  /** Undefined if the default depends on other settings; `help` then explains the default. */
   readonly default?: string | number | boolean;
   /** One sentence without a full stop. */
   readonly help: string;
@@ -82,7 +82,7 @@ function flagOf(name: string): Setting['flag'] {
 }
 
 export interface Kind {
-  /** Shown in `--help`, such as `seconds`. */
+  /** The unit shown in `--help`, such as `seconds`. */
   readonly unit: string;
   /** Whether values are amounts of the unit, such as seconds; other units only name a kind of value. */
   readonly isMeasured?: boolean;
@@ -91,7 +91,7 @@ export interface Kind {
   readonly choices?: readonly string[];
   /** Turns text of the command line into the value that `fault` checks. Default: the text. */
   readonly parse?: (text: string, previous: unknown) => unknown;
-  /** Null for a good value; otherwise a clause such as "it must be …". */
+  /** Returns null for a good value, otherwise a clause such as "it must be …". */
   readonly fault: (value: unknown) => string | null;
 }
 
@@ -144,7 +144,7 @@ export function either(unit: string, whenTrue: string, whenFalse: string): Kind 
   };
 }
 
-/** Empty text is refused, because an empty LECTERN_ISSUER would otherwise switch off its check. */
+/** Empty text is refused, because an empty LECTERN_ISSUER would otherwise switch off the check of issuers. */
 export function text(unit: string, fault: (value: string) => string | null = () => null): Kind {
   return {
     unit,

@@ -32,7 +32,7 @@ export function sourceOf(
   });
 }
 
-/** The rules of settings check this. */
+/** The client credentials of the settings, whose completeness the rules of settings check. */
 function clientCredentialsOf(
   settings: PublisherSettings | ResolvedSettings,
 ): SourceArgumentOptions['clientCredentials'] {

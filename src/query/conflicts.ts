@@ -9,8 +9,8 @@ import { clausesOf, planQuery } from './plan.js';
 import type { Query } from './query.js';
 
 /**
- * Ascending numbers of the clusters with a matching event. Without filters the window alone decides: events
- * of a cluster leave no gap, so the cluster overlaps the window exactly when one of its events does.
+ * Ascending numbers of the clusters with a matching event. Without filters the window alone decides: the
+ * events of a cluster leave no gap, so a cluster that overlaps the window has an event in it.
  */
 export function findConflicts(
   snapshot: Snapshot,
@@ -39,7 +39,7 @@ function clustersInWindow(clusters: Clusters, query: Query, wanted: readonly boo
   return found.subarray(0, count);
 }
 
-/** The cost of checking an event of a cluster, as a multiple of the cost of checking one event of a query. */
+/** The cost of checking a cluster's event, as a multiple of the cost of checking a candidate of a query. */
 const LOOK_COST = 1 / 4;
 
 /** The cost of searching each cluster for a matching event, measured in candidates. */
@@ -52,8 +52,8 @@ function looksMax(snapshot: Snapshot, clusters: Clusters, candidates: number, ha
 }
 
 /**
- * Searches each cluster in the window for an event that passes. This suits filters that most events pass,
- * because clusters are far fewer than events.
+ * Searches each cluster in the window for an event that passes. This search suits filters that most events
+ * pass, because clusters are far fewer than events.
  */
 function clustersThatPass(
   snapshot: Snapshot,

@@ -31,7 +31,7 @@ export function encodeConflictCursor({ startMs, endMs, by, key }: ClusterKey): s
     : encode(['c', startMs, endMs, by, beginningOf(key), digestOf(key)]);
 }
 
-/** The first cluster after a cursor. The cluster of the cursor itself may no longer exist. */
+/** The first cluster after a cursor. The cursor's own cluster may no longer exist. */
 export function clusterAfter(clusters: Clusters, cursor: ConflictCursor): number {
   const { keyDigest } = cursor;
   if (keyDigest === null) return clusters.clusterAfter(cursor);
@@ -52,7 +52,7 @@ export function encodeDirectoryCursor(list: string, { name, id }: DirectoryKey):
     : encode([list, beginningOf(name), id, digestOf(name)]);
 }
 
-/** The index of the first entry after a cursor. The entry of the cursor itself may no longer exist. */
+/** The index of the first entry after a cursor. The cursor's own entry may no longer exist. */
 export function placeAfter(
   directory: Pick<Directory, 'keyOf'>,
   entries: Uint32Array,

@@ -56,7 +56,7 @@ export class Directory implements NamedEntries {
   readonly #totals: Uint32Array;
   /** Entries with events, by name. */
   readonly #sorted: Uint32Array;
-  /** For each entry, its place in `#sorted`, or NO_PLACE. Made for the first small selection. */
+  /** For each entry, its place in `#sorted`, or NO_PLACE. The array is made for the first small selection. */
   #places: Uint32Array | null = null;
   readonly #all: CountedEntries;
   #searched: Readonly<Record<'ids' | 'names' | 'texts', SearchedTexts>> | null = null;
@@ -130,7 +130,7 @@ export class Directory implements NamedEntries {
     return found.subarray(0, count);
   }
 
-  /** Few entries are sorted by their positions; for many, the whole order is read. */
+  /** Sorts few entries by their positions; for many entries, reads the whole order. */
   #inOrder({ counts, entries }: CountedEntries): Uint32Array {
     const sorted = this.#sorted;
     if (entries === null) return sorted;
@@ -150,7 +150,7 @@ export class Directory implements NamedEntries {
     return places;
   }
 
-  /** Counts one by one only events without an id. The lengths of posting lists give the other numbers. */
+  /** Counts events without an id one by one. The lengths of posting lists give the other numbers. */
   #countAll(eventCount: number): Uint32Array {
     const { start, postings, codes } = this.#idField;
     const idCount = this.ids.size;
@@ -166,7 +166,10 @@ export class Directory implements NamedEntries {
     return totals;
   }
 
-  /** Dictionaries are sorted, so a counting sort by name orders entries with ids. A merge adds those without. */
+  /**
+   * Dictionaries are sorted, so a counting sort by name orders entries with ids. A merge adds entries without
+   * ids.
+   */
   #sort(): Uint32Array {
     const { ids, names, texts, nameCodes } = this;
     const totals = this.#totals;

@@ -37,7 +37,7 @@ export type EndpointName =
 export interface Parameter {
   readonly name: string;
   readonly kind: ParameterKind;
-  /** Its index in the table, which is the order of faults and filters. */
+  /** The index of the parameter in the table, which is the order of faults and filters. */
   readonly rank: number;
 }
 
@@ -107,7 +107,7 @@ export const ENDPOINT_PARAMETERS: Readonly<Record<EndpointName, ParameterTable>>
   lecturers: DIRECTORY_PARAMETERS,
 };
 
-/** The parameters of GET /schedule/feed. They select the events of the feed. */
+/** The parameters of GET /schedule/feed, which select the events of the feed. */
 export const FEED_PARAMETERS: ParameterTable = parameterTable(
   ...FILTERS,
   ['for', 'for'],

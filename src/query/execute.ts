@@ -123,7 +123,7 @@ function termChecker({ codes, dictionary }: FieldIndex, wanted: readonly number[
   for (const code of wanted) bits[code >>> 5]! |= 1 << (code & 31);
   return (ordinal) => {
     const code = codes[ordinal]!;
-    // Null is a code beyond the dictionary.
+    // An event without a value has a code beyond the dictionary.
     return code < size && (bits[code >>> 5]! & (1 << (code & 31))) !== 0;
   };
 }

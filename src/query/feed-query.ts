@@ -4,7 +4,7 @@ import { type DataSetFacts, type ParameterPairs, type ParseOptions, parseParamet
 
 /** The filters and window of a feed in canonical form. */
 export interface FeedQuery {
-  /** Whether it shows only the events of its user. */
+  /** Whether the feed shows only the events of its user. */
   readonly isPersonal: boolean;
   /** Filters, window and marks, as parameters of /schedule. */
   readonly pairs: ParameterPairs;

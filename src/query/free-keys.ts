@@ -28,8 +28,8 @@ const EVENTS_PER_SEARCH = 16;
 
 /**
  * The rooms, lecturers or groups of a snapshot, and the times when events occupy them. A **key** is a code of
- * the first field of the dimension. The codes of the second field follow, for events without the first, as in
- * a directory. The last keys are rooms without events. Zero-length events occupy nothing.
+ * the first field of the dimension. Codes of the second field follow, for events without the first field, as
+ * in a directory. The last keys are rooms without events. Zero-length events occupy nothing.
  */
 export class FreeKeys {
   /** All known keys, in order of compareDirectoryKeys. */
@@ -125,9 +125,9 @@ export class FreeKeys {
   }
 
   /**
-   * Marks the keys with events (of positive length) that overlap the window. The first events of the window usually
-   * mark nearly all keys. Then the posting lists of the other keys are searched, so a long window costs little more than a
-   * short one.
+   * Marks the keys with events (of positive length) that overlap the window. The first events of the window
+   * usually mark nearly all keys. The posting lists of the other keys are then searched, so a long window
+   * costs little more than a short one.
    */
   markBusy({ startMs, endMs }: Window, marks: Marks): void {
     const { slotIndex } = this.#snapshot;

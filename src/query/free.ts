@@ -72,8 +72,8 @@ export function weeksOfDays(given: DaysInZone, weeks: number): Window[] {
 
 /**
  * The window, and the same local times in the following weeks, like Temporal's `add({ weeks })`. A skipped
- * time moves forward by the length of the skip; a time that clocks show twice means
- * the first. Windows that a skip makes empty are left out.
+ * time moves forward by the length of the skip; a time that clocks show twice means the earlier instant.
+ * Windows that a skip makes empty are left out.
  */
 export function weeksOfWindow(window: Window, weeks: number, zone: Zone): Window[] {
   const laterBy = (instantMs: number, week: number): number =>

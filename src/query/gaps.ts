@@ -21,7 +21,7 @@ const LOOKS_MAX = 64;
 /** The slots of one key's events of positive length, ascending and distinct. */
 interface KeySlots {
   readonly slots: Uint32Array;
-  /** For each slot, the number of the slot that ends last among this and all earlier ones. */
+  /** For each slot, the number of the slot that ends last among it and all earlier slots. */
   readonly latest: Uint32Array;
 }
 

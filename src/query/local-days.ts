@@ -22,7 +22,7 @@ export interface DaysInZone {
 /** 9999-12-31, as if it were UTC. */
 const DATE_MS_MAX = 253_402_214_400_000;
 
-/** Keyed by name in lower case, least recently used first. Different spellings of one name share a zone. */
+/** Zones by name in lower case, least recently used first. Different spellings of one name share a zone. */
 const zones = new Map<string, Zone>();
 
 /** Null for an abbreviation, and for a name that Node does not know. */

@@ -7,7 +7,10 @@ import type { WindowOrdinals } from './window.js';
 
 /** Up to this many ends of events are looked up without considering the interval trees. */
 const LOOK_BACK_MAX = 32;
-/** Tree slots that are visited at the cost of looking up one end. It is three; two is used, because the search may fail. */
+/**
+ * Tree slots to visit instead of looking up one end. Visiting three costs as much; two is used, because the
+ * search may fail.
+ */
 const SLOTS_PER_LOOK_UP = 2;
 /** The cost of a step of an intersection, in checks of candidates (estimated). */
 const STEP_COST = 2;
@@ -16,7 +19,7 @@ export interface Narrowed {
   readonly of: ListRef;
   /** Ordinals, ascending; may be a view of the snapshot. */
   readonly list: Uint32Array;
-  /** Positions in the posting list; null for consecutive ones from `first` on. */
+  /** Positions in the posting list; null for consecutive positions from `first` on. */
   readonly positions: Uint32Array | null;
   readonly first: number;
 }
@@ -39,11 +42,11 @@ export interface Narrowing {
 }
 
 /**
- * Events that start in the window are one piece of a list. Before it, only events that started within the
- * longest duration of their value may be running. If there are few events, their ends are looked up. If there
- * are more, the interval trees are searched for the runs of the window. If this finds at most SLOTS_PER_LOOK_UP
- * slots for each such event, these runs are intersected with the list; otherwise the ends of the events are
- * looked up. So a window costs at most a few look-ups per posting.
+ * Events that start in the window are one piece of a list. Before this piece, only events that started within
+ * the longest duration of their value may be running. If these are few, their ends are looked up. Otherwise
+ * the interval trees are searched for the runs of the window. If this search finds at most SLOTS_PER_LOOK_UP
+ * slots for each of these events, the runs are intersected with the list; otherwise the ends are looked up.
+ * So a window costs at most a few look-ups per posting.
  */
 export function planNarrowing(
   snapshot: Snapshot,
@@ -141,7 +144,7 @@ function narrowByRuns(
   const { postings } = of.field;
   const running = results.uint32(Math.min(first - before, eventsRunning));
   const count = positionsWithinRuns(postings, before, first, runs, low, running);
-  // If none are running, or only the last ones before `first`, the result is one piece of the list.
+  // If no event is running, or only the last events before `first` are, the result is one piece of the list.
   if (count === 0 || running[0] === first - low - count) return pieceOf(of, first - count, end);
   const positions = results.uint32(count + end - first);
   positions.set(running.subarray(0, count));

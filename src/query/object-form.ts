@@ -107,7 +107,8 @@ export function invalidParameters(faults: readonly ParameterFault[]): LecternErr
 function isParameterObject(query: unknown): query is Readonly<Record<string, unknown>> {
   if (typeof query !== 'object' || query === null || Symbol.iterator in query) return false;
   const prototype: unknown = Object.getPrototypeOf(query);
-  // A plain object may come from another realm. In every realm, its prototype has no prototype itself.
+  // A plain object may come from another realm. In every realm, the prototype of a plain object has no
+  // prototype.
   const isPlain = prototype === null || Object.getPrototypeOf(prototype) === null;
   return isPlain || Object.keys(query).length > 0;
 }

@@ -57,7 +57,7 @@ export interface Parameters {
   readonly eventCursor: EventKey | null;
   readonly conflictCursor: ConflictCursor | null;
   readonly directoryCursor: DirectoryCursor | null;
-  /** In its search form. */
+  /** The searched text, in its search form. */
   readonly q: string | null;
   readonly format: FormatName | null;
   /** In sort order and distinct; at least one value. */
@@ -73,7 +73,7 @@ export interface Parameters {
 
 /** Faulty parameters. */
 export interface ReadFaults {
-  /** All their faults. */
+  /** All faults of the parameters. */
   readonly faults: readonly ParameterFault[];
 }
 
@@ -147,7 +147,7 @@ class ParameterParser {
       if (this.#options.unknownParameters === 'reject') this.#unknown(name);
       return;
     }
-    // There are few parameters, so a search is faster than building a map.
+    // A search is faster than building a map, because requests have few parameters.
     for (const given of this.#given) {
       if (given.parameter !== parameter) continue;
       given.values.push(value);

@@ -17,7 +17,7 @@ export interface Clause {
   /** Number of requested values, known or unknown. */
   readonly values: number;
   readonly terms: readonly Term[];
-  /** Total length of the terms' posting lists. */
+  /** Sum of the lengths of the terms' posting lists. */
   readonly postings: number;
 }
 
@@ -30,7 +30,7 @@ type Lead =
 export interface Plan {
   readonly window: WindowOrdinals;
   readonly lead: Lead;
-  /** Checked for each candidate, fewest postings first. */
+  /** Clauses to check for each candidate, fewest postings first. */
   readonly checks: readonly Clause[];
 }
 

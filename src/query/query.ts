@@ -16,9 +16,12 @@ export interface Window {
 
 /** A selection, independent of any snapshot. */
 export interface Query {
-  /** All must match, in the order of the descriptor table, at most one per field. */
+  /** All filters must match. In the order of the descriptor table, at most one per field. */
   readonly filters: readonly FieldFilter[];
-  /** The identities of the user of /schedule/personal; at least one must match. Null for other endpoints; an empty list matches nothing. */
+  /**
+   * The identities of the user of /schedule/personal, of which at least one must match. Null for other
+   * endpoints; an empty list matches nothing.
+   */
   readonly identities: readonly FieldFilter[] | null;
   readonly window: Window;
 }

@@ -3,7 +3,7 @@ import { searchForm } from '../model/text.js';
 import type { Dictionary } from '../structures/dictionary.js';
 import { lowerBound } from '../structures/search.js';
 
-/** Units of a piece of the text. A long array would be cleared before it is filled. */
+/** Units of a piece of the text. One long array would be cleared before it is filled. */
 const PIECE_UNITS = 0x10000;
 /** No form has more than two units for each byte of its code point in UTF-8. */
 const FORM_UNITS_MAX = 8;
@@ -109,7 +109,7 @@ function formOf(codePoint: number): string {
   return form;
 }
 
-/** One byte a unit where that is enough: half the memory, and a faster search. */
+/** Uses one byte a unit where one is enough: half the memory, and a faster search. */
 function textOf(units: Uint16Array, isWide: boolean): string {
   if (isWide) return Buffer.from(units.buffer, 0, units.byteLength).toString('utf16le');
   return Buffer.from(units).toString('latin1');

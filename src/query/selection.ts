@@ -13,7 +13,7 @@ export interface ListPicks {
   readonly lists: readonly ListRef[];
   /** The list of each entry; null for a single list. */
   readonly listOf: Uint32Array | null;
-  /** Positions in the lists; null for consecutive ones in a single list, from `first` on. */
+  /** Positions in the lists; null for consecutive positions in a single list, from `first` on. */
   readonly positions: Uint32Array | null;
   readonly first: number;
 }

@@ -12,7 +12,7 @@ interface WindowRuns {
   readonly slotsRunning: number;
 }
 
-/** The events of a window. Events running at its start are found on demand. */
+/** The events of a window. Events that are running at the start of the window are found on demand. */
 export class WindowOrdinals {
   /** Null for a window without bounds. */
   readonly window: Window | null;

@@ -2,7 +2,7 @@ import { LecternError } from '../errors.js';
 import type { RecordDelta, RecordLoad, RecordLoadOptions, RecordSource, Records } from '../source/records.js';
 
 /**
- * Asks a source of the embedding program. Its delta is relative to the served version.
+ * Asks a source of the embedding program. A delta must be relative to the served version.
  *
  * @throws LecternError `source-malformed` for an invalid answer; the error of the source; the signal's reason
  */
@@ -36,7 +36,7 @@ export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<
 export function checkWatch(given: unknown, name: string): { close(): void } {
   if (given === undefined || given === null) return { close() {} };
   if (typeof (given as { readonly close?: unknown }).close === 'function') return given as { close(): void };
-  // For example, a promise for a watch: its rejection would end the process.
+  // The rejection of a promise for a watch, for example, would end the process.
   if (given instanceof Promise) given.catch(() => {});
   const message = `watch() of ${name} must return an object with a close() function, or nothing`;
   throw new LecternError('source-malformed', message);

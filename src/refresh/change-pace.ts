@@ -1,9 +1,15 @@
-/** After a patch the next one waits three times its duration, at most 2 s: patches take at most a quarter of a processor. */
+/**
+ * After a patch, the next one waits three times as long as the patch took, at most 2 s, so patches take at
+ * most a quarter of a processor.
+ */
 export const PATCH_PAUSE_FACTOR = 3;
 /** The fastest of the last patches counts; the others waited for a processor or for compiled code. */
 export const PATCH_TIMES_KEPT = 4;
 export const PATCH_PAUSE_MS_MAX = 2000;
-/** Changes that come faster share patches. With this pause, SNAPSHOTS_KEPT_MAX snapshots reach back 75 s. */
+/**
+ * Changes that come faster than this share patches. With this pause, SNAPSHOTS_KEPT_MAX snapshots reach back
+ * 75 s.
+ */
 export const PATCH_PAUSE_MS_MIN = 300;
 
 /**
@@ -31,7 +37,7 @@ export class ChangePace {
     if (!this.#isLoading) this.#schedule();
   }
 
-  /** A load begins, and includes all changes so far. */
+  /** A load begins, which includes all changes so far. */
   began(): void {
     this.close();
     this.#isLoading = true;

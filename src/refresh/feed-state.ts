@@ -6,11 +6,14 @@ export interface FeedState {
   readonly isLeader: boolean | null;
   /** Null for a publisher. */
   readonly replica: {
-    /** Milliseconds since it learned of an announcement that it does not serve; 0 if it serves the right one. */
+    /**
+     * Milliseconds since the replica learned of an announcement that it does not serve; 0 if it serves the
+     * right one.
+     */
     readonly lagMs: number;
-    /** Number of images that it refuses to serve. */
+    /** Number of images that the replica refuses to serve. */
     readonly quarantined: number;
-    /** Whether it serves a pinned image. */
+    /** Whether the replica serves a pinned image. */
     readonly isPinned: boolean;
   } | null;
 }

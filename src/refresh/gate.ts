@@ -13,7 +13,7 @@ export interface GateOptions {
    */
   readonly rejectPercentMax?: number | undefined;
   /**
-   * A load, except the first, is given up if it has over this percentage more records than are now served.
+   * A load, except the first, is given up if its records exceed the served ones by more than this percentage.
    * 0 to 1,000,000,000. Default 1000. Loads of at most 1,000 records always pass.
    */
   readonly growthPercentMax?: number | undefined;
@@ -26,8 +26,8 @@ export type Gate = { readonly [Name in keyof GateOptions]-?: NonNullable<GateOpt
 export type { Refusal, RefusalCode } from '../snapshot/intake-bounds.js';
 
 /**
- * Decides whether a newly built snapshot is published. A broken source often delivers nothing, a part, or garbage;
- * then the last good snapshot is better. Returns null to publish.
+ * Decides whether a newly built snapshot is published. A broken source often delivers nothing, a part, or
+ * garbage, and the last good snapshot is better than any of these. Returns null to publish.
  *
  * @param served null at the first load, when only an empty set is refused
  */
@@ -40,7 +40,7 @@ export function judge(next: SnapshotSummary, served: SnapshotSummary | null, opt
   if (rejectedPercent > options.rejectPercentMax) {
     const detail =
       `${faulty} of ${events + faulty} records were rejected (${percent(rejectedPercent)}); ` +
-      `at most ${options.rejectPercentMax} % are accepted${describeFirst(next, '; the first is')}`;
+      `at most ${options.rejectPercentMax} % are accepted${describeFirst(next, '; the first rejection is')}`;
     return { code: 'rejected', detail };
   }
   const shrunkPercent = percentOf(served.events - events, served.events);

@@ -1,6 +1,6 @@
 /**
- * Folder refresh/. Keeps the timetable up to date: decides when to load, what to publish and what to store. It
- * knows nothing of requests.
+ * Folder refresh/. Keeps the timetable up to date: decides when to load, what to publish and what to store.
+ * This folder knows nothing of requests.
  */
 import { LecternError } from '../errors.js';
 import { monotonicMs } from '../model/clock.js';
@@ -27,16 +27,16 @@ export interface Publication extends Pick<Loaded, 'image' | 'delta' | 'history'>
   readonly origin: Origin;
   /** Null for a whole load. */
   readonly patch: Patch | null;
-  /** Greater than for every earlier publication, even before a restart. A replica takes it from the announcement. */
+  /** Greater than every earlier sequence, also across restarts. A replica takes it from the announcement. */
   readonly sequence: number;
 }
 
-/** `unchanged`: the source still has the served data. `refused`: also if it still has data that was refused earlier. */
+/** `unchanged`: the source still has the served data. `refused`: the gate refuses the source's data. */
 export type LoadResult = 'published' | 'unchanged' | 'refused' | 'failed';
 
 /** How one load ended. */
 export interface LoadOutcome {
-  /** How it ended. */
+  /** The end of the load. */
   readonly result: LoadResult;
   /** Why the source's data is not served; null if it is. */
   readonly reason: string | null;
@@ -45,7 +45,7 @@ export interface LoadOutcome {
 type ToPublish = Omit<Publication, 'sequence'> & Pick<Loaded, 'sequence'>;
 
 interface KeeperEvents {
-  /** Swaps the reference to the served snapshot. Called before any other listener of the publication. */
+  /** Swaps the reference to the served snapshot, before any other listener learns of the publication. */
   publish(publication: Publication): void;
   /** @param summary of the refused set; null if its load was given up */
   refused(refusal: Refusal, summary: SnapshotSummary | null): void;
@@ -75,7 +75,7 @@ export interface KeeperOptions {
 const NO_PARTS: PartsReport = { parts: [], skipped: 0 };
 const CLOSED: LoadOutcome = { result: 'failed', reason: 'the timetable was closed' };
 
-/** Slow work runs on other threads; this thread swaps one reference. */
+/** Keeps one timetable up to date. Slow work runs on other threads; this thread swaps one reference. */
 export class Keeper {
   readonly #options: KeeperOptions;
   readonly #refresher: Refresher<RefreshOutcome & LoadOutcome>;
@@ -91,7 +91,7 @@ export class Keeper {
   #history: History | null = null;
   /** The sequence of the last publication. */
   #sequence = 0;
-  /** The source version of the last publication or refusal. It is not loaded again. */
+  /** The source version of the last publication or refusal, which is not loaded again. */
   #seenVersion: string | null = null;
   #servedVersion: string | null = null;
   #refusal: Refusal | null = null;
@@ -151,7 +151,7 @@ export class Keeper {
   async #checkStored(image: SnapshotImage): Promise<void> {
     const fault = (await this.#file?.faultOf(image)) ?? null;
     if (this.#abort.signal.aborted) return;
-    // A forced load may have published in the meantime. A damaged image is withdrawn, as if the file did not exist.
+    // A damaged image is withdrawn, as if it had not been stored, unless a newer one was published.
     if (fault !== null && this.#served === image) {
       this.#served = null;
       this.#history = null;
@@ -178,7 +178,7 @@ export class Keeper {
       this.#publish({ ...pinned, origin: 'pin', delta: null, patch: null });
       this.#succeed();
     } catch (error) {
-      // A pinned file is loaded once, so `start` reports the error, and no `failed` event does.
+      // A pinned file is loaded once, so `start` reports the error instead of a `failed` event.
       if (!this.#abort.signal.aborted) this.#setFailed(error);
       throw error;
     }
@@ -206,11 +206,11 @@ export class Keeper {
     return { result, reason };
   }
 
-  /** A started write is finished. Errors from closing the program's watch are thrown after everything else is closed. */
+  /** Finishes a started write. Errors from closing the program's watch are thrown last. */
   async close(): Promise<void> {
     const watch = this.#watch;
     this.#watch = null;
-    // Awaited only after the rest is closed, because it may be slow or throw.
+    // The end of the watch is awaited only after the rest is closed, because it may be slow or throw.
     const unwatched = (async () => watch?.close())();
     unwatched.catch(() => {});
     this.#pace.close();
@@ -339,7 +339,7 @@ export class Keeper {
     }
   }
 
-  /** @param sequence the number of an announced image, or one published again from disk; null for a new image */
+  /** @param sequence of an image that was announced or read from disk; null for a new image */
   #publish({ image, delta, history, origin, patch, sequence: kept = null }: ToPublish): void {
     // Taken from the clock, so that the sequence never goes back, even after a restart without a snapshot file.
     const sequence = kept ?? Math.max(this.#sequence + 1, Date.now());

@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events';
 
 /**
- * The listeners of an embedding program. If one throws, the others are still called. If one
- * throws or rejects, the error goes to the `error` listeners. Without `error` listeners, or if one of them
+ * The listeners of an embedding program. If a listener throws, the others are still called. If a listener
+ * throws or rejects, the error goes to the `error` listeners. Without `error` listeners, or if one of these
  * throws, the error becomes a process warning.
  */
 export class Listeners<Events extends { readonly [Name in keyof Events]: readonly unknown[] }> {

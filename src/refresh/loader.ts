@@ -78,7 +78,7 @@ export interface LoadRequest
       LoadTask,
       'previousVersion' | 'served' | 'mayPatch' | 'deltas' | 'bounds' | 'parts' | 'allowMissing'
     > {
-  /** The source's version of `served`; null if unknown. */
+  /** The version that the source gave to `served`; null if unknown. */
   readonly servedVersion: string | null;
   readonly timeLimits: TimeLimits | null;
 }
@@ -115,11 +115,11 @@ export class Loader {
   readonly #isLive: boolean;
   readonly #patches: KeptThread<PatchTask>;
   #hasPractised = false;
-  /** When a terminated thread was found stuck; null if none is stuck. */
+  /** When a terminated thread was found stuck; null if no thread is stuck. */
   #stuckSinceMs: number | null = null;
   /**
-   * Standard input can be read once. Later loads repeat the failure or refusal of the first load;
-   * after a success, they report no change.
+   * The load of standard input, which can be read only once. Later loads repeat the failure or refusal of the
+   * first load; after a success, they report no change.
    */
   #standardInput: Promise<(LoadDone & { readonly kind: 'refused' }) | null> | null = null;
 
@@ -305,7 +305,7 @@ export class Loader {
     }
   }
 
-  /** Runs a task on another thread or here, as loads do. `feed` has the chunks of a stream. */
+  /** Runs a task on another thread, or on this thread, as `place` says. `feed` has the chunks of a stream. */
   run<T extends Task>(
     task: T,
     { listeners, keepsProcessAlive }: RunRequest,
@@ -352,7 +352,10 @@ function practiceRecords(image: SnapshotImage): object[] {
 
 const RULES_PREFIX = /^rules=[\w-]{22} /;
 
-/** Empty without rules. The kind of identifiers is not included, because the snapshot has it. */
+/**
+ * Rules as the prefix of a version; empty without rules. The kind of identifiers is left out, because the
+ * snapshot has it.
+ */
 function rulesPrefixOf({ identifiers: _, ...rules }: ReadRules): string {
   const given = Object.entries(rules).filter(([, rule]) => rule !== undefined);
   if (given.length === 0) return '';

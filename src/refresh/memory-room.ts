@@ -26,12 +26,15 @@ export function memoryForLoad(places: typeof PLACES = PLACES): number {
   return Math.floor(LOAD_MEMORY_SHARE * memoryLeft(places));
 }
 
-/** The smallest amount of memory left, of the machine and of each control group of this process. */
+/** The least memory left, in the machine and in each control group of this process. */
 export function memoryLeft(places: typeof PLACES = PLACES): number {
   return Math.min(leftOfMachine(places), ...leftOfGroups(places));
 }
 
-/** Linux reports the memory available without swapping. Elsewhere all memory outside this process counts as free. */
+/**
+ * Linux reports the memory available without swapping. On other systems, all memory outside this process
+ * counts as free.
+ */
 function leftOfMachine({ proc }: typeof PLACES): number {
   const available = /^MemAvailable:\s+(\d+) kB$/m.exec(read(join(proc, 'meminfo')))?.[1];
   return available === undefined ? totalmem() - process.memoryUsage.rss() : Number(available) * 1024;
@@ -45,7 +48,7 @@ function leftOfGroups({ proc, cgroup }: typeof PLACES): number[] {
       const version = controllers === '' ? VERSION_2 : VERSION_1;
       if (controllers !== '' && !controllers.split(',').includes('memory')) return [];
       const names = path.split('/').filter((name) => name !== '' && name !== '..');
-      // In a container, the path may be that of the host. The container's own group is then at the top.
+      // In a container, the path may be that of the host. If so, the container's own group is at the top.
       return [...names, ''].map((_, n) =>
         leftOfGroup(join(cgroup, version.folder, ...names.slice(0, names.length - n)), version),
       );

@@ -5,7 +5,10 @@ import type { PartReport, PartsReport } from '../source/source.js';
 /** A source is overdue after failing for this many intervals. */
 const INTERVALS_MAX = 10;
 
-/** How long a source may fail before it is overdue; without regular loads, no time at all. */
+/**
+ * How long a source may fail before it is overdue. Without regular loads, a source that fails is overdue at
+ * once.
+ */
 export function failingMsMaxOf(intervalMs: number): number {
   return INTERVALS_MAX * intervalMs;
 }

@@ -9,13 +9,14 @@ const UPSTREAM_QUICK_MS_MIN = 4000;
 /** Time limits of an upstream or a file at each stage of a load; see {@link HttpSpec}. */
 export type TimeLimits = Required<Pick<HttpSpec, 'headersMsMax' | 'idleMsMax' | 'totalMsMax'>>;
 
-/** While loads fail, the last of every series of this many attempts gets the full time. */
+/** While loads fail, the last attempt of every series of this many gets the full time. */
 const ATTEMPTS = 5;
 const STAGE_SHARE = 0.9;
 
 /**
- * Time limit of a regularly asked upstream: the interval, or twice its longest load if longer. So a hanging
- * upstream is soon asked again. Every fifth attempt gets the full time, because the upstream may have become slower.
+ * Time limit of an upstream that is asked regularly: the interval, or twice the longest load if that is
+ * longer. So a hanging upstream is soon asked again. Every fifth attempt gets the full time, because the
+ * upstream may have become slower.
  */
 export class Patience {
   readonly #intervalMs: number;
@@ -60,7 +61,7 @@ export function mapParts(spec: SourceSpec, change: (part: PartSpec) => SourceSpe
     : change(spec);
 }
 
-/** The source with these limits, unless it has its own. */
+/** The source with these limits, unless the source has its own limits. */
 export function withTimeLimits(spec: SourceSpec, limits: TimeLimits): SourceSpec {
   const { headersMsMax, ...ofFiles } = limits;
   return mapParts(spec, (part) => {

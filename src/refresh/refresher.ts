@@ -10,13 +10,13 @@ export interface RefreshOutcome {
   readonly failed: boolean;
   /** The time from the source's Retry-After, or null. */
   readonly retryAfterMs: number | null;
-  /** The time until the next load is due in any case, or null. */
+  /** The time until the next load is due for another reason, or null. */
   readonly dueMs: number | null;
 }
 
 /** Each pause varies by up to this share, so that replicas do not ask at the same time. */
 const JITTER_SHARE = 0.1;
-/** The first pause after a failure. It doubles, up to the interval. */
+/** The first pause after a failure. Further pauses double, up to the interval. */
 const BACK_OFF_MS_MIN = 1000;
 
 /**

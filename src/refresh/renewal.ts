@@ -4,11 +4,11 @@ import type { SnapshotSummary } from '../snapshot/summary.js';
 import { hasMovingWindow } from '../source/renewed-daily.js';
 
 const RETRY_MS = 3_600_000;
-/** Replicas should not all load at once. */
+/** Renewals are spread over this time, so that replicas do not all load at once. */
 const SPREAD_MS = 600_000;
 
 /**
- * The time until recurring events must be expanded again, because their window moves at midnight UTC. Null:
+ * The time until recurring events must be expanded again, because their window moves at midnight UTC. Null if
  * never.
  *
  * @param random from 0 to 1

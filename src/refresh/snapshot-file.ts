@@ -31,8 +31,8 @@ interface FileOptions {
 }
 
 /**
- * The file is read once at the start, and written in the background: at once after each load, and with pauses
- * after patches. Of several waiting snapshots, only the newest is written.
+ * The snapshot file is read once at the start, and written in the background: at once after each load, and
+ * with pauses after patches. Of several waiting snapshots, only the newest is written.
  */
 export class SnapshotFile {
   readonly #file: FileOptions;
@@ -106,7 +106,7 @@ export class SnapshotFile {
   async close(): Promise<void> {
     this.#mayWait = false;
     this.#schedule();
-    // Terminates: nothing is published any more.
+    // Terminates: no more snapshots are published.
     while (this.#writing !== null) await this.#writing;
   }
 
@@ -163,7 +163,10 @@ export class SnapshotFile {
   }
 }
 
-/** Refuses a snapshot with another kind of identifiers. Without this, an unchanged source would confirm it. */
+/**
+ * Refuses a snapshot with another kind of identifiers. Without this check, an unchanged source would confirm
+ * such a snapshot.
+ */
 export function checkIdentifiers(path: string, summary: SnapshotSummary, expected: IdentifierMode): void {
   const found = summary.identifiers;
   if (found === expected) return;

@@ -4,14 +4,14 @@ import type { Beside } from '../snapshot/image-layout.js';
 import type { NotesReport } from '../source/load-notes.js';
 import type { PartReport } from '../source/source.js';
 
-/** Raise it with every change in the form of copies or reports. */
+/** Raise this number with every change in the form of copies or reports. */
 const VERSION = 2;
 
 interface Stored {
   readonly version: number;
-  /** Copies are invalid under other rules, which would read other values. */
+  /** The rules of the load, because other rules would read other values and make the copies invalid. */
   readonly rules: string;
-  /** Instead of bytes, a copy has the number of its array. */
+  /** The reports of the parts; instead of bytes, a copy has the number of its array. */
   readonly parts: readonly unknown[];
 }
 
@@ -33,7 +33,9 @@ export function storedParts(parts: readonly PartReport[], rules: ReadRules): Bes
   return { meta, arrays };
 }
 
-/** The parts in a snapshot file. Empty if they were made with other rules; then all sources are read again. */
+/**
+ * The parts in a snapshot file. Empty if they were made with other rules, so that all sources are read again.
+ */
 export function partsOfStored(beside: Beside | null, rules: ReadRules): PartReport[] {
   if (beside === null) return [];
   const { version, rules: madeWith, parts } = beside.meta as Partial<Stored>;

@@ -32,7 +32,7 @@ export interface ChannelStatus {
   readonly head: Announcement | null;
   /** The image that canaries serve until it is promoted. */
   readonly candidate: Announcement | null;
-  /** Whether new images are candidates: a canary has reported, and `endCanary` was not called since. */
+  /** Whether new images are candidates: a canary has reported, and no `endCanary` came after its report. */
   readonly isCanaryExpected: boolean;
   /** Id of the pinned image. */
   readonly pinned: string | null;
@@ -60,25 +60,25 @@ export interface Channel extends AsyncDisposable {
   /**
    * Makes the candidate the head.
    *
-   * @param options.force also if no canary serves it
+   * @param options.force promotes a candidate that no canary serves, too
    * @throws LecternError `announcement-refused` if `id` is not the candidate, or if no canary serves it
    */
   promote(
     id: string,
     options?: {
-      /** Promotes the candidate even if no canary serves it. */
+      /** Whether to promote a candidate that no canary serves. */
       readonly force?: boolean | undefined;
     },
   ): Promise<void>;
   /**
-   * The publisher announces to all replicas again, also a waiting candidate, until a canary reports.
+   * The publisher announces new images and a waiting candidate to all replicas again, until a canary reports.
    *
    * @throws LecternError `announcement-refused` if a canary still reports
    */
   endCanary(): Promise<void>;
   /**
-   * Pins the image that was the head before the present one; if an image is pinned, the image before that one.
-   * Resolves to its id. Throws like {@link pin}.
+   * Pins the image that was the head before the present head; if an image is pinned, the image before the
+   * pinned one. Resolves to its id. Throws like {@link pin}.
    */
   rollback(): Promise<string>;
   /** Closes the connection to the store. */
@@ -148,7 +148,9 @@ class StoreChannel implements Channel {
     const bytes = image === null ? null : await this.#store.bytesOf(image.hash);
     const { images, candidate, replicas } = await this.status();
     if (image === null && candidate?.id === id) {
-      throw refused(`the image ${id} is a candidate that was not promoted: lectern feed promote ${id}`);
+      throw refused(
+        `the image ${id} is a candidate that was not promoted; to promote it, run lectern feed promote ${id}`,
+      );
     }
     if (image === null || bytes === null) {
       const ids = images.map((each) => each.id).join(', ') || 'none';
@@ -180,17 +182,19 @@ class StoreChannel implements Channel {
     }
     const pin = await readPin(this.#store);
     if (pin !== null && pin.sequence >= candidate.sequence) {
-      throw refused(`the candidate ${id} is older than the last pin; it is announced again within seconds`);
+      throw refused(
+        `the candidate ${id} is older than the last pin; the publisher announces it again within seconds`,
+      );
     }
     const { replicas } = await this.status();
     const canaries = replicas.filter(({ isCanary }) => isCanary);
     if (!force && !canaries.some(({ serves }) => serves?.hash === candidate.hash)) {
       const reason = canaries.find(({ lastError }) => lastError !== null);
       const why = reason === undefined ? '' : `; ${reason.name} says: ${reason.lastError}`;
-      const remedy = 'promote with --force if it is right all the same';
+      const remedy = 'if the candidate is right all the same, promote it with --force';
       throw refused(`no canary serves the candidate ${id} yet${why}; ${remedy}`);
     }
-    // The present head may have no record yet, and rollback needs it.
+    // The present head may have no record yet, and rollback needs this record.
     if (head !== null && present !== null) await replace(this.#store, announcedKey(present.id), head.text);
     if ((await this.#store.swap(HEAD, record.text, head?.revision ?? null)) === null) {
       throw refused('the head has changed meanwhile; look at the status and try again');
@@ -219,8 +223,8 @@ class StoreChannel implements Channel {
     if (earlier === undefined) {
       throw refused(
         pinned === null
-          ? 'the store has no image from before the head'
-          : `the store has no image from before the pinned ${pinned}; to choose a later one, run lectern feed pin <id>`,
+          ? 'the store has no image older than the head'
+          : `the store has no image older than the pinned ${pinned}; to choose a newer image, run lectern feed pin <id>`,
       );
     }
     await this.pin(earlier.id);
@@ -252,7 +256,7 @@ class StoreChannel implements Channel {
     if (!/^[\w-]{22}$/.test(id)) return null;
     const image = await this.#head(announcedKey(id));
     if (image !== null) return image;
-    // The publisher may be about to keep it.
+    // The publisher may not have recorded the present head yet.
     const record = await this.#store.read(HEAD);
     const head = record === null ? null : await this.#reader.read(record.text).catch(() => null);
     if (record === null || head?.id !== id) return null;

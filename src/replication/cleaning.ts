@@ -8,15 +8,15 @@ import { announcedTexts, CANDIDATE, HEAD, type ReplicaReport, readPin } from './
 const UNUSED_MS_MIN = 600_000;
 
 /**
- * Deletes images and patches that no replica needs. It keeps the candidate, the pinned image, images that a replica
- * serves or fetches, and the newest IMAGES_KEPT of the images that were the head. Others stay for UNUSED_MS_MIN, or
- * until together they exceed IMAGES_UNUSED_BYTES_MAX; then those unused for longest go first. Only the leader cleans,
- * between two announcements.
+ * Deletes images and patches that no replica needs. Images that stay: the candidate, the pinned image, images
+ * that a replica serves or fetches, and the newest IMAGES_KEPT former heads. Other objects stay for
+ * UNUSED_MS_MIN; if together they exceed IMAGES_UNUSED_BYTES_MAX, the objects unused for longest go first.
+ * Only the leader cleans, between two announcements.
  */
 export class StoreCleaner {
   readonly #store: Store;
   readonly #now: () => number;
-  /** When this publisher first saw that an object is not needed, by object name; the longest unused first. */
+  /** When this publisher first saw each object unused, by object name; the longest unused comes first. */
   readonly #unusedSinceMs = new Map<string, number>();
 
   constructor(store: Store, now: () => number = monotonicMs) {

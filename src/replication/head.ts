@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { CompactSign, compactVerify, decodeProtectedHeader } from 'jose';
 import { fileFault, LecternError } from '../errors.js';
 
-/** The announcement of an image. Signed as a compact JWS (RFC 7515). */
+/** The announcement of an image, signed as a compact JWS (RFC 7515). */
 export interface Head {
   /** Id of the store's series of announcements, made with the first one. */
   readonly epoch: string;
@@ -31,7 +31,7 @@ export interface Head {
     readonly hash: string;
     /** Length of the patch. */
     readonly bytes: number;
-    /** A short patch itself, in Base64. Not kept in the records of past announcements. */
+    /** The bytes of a short patch, in Base64. Records of past announcements omit them. */
     readonly content?: string;
   } | null;
   /** The earlier publications, for `since`. Absent or null if the publisher does not know them. */
@@ -45,7 +45,7 @@ export interface Head {
   readonly events: number;
   /** Number of records that were rejected. */
   readonly rejected: number;
-  /** Epoch milliseconds on the publisher's clock. Shown to people, but never compared. */
+  /** Epoch milliseconds on the publisher's clock, shown to people but never compared. */
   readonly announcedAtMs: number;
 }
 
@@ -57,7 +57,7 @@ export class SigningKey {
   #text = '';
   #key: KeyObject;
   #algorithm: string;
-  /** Checks signatures with this key, and with the key before a change of the file. */
+  /** Checks signatures with this key, and with the previous key after a change of the file. */
   reader: HeadReader;
 
   /** @param path of an Ed25519 or P-256 private key, as PEM (PKCS #8) or JWK. @throws LecternError `key-invalid` */
@@ -134,7 +134,7 @@ export class HeadReader {
   async read(text: string): Promise<Head> {
     let payload: Uint8Array;
     try {
-      if (decodeProtectedHeader(text).typ !== KIND) throw new Error('it is of another type');
+      if (decodeProtectedHeader(text).typ !== KIND) throw new Error('it does not sign an announcement');
       payload = await payloadOf(text, this.#keys);
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause);

@@ -28,8 +28,8 @@ export interface ImageObjects {
   /** The patch, with the hash of its base; null if the changes are unknown or too large. */
   readonly patch: { readonly base: string; readonly content: Buffer } | null;
   /**
-   * Puts image, patch and history, unless the store has them. Resolves to the announcement of patch and
-   * history.
+   * Puts image, patch and history into the store, unless it has them. Resolves to the announcement of patch
+   * and history.
    *
    * @param head the present head, whose history is continued
    */
@@ -51,8 +51,8 @@ export class ImageWriter {
   /** Hash of the image that this publisher announced last. */
   #base: string | null = null;
   /**
-   * Ids of the events that changed from `#base` to the present image, and of those that changed from the
-   * present image to the next; null if unknown.
+   * Ids of the events that changed between `#base` and the present image, or between the present image and
+   * the next; null if unknown.
    */
   #sinceBase: Set<string> | null = null;
   #sincePresent: Set<string> | null = null;
@@ -62,14 +62,14 @@ export class ImageWriter {
     this.#signal = signal;
   }
 
-  /** Takes an image to announce. Of several, only the newest is written. */
+  /** Takes an image to announce. Of several waiting images, only the newest is written. */
   take({ image, delta, patch, history }: Pick<Publication, 'image' | 'delta' | 'patch' | 'history'>): void {
     this.#next = image;
     this.#deltas = history?.deltas ?? [];
     this.#sincePresent = joined(this.#sincePresent, changedIds({ delta, patch }));
   }
 
-  /** The image that was taken last. Its file is kept in case the store loses the image. */
+  /** The image that was taken last. The file of this image stays on disk in case the store loses the image. */
   async present(): Promise<ImageObjects | null> {
     const image = this.#next;
     if (image !== null && this.#present?.facts.id !== image.summary.id) await this.#write(image);
@@ -140,7 +140,7 @@ interface AnnouncedHistory {
   readonly deltas: readonly Delta[];
 }
 
-/** The history of another publisher's announcement, or of one before a restart. */
+/** The history of an announcement by another publisher, or by this one before a restart. */
 async function historyOfHead(store: Store, { id, history = null }: Head): Promise<AnnouncedHistory | null> {
   const chunks = history === null ? null : await store.get(history.hash);
   const bytes = chunks === null ? null : await collected(chunks);
@@ -176,7 +176,7 @@ function changedIds({ delta, patch }: Pick<Publication, 'delta' | 'patch'>): Set
   return before === null ? null : new Set(Array.from(readPastRecords(before), ([id]) => id));
 }
 
-/** Null if one set is unknown, or if both together have too many ids to be announced. */
+/** The union of two sets. Null if one set is unknown, or if the union has too many ids to be announced. */
 function joined(a: Set<string> | null, b: Set<string> | null): Set<string> | null {
   if (a === null || b === null || a.size + b.size > 2 * ANNOUNCED_PATCH_EVENTS_MAX) return null;
   return new Set([...a, ...b]);

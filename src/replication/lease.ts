@@ -4,8 +4,9 @@ import type { Store } from '../store/store.js';
 import { LEADER, type Lease, readJson } from './store-records.js';
 
 /**
- * Which publisher leads. The record changes with every renewal. A standby takes over once it has seen no change
- * for LEASE_MS_MAX on its own monotonic clock, so clocks of two machines are never compared.
+ * Which publisher leads. The leader's record changes with every renewal. A standby takes over once it has
+ * seen no change of this record for LEASE_MS_MAX on its own monotonic clock, so clocks of two machines are
+ * never compared.
  */
 export class Leadership {
   readonly #store: Store;
@@ -23,7 +24,10 @@ export class Leadership {
     this.#now = now;
   }
 
-  /** Becomes false LEASE_MS_MAX after the last renewal began. No standby takes over before that time. */
+  /**
+   * Whether this publisher leads: until LEASE_MS_MAX after its last renewal began. No standby takes over
+   * before that time.
+   */
   get isLeader(): boolean {
     return this.#renewedAtMs !== null && this.#now() - this.#renewedAtMs < LEASE_MS_MAX;
   }

@@ -4,7 +4,10 @@ import type { Store } from '../store/store.js';
 import type { Head } from './head.js';
 import type { ReplicaReport } from './store-records.js';
 
-/** A replica on a slow link reports a fault of every image: its report of one image counts once in this time. */
+/**
+ * A replica on a slow link may report every image as damaged, so its report of one image counts only once in
+ * this time.
+ */
 const CHECK_AGAIN_MS = 300_000;
 
 /**
@@ -28,7 +31,7 @@ export class ObjectChecks {
     this.#now = now;
   }
 
-  /** False if the image is missing, or if an earlier call began a check that found wrong bytes. */
+  /** False if the image is missing, or if a check that an earlier call began has found wrong bytes. */
   async isGood({ hash, bytes }: Head, reports: readonly ReplicaReport[]): Promise<boolean> {
     if ((await this.#store.bytesOf(hash)) !== bytes) return false;
     if (this.#bad.delete(hash)) {
@@ -53,7 +56,7 @@ export class ObjectChecks {
   #isSuspect(hash: string, reports: readonly ReplicaReport[]): boolean {
     const checked = this.#checkedAtMs;
     const suspecting = reports.filter(({ damaged }) => damaged === hash).map(({ name }) => `${name} ${hash}`);
-    // A later report of the same replica is a new fault, if it has served the image meanwhile.
+    // If a replica has served the image meanwhile, its next report is a new fault.
     for (const each of checked.keys()) if (!suspecting.includes(each)) checked.delete(each);
     const nowMs = this.#now();
     const isDue = (each: string): boolean =>

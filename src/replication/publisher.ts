@@ -35,7 +35,7 @@ const ROUNDS_PER_INSPECTION = 4;
 const PUBLISHER_ROUND_MS = 1000;
 
 interface PublisherEvents {
-  /** @param isCandidate only canaries serve it until it is promoted */
+  /** @param isCandidate only canaries serve the image until it is promoted */
   announced(head: Head, isCandidate: boolean): void;
   led(isLeader: boolean): void;
   failed(error: Error): void;
@@ -58,8 +58,9 @@ interface Announced {
 }
 
 /**
- * Keeps a store correct: each round compares its head with the last image that passed the gate, and announces
- * the image if they differ. So a store that was emptied, damaged or restored is correct again within seconds.
+ * Keeps a store correct: each round compares the head in the store with the last image that passed the gate,
+ * and announces this image if the two differ. So a store that was emptied, damaged or restored is correct
+ * again within seconds.
  */
 export class Publisher {
   readonly #options: PublisherOptions;
@@ -77,14 +78,16 @@ export class Publisher {
   #sequence: number | null = null;
   /** Loops whose last round failed. */
   readonly #failing = new Set<() => Promise<void>>();
-  /** The last report: true if it leads, false if it stands by; null before the first report. */
+  /**
+   * What this publisher reported last: true if it leads, false if it stands by; null before the first report.
+   */
   #isLeading: boolean | null = null;
-  /** Whether this publisher, since it leads, has made sure that the swaps of a former leader fail. */
+  /** Whether this publisher, after it began to lead, has made the swaps of a former leader fail. */
   #isFenced = false;
   #rounds = 0;
-  /** Whether new images are candidates: a canary has reported, and no operator has ended that. */
+  /** Whether new images are candidates: a canary has reported, and no operator has ended the canary. */
   #expectsCanary = false;
-  /** Whether the present image is not the head. Keeps its value while the store has no head. */
+  /** Whether the present image is not the head. The value stays while the store has no head. */
   #isUnpromoted = false;
   /** Replicas that cannot read this version's images; null until their reports have been read. */
   #unableToRead: readonly string[] | null = null;
@@ -199,7 +202,7 @@ export class Publisher {
     this.#rounds++;
     if (!this.#leadership.isLeader) return;
     if (!this.#isFenced) {
-      // Set before the fence: if leadership is lost and regained meanwhile, `#isFenced` becomes false again.
+      // Set before the fence, because losing leadership during the fence must set `#isFenced` to false.
       this.#isFenced = true;
       await this.#fence().catch((error: unknown) => {
         this.#isFenced = false;
@@ -229,10 +232,12 @@ export class Publisher {
     this.#options.events.failed(new LecternError('announcement-refused', message));
   }
 
-  /** A canary that refuses a candidate may end, crash or be stopped: that must not promote the candidate. */
+  /**
+   * If a canary that refuses a candidate ends, crashes or is stopped, its end must not promote the candidate.
+   */
   async #readCanary(): Promise<void> {
     const recorded = await readCanary(this.#store);
-    // If the store lost its records, what this process knows still holds.
+    // If the store lost its records, the value in this process still holds.
     this.#expectsCanary = this.#reports.hasCanary || (recorded ?? this.#expectsCanary);
     if (!this.#expectsCanary || recorded === true) return;
     await replace(this.#store, CANARY, JSON.stringify({ isExpected: true } satisfies CanaryRecord));
@@ -278,7 +283,7 @@ export class Publisher {
         await objects.put(this.#store, present);
         return false;
       }
-      // Another publisher's file of the same content was lost: this one replaces it.
+      // Another publisher's file of the same content was lost: this publisher's file replaces it.
     }
     await this.#readReports();
     if (this.#unableToRead?.length !== 0) return false;

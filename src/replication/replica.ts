@@ -47,7 +47,7 @@ interface LoadedTarget extends Target {
 
 type Served = NonNullable<ReplicaReport['serves']>;
 
-/** Why a replica serves an image. Only a head changes `floor`, the last head served. */
+/** Why a replica serves an image. Only serving a head changes `floor`, the last head served. */
 type Reason = 'head' | 'candidate' | 'pin';
 
 interface Target {
@@ -58,8 +58,8 @@ interface Target {
 }
 
 /**
- * Loads the announced image: the pinned image, a canary's candidate, or the head. The keeper checks for it
- * regularly, and decides whether it is published.
+ * Loads the announced image: the pinned image, a canary's candidate, or the head. The keeper looks for a new
+ * announcement regularly, and decides whether the image is published.
  */
 export class Replica implements AnyLoader {
   readonly name: string;
@@ -81,7 +81,7 @@ export class Replica implements AnyLoader {
   #fetching: string | null = null;
   #damaged: string | null = null;
   #lastError: string | null = null;
-  /** When it first knew of an announcement that it does not serve; null if it serves what it should. */
+  /** When this replica learned of an announcement that it does not serve; null if it serves the right one. */
   #behindSinceMs: number | null = null;
   #isPinned = false;
   #beat = 0;
@@ -109,7 +109,7 @@ export class Replica implements AnyLoader {
   async load(request: LoadRequest): Promise<LoadDone> {
     try {
       const done = await this.#load(request);
-      // The reason why an announcement is not served stays until another is served.
+      // Until another announcement is served, the reason why the last one is not served stays.
       if (this.#behindSinceMs === null) this.#lastError = null;
       return done;
     } catch (error) {
@@ -192,8 +192,8 @@ export class Replica implements AnyLoader {
     if (reason === 'head') this.#seen.checkHead(head);
     listeners.onVersion?.(version);
     if (version === previousVersion) return { kind: 'not-modified' };
-    // Operators choose pins and candidates. For these, this replica continues its own history, in which clients
-    // find the image that it served before.
+    // Operators choose pins and candidates. For both, this replica continues its own history, in which
+    // clients find the image that it served before.
     const history = reason === 'head' ? (head.history ?? null) : null;
     const hasHistory = history === null || history.hash === this.#historyHash;
     if (served?.summary.id === head.id && hasHistory) {

@@ -3,9 +3,11 @@ import type { Floor } from './store-records.js';
 
 const RESTORED = 'the store may have been restored from an older copy';
 
-/** The latest point in the order of announcements that a replica has seen. The replica follows nothing older. */
+/**
+ * The latest announcement and the latest choice that a replica has seen. The replica follows nothing older.
+ */
 export class SeenOrder {
-  /** The last head that it served. */
+  /** The last head that this replica served. */
   floor: Floor | null = null;
   /** The highest sequence of an operator's choice. */
   #chosenAt = 0;
@@ -15,8 +17,8 @@ export class SeenOrder {
   }
 
   /**
-   * Compares heads of any epoch: a store that lost its records has a new epoch, and a publisher with another clock.
-   * The report of the floor makes the publisher announce above it.
+   * Compares heads of any epoch: a store that lost its records has a new epoch, and perhaps a publisher with
+   * another clock. The replica reports the floor, so the publisher announces with a higher sequence.
    *
    * @throws LecternError `announcement-refused` for an image that was replaced long ago
    */
@@ -28,7 +30,8 @@ export class SeenOrder {
   }
 
   /**
-   * @param sequence of the last pin or unpin. 0 says nothing: there is no record, or its sequence is forged
+   * @param sequence of the last pin or unpin. 0 if there is no record, or if its sequence is forged; then
+   * nothing is checked
    * @throws LecternError `announcement-refused` for an earlier choice
    */
   checkChoice(sequence: number): void {

@@ -19,8 +19,8 @@ export interface Pin {
   /** Null if replicas serve the head. */
   readonly id: string | null;
   /**
-   * The place of this choice in the order of announcements. Images that are served after it have at least this
-   * sequence.
+   * The place of this choice in the order of announcements. Images that are served after this choice have at
+   * least this sequence.
    */
   readonly sequence: number;
 }
@@ -33,7 +33,10 @@ export async function readPin(store: Store): Promise<Pin | null> {
   return { id: typeof pin.id === 'string' ? pin.id : null, sequence };
 }
 
-/** Written when a canary reports. It stays when the canary is gone, until an operator replaces it. */
+/**
+ * Written when a canary reports. The record stays when the canary is gone, until an operator replaces the
+ * record.
+ */
 export interface CanaryRecord {
   readonly isExpected: boolean;
 }
@@ -49,14 +52,17 @@ export function isPossible(sequence: unknown): sequence is number {
   return Number.isSafeInteger(sequence) && Number(sequence) <= Date.now() + SEQUENCE_AHEAD_MS_MAX;
 }
 
-/** A sequence greater than all these. It comes from the clock, so it does not go back even if a store is lost. */
+/**
+ * A sequence greater than all given ones. The sequence comes from the clock, so it does not go back even if a
+ * store is lost.
+ */
 export function sequenceAfter(...earlier: readonly (number | undefined)[]): number {
   return Math.max(Date.now(), ...earlier.map((each = 0) => each + 1));
 }
 
 export interface Lease {
   readonly owner: string;
-  /** Counts renewals, so that each changes the record. */
+  /** Counts renewals, so that each renewal changes the record. */
   readonly beat: number;
 }
 
@@ -72,13 +78,13 @@ export interface Floor {
 export interface ReplicaReport {
   /** Name of the replica. */
   readonly name: string;
-  /** Version of Lectern that it runs. */
+  /** Version of Lectern that the replica runs. */
   readonly version: string;
-  /** Whether it serves candidates. */
+  /** Whether the replica serves candidates. */
   readonly isCanary: boolean;
-  /** Formats of image files that it reads. */
+  /** Formats of image files that the replica reads. */
   readonly formats: readonly number[];
-  /** The served announcement; null if it serves none. */
+  /** The announcement that the replica serves; null if it serves none. */
   readonly serves:
     | (Floor & {
         /** Id of the image's content. */
@@ -87,13 +93,13 @@ export interface ReplicaReport {
         readonly hash: string;
       })
     | null;
-  /** The last head that it served. It refuses heads with a lower sequence. */
+  /** The last head that the replica served. The replica refuses heads with a lower sequence. */
   readonly floor: Floor | null;
-  /** Hash of an image that it fetches now. */
+  /** Hash of an image that the replica fetches now. */
   readonly fetching: string | null;
   /** Hash of an image whose object is missing or has wrong bytes. */
   readonly damaged: string | null;
-  /** Hashes of images that it refuses to serve. */
+  /** Hashes of images that the replica refuses to serve. */
   readonly quarantined: readonly string[];
   /** Why the last attempt to serve the head failed; null if it succeeded. */
   readonly lastError: string | null;
@@ -125,7 +131,9 @@ export async function readJson<T>(
   }
 }
 
-/** Replaces a record that has one writer at a time, or whose last writer wins. */
+/**
+ * Replaces a record, whatever its content. For records with one writer at a time, or whose last writer wins.
+ */
 export async function replace(store: Store, key: string, text: string): Promise<void> {
   // Terminates: each further round means that another writer was first.
   for (;;) {

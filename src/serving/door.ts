@@ -8,11 +8,11 @@ import { describeListenError, type ListenAddress, toListenAddress } from '../htt
 export interface Door {
   readonly address: ListenAddress;
   /**
-   * A socket that each thread duplicates, because closing it would close it for all threads; null if each
-   * thread binds its own.
+   * A socket that each thread duplicates, because closing the original would close it for all threads; null
+   * if each thread binds its own socket.
    */
   readonly descriptor: number | null;
-  /** Threads that start later get no port. May be called again. */
+  /** Closes the port for threads that start later. May be called again. */
   close(): void;
 }
 
@@ -27,15 +27,18 @@ export function canReusePort(version: string, platform: string): boolean {
 }
 
 /**
- * Takes a port for several threads. With `reusePort` each thread binds its own socket; otherwise all listen
- * on duplicates of one. Nothing is accepted here. Throws `address-unavailable`.
+ * Takes a port for several threads. With `reusePort` each thread binds its own socket; otherwise all threads
+ * listen on duplicates of one socket. This function accepts no connection. Throws `address-unavailable`.
  */
 export async function openDoor(
   { host, port }: { readonly host: string; readonly port: number },
   reusePort: boolean = canReusePort(process.version, process.platform),
 ): Promise<Door> {
   if (!reusePort && process.platform === 'win32') {
-    throw new LecternError('address-unavailable', 'on Windows a port is served by one thread: --workers 1');
+    throw new LecternError(
+      'address-unavailable',
+      'on Windows only one thread can serve a port: use --workers 1',
+    );
   }
   if (!reusePort) await checkInnerParts();
   const server = createServer();
@@ -47,7 +50,7 @@ export async function openDoor(
   } catch (error) {
     throw describeListenError(error as NodeJS.ErrnoException, { host, port });
   }
-  // Closed in the same turn of the event loop, so that it accepts no connection.
+  // The server closes in the same turn of the event loop, so that it accepts no connection.
   const address = toListenAddress(server.address() as AddressInfo);
   const closed = once(server, 'close');
   const duplicate = reusePort ? null : duplicateSocket(descriptorOf(server));

@@ -10,7 +10,10 @@ import { ThreadPool } from './pool.js';
 import { serverOfPlan } from './server-plan.js';
 import { conditionOf, type Serving, ServingKeys, type ServingOptions } from './serving.js';
 
-/** Takes the port; threads start a moment later. Throws `address-unavailable`, `option-invalid`, `key-invalid`. */
+/**
+ * Takes the port; the serving threads start a moment later. Throws `address-unavailable`, `option-invalid`,
+ * `key-invalid`.
+ */
 export async function openServing(options: ServingOptions): Promise<Serving> {
   const { settings, log } = options;
   await checkInnerParts();

@@ -19,7 +19,7 @@ import {
 import { ServingThread } from './serving-thread.js';
 import type { NumberedPublication, ServingTask, ToThread } from './thread-messages.js';
 
-/** Pauses before a thread is replaced: none at first, then the shortest, doubling up to the longest. */
+/** Pauses before a thread is replaced: first no pause, then the shortest, doubling up to the longest. */
 const REPLACE_MS_MIN = 100;
 const REPLACE_MS_MAX = 30_000;
 /** A thread that has served at least this long is replaced without a pause. */
@@ -102,7 +102,7 @@ export class ThreadPool implements Serving, Follower {
     return this.#source.isWithdrawn === true ? null : this.#published;
   }
 
-  /** A thread that is replaced meanwhile begins with the present publication. */
+  /** A thread that is replaced during the wait begins with the present publication. */
   async settled(): Promise<void> {
     const number = this.#presentPublication?.number ?? 0;
     await Promise.all(this.#threads.map((thread) => thread.serves(number)));

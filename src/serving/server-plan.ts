@@ -43,7 +43,7 @@ export function issuerOfPlan({ auth, development }: ServerPlan): DevelopmentIssu
   });
 }
 
-/** The server of one thread. It does not listen yet. Throws `option-invalid`, `key-invalid`. */
+/** The server of one thread, which does not listen yet. Throws `option-invalid`, `key-invalid`. */
 export function serverOfPlan(
   plan: ServerPlan,
   views: LiveViews,

@@ -1,5 +1,5 @@
 /**
- * The script of a serving thread. The build inserts it (scripts/worker-text.mjs); from source, the module
- * itself is started.
+ * The script of a serving thread. The build inserts the script (scripts/worker-text.mjs); when Lectern runs
+ * from source, the module itself is started.
  */
 export const SERVING_TEXT: string = '';

@@ -12,17 +12,17 @@ import { youngGenerationMbOf } from './worker-count.js';
 const CLOSE_GRACE_MS = 1000;
 
 export class ServingThread {
-  /** Number of the publication that the thread answers from; 0 before the first. */
+  /** Number of the publication that the thread answers from; 0 before the first publication. */
   serving = 0;
   load: OverloadCounts = { isOverloaded: false, refused: 0, overloads: 0 };
   /** Resolves when the thread accepts connections; rejects with a LecternError if it cannot. */
   readonly listening: Promise<void>;
-  /** When the thread has ended, resolves to the reason; to null if the thread was told to end. */
+  /** Resolves when the thread has ended: to the reason, or to null if the thread was told to end. */
   readonly ended: Promise<Error | null>;
   readonly #worker: Worker;
   #closing = false;
 
-  /** @param wantKeys called when the thread waits for newer keys */
+  /** @param wantKeys is called when the thread waits for newer keys */
   constructor(start: StartThread, task: ServingTask, log: Logger | undefined, wantKeys: () => void) {
     const youngMb = youngGenerationMbOf(task.settings.workers);
     const worker = start({

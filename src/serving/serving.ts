@@ -61,7 +61,7 @@ export interface Serving {
   readonly meters: readonly ThreadMeter[];
   /** Whether at least one thread has a snapshot to answer from. */
   readonly isServing: boolean;
-  /** Gets publications; null if this thread serves. */
+  /** Gets publications for other threads; null if this thread serves. */
   readonly follower: Follower | null;
   /** Resolves when every thread listens. Rejects with a LecternError `address-unavailable`. */
   readonly started: Promise<void>;

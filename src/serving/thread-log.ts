@@ -23,7 +23,7 @@ export function createThreadLog(
     try {
       tell({ kind: 'log', level, fields, message });
     } catch {
-      // Some field cannot be cloned. Only an error is kept, because it matters most.
+      // A field cannot be cloned. Of all fields, only an error is kept, because it matters most.
       const { err } = fields as { readonly err?: unknown };
       tell({ kind: 'log', level, fields: err instanceof Error ? { err: `${err.stack}` } : {}, message });
     }

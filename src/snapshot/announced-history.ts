@@ -13,7 +13,10 @@ import type { SnapshotImage } from './image.js';
 import { Snapshot } from './snapshot.js';
 import { deltasOfStored, withPublications } from './stored-history.js';
 
-/** Raise it with every change of the form. Replicas of other versions then keep a history of their own. */
+/**
+ * Raise this number with every change of the form. Replicas of other versions then keep a history of their
+ * own.
+ */
 const VERSION = 1;
 /** 200,000 entries of 250 bytes; with UUIDs they take 10 MB. */
 const ANNOUNCED_HISTORY_BYTES_MAX = 50 * 2 ** 20;
@@ -66,7 +69,7 @@ export function nextAnnouncedHistory(
   return newestDeltas([...announced, step], SNAPSHOT_HISTORY_ENTRIES_MAX);
 }
 
-/** One delta with the net changes of several. The last leads to `present`. */
+/** One delta with the net changes of several deltas, the last of which leads to `present`. */
 function joinedDelta(deltas: readonly [Delta, ...Delta[]] | readonly Delta[], present: SnapshotImage): Delta {
   const [first] = deltas;
   if (first === undefined || deltas.length === 1) return first as Delta;

@@ -43,8 +43,8 @@ import { UnservedFieldCounter } from './unserved-fields.js';
 import { writeRows } from './write-rows.js';
 
 /**
- * Bytes of an image without rows, per event. A generated million has 84; the rest is for more conflicts and
- * longer codes.
+ * Bytes of an image without rows, per event. A million generated events take 84; the rest is for more
+ * conflicts and longer codes.
  */
 const IMAGE_BYTES_PER_EVENT = 124;
 /** Memory besides the image during the build, per event: mostly conflict clusters. */
@@ -191,7 +191,7 @@ export class SnapshotBuilder {
     if (code !== 'overridden' || count <= OVERRIDES_KEPT_MAX) this.#rejections.push(rejection);
   }
 
-  /** Call it once. @throws LecternError `source-too-large` when the rows do not fit into one arena */
+  /** Call this once. @throws LecternError `source-too-large` when the rows do not fit into one arena */
   finish(notes: Partial<ReadingNotes> = {}): SnapshotImage {
     if (this.#finished) throw new Error('finish() may be called once');
     this.#finished = true;
@@ -288,7 +288,7 @@ export class SnapshotBuilder {
   }
 }
 
-/** @param codes scratch memory for one code per event, so that the loops here see one type of array */
+/** @param codes scratch memory for one code per event, so that the loops see one type of array */
 function columnOf({ columns }: OrderedEvents, name: CodedField['name'], codes: Uint32Array): ColumnImage {
   const column = columns[name];
   const { image, recode } = column.dictionary.finish();

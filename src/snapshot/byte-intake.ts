@@ -73,7 +73,7 @@ export class ByteIntake {
       this.#instants.read(bytes, view, spans, TIME, times, 0);
       this.#instants.read(bytes, view, spans, END_TIME, times, 1);
     }
-    // Not `>`: NaN must fail, too.
+    // The comparison is negated, because NaN must fail, too.
     if (!(times[0]! <= times[1]!)) return false;
     const spellings = this.#spellings;
     for (let column = 0; column < spellings.length; column++) {
@@ -142,7 +142,7 @@ class Spellings {
     return this.#codes[number] === NO_CODE ? REFUSED : number;
   }
 
-  /** The caller must then add an event with this spelling. */
+  /** The caller must add an event with this spelling after the call. */
   codeOf(number: number): number {
     if (this.#codes[number] === UNUSED) {
       this.#codes[number] = this.#column.dictionary.intern(this.#values[number]!);

@@ -41,16 +41,20 @@ export type ImageUse = 'restart' | 'pin';
  *
  * @throws LecternError like readImageFile; `image-unusable` also for a file that is not an image
  */
-export function readCheckedImage(path: string, use: ImageUse): StoredImage {
-  const stored = readImageFile(path, use === 'restart');
-  naming(path, () => checkImage(stored.image));
+export async function readCheckedImage(path: string, use: ImageUse): Promise<StoredImage> {
+  const stored = await readImageFile(path, {
+    mustBeOwn: use === 'restart',
+    // None of these checks reads the rows.
+    meanwhile: (image) => naming(path, () => checkImage(image)),
+  });
   if (use === 'pin') checkRowsOf(path, stored.image);
   return stored;
 }
 
 /**
- * Checks an image from a store, whose bytes have the announced hash. A signed one comes from the publisher, so only its shape
- * is checked: other checks guard against forged contents, and take longer than everything else.
+ * Checks an image from a store, whose bytes have the announced hash. A signed image comes from the publisher,
+ * so only its shape is checked: other checks guard against forged contents, and take longer than everything
+ * else.
  *
  * @param name for messages
  * @throws LecternError `image-unusable`
@@ -135,7 +139,10 @@ function checkCodes(codes: CodeColumn, size: number, onCode: (code: number, ordi
   }
 }
 
-/** Compares lists with their items, which are given in ascending order. Takes less time than building the lists. */
+/**
+ * Compares posting lists with their items, which are given in ascending order. Comparing takes less time than
+ * building the lists.
+ */
 class ListCheck {
   readonly #name: string;
   readonly #lists: PostingListsImage;

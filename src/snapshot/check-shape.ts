@@ -11,7 +11,7 @@ import type { SnapshotSummary } from './summary.js';
 
 /**
  * Checks the summary, and the presence, type and length of every array. The check reads no entry, so it takes
- * milliseconds. It is enough for the signed image of a trusted publisher.
+ * milliseconds. This check is enough for the signed image of a trusted publisher.
  *
  * @throws Error
  */

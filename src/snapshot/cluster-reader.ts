@@ -44,7 +44,7 @@ export class Clusters {
     };
   }
 
-  /** Makes no view, because a view costs more than a few look-ups. */
+  /** This method makes no view, because a view costs more than a few look-ups. */
   hasEvent(cluster: number, passes: (ordinal: number) => boolean): boolean {
     const { first, events } = this.image;
     for (let e = first[cluster]!; e < first[cluster + 1]!; e++) if (passes(events[e]!)) return true;

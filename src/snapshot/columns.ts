@@ -16,7 +16,10 @@ export type CodedField = Field & { readonly name: Exclude<FieldName, RequiredFie
 export const CODED_FIELDS = FIELDS.filter((field) => !field.required) as readonly CodedField[];
 /** Fields that no row shows. */
 export const HIDDEN_FIELDS: readonly CodedField[] = CODED_FIELDS.filter((field) => !field.output);
-/** The first columns. The others hold display names, which most sources lack, so they are filled late. */
+/**
+ * The number of first columns. The other columns hold display names, which most sources lack, so they are
+ * filled late.
+ */
 export const FULL_COLUMNS: number = CODED_FIELDS.filter((field) => field.output || field.indexed).length;
 
 interface OrderedColumn {
@@ -112,7 +115,7 @@ export interface ArrivedEvents {
   readonly endTimeMs: Float64Array;
   /** The ids, with hashes that are keyed by the builder's seed. */
   readonly ids: ByteStrings;
-  /** Each has a code for every event, or none at all. */
+  /** Each column has a code for every event, or no codes at all. */
   readonly columns: readonly Column[];
 }
 

@@ -5,7 +5,7 @@ import { DAY_MS } from '../model/time.js';
 import { shared } from '../structures/slabs.js';
 import type { RowsImage, SlotsImage, SnapshotImage } from './image.js';
 
-/** Raise it when the meaning of the hashed bytes changes. */
+/** Raise this number when the meaning of the hashed bytes changes. */
 const SCHEME = 'lectern-content-6';
 const VERSION_BYTES = 16;
 /** The first bytes of a SHA-256, as many as the version needs. */
@@ -18,8 +18,8 @@ export function dayOf(startMs: number): number {
 }
 
 /**
- * Equal data has equal versions, in replicas, after restarts and after patches. Hashes the digests of the
- * days, and the filters and names that rows do not show.
+ * Equal data has equal versions, in replicas, after restarts and after patches. The version hashes the
+ * digests of the days, and the filters and names that rows do not show.
  */
 export function contentVersionOf(
   identifiers: IdentifierMode,

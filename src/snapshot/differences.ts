@@ -39,10 +39,10 @@ export interface PastRecords {
   readonly digests: Uint8Array;
 }
 
-/** `digest` has DIGEST_BYTES latin1 characters; null if there was no record. */
+/** `digest` has DIGEST_BYTES latin1 characters; it is null if there was no record. */
 export type PastRecord = readonly [id: string, digest: string | null];
 
-/** 96 bits: two records of one id never share them. */
+/** With 96 bits, two records of one id never share a digest. */
 export const DIGEST_BYTES = 12;
 const NO_DIGEST = '\0'.repeat(DIGEST_BYTES);
 
@@ -184,7 +184,7 @@ function sharedCopy(bytes: Uint8Array): Uint8Array {
 }
 
 export interface History {
-  /** Oldest first; each begins where the previous one ended. The last leads to the present snapshot. */
+  /** Oldest first; each begins where the previous one ended. The last delta leads to the present snapshot. */
   readonly deltas: readonly Delta[];
   readonly differences: Differences;
 }
@@ -234,7 +234,7 @@ export function differenceSince(differences: Differences, from: string, present:
   return differences.since.find((difference) => difference.from === from) ?? null;
 }
 
-/** Adds a publication. Bounded in snapshots and entries: the oldest are dropped. */
+/** Adds a publication. The history is bounded in snapshots and entries: the oldest are dropped. */
 export function extendHistory(
   deltas: readonly Delta[],
   delta: Delta,
@@ -270,9 +270,9 @@ export function newestDeltas(deltas: readonly Delta[], entriesMax: number): read
 interface TouchedEvent {
   readonly id: string;
   readonly ordinal: number;
-  /** The number of deltas so far that name it. */
+  /** The number of deltas so far that name the event. */
   deltas: number;
-  /** The digest before the oldest of them; null for no record. */
+  /** The digest before the oldest of these deltas; null if there was no record. */
   before: string | null;
   digest: string | null;
 }
@@ -298,7 +298,7 @@ function differencesOf(deltas: readonly Delta[], present: Snapshot): Differences
   const there = events.filter(({ ordinal }) => ordinal !== -1).sort((a, b) => a.ordinal - b.ordinal);
   const gone = events.filter(({ ordinal }) => ordinal === -1).sort((a, b) => compareCodePoints(a.id, b.id));
   const found: ({ from: string } & Record<'added' | 'changed' | 'removed', number[]>)[] = [];
-  // Starts with the newest delta. Each round reaches one snapshot further back.
+  // The loop starts with the newest delta. Each round reaches one snapshot further back.
   for (const { from, events: named, digests } of steps.toReversed()) {
     for (const [n, event] of named.entries()) {
       event.deltas++;

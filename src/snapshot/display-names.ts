@@ -58,7 +58,7 @@ export class Namer {
     }));
   }
 
-  /** @param ordinals the events of a value; null if none of them has a name for it */
+  /** @param ordinals the events of a value @returns null if none of these events has a name for the value */
   nameOf(ordinals: Uint32Array): string | null {
     for (const { codes, dictionary, counts } of this.#columns) {
       if (dictionary.size === 0) continue;
@@ -88,7 +88,7 @@ function mostFrequentCode(
   let bestCount = 0;
   for (let n = 0; n < ordinals.length; n++) {
     const code = codes[ordinals[n]!]!;
-    // Zero: seen before.
+    // Zero: this code was counted before.
     if (code >= counts.length || counts[code] === 0) continue;
     const count = counts[code]!;
     counts[code] = 0;
@@ -99,7 +99,7 @@ function mostFrequentCode(
   return best;
 }
 
-/** Reads the names of one field. Their codes are in order of code points. */
+/** Reads the names of one field. Codes of names are in order of code points. */
 export class DisplayNames {
   readonly dictionary: Dictionary;
   /** Indexed by code of the field. */

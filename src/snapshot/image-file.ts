@@ -7,6 +7,7 @@ import {
   fsyncSync,
   linkSync,
   openSync,
+  read as readBytes,
   readdirSync,
   readSync,
   renameSync,
@@ -17,6 +18,7 @@ import {
 } from 'node:fs';
 import { totalmem } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { threadId } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
 import { IMAGE_MEMORY_SHARE_MAX, IMAGE_REASON_CHARACTERS_MAX } from '../limits.js';
@@ -32,6 +34,7 @@ import {
 
 /** Node transfers at most 2 GiB at a time. */
 const PIECE_BYTES = 256 * 1024 * 1024;
+const readPiece = promisify(readBytes);
 
 /**
  * Writes a temporary file and renames it: readers see the old or the new image, even if this process dies. Synchronous.
@@ -127,45 +130,71 @@ function keepEarlier(path: string, keep: number): void {
   linkSync(path, `${path}.1`);
 }
 
+/** How an image is read. */
+export interface ImageReading {
+  /** The file must belong to this account or root and not be world-writable. */
+  readonly mustBeOwn?: boolean;
+  /** Called while the rows are read, with an image whose rows are not there yet. */
+  readonly meanwhile?: (image: SnapshotImage) => void;
+}
+
 /**
  * Reads an image into shared memory; readCheckedImage checks its content.
  *
- * @param mustBeOwn the file must belong to this account or root and not be world-writable
- * @throws LecternError `image-unusable`; `source-unreadable` when the file cannot be opened
+ * @throws LecternError `image-unusable`; `source-unreadable` when the file cannot be opened; errors of `meanwhile`
  */
-export function readImageFile(path: string, mustBeOwn = false): StoredImage {
-  let opened: number;
+export async function readImageFile(path: string, reading: ImageReading = {}): Promise<StoredImage> {
+  let file: number;
   try {
     // O_NONBLOCK: opening a pipe must not wait for its writer.
-    opened = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+    file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   } catch (error) {
     throw unreadable(path, error);
   }
-  return withOpen(opened, (file) => {
-    try {
-      const status = fstatSync(file);
-      if (status.isDirectory()) throw unusable(path, 'it is a directory');
-      if (!status.isFile()) throw unusable(path, 'it is not a regular file');
-      if (mustBeOwn) refuseOthersFile(path, status);
-      return read(file, path, status.size);
-    } catch (error) {
-      if (error instanceof LecternError) throw error;
-      throw unusable(path, error instanceof Error ? error.message : String(error));
-    }
-  });
+  try {
+    const status = fstatSync(file);
+    if (status.isDirectory()) throw unusable(path, 'it is a directory');
+    if (!status.isFile()) throw unusable(path, 'it is not a regular file');
+    if (reading.mustBeOwn === true) refuseOthersFile(path, status);
+    return await read(file, path, status.size, reading);
+  } catch (error) {
+    if (error instanceof LecternError) throw error;
+    throw unusable(path, error instanceof Error ? error.message : String(error));
+  } finally {
+    closeSync(file);
+  }
 }
 
-function read(file: number, path: string, fileBytes: number): StoredImage {
+/** The rows are three quarters of an image. Another thread reads them while this one reads and checks the rest. */
+async function read(
+  file: number,
+  path: string,
+  fileBytes: number,
+  { meanwhile }: ImageReading,
+): Promise<StoredImage> {
   refuseTooLarge(path, fileBytes);
   const reading = readingImage(fileBytes);
-  // Terminates: each buffer is full, or the file has ended.
-  for (;;) {
-    const next = reading.next();
-    if (next.done === true) {
-      if (readSync(file, Buffer.alloc(1), 0, 1, null) === 0) return next.value;
-      throw unusable(path, 'it is longer than it should be');
+  const waiting: Promise<void>[] = [];
+  let offset = 0;
+  try {
+    let next = reading.next();
+    for (; next.done !== true; next = reading.next()) {
+      const { bytes, check, mayWait } = next.value;
+      if (mayWait) waiting.push(fill(file, bytes, offset).then(check));
+      else {
+        fillNow(file, bytes, offset);
+        check();
+      }
+      offset += bytes.length;
     }
-    readExactly(file, next.value, path);
+    if (readSync(file, Buffer.alloc(1), 0, 1, offset) !== 0)
+      throw unusable(path, 'it is longer than it should be');
+    meanwhile?.(next.value.image);
+    await Promise.all(waiting);
+    return next.value;
+  } finally {
+    // The file must stay open until nothing reads it.
+    await Promise.allSettled(waiting);
   }
 }
 
@@ -185,13 +214,30 @@ function writeAll(file: number, bytes: Uint8Array): void {
   }
 }
 
-function readExactly(file: number, bytes: Buffer, path: string): void {
+function fillNow(file: number, bytes: Buffer, offset: number): void {
   let filled = 0;
   // Terminates: each read gives a byte, or the file has ended.
   while (filled < bytes.length) {
-    const count = readSync(file, bytes, filled, Math.min(PIECE_BYTES, bytes.length - filled), null);
-    if (count === 0) throw unusable(path, 'it ends early');
+    const count = readSync(
+      file,
+      bytes,
+      filled,
+      Math.min(PIECE_BYTES, bytes.length - filled),
+      offset + filled,
+    );
+    if (count === 0) throw new Error('it ends early');
     filled += count;
+  }
+}
+
+async function fill(file: number, bytes: Buffer, offset: number): Promise<void> {
+  let filled = 0;
+  // Terminates: each read gives a byte, or the file has ended.
+  while (filled < bytes.length) {
+    const length = Math.min(PIECE_BYTES, bytes.length - filled);
+    const { bytesRead } = await readPiece(file, bytes, filled, length, offset + filled);
+    if (bytesRead === 0) throw new Error('it ends early');
+    filled += bytesRead;
   }
 }
 
@@ -237,7 +283,7 @@ function refuseOthersFile(path: string, { uid, mode }: Stats): void {
   const user = process.geteuid?.();
   if (user === undefined) return;
   if (uid !== user && uid !== 0) {
-    throw unusable(path, `it belongs to user ${uid}; expected user ${user}, as this process, or root`);
+    throw unusable(path, `it belongs to user ${uid}; expected user ${user}, who runs this process, or root`);
   }
   if ((mode & constants.S_IWOTH) !== 0) throw unusable(path, 'it is world-writable; expected mode 0600');
 }

@@ -1,9 +1,9 @@
-import { readingImage, type StoredImage } from './image-layout.js';
+import { type ImagePiece, readingImage, type StoredImage } from './image-layout.js';
 
 /** Builds an image from bytes that arrive in pieces of any length. Each byte is copied once, to its final place. */
 export class ImageFiller {
   readonly #bytesTotal: number;
-  readonly #reading: Generator<Buffer, StoredImage, void>;
+  readonly #reading: Generator<ImagePiece, StoredImage, void>;
   #buffer: Buffer | null = null;
   #filled = 0;
   #received = 0;
@@ -14,7 +14,7 @@ export class ImageFiller {
   /** @param bytesTotal of the image, whose hash the caller compares */
   constructor(bytesTotal: number) {
     this.#bytesTotal = bytesTotal;
-    this.#reading = readingImage(bytesTotal, true);
+    this.#reading = readingImage(bytesTotal);
     this.#next();
   }
 
@@ -50,7 +50,7 @@ export class ImageFiller {
     try {
       const next = this.#reading.next();
       if (next.done === true) this.#stored = next.value;
-      else this.#buffer = next.value;
+      else this.#buffer = next.value.bytes;
     } catch (error) {
       this.#fault ??= error;
     }

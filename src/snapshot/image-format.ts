@@ -1,7 +1,10 @@
 import type { HashSeed } from '../structures/keyed-hash.js';
 import type { SnapshotSummary } from './summary.js';
 
-/** The format of image files that this version writes. Raise it with every change of the arrays or their meaning. */
+/**
+ * The format of image files that this version writes. Raise this number with every change of the arrays or
+ * their meaning.
+ */
 export const IMAGE_FORMAT_VERSION = 9;
 
 /** The content of an image file: the summary and the seed of the header, and the arrays by name. */
@@ -11,9 +14,9 @@ export interface ImageParts extends Readonly<Record<string, unknown>> {
 }
 
 /**
- * Every format that this version reads, with a function that converts it to the present one. A version that
- * raises the format also reads the previous one, so that a fleet can be upgraded and rolled back while it
- * serves. The conversion keeps the id, because the content is the same.
+ * Every format that this version reads, with a function that converts it to the present format. A version
+ * that raises the format also reads the previous format, so that a fleet can be upgraded and rolled back
+ * while it serves. The conversion keeps the id, because the content is the same.
  */
 const READ_AS_PRESENT: Readonly<Record<number, (parts: ImageParts) => ImageParts>> = {
   9: (parts) => parts,

@@ -18,7 +18,8 @@ import { NO_UNSERVED_FIELDS } from './unserved-fields.js';
  * arrays    one after the other; each begins at a multiple of 8 bytes
  * ```
  *
- * Every byte is covered by a comparison, a checksum or the length. check-image.ts checks if the content is an image.
+ * Every byte is covered by a comparison, a checksum or the length. check-image.ts checks whether the content
+ * is an image.
  */
 export const MAGIC: Buffer = Buffer.from('LECTERN\u001a', 'latin1');
 const PREFIX_BYTES = 16;
@@ -90,22 +91,35 @@ export function imagePieces({ image, sourceVersion, source, beside }: StoredImag
   return pieces;
 }
 
+/** The next bytes of an image, for the caller to fill. */
+export interface ImagePiece {
+  readonly bytes: Buffer;
+  /**
+   * Compares the filled bytes with their checksum. A caller that compares a hash of all bytes need not call it.
+   *
+   * @throws Error for damaged bytes
+   */
+  readonly check: () => void;
+  /** The next piece does not depend on these bytes, and neither do the arrays besides the rows. */
+  readonly mayWait: boolean;
+}
+
 /**
- * Reads the bytes of an image into shared memory. Yields buffers, which the caller fills in this order with the
- * next bytes. After the last buffer, no byte may be left. readCheckedImage checks the content.
+ * Reads the bytes of an image into shared memory. Yields pieces in the order of their bytes. The caller fills each piece
+ * before it asks for the next one, unless the piece may wait. After the last piece, no byte may be left. readCheckedImage
+ * checks the content.
  *
  * @param bytesTotal bounds the memory
- * @param hasHash the caller compares a hash of all bytes, so the checksums of arrays are skipped
  * @throws Error for bytes that are not an image
  */
-export function* readingImage(bytesTotal: number, hasHash = false): Generator<Buffer, StoredImage, void> {
+export function* readingImage(bytesTotal: number): Generator<ImagePiece, StoredImage, void> {
   const prefix = Buffer.alloc(PREFIX_BYTES);
-  yield prefix;
+  yield pieceOf(prefix);
   if (!prefix.subarray(0, MAGIC.length).equals(MAGIC)) throw new Error('it is not a snapshot file');
   const headerBytes = prefix.readUInt32LE(8);
   if (headerBytes > IMAGE_HEADER_BYTES_MAX) throw new Error('its header is damaged');
   const packed = Buffer.alloc(Math.min(headerBytes, bytesTotal));
-  yield packed;
+  yield pieceOf(packed);
   if (crc32(packed) !== prefix.readUInt32LE(12)) throw new Error('its header is damaged');
   const header = unpack(packed) as Header;
   const { formatVersion, byteOrder, arrays, summary, hashSeed, sourceVersion, source } = header;
@@ -120,12 +134,14 @@ export function* readingImage(bytesTotal: number, hasHash = false): Generator<Bu
   for (const entry of arrays) {
     if (!(entry.byteLength <= bytesTotal - offset)) throw new Error('it ends early');
     const padding = Buffer.alloc(paddingAt(offset));
-    yield padding;
+    yield pieceOf(padding);
     if (padding.some((byte) => byte !== 0)) throw new Error('its padding is damaged');
     const bytes = Buffer.from(new SharedArrayBuffer(entry.byteLength));
-    yield bytes;
-    if (!hasHash && crc32(bytes) !== entry.crc)
-      throw new Error(`its array ${entry.path.join('.')} is damaged`);
+    const name = entry.path.join('.');
+    const check = (): void => {
+      if (crc32(bytes) !== entry.crc) throw new Error(`its array ${name} is damaged`);
+    };
+    yield { bytes, check, mayWait: name === 'rows.bytes' };
     place(parts, entry.path, new ARRAY_TYPES[entry.type](bytes.buffer as ArrayBufferLike as ArrayBuffer));
     offset += padding.length + entry.byteLength;
   }
@@ -136,7 +152,7 @@ export function* readingImage(bytesTotal: number, hasHash = false): Generator<Bu
     throw new Error('its header names no source');
   }
   const { beside: kept = {}, ...ofImage } = parts;
-  // Early files of this version lack these.
+  // Early files of this version lack these two counts.
   const { unserved = NO_UNSERVED_FIELDS, ambiguousTimes = NO_AMBIGUOUS_TIMES } = summary;
   const image = presentParts(formatVersion, {
     ...ofImage,
@@ -148,6 +164,10 @@ export function* readingImage(bytesTotal: number, hasHash = false): Generator<Bu
     ? { meta: header.beside as object, arrays: Object.values(kept as object) as Beside['arrays'] }
     : null;
   return { image, sourceVersion, source, beside };
+}
+
+function pieceOf(bytes: Buffer): ImagePiece {
+  return { bytes, check: () => {}, mayWait: false };
 }
 
 function paddingAt(offset: number): number {

@@ -17,7 +17,10 @@ import { eventReader } from './rebuild.js';
 import { Snapshot } from './snapshot.js';
 import type { SnapshotSummary } from './summary.js';
 
-/** Raise it with every change of the form or its meaning. Replicas of other versions then fetch the whole image. */
+/**
+ * Raise this number with every change of the form or its meaning. Replicas of other versions then fetch the
+ * whole image.
+ */
 const VERSION = 1;
 
 /** The changes that turn one image into another, as JSON in UTF-8. */

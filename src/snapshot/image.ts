@@ -14,14 +14,17 @@ import { hasSameBytes } from '../structures/same-bytes.js';
 import type { SnapshotSummary } from './summary.js';
 
 /**
- * A snapshot as flat data: typed arrays over SharedArrayBuffers, a seed and a small summary. It crosses threads without
- * a copy and is stored without parsing. The **ordinal** of an event is its place in the order of (time, endTime, id).
+ * A snapshot as flat data: typed arrays over SharedArrayBuffers, a seed and a small summary. An image crosses
+ * threads without a copy, and is stored and read without parsing. The **ordinal** of an event is its place in
+ * the order of (time, endTime, id).
  */
 export interface SnapshotImage {
   readonly summary: SnapshotSummary;
   readonly slots: SlotsImage;
   readonly fields: Readonly<Record<IndexedFieldName, FieldImage>>;
-  /** Values that queries never look up. Patches need them; they are empty for a field that no event has. */
+  /**
+   * Columns of values that queries never look up, for patches. A column is empty if no event has the field.
+   */
   readonly columns: Readonly<Record<UnindexedFieldName, ColumnImage>>;
   readonly names: Readonly<Record<NamedFieldName, NamesImage>>;
   readonly rows: RowsImage;
@@ -93,7 +96,10 @@ export function byteLengthOf(part: unknown): number {
   return Object.values(part).reduce((bytes: number, inner) => bytes + byteLengthOf(inner), 0);
 }
 
-/** Ignores the seed, the summary and the table of ids, which depends on the seed. */
+/**
+ * Whether two images have equal events. Ignores the seed, the summary and the table of ids, which depends on
+ * the seed.
+ */
 export function isSameImage(a: SnapshotImage, b: SnapshotImage): boolean {
   const { summary: _a, hashSeed: _seedA, ids: _idsA, ...partsOfA } = a;
   const { summary: _b, hashSeed: _seedB, ids: _idsB, ...partsOfB } = b;
@@ -110,7 +116,7 @@ function isSamePart(a: unknown, b: unknown): boolean {
 export interface Inspection {
   readonly summary: SnapshotSummary;
   readonly conflicts: Readonly<Record<'merged' | 'unmerged', Readonly<Record<ConflictBy, number>>>>;
-  /** The bytes of each part, without those that caches and interval trees add while serving. */
+  /** The bytes of each part, without caches and interval trees, which grow while serving. */
   readonly bytes: Readonly<
     Record<'rows' | 'fields' | 'names' | 'slots' | 'ids' | 'clusters' | 'total', number>
   >;

@@ -3,7 +3,7 @@ import { GROWTH_RECORDS_MIN, LOAD_BASE_BYTES, LOAD_LOOK_CHUNKS, LOAD_LOOK_RECORD
 import type { SnapshotBuilder } from './builder.js';
 import type { SnapshotImage } from './image.js';
 
-/** `empty`, `shrunk` and `rejected` judge a complete set; the others abort a load. */
+/** `empty`, `shrunk` and `rejected` judge a complete set; the other codes abort a load. */
 export type RefusalCode = 'empty' | 'shrunk' | 'rejected' | 'grown' | 'events' | 'memory';
 
 /** Why a snapshot was not published. */
@@ -90,12 +90,12 @@ export class IntakeWatch {
     this.#checkCounts = countCheck(bounds);
   }
 
-  /** Call it after each record that was not decoded. */
+  /** Call this after each record that was not decoded. */
   count(): void {
     this.#checkCounts(this.#builder.eventCount, this.#builder.faultyCount);
   }
 
-  /** Call it after each decoded or rejected record. */
+  /** Call this after each decoded or rejected record. */
   record(): void {
     this.count();
     if (++this.#records % LOAD_LOOK_RECORDS === 0) this.look();
@@ -119,7 +119,7 @@ export class IntakeWatch {
     if (held + toCome <= memoryBytesMax) return;
     throw new RefusedLoad(
       'memory',
-      `loading it takes more than ${inMib(memoryBytesMax)}, the limit for a load: after ` +
+      `the load takes more than ${inMib(memoryBytesMax)}, the limit for a load: after ` +
         `${this.#builder.eventCount} events it holds ${inMib(held)}, and their snapshot would take ${inMib(toCome)} more`,
     );
   }

@@ -9,8 +9,8 @@ export interface LessonColumn {
 
 /**
  * Adjacent rows with equal slot and LESSON_FIELDS are one lesson, numbered by its first row. Rows without a
- * value in the first field are separate lessons (NO_CODE). Dividing groups is fast for all values;
- * hashing is not.
+ * value in the first field are separate lessons (NO_CODE). Dividing groups is fast for all values, unlike
+ * hashing.
  *
  * @param slots by row; the rows of a slot, or of a slot and a key, are adjacent
  * @param columns by row, in the order of LESSON_FIELDS
@@ -54,7 +54,7 @@ function divide({ rows, first }: Groups, { codes, codeCount }: LessonColumn): Gr
   const firsts = scratch.uint32(rows.length + 1);
   let groups = 0;
   /**
-   * An entry for each code, and a last one for null. It is first the number of rows of the group, and later the
+   * An entry for each code, and a last one for null. Each entry is first the number of rows, and later the
    * place of the next row.
    */
   const counts = scratch.uint32(codeCount + 1);

@@ -19,7 +19,10 @@ interface TouchedKey {
   readonly text: string;
 }
 
-/** Clusters change only for keys of removed or added events: these clusters are computed again, all others are copied. */
+/**
+ * Only clusters with keys of removed or added events can change: they are computed again, and all others are
+ * copied.
+ */
 export function patchClusters(base: SnapshotImage, edit: Edit, next: Next): SnapshotImage['clusters'] {
   const before = new KeyReader(base.fields);
   const after = new KeyReader(next.fields);

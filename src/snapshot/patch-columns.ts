@@ -73,7 +73,7 @@ function patchColumn(
 
 function hasSameCodes(codes: CodeColumn, size: number, items: Splice, come: readonly number[]): boolean {
   if (items.isShifted || items.after !== items.before) return false;
-  // Here every other item keeps its position, so each added item is at the position of a removed one.
+  // Every other item keeps its position here, so each added item is at the position of a removed item.
   return come.every((code, n) => {
     const before = codes[items.come[n]!]!;
     return before === code || (before >= size && code === NO_CODE);
@@ -127,7 +127,7 @@ export function patchUnindexed(column: ColumnImage, events: Splice, values: Cell
   return image.codes === codes ? column : image;
 }
 
-/** Counts on first use. */
+/** The number of items with a code. Counts all codes on first use. */
 function useCounter(codes: CodeColumn, size: number): (code: number) => number {
   let counts: Uint32Array | null = null;
   return (code) => {

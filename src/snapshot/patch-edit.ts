@@ -19,14 +19,14 @@ export interface EventChanges {
 }
 
 /**
- * Changes as places. An upsert without effect does not count. A changed event is removed and added, even if
- * its place stays the same.
+ * Changes as places. An upsert without effect is left out. A changed event counts as removed and added, even
+ * if its place stays the same.
  */
 export interface Edit {
   readonly splice: Splice;
   /** The added items, in order; one for each entry of `splice.come`. */
   readonly events: readonly NormalisedEvent[];
-  /** Their rows, each with a comma. */
+  /** The rows of the added events, each with a comma. */
   readonly rows: readonly Buffer[];
 }
 

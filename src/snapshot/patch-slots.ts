@@ -6,7 +6,7 @@ import { Splice } from '../structures/splice.js';
 import type { SlotsImage } from './image.js';
 import type { Edit } from './patch-edit.js';
 
-/** Removes slots without events and adds new ones. Without removed or new slots, the earlier index stays. */
+/** Removes slots without events and adds new ones. If no slot is removed or new, the earlier index stays. */
 export function patchSlots(slots: SlotsImage, { splice, events }: Edit): SlotsImage {
   const count = slots.startMs.length;
   const sizes = scratch.uint32(count);

@@ -16,10 +16,10 @@ import type { FieldUse, RecordCounts, SnapshotSummary } from './summary.js';
 export type { EventChanges } from './patch-edit.js';
 
 /**
- * Makes the image that results from some changes. Its bytes equal those of a whole build from the same events
- * and seed. Copies the unchanged parts, shares unchanged arrays, and changes nothing in `base`.
+ * Makes the image that results from some changes. The bytes equal those of a whole build from the same events
+ * and seed. The new image copies unchanged parts and shares unchanged arrays; `base` stays the same.
  *
- * @param counts those of `base` if left out
+ * @param counts of records; those of `base` if left out
  * @throws LecternError `source-too-large` like SnapshotBuilder; an Error for an id that occurs twice
  */
 export function patchImage(

@@ -46,7 +46,7 @@ export function buildByPatch(
 export function differingEvents(base: SnapshotImage, arrived: ArrivedEvents): EventChanges | null {
   const { timeMs, endTimeMs, ids } = arrived;
   const eventsBefore = base.summary.events;
-  /** Removed and added events; a changed one counts twice. */
+  /** The most removed and added events; a changed event counts twice. */
   const editsMax = Math.max(PATCH_EVENTS_MIN, BUILD_PATCH_SHARE_MAX * eventsBefore);
   if (Math.abs(ids.size - eventsBefore) > editsMax) return null;
   const slotOf = slotsOfEvents(base.slots);
@@ -105,8 +105,8 @@ interface Comparison {
   readonly base: ColumnImage;
   readonly baseSize: number;
   /**
-   * For each arrived code, the code of the same value in the image; NO_CODE until an event has shown that they
-   * match.
+   * For each arrived code, the code of the same value in the image; NO_CODE until an event has shown that
+   * both codes match.
    */
   readonly known: Uint32Array;
 }

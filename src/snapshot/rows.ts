@@ -76,7 +76,7 @@ export class Rows {
     return this.bytes.subarray(this.start[ordinal]!, this.start[ordinal + 1]! - 1);
   }
 
-  /** Whether two rows have equal bytes. Makes no object. */
+  /** Whether two rows have equal bytes. This method makes no object. */
   isEqual(ordinal: number, other: Rows, otherOrdinal: number): boolean {
     const from = this.start[ordinal]!;
     const otherFrom = other.start[otherOrdinal]!;

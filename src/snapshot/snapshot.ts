@@ -175,7 +175,7 @@ export class Snapshot {
     return compareKeys(this.keyOf(ordinal), other.keyOf(otherOrdinal));
   }
 
-  /** The first ordinal after `key`. The event of `key` itself may no longer exist. */
+  /** The first ordinal after `key`, even if the event of `key` no longer exists. */
   ordinalAfter(key: EventKey): number {
     const { startMs, endMs, first } = this.#slots;
     let slot = lowerBound(startMs, key.timeMs);

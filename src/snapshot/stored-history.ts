@@ -15,11 +15,11 @@ import { Snapshot } from './snapshot.js';
 export interface KeptPublications {
   /** The publication of the image. */
   readonly sequence: number;
-  /** The last one leads to the image. */
+  /** The last delta leads to the image. */
   readonly deltas: readonly Delta[];
 }
 
-/** Raise it with every change of the stored form. */
+/** Raise this number with every change of the stored form. */
 const VERSION = 1;
 /** Later publications count from the stored sequence, so some room is left. */
 const SEQUENCE_MAX = 2 ** 52;
@@ -27,7 +27,7 @@ const SNAPSHOT_ID = /^[\w-]{22}$/;
 const ARRAYS_PER_DELTA = 3;
 
 interface StoredDelta extends Pick<Delta, 'from' | 'to' | 'added' | 'removed' | 'changed'> {
-  /** Index of the first of its arrays, which are ids, places of the ids, and digests. */
+  /** Index of the first of the delta's three arrays: ids, places of the ids, and digests. */
   readonly first: number;
 }
 
@@ -67,7 +67,10 @@ function historyOfStored(stored: unknown, arrays: Beside['arrays'], image: Snaps
   }
 }
 
-/** @param id of the image to which the last delta leads. @returns null if they do not lead there, or are too many */
+/**
+ * @param id of the image to which the last delta leads. @returns null if the deltas do not lead to this
+ * image, or are too many
+ */
 export function deltasOfStored(
   stored: unknown,
   arrays: Beside['arrays'],

@@ -4,13 +4,13 @@ import { suggest } from '../model/suggest.js';
 import { compareCodePoints } from '../model/text.js';
 import { isSame, viewOf } from '../structures/byte-strings.js';
 
-/** Names in records that are not fields of events. They are not faults, but may be typos. */
+/** Names in records that are not fields of events. Such names are not faults, but may be typos. */
 export interface UnservedFields {
   /** Most frequent first. */
   readonly fields: readonly {
     /** The name as spelled in the records. */
     readonly name: string;
-    /** Records that have it, whether they are served or left out. */
+    /** Records that have this name, whether they are served or left out. */
     readonly records: number;
     /** The field that was probably meant, or null. */
     readonly suggestion: FieldName | null;
@@ -22,13 +22,16 @@ export interface UnservedFields {
 export const NO_UNSERVED_FIELDS: UnservedFields = { fields: [], others: 0 };
 
 const SERVED: ReadonlySet<string> = new Set(FIELDS.map(({ name }) => name));
-/** Most sources write names in one order, so each position remembers its last name. */
+/**
+ * The number of remembered positions. Most sources write names in one order, so each position remembers its
+ * last name.
+ */
 const PLACES_MAX = 64;
 
 interface CountedName {
   readonly name: string;
   records: number;
-  /** Number of the last counted record, because a line of JSON may repeat a name. */
+  /** Number of the last record counted for this name, because a line of JSON may repeat a name. */
   lastRecord: number;
 }
 

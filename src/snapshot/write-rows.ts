@@ -22,7 +22,7 @@ const CLOSING_BRACKET = 0x5d;
 /** The id and the times come first and have no column. */
 const COLUMNS_FROM = 3;
 const OUTPUT_COLUMNS = CODED_FIELDS.filter((field) => field.output);
-/** Compares one row in this many with the result of the compiled serialiser. */
+/** One row in this many is compared with the result of the compiled serialiser. */
 const ROWS_PER_COMPARISON = 1024;
 const INSTANT = formatInstant(0);
 const ID_FRAME: DataView = viewOf(Buffer.from(`${ROW_FRAME[0]}"`));

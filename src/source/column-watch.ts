@@ -2,7 +2,10 @@ import { LecternError } from '../errors.js';
 import { COLUMN_NAMES_KEPT_MAX } from '../limits.js';
 import { suggest } from '../model/suggest.js';
 
-/** A load fails after this many records of a format if all of them lack the column of time, or that of endTime. */
+/**
+ * A load fails after this many records of a format if all of them lack the column of time, or all lack the
+ * column of endTime.
+ */
 const COLUMNS_MISSING_RECORDS = 1000;
 
 const NESTING_SHOWN_MAX = 4;

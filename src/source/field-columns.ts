@@ -2,7 +2,9 @@
 import { FIELDS, type FieldName } from '../model/fields.js';
 import type { MapTemplate } from './map-template.js';
 
-/** The field of each column. Null: leave out the column. Columns not in the map are listed as not served. */
+/**
+ * The field of each column; null for a column to leave out. Columns not in the map are listed as not served.
+ */
 export type FieldColumns = ReadonlyMap<string, FieldName | null>;
 
 /** Each field is in the column of its name. */

@@ -31,7 +31,7 @@ const FLAT_FORMATS = ['csv', 'icalendar'];
 /** In flat formats, an empty text in these fields means that the value is missing. */
 const NEVER_EMPTY = FIELDS.filter(({ kind }) => kind !== 'text').map(({ name }) => name);
 
-/** Used for fields missing in the user's map. */
+/** The map for fields that the user's map lacks. */
 const DEFAULT_MAPS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   icalendar: CALENDAR_FIELD_MAP,
 };
@@ -70,7 +70,8 @@ function entryFault(field: string, text: unknown): string | null {
 }
 
 /**
- * A sink for the records of one format, which gives events to `sink`. It is `sink` itself if the rules change no record.
+ * A sink for the records of one format, which gives events to `sink`; `sink` itself if the rules change no
+ * record.
  *
  * @param format of the reader
  */
@@ -254,7 +255,7 @@ function columnReader(column: string, isFlat: boolean): ReadColumn {
   };
 }
 
-/** Own properties only. */
+/** The value of a record's own property, under any of the spellings. */
 function ownValueOf(record: ColumnRecord, spellings: readonly string[]): unknown {
   for (const name of spellings) if (Object.hasOwn(record, name)) return record[name];
   return undefined;

@@ -8,7 +8,10 @@ import type { SourceSpec } from './spec.js';
 
 const FIRST_LOOK_MS_MAX = 1000;
 
-/** A watch. `ready` settles after its first check; null: that has ended. Changes before that check count as known. */
+/**
+ * A watch. `ready` settles after the first check; null if that check has ended. Changes before the first
+ * check count as known.
+ */
 export interface SourceWatch extends RecordWatch {
   readonly ready: Promise<unknown> | null;
 }
@@ -22,7 +25,7 @@ export function watchSource(spec: SourceSpec, onChange: () => void, options: Wat
   const found = foundBy(spec).map((each) => new PathWatch(() => lookAtFound(each), null, onChange, options));
   const looked = Promise.all(found.map(({ ready }) => ready));
   return {
-    // A network file system may not answer; then the load reports this.
+    // If a network file system does not answer, the load reports this fault.
     ready: found.length === 0 ? null : Promise.race([looked, delay(FIRST_LOOK_MS_MAX)]),
     close() {
       for (const each of [...files, ...found]) each.close();

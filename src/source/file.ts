@@ -22,8 +22,9 @@ const STANDARD_INPUT = 'standard input';
 const CUT_POLL_MS = 50;
 
 /**
- * A file, or standard input for `-`, which can be loaded once. A file that changes during a load is
- * `source-unreadable`. If its end looks cut, the load waits until the file stays unchanged for a while.
+ * A file as a source, or standard input for `-`, which can be loaded once. A file that changes during a load
+ * is `source-unreadable`. If the end of the file looks cut, the load waits until the file stays unchanged for
+ * a while.
  */
 export function fileSource(path: string, limits: FileLimits = {}): Source {
   if (path === '-') return { name: STANDARD_INPUT, readOnce: true, load: loadStandardInput };
@@ -141,7 +142,7 @@ async function* bytesOf(
   stream: Readable,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<Uint8Array> {
-  // An aborted stream may fail when it closes, after the loop below.
+  // An aborted stream may fail when it closes, after the loop.
   stream.on('error', () => {});
   if (signal !== undefined) addAbortSignal(signal, stream);
   try {

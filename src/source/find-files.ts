@@ -7,9 +7,9 @@ import { compareCodePoints } from '../model/text.js';
 import { fileUnreadable } from './open-file.js';
 
 export interface FoundFiles {
-  /** Sorted by code point. */
+  /** Paths, sorted by code point. */
   readonly paths: readonly string[];
-  /** Other entries: hidden files, folders, other endings. */
+  /** Number of other entries: hidden files, folders, other endings. */
   readonly skipped: number;
 }
 
@@ -29,7 +29,7 @@ export async function filesOfFolder(folder: string): Promise<FoundFiles> {
   }
   if (paths.length > 0) return found(folder, paths, entries.length - paths.length);
   const endings = ENDINGS.map((ending) => `.${ending}`).join(', ');
-  throw unreadable(folder, `no file in it ends in ${endings}, or these with .gz; ${describe(entries)}`);
+  throw unreadable(folder, `no file in it ends in ${endings}, with or without .gz; ${describe(entries)}`);
 }
 
 /**
@@ -65,7 +65,7 @@ class FolderWalk {
   async expand(folder: string, [segment = '', ...rest]: readonly string[]): Promise<void> {
     if (segment === '**') return this.#expandAny(folder, rest);
     if (!isGlob(segment)) return this.#enter(join(folder, segment), rest);
-    // Imported here, because only globs need it.
+    // The import is here, because only globs need picomatch.
     const { default: picomatch } = await import('picomatch');
     const matches = picomatch(segment, { posix: true });
     // Sorted, so that the first failure is always the same.
@@ -85,7 +85,7 @@ class FolderWalk {
 
   async #enter(path: string, rest: readonly string[]): Promise<void> {
     if (rest.length > 0) return this.expand(path, rest);
-    // A broken link counts as a file. Its load reports the fault.
+    // A broken link counts as a file, whose load reports the fault.
     const isThere = await lstat(path).then(
       () => true,
       (error: unknown) => !isMissing(error),

@@ -45,7 +45,7 @@ export function findFiles(spec: FolderSpec | GlobSpec): Promise<FoundFiles> {
   return spec.kind === 'folder' ? filesOfFolder(spec.path) : filesOfGlob(spec.pattern);
 }
 
-/** A network file system may never answer. */
+/** Bounds the wait, because a network file system may never answer. */
 async function inTime<T>(promise: Promise<T>, name: string, ms: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

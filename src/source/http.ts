@@ -47,7 +47,7 @@ export interface HttpSpec {
   readonly clientCredentials?: ClientCredentials | undefined;
   /** Whether the next page may be on another origin, which gets none of the headers. Default false. */
   readonly crossOriginNext?: boolean | undefined;
-  /** Certificate authorities to trust, in PEM, instead of Node's. Default: those of Node. */
+  /** Certificate authorities to trust, in PEM. Default: Node's. */
   readonly ca?: string | undefined;
   /** Longest time until status and headers of an answer, connecting included. Default UPSTREAM_HEADERS_MS_MAX. */
   readonly headersMsMax?: number | undefined;
@@ -61,7 +61,10 @@ export interface HttpSpec {
   readonly bytesMax?: number | undefined;
 }
 
-/** Formats with all fields come first, the cheapest at the top; calendars lack some. Other formats are read, too. */
+/**
+ * Formats by preference: first formats with all fields, the cheapest at the top; calendars lack some fields.
+ * Other formats are read, too.
+ */
 const ACCEPT = [
   'application/x-ndjson',
   'application/json;q=0.9',
@@ -72,8 +75,8 @@ const ACCEPT = [
 ].join(', ');
 
 /**
- * Records from an address, in pages if answers have `Link: rel="next"`. A cut, failed or uncertain page fails
- * the load.
+ * Records from an address, in pages if answers have `Link: rel="next"`. A page that is cut, failed or
+ * uncertain fails the load.
  *
  * @param askSecretHeaders gives the secret header fields, if the spec does not
  */
@@ -174,7 +177,8 @@ class HttpLoad {
       onRecord,
       sourceName,
       bytesTotal,
-      // Without these, the body ends with the connection, which may end for any reason (RFC 9112 section 6.3).
+      // Without these fields, the body ends with the connection, which may end for any reason (RFC 9112
+      // section 6.3).
       endIsCertain: isEncoded || length !== undefined || headers['transfer-encoding'] !== undefined,
       unpackedBytesMax: this.#spec.bytesMax ?? UPSTREAM_BYTES_MAX,
       signal,
@@ -273,8 +277,8 @@ function versionOf(answer: UpstreamAnswer): string | null {
 }
 
 /**
- * The condition for an address (RFC 9110 section 13.1). Empty if the version belongs to another address or
- * has an unknown form.
+ * The condition for an address (RFC 9110 section 13.1). No condition if the version belongs to another
+ * address or has an unknown form.
  */
 function conditionalHeaders(previous: string | null, url: URL): RequestHeaders {
   let version: unknown;

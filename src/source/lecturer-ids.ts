@@ -10,7 +10,7 @@ export type LecturerIds = Readonly<Record<string, string>> | string;
 
 /**
  * Fills a missing `lecturerId` from `lecturer`, compared in Unicode NFC. Each load reads the map, and the
- * version includes it.
+ * version of the source includes the map.
  */
 export function withLecturerIds(source: Source, lecturerIds: LecturerIds): Source {
   const { find } = source;
@@ -58,7 +58,7 @@ function fill(value: unknown, ids: ReadonlyMap<string, string>): unknown {
     const id = ids.get(lecturer) ?? ids.get(normaliseText(lecturer) ?? lecturer);
     return id === undefined ? value : { ...value, lecturerId: id };
   } catch {
-    // Accessors may throw. The normaliser reports this.
+    // Accessors may throw, which the normaliser reports.
     return value;
   }
 }

@@ -13,14 +13,14 @@ import type {
 
 /** A small change of a {@link MemorySource}. */
 export interface RecordChange {
-  /** Records to add; they replace those with the same id. */
+  /** Records to add, or to replace the records with the same ids. */
   readonly upsert?: Iterable<object>;
-  /** Ids to remove; unknown ones are skipped. */
+  /** Ids to remove; unknown ids are skipped. */
   readonly remove?: Iterable<string | number>;
 }
 
 interface PendingChange {
-  /** The number of the `apply` call that made it. */
+  /** The number of the `apply` call that made this change. */
   readonly number: number;
   /** The id as given. */
   readonly id: string | number;
@@ -30,7 +30,8 @@ interface PendingChange {
 
 /**
  * Records that the embedding program holds and changes. A timetable opened on it follows each change; changes close
- * together become one. The source keeps only changes and passes them to the timetable. It never copies all records.
+ * together become one. The source keeps only changes, passes them to the timetable, and never copies all
+ * records.
  */
 export class MemorySource implements RecordSource {
   /** For messages. */
@@ -41,11 +42,11 @@ export class MemorySource implements RecordSource {
   /** Changes not yet served by every timetable, by comparable id, oldest first. */
   readonly #pending = new Map<string, PendingChange>();
   /**
-   * Earlier changes, for loads of all records. Empty after a stream was read, because all records can then no
-   * longer be loaded.
+   * Earlier changes, for loads of all records. Empty after a stream was read, because a stream cannot be
+   * loaded again.
    */
   readonly #settled: Overlay = new Map();
-  /** Different in each process, because snapshot files keep versions. */
+  /** A part of versions, different in each process, because snapshot files keep versions. */
   readonly #origin = randomUUID();
   #changes = 0;
   /** The earliest change since which a delta is known. */
@@ -176,7 +177,7 @@ export class MemorySource implements RecordSource {
     this.#settled.clear();
   }
 
-  /** A copy, because changes may arrive while all records are read. */
+  /** A copy of all changes, because more may arrive while all records are read. */
   #overlay(): Overlay {
     const overlay = new Map(this.#settled);
     for (const [key, { record }] of this.#pending) {
@@ -212,9 +213,9 @@ function isStream(records: Records): boolean {
 function listOf(change: unknown, name: keyof RecordChange): unknown[] {
   const fault = (problem: string): LecternError =>
     invalid(`apply() takes { upsert: [records], remove: [ids] }: ${problem}`);
-  if (typeof change !== 'object' || change === null) throw fault('it got none');
+  if (typeof change !== 'object' || change === null) throw fault('it got no object');
   const unknown = Object.keys(change).find((key) => key !== 'upsert' && key !== 'remove');
-  if (unknown !== undefined) throw fault(`there is no ${JSON.stringify(unknown)}`);
+  if (unknown !== undefined) throw fault(`it does not take ${JSON.stringify(unknown)}`);
   const list: unknown = (change as RecordChange)[name];
   if (list === undefined) return [];
   if (typeof list === 'object' && list !== null && Symbol.iterator in list)

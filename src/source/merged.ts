@@ -21,7 +21,10 @@ const NAMES_SHOWN = 3;
 /** Largest number of failures listed in one message. */
 const FAILURES_SHOWN = 3;
 
-/** Several sources as one. The later source wins. A merged source, folder or glob among them is replaced by its parts. */
+/**
+ * Several sources as one source. The later source wins. A merged source, folder or glob among them is
+ * replaced by its parts.
+ */
 export function mergedSource(sources: readonly Source[]): Source {
   if (sources.length === 0)
     throw new LecternError('option-invalid', 'no source is given; expected at least one');
@@ -40,10 +43,10 @@ export function mergedSource(sources: readonly Source[]): Source {
 }
 
 /**
- * A source whose parts are searched again at each load. First every part is read, several at a time, into a
- * compressed copy. A part that fails keeps its last copy. Then the copies are merged from last to first, and
- * the snapshot keeps the first record of an id. A part that reports no change is not read, so no data is read
- * twice. The version covers the list of parts, each with its version.
+ * A source whose parts are searched again at each load. A load reads every part, several at a time, into a
+ * compressed copy. A part that fails keeps its last copy. After all reads, the copies are merged from last to
+ * first, and the snapshot keeps the first record of an id. A part that reports no change is not read, so no
+ * data is read twice. The version of the source covers the list of parts with their versions.
  */
 export function partsSource(name: string, find: NonNullable<Source['find']>): Source {
   return {
@@ -200,7 +203,10 @@ class PartsLoad {
     );
   }
 
-  /** A part skipped because of its Retry-After keeps the failure of an earlier load. */
+  /**
+   * The failure of a part. A part that was skipped because of its Retry-After keeps the failure of an earlier
+   * load.
+   */
   #errorOf(report: PartReport): LecternError {
     const { code, message, retryAtMs } = report.failure as PartFailure;
     const retryAfterMs = retryAtMs === 0 ? null : Math.max(0, retryAtMs - Date.now());
@@ -227,7 +233,7 @@ function partFailureOf(
   };
 }
 
-/** 22 base64url characters. Null: a part has no version. */
+/** The version of all parts, of 22 base64url characters. Null if a part has no version. */
 function versionOf(reports: readonly PartReport[]): string | null {
   const versions = reports.map(({ id, copy }) => [id, copy === null ? 'missing' : copy.version] as const);
   if (versions.some(([, version]) => version === null)) return null;

@@ -9,7 +9,7 @@ export function fileUnreadable(name: string, error: unknown): LecternError {
   return new LecternError('source-unreadable', `cannot read ${name}: ${fileFault(error)}`, { cause: error });
 }
 
-/** Opens without waiting: a pipe without a writer may have replaced the file. */
+/** Opens without waiting, because a pipe without a writer may have replaced the file. */
 async function openRegularFile(path: string): Promise<FileHandle> {
   checkKind(await stat(path));
   const handle = await open(path, WITHOUT_WAITING);
@@ -56,7 +56,7 @@ export class FilePieces {
     this.#handle = handle;
   }
 
-  /** Allows reuse of a piece's memory. Ignores bytes that were not allocated here. */
+  /** Allows reuse of a piece's memory. Bytes that were not allocated here are ignored. */
   takeBack({ buffer }: Uint8Array): void {
     if (this.#own.has(buffer)) this.#free.push(buffer);
   }
@@ -68,7 +68,7 @@ export class FilePieces {
         const piece = await next;
         if (piece.length === 0) return;
         next = this.#readNext();
-        // The next turn throws its failure; until then it must not count as unhandled.
+        // The next turn throws the failure of this read, which must not count as unhandled before.
         next.catch(() => {});
         yield piece;
       }
@@ -100,8 +100,8 @@ export interface FileLimits {
 }
 
 /**
- * Gives up a file that hangs, never ends, or is replaced. Its system calls may continue to hang, so they are
- * not awaited.
+ * Gives up a file that hangs, never ends, or is replaced. System calls for the file may hang forever, so they
+ * are not awaited.
  */
 export class FilePatience {
   readonly #path: string;
@@ -184,7 +184,7 @@ export class FilePatience {
     }
   }
 
-  /** A deleted file counts as not replaced: it is read to its end. */
+  /** A deleted file does not count as replaced, and is read to its end. */
   async #isReplaced(): Promise<boolean> {
     const opened = this.#opened;
     if (opened === null) return false;

@@ -8,9 +8,9 @@ import { LoadNotes } from './load-notes.js';
 import type { LoadSummary, RecordCopy, RecordSink } from './source.js';
 
 /**
- * Records of one source in batches. A batch is brotli data after its length in four bytes. It holds JSON, or
- * MessagePack if JSON cannot represent a value. Each distinct value is stored once, and a record consists of
- * the numbers of its values.
+ * Records of one source in batches. A batch is Brotli data after its length in four bytes. The data is JSON,
+ * or MessagePack if JSON cannot represent a value. Each distinct value is stored once, and a record consists
+ * of the numbers of its values.
  */
 interface Batch {
   /** Names of the values of records. */
@@ -136,7 +136,10 @@ export class CopyWriter implements RecordSink {
     return number;
   }
 
-  /** Lists, objects and binary data are always refused, so empty ones are kept instead. */
+  /**
+   * The value to keep. Lists, objects and binary data are always refused, so empty ones are kept in their
+   * place.
+   */
   #keptOf(value: unknown): unknown {
     switch (typeof value) {
       case 'string':

@@ -1,6 +1,6 @@
 /**
- * Records in memory: an array, a generator, a database cursor. Each should be a `TimetableRecord`. Other
- * records are rejected by the load.
+ * Records in memory: an array, a generator, a database cursor. Each record should be a `TimetableRecord`; the
+ * load rejects other records.
  */
 export type Records = Iterable<unknown> | AsyncIterable<unknown>;
 
@@ -9,7 +9,7 @@ export type RecordLoad =
   | {
       /** All records of the source. */
       readonly records: Records;
-      /** Opaque: equal only for loads of the same records. Null: unknown. */
+      /** An opaque text, equal only for loads of the same records; null if unknown. */
       readonly version: string | null;
     }
   | {
@@ -20,24 +20,31 @@ export type RecordLoad =
 
 /** The changes since the version `previous`, instead of all records. Allowed only if `previous` is not null. */
 export interface RecordDelta {
-  /** Records to add; they replace those with the same id. Of several with one id, the last counts. */
+  /**
+   * Records to add, or to replace the records with the same ids. Of several records with one id, the last
+   * counts.
+   */
   readonly upserts: Records;
-  /** Ids to remove; unknown ones are skipped. An id that is also among the upserts is not removed. */
+  /** Ids to remove; unknown ids are skipped. An id that is also among the upserts is not removed. */
   readonly removals: Iterable<string | number>;
-  /** The version after the changes, as for a load of all records. Null: unknown, so the next load asks for all records. */
+  /**
+   * The version after the changes, as for a load of all records. Null if unknown, so that the next load asks
+   * for all records.
+   */
   readonly version: string | null;
 }
 
-/** Given to {@link RecordSource.load}. */
+/** Options of {@link RecordSource.load}. */
 export interface RecordLoadOptions {
   /**
-   * The version of the last load: served or refused. Null: load in any case. A source that still has it may answer `{
-   * notModified: true }`. A source that knows the changes since then may give a {@link RecordDelta}.
+   * The version of the last load, served or refused; null to load in any case. A source that still has this
+   * version may answer `{ notModified: true }`. A source that knows the changes since this version may give a
+   * {@link RecordDelta}.
    */
   readonly previous: string | null;
   /**
-   * The served version; null if there is none, or it is unknown. Only a delta since this version can be applied. A
-   * source that gives another delta is asked again, with this version as `previous`.
+   * The served version; null if none is served, or if it is unknown. Only a delta since this version can be
+   * applied. A source that gives another delta is asked again, with this version as `previous`.
    */
   readonly served: string | null;
   /** Aborted when the load is no longer needed. */

@@ -10,7 +10,7 @@ export function hasMovingWindow({ from, to }: Pick<ReadRules, 'from' | 'to'>): b
 
 /**
  * Adds the day of the load to the version of a source with recurring events: on another day the source counts
- * as changed, because the window has moved.
+ * as changed, because the window of `from` and `to` has moved.
  */
 export function renewedDaily(source: Source): Source {
   return {

@@ -16,14 +16,14 @@ export interface RecordSink {
   record(value: unknown, position: RecordPosition): void;
   reject(rejection: Rejection): void;
   /**
-   * A record as UTF-8, not decoded. The record has no position, so only a single source calls this.
+   * A record as UTF-8, not decoded. The record has no position, so only a single source calls this function.
    *
    * @param view the same bytes
    * @param spans for each field, in the order of the descriptor table: the start of its value (-1: no value),
    * its end, and its quickHash. Values are unchecked: they may hold backslashes or control characters.
-   * @param names of its other fields
-   * @param times epoch milliseconds of time and endTime, if the reader knows them; their spans are then not read
-   * @returns false if the sink refused it: decode it and call `record`
+   * @param names of other fields
+   * @param times epoch milliseconds of time and endTime, if the reader knows them; the spans of both are then
+   * not read @returns false if the sink refused the record: decode it and call `record`
    */
   readonly undecoded?:
     | ((
@@ -44,7 +44,7 @@ export interface RecordSink {
 export interface LoadProgress {
   /** Bytes received so far, before decompression. */
   readonly bytesRead: number;
-  /** Bytes of the whole source. Null if the size is unknown, as with standard input. */
+  /** Bytes of the whole source. Null if unknown, as for standard input. */
   readonly bytesTotal: number | null;
   /** Records read so far. */
   readonly records: number;
@@ -54,9 +54,12 @@ export interface LoadOptions {
   /** Default: UUIDs, and times with offsets. */
   readonly rules?: ReadRules | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** The version of the served records, from an earlier load. Null or absent: load in any case. */
+  /** The version of the served records, from an earlier load; null or absent to load in any case. */
   readonly previous?: string | null;
-  /** Called before the first record, if the source already knows its version. Null withdraws an earlier version. */
+  /**
+   * Called before the first record, if the source already knows its version. A null withdraws an earlier
+   * version.
+   */
   readonly onVersion?: ((version: string | null) => void) | undefined;
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
   /** Called with each record before the field map, until it returns false. Until then all records are decoded. */
@@ -71,7 +74,10 @@ export interface LoadOptions {
   readonly onParts?: ((report: PartsReport) => void) | undefined;
 }
 
-/** Records of one source, compressed; see record-copy.ts. Plain data: it crosses threads and is stored. */
+/**
+ * Records of one source, compressed; see record-copy.ts. A copy is plain data that crosses threads and is
+ * stored.
+ */
 export interface RecordCopy extends LoadSummary {
   /** Records, rejected ones included. */
   readonly records: number;
@@ -85,7 +91,7 @@ export interface RecordCopy extends LoadSummary {
 export interface PartReport {
   /** Identifies the source: equal sources have equal ids, also after a restart. */
   readonly id: string;
-  /** For messages. Differs from the names of the other parts. */
+  /** The name of the part in messages, different from the names of the other parts. */
   readonly name: string;
   /** The last good records; null if the part was never read. */
   readonly copy: RecordCopy | null;
@@ -100,7 +106,7 @@ export interface PartFailure {
   readonly message: string;
   /** When the part began to fail. */
   readonly sinceMs: number;
-  /** The part asked not to be read before this time (Retry-After). */
+  /** The time before which the part asked not to be read (Retry-After). */
   readonly retryAtMs: number;
 }
 
@@ -127,12 +133,15 @@ export interface ReadSummary {
   readonly bytesRead: number;
   /** Present only for calendars with recurring events. */
   readonly expanded?: ExpansionWindow;
-  /** The source has ended, but its last record looks cut. */
+  /** Present if the source has ended, but its last record looks cut. */
   readonly endsCut?: true;
 }
 
 export interface LoadSummary extends ReadSummary {
-  /** Opaque; equal only for loads of the same records. Null: unknown, so the source is read each time. */
+  /**
+   * An opaque text, equal only for loads of the same records. Null if unknown, so that the source is read
+   * each time.
+   */
   readonly version: string | null;
 }
 
@@ -156,8 +165,8 @@ export interface Source {
   /** The source can be read only once. */
   readonly readOnce?: true;
   /**
-   * Among several sources, this one may be missing at the first load: it is an address, or a file found in a
-   * folder or by a glob.
+   * Present if the source may be missing at the first load of several sources: an address, or a file found in
+   * a folder or by a glob.
    */
   readonly mayBeMissing?: true;
   /** For several sources: searches for the sources again. */
@@ -165,7 +174,7 @@ export interface Source {
   /**
    * Pushes every record into the sink. Errors of the sink pass through.
    *
-   * @returns `not-modified` if the source still has the version `previous`; then the sink got no records
+   * @returns `not-modified` if the source still has the version `previous`, without records for the sink
    * @throws LecternError `source-unreadable`, including when the source changes during the read;
    * `source-malformed`, including when the source ends early
    */

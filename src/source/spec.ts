@@ -44,11 +44,11 @@ export interface FileSpec extends FileLimits {
   readonly path: string;
 }
 
-/** Several sources. If two sources have an event with the same id, the later one wins. */
+/** Several sources. If two sources have an event with the same id, the later source wins. */
 export interface MergedSpec {
   /** Identifies this kind of source. */
   readonly kind: 'merged';
-  /** The sources. The last one wins. */
+  /** The sources, of which the last wins. */
   readonly specs: readonly SourceSpec[];
 }
 
@@ -139,8 +139,8 @@ export interface SourceArgumentOptions
 
 /**
  * Reads sources as a command line names them: `http://…`, `https://…`, `webcal://…` (as https), `postgres://…`, the path
- * of a file or folder, a glob, a `file:` URL, or `-`. Several become one merged source. Header fields may be secrets, so
- * each goes to only one origin.
+ * of a file or folder, a glob, a `file:` URL, or `-`. Several names become one merged source. Header fields
+ * may be secrets, so each goes to only one origin.
  *
  * @throws LecternError `option-invalid`
  */
@@ -168,7 +168,7 @@ export function parseSourceArgument(
   return lecturerIds === undefined ? spec : { ...spec, lecturerIds };
 }
 
-/** Tokens are for the only origin, or for the one that is named. */
+/** The tokens go to the named origin, or to the only origin. */
 function tokensByOrigin(
   given: SourceArgumentOptions['clientCredentials'],
   origins: readonly string[],
@@ -219,7 +219,7 @@ function parseOne(
   }
 }
 
-/** A file may have any name, so an existing path is no glob. */
+/** The source at a path. A file may have any name, so an existing path is not a glob. */
 function specOfPath(path: string): SourceSpec {
   if (path === '-') return { kind: 'file', path };
   try {

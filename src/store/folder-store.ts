@@ -118,7 +118,8 @@ class FolderStore implements Store {
         const revision = (await this.#revisions(key)).at(-1);
         if (revision === undefined) return null;
         const text = await readFile(this.#fileOf(key, revision), 'utf8').catch(absent(null));
-        // An empty record was removed. Its revision stays, so that a late writer of an old revision still fails.
+        // An empty text marks a removed record. The revision stays, so that a late writer of an old revision
+        // fails.
         if (text !== null) return text === '' ? null : { text, revision };
       }
       throw new Error(`the files of the record ${key} are listed, but cannot be opened`);
@@ -186,8 +187,8 @@ class FolderStore implements Store {
       await rm(temporary, { force: true });
     }
     const revisions = await this.#revisions(key);
-    // After a long pause, this writer may have taken a revision whose file was removed. If fewer revisions are
-    // later, they are those of other writers, who have seen this one.
+    // After a long pause, this writer may have taken a revision whose file was removed. If fewer revisions
+    // are later, other writers made them after this one.
     if ((revisions.at(-1) ?? 0) >= revision + REVISIONS_KEPT) {
       await rm(this.#fileOf(key, revision), { force: true });
       return null;
@@ -231,7 +232,7 @@ async function filesIn(folder: string): Promise<string[]> {
   return readdir(folder).catch(absent([]));
 }
 
-/** For `catch`: Returns `value` if the path does not exist. */
+/** For `catch`: returns `value` if the path does not exist. */
 function absent<T>(value: T): (error: unknown) => T {
   return (error) => {
     if (codeOf(error) === 'ENOENT') return value;

@@ -8,7 +8,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { natsOptions, plainError } from './nats-options.js';
 import { withinTime } from './silent-reads.js';
 
-/** A connection with a bucket for records and one for objects, which have the same name. */
+/** A connection with two buckets of the same name: one for records and one for objects. */
 export interface NatsClient {
   readonly connection: NatsConnection;
   readonly records: KV;
@@ -20,8 +20,8 @@ export interface NatsClient {
 }
 
 /**
- * The connection of a store: made on first use, and kept through restarts of the server. After `close()` it
- * is never made again, and all its sockets are closed.
+ * The connection of a store: made on first use, and kept through restarts of the server. After `close()`, no
+ * connection is made again, and all sockets are closed.
  */
 export class NatsLink {
   readonly #url: URL;
@@ -124,8 +124,8 @@ subscribe('net.client.socket', (message) => {
 
 /**
  * The sockets of one connection, including those of its attempts to reconnect. The client forgets sockets
- * without a timely answer, and sockets of an attempt during which it is closed. Such sockets would keep the
- * process alive.
+ * without a timely answer, and sockets of an attempt during which the client is closed. These sockets would
+ * keep the process alive.
  */
 class OwnSockets {
   readonly #sockets = new Set<Socket>();

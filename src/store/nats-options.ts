@@ -25,8 +25,8 @@ export function natsOptions(
   const pass = decodeURIComponent(password) || NATS_PASSWORD;
   const token = user && !pass ? user : NATS_TOKEN;
   const files = tlsFiles();
-  // The client checks the certificate of an IP address against the name localhost, unless told the address.
-  // It takes only one address.
+  // The client checks the certificate of an IP address against the name localhost, unless told the address,
+  // and it takes only one address.
   const address = { host: hostname.replace(/^\[|\]$/g, '') };
   const isAddress = servers.length === 1 && isIP(address.host) !== 0;
   const isTls = protocol === 'tls:' || Object.keys(files).length > 0;
@@ -83,7 +83,7 @@ function fileOf(variable: string, pem?: string): string {
   return text;
 }
 
-/** Meanings of the client's errors, for operators. They name no secret. */
+/** Meanings of the client's errors, for operators. No meaning names a secret. */
 const MEANINGS: readonly (readonly [RegExp, string])[] = [
   [
     /authorization violation|authentication/i,
@@ -95,7 +95,7 @@ const MEANINGS: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /self.signed|altnames|unable to (?:verify|get)|certificate has expired/i,
-    'the certificate of the server is not trusted: NATS_CA must name the file of its authority, and the address the name in it',
+    'the certificate of the server is not trusted: NATS_CA must name the file of its authority, and the host of the address must be a name in the certificate',
   ],
   [/does not support 'tls'/i, 'the server has no TLS: use nats:// without NATS_CA, NATS_CERT and NATS_KEY'],
 ];

@@ -17,7 +17,7 @@ const STREAM_NOT_FOUND = 10_059;
 const WRONG_LAST_SEQUENCE = 10_071;
 
 /**
- * @param address several servers are a list, as in `nats://one:4222,two:4222/name`
+ * @param address with several servers, a list, as in `nats://one:4222,two:4222/name`
  * @throws LecternError `option-invalid`
  */
 export function openNatsStore(address: string, now: () => number = monotonicMs): Store {
@@ -37,7 +37,7 @@ function urlOf(address: string): URL | null {
   return URL.canParse(address) ? new URL(address) : null;
 }
 
-/** A bucket for objects and one for records, with the same name. */
+/** Two buckets with the same name: one for objects and one for records. */
 class NatsStore implements Store {
   readonly name: string;
   readonly #bucket: string;
@@ -66,8 +66,8 @@ class NatsStore implements Store {
         }),
       );
       if ((await withinTime(objects.info(name), this.name)) !== null) return;
-      // A server with a damaged file counts messages that it stores there, but cannot read them. It does not count
-      // those of an object that was deleted meanwhile.
+      // A server with a damaged file counts messages that it stores in this file, but cannot read them.
+      // Messages of an object that was deleted meanwhile are not counted.
       const stream = `OBJ_${this.#bucket}`;
       const { state } = await withinTime(
         streams.info(stream, { subjects_filter: this.#descriptionOf(name) }),
@@ -99,7 +99,7 @@ class NatsStore implements Store {
     return infos.map(({ name, size }) => ({ name, bytes: size }));
   }
 
-  /** The client's own list waits for descriptions that the server lost from a damaged file. */
+  /** The client's own `list` would wait for descriptions that the server lost from a damaged file. */
   async #infos({ objects, streams }: NatsClient): Promise<ObjectInfo[]> {
     const prefix = `$O.${this.#bucket}.M.`;
     const { state } = await streams.info(`OBJ_${this.#bucket}`, { subjects_filter: `${prefix}>` });
@@ -120,7 +120,7 @@ class NatsStore implements Store {
     }, undefined);
   }
 
-  /** The chunks of an object come before the object, and the client lists only objects. */
+  /** The chunks of an object are stored before the object, and the client lists only objects. */
   async removeAbandoned(): Promise<void> {
     const [stream, prefix] = [`OBJ_${this.#bucket}`, `$O.${this.#bucket}.C.`];
     await this.#read(async (client) => {
@@ -162,7 +162,7 @@ class NatsStore implements Store {
     }
   }
 
-  /** The client's own list may wait for a record that is replaced meanwhile. */
+  /** The client's own `keys` may wait for a record that is replaced meanwhile. */
   async keys(): Promise<readonly string[]> {
     const prefix = `$KV.${this.#bucket}.`;
     return this.#read(async ({ streams }) => {
@@ -171,7 +171,7 @@ class NatsStore implements Store {
     }, []);
   }
 
-  /** Leaves no mark, so a watch does not see the removal. */
+  /** The removal leaves no mark, so a watch does not see it. */
   async remove(key: string): Promise<void> {
     const filter = `$KV.${this.#bucket}.${key}`;
     await this.#read(({ streams }) => streams.purge(`KV_${this.#bucket}`, { filter }), undefined);
@@ -189,7 +189,7 @@ class NatsStore implements Store {
     await this.#link.close();
   }
 
-  /** Starts again while there is no server or no bucket, and when the bucket was made again. */
+  /** Starts the watch again while there is no server or no bucket, and when the bucket was made again. */
   async #watch(keys: readonly string[], onChange: () => void, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#watchBucket(keys, onChange, signal).catch(() => {});
@@ -292,7 +292,7 @@ class NatsStore implements Store {
   }
 }
 
-/** Whether there is no bucket: the API reports that, or no server has its stream. */
+/** Whether the bucket is missing: the API says so, or no server has the bucket's stream. */
 function isMissing(error: unknown): boolean {
   const name = error instanceof Error ? error.name : '';
   return codeOf(error) === STREAM_NOT_FOUND || name === 'NoRespondersError' || isNoResponders(error);

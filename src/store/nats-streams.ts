@@ -5,8 +5,8 @@ import { STORE_CHUNK_BYTES, STORE_SILENT_MS_MAX } from '../limits.js';
 const ABANDONED_MS = 60_000;
 
 /**
- * Gives chunks to `put` as a stream. Throws if `put` takes no chunk for `silentMsMax`, or does not end within that
- * time after the last chunk. The stream then fails, too.
+ * Gives chunks to `put` as a stream. Throws if `put` takes no chunk for `silentMsMax`, or does not end within
+ * this time after the last chunk. In both cases the stream fails, too.
  *
  * @throws LecternError `store-unavailable`
  */
@@ -62,8 +62,8 @@ async function* pieces(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
  * The bytes of an object. `return()` ends the transfer even while a read waits.
  *
  * @param name of the store
- * @param failure of the transfer, such as a wrong digest or a lost connection, which the client reports
- * separately
+ * @param failure of the transfer, such as a wrong digest or a lost connection, which the client reports as a
+ * promise
  */
 export function chunksOf(
   name: string,
@@ -92,14 +92,14 @@ export function chunksOf(
   };
 }
 
-/** Only the message of the client's error tells that the bytes differ from those that were put. */
+/** Only the message of the client's error shows that the bytes differ from the bytes that were put. */
 function namedDamage(name: string, error: unknown): unknown {
   if (!(error instanceof Error && /digests do not match/.test(error.message))) return error;
-  const message = `an object of the store ${name} has other bytes than were put`;
+  const message = `an object of the store ${name} does not have the bytes that were put`;
   return new LecternError('object-damaged', message, { cause: error });
 }
 
-/** Finds chunks of puts that ended without their object, because their process was killed. */
+/** Finds chunks of puts that ended without their object, because the process of the writer was killed. */
 export class AbandonedChunks {
   readonly #now: () => number;
   #seen = new Map<string, { readonly count: number; readonly sinceMs: number }>();

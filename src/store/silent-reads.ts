@@ -32,14 +32,14 @@ export async function* stopSilent(
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new LecternError('store-unavailable', `the store ${name} failed: ${reason}`, { cause });
   } finally {
-    // The end is not awaited, because it may hang like the read itself.
+    // The end of the iterator is not awaited, because it may hang like the read itself.
     if (!ended) void iterator.return?.().catch(() => {});
   }
 }
 
 /**
  * Throws `store-unavailable` if the promise does not settle in time. The time starts again if this process
- * itself was stopped, because the answer may be in its socket.
+ * itself was stopped, because an answer may wait in its socket.
  *
  * @param onLate receives a value that arrives too late
  */

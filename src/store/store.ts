@@ -24,8 +24,8 @@ export interface StoredBytes extends AsyncIterable<Uint8Array> {
 }
 
 /**
- * Shared by publishers and replicas: objects of any size that are never replaced, and small records that are
- * replaced by compare-and-swap. Names and keys consist of letters, digits, `-`, `_` and `.`.
+ * The place that publishers and replicas share: objects of any size that are never replaced, and small
+ * records that are replaced by compare-and-swap. Names and keys consist of letters, digits, `-`, `_` and `.`.
  *
  * Every method throws a LecternError `store-unavailable` if the store does not answer. Reading an object whose
  * bytes differ from those that were put throws `object-damaged`.
@@ -52,7 +52,7 @@ export interface Store {
   swap(key: string, text: string, revision: number | null): Promise<number | null>;
   keys(): Promise<readonly string[]>;
   remove(key: string): Promise<void>;
-  /** Calls back after changes of these records. This is only a hint: it may come late or never. */
+  /** Calls back after changes of these records. A call is only a hint: it may come late or never. */
   watch(keys: readonly string[], onChange: () => void): { close(): void };
   close(): Promise<void>;
 }

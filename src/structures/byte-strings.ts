@@ -9,7 +9,7 @@ export function copyText(source: DataView, from: number, to: number, target: Dat
   let i = from;
   for (; i + 8 <= to; i += 8, at += 8) target.setFloat64(at, source.getFloat64(i, true), true);
   if (i === to) return;
-  // The last eight bytes overlap bytes already copied.
+  // The last eight bytes overlap bytes that are already copied.
   if (to - from >= 8) target.setFloat64(at + to - i - 8, source.getFloat64(to - 8, true), true);
   else for (; i < to; i++, at++) target.setUint8(at, source.getUint8(i));
 }
@@ -126,7 +126,7 @@ export class ByteStrings {
     return aLength - bLength;
   }
 
-  /** Frees the table. Afterwards strings can only be read. */
+  /** Frees the table. After this call, strings can only be read. */
   seal(): void {
     this.#table = new HashTable();
   }

@@ -100,7 +100,7 @@ export class Dictionary {
   readonly bytes: Buffer;
   readonly start: Uint32Array;
   readonly #codes: Map<string, number>;
-  /** Requests look up each value twice: to check it, and to plan. */
+  /** The last value. Requests look up each value twice: to check the value, and to plan. */
   #lastValue: string | null = null;
   #lastCode = NO_CODE;
   readonly size: number;
@@ -142,12 +142,12 @@ export class Dictionary {
     return this.bytes.compare(bytes, from, to, this.start[code], this.start[code + 1]);
   }
 
-  /** The first code whose value is not before this one in UTF-8, or the size. */
+  /** The first code whose value does not come before this value in UTF-8, or the size. */
   placeOf(value: Buffer): number {
     return firstWhere(0, this.size, (code) => this.#compareTo(value, code) >= 0);
   }
 
-  /** Positive if the value of `code` comes after this one. */
+  /** Positive if the value of `code` comes after the given value. */
   #compareTo(value: Buffer, code: number): number {
     return this.bytes.compare(value, 0, value.length, this.start[code]!, this.start[code + 1]!);
   }

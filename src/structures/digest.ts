@@ -7,8 +7,8 @@ const float = new Float64Array(1);
 const words = new Uint32Array(float.buffer);
 
 /**
- * Two multiplicative hashes, 64 bits together, of a sequence of texts and numbers. It is not safe against
- * deliberate collisions.
+ * Two multiplicative hashes, 64 bits together, of a sequence of texts and numbers. The digest is not safe
+ * against deliberate collisions.
  */
 export class Digest {
   #a = 0x2c1b3c6d;
@@ -27,7 +27,7 @@ export class Digest {
     this.word(words[1]!);
   }
 
-  /** Includes the length, so that adjacent texts are not joined. */
+  /** Adds a text with its length, so that adjacent texts are not joined. */
   text(value: string): void {
     let a = this.#a ^ value.length;
     let b = this.#b ^ value.length;

@@ -1,6 +1,9 @@
 type Entry<Value> = { readonly value: Value; readonly bytes: number };
 
-/** A cache bounded in bytes. A full young generation replaces the old one; hits in the old one move to the young one. */
+/**
+ * A cache bounded in bytes. A full young generation replaces the old generation; hits in the old generation
+ * move to the young one.
+ */
 export class GenerationalCache<Value> {
   readonly #generationBytesMax: number;
   #young = new Map<string, Entry<Value>>();
@@ -17,7 +20,7 @@ export class GenerationalCache<Value> {
   }
 
   get(key: string): Value | undefined {
-    // Most of the cost of a look-up is hashing a new key.
+    // An empty cache is not searched, because hashing a new key is most of the cost of a look-up.
     if (this.bytes === 0) return undefined;
     const young = this.#young.get(key);
     if (young !== undefined) return young.value;

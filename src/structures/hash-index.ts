@@ -4,7 +4,7 @@ import { shared } from './slabs.js';
 export interface HashIndexImage {
   /** For each ordinal, the keyed hash of its key in UTF-8. */
   readonly hashes: Uint32Array;
-  /** Slots, each 0 or an ordinal + 1. Their number is a power of two. */
+  /** Slots, each 0 or an ordinal + 1. The number of slots is a power of two. */
   readonly table: Uint32Array;
 }
 
@@ -28,7 +28,7 @@ export function buildHashTable(hashes: Uint32Array): Uint32Array {
   return table;
 }
 
-/** Calls `isKey` for ordinals with this hash. Returns -1 if none has the key. */
+/** Calls `isKey` for ordinals with this hash. Returns -1 if no ordinal has the key. */
 export function findInHashIndex(
   { hashes, table }: HashIndexImage,
   hash: number,

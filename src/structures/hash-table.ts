@@ -4,7 +4,10 @@ const WORDS_MIN = 256;
 
 /** Open addressing with linear probing; each hash is stored beside its number. Hashes of foreign keys must be keyed. */
 export class HashTable {
-  /** Pairs of number + 1 (0 for a free slot) and hash. The length is a power of two; at most half is used. */
+  /**
+   * Pairs of number + 1 (0 for a free slot) and hash. The length is a power of two, and at most half of the
+   * slots are used.
+   */
   #slots: Int32Array = new Int32Array(WORDS_MIN);
   #size = 0;
 

@@ -36,7 +36,7 @@ function lengthClass(length: number): number {
   return length <= 0 ? 0 : Math.floor(Math.log2(length)) + 1;
 }
 
-/** All are integers, `starts` ascending. */
+/** All starts and ends are integers; `starts` ascend. */
 export function buildIntervalIndex(
   starts: Float64Array,
   ends: Float64Array,
@@ -127,11 +127,12 @@ export class IntervalIndex {
     return this.runningUpTo(point, Number.POSITIVE_INFINITY) as Uint32Array;
   }
 
-  /** Null if there are more than `max`. */
+  /** The intervals running at `point`; null if more than `max` are. */
   runningUpTo(point: number, max: number): Uint32Array | null {
     const found: number[] = [];
     if (!Number.isFinite(point)) return results.copyUint32(found);
-    // A truthy value stops the traversal of this tree; the outer visit then stops the tree over the buckets.
+    // A truthy value stops the traversal of this tree; the outer visit then stops that of the tree over the
+    // buckets.
     const visitInterval = (entry: IndexedInterval): boolean => {
       if (entry[0] < point) found.push(entry[2]);
       return found.length > max;

@@ -29,14 +29,15 @@ export class KeyedHash {
     this.#high = seed[1] | 0;
   }
 
-  /** May be negative. */
+  /** The hash of bytes [from, to), which may be negative. */
   bytes(view: DataView, from: number, to: number): number {
     let v0 = this.#low;
     let v1 = this.#high;
     let v2 = v0 ^ 0x6c796765;
     let v3 = v1 ^ 0x74656462;
     let at = from;
-    // One round a word. A function could not return four numbers without allocating.
+    // Each word takes one round, written in line: a function could not return four numbers without
+    // allocating.
     for (; at + 4 <= to; at += 4) {
       const word = view.getInt32(at, true);
       v3 ^= word;
@@ -75,7 +76,7 @@ export class KeyedHash {
     return v1 ^ v3;
   }
 
-  /** Hashes UTF-16 units, so the result differs from the hash of the UTF-8. */
+  /** Hashes UTF-16 units, so the result differs from the hash of the text in UTF-8. */
   text(text: string): number {
     const byteLength = 2 * text.length;
     if (byteLength > this.#text.length) {

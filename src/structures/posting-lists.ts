@@ -8,7 +8,7 @@ interface CodeColumnType {
   readonly BYTES_PER_ELEMENT: number;
 }
 
-/** Leaves room for one number beyond the codes, which means null. */
+/** The narrowest type for the codes and one further number, which means null. */
 function codeColumnType(codeCount: number): CodeColumnType {
   if (codeCount < 2 ** 8) return Uint8Array;
   return codeCount < 2 ** 16 ? Uint16Array : Uint32Array;

@@ -1,6 +1,6 @@
 /**
- * A hash without a secret, computed during scanning. Only for memos with one entry per slot, where a
- * collision is only a miss.
+ * A hash without a secret, computed during scanning. The hash is only for memos with one entry per slot,
+ * where a collision is only a miss.
  */
 export const HASH_BEGIN = 0x2c1b3c6d;
 

@@ -43,7 +43,7 @@ function digitAt(key: number, word: number, shift: number): number {
   return ((word === 0 ? key : Math.floor(key / WORD_VALUES)) >>> shift) & (DIGIT_VALUES - 1);
 }
 
-/** Sorts by (start, end), stably. All are integers, each end at or after its start. */
+/** Sorts by (start, end), stably. Starts and ends are integers, and each end is at or after its start. */
 export function sortByIntervals(order: Uint32Array, starts: Float64Array, ends: Float64Array): void {
   let startMin = Number.POSITIVE_INFINITY;
   for (const start of starts) if (start < startMin) startMin = start;

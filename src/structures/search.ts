@@ -27,7 +27,10 @@ export function gallop(values: Uint32Array, target: number, low: number, high: n
   return lowerBound(values, target, from, Math.min(from + stride, high));
 }
 
-/** The first number from `low` on for which `holds` returns true, or `high`. It must return true for all later numbers. */
+/**
+ * The first number from `low` on for which `holds` returns true, or `high`. `holds` must return true for all
+ * later numbers.
+ */
 export function firstWhere(low: number, high: number, holds: (n: number) => boolean): number {
   let from = low;
   let to = high;

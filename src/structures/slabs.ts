@@ -76,12 +76,12 @@ function aligned(byteLength: number): number {
   return Math.ceil(byteLength / ALIGNMENT_BYTES) * ALIGNMENT_BYTES;
 }
 
-/** Zeroed memory of snapshots: it crosses threads without a copy. */
+/** Zeroed memory of snapshots, which crosses threads without a copy. */
 export const shared: Slabs<SharedArrayBuffer> = new Slabs((byteLength) => new SharedArrayBuffer(byteLength));
 
 /**
- * Copies arrays that are pieces of longer buffers, so that these buffers can be freed. Other arrays are kept
- * as they are, and so are objects without a copied array.
+ * Copies arrays that are pieces of longer buffers, so that these buffers can be freed. Other arrays, and
+ * objects without a copied array, stay the same.
  */
 export function inOwnBuffers<Part>(part: Part, copies: Map<unknown, unknown> = new Map()): Part {
   if (typeof part !== 'object' || part === null) return part;
@@ -119,7 +119,7 @@ export function inScratch<Result>(byteLength: number, build: () => Result): Resu
 
 const RESULT_SLAB_BYTES = 64 * 1024;
 
-/** Results of queries, mostly small; write before reading. A kept array keeps its slab. */
+/** Memory for results of queries, mostly small and not zeroed. A kept array keeps its slab. */
 export const results: Slabs<ArrayBuffer> = new Slabs(
   (byteLength) => new ArrayBuffer(byteLength),
   RESULT_SLAB_BYTES,

@@ -4,7 +4,7 @@ import { shared } from './slabs.js';
 
 type Numbers = Uint8Array | Uint16Array | Uint32Array | Float64Array;
 
-/** Items [from, to) of the old sequence are at [at, at + to - from) of the new one. */
+/** Items [from, to) of the old sequence are at [at, at + to - from) of the new sequence. */
 interface Run {
   readonly from: number;
   readonly to: number;
@@ -109,7 +109,7 @@ export class Splice {
     return places;
   }
 
-  /** Item n of a sequence has pieces [start[n], start[n + 1]). `lengths` are those of added items. */
+  /** Item n of a sequence has pieces [start[n], start[n + 1]). `lengths` are the lengths of added items. */
   starts(start: Uint32Array, lengths: ArrayLike<number>): Uint32Array {
     const next = shared.uint32(this.after + 1);
     next[0] = start[0]!;

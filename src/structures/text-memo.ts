@@ -3,7 +3,7 @@ const DIGITS_MAX = 10;
 
 /**
  * A Map that is emptied when full. Texts that V8 hashes without a secret could be made to collide, so they
- * are left out: short ones that begin with a digit, and those over 16,383 units, which V8 hashes by length.
+ * are left out: short texts that begin with a digit, and texts over 16,383 units, which V8 hashes by length.
  */
 export class TextMemo<Value> {
   readonly #entriesMax: number;

@@ -11,7 +11,8 @@ export async function fetchHistory(
   store: Store,
   task: Pick<FetchTask, 'history' | 'id'>,
 ): Promise<readonly Delta[] | null> {
-  // The timetable is more important. A replica without this history continues its own.
+  // The timetable is more important than its history. Without the announced history, a replica continues its
+  // own.
   return receiveHistory(store, task).catch(() => null);
 }
 
@@ -25,7 +26,8 @@ async function receiveHistory(
 }
 
 /**
- * The served image with the announced history. The replica missed announcements, and the latest has the served content.
+ * The served image with the announced history. For a replica that missed announcements, of which the latest
+ * has the served content.
  *
  * @throws LecternError `store-unavailable`, so that the history is fetched at the next look
  */

@@ -22,8 +22,8 @@ let stoppedHash: string | null = null;
 /**
  * Patches the served image, or fetches the whole image directly into the memory that will be served.
  *
- * @throws LecternError `store-unavailable` if the store does not answer; `object-damaged` if it has other
- * bytes than announced, or none; `image-unusable` if the bytes are not an image
+ * @throws LecternError `store-unavailable` if the store does not answer; `object-damaged` if the store has
+ * other bytes than announced, or none; `image-unusable` if the bytes are not an image
  */
 export async function fetchImage(task: FetchTask): Promise<LoadDone> {
   const opening = stores.get(task.store) ?? openStore(task.store);
@@ -44,7 +44,7 @@ function practiseLater({ image }: Loaded): void {
       for (let round = 0; round < PRACTICE_ROUNDS; round++) practisePatch(image);
       countAsTaken(PRACTICE_ROUNDS * image.summary.bytes);
     } catch {
-      // Memory may be short, for example. If it matters, the next task reports it.
+      // A failed practice does no harm. If memory is short, for example, the next task reports it.
     }
   };
   setTimeout(practise, PRACTICE_DELAY_MS).unref();
@@ -91,8 +91,8 @@ async function receive(store: Store, { hash, bytes }: FetchTask): Promise<Snapsh
 }
 
 /**
- * A get from NATS is silent if chunks of the object vanished, and also if the link is bad. So the object counts
- * as damaged if the transfer stops twice in a row, although the store answered before.
+ * A get from NATS is silent if chunks of the object vanished, and also if the link is bad. So the object
+ * counts as damaged only if the transfer stops twice in a row, although the store answered before.
  */
 async function* untilSilent(
   chunks: AsyncIterable<Uint8Array>,

@@ -5,8 +5,8 @@ import { prepareThread } from './start-thread.js';
 import type { DoneOf, FetchTask, PatchTask } from './task-messages.js';
 
 /**
- * A thread for consecutive patches or fetches, because starting a thread takes longer than a patch. It ends after some
- * idle time, or when a task fails.
+ * A thread for consecutive patches or fetches, because starting a thread takes longer than a patch. The
+ * thread ends after some idle time, or when a task fails.
  */
 export class KeptThread<T extends PatchTask | FetchTask> {
   readonly #kind: T['task'];
@@ -33,7 +33,9 @@ export class KeptThread<T extends PatchTask | FetchTask> {
     return this.#run(task, options);
   }
 
-  /** Starts the thread and runs a task whose result is not used. The first change then finds compiled code. */
+  /**
+   * Starts the thread and runs a task whose result is not used, so that the first change finds compiled code.
+   */
   practise(task: T, options: SpawnOptions): void {
     this.#practice = this.#practice.then(async () => {
       if (this.#isUsed) await options.feed?.return(undefined);

@@ -135,7 +135,8 @@ export async function runLoadTask(
   if (loaded === 'not-modified') return { kind: 'not-modified' };
   const { image, changedIds, bytesLeft } = loaded;
   const sourceVersion = loaded.source.version;
-  // Other bytes with equal content: nothing to publish. An image from disk may falsely claim to be equal.
+  // Other bytes with equal content: nothing to publish. The arrays are compared, because an image from disk
+  // may falsely claim its content.
   if (
     served?.summary.id === image.summary.id &&
     image.summary.rejected === served.summary.rejected &&

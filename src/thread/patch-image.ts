@@ -61,7 +61,7 @@ async function readGivenChanges(task: PatchTask, chunks: AsyncIterable<Uint8Arra
   const { name, rules, served, bounds, ids = [] } = task;
   const upserts = new Map<string, NormalisedEvent>();
   const removals = new Set<string>(task.removals.flatMap((id) => canonicalId(id, rules) ?? []));
-  /** By the id of the record, or by a running number if the record has no id. */
+  /** Rejections by the id of the record, or by a running number if the record has no id. */
   const rejections = new Map<string | number, Rejection>();
   let unnamed = 0;
   const notes = new LoadNotes();

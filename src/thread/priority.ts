@@ -3,7 +3,8 @@ import { constants, setPriority } from 'node:os';
 
 /**
  * Gives threads that answer requests priority, because a build takes a processor for many seconds. Under full load a
- * tenth of a processor remains for the build. Linux has a priority for each thread; elsewhere nothing happens.
+ * tenth of a processor remains for the build. Linux has a priority for each thread; on other systems, nothing
+ * happens.
  */
 export function letOthersGoFirst(): void {
   try {

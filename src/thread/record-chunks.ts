@@ -1,9 +1,9 @@
 import type { Records } from '../source/records.js';
 import type { ByteFeed } from './task-messages.js';
 
-/** One turn of converting an embedding program's records to text. */
+/** Longest turn of converting an embedding program's records to text. */
 const STREAM_CHUNK_MS_MAX = 4;
-/** Lines of one chunk that are already text. */
+/** Most lines of one chunk, if they are already text. */
 const LINES_AT_ONCE = 4096;
 
 /**
@@ -25,7 +25,7 @@ export async function* recordChunks(records: Records): ByteFeed {
     return new TextEncoder().encode(text) as Uint8Array<ArrayBuffer>;
   };
   if (Symbol.iterator in records) {
-    // Not `for await`, which would wait for a turn of the event loop at each record.
+    // `for await` would wait for a turn of the event loop at each record.
     for (const record of records) if (isDueWith(record)) yield take();
   } else {
     for await (const record of records) if (isDueWith(record)) yield take();
@@ -50,7 +50,10 @@ function lineOf(record: unknown): string {
   }
 }
 
-/** Field by field, so that the rejection names the id and the field. Null if the fields cannot be read. */
+/**
+ * Writes a record field by field, so that the rejection names the id and the field. Null if the fields cannot
+ * be read.
+ */
 function lineOfFields(record: unknown): string | null {
   if (typeof record !== 'object' || record === null || Array.isArray(record) || 'toJSON' in record)
     return null;

@@ -55,7 +55,10 @@ export async function spawnTask<T extends Task>(task: T, options: SpawnOptions):
   }
 }
 
-/** The clients of PostgreSQL and NATS are as large as all other code, so only tasks that need one get them. */
+/**
+ * The clients of PostgreSQL and NATS are as large as all other code, so only tasks that need a client get the
+ * script with clients.
+ */
 export async function textOf(kind: Task['task'] | 'database'): Promise<string> {
   return kind === 'fetch-image' || kind === 'database'
     ? (await import('./client-worker-text.js')).CLIENT_WORKER_TEXT
@@ -89,7 +92,7 @@ function hasLecturerIds(source: LoadTask['source']): boolean {
   return source.lecturerIds !== undefined || (source.kind === 'merged' && source.specs.some(hasLecturerIds));
 }
 
-/** Ends the thread. */
+/** Ends a thread. */
 export async function threadEnd(
   worker: Worker,
   { onStuck, signal }: Pick<SpawnOptions, 'onStuck' | 'signal'>,
@@ -121,7 +124,7 @@ export function resultOf(worker: Worker, options: SpawnOptions, stop?: AbortSign
       try {
         take(message);
       } catch (error) {
-        // Uncaught errors of the program's onProgress would end the process.
+        // An uncaught error of the program's onProgress would end the process.
         reject(error);
       }
     };

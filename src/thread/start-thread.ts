@@ -9,9 +9,9 @@ const SOURCE_NAME = /\/thread\/start-thread\.ts$/;
 export type StartThread = (options: Pick<WorkerOptions, 'workerData' | 'name' | 'resourceLimits'>) => Worker;
 
 /**
- * Prepares a thread. The thread runs source text, which the build made from the thread's module and all its imports. The text works in a
- * bundled program, and starts three times as fast as dozens of files. From source, as in tests,
- * the module itself is started.
+ * Prepares a thread. The thread runs source text, which the build made from the thread's module and all its
+ * imports. The text works in a bundled program, and starts three times as fast as dozens of files. When
+ * Lectern runs from source, as in tests, the module itself is started.
  */
 export async function prepareThread(
   source: `/${string}.ts`,
@@ -28,7 +28,7 @@ export async function prepareThread(
 
 function expectWorkingFolder(): void {
   try {
-    // process.cwd() is not used, because it returns a cached value.
+    // process.cwd() would return a cached value.
     realpathSync.native('.');
   } catch (cause) {
     if (!(cause instanceof Error && 'code' in cause && cause.code === 'ENOENT')) return;

@@ -9,8 +9,8 @@ import type { LoadOptions, LoadProgress, PartReport, PartsReport } from '../sour
 import type { AskSecretHeadersOf, SourceSpec } from '../source/spec.js';
 
 /**
- * Tasks of worker threads, and their answers. A thread runs one task and ends, which frees its memory. A kept thread runs
- * several.
+ * Tasks of worker threads, and their answers. A thread runs one task and ends, which frees its memory. A kept
+ * thread runs several tasks.
  */
 
 export interface StreamSpec {
@@ -29,7 +29,10 @@ export interface LoadTask {
   readonly rules: ReadRules;
   /** The source's version of the served snapshot, for a conditional load; null to load in any case. */
   readonly previousVersion: string | null;
-  /** The served image, to find the changes; null at the first load. Its arrays are shared, not copied. */
+  /**
+   * The served image, to find the changes; null at the first load. The arrays of the image are shared, not
+   * copied.
+   */
   readonly served: SnapshotImage | null;
   /** Whether `served` may be patched if few events differ. */
   readonly mayPatch: boolean;
@@ -100,8 +103,8 @@ export type Task =
 
 export interface TaskListeners extends Pick<LoadOptions, 'signal' | 'onProgress' | 'onVersion' | 'onParts'> {
   /**
-   * Gets the present credentials of a source. A task has numbers in their place, because credentials may change
-   * during the load.
+   * Gets the present credentials of a source. A task has numbers in place of credentials, because these may
+   * change during the load.
    */
   readonly askSecretHeaders?: AskSecretHeadersOf | undefined;
 }
@@ -117,7 +120,7 @@ export interface Loaded {
   readonly beside?: Beside | null;
   /** Null at the first load, and for an image from disk. */
   readonly delta: Delta | null;
-  /** Null at the first load, and for an image from disk whose file has none. */
+  /** Null at the first load, and for an image from disk whose file has no history. */
   readonly history: History | null;
   /** Whether the history is the one that the publisher announced. */
   readonly isHistoryAnnounced?: boolean;
@@ -125,7 +128,10 @@ export interface Loaded {
   readonly changedIds?: readonly string[];
   /** Whether all records were read, although the image was made from the served one. */
   readonly isWholeLoad?: boolean;
-  /** The sequence of the announcement, or of the publication of an image from disk; null if its file does not say. */
+  /**
+   * The sequence of the announcement, or of the publication of an image from disk; null if the file has no
+   * sequence.
+   */
   readonly sequence?: number | null;
 }
 
@@ -157,8 +163,8 @@ export type FromTask =
   | Failed
   | { readonly kind: 'progress'; readonly progress: LoadProgress }
   /**
-   * Version of the source that will now be read. Reported first, because a thread that runs out of memory
-   * cannot report it later.
+   * Version of the source that will now be read. The version is reported first, because a thread that runs
+   * out of memory cannot report it later.
    */
   | { readonly kind: 'version'; readonly version: string | null }
   | { readonly kind: 'parts'; readonly report: PartsReport }

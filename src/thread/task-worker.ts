@@ -7,7 +7,10 @@ import { errorOf, taskFailureOf } from './task-failure.js';
 import type { FromTask, SecretsAnswer, StreamChunk, Task, TaskListeners } from './task-messages.js';
 import { countAsTaken } from './weight.js';
 
-/** The entry of a worker thread: runs its one task, posts the result and ends. Without a task it runs posted tasks. */
+/**
+ * The entry of a worker thread: runs its one task, posts the result and ends. A thread without a task of its
+ * own runs posted tasks.
+ */
 const port = parentPort as MessagePort;
 if (port === null) throw new Error('this module is the entry of a worker thread');
 
@@ -70,18 +73,19 @@ async function performNext(): Promise<number> {
   return perform(task);
 }
 
-/** Ends with its thread. */
+/** Runs posted tasks until the thread ends. */
 async function performAll(): Promise<never> {
   for (;;) {
     const imageBytes = await performNext();
-    // Without this, an idle thread would hold the earlier image until the next task.
+    // Without this call, an idle thread would hold the earlier image until the next task.
     setImmediate(countAsTaken, imageBytes);
   }
 }
 
 /**
- * Before a first load or an image is ready, no request can be answered, so these tasks keep their priority. So do fetches of
- * signed images: they take little, and all replicas should serve an image at the same time.
+ * Before a first load or an image is ready, no request can be answered, so these tasks keep their priority.
+ * Fetches of signed images keep it, too: they take little time, and all replicas should serve an image at the
+ * same time.
  */
 function givePriority(task: Task): void {
   const isFirst = 'served' in task && task.served === null;

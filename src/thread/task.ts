@@ -29,7 +29,7 @@ export async function runTaskHere(
     case 'read-image': {
       const { readCheckedImage } = await import('../snapshot/check-image.js');
       const { publicationsOf } = await import('../snapshot/stored-history.js');
-      const stored = readCheckedImage(task.path, task.use);
+      const stored = await readCheckedImage(task.path, task.use);
       const { history = null, sequence = null } = publicationsOf(stored.beside, stored.image) ?? {};
       return { kind: 'loaded', ...stored, delta: null, history, sequence };
     }

@@ -4,21 +4,22 @@ import { SNAPSHOT_WEIGHT_BYTES_MAX } from '../limits.js';
 const DELAY_MS = 100;
 
 /**
- * Makes V8 collect garbage as if this much memory had been taken: at once if it is more than 128 MiB. Only for threads
+ * Makes V8 collect garbage as if this much memory had been taken: at once above 128 MiB. Only for threads
  * that answer no requests. The buffer is never touched and takes no memory.
  */
 export function countAsTaken(byteLength: number): void {
   try {
     new ArrayBuffer(byteLength);
   } catch {
-    // The address space is too small. V8 has collected nevertheless.
+    // The address space is too small, but V8 has collected.
   }
 }
 
 /**
  * Makes the garbage collector count the memory of snapshots. V8 does not count shared memory, so a process with few
- * allocations would keep every snapshot that it ever served. So this holds an unshared buffer of the snapshot's size,
- * up to a bound. The buffer is never written, so it takes no memory, but V8 counts it and collects.
+ * allocations would keep every snapshot that it ever served. So a weight holds an unshared buffer of the
+ * snapshot's size, up to a bound. The buffer is never written, so it takes no memory, but V8 counts it and
+ * collects.
  */
 export class Weight {
   #held: ArrayBuffer | null = null;
@@ -39,7 +40,7 @@ export class Weight {
       try {
         this.#held = new ArrayBuffer(this.#next);
       } catch {
-        // The system does not even reserve this much. Then V8 alone decides on collections.
+        // The system does not even reserve this much address space, so V8 alone decides on collections.
       }
     }, this.#delayMs).unref();
   }

@@ -11,7 +11,10 @@ import type { LiveViews } from '../view/view-source.js';
 import { liveAccess, logFiles } from './live-access.js';
 import { planAuth, planFeeds, type Reading } from './plan-auth.js';
 
-/** A handler for an existing server. It reads its files at once. `close` stops fetching its keys and watching its files. */
+/**
+ * A handler for an existing server. The handler reads its files at once; `close` stops fetching its keys and
+ * watching its files.
+ */
 export function createEmbeddedHandler<Request extends IncomingMessage>(
   views: LiveViews,
   options: EmbeddedHandlerOptions<Request>,

@@ -63,7 +63,7 @@ function ofTokens(auth: EmbeddedAuthOptions, access: PresentAccess, log: Logger 
         log?.warn({ keySet: name, leftOut: leftOut.length, reasons }, 'keys of the key set left out');
     };
   };
-  // Only plain JSON crosses threads.
+  // The round trip keeps only plain JSON, which crosses threads.
   if (typeof jwks === 'object') take(JSON.stringify(jwks), 'auth.jwks')();
   if (typeof jwks !== 'string' || isAddress(jwks)) return files;
   const file = {
@@ -138,7 +138,7 @@ function ofSecrets(
       const file = files[place];
       return file === undefined ? given[n] : parseSecret(texts[place] as string, file.name, use);
     });
-    // The rules of options were checked before: there is no previous secret without a present one.
+    // The rules of options have already refused a previous secret without a present one.
     return () => (signing === null ? undefined : take({ signing, previous }));
   };
   if (files.length > 0) return [keptTexts(use === 'feed' ? 'feed-secrets' : 'token-secrets', files, check)];

@@ -10,7 +10,7 @@ import { publicationOf } from '../view/present.js';
 import type { PublicationState, TimetableStatus } from '../view/view-source.js';
 import type { AdminPlan } from './plan-admin.js';
 
-/** A publisher as its admin listener sees it: the timetable that it loaded, and no requests. */
+/** A publisher as its admin listener sees it: a loaded timetable without requests. */
 export class ObservedPublisher implements AdminTimetable {
   readonly activity: Activity = new Activity();
   readonly refresh: AdminTimetable['refresh'];

@@ -26,7 +26,7 @@ export interface CloseOptions {
 
 /** A listening port, which keeps the process alive. */
 export interface TimetableServer extends AsyncDisposable {
-  /** Where it listens. */
+  /** Where the server listens. */
   readonly address: ListenAddress;
   /** Address of the admin listener; null without one. */
   readonly adminAddress: ListenAddress | null;
@@ -50,7 +50,7 @@ export interface ServedTimetable {
   readonly files: KeptFiles;
   /** The state of a replica; null for other timetables. */
   readonly feed: () => FeedState | null;
-  /** Called when a serving thread is lost. */
+  /** Is called when a serving thread is lost. */
   readonly onLost: (error: Error) => void;
 }
 
@@ -59,13 +59,13 @@ export class OpenServers implements Follower {
   readonly #timetable: ServedTimetable;
   readonly #followers = new Set<Follower>();
   readonly #activity = new Activity();
-  /** Each closes one server. The server's admin listener stays open until `until` has settled. */
+  /** Functions that close one server each. The server's admin listener stays open until `until` has settled. */
   readonly #closers = new Set<(until: Promise<unknown>) => Promise<void>>();
   #closed = false;
 
   constructor(timetable: ServedTimetable) {
     this.#timetable = timetable;
-    // Followed from the start, so that loads before the first server are counted, too.
+    // The timetable is followed from the start, so that loads before the first server are counted, too.
     this.#activity.follow(timetable.timetable);
   }
 
@@ -121,7 +121,7 @@ export class OpenServers implements Follower {
         // Timetable.close() reports the failure of `until`.
         await until?.catch(() => {});
       } finally {
-        // Closed last, because /ready answers until then.
+        // The admin listener closes last, because /ready answers until then.
         await admin?.close();
         this.#closers.delete(closeAfter);
       }
@@ -130,10 +130,10 @@ export class OpenServers implements Follower {
     this.#closers.add(closeAfter);
     try {
       if (this.#closed) throw new LecternError('closed', 'the timetable is closed');
-      // Awaited together, because threads that fail to start never follow.
+      // Following and starting are awaited together, because threads that fail to start never follow.
       await Promise.all([follower === null ? null : this.#follow(follower), serving.started]);
       if (adminPlan !== null) {
-        // Imported here, because its modules load slowly.
+        // The import is here, because the modules of the admin listener load slowly.
         const { openAdmin } = await import('../admin/open-admin.js');
         admin = await openAdmin({
           ...adminPlan.listener,
@@ -181,7 +181,7 @@ export class OpenServers implements Follower {
   }
 }
 
-/** Why a balancer should send no requests. Empty: ready. */
+/** Why a balancer should send no requests; empty if ready. */
 function unreadyReasons(
   { summary, view }: AdminTimetable,
   { condition, keys, isServing }: Serving,

@@ -5,7 +5,7 @@ import type { KeptFile } from '../files/kept-files.js';
 import type { AdminListenerOptions } from '../options/option-types.js';
 import { resolveOptions } from '../options/resolve.js';
 
-/** Where the admin listener listens, whom it answers, and the files that are read for it. */
+/** The address of the admin listener, the hosts that it answers, and the files that it reads. */
 export interface AdminPlan {
   readonly listener: Pick<AdminOptions, 'port' | 'host' | 'allowedHosts' | 'token'>;
   readonly files: readonly KeptFile[];

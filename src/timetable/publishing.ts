@@ -25,7 +25,7 @@ export interface Publishing extends AsyncDisposable {
   readonly announced: Promise<void>;
   /** Where the admin listener listens; null without one. */
   readonly adminAddress: ListenAddress | null;
-  /** Loads now. `force` skips the gate. */
+  /** Loads now; `force` skips the gate. */
   refresh(force?: boolean): Promise<void>;
   /** Ends loads and announcements. A standby takes over at once. */
   close(): Promise<void>;
@@ -33,7 +33,8 @@ export interface Publishing extends AsyncDisposable {
 
 /**
  * Loads a timetable, keeps it up to date, and announces each accepted snapshot in a store, from which
- * replicas serve it. If a store has several publishers, one announces; another takes over within 10 s.
+ * replicas serve it. If a store has several publishers, one announces, and another takes over within 10 s of
+ * its failure.
  *
  * @throws LecternError `option-invalid`, `key-invalid`, `address-unavailable`
  */

@@ -58,7 +58,7 @@ export function directoryName(given: unknown): DirectoryName {
 export function unreadable(isClosed: boolean, hasSnapshot: boolean, lastError: string | null): LecternError {
   if (isClosed) return new LecternError('closed', 'the timetable is closed');
   if (hasSnapshot) {
-    const reason = lastError ?? 'no load since';
+    const reason = lastError ?? 'it was not loaded again';
     return new LecternError('stale', `the snapshot is older than staleSecondsMax: ${reason}`);
   }
   return new LecternError(

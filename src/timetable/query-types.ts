@@ -19,7 +19,7 @@ export type ScheduleQuery = {
   readonly startTime?: string | Date | undefined;
   /** End of the window: only events that start before it match. */
   readonly endTime?: string | Date | undefined;
-  /** Instead of startTime and endTime: the first local day of the window, such as `2026-10-25`. */
+  /** The first local day of the window, such as `2026-10-25`, instead of startTime and endTime. */
   readonly date?: string | undefined;
   /** Local days from `date` on, 1 to 366. Default 1. */
   readonly days?: number | undefined;
@@ -41,7 +41,9 @@ export type BytesQuery = ScheduleQuery & {
 export type ConflictQuery = ScheduleQuery & {
   /** The kinds of conflict. Default: all three. */
   readonly by?: ConflictBy | readonly ConflictBy[] | undefined;
-  /** Whether rows of one lesson count as one; if false, they conflict with each other. Default true. */
+  /**
+   * Whether rows of one lesson count as one lesson; if false, they conflict with each other. Default true.
+   */
   readonly merge?: boolean | undefined;
 };
 
@@ -115,7 +117,7 @@ export interface DirectoryPage {
 export interface ChangeSet {
   /** Id of the past snapshot. */
   readonly from: string;
-  /** Id of the present one. */
+  /** Id of the present snapshot. */
   readonly to: string;
   /** Added events. */
   readonly added: TimetableEvent[];

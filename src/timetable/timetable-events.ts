@@ -9,15 +9,15 @@ import type { Origin, SnapshotSummary } from '../snapshot/summary.js';
 export interface PublishedEvent {
   /** Summary of the new snapshot. */
   readonly summary: SnapshotSummary;
-  /** Where it came from. */
+  /** Where the snapshot came from. */
   readonly origin: Origin;
-  /** Difference from the previous snapshot; null for the first one. */
+  /** Difference from the previous snapshot; null for the first snapshot. */
   readonly changes: ChangeCounts | null;
 }
 
 /** A snapshot was not published. */
 export interface RefusedEvent {
-  /** Why not. */
+  /** Why the snapshot was not published. */
   readonly refusal: Refusal;
   /** Summary of the refused snapshot; null if its load was aborted (codes `grown`, `events` and `memory`). */
   readonly summary: SnapshotSummary | null;
@@ -25,7 +25,10 @@ export interface RefusedEvent {
 
 /** A load has ended. */
 export interface LoadedEvent {
-  /** `unchanged`: the source has the served data. `refused`: its data was refused, now or by an earlier load. */
+  /**
+   * `unchanged`: the source has the served data. `refused`: the gate refused the data, now or at an earlier
+   * load.
+   */
   readonly result: LoadResult;
   /** Duration of the load. */
   readonly durationMs: number;
@@ -53,7 +56,7 @@ export type TimetableListener<Name extends keyof TimetableEvents> = (...event: T
 
 const EVENT_NAMES: readonly (keyof TimetableEvents)[] = ['published', 'refused', 'part', 'loaded', 'error'];
 
-/** A listener of a misspelt event would never be called. */
+/** Refuses a misspelt event, whose listener would never be called. */
 export function checkEventName(name: keyof TimetableEvents): void {
   if (EVENT_NAMES.includes(name)) return;
   const events = EVENT_NAMES.map((each) => `'${each}'`).join(', ');

@@ -40,7 +40,10 @@ export interface Timetable extends ViewSource, AsyncDisposable {
    *   `staleSecondsMax`; `closed`
    */
   find(query?: ScheduleQuery): EventPage;
-  /** The bytes of an answer, by default JSON. They may be shared memory, so only read them. Throws like {@link find}. */
+  /**
+   * The bytes of an answer, by default JSON. The bytes may be shared memory, so only read them. Throws like
+   * {@link find}.
+   */
   findBytes(query?: BytesQuery, format?: FormatName): Uint8Array;
   /** One event by its id, or null. Throws `parameters-invalid` for an id that is not a text. */
   get(id: string): TimetableEvent | null;
@@ -51,8 +54,9 @@ export interface Timetable extends ViewSource, AsyncDisposable {
   /** GET /schedule/types. */
   types(): string[];
   /**
-   * GET /schedule/rooms, /courses, /groups or /lecturers: those of a query's events, with names and numbers
-   * of events. Throws like {@link find}, and `option-invalid` for another name.
+   * GET /schedule/rooms, /courses, /groups or /lecturers: the rooms, courses, groups or lecturers of a
+   * query's events, with names and numbers of events. Throws like {@link find}, and `option-invalid` for
+   * another name.
    */
   directory(name: DirectoryName, query?: DirectoryQuery): DirectoryPage;
   /** GET /schedule/all. Throws like {@link find}. */
@@ -80,9 +84,9 @@ export interface Timetable extends ViewSource, AsyncDisposable {
    */
   reload(): Promise<void>;
   /**
-   * Adds a listener. Listeners run in order, right after the event. If one throws, or its promise rejects,
-   * the others still run, and listeners of `error` get the error. Without such listeners, or if they fail,
-   * the error becomes a process warning.
+   * Adds a listener. Listeners run in order, right after the event. If a listener throws, or its promise
+   * rejects, the others still run, and listeners of `error` get the error. Without listeners of `error`, or
+   * if they fail, the error becomes a process warning.
    *
    * @throws LecternError `option-invalid` for an event that does not exist
    */
@@ -101,8 +105,8 @@ export interface Timetable extends ViewSource, AsyncDisposable {
    */
   serve(options: ServeOptions): Promise<TimetableServer>;
   /**
-   * Closes servers, aborts loads and ends timers, watches and threads. Later reads throw `closed`. If a custom source fails
-   * to close its watch, this rejects with that error after everything else is closed.
+   * Closes servers, aborts loads and ends timers, watches and threads. Later reads throw `closed`. If a
+   * custom source fails to close its watch, `close` rejects with that error after everything else is closed.
    */
   close(): Promise<void>;
 }

@@ -1,4 +1,7 @@
-/** Folder timetable/. The library: it opens, reads and serves a timetable, and knows nothing of the command line. */
+/**
+ * Folder timetable/. The library, which opens, reads and serves a timetable, and knows nothing of the command
+ * line.
+ */
 import type { IncomingMessage } from 'node:http';
 import type { LecternError } from '../errors.js';
 import { KeptFiles } from '../files/kept-files.js';
@@ -60,7 +63,7 @@ import { checkEventName, type TimetableEvents, type TimetableListener } from './
 import type { Timetable } from './timetable-interface.js';
 
 /**
- * Opens a timetable and returns at once. `ready` resolves when it can be read.
+ * Opens a timetable and returns at once. `ready` resolves when the timetable can be read.
  *
  * @throws LecternError `option-invalid`
  *

@@ -31,7 +31,7 @@ export function redactAddress(url: URL): string {
   return `${url.origin}${path.join('/')}${names.length === 0 ? '' : '?'}${names.join('&')}`;
 }
 
-/** Identifies an address without showing it; 22 base64url characters. */
+/** Identifies an address without showing the address: 22 base64url characters. */
 export function addressDigest(url: URL): string {
   const { href } = withoutCredentials(url);
   return createHash('sha256').update(href).digest().subarray(0, 16).toString('base64url');
@@ -46,7 +46,7 @@ export function withoutCredentials(url: URL): URL {
   return bare;
 }
 
-/** The target of a redirect or link. It cannot choose credentials or lead from https to http. */
+/** The target of a redirect or link, which cannot choose credentials or lead from https to http. */
 export function resolveReference(reference: string, from: URL): URL | { readonly problem: string } {
   if (!URL.canParse(reference, from.href)) return { problem: 'to an invalid address' };
   const url = withoutCredentials(new URL(reference, from));

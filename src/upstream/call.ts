@@ -1,5 +1,5 @@
 /**
- * Folder upstream/. Requests to other servers, for sources and key sets. This folder does not interpret the
+ * Folder upstream/. Requests to other servers, for sources and key sets. This folder does not interpret
  * answers.
  */
 import { once, setMaxListeners } from 'node:events';
@@ -21,9 +21,9 @@ export interface SecretHeaders {
 }
 
 /**
- * Asked before each request.
+ * Gives the secret header fields before each request.
  *
- * @param refused the version that just got a 401; null if none did
+ * @param refused the version that just got a 401; null if no version did
  * @param signal aborts slow work
  */
 export type AskSecretHeaders = (
@@ -58,12 +58,12 @@ export interface UpstreamAnswer {
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-/** The requests of one load. fetch is not used, because it accepts cut gzip bodies and keeps connections. */
+/** The requests of one load, by node:http, because fetch accepts cut gzip bodies and keeps connections. */
 export class UpstreamCall {
   readonly #options: UpstreamCallOptions;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
   readonly #secureAgent: SecureAgent;
-  /** Its reason becomes the error of the call. */
+  /** The reason of the abort becomes the error of the call. */
   readonly #abort = new AbortController();
   readonly #clearTotal: () => void;
   readonly #onAbort: () => void;
@@ -153,7 +153,7 @@ export class UpstreamCall {
     return send(newer);
   }
 
-  /** The body as received. Only waiting counts as idle, not the reader's time. */
+  /** The body as received. Only waiting for the upstream counts as idle, not the reader's time. */
   async *body({ url, message }: UpstreamAnswer): AsyncGenerator<Uint8Array> {
     const { idleMsMax, bytesMax } = this.#options;
     let received = 0;
@@ -173,7 +173,7 @@ export class UpstreamCall {
         yield bytes;
         clear = this.#within(idleMsMax, idle);
       }
-      // Node should have reported an error already. Partial data must never count as complete.
+      // Node should have reported an error already, but partial data must never count as complete.
       if (!message.complete) throw new Error('it ended early');
     } catch (error) {
       const expected = message.headers['content-length'];

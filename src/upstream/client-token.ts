@@ -33,13 +33,13 @@ export interface ClientTokenSurroundings {
 interface Known {
   readonly token: string;
   readonly version: number;
-  /** From this time on another token is fetched. */
+  /** The time from which another token is fetched. */
   readonly renewAtMs: number;
   readonly usableUntilMs: number;
 }
 
 const BACK_OFF_MS_MIN = 500;
-/** The share of its life that is left when a token is renewed. */
+/** A token is renewed when this share of its life is left. */
 const MARGIN_SHARE = 1 / 3;
 const JITTER = 0.2;
 
@@ -63,8 +63,8 @@ export class ClientToken {
   }
 
   /**
-   * @param refusedVersion version of a token that the upstream refused: a new token is fetched unless there
-   * already is one
+   * @param refusedVersion version of a token that the upstream refused: a new token is fetched unless one has
+   * already arrived
    * @param signal ends a fetch
    * @throws LecternError `source-unreadable`, `source-malformed` while there is no usable token
    */
@@ -89,7 +89,9 @@ export class ClientToken {
     return isUsable ? this.#fetching.catch(() => known) : this.#fetching;
   }
 
-  /** Call it when the secret has changed: a failure with the old secret proves nothing about the new one. */
+  /**
+   * Call this when the secret has changed: a failure with the old secret proves nothing about the new one.
+   */
   forgetFailure(): void {
     this.#failures = 0;
     this.#quietUntilMs = Number.NEGATIVE_INFINITY;

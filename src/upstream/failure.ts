@@ -42,7 +42,7 @@ export function describeFailure(error: unknown): string {
 /** Does not show the reason phrase of the answer. */
 export function refused(url: URL, status: number, headers: IncomingHttpHeaders, hint: string): LecternError {
   const { 'retry-after': retryAfter, date = '' } = headers;
-  // Read on the upstream's clock, if it sends one.
+  // The date counts from the upstream's own clock, if it sends one.
   const sentAtMs = Date.parse(date);
   const nowMs = Number.isNaN(sentAtMs) ? Date.now() : sentAtMs;
   const retryAfterMs = retryAfter === undefined ? null : parseRetryAfter(retryAfter, nowMs);

@@ -14,7 +14,7 @@ export interface ChangeMessage {
   readonly json: Buffer;
 }
 
-/** Messages of the present publication; each is made once for all readers. */
+/** Messages of the present publication; each message is made once for all readers. */
 export class ChangeMessages {
   readonly #views: LiveViews;
   #version = '';

@@ -2,7 +2,10 @@ import { monotonicMs } from '../model/clock.js';
 import type { SourcePart } from '../model/source-parts.js';
 import type { ViewSource } from './view-source.js';
 
-/** The content of GET /health of development and GET /status of the admin listener. It holds no secret. */
+/**
+ * The content of GET /health of development and GET /status of the admin listener. The content holds no
+ * secret.
+ */
 export function describeHealth(views: ViewSource, version: string): object {
   const { summary, status, source, publication } = views;
   const snapshot =

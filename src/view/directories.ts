@@ -8,7 +8,7 @@ import type { Plan } from '../query/plan.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
 import type { Encode } from './answer.js';
 
-/** The directories of one snapshot. Each is sorted on first use. */
+/** The directories of one snapshot. Each directory is sorted on first use. */
 export class Directories {
   readonly #snapshot: Snapshot;
   readonly #directories = new Map<DirectoryName, Directory>();

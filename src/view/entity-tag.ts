@@ -5,7 +5,7 @@ import type { Parameters } from '../query/parameters.js';
 import type { FieldFilter } from '../query/query.js';
 import { DIGEST_CHARACTERS, Digest } from '../structures/digest.js';
 
-/** Revisions of representations with content that is not from the timetable. */
+/** Revisions of representations whose content is not only the timetable. */
 const REVISIONS: { readonly [Name in AnyFormatName]?: string } = { html: PAGE_REVISION };
 
 /**

@@ -28,7 +28,7 @@ const FORMS: Readonly<
 export class EventLists {
   readonly #snapshot: Snapshot;
   readonly #rowCache: RowCache;
-  /** Forms by format name: first those without marked clashes, then those with them. */
+  /** Forms by format name: first the forms without marked clashes, then the forms with them. */
   readonly #forms = [new Map<string, RowListForm>(), new Map<string, RowListForm>()] as const;
 
   constructor(snapshot: Snapshot, rowCache: RowCache) {

@@ -33,7 +33,7 @@ export type TimetableStatus = 'starting' | 'ok' | 'degraded';
 
 /** Facts about a publication. */
 export interface PublicationState {
-  /** Where it came from. */
+  /** Where the publication came from. */
   readonly origin: Origin;
   /** Epoch milliseconds. */
   readonly publishedAtMs: number;

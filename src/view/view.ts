@@ -81,7 +81,7 @@ export interface View {
   changes(pairs: ParameterPairs, options: ParseOptions): ReadResult;
   /** Numbers of events that changed since a snapshot; null for an unknown or forgotten one. */
   countChanges(since: string): ChangeCounts | null;
-  /** Whether a client that has seen this version sees nothing older here. */
+  /** Whether this view is at least as new as a version that a client has seen. */
   hasReached(version: TimetableVersion): boolean;
   /** GET /schedule/rooms and the other directories of matching events, with names and numbers of events. */
   directory(name: DirectoryName, pairs: ParameterPairs, options: ParseOptions): ReadResult;

@@ -49,7 +49,7 @@ test('good tokens of every kind of key are accepted', async (t) => {
   }
 });
 
-test('JSON that parsers read differently is accepted or refused as the page says, in header and payload', async (t) => {
+test('JSON that parsers read differently is accepted or refused as docs/security.md says, in header and payload', async (t) => {
   const verifier = verifierOf([secretSet]);
   const exp = NOW_SECONDS + 3600;
   const claims = `{"sub":"alice","exp":${exp}}`;

@@ -55,7 +55,7 @@ test('a row of a quick run has figures and no verdict', async (t) => {
   t.notMatch(tell(peer, { isJudged: false }), /at least|at most|MISSED/);
 });
 
-test('the end of a quick run has no verdict, and neither have its figures', (t) => {
+test('neither the end of a quick run nor its figures have a verdict', (t) => {
   const row = rowOf({ group: 'workload', name: 'hot URL', set: 'medium', unit: 'ratio', target: 1.1 }, [2]);
   t.equal(tellEnd([row], false, 3), '1 row in 3 s; beyond their target: hot URL (medium)');
   t.match(tellEnd([row], true, 3), /^1 row in 3 s; a quick run .* not to be judged$/);

@@ -63,7 +63,7 @@ test('settings that may make a timetable stale cause a warning', async (t) => {
     .map((line) => JSON.parse(line) as object);
   t.match(
     lines.filter((line) => 'level' in line && line.level === 40),
-    [{ msg: 'answers will end', reason: /503/ }],
+    [{ msg: 'answers will become 503', reason: /503/ }],
   );
 });
 

@@ -54,7 +54,7 @@ test('wrong feed settings are reported at the start', async (t) => {
       2,
       [],
       { LECTERN_FEED_SECRET: 'short-secret' },
-      /LECTERN_FEED_SECRET is invalid: it has 12 bytes; a feed needs at least 32/,
+      /LECTERN_FEED_SECRET is invalid: it has 12 bytes; a feed secret needs at least 32/,
     ],
     [
       2,
@@ -94,7 +94,7 @@ test('wrong feed settings are reported at the start', async (t) => {
       1,
       ['--feed-secret-file', '.nvmrc'],
       {},
-      /the feed secret file .nvmrc is invalid: it has \d+ bytes; a feed needs at least 32/,
+      /the feed secret file .nvmrc is invalid: it has \d+ bytes; a feed secret needs at least 32/,
     ],
     [
       1,

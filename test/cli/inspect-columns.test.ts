@@ -99,7 +99,7 @@ test('inspect reports a source without records, and a source that needs no map',
   const row = '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417,2026-08-31T06:00:00Z,2026-08-31T07:30:00Z,Algebra';
   const good = await runHere(t, ['inspect', fileOf(t, 'good.csv', `id,time,endTime,title\n${row}\n`)]);
   t.equal(good.code, 0);
-  t.notMatch(good.stdout, /to serve it/, 'nothing is proposed');
+  t.notMatch(good.stdout, /to serve the source/, 'nothing is proposed');
   t.match(good.stdout, /columns of the first 1 record/);
 });
 
@@ -124,11 +124,11 @@ test('a usable calendar gets no proposal; its own properties are proposed for em
       ...['END:VEVENT', 'END:VCALENDAR', ''],
     ].join('\r\n');
   const plain = await runHere(t, ['inspect', fileOf(t, 'plain.ics', calendar())]);
-  t.notMatch(plain.stdout, /to serve it, try|cannot be proposed/);
+  t.notMatch(plain.stdout, /to serve the source, try|cannot be proposed/);
   const own = await runHere(t, ['inspect', fileOf(t, 'own.ics', calendar('X-COURSE:M1', 'X-RAUM:A 1'))]);
   t.match(own.stdout, /^ {2}lectern serve \S+own\.ics --map courseId=X-COURSE --map roomId=X-RAUM --dev$/m);
   const full = await runHere(t, ['inspect', fileOf(t, 'full.ics', calendar('X-RAUM:A 1', 'LOCATION:B'))]);
-  t.notMatch(full.stdout, /to serve it, try/, 'events have a room');
+  t.notMatch(full.stdout, /to serve the source, try/, 'events have a room');
 });
 
 test('several sources are inspected as one, and unreadable ones are named', async (t) => {

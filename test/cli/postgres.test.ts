@@ -112,7 +112,7 @@ test('a database is used from the command line', { skip }, async (t) => {
     t.notMatch(stderr, PASSWORD);
     t.match(stderr, `"source":"${bare} (events)"`);
     t.strictSame(await server.sql('SELECT FROM pg_replication_slots'), []);
-    const { image } = readImageFile(join(folder, 'image'));
+    const { image } = await readImageFile(join(folder, 'image'));
     t.equal(image.summary.events, 59, 'the snapshot file has the changes');
   });
 });
@@ -160,7 +160,7 @@ test('database settings without effect, or in conflict, are refused', async (t) 
     [['events.csv', '--table', 'a'], /--table has no effect, as no source is a PostgreSQL address/],
     [
       [url, 'events.csv', '--table', 'a', '--follow'],
-      /--follow needs a table that is the only source; with several, give --listen or --refresh-seconds/,
+      /--follow needs a table that is the only source; with several sources, give --listen or --refresh-seconds/,
     ],
     [[url, '--table', 'a', '--follow', '--listen', 'b'], /--listen has no effect with --follow/],
     [[url, '--table', 'a', '--follow', '--watch', 'off'], /--follow has no effect with --watch off/],

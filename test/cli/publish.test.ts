@@ -55,7 +55,7 @@ test('publish --once announces an image; feed shows the images and chooses one',
   });
   t.match(lectern('feed', 'rollback', share), {
     status: 1,
-    text: `the store has no image from before the pinned ${first}; to choose a later one, run lectern feed pin <id>`,
+    text: `the store has no image older than the pinned ${first}; to choose a newer image, run lectern feed pin <id>`,
   });
   t.match(lectern('feed', 'unpin', share).text, 'unpinned');
   t.match(lectern('feed', 'pin', 'nothing', share), {
@@ -73,10 +73,13 @@ test('publish --once announces an image; feed shows the images and chooses one',
   const waiting = lectern('feed', 'status', share).text;
   t.match(waiting, new RegExp(`^head +${second}, `, 'm'));
   t.match(waiting, new RegExp(`^candidate +${third}, `, 'm'));
-  t.match(waiting, /^canary +none reports\. New timetables stay candidates until lectern feed promote/m);
+  t.match(
+    waiting,
+    /^canary +none reports\. New timetables stay candidates until you run lectern feed promote/m,
+  );
   t.match(lectern('feed', 'pin', third, share), {
     status: 1,
-    text: `the image ${third} is a candidate that was not promoted: lectern feed promote ${third}`,
+    text: `the image ${third} is a candidate that was not promoted; to promote it, run lectern feed promote ${third}`,
   });
   t.match(lectern('feed', 'promote', first, share), { status: 1, text: `the candidate is ${third}` });
   t.match(lectern('feed', 'promote', third, share), { status: 1, text: /no canary serves.* --force/ });
@@ -115,7 +118,10 @@ test('publish --once ends with an error if another publisher leads', { timeout: 
   const { code, stderr } = await run(['publish', other ?? '', ...common, '--once']);
   t.equal(code, 1);
   t.match(stderr, /"msg":"publisher stands by"/);
-  t.match(stderr, /was not announced within 15 s of its load .* if another publisher leads, stop it/);
+  t.match(
+    stderr,
+    /was not announced within 15 s of being loaded .* if another publisher leads, stop that publisher/,
+  );
 });
 
 test('publish refuses wrong usage', async (t) => {
@@ -149,7 +155,7 @@ test('publish refuses wrong usage', async (t) => {
   t.match(lectern('serve', source, '--canary', '--dev'), { status: 2, text: /not a store/ });
 });
 
-test('publish and serve know the variables of each other, and warn of others', async (t) => {
+test('publish and serve know the variables of both commands, and warn of unknown variables', async (t) => {
   const folder = t.testdir({
     'events.ndjson': events(5, 'x')
       .map((each) => JSON.stringify(each))

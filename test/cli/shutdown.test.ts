@@ -181,7 +181,7 @@ test('an internal fault ends the service, even with the log off', async (t) => {
     const { code, stderr } = await ended;
     t.equal(code, 1);
     t.match(stderr, /out-of-order/);
-    if (level === 'info') t.match(stderr, /"level":60.*"msg":"ended by a fault of the program"/);
+    if (level === 'info') t.match(stderr, /"level":60.*"msg":"ended by an internal fault"/);
   }
 });
 

@@ -263,7 +263,7 @@ const USAGE: readonly Case[] = [
     env: { LECTERN_HS256_SECRET: `base64:${SECRET}` },
     code: 2,
     message:
-      /^error: LECTERN_HS256_SECRET is invalid: it begins with base64:, but what follows is not base64 \(RFC 4648\)$/m,
+      /^error: LECTERN_HS256_SECRET is invalid: it begins with base64:, but the rest is not base64 \(RFC 4648\)$/m,
   },
   {
     name: 'secret file that does not exist',

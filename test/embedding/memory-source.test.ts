@@ -39,7 +39,7 @@ test('changes made together cause one rebuild', async (t) => {
   await timetable.close();
 });
 
-test('changes that arrive during a build cause one more', async (t) => {
+test('changes that arrive during a build cause one more build', async (t) => {
   const memory = new MemorySource([record(1)]);
   const timetable = openTimetable({ source: memory });
   await timetable.ready;
@@ -259,11 +259,11 @@ test('invalid changes and records are refused at once, and change nothing', asyn
   const timetable = openTimetable({ source: memory, watch: false });
   await timetable.ready;
   const changes: [change: unknown, problem: RegExp][] = [
-    [undefined, /^apply\(\) takes \{ upsert: \[records\], remove: \[ids\] \}: it got none$/],
+    [undefined, /^apply\(\) takes \{ upsert: \[records\], remove: \[ids\] \}: it got no object$/],
     [{ remove: idOf(1) }, /remove is not a list$/],
     [{ upsert: record(2) }, /upsert is not a list$/],
     [{ upsert: null }, /upsert is not a list$/],
-    [{ upserts: [record(2)] }, /there is no "upserts"$/],
+    [{ upserts: [record(2)] }, /it does not take "upserts"$/],
     [{ upsert: [record(2)], remove: idOf(1) }, /remove is not a list$/],
   ];
   for (const [change, message] of changes) {

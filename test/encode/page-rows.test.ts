@@ -139,7 +139,7 @@ test('links are relative: the same name with another ending', async (t) => {
   );
 });
 
-test('rows have the names of rooms and courses, and the day of the end only if it is another', async (t) => {
+test('rows have the names of rooms and courses, and the day of the end only if it differs', async (t) => {
   const fields = { roomId: 'r1', courseId: 'c1', roomName: 'Hall <north>', courseName: 'Algebra' };
   const events = [null, 'Own title'].map((title, n) => ({ ...eventWith('LEC', n), ...fields, title }));
   const { rows } = split(pageOf(viewOfEvents(events, 'any')));

@@ -85,7 +85,7 @@ test('answers are byte-identical with gathered rows and with kept lists', (t) =>
   t.end();
 });
 
-test('a list is kept once as many of its rows were requested as it holds', (t) => {
+test('a list is kept once the number of rows requested from it reaches its length', (t) => {
   const cache = new RowCache(snapshot.rows, 10_000_000);
   const field = snapshot.field('studyGroup');
   const origin = originOf(snapshot, 0);

@@ -25,8 +25,8 @@ function seeded(seed: number): () => number {
 }
 
 /** The version of all events of an image; throws if the image is incomplete. */
-function versionOf(path: string): number {
-  const { image, sourceVersion } = readImageFile(path);
+async function versionOf(path: string): Promise<number> {
+  const { image, sourceVersion } = await readImageFile(path);
   const snapshot = new Snapshot(image);
   const titles = new Set(
     Buffer.from(image.rows.bytes)
@@ -67,9 +67,9 @@ test(`a process killed ${KILLS} times while it writes always leaves a whole imag
     const left = readdirSync(folder).filter((name) => name.endsWith('.tmp'));
     if (left.length > 0) inTheMiddle++;
     leftMax = Math.max(leftMax, left.length);
-    const found = versionOf(path);
+    const found = await versionOf(path);
     t.ok(found >= version, `whole: version ${found}, after ${version}`);
-    if (existsSync(`${path}.1`)) t.ok(versionOf(`${path}.1`) <= found, 'and so is the one before');
+    if (existsSync(`${path}.1`)) t.ok((await versionOf(`${path}.1`)) <= found, 'and so is the one before');
     version = found;
   }
   // A few kills may all fall between two writes; of two hundred, some must hit one.

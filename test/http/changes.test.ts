@@ -50,8 +50,8 @@ function changedView(count: number): { readonly views: TestViews; readonly since
 const KINDS = [
   ['nothing', 0],
   ['a few events', 7],
-  ['what is made whole', 700],
-  ['what is made in slices', 2000],
+  ['an answer made whole', 700],
+  ['an answer made in slices', 2000],
 ] as const;
 for (const [name, count] of KINDS) {
   for (const format of ['json', 'msgpack']) {

@@ -14,7 +14,7 @@ const action = fc.record({
   endsAtMs: fc.nat({ max: 1000 }),
 });
 
-test('after any calls, a look names the same streams as a search of all streams', (t) => {
+test('after any sequence of calls, a look finds the same streams as a search of all streams', (t) => {
   fc.assert(
     fc.property(fc.array(action, { maxLength: 60 }), fc.nat({ max: 1200 }), (actions, clockMs) => {
       const watch = new StreamWatch<Known>(STEP_MS);

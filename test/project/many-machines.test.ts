@@ -20,7 +20,9 @@ function commandsOf(text: string): readonly string[] {
   return lines.filter((line) => line.startsWith(text));
 }
 
-test('the set-up of the page works', { skip: hasOpenssl ? false : 'openssl is not installed' }, async (t) => {
+test('the set-up in docs/many-machines.md works', {
+  skip: hasOpenssl ? false : 'openssl is not installed',
+}, async (t) => {
   const folder = t.testdir({});
   const share = join(folder, 'share');
   for (const line of commandsOf('openssl ')) {

@@ -354,7 +354,7 @@ test("the pages give the program's limits", async (t) => {
     ['token', `${limits.TOKEN_BYTES_MAX / KIB} KiB`],
     ["values in one user's claims and enrolments", limits.IDENTITY_VALUES_MAX.toLocaleString('en')],
     ['requests in flight on one connection', String(limits.REQUESTS_IN_FLIGHT_MAX)],
-    ['requests that wait behind them', String(limits.PIPELINED_WAITING_MAX)],
+    ['requests that wait on one connection', String(limits.PIPELINED_WAITING_MAX)],
     ['header fields of a request', String(limits.HEADER_FIELDS_MAX)],
     ['connections of each serving thread', limits.CONNECTIONS_MAX_DEFAULT.toLocaleString('en')],
     ['one record of a source', `${limits.RECORD_BYTES_MAX / MIB} MiB`],

@@ -37,7 +37,7 @@ const LAYOUTS: Readonly<Record<string, Place>> = {
     START_MS + (random % 100_000) * MINUTE_MS,
     i % 41 === 0 ? 0 : 2 ** (i % 41),
   ],
-  'every event within the one before': (i) => [START_MS + i, 2 * (COUNT - i)],
+  'every event within the event before': (i) => [START_MS + i, 2 * (COUNT - i)],
   'nothing but zero-length events': (i) => [START_MS + i, 0],
   'short events under a few that span everything': (i, random) =>
     i % 500 === 0

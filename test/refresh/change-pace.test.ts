@@ -18,7 +18,7 @@ async function until(loads: () => number, count: number): Promise<void> {
   while (loads() < count) await new Promise((resolve) => setTimeout(resolve, 2));
 }
 
-test('changes of one turn become one load, and those during a load one more', async (t) => {
+test('changes of one turn become one load; changes during a load become one more', async (t) => {
   const { pace, loads } = paced();
   pace.changed();
   pace.changed();
@@ -54,7 +54,7 @@ test('the pause after a patch is proportional, within a bound', async (t) => {
   t.ok(performance.now() - againMs >= PATCH_PAUSE_MS_MAX - 2, 'an hour would be too long');
 });
 
-test('one slow patch does not lengthen the pause, and fast ones do not shorten it below its least', async (t) => {
+test('one slow patch does not lengthen the pause, and fast patches do not shorten it below its minimum', async (t) => {
   const { pace, loads } = paced();
   pace.pauseAfter(1);
   pace.began();

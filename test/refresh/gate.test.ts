@@ -96,14 +96,14 @@ test('a refusal gives the numbers', async (t) => {
   );
   t.match(
     judge(summary(80, 20, { rejections }), summary(100), GATE_DEFAULTS)?.detail,
-    /at most 10 % are accepted; the first is at line 1: id is missing$/,
+    /at most 10 % are accepted; the first rejection is at line 1: id is missing$/,
   );
   const outside = { events: 2, from: '2023-09-01', to: '2023-12-24' };
   const expanded = { from: '2025-11-23', to: '2028-11-23', outside };
   t.equal(
     judge(summary(0, 0, { expanded }), null, GATE_DEFAULTS)?.detail,
     'it has no events: recurring events are expanded from 2025-11-23 until 2028-11-23 (exclusive), and 2 recurring events have no ' +
-      'occurrence in these days, but from 2023-09-01 until 2023-12-24 (exclusive): set from and to (on the command line ' +
+      'occurrence in these days; their occurrences are from 2023-09-01 until 2023-12-24 (exclusive): set from and to (on the command line ' +
       '--from 2023-09-01 --to 2023-12-24) to serve them',
   );
   t.match(judge(summary(1), summary(10), GATE_DEFAULTS)?.detail, /^it has 1 event, /);

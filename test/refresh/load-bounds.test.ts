@@ -126,7 +126,7 @@ test('a first load is bounded only by memory', async (t) => {
       timetable.ready,
       {
         code: 'snapshot-refused',
-        message: /loading it takes more than 64 MiB, the limit for a load: after \d+ events/,
+        message: /the load takes more than 64 MiB, the limit for a load: after \d+ events/,
       },
       format,
     );

@@ -59,7 +59,7 @@ test('a due load needs no interval, but waits for Retry-After', async (t) => {
   }
 });
 
-test('a timetable with recurring events is loaded again at midnight, another one is not', async (t) => {
+test('a timetable is loaded again at midnight if, and only if, it has recurring events', async (t) => {
   for (const [image, loads] of [
     [calendar, 2],
     [full, 1],

@@ -132,7 +132,7 @@ test(
   },
 );
 
-test('content that was rolled back to has its new version only', options, async (t) => {
+test('after a rollback, the earlier content has only its new version', options, async (t) => {
   const fleet = await openFleet(t, 'nats');
   const link = await new SlowLink(fleet.server?.port ?? 0).listen();
   t.teardown(() => link.close());

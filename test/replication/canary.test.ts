@@ -57,7 +57,7 @@ for (const { kind, skip } of KINDS) {
   });
 }
 
-test('a candidate that was not promoted is never rolled back to', { timeout: 170_000 }, async (t) => {
+test('a rollback never chooses a candidate that was not promoted', { timeout: 170_000 }, async (t) => {
   const trial = await openTrial(t, 'folder');
   const { canary, replica, channel } = trial;
   const head = (await channel.status()).head?.id;

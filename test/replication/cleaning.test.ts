@@ -84,7 +84,7 @@ test('unused images that take too much are deleted at once, the longest unused f
   t.strictSame(await numbersIn(store), [3, 4, 5, 6, 7, 8, 9]);
 });
 
-test('what a killed writer left is removed', async (t) => {
+test('the remains of a killed writer are removed', async (t) => {
   const share = join(t.testdir(), 'share');
   const store = await openStore(storeAddress(share));
   await announce(store, 1);

@@ -74,7 +74,9 @@ for (const { kind, skip } of KINDS) {
   });
 }
 
-test('a publisher announces above what replicas served in another epoch', { timeout: 60_000 }, async (t) => {
+test('a new announcement has a higher sequence than replicas served in another epoch', {
+  timeout: 60_000,
+}, async (t) => {
   const fleet = await openFleet(t, 'folder');
   const { store } = fleet;
   const publishing = await fleet.publisher(new MemorySource(events(10, 'first')));

@@ -4,7 +4,7 @@ import { LEASE_MS_MAX } from '../../src/limits.js';
 import { Leadership } from '../../src/replication/lease.js';
 import { openStore, storeAddress } from '../../src/store/open-store.js';
 
-test('a lease ends on the own clock of its owner, before a standby takes it', async (t) => {
+test('a lease ends by the clock of its owner before a standby takes it', async (t) => {
   const store = await openStore(storeAddress(join(t.testdir(), 'share')));
   let nowMs = 0;
   let isLost = false;

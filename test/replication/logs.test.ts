@@ -47,7 +47,7 @@ async function startReplica(
 const FAILED = 'timetable not loaded';
 const WAITING = 'still waiting for the source';
 
-test('each reason is logged once and at once, and that the replica still waits', async (t) => {
+test('each reason is logged once and at once; a replica that still waits is logged, too', async (t) => {
   const folder = t.testdir();
   const source = storeAddress(join(folder, 'share'));
   const store = await openStore(source);

@@ -8,7 +8,7 @@ import type { ReplicaReport } from '../../src/replication/store-records.js';
 import { openStore, storeAddress } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 
-test('an image is read once for each report of a fault, and beside the announcements', async (t) => {
+test('an image is read once for each report of a fault, and announcements do not wait for the read', async (t) => {
   const share = join(t.testdir(), 'share');
   const store = await openStore(storeAddress(share));
   const content = Buffer.from('an image');

@@ -107,7 +107,7 @@ function late(log: readonly Swap[]): Swap[] {
   });
 }
 
-test('a stopped leader that goes on replaces nothing, and there is one head at a time', {
+test('a leader that continues after a pause replaces nothing, and there is one head at a time', {
   timeout: 170_000,
 }, async (t) => {
   const { store, log, publisher } = await openFleet(t);

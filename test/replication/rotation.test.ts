@@ -43,7 +43,7 @@ test('replicas take both keys, then the publisher signs with the new one', {
   );
 });
 
-test('a file of public keys is PEM, several in a row, JWK or JWKS', (t) => {
+test('a file of public keys holds one PEM, several PEMs in a row, a JWK or a JWKS', (t) => {
   const folder = t.testdir();
   const pems = ['a', 'b'].map((name) => readFileSync(writeKeys(folder, name).publicKeyFile, 'utf8'));
   const jwks = pems.map((pem) => createPublicKey(pem).export({ format: 'jwk' }));

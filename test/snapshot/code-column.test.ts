@@ -35,7 +35,7 @@ for (const { count, type } of [
   { count: 65_536, type: Uint32Array },
   { count: 65_537, type: Uint32Array },
 ]) {
-  test(`${count} rooms fit into their column, and so does an event without a room`, (t) => {
+  test(`${count} rooms fit into their column, and so does an event without a room`, async (t) => {
     const image = imageOfRooms(count);
     const { codes, postings } = image.fields.roomId;
     t.equal(codes.constructor, type);
@@ -60,18 +60,17 @@ for (const { count, type } of [
 
     writeImageFile(path, image, null);
     for (const use of ['restart', 'pin'] as const) {
-      const read = readCheckedImage(path, use).image.fields.roomId.codes;
+      const read = (await readCheckedImage(path, use)).image.fields.roomId.codes;
       t.equal(read.constructor, type, 'from disk');
       t.ok(
         read.every((code, n) => code === codes[n]),
         'the same codes from disk',
       );
     }
-    t.end();
   });
 }
 
-test('an image is refused if column widths do not fit the dictionaries', (t) => {
+test('an image is refused if column widths do not fit the dictionaries', async (t) => {
   for (const [count, Other] of [
     [255, Uint16Array],
     [255, Uint32Array],
@@ -83,19 +82,17 @@ test('an image is refused if column widths do not fit the dictionaries', (t) => 
     const { roomId } = image.fields;
     const fields = { ...image.fields, roomId: { ...roomId, codes: Other.from(roomId.codes) } };
     writeImageFile(path, { ...image, fields }, null);
-    t.throws(() => readCheckedImage(path, 'restart'), /roomId: .*another type/, `${count} as ${Other.name}`);
+    await t.rejects(readCheckedImage(path, 'restart'), /roomId: .*another type/, `${count} as ${Other.name}`);
   }
-  t.end();
 });
 
-test('codes beyond the dictionary are refused, at each width', (t) => {
+test('codes beyond the dictionary are refused, at each width', async (t) => {
   for (const count of [1, 254, 256, 65_534, 65_536]) {
     const image = imageOfRooms(count);
     image.fields.roomId.codes[0] = count;
     writeImageFile(path, image, null);
-    t.throws(() => readCheckedImage(path, 'restart'), /roomId: a code has no value/, `${count}`);
+    await t.rejects(readCheckedImage(path, 'restart'), /roomId: a code has no value/, `${count}`);
   }
-  t.end();
 });
 
 test('afterwards', (t) => {

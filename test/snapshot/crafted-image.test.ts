@@ -119,13 +119,13 @@ function readLightly(view: View): void {
   for (const [makeAnswer] of answersOf(view)) attempt(() => bytesOf(makeAnswer()));
 }
 
-const opened = (use: 'restart' | 'pin'): View =>
-  new SnapshotView(new Snapshot(readCheckedImage(path, use).image));
+const opened = async (use: 'restart' | 'pin'): Promise<View> =>
+  new SnapshotView(new Snapshot((await readCheckedImage(path, use)).image));
 
 /** The reason if `read` is refused; otherwise null. */
-function refusalOf(read: () => void): string | null {
+async function refusalOf(read: () => unknown): Promise<string | null> {
   try {
-    read();
+    await read();
     return null;
   } catch (error) {
     if (!(error instanceof LecternError) || error.code !== 'image-unusable') throw error;
@@ -134,9 +134,9 @@ function refusalOf(read: () => void): string | null {
   }
 }
 
-function cpuMsOf(work: () => void): number {
+async function cpuMsOf(work: () => unknown): Promise<number> {
   const before = process.cpuUsage();
-  work();
+  await work();
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1000;
 }
@@ -145,18 +145,19 @@ test('a file with right checksums and wrong content is refused or read without a
   timeout: size(60_000, 900_000),
 }, async (t) => {
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-  const good = Array.from({ length: 20 }, () => cpuMsOf(() => readStrictly(opened('pin'))));
+  const good: number[] = [];
+  for (let n = 0; n < 20; n++) good.push(await cpuMsOf(async () => readStrictly(await opened('pin'))));
   // The first ones cost more, because their code is being compiled.
   const floorMs = Math.max(...good.slice(10));
   const seen = { refused: 0, used: 0, refusedAtRestart: 0 };
   const reasons = new Set<string>();
   let dearestMs = 0;
-  fc.assert(
-    fc.property(changes, (all) => {
+  await fc.assert(
+    fc.asyncProperty(changes, async (all) => {
       const bytes = crafted(ORIGINAL, all);
       if (bytes.equals(ORIGINAL)) return;
       writeFileSync(path, bytes);
-      const reason = refusalOf(() => readStrictly(opened('pin')));
+      const reason = await refusalOf(async () => readStrictly(await opened('pin')));
       if (reason === null) seen.used++;
       else {
         seen.refused++;
@@ -165,8 +166,9 @@ test('a file with right checksums and wrong content is refused or read without a
       // Before rows are checked, an answer may fail. It still ends, with the announced length.
       dearestMs = Math.max(
         dearestMs,
-        cpuMsOf(() => {
-          if (refusalOf(() => readLightly(opened('restart'))) !== null) seen.refusedAtRestart++;
+        await cpuMsOf(async () => {
+          const fault = await refusalOf(async () => readLightly(await opened('restart')));
+          if (fault !== null) seen.refusedAtRestart++;
         }),
       );
       assert.equal(Object.keys(Object.prototype).length, 0, 'nothing else was written to');
@@ -211,7 +213,7 @@ const ATTACKS: readonly (readonly [string, Change, RegExp, 'at once' | 'with its
     'with its rows',
   ],
   [
-    'rows that are shorter in MessagePack than is told of them',
+    'rows that are shorter in MessagePack than the image says',
     (parts) => {
       const start = arrayAt(parts, 'rows.packedStart');
       for (let n = 1; n <= EVENTS; n++) start.writeUInt32LE(start.readUInt32LE(4 * n) + n, 4 * n);
@@ -220,7 +222,7 @@ const ATTACKS: readonly (readonly [string, Change, RegExp, 'at once' | 'with its
     'with its rows',
   ],
   [
-    'entries of conflicts that are longer than is told of them',
+    'conflict entries that are longer than the image says',
     (parts) => {
       const bytes = arrayAt(parts, 'clusters.merged.jsonBytes');
       for (let at = 0; at < bytes.length; at += 4) bytes.writeUInt32LE(bytes.readUInt32LE(at) - 1, at);
@@ -229,7 +231,7 @@ const ATTACKS: readonly (readonly [string, Change, RegExp, 'at once' | 'with its
     'with its rows',
   ],
   [
-    'one id on all rows: a table of them takes the square of their number to build',
+    'one id on all rows: building the table of ids takes quadratic time',
     (parts) => {
       const rows = arrayAt(parts, 'rows.bytes');
       const start = arrayAt(parts, 'rows.start');
@@ -240,7 +242,7 @@ const ATTACKS: readonly (readonly [string, Change, RegExp, 'at once' | 'with its
     'with its rows',
   ],
   [
-    'buckets that end before they begin: a tree of them would have no end',
+    'buckets that end before they begin: building their tree would never end',
     (parts) => {
       const last = arrayAt(parts, 'slots.index.bucketLast');
       for (let at = 0; at < last.length; at += 8) last.writeDoubleLE(-1, at);
@@ -286,25 +288,13 @@ for (const [name, change, reason, when] of ATTACKS) {
   test(`wrong content is refused: ${name}`, async (t) => {
     const file = join(t.testdir(), 'image');
     writeFileSync(file, crafted(ORIGINAL, [change]));
-    t.match(
-      refusalOf(() => readCheckedImage(file, 'pin')),
-      reason,
-      'where it is pinned',
-    );
+    t.match(await refusalOf(() => readCheckedImage(file, 'pin')), reason, 'where it is pinned');
     if (when === 'at once')
-      t.match(
-        refusalOf(() => readCheckedImage(file, 'restart')),
-        reason,
-        'at a restart',
-      );
+      t.match(await refusalOf(() => readCheckedImage(file, 'restart')), reason, 'at a restart');
     else {
-      const { image } = readCheckedImage(file, 'restart');
+      const { image } = await readCheckedImage(file, 'restart');
       readLightly(new SnapshotView(new Snapshot(image)));
-      t.match(
-        refusalOf(() => checkRowsOf(file, image)),
-        reason,
-        'once its rows are gone through',
-      );
+      t.match(await refusalOf(() => checkRowsOf(file, image)), reason, 'once its rows are gone through');
     }
   });
 }
@@ -316,10 +306,7 @@ test('a table of ids with slow look-ups is refused', async (t) => {
   many.ids.table.fill(0);
   for (let n = 0; n < 2000; n++) many.ids.table[n] = n + 1;
   writeImageFile(file, many, null);
-  t.match(
-    refusalOf(() => readCheckedImage(file, 'restart')),
-    /ids has look-ups that are too long/,
-  );
+  t.match(await refusalOf(() => readCheckedImage(file, 'restart')), /ids has look-ups that are too long/);
 });
 
 test('a sparse file larger than the memory is refused before allocation', async (t) => {
@@ -332,10 +319,7 @@ test('a sparse file larger than the memory is refused before allocation', async 
   ftruncateSync(fd, 2 * totalmem());
   closeSync(fd);
   const before = process.memoryUsage().rss;
-  t.match(
-    refusalOf(() => readCheckedImage(file, 'restart')),
-    /this machine has \d+ bytes of memory/,
-  );
+  t.match(await refusalOf(() => readCheckedImage(file, 'restart')), /this machine has \d+ bytes of memory/);
   t.ok(process.memoryUsage().rss - before < 2 ** 28);
 });
 
@@ -344,23 +328,17 @@ test('a file that other accounts can write is refused', {
 }, async (t) => {
   const file = join(t.testdir(), 'image');
   writeFileSync(file, ORIGINAL, { mode: 0o600 });
-  t.equal(
-    refusalOf(() => readCheckedImage(file, 'restart')),
-    null,
-  );
+  t.equal(await refusalOf(() => readCheckedImage(file, 'restart')), null);
   // Volumes of Kubernetes with fsGroup are writable by their group.
   chmodSync(file, 0o660);
-  t.equal(
-    refusalOf(() => readCheckedImage(file, 'restart')),
-    null,
-  );
+  t.equal(await refusalOf(() => readCheckedImage(file, 'restart')), null);
   chmodSync(file, 0o602);
   t.match(
-    refusalOf(() => readCheckedImage(file, 'restart')),
+    await refusalOf(() => readCheckedImage(file, 'restart')),
     /it is world-writable; expected mode 0600/,
   );
   t.equal(
-    refusalOf(() => readCheckedImage(file, 'pin')),
+    await refusalOf(() => readCheckedImage(file, 'pin')),
     null,
     'a pinned file is chosen by the operator',
   );
@@ -368,7 +346,7 @@ test('a file that other accounts can write is refused', {
   if (process.geteuid?.() !== 0) return;
   chownSync(file, 12345, 12345);
   t.match(
-    refusalOf(() => readCheckedImage(file, 'restart')),
+    await refusalOf(() => readCheckedImage(file, 'restart')),
     /it belongs to user 12345; expected user 0/,
   );
 });

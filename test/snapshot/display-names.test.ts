@@ -44,8 +44,8 @@ function roomNameOf(...names: (string | null)[]): string | null {
 
 const RULES: readonly (readonly [why: string, names: (string | null)[], expected: string | null])[] = [
   ['no event has a name', [null, null], null],
-  ['one event of several has one', [null, 'Aula', null], 'Aula'],
-  ['the most frequent', ['B', 'A', 'B'], 'B'],
+  ['one event of several has a name', [null, 'Aula', null], 'Aula'],
+  ['the most frequent name wins', ['B', 'A', 'B'], 'B'],
   ['null does not count', [null, null, null, 'B'], 'B'],
   ['equally frequent: the first by code point', ['b', 'a', 'a', 'b', 'c'], 'a'],
   ['equally frequent: code points, not UTF-16 units', ['\u{1F600}', '\uFF5E'], '\uFF5E'],
@@ -198,7 +198,7 @@ test('names survive a snapshot file', async (t) => {
   const path = join(t.testdir(), 'image');
   const image = imageOf(EVENTS);
   writeImageFile(path, image, null);
-  const read = readCheckedImage(path, 'pin').image;
+  const read = (await readCheckedImage(path, 'pin')).image;
   t.ok(isSameImage(read, image));
   for (const { name } of NAMED_FIELDS) {
     t.strictSame(namesOf(new Snapshot(read), name), namesOf(new Snapshot(image), name));
@@ -251,10 +251,10 @@ for (const [name, damage, reason] of DAMAGES) {
     const image = imageOf(EVENTS);
     const names = { ...image.names, ...damage(image.names) } as SnapshotImage['names'];
     writeImageFile(path, { ...image, names }, null);
-    const refusal = (): unknown => readCheckedImage(path, 'restart');
-    t.throws(refusal, LecternError);
-    t.throws(refusal, { message: /names\.roomId: / });
-    t.throws(refusal, { message: reason });
+    const refusal = (): Promise<unknown> => readCheckedImage(path, 'restart');
+    await t.rejects(refusal, LecternError);
+    await t.rejects(refusal, { message: /names\.roomId: / });
+    await t.rejects(refusal, { message: reason });
   });
 }
 

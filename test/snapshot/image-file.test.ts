@@ -47,9 +47,9 @@ function written(t: Test, image: SnapshotImage): { path: string; bytes: Buffer }
 }
 
 /** Why the file cannot be used; `used` where it was. */
-function reasonFor(path: string): string {
+async function reasonFor(path: string): Promise<string> {
   try {
-    readImageFile(path);
+    await readImageFile(path);
     return 'used';
   } catch (error) {
     if (!(error instanceof LecternError) || error.code !== 'image-unusable') throw error;
@@ -79,7 +79,7 @@ const IMAGES: readonly (readonly [string, SnapshotImage])[] = [
 for (const [name, image] of IMAGES) {
   test(`an image is unchanged after writing and reading: ${name}`, async (t) => {
     const { path, bytes } = written(t, image);
-    const { image: read, sourceVersion } = readImageFile(path);
+    const { image: read, sourceVersion } = await readImageFile(path);
     t.equal(sourceVersion, 'version 1');
     t.strictSame(read.summary, image.summary);
     t.strictSame(contentOf(read), contentOf(image), 'every array');
@@ -93,7 +93,7 @@ for (const [name, image] of IMAGES) {
 test('a source without a version is stored', async (t) => {
   const path = join(folderFor(t), 'image');
   writeImageFile(path, imageOfCount(1), null);
-  t.equal(readImageFile(path).sourceVersion, null);
+  t.equal((await readImageFile(path)).sourceVersion, null);
 });
 
 test('a flip of any byte of an image is found', async (t) => {
@@ -105,13 +105,13 @@ test('a flip of any byte of an image is found', async (t) => {
     // One bit, a different one each time.
     for (const mask of masks ?? [1 << (at % 8)]) {
       writeSync(file, Buffer.of((bytes[at] ?? 0) ^ mask), 0, 1, at);
-      if (reasonFor(path) === 'used') undetected.push(`byte ${at}, mask ${mask}`);
+      if ((await reasonFor(path)) === 'used') undetected.push(`byte ${at}, mask ${mask}`);
     }
     writeSync(file, bytes, at, 1, at);
   }
   closeSync(file);
   t.strictSame(undetected, [], `${bytes.length} bytes`);
-  t.equal(reasonFor(path), 'used', 'as it was written it can be used');
+  t.equal(await reasonFor(path), 'used', 'as it was written it can be used');
 });
 
 test('a cut of an image at any place is found', async (t) => {
@@ -120,7 +120,7 @@ test('a cut of an image at any place is found', async (t) => {
   // Cut from the end, because files lose only their end.
   for (let length = bytes.length - 1; length >= 0; length--) {
     truncateSync(path, length);
-    if (reasonFor(path) === 'used') undetected.push(length);
+    if ((await reasonFor(path)) === 'used') undetected.push(length);
   }
   t.strictSame(undetected, []);
 
@@ -128,7 +128,7 @@ test('a cut of an image at any place is found', async (t) => {
   const lengths: number[] = [];
   for (let length = larger.bytes.length - 1; length > 0; length -= 1 + Math.floor(length / 97)) {
     truncateSync(larger.path, length);
-    if (reasonFor(larger.path) === 'used') lengths.push(length);
+    if ((await reasonFor(larger.path)) === 'used') lengths.push(length);
   }
   t.strictSame(lengths, []);
 });
@@ -138,8 +138,8 @@ const FOREIGN: readonly (readonly [string, (bytes: Buffer) => Buffer, RegExp])[]
   ['empty', () => Buffer.alloc(0), /it ends early/],
   ['text', () => Buffer.from('{"id":"2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417"}\n'), /it is not a snapshot file/],
   ['zeros', (bytes) => Buffer.alloc(bytes.length), /it is not a snapshot file/],
-  ['a longer one', (bytes) => Buffer.concat([bytes, Buffer.of(0)]), /it is longer than it should be/],
-  ['twice the same', (bytes) => Buffer.concat([bytes, bytes]), /it is longer than it should be/],
+  ['a longer image', (bytes) => Buffer.concat([bytes, Buffer.of(0)]), /it is longer than it should be/],
+  ['the same image twice', (bytes) => Buffer.concat([bytes, bytes]), /it is longer than it should be/],
   [
     'a header of 4 GB',
     (bytes) => {
@@ -173,15 +173,15 @@ for (const [name, make, reason] of FOREIGN) {
   test(`a file that is not a Lectern image is not used: ${name}`, async (t) => {
     const { path, bytes } = written(t, imageOfCount(3));
     writeFileSync(path, make(bytes));
-    t.match(reasonFor(path), reason);
-    t.match(reasonFor(path), path, 'the message names the file');
+    t.match(await reasonFor(path), reason);
+    t.match(await reasonFor(path), path, 'the message names the file');
   });
 }
 
 test('a directory or a missing file is reported', async (t) => {
   const folder = folderFor(t);
-  t.match(reasonFor(folder), /it is a directory$/);
-  t.throws(() => readImageFile(join(folder, 'none')), {
+  t.match(await reasonFor(folder), /it is a directory$/);
+  await t.rejects(readImageFile(join(folder, 'none')), {
     code: 'source-unreadable',
     message: /there is no such file/,
   });
@@ -190,23 +190,28 @@ test('a directory or a missing file is reported', async (t) => {
 test('the last few images are kept beside the newest', async (t) => {
   const folder = folderFor(t);
   const path = join(folder, 'image');
-  const eventsOf = (name: string): number => readImageFile(join(folder, name)).image.summary.events;
+  const eventsOf = async (name: string): Promise<number> =>
+    (await readImageFile(join(folder, name))).image.summary.events;
   for (let events = 1; events <= 5; events++) writeImageFile(path, imageOfCount(events), null, 2);
   t.strictSame(readdirSync(folder).sort(), ['image', 'image.1', 'image.2']);
-  t.strictSame([eventsOf('image'), eventsOf('image.1'), eventsOf('image.2')], [5, 4, 3]);
+  t.strictSame([await eventsOf('image'), await eventsOf('image.1'), await eventsOf('image.2')], [5, 4, 3]);
   // Killed between two renames: a number is missing.
   rmSync(`${path}.1`);
   writeImageFile(path, imageOfCount(6), null, 2);
-  t.strictSame([eventsOf('image'), eventsOf('image.1'), eventsOf('image.2')], [6, 5, 3]);
+  t.strictSame([await eventsOf('image'), await eventsOf('image.1'), await eventsOf('image.2')], [6, 5, 3]);
   writeImageFile(path, imageOfCount(7), null);
-  t.strictSame([eventsOf('image'), eventsOf('image.1')], [7, 5], 'without keep the others are left alone');
+  t.strictSame(
+    [await eventsOf('image'), await eventsOf('image.1')],
+    [7, 5],
+    'without keep the others are left alone',
+  );
 });
 
 test('an image that cannot be written leaves the present file and nothing else', async (t) => {
   const { path } = written(t, imageOfCount(3));
   const unwritable = { ...imageOfCount(4), ids: new Int8Array(3) } as unknown as SnapshotImage;
   t.throws(() => writeImageFile(path, unwritable, null), /ids is an array of an unknown type/);
-  t.equal(readImageFile(path).image.summary.events, 3);
+  t.equal((await readImageFile(path)).image.summary.events, 3);
   t.strictSame(readdirSync(join(path, '..')), ['image']);
   t.throws(() => writeImageFile(join(path, 'below a file'), imageOfCount(1), null), {
     code: 'image-not-written',
@@ -216,7 +221,7 @@ test('an image that cannot be written leaves the present file and nothing else',
   mkdirSync(`${path}.1`);
   t.throws(() => writeImageFile(path, imageOfCount(4), null, 1), { code: 'image-not-written' });
   t.strictSame(readdirSync(join(path, '..')).sort(), ['image', 'image.1'], 'no temporary file is left');
-  t.equal(readImageFile(path).image.summary.events, 3);
+  t.equal((await readImageFile(path)).image.summary.events, 3);
 });
 
 test('files of another kind are never replaced, except empty ones', async (t) => {
@@ -231,7 +236,7 @@ test('files of another kind are never replaced, except empty ones', async (t) =>
   }
   writeFileSync(path, '');
   writeImageFile(path, imageOfCount(1), null);
-  t.equal(readImageFile(path).image.summary.events, 1);
+  t.equal((await readImageFile(path)).image.summary.events, 1);
 });
 
 test('a pipe or device at the path is not replaced, and a loop of links gives a clear message', {
@@ -257,7 +262,7 @@ test('a pipe or device at the path is not replaced, and a loop of links gives a 
   rmSync(path);
   symlinkSync('image', path);
   t.match(problem(), /its symbolic links form a loop$/);
-  t.throws(() => readImageFile(path), { code: 'source-unreadable', message: /links form a loop$/ });
+  await t.rejects(readImageFile(path), { code: 'source-unreadable', message: /links form a loop$/ });
   rmSync(path);
   t.strictSame(readdirSync(folder), []);
   t.equal(problem(), 'written');
@@ -295,9 +300,8 @@ test('the next writer removes only the files of killed writers', async (t) => {
 
 test('a pipe without a writer is refused at once', {
   skip: process.platform === 'win32' && 'no named pipes',
-}, (t) => {
+}, async (t) => {
   const path = join(folderFor(t), 'pipe');
   execFileSync('mkfifo', [path]);
-  t.match(reasonFor(path), /it is not a regular file$/);
-  t.end();
+  t.match(await reasonFor(path), /it is not a regular file$/);
 });

@@ -51,8 +51,8 @@ const CASES: readonly (readonly [why: string, start: NormalisedEvent[], steps: E
   ['the first event', [], [upsert(eventOf(0))]],
   ['the last event', [eventOf(0)], [remove(idOf(0))]],
   ['all events, and back', first(60), [remove(...eventIds(60)), upsert(...first(60))]],
-  ['a new first and a new last one', first(20).slice(1, -1), [upsert(eventOf(0), eventOf(19))]],
-  ['the first and the last one go', first(20), [remove(idOf(0), idOf(19))]],
+  ['a new first and a new last event', first(20).slice(1, -1), [upsert(eventOf(0), eventOf(19))]],
+  ['the first and the last event go', first(20), [remove(idOf(0), idOf(19))]],
   [
     'an event moves',
     first(40),

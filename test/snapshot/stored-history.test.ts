@@ -24,12 +24,12 @@ function published(count: number): { image: SnapshotImage; deltas: readonly Delt
 
 const PARTS: Beside = { meta: { version: 1, parts: [] }, arrays: [Uint8Array.of(1, 2, 3)] };
 
-test('history survives a file', (t) => {
+test('history survives a file', async (t) => {
   for (const count of [0, 1, 5, 30]) {
     const { image, deltas } = published(count);
     const path = `${t.testdir()}/history.snapshot`;
     writeImageFile(path, image, null, 0, null, withPublications(PARTS, { sequence: 1234, deltas }));
-    const { beside, image: read } = readImageFile(path);
+    const { beside, image: read } = await readImageFile(path);
     t.match(beside?.meta, PARTS.meta, 'what else is kept stays');
     t.strictSame(beside?.arrays[0], PARTS.arrays[0]);
     const found = publicationsOf(beside, read);
@@ -41,7 +41,6 @@ test('history survives a file', (t) => {
       t.strictSame(found?.history, expected, `${count} publications`);
     }
   }
-  t.end();
 });
 
 test('files without publications are accepted', (t) => {

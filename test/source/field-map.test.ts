@@ -217,7 +217,7 @@ test('a CSV file without a mapped column is refused at its first record', async 
   });
 });
 
-test('a mapped column that no JSON record has is refused at the end, or for times after 1,000 records', async (t) => {
+test('a mapped column that no JSON record has is refused at the end; a column of times after 1,000 records', async (t) => {
   const optional = collect();
   const rules: ReadRules = { identifiers: 'uuid', fieldMap: { title: 'room.nam', type: 'kind' } };
   const pages = [1, 2].map(() => mappedSink(optional.sink, 'ndjson', rules, 'a.json'));

@@ -100,7 +100,7 @@ test('if no file is found, the error lists the other entries', async (t) => {
     file: '',
   });
   for (const [text, message] of [
-    ['none', /none: no file in it ends in \.ndjson, .*\.ics, or these with \.gz; there is nothing$/],
+    ['none', /none: no file in it ends in \.ndjson, .*\.ics, with or without \.gz; there is nothing$/],
     ['some', /; there are a\.md, b\/, c\.txt, d, e and 2 more$/],
     ['missing/', /cannot read .*missing\/: there is no such file/],
     ['some/*.ics', /no file matches it; in .*some there are a\.md, b\/, c\.txt, d, e and 2 more$/],
@@ -152,7 +152,7 @@ test('the file system decides whether an argument is a folder or a glob', (t) =>
   t.end();
 });
 
-test('a folder is the same source with any files', (t) => {
+test('a folder stays the same source, whatever files it holds', (t) => {
   const folder = t.testdir({ 'a.ics': '' });
   const digest = (): string => sourceDigest(parseSourceArgument(folder), folder);
   const before = digest();

@@ -48,7 +48,7 @@ async function titlesOf(source: Source): Promise<Record<string, string>> {
   return Object.fromEntries(rows.map(({ id, title }) => [id, title]));
 }
 
-test("of two events with one id, the later source's wins", async (t) => {
+test('of two events with one id, the event of the later source wins', async (t) => {
   const one = memorySource([event('a', '1'), event('b', '1'), event('c', '1')], 'one');
   const two = memorySource([event('b', '2'), event('c', '2'), event('d', '2')], 'two');
   const three = memorySource([event('c', '3')], 'three');
@@ -119,7 +119,7 @@ test('one source, the same source twice, and no source are handled', async (t) =
   t.throws(() => mergedSource([]), { code: 'option-invalid' });
 });
 
-test('the result is unmodified if every source is', async (t) => {
+test('the result is unmodified if every source is unmodified', async (t) => {
   const sources = ['a', 'b', 'c'].map((name) => versioned(name, [name], `${name}1`));
   const merged = mergedSource(sources);
   let parts: readonly PartReport[] = [];

@@ -70,7 +70,7 @@ test('header fields go to one origin only', (t) => {
   t.match(spec, { specs: [{ headers }, { headers }, { kind: 'file' }] });
   t.throws(() => parseSourceArgument(['http://one/', 'https://one/'], { headers }), {
     code: 'option-invalid',
-    message: /on several origins: http:\/\/one, https:\/\/one; expected the origin in front of it/,
+    message: /on several origins: http:\/\/one, https:\/\/one; expected an origin in front of the name/,
   });
   t.equal(
     parseSourceArgument(['http://one/', 'http://two/']).kind,

@@ -13,11 +13,11 @@ for (const [name, count, keyMax] of [
   ['none', 0, 1],
   ['one', 1, LARGEST],
   ['few', 300, LARGEST],
-  ['few of few values', 300, 3],
+  ['few keys of few values', 300, 3],
   ['many', 20_000, LARGEST],
-  ['many of one digit', 20_000, 65_535],
-  ['many of few values', 20_000, 3],
-  ['many that are equal', 20_000, 0],
+  ['many keys of one digit', 20_000, 65_535],
+  ['many keys of few values', 20_000, 3],
+  ['many equal keys', 20_000, 0],
 ] as const) {
   test(`keys come out in order, and equal keys keep their order: ${name}`, (t) => {
     const keys = fc.sample(fc.maxSafeNat(), { seed: 7, numRuns: count }).map((key) => key % (keyMax + 1));

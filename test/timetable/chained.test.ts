@@ -217,7 +217,7 @@ test('every representation of another Lectern stays equal to a whole load after 
   }
 });
 
-test('a gateway keeps its parameters, and everything is read where it refuses the changes', async (t) => {
+test('parameters of a gateway are kept, and everything is read if the gateway refuses the changes', async (t) => {
   const { source, first, port } = await firstWith(t);
   for (const status of [null, 401, 403, 404]) {
     const proxied = await gateway(t, port, status);

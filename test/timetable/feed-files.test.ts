@@ -135,7 +135,7 @@ test('a bad or missing file is refused, and the earlier content stays', async (t
   t.match(text, /"reason":"enrolment map [^\n]+"message":"enrolments not read: the earlier ones stay"/);
   t.match(text, /entry 1 is not a time: [^\n]+"message":"feed revocations not read: the earlier ones stay"/);
   const short =
-    /it has 5 bytes; a feed needs at least 32[^\n]+"feed secrets not read: the earlier ones stay"/;
+    /it has 5 bytes; a feed secret needs at least 32[^\n]+"feed secrets not read: the earlier ones stay"/;
   t.match(text, short);
   t.notMatch(text, 'bob', 'no subject of the revocations');
   t.notMatch(text, '"short', 'no secret');

@@ -13,7 +13,7 @@ const records = (title: string): object[] =>
 
 const sequenceOf = (timetable: Timetable): number => Number(timetable.view?.version.split('.')[0]);
 
-test('since survives a restart, and versions never go back', async (t) => {
+test('`since` survives a restart, and versions never go back', async (t) => {
   const snapshotFile = `${t.testdir()}/timetable.snapshot`;
   const open = async (title: string): Promise<{ timetable: Timetable; source: MemorySource }> => {
     const source = new MemorySource(records(title), 'restarted');

@@ -113,7 +113,7 @@
   let week = weekOf(new Date());
   let nearest = null;
 
-  /** A week with events: this one, or else the next one, or else the last one before. */
+  /** A week with events: the given week, or else the next such week, or else the last such week before. */
   function weekWithEvents(from) {
     const to = dayAfter(from, DAY_COUNT);
     if (lessons.some((lesson) => isWithin(lesson, from, to))) return from;

@@ -12,7 +12,9 @@ import { directHead, httpDate, sendDirectly } from '../node/direct.js';
 export interface KnownAnswer {
   readonly entityTag: string;
   readonly headers: FlatHeaders;
-  /** Null if only the tag is known, from a 304 or 412. A part of `wire`, unless that is null. */
+  /**
+   * Null if only the tag is known, from a 304 or 412. The body is a part of `wire`, unless `wire` is null.
+   */
   body: Uint8Array | null;
   /** Head and body in one buffer, once the answer was sent directly. */
   wire: { readonly bytes: Buffer; readonly dateOffset: number; date: string } | null;
@@ -24,7 +26,7 @@ export interface KnownTarget {
   readonly answers: Partial<Record<FormatName, KnownAnswer>>;
 }
 
-/** Memory of an entry besides body and target: objects, header fields twice, a Map entry. */
+/** Memory of an entry besides body and target: objects, two copies of the header fields, a Map entry. */
 const ENTRY_BYTES = 1536;
 
 export class AnswerCache {
@@ -43,7 +45,7 @@ export class AnswerCache {
     return this.#known.bytes;
   }
 
-  /** Forgets the answers of any other content (`View.contentId`). Call it first in each request. */
+  /** Forgets the answers of any other content (`View.contentId`). Call this first in each request. */
   keepOnly(contentId: string): void {
     if (contentId === this.contentId) return;
     this.contentId = contentId;
@@ -55,7 +57,7 @@ export class AnswerCache {
     return this.#known.get(target);
   }
 
-  /** Keeps an answer if one with the same tag was offered before. The body is copied. */
+  /** Keeps an answer if an answer with the same tag was offered before. The body is copied. */
   offer(
     target: string,
     format: FormatName | null,
@@ -122,7 +124,7 @@ export function sendKnown(exchange: Exchange, answer: KnownAnswer, body: Uint8Ar
     wire.bytes.write(date, wire.dateOffset, 'latin1');
     wire.date = date;
   }
-  // If a part of these bytes still waits to be written, they must not change.
+  // Bytes of which a part still waits to be written must not change.
   if (!sendDirectly(exchange, wire.bytes)) answer.wire = null;
   return true;
 }

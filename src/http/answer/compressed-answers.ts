@@ -37,7 +37,7 @@ export class CompressedAnswers {
     return acceptEncoding === undefined || !this.#isOn ? null : negotiateCoding(acceptEncoding);
   }
 
-  /** An entry without a body means: send the answer uncompressed. */
+  /** For an entry without a body, send the answer uncompressed. */
   find(target: string, coding: Coding): KnownTarget | undefined {
     return this.#cache.find(keyOf(target, coding));
   }

@@ -12,7 +12,10 @@ const COMPRESSION_OUTPUT_BYTES = 64 * 1024;
 /** Bytes given to a compressor at a time; other requests run in between. */
 const COMPRESSION_PIECE_BYTES = 256 * 1024;
 
-/** Larger bodies are compressed harder: few answers are so large, and each is compressed once per snapshot. */
+/**
+ * Larger bodies are compressed harder: few answers are so large, and each answer is compressed once per
+ * snapshot.
+ */
 const LARGE_BODY_BYTES = 1024 * 1024;
 
 /** The name of a content coding. */
@@ -50,8 +53,8 @@ const MEMO_CHARACTERS_MAX = 256;
 const memo = new Map<string, Coding | null>();
 
 /**
- * The coding that Accept-Encoding prefers; null for an uncompressed answer. Null also if the header accepts
- * nothing: an uncompressed answer is sent anyway.
+ * The coding that Accept-Encoding prefers; null for an uncompressed answer. Also null if the header accepts
+ * no coding at all: an uncompressed answer is sent anyway.
  */
 export function negotiateCoding(acceptEncoding: string): Coding | null {
   const known = memo.get(acceptEncoding);
@@ -94,7 +97,7 @@ async function* piecesOf(chunks: Iterable<Uint8Array>): AsyncGenerator<Uint8Arra
 
 const CODING_OF_TAG = /\.(?:br|zstd|gzip)"$/;
 
-/** Snapshot ids and digests have no full stop. */
+/** The tag with the coding after a full stop, which snapshot ids and digests do not have. */
 export function tagWithCoding(entityTag: string, coding: Coding): string {
   return `${entityTag.slice(0, -1)}.${coding}"`;
 }

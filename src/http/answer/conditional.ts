@@ -27,7 +27,7 @@ export function matchedEntityTag(ifNoneMatch: string, entityTag: string): string
   }
 }
 
-/** The forms of a date (RFC 9110 section 5.6.7): the usual one, and two old ones that must be read. */
+/** The forms of a date (RFC 9110 section 5.6.7): the usual form, and two old forms that must be read. */
 const HTTP_DATES = [
   /^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/,
   /^[A-Z][a-z]{5,8}, \d\d-[A-Z][a-z]{2}-\d\d \d\d:\d\d:\d\d GMT$/,
@@ -45,7 +45,10 @@ function parseHttpDate(text: string): number | null {
   return new Date(ms).getUTCDate() === Number(day) ? ms : null;
 }
 
-/** Whether something that was modified at this time fails If-Unmodified-Since. Dates have whole seconds. */
+/**
+ * Whether a timetable that was modified at this time fails If-Unmodified-Since. HTTP dates have whole
+ * seconds.
+ */
 export function isModifiedSince(ifUnmodifiedSince: string, modifiedMs: number): boolean {
   const sinceMs = parseHttpDate(ifUnmodifiedSince.trim());
   return sinceMs !== null && Math.floor(modifiedMs / 1000) * 1000 > sinceMs;
@@ -56,8 +59,8 @@ export const CACHE_CONTROL = 'private, no-cache';
 export const VARY = 'Accept, Accept-Encoding, Authorization';
 
 /**
- * The value of Link for the next page (RFC 8288). Encoded again, so that it cannot contain "<", ">" or a line
- * break from the client.
+ * The value of Link for the next page (RFC 8288). The query is encoded again, so that it cannot contain "<",
+ * ">" or a line break from the client.
  */
 export function nextLink(path: string, pairs: ParameterPairs, cursor: string): string {
   const next = pairs.filter(([name]) => name !== 'cursor');

@@ -11,11 +11,11 @@ const DISPOSITIONS = Object.fromEntries(
   FORMATS.map(({ name, fileName }) => [name, fileName === null ? null : `inline; filename="${fileName}"`]),
 ) as Readonly<Record<FormatName, string | null>>;
 
-/** Longer Accept headers are not remembered: the memo must stay within its bound. */
+/** Longer Accept headers are not remembered, so that the memo stays within its bound. */
 const MEMO_ACCEPT_CHARACTERS_MAX = 256;
 
 class Choice {
-  /** Every spelling of a media type with its format; among equally good ones the first wins. */
+  /** Every spelling of a media type with its format; among equally good spellings the first wins. */
   readonly #formatByMediaType: ReadonlyMap<string, FormatName>;
   readonly #mediaTypes: string[];
   readonly #memo = new Map<string, FormatName | null>();
@@ -37,7 +37,7 @@ class Choice {
     if (known !== undefined) return known;
     const format = this.#negotiate(accept);
     if (accept.length <= MEMO_ACCEPT_CHARACTERS_MAX) {
-      // Emptied when full: clients use a handful of different headers.
+      // A full memo is emptied, because clients use a handful of different headers.
       if (this.#memo.size >= ACCEPT_MEMO_ENTRIES_MAX) this.#memo.clear();
       this.#memo.set(accept, format);
     }

@@ -16,7 +16,7 @@ export interface Problem {
   readonly detail: string;
   /** For `parameters-invalid`; only the first PARAMETER_FAULTS_MAX are sent. */
   readonly errors?: readonly ParameterFault[];
-  /** Names and values in turn. */
+  /** Header fields: names and values in turn. */
   readonly headers?: readonly string[];
 }
 
@@ -65,7 +65,10 @@ function toUriReference(path: string): string {
     });
 }
 
-/** The value of WWW-Authenticate (RFC 6750 section 3). It names no error if the request had no credentials. */
+/**
+ * The value of WWW-Authenticate (RFC 6750 section 3). The challenge names no error if the request had no
+ * credentials.
+ */
 export function bearerChallenge(
   realm: string,
   error?: 'invalid_token' | 'invalid_request',

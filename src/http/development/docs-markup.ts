@@ -1,4 +1,4 @@
-/** The docs page. Its links are relative, because a proxy may add a prefix. @param assets `./` or `./docs/` */
+/** The docs page, with relative links, because a proxy may add a prefix. @param assets `./` or `./docs/` */
 export function docsHtml(assets: string): string {
   return `<!doctype html>
 <html lang="en">
@@ -39,7 +39,7 @@ export const DOCS_CSS = `body { margin: 0; background: #fafafa; }
 .swagger-ui .info td { padding: 0.25rem 1.5rem 0.25rem 0; }
 `;
 
-/** Runs in the browser, as a file: the policy allows no inline scripts. */
+/** A script for the browser, in a file of its own, because the policy allows no inline scripts. */
 export const DOCS_INITIALIZER = `'use strict';
 (() => {
   const here = document.currentScript.src;

@@ -1,4 +1,7 @@
-/** Undocumented facts about Node's connections. If a part of Node is missing, each function works in another way. */
+/**
+ * Undocumented facts about Node's connections. If a part of Node is missing, these functions use a documented
+ * way.
+ */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { READER_BYTES_MIN } from '../../limits.js';
@@ -27,7 +30,7 @@ export function bytesTaken(socket: Socket): number {
   return handle === null ? 0 : handle.bytesWritten - handle.writeQueueSize;
 }
 
-/** No effect after the head is written. */
+/** Closes the connection after the answer. The call has no effect after the head is written. */
 export function endWithAnswer(res: ServerResponse): void {
   if (usable.keepAlive) res.shouldKeepAlive = false;
   else if (!res.headersSent) res.setHeader('Connection', 'close');

@@ -46,7 +46,7 @@ export function directHead(status: number, headers: FlatHeaders, more = ''): str
   return head.length <= DIRECT_HEAD_BYTES_MAX ? head : null;
 }
 
-/** Call it only if {@link canSendDirectly} returns true. @returns whether the kernel has taken the bytes */
+/** Call this only if {@link canSendDirectly} returns true. @returns whether the kernel has taken the bytes */
 export function sendDirectly(exchange: Exchange, what: Outgoing): boolean {
   const { lone } = exchange;
   if (lone !== null) return lone.answer(what);

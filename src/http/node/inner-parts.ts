@@ -3,7 +3,7 @@
  * tokens.
  *
  * Each internal is tried once per process, on a connection made for this check. A feature with a missing
- * internal is off, and a slower public one replaces it.
+ * internal is off, and a slower public way replaces it.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
@@ -210,7 +210,7 @@ function tryError(error: Error, check: Check): void {
   check('error.bytesParsed', Number.isInteger(bytesParsed));
 }
 
-/** Checks the counts of the handle. Call it after two answers. */
+/** Checks the counts of the handle. Call this after two answers. */
 function tryHandle(socket: Socket, check: Check): void {
   const { bytesWritten, writeQueueSize } = insideOf(insideOf(socket)._handle);
   check('handle.bytesWritten', bytesWritten === socket.bytesWritten);

@@ -33,13 +33,16 @@ export async function takeQueued(server: Server, accepted: () => number): Promis
   const untilMs = performance.now() + TAKE_MS_MAX;
   let before = -1;
   for (let turn = 0; accepted() !== before && performance.now() < untilMs; turn++) {
-    // The first turn may have begun earlier.
+    // The first turn may have begun before this call.
     if (turn > 0) before = accepted();
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
 
-/** close() of an http server would also close connections with an unread answer. */
+/**
+ * Stops listening without close() of the http server, which would also close connections with an unread
+ * answer.
+ */
 export function stopListening(server: Server): Promise<void> {
   return new Promise((resolve) => NetServer.prototype.close.call(server, () => resolve()));
 }
@@ -86,7 +89,7 @@ export async function duplicateSocket(fd: number): Promise<SocketHandle> {
     child.once('error', reject);
     child.once('disconnect', () => reject(new Error('the process that duplicates the socket sent nothing')));
   });
-  // Until then the child may also hold the socket.
+  // Until the child ends, it may also hold the socket.
   await exited;
   return handle;
 }

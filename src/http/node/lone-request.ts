@@ -1,7 +1,8 @@
 /**
- * Lone requests: all earlier answers were sent, and the connection stays open. Their answers go directly to the socket,
- * without Node's response, timers and streams, which are most of the cost. Other answers use Node's response,
- * made when first needed. A request answered in a later turn stays lone until another event on its connection.
+ * A lone request has no unsent answers before it, on a connection that stays open. Its answer goes directly
+ * to the socket, without Node's response, timers and streams, which are most of the cost. Other answers use
+ * Node's response, which is made when first needed. A request that is answered in a later turn stays lone
+ * until another event on its connection.
  */
 import { channel } from 'node:diagnostics_channel';
 import { EventEmitter } from 'node:events';
@@ -12,7 +13,9 @@ import { usable } from './inner-parts.js';
 interface HttpParser {
   /** Null if no body is expected. */
   incoming: IncomingMessage | null;
-  /** Node's parser calls it with each request. @returns 0: the parser continues as the request says */
+  /**
+   * Node's parser calls this function with each request. @returns 0: the parser continues as the request says
+   */
   onIncoming: (req: IncomingMessage, keepAlive: boolean) => number;
   getCurrentBuffer(): Buffer;
 }
@@ -60,7 +63,7 @@ export class LoneRequest {
   #awaited: Awaited | null = null;
   /** Set while Node makes a response for {@link LoneRequest.makeResponse}. */
   #making: { res: ServerResponse | null } | null = null;
-  /** Lectern set the idle timer, not Node. */
+  /** Whether Lectern set the idle timer, not Node. */
   #isTimed = false;
 
   private constructor(server: Server, socket: Socket, parser: HttpParser, idleMs: number) {
@@ -106,7 +109,7 @@ export class LoneRequest {
     return this.#socket.writableLength === 0 && this.#socket.writable && !this.#isTraced();
   }
 
-  /** Tracing tools need a response. They may subscribe to Node's channels or wrap `emit` at any time. */
+  /** Tracing tools need a response, and may subscribe to Node's channels or wrap `emit` at any time. */
   #isTraced(): boolean {
     if (this.#server.emit !== EventEmitter.prototype.emit) return true;
     for (const each of CHANNELS) if (each.hasSubscribers) return true;
@@ -155,7 +158,7 @@ export class LoneRequest {
   }
 
   /**
-   * Call it before any other event on the connection: an awaited request then gets Node's response.
+   * Call this before any other event on the connection: an awaited request then gets Node's response.
    *
    * @returns the response; null if no request was awaited, or if Node made none and the connection was closed
    */
@@ -174,13 +177,13 @@ export class LoneRequest {
     }
     req.complete = true;
     req.push(null);
-    // It is too late for Node to notice the lost connection.
+    // Node would not notice so late that the connection is lost.
     if (this.#socket.destroyed) res.destroy();
     awaited.takeResponse(res);
     return res;
   }
 
-  /** Call it once. The answer to an awaited request must begin in the same turn. */
+  /** Call this once. The answer to an awaited request must begin in the same turn. */
   makeResponse(req: IncomingMessage): ServerResponse {
     if (req !== this.#awaited?.req) {
       if (req !== this.#req || this.#isAnswered) throw new Error(NOT_UNDER_WAY);
@@ -205,7 +208,10 @@ export class LoneRequest {
     return making.res;
   }
 
-  /** Call it with each response that node:http makes. @returns true if the response was made for a lone request: do not handle it */
+  /**
+   * Call this with each response that node:http makes. @returns true if the response was made for a lone
+   * request: do not handle that request again
+   */
   takes(res: ServerResponse): boolean {
     if (this.#making === null) return false;
     this.#making.res = res;

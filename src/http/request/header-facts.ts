@@ -1,6 +1,11 @@
-/** Folder http/request/. Reads requests: target, header fields and query string. It makes no answer. */
+/**
+ * Folder http/request/. Reads requests: target, header fields and query string. This folder makes no answer.
+ */
 
-/** Several fields of one name form one list (RFC 9110 section 5.3), or the last one counts. */
+/**
+ * Facts of the header fields. Several fields of one name form one list (RFC 9110 section 5.3), or the last
+ * field counts.
+ */
 export interface HeaderFacts {
   readonly accept: string | undefined;
   readonly acceptEncoding: string | undefined;
@@ -11,9 +16,9 @@ export interface HeaderFacts {
   readonly transferEncoding: string | undefined;
   readonly authorization: string | undefined;
   readonly authorizations: number;
-  /** HTTP/1.1 requires exactly one (RFC 9112 section 3.2). */
+  /** Number of Host fields. HTTP/1.1 requires exactly one (RFC 9112 section 3.2). */
   readonly hosts: number;
-  /** Empty if there is none. */
+  /** The value of Host; empty if there is no such field. */
   readonly host: string;
   readonly hasContent: boolean;
   readonly origin: string | undefined;

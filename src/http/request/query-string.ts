@@ -5,8 +5,8 @@ import type { ParameterPairs } from '../../view/view.js';
 export interface QueryString {
   readonly pairs: ParameterPairs;
   /**
-   * One `malformed-encoding` for each pair that cannot be decoded. Each costs 7 µs, so parsing stops at the
-   * last fault that is sent.
+   * One `malformed-encoding` for each pair that cannot be decoded. Each fault costs 7 µs, so parsing stops at
+   * the last fault that is sent.
    */
   readonly faults: readonly ParameterFault[];
 }

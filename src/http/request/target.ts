@@ -20,8 +20,8 @@ export function splitTarget(target: string): { path: string; query: string } {
 }
 
 /**
- * The path under which a framework such as Express has mounted the handler; '' without one. Links show paths
- * as clients know them.
+ * The path under which a framework such as Express has mounted the handler; '' without a mount path. Links
+ * show paths as clients know them.
  */
 export function mountPathOf(req: IncomingMessage): string {
   const { originalUrl } = req as IncomingMessage & { readonly originalUrl?: unknown };

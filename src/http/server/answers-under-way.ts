@@ -1,4 +1,7 @@
-/** Unfinished answers keep their snapshot in memory. When there are too many snapshots, readers of the oldest are cut off. */
+/**
+ * Unfinished answers keep their snapshot in memory. When too many snapshots are kept, readers of the oldest
+ * are cut off.
+ */
 import type { Socket } from 'node:net';
 import { SNAPSHOTS_SENT_MAX } from '../../limits.js';
 import type { Exchange } from '../exchange.js';
@@ -18,7 +21,7 @@ export class AnswersUnderWay {
     return this.#answers.size;
   }
 
-  /** Call it right after handing over an answer. @param snapshot any object that identifies it */
+  /** Call this right after handing over an answer. @param snapshot any object that identifies the snapshot */
   add(exchange: Exchange, snapshot: object): void {
     const { req, lone } = exchange;
     const res = lone === null ? exchange.makeResponse() : null;
@@ -34,7 +37,7 @@ export class AnswersUnderWay {
     }
     answers.add(exchange);
     if (res === null) {
-      // Called when everything before this point was sent or has failed.
+      // This callback runs when all earlier bytes were sent or have failed.
       req.socket.write('', () => this.#delete(snapshot, exchange));
       return;
     }

@@ -36,7 +36,7 @@ const OTHER_VERSION = /^[\w!#$%&'*+\-.^`|~]+ [^\s]+ HTTP\/(?!1\.[01]\r)\d\.\d\r\
 const PROBLEM_BY_CODE: Readonly<Record<string, Problem>> = {
   HPE_HEADER_OVERFLOW: {
     code: 'headers-too-large',
-    // Node uses the same code when there are more than 2,000 fields.
+    // Node uses the same code for more than 2,000 fields.
     detail: `Request line and header fields together are longer than 16 KiB, or there are more than ${HEADER_FIELDS_MAX} header fields.`,
   },
   HPE_PAUSED_H2_UPGRADE: WRONG_VERSION,

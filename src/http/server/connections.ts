@@ -32,7 +32,7 @@ export class Connection {
   readonly socket: Socket;
   /** Null if Node makes a response for every request. */
   lone: LoneRequest | null = null;
-  /** No request has arrived yet. Node does not count such connections as idle. */
+  /** Whether no request has arrived yet. Node does not count such connections as idle. */
   isUnused = true;
   /** Later requests are not answered. */
   isEnding = false;
@@ -44,11 +44,11 @@ export class Connection {
   readonly waiting: { readonly req: IncomingMessage; readonly res: ServerResponse }[] = [];
   /** The number of the last check that found the connection in use. */
   usedAt: number;
-  /** The number of the check that closes the connection in any case; 0 for none. */
+  /** The number of the check that closes the connection in any case; 0 if no check does. */
   closedAt = 0;
   /** Bytes that the system had taken at the latest checks, oldest first; null if nothing waits to be sent. */
   taken: number[] | null = null;
-  /** The socket's `bytesRead` at the last sweep; -1 before the first. */
+  /** The socket's `bytesRead` at the last sweep; -1 before the first sweep. */
   bytesRead = -1;
   /** Number of pipelined requests with an unsent answer, and the bytes of those answers. */
   #inFlight = 0;
@@ -65,8 +65,8 @@ export class Connection {
   }
 
   /**
-   * Handles a request in its turn, because node:http would handle all pipelined ones at once. @returns false
-   * if too many wait
+   * Handles a request in its turn, because node:http would handle all pipelined requests at once. @returns
+   * false if too many wait
    */
   handleInTurn(req: IncomingMessage, res: ServerResponse, handle: Handle): boolean {
     // A response without a socket waits behind other responses.
@@ -81,10 +81,10 @@ export class Connection {
   }
 
   #handleWaiting(handle: Handle): void {
-    // One or two more requests may be in progress uncounted, because they found the connection free.
+    // One or two requests that found the connection free may be in progress without being counted.
     while (this.#inFlight < REQUESTS_IN_FLIGHT_MAX - 1 && this.#inFlightBytes < PIPELINED_BYTES_MAX) {
       const next = this.waiting.shift();
-      // If an answer has closed the connection, no other can be sent.
+      // If an answer has closed the connection, no other answer can be sent.
       if (next === undefined || !this.socket.writable) return;
       const { req, res } = next;
       handle(this, req, res);
@@ -102,11 +102,11 @@ export class Connection {
 }
 
 interface ClosedCounts {
-  /** Closed on arrival, because there were too many. */
+  /** Connections closed on arrival, because there were too many. */
   dropped: number;
-  /** The client did not read, or too slowly. */
+  /** Connections closed because the client did not read, or read too slowly. */
   slowReaders: number;
-  /** Bytes arrived, but no request for a long time. */
+  /** Connections closed because bytes arrived, but no request for a long time. */
   silent: number;
   flooded: number;
 }
@@ -150,7 +150,10 @@ export class Connections {
     return connection;
   }
 
-  /** Closes all but `max` connections: idle ones first, then readers, then those with an answer in preparation. */
+  /**
+   * Closes all but `max` connections: first idle connections, then readers, then connections with an answer
+   * in preparation.
+   */
   makeRoom(max: number): void {
     const open = [...this.open.values()].filter(({ socket }) => !socket.destroyed);
     if (open.length <= max) return;
@@ -187,7 +190,7 @@ export class Connections {
   }
 
   /**
-   * Reads for another moment, then closes. Closing with unread bytes is a reset, and the client could lose
+   * Reads for another moment, then closes. A close with unread bytes is a reset, and the client could lose
    * the last answer (RFC 9112 section 9.6).
    */
   linger(connection: Connection): void {
@@ -228,7 +231,7 @@ export class Connections {
     if (this.#cutOffLately >= READERS_CUT_OFF_MANY) this.#cutOffMore();
   }
 
-  /** A reset, because after a plain close the system would keep some MB for the client. */
+  /** Resets the connection, because after a plain close the system would keep some MB for the client. */
   #cutOff(socket: Socket): void {
     this.closed.slowReaders++;
     socket.resetAndDestroy();

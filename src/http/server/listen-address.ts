@@ -46,7 +46,7 @@ export function describeListenError(
 ): LecternError {
   const code = error.code ?? 'unknown error';
   const reason = code in LISTEN_ERRORS ? `${LISTEN_ERRORS[code]} (${code})` : code;
-  const remedy = code === 'EADDRINUSE' ? `; choose another one with ${portSetting}` : '';
+  const remedy = code === 'EADDRINUSE' ? `; choose another port with ${portSetting}` : '';
   const address = `${host.includes(':') ? `[${host}]` : host}:${port}`;
   return new LecternError('address-unavailable', `cannot listen on ${address}: ${reason}${remedy}`, {
     cause: error,

@@ -1,24 +1,33 @@
 /**
- * Detects that one thread has too many requests, and chooses which to refuse.
+ * Detects that one thread has too many requests, and chooses the requests to refuse.
  *
  * A turn of the event loop reads all requests that have arrived, so its length is the longest wait. Long
  * turns of many requests without a pause are an overload: each turn then accepts requests for a few
  * milliseconds and refuses the rest.
  *
  * libuv may read for seconds in one turn. Such a turn is cut into *slices* by number of requests and by time.
- * Turns are timed only after a long one.
+ * Every turn is timed only for a while after a long turn.
  */
 import { performance } from 'node:perf_hooks';
 import { OVERLOAD_TURN_MS_MAX } from '../../limits.js';
 
-/** Share of a turn that refusing may use. If refusing takes more, turns get longer, and some requests are still answered. */
+/**
+ * Share of a turn that refusing may use. If refusing takes more, turns get longer, so that some requests are
+ * still answered.
+ */
 const OVERLOAD_REFUSING_SHARE_MAX = 0.5;
 /** Longest turn while other processes use the CPU, as a multiple of a usual turn: 4 × 2.5 = 10 ms. */
 const OVERLOAD_PAUSED_TIMES_MAX = 4;
-/** Late turns for this long, without idle time, are an overload. A shorter series is a pause and its backlog. */
+/**
+ * Late turns for this long, without idle time, are an overload. A shorter series of late turns is a pause and
+ * its backlog.
+ */
 const OVERLOAD_SUSTAINED_MS = 200;
 const OVERLOAD_TURNS_MIN = 3;
-/** Late turns count only above this utilisation. A thread that waits for the network between turns is below it. */
+/**
+ * Late turns count only above this utilisation, which a thread that waits for the network between turns does
+ * not reach.
+ */
 const OVERLOAD_BUSY_MIN = 0.8;
 /**
  * Requests between two measurements of a turn. At 1 ms each, fewer requests take less than 32 ms and are not
@@ -55,7 +64,7 @@ function processorMs(): number {
 }
 
 export class Overload {
-  /** The rest of the slice is refused. */
+  /** Whether the rest of the slice is refused. */
   isFull = false;
   readonly #delayMsMax: number;
   readonly #turnMsMax: number;
@@ -146,7 +155,7 @@ export class Overload {
     this.#passed = 0;
   }
 
-  /** Call it once for each request, before any work. The first request of a turn is never refused. */
+  /** Call this once for each request, before any work. The first request of a turn is never refused. */
   refuses(): boolean {
     if (this.#timer === undefined) {
       this.#pass();
@@ -154,7 +163,7 @@ export class Overload {
     }
     this.#asked++;
     if (++this.#sliceRequests >= OVERLOAD_SLICE_REQUESTS_MAX) this.#endSlice();
-    // Checked before reading the clock, which costs as much as all the rest.
+    // This check comes before reading the clock, which costs as much as all other steps.
     if (this.isFull) {
       this.#turnedAway++;
       return true;

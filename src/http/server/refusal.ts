@@ -22,7 +22,10 @@ const HEADERS: FlatHeaders = Object.entries({
   'Content-Length': String(BODY.length),
 }).flat();
 
-/** The answer for the present second. Its bytes must not change, because some may still wait to be sent. */
+/**
+ * The answer for the present second. The bytes of an answer must not change, because some of them may still
+ * wait to be sent.
+ */
 const preparedByFields = new WeakMap<AnswerFields, { date: string; whole: Buffer; head: Buffer }>();
 
 /** Null if a long origin makes the head too long for sending directly. */
@@ -47,7 +50,7 @@ function factsOf({ rawHeaders }: IncomingMessage, origins: OriginFields) {
   };
 }
 
-/** Answers before node makes a response. @returns false: nothing was sent */
+/** Answers before node makes a response. @returns false if nothing was sent */
 export function refuseDirectly(lone: LoneRequest, origins: OriginFields): boolean {
   const { req } = lone;
   if (req.method !== 'GET' && req.method !== 'HEAD') return false;

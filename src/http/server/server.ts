@@ -87,7 +87,7 @@ export class HttpServer {
     const server = createBareServer((req, res) => this.#answer(req, res), times);
     this.#server = server;
     this.#idleMs = server.keepAliveTimeout + KEEP_ALIVE_GRACE_MS;
-    // Not for `close-idle`: Node may still count connections that were just closed.
+    // With `close-idle`, Node gets no limit, because it may still count connections that were just closed.
     if (whenFull === 'refuse') server.maxConnections = connectionsMax;
     this.#listenToNode(whenFull === 'close-idle' ? connectionsMax : null, meter);
   }
@@ -136,7 +136,10 @@ export class HttpServer {
     return this.#closing;
   }
 
-  /** @param roomFor the largest number of connections: old ones make room; null: new ones are refused */
+  /**
+   * @param roomFor the largest number of connections: old connections make room; null: new connections are
+   * refused
+   */
   #listenToNode(roomFor: number | null, meter: Meter | null): void {
     const server = this.#server;
     const connections = this.#connections;
@@ -144,7 +147,7 @@ export class HttpServer {
       connections.closed.dropped++;
     });
     server.on('checkContinue', (req, res) => {
-      // A final status instead of 100 (RFC 9110 section 10.1.1).
+      // The client gets a final status instead of 100 (RFC 9110 section 10.1.1).
       endWithAnswer(res);
       this.#answer(req, res);
     });
@@ -181,7 +184,7 @@ export class HttpServer {
     this.#endAwaiting(connection);
     const isBusy = this.#isDraining || connection.isEnding || connection.isAnswering;
     const isAlone = !isBusy && lone.standsAlone(keepAlive);
-    // Other requests are refused in their turn.
+    // Requests that are not lone are refused in their turn.
     if (this.#overload.refuses() && isAlone && refuseDirectly(lone, this.#origins)) {
       this.#overload.count();
       this.#connections.use(connection, null);
@@ -190,12 +193,12 @@ export class HttpServer {
     if (this.#answerLone === undefined || !isAlone || this.#overload.isFull) return false;
     this.#connections.use(connection, null);
     this.#answerLone(lone);
-    // Not null if Node has made a response meanwhile.
+    // The answer is not null if Node has made a response meanwhile.
     if (connection.answer !== null) this.#settle(connection, req, connection.answer);
     return true;
   }
 
-  /** Call it before any other event on the connection: a later answer then uses Node's response. */
+  /** Call this before any other event on the connection: a later answer then uses Node's response. */
   #endAwaiting(connection: Connection): void {
     const res = connection.lone?.endAwaiting() ?? null;
     if (res !== null) this.#settle(connection, res.req, res);
@@ -208,7 +211,7 @@ export class HttpServer {
     const { lone } = connection;
     this.#connections.use(connection, res);
     if (lone?.takes(res)) return;
-    // Tells the client that no later request was read.
+    // The closing answer tells the client that no later request was read.
     if (lone === null ? req.headers.upgrade !== undefined : lone.dropsRest(req)) endWithAnswer(res);
     // For a lone request, #see has already called refuses(); #handle uses the result.
     if (lone === null) this.#overload.refuses();
@@ -219,7 +222,8 @@ export class HttpServer {
 
   readonly #handle = (connection: Connection, req: IncomingMessage, res: ServerResponse): void => {
     if (this.#isDraining && connection.waiting.length === 0) endWithAnswer(res);
-    // Preflights are answered: this costs as much as refusing, and lets the page read the 503 of its request.
+    // Preflights are answered: answering costs as much as refusing, and lets the page read the 503 of its
+    // request.
     if (this.#overload.isFull && !this.#origins.isPreflight(req)) {
       this.#overload.count();
       refuse(req, res, this.#origins);
@@ -237,7 +241,7 @@ export class HttpServer {
     }
   }
 
-  /** Sends a last answer on a connection, after all others. */
+  /** Sends the last answer on a connection, after all other answers. */
   #endWith(socket: Socket, say: (fields: AnswerFields) => void): void {
     const connection = this.#connections.open.get(socket);
     if (connection === undefined || connection.isEnding) return;
@@ -262,7 +266,9 @@ export class HttpServer {
     this.#endStreams();
   }
 
-  /** Each sweep runs right after the event loop has read, so it knows requests that have just arrived. */
+  /**
+   * Each sweep runs right after the event loop has read, so the sweep knows requests that have just arrived.
+   */
   #sweepEvery(ms: number): NodeJS.Timeout {
     return setInterval(() => setImmediate(() => this.#connections.sweep(this.#sparesUnused)), ms);
   }

@@ -12,7 +12,7 @@ export function faultOf(code: RejectionCode, field: FieldName | null, detail: st
   return { code, field, detail };
 }
 
-/** Plain data: recurring events are kept as JSON. */
+/** Plain data, because recurring events are kept as JSON. */
 export interface CalendarEvent {
   readonly position: RecordPosition;
   /** Properties by name, and PERSON. */
@@ -43,7 +43,7 @@ export function sequenceOf({ columns }: CalendarEvent): number {
   return Number.isFinite(sequence) ? sequence : 0;
 }
 
-/** Properties that decide the time of an event. Each may occur once. */
+/** Properties that decide the time of an event. Each property may occur once. */
 type Single = 'DTSTART' | 'DTEND' | 'DURATION' | 'RECURRENCE-ID';
 
 /** Takes the lines of one event. */

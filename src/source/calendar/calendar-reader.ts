@@ -24,13 +24,13 @@ const EVENT_BEGIN = Buffer.from('BEGIN:VEVENT');
 const NAME_UNITS_SHOWN = 40;
 
 /**
- * iCalendar (RFC 5545). Events go to the sink when they end. Recurring events follow in `rest`, because their
- * changed occurrences may be anywhere in the source.
+ * iCalendar (RFC 5545). Ordinary events go to the sink when they end. Recurring events follow in `rest`,
+ * because their changed occurrences may be anywhere in the source.
  */
 export class CalendarReader implements FormatReader {
   readonly format = 'icalendar';
   expanded: ExpansionWindow | undefined;
-  /** Components that are records. */
+  /** Number of components that are records. */
   #components = 0;
   readonly #sourceName: string;
   readonly #sink: RecordSink;
@@ -126,7 +126,7 @@ export class CalendarReader implements FormatReader {
     else if (depth === 1) this.#takeCalendarLine(line);
   }
 
-  /** Gives an ordinary event, and those that follow it, to the sink without decoding them. */
+  /** Gives an ordinary event, and the ordinary events that follow it, to the sink without decoding. */
   #giveFlat({ bytes, next, isPlain }: FoundLine): boolean {
     const { undecoded } = this.#sink;
     if (undecoded === undefined || next === -1) return false;
@@ -252,12 +252,12 @@ export class CalendarReader implements FormatReader {
   #keepWaiting(event: CalendarEvent, uid: string): void {
     const time = event.start ?? event.end;
     if (this.#kept.keepWaiting(uid, event, this.#scope) || time === null) return;
-    const problem = `no VTIMEZONE before it defines it; events that wait for one take more than ${WAITING_BYTES_MAX} bytes, the limit`;
+    const problem = `no VTIMEZONE before the event defines this zone; events that wait for a later VTIMEZONE take more than ${WAITING_BYTES_MAX} bytes, the limit`;
     this.#output.reject(event, unknownZone('DTSTART or DTEND', 'time', time, problem));
   }
 }
 
-/** The UID of an event. Its content identifies an event without one. */
+/** The UID of an event. An event without a UID is identified by its content. */
 function uidOf(event: CalendarEvent): string {
   const { columns, start, end, duration, rules } = event;
   const uid = columns.UID;
@@ -270,7 +270,7 @@ function isEventBegin(bytes: Buffer, start: number, end: number): boolean {
   return end - start === EVENT_BEGIN.length && isTextAt(bytes, start, EVENT_BEGIN);
 }
 
-/** The place after the line BEGIN:VEVENT at `start`. -1: another line is there, or the bytes end. */
+/** The place after the line BEGIN:VEVENT at `start`. -1 if another line is there, or if the bytes end. */
 function afterEventBegin(bytes: Buffer, start: number): number {
   if (!isTextAt(bytes, start, EVENT_BEGIN)) return -1;
   let at = start + EVENT_BEGIN.length;

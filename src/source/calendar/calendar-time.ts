@@ -15,7 +15,7 @@ export interface WrittenTime {
   readonly isUtc: boolean;
 }
 
-/** Days count in local time, milliseconds in elapsed time (RFC 5545 section 3.3.6). */
+/** A length. Its days count in local time, its milliseconds in elapsed time (RFC 5545 section 3.3.6). */
 export interface Length {
   readonly days: number;
   readonly ms: number;

@@ -12,7 +12,7 @@ const DAYS_KEPT_MAX = 16_384;
 /** A zone that remembers days without a clock change, so that most events cost one look-up. */
 export class CalendarZone {
   readonly #zone: ZoneClock;
-  /** For each local day, the offset around it. NaN if the offset changes on that day. */
+  /** For each local day, the offset of its zone; NaN if the offset changes on that day. */
   readonly #days = new Map<number, number>();
 
   constructor(zone: ZoneClock) {
@@ -41,7 +41,7 @@ export class CalendarZone {
 const UTC_NAMES = /^(?:utc|gmt|z|etc\/utc|etc\/gmt)$/i;
 
 const known = new Map<string, CalendarZone | null>();
-/** Enough for 600 zone names and equally many wrong names. */
+/** Zones that are remembered: enough for 600 zone names and as many wrong names. */
 const NAMES_KEPT_MAX = 1200;
 
 /** Finds a zone by its IANA or Windows name, but not by an abbreviation. The name may have a prefix such as `/mozilla.org/20050126_1/`. */

@@ -14,7 +14,7 @@ const IS_NAME: Uint8Array = Uint8Array.from({ length: 256 }, (_, byte) =>
 export interface ContentLine {
   /** The name of the property, in upper case. */
   readonly name: string;
-  /** The unparsed parameters, with their semicolons: `TZID=Europe/Berlin;VALUE=DATE`. */
+  /** The parameters as written, with their semicolons: `TZID=Europe/Berlin;VALUE=DATE`. */
   readonly parameters: string;
   readonly value: string;
 }

@@ -14,7 +14,7 @@ export class CalendarScope {
   /** X-WR-TIMEZONE. */
   ownZone: CalendarZone | null = null;
   readonly #given: CalendarZone | null;
-  /** Zones of VTIMEZONEs, or why one cannot be used. */
+  /** Zones of VTIMEZONEs by name, or why a VTIMEZONE cannot be used. */
   readonly #defined = new Map<string, CalendarZone | string>();
 
   /** @param given the setting `timeZone` */
@@ -32,7 +32,10 @@ export class CalendarScope {
     this.#defined.set(tzid, typeof rules === 'string' ? rules : new CalendarZone(new RuledZone(rules)));
   }
 
-  /** The zone of this name, or a clause on the fault of its VTIMEZONE. Undefined: not defined so far. */
+  /**
+   * The zone of this name, or a clause on the fault of its VTIMEZONE. Undefined if no VTIMEZONE has defined
+   * it so far.
+   */
   zoneOf(tzid: string): CalendarZone | string | undefined {
     return zoneOfName(tzid) ?? this.#defined.get(tzid);
   }

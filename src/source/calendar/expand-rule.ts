@@ -21,14 +21,14 @@ export interface Steps {
 
 /** Local dates and times, treated as UTC. */
 export interface ExpandWindow {
-  /** Earlier occurrences may be left out, but the count stays right. */
+  /** Occurrences before this may be left out, but COUNT still counts them. */
   readonly fromMs: number;
   readonly toMs: number;
 }
 
 /**
- * Calls `visit` with the occurrences of a rule in ascending order. The first is the start (RFC 5545),
- * followed by the occurrences of the rule. `visit` returns false to end.
+ * Calls `visit` with the occurrences of a rule in ascending order. The first occurrence is the start (RFC
+ * 5545); occurrences of the rule follow. `visit` returns false to end.
  *
  * @returns false if there were too few steps
  */
@@ -58,9 +58,9 @@ class Expansion {
   #times: readonly number[] = [];
   /** Days of the current period. */
   readonly #days: number[] = [];
-  /** The rule restricts no part of a date or time. */
+  /** Whether the rule restricts no part of a date or time. */
   readonly #isOpen: boolean;
-  /** The number of places of BYSETPOS that count from the end. These places come first. */
+  /** The number of places of BYSETPOS that count from the end, which come first. */
   readonly #fromEnd: number;
   #countLeft: number;
 
@@ -85,7 +85,7 @@ class Expansion {
 
   run({ fromMs, toMs }: ExpandWindow): boolean {
     const { frequency, bySecond } = this.#rule;
-    // Local times here never have the second 60.
+    // Expanded local times never have the second 60.
     if (bySecond.length > 0 && bySecond.every((second) => second === 60)) return true;
     this.#times = this.#timesOfPeriod();
     if (this.#steps.left <= 0) return false;

@@ -64,13 +64,16 @@ const USES: ReadonlyMap<string, number> = new Map(
   }),
 );
 
-/** Uses of properties that are columns, but not in the default field map: they are listed as not served. */
+/** Uses of properties that are columns outside the default field map, and so are listed as not served. */
 const IS_LISTED: number = (1 << OTHER) | (1 << UID) | (1 << STATUS) | (1 << ORGANIZER) | (1 << ATTENDEE);
 
 const NAMES_REMEMBERED = 256;
 const NAME_BYTES_MAX = 64;
 const UID_BYTES_MAX = 1024;
-/** `bytes` has the name that the id is made from (the start of the event comes last), then the id, then the texts. */
+/**
+ * `bytes` has first the name that the id is made from (which ends with the start of the event), then the id,
+ * then the texts.
+ */
 const ID_AT = NAMESPACE_BYTES + UID_BYTES_MAX + 1 + INSTANT_BYTES;
 const TEXTS_AT = ID_AT + UUID_BYTES;
 /** Seven texts of at most 2,048 bytes. */
@@ -82,7 +85,7 @@ const IS_NAME: Uint8Array = Uint8Array.from({ length: 256 }, (_, byte) =>
 );
 
 interface TextProperty {
-  /** The index of its field's value in the spans. */
+  /** The index of the field's value in the spans. */
   readonly place: number;
   readonly values: LineValues;
 }
@@ -93,7 +96,7 @@ interface KnownName {
 }
 
 /**
- * Finds the values of an ordinary VEVENT in its bytes, for the default field map. Such an event has one
+ * Finds the values of an ordinary VEVENT in its bytes, for the default field map. An ordinary event has one
  * occurrence, no times that are dates, and no nested components. EventLines reads all other events.
  */
 export class FlatEvents {
@@ -108,7 +111,7 @@ export class FlatEvents {
   };
   /** Start and end, in epoch milliseconds. */
   readonly times: Float64Array = new Float64Array(2);
-  /** Lines of the last event, without BEGIN:VEVENT. */
+  /** Number of lines of the last event, without BEGIN:VEVENT. */
   lines = 0;
   readonly #knownNames: (KnownName | undefined)[] = new Array<KnownName | undefined>(NAMES_REMEMBERED).fill(
     undefined,
@@ -149,7 +152,7 @@ export class FlatEvents {
   /**
    * @param start after the line BEGIN:VEVENT
    * @param isPlain whether the chunk is ASCII
-   * @returns the place after END:VEVENT and its line end; -1: read the event line by line
+   * @returns the place after END:VEVENT and its line end; -1 if the event must be read line by line
    */
   read(chunk: Buffer, start: number, isPlain: boolean, scope: CalendarScope): number {
     if (chunk !== this.#chunk) {
@@ -200,7 +203,7 @@ export class FlatEvents {
         if (!isGoingAhead(chunk, colon + 1)) return -1;
       } else if (use === END) {
         if (lineEnd - nameStart !== EVENT_END.length || !isTextAt(chunk, nameStart, EVENT_END)) return -1;
-        // Not `startMs > endMs`: NaN must fail, too.
+        // The comparison is negated, because NaN must fail, too.
         if (uidEnd === 0 || !(startMs <= endMs)) return -1;
         if (!isPlain && !isUtf8(chunk.subarray(start, next))) return -1;
         this.times[0] = startMs;
@@ -246,7 +249,7 @@ export class FlatEvents {
     return -1;
   }
 
-  /** Copies the UID after the namespace. @returns where the UID ends in `bytes`; -1: it is unusual */
+  /** Copies the UID after the namespace. @returns where the UID ends in `bytes`; -1 if it is unusual */
   #takeUid(chunk: Buffer, from: number, to: number): number {
     if (to === from || to - from > UID_BYTES_MAX) return -1;
     const { bytes } = this;

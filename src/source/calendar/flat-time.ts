@@ -27,7 +27,7 @@ export class FlatTimes {
   /**
    * @param from the place after the property's name
    * @param colon before the value, which ends at `to`
-   * @returns epoch milliseconds; NaN: the event must be read line by line
+   * @returns epoch milliseconds; NaN if the event must be read line by line
    */
   read(chunk: Buffer, view: DataView, from: number, colon: number, to: number, scope: CalendarScope): number {
     const localMs = readLocalMs(chunk, colon + 1, to);

@@ -47,7 +47,7 @@ interface Recalled {
 /** An event that replaces an occurrence. */
 interface Override extends Recalled {
   readonly at: Moment;
-  /** The start of the replaced occurrence. The identifier is made from it. */
+  /** The start of the replaced occurrence, from which the identifier is made. */
   replacedMs: number;
 }
 
@@ -74,7 +74,7 @@ export class KeptEvents {
     this.#add(uid, { scope, bytes });
   }
 
-  /** Keeps an event whose time zone may be defined later. @returns false: too many of them wait */
+  /** Keeps an event whose time zone may be defined later. @returns false if too many events wait */
   keepWaiting(uid: string, event: CalendarEvent, scope: CalendarScope): boolean {
     const bytes = Buffer.from(JSON.stringify(event));
     if (this.#waitingBytes + bytes.length + ENTRY_BYTES > WAITING_BYTES_MAX) return false;
@@ -89,7 +89,7 @@ export class KeptEvents {
     else group.push(kept);
   }
 
-  /** Can be called once. Pauses regularly so that other work can run. */
+  /** Gives all kept events. Can be called once. Pauses regularly so that other work can run. */
   *giveAll(window: RecurrenceWindow, output: EventOutput, steps: Steps): Generator<void> {
     let workLeft = WORK_PER_TURN;
     for (const [uid, group] of this.#byUid) {
@@ -127,7 +127,7 @@ class EventGroup {
   readonly #steps: Steps;
   /** Overrides by the instant of the replaced occurrence. */
   readonly #overrides = new Map<number, Override>();
-  /** Indexed by local day, for overrides that name only a date. */
+  /** Overrides that name only a date, by local day. */
   readonly #ofDays = new Map<number, Override>();
   /** Overrides of an occurrence and all later ones, in order. */
   #following: Override[] = [];
@@ -243,7 +243,7 @@ class EventGroup {
     return low === 0 ? null : (following[low - 1] ?? null);
   }
 
-  /** RFC 5545 section 3.2.13: later occurrences move by the same amount as the changed one. */
+  /** RFC 5545 section 3.2.13: later occurrences move by the same amount as the changed occurrence. */
   #giveShifted({ event, scope, at }: Override, { start }: Timing, { instantMs, localMs }: Occurrence): void {
     if (isCancelled(event)) return;
     const timing = timingOf(event, scope);

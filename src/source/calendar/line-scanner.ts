@@ -16,13 +16,13 @@ export interface FoundLine {
   /** Where the next line begins in `bytes`; -1 if `bytes` is a copy of the line. */
   readonly next: number;
   readonly lineNumber: number;
-  /** Whether its bytes are known to be ASCII. */
+  /** Whether the bytes of the line are known to be ASCII. */
   readonly isPlain: boolean;
   /** Whether the line is longer than RECORD_BYTES_MAX, so that `bytes` has only its beginning. */
   readonly isCut: boolean;
 }
 
-/** The line is valid until the call returns. */
+/** Takes a line, which is valid until the call returns. */
 export type TakeLine = (line: FoundLine) => void;
 
 /** Lines may end with LF, CR LF or CR CR LF. Folded lines are joined as bytes, because a fold may cut a character. */
@@ -37,11 +37,11 @@ export class LineScanner {
   #carryLineNumber = 0;
   #isCarrying = false;
   #isCut = false;
-  /** The carried line has ended, unless the next one continues it. */
+  /** Whether the carried line has ended, unless the next line continues it. */
   #isEnded = false;
-  /** The next byte is the white space that continues a line. */
+  /** Whether the next byte is the white space that continues a line. */
   #isFold = false;
-  /** The end of the bytes that the taker of the present line has read; -1: none. */
+  /** The end of the bytes that the taker of the present line has read; -1 if it has read none. */
   #resumeAt = -1;
 
   constructor(take: TakeLine) {

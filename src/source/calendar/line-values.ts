@@ -20,8 +20,8 @@ export interface FoundText {
 export interface LineValue {
   readonly text: FoundText;
   /**
-   * A UUID made from the text, or the text itself if it is one. Null if it was not requested, or if the value
-   * is not a text.
+   * A UUID made from the text, or the text itself if it is a UUID. Null if it was not requested, or if the
+   * value is not a text.
    */
   readonly identifier: FoundText | null;
 }

@@ -23,8 +23,8 @@ const TEXT_FIELDS = Object.entries(CALENDAR_FIELD_MAP).filter(
 ) as [FieldName, string][];
 
 /**
- * The occurrences of one event as bytes, for the default field map. They differ only in times and identifier.
- * EventOutput gives records instead if the sink does not take the bytes.
+ * The occurrences of one event as bytes, for the default field map. Occurrences differ only in times and
+ * identifier. If the sink does not take the bytes, EventOutput gives records instead.
  */
 export class OccurrenceBytes {
   readonly #bytes: Buffer;
@@ -69,7 +69,7 @@ export class OccurrenceBytes {
 
   /**
    * @param named the start from which the identifier is made, as answers show it
-   * @returns false: the sink needs a record
+   * @returns false if the sink needs a record
    */
   give(sink: RecordSink, named: string, startMs: number, endMs: number): boolean {
     this.#bytes.write(named, this.#startAt, 'latin1');

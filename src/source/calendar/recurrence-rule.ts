@@ -11,7 +11,7 @@ interface RuleDay {
   readonly weekday: number;
 }
 
-/** Lists are in ascending order; a list is empty if the rule lacks its part. */
+/** A recurrence rule. Lists are in ascending order; a list is empty if the rule lacks the part. */
 export interface RecurrenceRule {
   readonly frequency: Frequency;
   readonly interval: number;
@@ -71,9 +71,9 @@ export function parseRule(text: string): RecurrenceRule | string {
   const frequency = FREQUENCIES.find((each) => each === parts.get('FREQ')?.toUpperCase());
   if (frequency === undefined) return parts.has('FREQ') ? 'its FREQ is unknown' : 'it has no FREQ';
   const interval = wholeNumber(parts.get('INTERVAL') ?? '1');
-  if (interval === null) return 'its INTERVAL is not a number from 1';
+  if (interval === null) return 'its INTERVAL is not a whole number above 0';
   const count = parts.has('COUNT') ? wholeNumber(parts.get('COUNT') ?? '') : null;
-  if (count === null && parts.has('COUNT')) return 'its COUNT is not a number from 1';
+  if (count === null && parts.has('COUNT')) return 'its COUNT is not a whole number above 0';
   const lists = new Map<string, readonly number[]>();
   for (const [name, range] of Object.entries(LISTS)) {
     const list = parseList(parts.get(name), range);

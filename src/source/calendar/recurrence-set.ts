@@ -36,7 +36,7 @@ export interface Occurrence {
   /** Local time in the event's zone, treated as UTC. */
   readonly localMs: number;
   readonly kind: Moment['kind'];
-  /** Length of a PERIOD in RDATE; null: the length of the event. */
+  /** Length of a PERIOD in RDATE; null for the length of the event. */
   readonly length: Length | null;
 }
 
@@ -256,7 +256,7 @@ class SetExpansion {
 
 interface Excluded {
   readonly instants: Set<number>;
-  /** Local days of excluded dates; they exclude all occurrences that begin on them. */
+  /** Local days of excluded dates, each of which excludes all occurrences that begin on that day. */
   readonly days: Set<number>;
 }
 

@@ -101,7 +101,7 @@ export function weekdayOf(day: number): number {
   return (((day + 4) % 7) + 7) % 7;
 }
 
-/** The selected values: all if the list is empty, unless `isAll` is false. */
+/** The selected values. An empty list selects all values, unless `isAll` is false. */
 export function tableOf(values: readonly number[], size: number, isAll: boolean = true): boolean[] {
   const table = new Array<boolean>(size).fill(isAll && values.length === 0);
   for (const value of values) if (value >= 0 && value < size) table[value] = true;

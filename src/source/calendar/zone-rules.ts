@@ -25,7 +25,7 @@ export interface ZoneRules {
 const LAST_MS = 4_102_444_800_000;
 /** Two rules for each year since 1600 take 470,000 steps. */
 const ZONE_STEPS_MAX = 500_000;
-/** A kept clock change counts as this many steps, so all zones of a source take at most 80 MB. */
+/** A kept clock change counts as this many steps, so that all zones of a source take at most 80 MB. */
 const CHANGE_STEPS = 100;
 
 /** @returns a clause on the fault, such as "it has no STANDARD or DAYLIGHT" */

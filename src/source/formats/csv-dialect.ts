@@ -3,10 +3,12 @@ import { INCOMPLETE, OPEN_QUOTE, RowScanner } from './csv-row.js';
 
 const CR = 0x0d;
 const LF = 0x0a;
-/** The recognised delimiters. At equal scores the first wins. The comma is last, because texts often have commas. */
+/**
+ * The recognised delimiters. At equal scores the first wins, so the comma is last: texts often have commas.
+ */
 const DELIMITERS = ['\t', ';', ','].map((delimiter) => delimiter.charCodeAt(0));
 const ROWS_COMPARED = 50;
-/** The first line that Excel writes and reads: it names the delimiter. */
+/** The first line that names the delimiter, as Excel writes and reads it. */
 const SEPARATOR_LINE = /^"?sep=([^\w\s"]|\t)"?(?:\r\n|\r|\n|$)/i;
 
 export interface Dialect {

@@ -13,7 +13,7 @@ const NUMBER = /^-?\d+(?:[.,]\d+)?$/;
 /** The columns of a CSV source, and records made of them. */
 export class CsvHeader {
   readonly columns: readonly string[];
-  /** The field of each column. Null if two columns have one field: then rows must be decoded. */
+  /** The field of each column. Null if two columns have one field, because rows must then be decoded. */
   readonly fields: readonly (FieldName | null)[] | null;
   /** The columns that are listed as not served. */
   readonly names: NameSpans;
@@ -46,8 +46,8 @@ export class CsvHeader {
 /**
  * The names of the columns: a column without a name is called `column 5`; a repeated name becomes `Note (2)`.
  *
- * @param count number of all cells; `texts` are the first of them
- * @returns the names, or why this is not a header
+ * @param count number of all cells, of which `texts` has the first @returns the names, or why this is not a
+ * header
  */
 export function readCsvHeader(
   texts: readonly string[],

@@ -19,7 +19,9 @@ const AFTER_QUOTE = 3;
 const IN_REST = 4;
 
 export const INCOMPLETE = -1;
-/** Text follows a closing quote on a later line: probably the cell's opening quote was never closed. */
+/**
+ * Text follows a closing quote on a later line, probably because the cell's opening quote was never closed.
+ */
 export const OPEN_QUOTE = -2;
 
 const STOPS_QUOTED: Uint8Array = tableOf(QUOTE, CR, LF);
@@ -32,15 +34,15 @@ function tableOf(...bytes: number[]): Uint8Array {
 
 /** All offsets count from the beginning of the row, which may lie in an earlier part. */
 export class RowScanner {
-  /** Start, end and kind of each cell, without its quotes. Holds only the first CSV_COLUMNS_MAX cells. */
+  /** Start, end and kind of each cell, without its quotes, for the first CSV_COLUMNS_MAX cells. */
   readonly cells: Int32Array = new Int32Array(3 * CSV_COLUMNS_MAX);
   /** Number of all cells. */
   count = 0;
   /** Line breaks inside quotes. */
   lineBreaks = 0;
-  /** The first cell, from 1, with text after its closing quote; 0: none. */
+  /** The first cell, from 1, with text after its closing quote; 0 for none. */
   restCell = 0;
-  /** The position after the first line break inside the present cell's quotes; -1: none. */
+  /** The position after the first line break inside the present cell's quotes; -1 for none. */
   resumeAt = -1;
   /** `resumeAt` of the first cell with a line break inside quotes, and the number of this cell, from 0. */
   firstResumeAt = -1;

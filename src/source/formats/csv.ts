@@ -142,7 +142,9 @@ export class CsvReader implements FormatReader {
     }
   }
 
-  /** The fast way, up to the last whole row: values reach the sink as bytes. Other rows are decoded. */
+  /**
+   * The fast way, up to the last whole row: values reach the sink as bytes. Rows that do not fit are decoded.
+   */
   #readFlatRows(bytes: Buffer, start: number): number {
     const { undecoded } = this.#sink;
     const flatRows = this.#flatRows;
@@ -234,7 +236,8 @@ export class CsvReader implements FormatReader {
    *
    * @param isTooLong whether the row has no end, so that any of its quotes may be the unclosed one. If false, the
    * unclosed quote is that of the present cell.
-   * @returns the start of the lines to read again; -1: there are none, or too much was already read again
+   * @returns the start of the lines to read again; -1 if there are none, or if too much was already read
+   * again
    */
   #rejectOpenQuote(length: number, isTooLong: boolean): number {
     const { breaksBefore, count, firstCell, firstResumeAt, lineBreaks } = this.#scanner;
@@ -362,7 +365,7 @@ function isAsciiPart(bytes: Buffer, start: number, end: number): boolean {
   return true;
 }
 
-/** The place of the next such byte, or the end of the bytes if there is none. */
+/** The place of the next byte of this kind, or the end of the bytes if there is none. */
 function nextOf(bytes: Buffer, byte: number, from: number): number {
   const at = bytes.indexOf(byte, from);
   return at === -1 ? bytes.length : at;

@@ -18,7 +18,7 @@ const CLOSING_BRACE = 0x7d;
 const NULL_WORD = 0x6c6c756e;
 
 const UNKNOWN = -1;
-/** Instead of a field's number: the line must be decoded. */
+/** In place of a field's number, for a column whose lines must be decoded. */
 const LEFT_OUT = -1;
 
 const FOUR_QUOTES = 0x22222222;
@@ -52,7 +52,10 @@ export class FlatLines {
     this.#next = new Int32Array(columns.size + 1);
   }
 
-  /** @param bytes UTF-8, with an LF at the end. @returns the place of the line's LF; -1: the line must be decoded */
+  /**
+   * @param bytes UTF-8, with an LF at the end. @returns the place of the line's LF; -1 if the line must be
+   * decoded
+   */
   read(bytes: Uint8Array, view: DataView, start: number): number {
     const { spans } = this;
     for (let n = 0; n < spans.length; n++) spans[n] = -1;
@@ -100,8 +103,8 @@ export class FlatLines {
   }
 
   /**
-   * Hashes up to the closing quote, four bytes at a time: the quote's byte becomes zero and borrows from its
-   * highest bit.
+   * Hashes up to the closing quote, four bytes at a time: a subtraction turns the byte of a quote into zero
+   * and borrows from its highest bit.
    */
   #readValue(bytes: Uint8Array, view: DataView, from: number, place: number): number {
     let hash = HASH_BEGIN;
@@ -132,7 +135,7 @@ export class FlatLines {
     return -1;
   }
 
-  /** Skips a name that is not a field, and its value if that is a text or null. */
+  /** Skips a name that is not a field, and its value if the value is a text or null. */
   #skipUnknown(bytes: Uint8Array, view: DataView, start: number): number {
     let at = plainTextEnd(bytes, start);
     if (at === -1 || bytes[at] !== COLON) return -1;
@@ -158,7 +161,7 @@ export class FlatLines {
   }
 }
 
-/** Not a local function of `#columnAt`, where the closure would allocate on each call. */
+/** A function of its own: inside `#columnAt`, its closure would be allocated on each call. */
 function findColumn(columns: readonly Buffer[], bytes: Uint8Array, at: number): number {
   return columns.findIndex((each) => startsWith(bytes, at, each));
 }

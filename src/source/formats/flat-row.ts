@@ -12,8 +12,8 @@ const CAN_BE_EMPTY: Uint8Array = new Uint8Array(3 * FIELDS.length);
 for (const [n, { kind }] of FIELDS.entries()) CAN_BE_EMPTY[3 * n] = kind === 'text' ? 1 : 0;
 
 /**
- * Finds the values of an event in a row of CSV without decoding it, as FlatLines does for NDJSON. Its cells
- * must have no control characters and no doubled quotes. RowScanner reads all other rows.
+ * Finds the values of an event in a row of CSV without decoding it, as FlatLines does for NDJSON. The cells
+ * of the row must have no control characters and no doubled quotes. RowScanner reads all other rows.
  */
 export class FlatRows {
   /** Values of the last row, unchecked: see `undecoded` of RecordSink. */
@@ -23,7 +23,7 @@ export class FlatRows {
   readonly #delimiter: number;
   readonly #fourDelimiters: number;
 
-  /** @param fields of the columns; null for a column without one */
+  /** @param fields of the columns; null for a column without a field */
   constructor(fields: readonly (FieldName | null)[], delimiter: number) {
     this.#places = Int32Array.from(fields, (field) =>
       field === null ? NO_FIELD : 3 * FIELDS.findIndex(({ name }) => name === field),
@@ -32,7 +32,10 @@ export class FlatRows {
     this.#fourDelimiters = Math.imul(delimiter, 0x01010101);
   }
 
-  /** @param bytes UTF-8, with a CR or LF at the end. @returns the place of the row's CR or LF; -1: the row must be decoded */
+  /**
+   * @param bytes UTF-8, with a CR or LF at the end. @returns the place of the row's CR or LF; -1 if the row
+   * must be decoded
+   */
   read(bytes: Uint8Array, view: DataView, start: number): number {
     const places = this.#places;
     const delimiter = this.#delimiter;

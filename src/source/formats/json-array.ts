@@ -16,7 +16,7 @@ const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-/** States; numbers, because they are compared at each token. */
+/** States are numbers, because they are compared at each token. */
 const BEFORE_ARRAY = 0;
 const FIRST_ELEMENT = 1;
 const NEXT_ELEMENT = 2;
@@ -54,7 +54,7 @@ export class JsonArrayReader implements FormatReader {
   #depth = 0;
   #opener = 0;
   #elementLine = 1;
-  /** Known only until the first valid record or fault. */
+  /** The column of the element, known only until the first valid record or fault. */
   #elementColumn = 1;
 
   constructor(sourceName: string, sink: RecordSink, rules?: ReadRules) {

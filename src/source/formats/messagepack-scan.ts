@@ -23,28 +23,31 @@ const HEADERS: readonly (readonly [of: number, lengthBytes: number, payload: num
 const TIMESTAMP_TYPE = 0xff;
 /**
  * An extension of msgpackr: the number of a record structure, its names, then the values of the first record.
- * Later records consist of this number and their values. Numbers are 0x40 to 0x7f or 0x6000 to 0x7fff, which
- * then are not plain integers.
+ * Later records consist of this number and their values. The numbers are 0x40 to 0x7f or 0x6000 to 0x7fff; a
+ * number of a known structure is not read as an integer.
  */
 const RECORD_STRUCTURE_TYPE = 0x72;
 
 /** Finds the end of a MessagePack value by counting the values that must still follow. */
 export class MessagePackScan {
   position = 0;
-  /** `scan` stopped at 0xc1, which MessagePack never uses. */
+  /** Whether `scan` stopped at 0xc1, which MessagePack never uses. */
   isCorrupt = false;
-  /** The value holds a record structure, which only msgpackr can read. */
+  /** Whether the value holds a record structure, which only msgpackr can read. */
   hasRecordStructure = false;
-  /** A text is not UTF-8. Decoders would replace its bytes. */
+  /** Whether a text is not UTF-8, whose bytes decoders would replace. */
   hasBadText = false;
-  /** A text was cut, so `hasBadText` does not cover it. */
+  /** Whether a text was cut, which `hasBadText` does not cover. */
   hasCutText = false;
   /** An extension type that only its own application can read. */
   foreignExtension: number | null = null;
 
   #pending = 1;
   #payload = 0;
-  /** Values of a record by structure number. There are at most 64 numbers of one byte and 8,192 of two. */
+  /**
+   * Values of a record by structure number. A source has at most 64 numbers of one byte and 8,192 numbers of
+   * two bytes.
+   */
   readonly #structures: Map<number, number> = new Map();
   #numbersAreWide = false;
 
@@ -77,7 +80,7 @@ export class MessagePackScan {
     }
   }
 
-  /** @returns the position to continue from; -1: the header is cut or corrupt */
+  /** @returns the position to continue from; -1 if the header is cut or corrupt */
   #readHeader(bytes: Buffer, at: number, isEnd: boolean): number {
     const byte = bytes[at] as number;
     if (byte >= 0xa0 && byte < 0xc0) return this.#takeText(bytes, at + 1, byte & 0x1f);
@@ -152,7 +155,7 @@ function isStructureNumber(number: number): boolean {
   return (number >= 0x40 && number < 0x80) || (number >= 0x6000 && number < 0x8000);
 }
 
-/** Length of the array header that begins with this byte; 0 if none does. */
+/** Length of the array header that begins with this byte; 0 if no array header does. */
 export function arrayHeaderBytes(byte = 0): number {
   if (byte >= 0x90 && byte < 0xa0) return 1;
   return byte === 0xdc ? 3 : byte === 0xdd ? 5 : 0;

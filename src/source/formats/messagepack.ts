@@ -9,7 +9,7 @@ const HEAD_BYTES = 5 + 5 + 1;
 
 /**
  * MessagePack: one array of maps, or a sequence of maps. A scan finds the end of each value before msgpackr
- * decodes it. So a value in several chunks is decoded once, and a huge one is skipped.
+ * decodes it. So a value in several chunks is decoded once, and a huge value is skipped.
  */
 export class MessagePackReader implements FormatReader {
   readonly format = 'messagepack';
@@ -27,8 +27,8 @@ export class MessagePackReader implements FormatReader {
   #valueByte = 0;
   #head: Buffer = Buffer.alloc(0);
   /**
-   * A value looked like a record. The first byte alone proves little, because one binary file in eight begins
-   * with such a byte.
+   * Whether a value looked like a record. The first byte alone proves little, because one binary file in
+   * eight begins with such a byte.
    */
   #likely = false;
 
@@ -168,7 +168,7 @@ export class MessagePackReader implements FormatReader {
   }
 }
 
-/** An empty map, or one with a text as its first name. Missing bytes pass. */
+/** Whether the bytes begin an empty map, or a map with a text as its first name. Missing bytes pass. */
 function beginsRecord(bytes: Uint8Array, at: number): boolean {
   const byte = bytes[at];
   if (byte === undefined || byte === 0x80) return true;
@@ -178,7 +178,7 @@ function beginsRecord(bytes: Uint8Array, at: number): boolean {
   return name === undefined || (name >= 0xa0 && name < 0xc0) || (name >= 0xd9 && name <= 0xdb);
 }
 
-/** The bytes are well formed, but the nesting is too deep or a timestamp has a wrong length. */
+/** The fault of well-formed bytes: the nesting is too deep, or a timestamp has a wrong length. */
 function describeError(error: unknown): string {
   const reason = error instanceof Error ? error.message : String(error);
   return error instanceof RangeError && reason.includes('call stack')

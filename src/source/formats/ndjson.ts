@@ -11,15 +11,17 @@ import { Carry, type FormatReader, JsonRecords, malformed } from './reader.js';
 const LF = 0x0a;
 /** Pieces to decode without trying the fast way, after it failed on most lines. */
 const PIECES_DECODED = 15;
-/** Long enough for an array inside an object: `{ "count": 2, "events": [`. */
+/**
+ * Bytes of the beginning that are kept: enough for an array inside an object: `{ "count": 2, "events": [`.
+ */
 const HEAD_BYTES = 512;
 /** An object with only plain values before its first array; captures the name of the array. */
 const WRAPPED_ARRAY =
   /^\ufeff?\s*\{(?:\s*"[^"\\]*"\s*:\s*(?:"[^"\\]*"|[\w.+-]+)\s*,)*\s*"([^"\\]{1,40})"\s*:\s*\[/;
 
 /**
- * Newline-delimited JSON: one value a line. Blank lines are skipped, unreadable ones rejected. The source is malformed only if no
- * line is JSON.
+ * Newline-delimited JSON: one value a line. Blank lines are skipped, and unreadable lines rejected. The
+ * source is malformed only if no line is JSON.
  */
 export class NdjsonReader implements FormatReader {
   readonly format = 'ndjson';
@@ -113,7 +115,7 @@ export class NdjsonReader implements FormatReader {
     }
   }
 
-  /** The fast way: values go to the sink as bytes; other lines are decoded. */
+  /** The fast way: values go to the sink as bytes. Lines that do not fit are decoded. */
   #readFlatLines(bytes: Buffer, undecoded: NonNullable<RecordSink['undecoded']>): void {
     const records = this.#records;
     const lines = this.#flatLines;
@@ -149,7 +151,7 @@ export class NdjsonReader implements FormatReader {
   }
 }
 
-/** Skips only JSON's white space, and the CR of a CRLF. */
+/** Whether a line has only JSON's white space and the CR of a CRLF. */
 function isBlank(line: string): boolean {
   return line.length === 0 || (line.charCodeAt(0) <= 0x20 && /^[ \t\r]*$/.test(line));
 }

@@ -31,10 +31,10 @@ const DEFAULT_RULES: ReadRules = { identifiers: 'uuid' };
 
 export interface ReadOptions extends Omit<LoadOptions, 'previous'> {
   readonly sourceName: string;
-  /** Counted before decompression, for the progress. Null: unknown. */
+  /** Length before decompression, for the progress; null if unknown. */
   readonly bytesTotal: number | null;
   /**
-   * Whether the end of the bytes is the end of the data. If false, they may have been cut, so only
+   * Whether the end of the bytes is the end of the data. If false, the data may be cut, so only
    * self-delimiting formats are accepted. Default true.
    */
   readonly endIsCertain?: boolean;
@@ -44,8 +44,8 @@ export interface ReadOptions extends Omit<LoadOptions, 'previous'> {
 }
 
 /**
- * Reads records of any format, gzipped or not. Holds one chunk and the beginning of one record. Chunks must
- * not change before `onRead`, because unpacking reads ahead.
+ * Reads records of any format, gzipped or not. Memory holds one chunk and the beginning of one record. Chunks
+ * must not change before `onRead`, because unpacking reads ahead.
  *
  * @throws LecternError `source-malformed`, `source-too-large`; the signal's reason; errors of `chunks` or the
  * sink
@@ -142,7 +142,10 @@ async function begin(
   return reader;
 }
 
-/** Calls back with each record before it goes to the sink. Until `onRecord` returns false, all are decoded. */
+/**
+ * Calls back with each record before it goes to the sink. Until `onRecord` returns false, all records are
+ * decoded.
+ */
 export function lookingSink(sink: RecordSink, onRecord: NonNullable<LoadOptions['onRecord']>): RecordSink {
   let isLooking = true;
   return {
@@ -181,7 +184,7 @@ async function* prepend(head: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerat
   yield* rest;
 }
 
-/** Unpacks gzip data (RFC 1952) of one or several members. Only zeros may follow the last one. */
+/** Unpacks gzip data (RFC 1952) of one or several members. Only zeros may follow the last member. */
 export async function* gunzip(sourceName: string, chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   let given = 0;
   async function* counted(): AsyncGenerator<Uint8Array> {
@@ -192,7 +195,7 @@ export async function* gunzip(sourceName: string, chunks: AsyncIterable<Uint8Arr
   }
   const packed = Readable.from(counted(), { objectMode: false, highWaterMark: READ_CHUNK_BYTES });
   const plain = createGunzip({ chunkSize: READ_CHUNK_BYTES });
-  // Failures of source and decompression appear in the loop below.
+  // Failures of source and decompression appear in the loop.
   pipeline(packed, plain, () => {});
   try {
     for await (const chunk of plain) yield chunk as Buffer;

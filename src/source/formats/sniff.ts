@@ -2,7 +2,7 @@ import { READ_CHUNK_BYTES } from '../../limits.js';
 import { placeOf } from '../../model/json-fault.js';
 import { recogniseDialect } from './csv-dialect.js';
 
-/** Few characters, because the text may be a secret given as a source by mistake. */
+/** Messages show few characters, because the text may be a secret given as a source by mistake. */
 const LINE_CHARACTERS_SHOWN = 8;
 const DESCRIBED_BYTES = 512;
 
@@ -26,7 +26,7 @@ export function isGzip(head: Buffer): boolean {
 /**
  * Recognises the format of a source by its first bytes. Text may begin with a UTF-8 byte order mark and white space.
  *
- * @param ended whether these are all bytes of the source. Otherwise null asks for more.
+ * @param ended whether these are all bytes of the source; if not, a result of null asks for more bytes
  */
 export function sniff(head: Buffer, ended: boolean): Sniffed | null {
   const first = head[0];
@@ -61,10 +61,16 @@ export function sniff(head: Buffer, ended: boolean): Sniffed | null {
   return { problem: `${where}: found ${describe(head, text.slice(start - skip), start)}; ${EXPECTED}` };
 }
 
-/** The header of a record structure with a number of two bytes, and the first byte of its array of names. */
+/**
+ * Bytes of a record structure's header with a two-byte number, and of the first byte of the names that
+ * follow.
+ */
 const STRUCTURE_BYTES = 5;
 
-/** An extension of type 114 begins a record structure of msgpackr. Such records are rejected one by one. */
+/**
+ * Whether the bytes begin a record structure of msgpackr: an extension of type 114. Records of this form are
+ * rejected one by one.
+ */
 function beginsStructure(head: Buffer): boolean {
   return (head[0] === 0xd4 || head[0] === 0xd5) && (head.length === 1 || head[1] === 0x72);
 }
@@ -73,7 +79,10 @@ function isArrayByte(byte: number | undefined): boolean {
   return byte !== undefined && ((byte >= 0x90 && byte < 0xa0) || byte === 0xdc || byte === 0xdd);
 }
 
-/** `\u00dcbung;\u2026` in windows-1252; as MessagePack it would be an array of thousands of numbers. */
+/**
+ * Whether a word such as `\u00dcbung` in windows-1252 comes first, which as MessagePack would be an array of
+ * thousands of numbers.
+ */
 function isWesternWord(head: Buffer): boolean {
   return /^[ÜÝÞß][a-z][a-z]/.test(head.toString('latin1', 0, 3));
 }
@@ -102,13 +111,13 @@ const ZIPPED: readonly (readonly [content: RegExp, what: string])[] = [
   [/xl\/|^\[Content_Types\]\.xml|^_rels\/|^docProps\//, `an Excel workbook (.xlsx): ${SAVE_AS_CSV}`],
 ];
 
-/** Looks at the first entries; their names begin 30 bytes after their marks. */
+/** Describes a zip archive by its first entries, whose names begin 30 bytes after their marks. */
 function describeZip(archive: string): string {
   const names = archive.slice(30);
   return ZIPPED.find(([content]) => content.test(names))?.[1] ?? ZIP;
 }
 
-/** ASCII at the beginning is enough: no other text has NUL. */
+/** Patterns of UTF-16 with ASCII at the beginning, because no other text has NUL. */
 const UTF_16: readonly (readonly [pattern: RegExp, encoding: string])[] = [
   [/^(?:[\t\n\r -~]\0){2}/, 'utf-16le'],
   [/^(?:\0[\t\n\r -~]){2}/, 'utf-16be'],
@@ -130,7 +139,7 @@ const MAGIC: readonly (readonly [bytes: string, what: string])[] = [
   ['PAR1', 'a Parquet file: export it as CSV or NDJSON'],
   [
     'LECTERN\x1a',
-    'a snapshot file of Lectern: `lectern serve --pin` serves it, --snapshot-file continues from it',
+    'a snapshot file of Lectern: `lectern serve --pin` serves it, and --snapshot-file continues from it',
   ],
   ['<', 'HTML or XML'],
 ];
@@ -145,7 +154,7 @@ function describe(head: Buffer, text: string, start: number): string {
   if (head.toString('latin1', TAR_MARK_AT, TAR_MARK_AT + 5) === 'ustar') return 'a tar archive: unpack it';
   const line = text.slice(0, text.search(/[\r\n]|$/));
   if (/^[^\p{Cc}\ufffd]+$/u.test(line)) {
-    if (/[^|]\|[^|]+\|/.test(line)) return 'cells between |: make sep=| the first line';
+    if (/[^|]\|[^|]+\|/.test(line)) return 'cells separated by |: make sep=| the first line';
     const cut = line.length > LINE_CHARACTERS_SHOWN ? '…' : '';
     return `the text ${JSON.stringify(line.slice(0, LINE_CHARACTERS_SHOWN).toWellFormed())}${cut}`;
   }

@@ -25,7 +25,7 @@ const WINDOWS_1252_C1 =
 
 /**
  * Turns text of another encoding into UTF-8, in pieces of any size. A byte order mark overrides the given
- * encoding; without both, bytes pass unchanged. Bytes without a meaning in the encoding become a byte that
+ * encoding; without both, bytes pass unchanged. Bytes that mean nothing in the encoding become a byte that
  * UTF-8 never has, so that only their record is rejected.
  */
 export class Transcoder {
@@ -115,7 +115,7 @@ export function foreignText(head: Buffer): string | null {
   const at = text.indexOf(REPLACEMENT);
   // Damage within UTF-8 costs only its own records.
   if (at === -1 || /(?!\ufffd)\P{ASCII}/u.test(text)) return null;
-  // All characters before the fault have one byte.
+  // All characters before the fault are ASCII, of one byte each.
   const line = text.slice(0, at).split(/\r\n|\r|\n/).length;
   const byte = (head[at] as number).toString(16);
   return `line ${line} holds the byte ${byte}, which is not UTF-8; ${expectedText(head)}`;
@@ -131,7 +131,7 @@ export function expectedText(bytes: Buffer, encoding?: string): string {
   return `expected UTF-8 text; ${hint}`;
 }
 
-/** True if accented letters stand alone and every byte is a character in windows-1252. */
+/** Whether accented letters stand alone and every byte is a character in windows-1252. */
 function looksWestern(bytes: Buffer): boolean {
   let high = 0;
   let runs = 0;

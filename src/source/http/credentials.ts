@@ -24,7 +24,10 @@ export interface ClientCredentials {
   readonly tokenUrl: string;
   /** The client's id at the issuer. */
   readonly clientId: string;
-  /** Its secret, or a file with it, which is read again when it changes. Sent as HTTP Basic credentials. */
+  /**
+   * The client's secret, or a file with the secret, which is read again when it changes. Sent as HTTP Basic
+   * credentials.
+   */
   readonly clientSecret:
     | string
     | {
@@ -48,7 +51,10 @@ export function mayChange({ headers = {}, clientCredentials }: Omit<CredentialOp
   return clientCredentials !== undefined || Object.values(headers).some((value) => typeof value !== 'string');
 }
 
-/** A key that is equal for addresses that share credentials and tokens: those of one origin with the same options. */
+/**
+ * A key that is equal for addresses that share credentials and tokens: addresses of one origin with the same
+ * options.
+ */
 export function credentialsKey({ url, headers, clientCredentials }: CredentialOptions): string {
   const { origin, username, password } = parseAddress(url);
   return JSON.stringify([origin, username, password, headers, clientCredentials]);

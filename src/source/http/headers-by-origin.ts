@@ -1,6 +1,6 @@
 /**
- * Header fields from a command line. Each field goes to the origin that it names. If it names none, it goes to the
- * only origin.
+ * Header fields from a command line. Each field goes to the origin that it names, or to the only origin if it
+ * names none.
  */
 import { LecternError } from '../../errors.js';
 import type { HeaderFields, HeaderFile } from './credentials.js';
@@ -13,7 +13,7 @@ const REFERENCE = /^(?:(\S+) )?(?:env:([A-Za-z_][A-Za-z0-9_]*)|file:(\S.*))$/;
  * @param given values by name, or by origin and name: `https://host Authorization`
  * @param origins of the sources
  * @param environment variables for `env:NAME`; undefined: `env:NAME` and `file:PATH` stay unchanged
- * @returns a function that gives the fields for an origin; undefined: it has none
+ * @returns a function that gives the fields for an origin; undefined if the origin has none
  * @throws LecternError `option-invalid`
  */
 export function headersByOrigin(
@@ -33,7 +33,7 @@ export function headersByOrigin(
       const several = `sources are on several origins: ${origins.join(', ')}`;
       const example = `'${origins[0]} ${isName(name) ? name : 'Name'}: …'`;
       throw invalid(
-        `${label} names no origin, and ${several}; expected the origin in front of it, as in ${example}`,
+        `${label} names no origin, and ${several}; expected an origin in front of the name, as in ${example}`,
       );
     }
     return { origin, name, value: environment === undefined ? value : resolve(value, label, environment) };

@@ -18,7 +18,10 @@ export interface LecternWatchOptions {
 /** Longer lines are data and are skipped: the changes are requested separately. */
 const LINE_CHARACTERS_MAX = 256;
 
-/** Follows the event stream of another Lectern. It does not keep the process alive and does not follow redirects. */
+/**
+ * Follows the event stream of another Lectern. The watch does not keep the process alive and does not follow
+ * redirects.
+ */
 export class LecternWatch {
   /** The last announced version of the upstream; null without a stream. */
   version: string | null = null;
@@ -91,7 +94,7 @@ export class LecternWatch {
     request.end();
   }
 
-  /** Only ids are read: a message's id comes before its data, and is enough. */
+  /** Reads only ids: the id of a message comes before its data, and is enough. */
   #take(line: string): void {
     if (!line.startsWith('id: ')) return;
     const version = line.slice(4);

@@ -1,4 +1,4 @@
-/** Another Lectern as a source: it gives the changes since the served version. */
+/** Another Lectern as a source, which gives the changes since the served version. */
 import { UPSTREAM_CHANGES_BYTES_MAX } from '../../limits.js';
 import { parseVersion } from '../../model/timetable-version.js';
 import { addressDigest } from '../../upstream/address.js';
@@ -21,8 +21,8 @@ const FORMATS: ReadonlySet<string> = new Set(['json', 'ndjson', 'msgpack']);
 const TYPES = /^application\/(?:json|x-ndjson|(?:vnd\.|x-)?msgpack)(?![\w.+-])/i;
 
 /**
- * The address of the changes; null unless the address is that of all events of a Lectern. Other parameters stay: a
- * gateway may need them.
+ * The address of the changes; null unless the address is that of all events of a Lectern. Other parameters
+ * stay, because a gateway may need them.
  */
 export function changesAddress(all: URL): URL | null {
   const { pathname, searchParams } = all;
@@ -63,7 +63,7 @@ export interface ChangesRequest {
   readonly all: URL;
   /** The snapshot that is served. */
   readonly since: string;
-  /** The last version that the upstream announced; a replica that is behind it reports that. */
+  /** The last version that the upstream announced. A replica that is behind this version says so. */
   readonly minVersion: string | null;
 }
 
@@ -94,7 +94,8 @@ export async function readChanges(
       : { ...delta, version: JSON.stringify({ url: addressDigest(all), lectern: version }) };
   }
   message.destroy();
-  // Other answers concern the snapshot, or come from a gateway or other server. All events may still be readable.
+  // Other answers concern the snapshot, or come from a gateway or another server, so all events may still be
+  // readable.
   if (status === 429 || status >= 500) throw refused(answer.url, status, message.headers, '');
   return null;
 }

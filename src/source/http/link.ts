@@ -9,7 +9,7 @@ const PARAMETER =
 const END = /[ \t]*(?:,|$)/y;
 
 /**
- * Parses a Link field (RFC 8288 section 3). Null if a part of it cannot be parsed, because that part could be
+ * Parses a Link field (RFC 8288 section 3). Null if a part of the field cannot be parsed, because it could be
  * the next page.
  */
 export function parseLinks(field: string): Link[] | null {

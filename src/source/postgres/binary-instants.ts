@@ -5,7 +5,7 @@ const EPOCH_MS = 946_684_800_000;
 const INFINITY = (1n << 63n) - 1n;
 /** 0001-01-01T00:00:00Z. */
 const YEAR_1_MS = -62_135_596_800_000;
-/** The last instant of `Date`, in the year 275760; the first is as far from 1970. */
+/** The last instant of `Date`, in the year 275760. The first instant is as far from 1970. */
 const DATE_MS_MAX = 8_640_000_000_000_000;
 
 const REMEMBERED = 4096;
@@ -49,8 +49,9 @@ export class BinaryInstants {
 }
 
 /**
- * RFC 3339 in UTC for the years 1 to 9999, with milliseconds: finer fractions would be cut anyway. The texts of all
- * other instants are refused, like those that `row_to_json` writes for them.
+ * The text of an instant: RFC 3339 in UTC for the years 1 to 9999, with milliseconds, because finer fractions
+ * would be cut anyway. The normaliser refuses the texts of all other instants, and also what `row_to_json`
+ * writes for them.
  */
 export function instantText(microseconds: bigint): string {
   if (microseconds === INFINITY) return 'infinity';

@@ -50,7 +50,7 @@ export class BinaryRows {
   readonly #spans: Int32Array = new Int32Array(3 * FIELDS.length).fill(-1);
   /** For each column: the index of its value in the spans. */
   readonly #places: Int32Array;
-  /** For each column of identifiers or instants: where in `#bytes` its text is written. */
+  /** For each column of identifiers or instants: the place in `#bytes` for its text. */
   readonly #textPlaces: Int32Array;
   /** For each column of instants: their texts. */
   readonly #instants: readonly (BinaryInstants | null)[];
@@ -121,7 +121,7 @@ export class BinaryRows {
       if (end < HEADER_BYTES) return 0;
       at = HEADER_BYTES + this.#view.getUint32(HEADER_BYTES - 4);
       if (!this.#bytes.subarray(0, SIGNATURE.length).equals(SIGNATURE) || at > RECORD_BYTES_MAX)
-        throw this.#malformed('these are no rows in the binary format of COPY');
+        throw this.#malformed('these are not rows in the binary format of COPY');
       if (end < at) return 0;
       this.#hasHeader = true;
     }
@@ -175,7 +175,10 @@ export class BinaryRows {
     return at;
   }
 
-  /** Hashes four bytes at a time: the byte of a backslash becomes zero and borrows from its highest bit. */
+  /**
+   * Hashes four bytes at a time: a subtraction turns the byte of a backslash into zero and borrows from its
+   * highest bit.
+   */
   #readText(place: number, from: number, to: number): void {
     const view = this.#view;
     let hash = HASH_BEGIN;
@@ -252,6 +255,6 @@ export class BinaryRows {
   }
 
   #malformed(problem: string): Error {
-    return malformed(this.#sourceName, `${problem}; expected what COPY sends`);
+    return malformed(this.#sourceName, `${problem}; expected the output of COPY`);
   }
 }

@@ -3,14 +3,14 @@ import type { Client } from 'pg';
 import { LecternError } from '../../errors.js';
 
 /**
- * Enforces `channel_binding=require`. The client uses SCRAM-SHA-256-PLUS if the server offers it, and would otherwise
- * log in without it.
+ * Enforces `channel_binding=require`. The client uses SCRAM-SHA-256-PLUS if the server offers it, and would
+ * otherwise log in without binding.
  */
 export class BoundLogin {
   #isOffered = false;
   #isDone = false;
 
-  /** Called before connecting, so that it sees each message before the client does. */
+  /** Call this before connecting, so that the watch sees each message before the client does. */
   watch(client: Client): void {
     const { connection } = client as unknown as { readonly connection: EventEmitter };
     connection.on('authenticationSASL', ({ mechanisms }: { readonly mechanisms: readonly string[] }) => {
@@ -21,12 +21,12 @@ export class BoundLogin {
     });
   }
 
-  /** Called before the password is used: a false server may ask for it as text. */
+  /** Call this before the password is used, because a false server may ask for the password as text. */
   check(): void {
     if (!this.#isOffered) throw unbound();
   }
 
-  /** Called after connecting: a false server may not ask for a password at all. */
+  /** Call this after connecting, because a false server may not ask for a password at all. */
   checkDone(): void {
     if (!this.#isOffered || !this.#isDone) throw unbound();
   }

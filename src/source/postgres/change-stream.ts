@@ -26,13 +26,13 @@ export interface ChangeListener {
   all(xid: number): void;
   /** A transaction with reported changes was committed. */
   committed(): void;
-  /** The publication has a table that is not followed. It may be a new partition. */
+  /** The publication has a table that is not followed, perhaps a new partition. */
   unknown(oid: number): void;
   /** The stream has ended. */
   broken(error: LecternError): void;
 }
 
-/** An internal of the client, which has no method for replication. */
+/** An internal part of the client, which has no method for replication. */
 type ReplicationConnection = EventEmitter & { sendCopyFromChunk(chunk: Buffer): void };
 
 const X_LOG_DATA = 0x77;
@@ -49,8 +49,9 @@ export function parseLsn(text: string): bigint {
 }
 
 /**
- * The changes of a publication since the stream began, by logical replication. The slot is temporary: it ends with the
- * connection, so none stays behind. Received changes are acknowledged, because the table is read whole after a break.
+ * The changes of a publication since the stream began, by logical replication. The slot is temporary: it ends
+ * with the connection, so no slot stays behind. Received changes are acknowledged, because the table is read
+ * whole after a break.
  */
 export class ChangeStream {
   readonly #database: Database;
@@ -250,11 +251,11 @@ export class ChangeStream {
     return relation !== undefined && this.#tables.oids.has(relation.relationOid);
   }
 
-  /** Arrives before the first change of a table, and again after it was altered. */
+  /** A relation message arrives before the first change of a table, and again after the table was altered. */
   #relation(relation: MessageRelation): void {
     const { relationOid, columns } = relation;
     const { keyColumns } = this.#tables;
-    // Keys are text, in the server's spelling. Other values are not used.
+    // Keys are text in the server's spelling; other values are not used.
     for (const column of columns) {
       column.parser = keyColumns.includes(column.name) ? (text: unknown) => text : () => undefined;
     }

@@ -1,7 +1,7 @@
 import { LecternError } from '../../errors.js';
 import { type PostgresAddress, type PostgresHost, showHost } from './postgres-address.js';
 
-/** Nothing came in time. */
+/** The error of a wait in which nothing came in time. */
 export class Hang extends Error {
   constructor(msMax: number) {
     super(`nothing came for ${Math.round(msMax) / 1000} s`);

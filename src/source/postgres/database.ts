@@ -14,7 +14,7 @@ export interface DatabaseOptions {
   /** Longest time until a connection is ready, or until a statement has an answer. */
   readonly answerMsMax: number;
   readonly signal?: AbortSignal | undefined;
-  /** Speaks the replication protocol. Default false. */
+  /** Whether the connection speaks the replication protocol. Default false. */
   readonly replicates?: boolean | undefined;
 }
 
@@ -52,7 +52,7 @@ export class Database {
     return this.within(this.client.query<(string | null)[]>(query as never), this.#options.answerMsMax);
   }
 
-  /** Settles like the promise. After the limit the connection is closed. */
+  /** Settles like the promise, but closes the connection after the limit. */
   async within<Value>(promise: Promise<Value>, msMax: number): Promise<Value> {
     try {
       return await withLimit(promise, msMax);
@@ -74,7 +74,7 @@ export class Database {
     socketOf(this.client).destroy();
   }
 
-  /** Closes after a goodbye, so that the server does not log a lost connection. */
+  /** Closes with a goodbye message, so that the server does not log a lost connection. */
   async end(): Promise<void> {
     const ending = this.client.end().catch(() => {});
     await withLimit(ending, END_MS_MAX).catch(() => this.close());
@@ -111,7 +111,7 @@ async function connect(address: PostgresAddress, options: DatabaseOptions): Prom
       options.signal?.throwIfAborted();
       const leftMs = options.answerMsMax - (performance.now() - beganMs);
       if (leftMs <= 0) break;
-      // A silent host leaves time for those after it.
+      // A silent host leaves time for the hosts after it.
       const msMax = Math.min(leftMs / (places.length - n), address.connectMsMax ?? leftMs);
       const login = address.bindsChannel ? new BoundLogin() : null;
       const config: ClientConfig & { readonly replication?: 'database' } = {
@@ -119,7 +119,7 @@ async function connect(address: PostgresAddress, options: DatabaseOptions): Prom
         port: place.port,
         user: address.user,
         database: address.database,
-        // The types require a text; without one the server gets no request.
+        // The types require a text, although there may be no password.
         password: () => {
           login?.check();
           return passwordFor(address, place, options.passwordFile) as Promise<string>;
@@ -146,7 +146,7 @@ async function connect(address: PostgresAddress, options: DatabaseOptions): Prom
         socketOf(client).destroy();
         options.signal?.throwIfAborted();
         failed = { error, place };
-        // Other hosts have the same users, so they would refuse, too.
+        // Other hosts have the same users, so they would refuse the login, too.
         if (isRefused(error) && ssl === ways.at(-1))
           throw describeConnection(error, options.name, address, place);
         if (!isRefused(error) && !isTlsProblem(error)) break;

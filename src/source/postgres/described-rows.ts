@@ -12,7 +12,7 @@ import type { RowsSpec } from './postgres-spec.js';
 export interface TableFacts {
   /** The OID in pg_class. */
   readonly oid: number;
-  /** The `relkind` in pg_class: `r` for a table, `p` for a partitioned one, `v` for a view, … */
+  /** The `relkind` in pg_class: `r` for a table, `p` for a partitioned table, `v` for a view, … */
   readonly kind: string;
   /** The quoted name, with the schema. */
   readonly name: string;
@@ -52,7 +52,8 @@ export async function describeRows(database: Database, spec: RowsSpec, name: str
   );
   return {
     table,
-    // Columns are named, so a read fails if the table has lost one. With `*` it would give rows without that column.
+    // Columns are named, so that a read fails if the table has lost a column. `*` would give rows without
+    // that column.
     select:
       table === null ? statement : `SELECT ${columns.map(quoteIdentifier).join(', ')} FROM ${table.name}`,
     columns,

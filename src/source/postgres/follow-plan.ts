@@ -24,9 +24,12 @@ export interface FollowPlan extends FollowedTables {
 
 /** Two texts that show whether a table was altered or rewritten. */
 export interface TableState {
-  /** Differs after any alteration. */
+  /** Differs after any alteration of the table. */
   readonly structure: string;
-  /** Differs after the table was truncated or rewritten. Its rows are then missing in older snapshots. */
+  /**
+   * Differs after the table was truncated or rewritten. Older snapshots no longer show the rows of such a
+   * table.
+   */
   readonly files: string;
 }
 
@@ -118,7 +121,7 @@ export async function planFollowing(
   const lost = keyColumns.filter((_, n) => types[n] === undefined);
   if (lost.length > 0) {
     throw fault(
-      `the id of an event must come from columns of the table; ${lost.map(quoteName).join(', ')} is not one; see --map id=COLUMN`,
+      `the id of an event must come from columns of the table, which has no column ${lost.map(quoteName).join(', ')}; see --map id=COLUMN`,
     );
   }
   checkKey(structure, keyColumns, table, fault);
@@ -178,7 +181,7 @@ function choosePublication({ tables, publications }: Structure, table: TableFact
   throw fault(`the publication ${quoteName(partial.name)} ${reason}; ${statement}`);
 }
 
-/** The statement takes one array of texts for each key column. */
+/** The SQL to read rows by their keys. The statement takes one array of texts for each key column. */
 function readByKeys(
   { select, json }: DescribedRows,
   keyColumns: readonly string[],

@@ -44,27 +44,27 @@ type Versions = Pick<RecordLoadOptions, 'previous' | 'served'>;
 interface SnapshotFacts {
   readonly seen: string;
   readonly lsn: string;
-  /** The exported snapshot; null if not requested. */
+  /** The exported snapshot; null if none was requested. */
   readonly snapshot: string | null;
 }
 
 /** One session with the database, from its slot to the first failure or change of structure. */
 interface Stay {
-  /** Part of the versions of its loads. */
+  /** A part of the versions of this session's loads. */
   readonly origin: string;
   readonly reader: Database;
   readonly plan: FollowPlan;
   readonly stream: ChangeStream;
   readonly pending: PendingChanges;
-  /** Loads so far. */
+  /** Number of loads so far. */
   version: number;
 }
 
 /**
  * Follows one table by logical replication. The stream reports the keys of changed rows. These rows are read
- * again by key, with the same statement as the whole table, so the results are equal by construction. Each
- * load uses one snapshot of the database, and waits until the stream has reported everything that the
- * snapshot sees. After a break or a change of structure everything starts again.
+ * again by key, with the same statement as the whole table, so the results are equal. Each load uses one
+ * snapshot of the database, and waits until the stream has reported everything that the snapshot sees. After
+ * a break or a change of structure everything starts again.
  */
 export class PostgresFollower {
   readonly #spec: PostgresSpec;
@@ -85,7 +85,7 @@ export class PostgresFollower {
     this.#name = postgresName(this.#address, spec);
   }
 
-  /** Calls back after each commit that changed the table, and when a failed load should be tried again. */
+  /** Calls back after each commit that changed the table, and when to try a failed load again. */
   watch(onChange: () => void): RecordWatch {
     this.#onChange = onChange;
     return {
@@ -96,7 +96,7 @@ export class PostgresFollower {
     };
   }
 
-  /** One load at a time. A failure is tried again later, through the watch. */
+  /** Makes one load at a time. After a failure, the watch later asks for another load. */
   async next(options: RecordLoadOptions): Promise<FollowedLoad> {
     if (this.#onChange === null)
       return { whole: { ...this.#spec, follow: false }, version: null, async end() {} };
@@ -114,7 +114,7 @@ export class PostgresFollower {
   async #loadAnew(options: RecordLoadOptions): Promise<FollowedLoad> {
     this.#leave();
     const load = await this.#load(await this.#begin(options.signal), options);
-    // The table was altered again meanwhile: the next load sees it.
+    // The table was altered again meanwhile, which the next load sees.
     if (load === null) throw new Error('the table is being altered');
     return load;
   }
@@ -143,7 +143,7 @@ export class PostgresFollower {
       for (const error of lost) throw error;
       const stay = { origin: randomUUID(), reader, plan, stream, pending, version: 0 };
       this.#stay = stay;
-      // Also notices a lost connection.
+      // A lost connection also ends the session.
       reader.client.once('end', () => {
         if (this.#stay === stay) this.#broken();
       });
@@ -188,8 +188,8 @@ export class PostgresFollower {
   }
 
   /**
-   * A snapshot does not see the rows of a table that was rewritten or truncated later. False: this may have
-   * happened to the rows that were read.
+   * A snapshot does not see the rows of a table that was rewritten or truncated later. False if the read rows
+   * may lack rows for this reason.
    */
   async #endRead({ reader, plan, pending }: Stay, before: TableState): Promise<boolean> {
     await reader.query('COMMIT');
@@ -252,7 +252,7 @@ export class PostgresFollower {
     return { lines, ids, removals };
   }
 
-  /** The stream reported changes that the snapshot does not see yet. */
+  /** Asks for another load if the stream reported changes that the snapshot does not see yet. */
   #tellUnseen(pending: PendingChanges): void {
     if (pending.hasUnseen) this.#tellIn(UNSEEN_MS);
   }

@@ -4,8 +4,8 @@ export interface SeenTransactions {
 }
 
 /**
- * Reads what `txid_current_snapshot()` gives: `xmin:xmax:xid,xid`. Its numbers have 64 bits; those of the
- * stream are the lower 32.
+ * Reads the result of `txid_current_snapshot()`: `xmin:xmax:xid,xid`. These numbers have 64 bits; numbers of
+ * the stream are the lower 32 bits.
  */
 export function parseSnapshot(text: string): SeenTransactions {
   const [, end = '', running = ''] = text.split(':');
@@ -22,7 +22,7 @@ export function parseSnapshot(text: string): SeenTransactions {
 
 interface Mark {
   readonly xid: number;
-  /** Version of the load that saw the transaction; null if none has. */
+  /** Version of the load that saw the transaction; null if no load has. */
   version: number | null;
 }
 

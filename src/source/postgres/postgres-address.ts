@@ -22,11 +22,11 @@ export interface PostgresHost {
 
 /** Address and login of a database, from a URI and the environment. */
 export interface PostgresAddress {
-  /** Tried in order. */
+  /** The hosts, which are tried in order. */
   readonly hosts: readonly PostgresHost[];
   readonly database: string;
   readonly user: string;
-  /** The password from the URI or PGPASSWORD; null: a password file may have one. */
+  /** The password from the URI or PGPASSWORD; null if only a password file may have it. */
   readonly password: string | null;
   readonly passfile: string | null;
   readonly sslmode: (typeof SSL_MODES)[number];
@@ -38,14 +38,14 @@ export interface PostgresAddress {
   readonly sslnegotiation: (typeof NEGOTIATIONS)[number];
   readonly tlsMin: (typeof TLS_VERSIONS)[number] | null;
   readonly tlsMax: (typeof TLS_VERSIONS)[number] | null;
-  /** The login must be bound to the server's certificate (SCRAM-SHA-256-PLUS). */
+  /** Whether the login must be bound to the server's certificate (SCRAM-SHA-256-PLUS). */
   readonly bindsChannel: boolean;
-  /** Milliseconds for one host; null: no limit of its own. */
+  /** Milliseconds for one host; null if a host has no limit of its own. */
   readonly connectMsMax: number | null;
   readonly applicationName: string;
   readonly options: string | null;
   readonly sessions: (typeof SESSIONS)[number];
-  /** For messages: without password and parameters. */
+  /** The address for messages, without password and parameters. */
   readonly shown: string;
   /** 22 base64url characters, equal for equal servers and databases. */
   readonly digest: string;
@@ -112,7 +112,7 @@ export function parsePostgresAddress(
   const sslnegotiation = oneOf('sslnegotiation', NEGOTIATIONS, 'postgres');
   if (sslnegotiation === 'direct' && ['disable', 'allow', 'prefer'].includes(sslmode))
     throw invalid(`sslnegotiation=direct needs sslmode=require or stricter, and sslmode is ${sslmode}`);
-  // `prefer` is read as `disable`: it promises nothing.
+  // `prefer` is read as `disable`, because it promises nothing.
   const bindsChannel = oneOf('channel_binding', BINDINGS, 'prefer') === 'require';
   if (bindsChannel && sslmode === 'disable')
     throw invalid('channel_binding=require needs TLS, and sslmode is disable');

@@ -13,7 +13,7 @@ export const PARAMETERS = {
   sslrootcert: 'PGSSLROOTCERT',
   sslcert: 'PGSSLCERT',
   sslkey: 'PGSSLKEY',
-  // libpq has no variable for it.
+  // libpq has no variable for `sslpassword`.
   sslpassword: '',
   sslcrl: 'PGSSLCRL',
   sslnegotiation: 'PGSSLNEGOTIATION',
@@ -63,7 +63,7 @@ function checkUnsupported(name: string, value: string): void {
   }
   const names = Object.keys(PARAMETERS);
   const near = suggest(name, names);
-  const hint = near === null ? `they are ${names.join(', ')}` : `did you mean ${near}?`;
+  const hint = near === null ? `the known parameters are ${names.join(', ')}` : `did you mean ${near}?`;
   // A name unlike all others may be a piece of a password.
   throw invalidAddress(
     `${near === null ? 'one of its parameters' : JSON.stringify(name)} is not known: ${hint}`,

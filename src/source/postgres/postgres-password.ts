@@ -7,12 +7,13 @@ import { readTextFile } from '../../files/text-file.js';
 import { DATABASE_FILE_BYTES_MAX } from '../../limits.js';
 import type { PostgresAddress, PostgresHost } from './postgres-address.js';
 
-/** The file's group and other users must not read it. */
+/** The permission bits of the group and other users, which must not read a password file. */
 const OPEN_TO_OTHERS = 0o077;
 
 /**
  * The password for one host: from a file with only the password, from the address, or from a libpq password
- * file. Files are read at each connection, so a new password needs no restart. Undefined: there is none.
+ * file. Files are read at each connection, so a new password needs no restart. Undefined if there is no
+ * password.
  *
  * @throws LecternError `source-unreadable` if a named file cannot be read
  */
@@ -34,7 +35,7 @@ export async function passwordFor(
   return passwordIn(await readSecretFile(path, true), address, place);
 }
 
-/** @param isOfUser whether it is a libpq file, which only its owner may read */
+/** @param isOfUser whether this is a libpq file, which only its owner may read */
 async function readSecretFile(path: string, isOfUser: boolean): Promise<string> {
   const text = await readTextFile(path, {
     name: `the password file ${path}`,

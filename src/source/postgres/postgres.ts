@@ -98,7 +98,7 @@ function jsonReader(name: string, sink: RecordSink): NdjsonReader {
   });
 }
 
-/** A version of 22 base64url characters. It comes from the same snapshot of the database as the rows. */
+/** A version of 22 base64url characters, from the same snapshot of the database as the rows. */
 async function versionOf(
   database: Database,
   versionQuery: string | undefined,
@@ -130,11 +130,11 @@ async function* copyPieces(
   const { to } = await import('pg-copy-streams');
   const beganMs = performance.now();
   const stream = database.client.query(to(statement));
-  // The loop below throws the error.
+  // The loop throws the error.
   stream.on('error', () => {});
   const pieces = stream[Symbol.asyncIterator]();
   let bytes = 0;
-  /** The server sends 10 KB at a time. Joined into larger pieces, they need fewer turns of the event loop. */
+  /** Joins the pieces of 10 KB that the server sends: larger pieces take fewer turns of the event loop. */
   let held: Buffer[] = [];
   let heldBytes = 0;
   /** Whether the time limit of the whole load ends before the limit of the present stage. */

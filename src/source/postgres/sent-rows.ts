@@ -36,8 +36,8 @@ export function neededRows(rows: DescribedRows, { fieldMap = {} }: ReadRules): D
 }
 
 /**
- * The rows with the names of fields as columns, if the map only renames. Then the reader of NDJSON need not
- * decode them. Null if the map is empty, or does more than rename.
+ * The rows with the names of fields as columns, if the map only renames. The reader of NDJSON need not decode
+ * such rows. Null if the map is empty, or does more than rename.
  */
 export function renamedRows(
   rows: DescribedRows,
@@ -66,7 +66,7 @@ export function renamedRows(
   };
 }
 
-/** If two columns have one name, it is uncertain which is meant. */
+/** Whether two columns have one name, so that a name does not tell which column is meant. */
 function hasTwins(columns: readonly string[]): boolean {
   return new Set(columns).size < columns.length;
 }

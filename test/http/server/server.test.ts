@@ -141,7 +141,7 @@ test('listen() returns its address, or fails with one line', async (t) => {
     [
       '127.0.0.1',
       address.port,
-      /^cannot listen on 127\.0\.0\.1:\d+: the port is taken \(EADDRINUSE\); choose another one with --port \(option port\)$/,
+      /^cannot listen on 127\.0\.0\.1:\d+: the port is taken \(EADDRINUSE\); choose another port with --port \(option port\)$/,
     ],
     ['192.0.2.1', 0, /no such address \(EADDRNOTAVAIL\)$/],
     ['127.0.0.1', 65_536, /a port is a number from 0 to 65535/],

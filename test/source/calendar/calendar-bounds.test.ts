@@ -66,7 +66,7 @@ test('an event with an EXRULE that cannot be expanded to its end is left out and
   t.end();
 });
 
-test('a VTIMEZONE of the calendar defines an abbreviation; without one it is rejected', (t) => {
+test('an abbreviation is read if a VTIMEZONE of the calendar defines it, and rejected otherwise', (t) => {
   const lesson = event('a', 'DTSTART;TZID=BST:20260601T090000');
   t.strictSame(starts(calendarOf(...zone('BST', ''), ...lesson)), ['2026-06-01T08:00:00.000Z']);
   t.strictSame(
@@ -159,7 +159,7 @@ test('faults of rules and zones name the limit of the source once its steps are 
   t.end();
 });
 
-test('an event of an undefined zone is its own rejection, however many there are', (t) => {
+test('each event of an undefined zone is rejected separately, however many there are', (t) => {
   const count = Math.ceil(WAITING_BYTES_MAX / 400);
   const rejections: { detail: string; code: string }[] = [];
   let events = 0;
@@ -195,7 +195,7 @@ test('an event of an undefined zone is its own rejection, however many there are
   const [first] = rejections;
   t.match(
     first?.detail,
-    /TZID "Campus" is not a known zone, and no VTIMEZONE before it defines it; events that wait/,
+    /TZID "Campus" is not a known zone, and no VTIMEZONE before the event defines this zone; events that wait/,
   );
   t.match(rejections.at(-1)?.detail, /TZID "Campus" is not a known zone, and no VTIMEZONE defines it$/);
   t.end();

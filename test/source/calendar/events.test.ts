@@ -156,7 +156,7 @@ test('a faulty event is rejected with its line, and all others stay', (t) => {
   t.end();
 });
 
-test('times without a zone need one; the message names the option', (t) => {
+test('times without a zone are rejected if the calendar has none; the message names the option', (t) => {
   for (const line of ['DTSTART:20260914T080000', 'DTSTART;VALUE=DATE:20260914']) {
     const { events, rejections } = readCalendar(eventOf(line), WINDOW);
     t.equal(events.length, 0);

@@ -155,7 +155,7 @@ test('rows read as bytes and as records give the same image and rejections, even
   t.ok(taken.count < rows, 'and some were not');
 });
 
-test('a field map gives the same image both ways', async (t) => {
+test('under a field map, bytes and records give the same image', async (t) => {
   const maps: readonly FieldMap[] = [
     { title: 'lecturer', lecturer: 'title' },
     { title: 'Note', studyGroup: 'größe' },

@@ -25,8 +25,8 @@ const READ: readonly (readonly [what: string, text: string, records: readonly ob
       { a: '1', 'b, c': '2, x' },
     ],
   ],
-  ['the line of Excel', 'sep=;\na,x;b\n1;2\n', [{ 'a,x': '1', b: '2' }]],
-  ['the line of Excel with another delimiter', 'sep=|\r\na|b\r\n1|2\r\n', [{ a: '1', b: '2' }]],
+  ['the line sep= of Excel', 'sep=;\na,x;b\n1;2\n', [{ 'a,x': '1', b: '2' }]],
+  ['the line sep= of Excel with another delimiter', 'sep=|\r\na|b\r\n1|2\r\n', [{ a: '1', b: '2' }]],
   [
     'CR LF',
     'a,b\r\n1,2\r\n3,4\r\n',
@@ -152,7 +152,7 @@ const FAULTS: readonly (readonly [
     [`2: the quote that opens cell 2 on line 2 ${NOT_CLOSED}`],
   ],
   [
-    'an open quote, and no other one',
+    'an open quote, and no other quote',
     'a,b\n1,x\n2,"x\n3,x\n4,x\n',
     ['1', '3', '4'],
     [`3: the quote that opens cell 2 on line 3 ${NOT_CLOSED}`],

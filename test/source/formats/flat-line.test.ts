@@ -213,7 +213,7 @@ const source = fc.record({
   damage: fc.option(fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 })), { freq: 3 }),
 });
 
-test('both ways build the same image and rejections, for any lines', async (t) => {
+test('decoded and undecoded lines build the same image and rejections, for any lines', async (t) => {
   const total = { offered: 0, taken: 0 };
   await fc.assert(
     fc.asyncProperty(source, async ({ lines, ending, chunkBytes, mode, damage }) => {
@@ -231,7 +231,7 @@ test('both ways build the same image and rejections, for any lines', async (t) =
   t.ok(total.offered - total.taken > RUNS / 4, 'and some were given back');
 });
 
-test('both ways build the same image under a field map', async (t) => {
+test('decoded and undecoded lines build the same image under a field map', async (t) => {
   const swaps: readonly FieldMap[] = [
     { title: 'lecturer', lecturer: 'title' },
     { roomId: 'groupId', groupId: 'courseId', courseId: 'roomId' },

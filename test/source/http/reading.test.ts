@@ -73,7 +73,7 @@ test('the name of a source is its address without possible secrets', (t) => {
   t.end();
 });
 
-test('of an upstream that negotiates, the format with the most fields is read, and a calendar before a page', async (t) => {
+test('an upstream that negotiates sends the format with the most fields, and a calendar rather than a page', async (t) => {
   const bodies = {
     'text/html': '<p>timetable</p>',
     'text/calendar': 'BEGIN:VCALENDAR\r\nEND:VCALENDAR\r\n',

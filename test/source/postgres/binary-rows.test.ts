@@ -193,7 +193,7 @@ test('ordinary rows are not decoded', async (t) => {
   t.equal(await agree(rows, 65_536), 20_000);
 });
 
-test('a row beyond the limit is left out alone', async (t) => {
+test('only the row beyond the limit is left out', async (t) => {
   const rowOf = (n: number, title: string): Row => [digits(n), hours(n), hours(n), title, null, null, 'L'];
   const rows = [rowOf(1, 'a'), rowOf(2, 'x'.repeat(3_000_000)), rowOf(3, 'b'), rowOf(4, 'y'.repeat(900_000))];
   for (const pieceBytes of [1 << 14, 1 << 19, 1 << 24]) {
@@ -211,7 +211,7 @@ test('bytes that are not rows are refused', async (t) => {
   await fails(bytes.subarray(0, -2), /the rows end early/);
   await fails(bytes.subarray(0, 40), /the rows end early/);
   await fails(Buffer.alloc(0), /the rows end early/);
-  await fails(Buffer.from('{"id": "no rows at all"}'), /no rows in the binary format/);
+  await fails(Buffer.from('{"id": "no rows at all"}'), /not rows in the binary format/);
   const count = Buffer.from(bytes);
   count.writeInt16BE(6, SIGNATURE.length);
   await fails(count, /row 1 has 6 columns/);
