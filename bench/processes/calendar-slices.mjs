@@ -19,7 +19,7 @@ const spentMs = ({ cpu, wallMs, waitedMs }) => {
   return Math.min((user + system) / 1000, elapsedMs);
 };
 let before = begin();
-for (const slice of result.read.execute('ics').body.chunks) {
+for (const slice of result.read.execute('ics').body.makeChunks()) {
   sliceMs.push(spentMs(before));
   bytes += slice.byteLength;
   // The server turns to other requests between two slices.

@@ -44,7 +44,7 @@ export const SECRET_BYTES_MIN = 32;
 export type SecretUse = 'HS256' | 'feed';
 
 /** The bytes of a secret, or its fault as a clause ("it …") that reveals nothing of the secret. */
-export function secretBytes(secret: string | Uint8Array, use: SecretUse = 'HS256'): Uint8Array | string {
+export function secretBytes(secret: string | Uint8Array, use: SecretUse): Uint8Array | string {
   const bytes = typeof secret === 'string' ? bytesOfText(secret) : secret;
   if (typeof bytes === 'string' || bytes.byteLength >= SECRET_BYTES_MIN) return bytes;
   return `it has ${bytes.byteLength} bytes; ${use === 'feed' ? 'a feed secret' : use} needs at least ${SECRET_BYTES_MIN}`;
@@ -63,13 +63,21 @@ function bytesOfText(text: string): Uint8Array | string {
   return `it begins with ${encoding}:, but the rest is not ${encoding} (RFC 4648)`;
 }
 
-/** @throws LecternError `key-invalid` */
-export function createSecretKeySet(secret: string | Uint8Array, name = 'the HS256 secret'): KeySet {
-  const bytes = secretBytes(secret);
+/**
+ * The bytes of a secret, with their own memory, because sending a part of a pooled buffer to a thread would send the
+ * whole pool. Throws LecternError `key-invalid`.
+ */
+export function readSecret(secret: string | Uint8Array, name: string, use: SecretUse): Uint8Array {
+  const bytes = secretBytes(secret, use);
   if (typeof bytes === 'string') throw keyInvalid(`${name} is invalid: ${bytes}`);
+  return Uint8Array.from(bytes);
+}
+
+/** @param secret at least SECRET_BYTES_MIN bytes */
+export function createSecretKeySet(secret: Uint8Array, name = 'the HS256 secret'): KeySet {
   // jose would import a KeyObject again for every token, which is half the cost of verifying.
   let lookup: KeyLookup | Promise<KeyLookup> = webcrypto.subtle
-    .importKey('raw', Uint8Array.from(bytes), { name: 'HMAC', hash: 'SHA-256' }, false, ['verify'])
+    .importKey('raw', Uint8Array.from(secret), { name: 'HMAC', hash: 'SHA-256' }, false, ['verify'])
     .then((key) => {
       const known = { keys: [key] };
       lookup = known;
@@ -180,7 +188,5 @@ export function parseSecret(text: string, name: string, use: SecretUse): Uint8Ar
   if (secret === '') {
     throw keyInvalid(`${name} is empty; expected a secret of at least ${SECRET_BYTES_MIN} bytes`);
   }
-  const bytes = secretBytes(secret, use);
-  if (typeof bytes === 'string') throw keyInvalid(`${name} is invalid: ${bytes}`);
-  return bytes;
+  return readSecret(secret, name, use);
 }

@@ -56,7 +56,7 @@ interface DateParts {
   readonly secondMax: number;
 }
 
-class Values {
+class ColumnValues {
   count = 0;
   readonly forms = new Map<ColumnForm, number>();
   readonly distinct = new Set<string>();
@@ -80,7 +80,7 @@ class Values {
 /** Inspects the first records of a source, before normalisation. */
 export class ColumnLook {
   records = 0;
-  readonly #columns = new Map<string, Values>();
+  readonly #columns = new Map<string, ColumnValues>();
 
   /** @returns whether to inspect more records */
   readonly record = (value: unknown): boolean => {
@@ -122,7 +122,7 @@ export class ColumnLook {
     let values = this.#columns.get(path);
     if (values === undefined) {
       if (this.#columns.size >= LOOK_COLUMNS_MAX) return;
-      values = new Values();
+      values = new ColumnValues();
       this.#columns.set(path, values);
     }
     const text = textOf(value);

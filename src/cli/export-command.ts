@@ -144,7 +144,7 @@ async function write(
   progress: ProgressLine,
 ): Promise<number | null> {
   let written = 0;
-  for (const chunk of body.chunks) {
+  for (const chunk of body.makeChunks()) {
     for (let at = 0; at < chunk.length; at += PIECE_BYTES) {
       const piece = chunk.subarray(at, at + PIECE_BYTES);
       if (file !== null) await file.write(piece);

@@ -45,7 +45,7 @@ export function proposeMap(columns: readonly LookedColumn[], givenZone?: string)
     // One column may be both title and course.
     const taken =
       field === 'courseId' ? new Set([...used].filter((column) => column.name !== map.title)) : used;
-    const column = own(field) ?? best(filled, field, isName, taken);
+    const column = own(field) ?? best(filled, field, isNameColumn, taken);
     if (column === undefined) continue;
     add(field, column.name);
     used.add(column);
@@ -81,7 +81,7 @@ export function proposeCalendarMap(
   const used = new Set<LookedColumn>();
   const map: Record<string, string> = {};
   for (const field of TEXT_FIELDS.filter(isEmpty)) {
-    const column = best(own, field, isName, used);
+    const column = best(own, field, isNameColumn, used);
     if (column === undefined) continue;
     map[field] = column.name;
     used.add(column);
@@ -201,7 +201,7 @@ function orderOf(
 }
 
 /** Whether values can be names, unlike times, dates and bare numbers. */
-function isName({ form }: LookedColumn): boolean {
+function isNameColumn({ form }: LookedColumn): boolean {
   return form === 'text' || form === 'uuid' || form === 'number' || form === 'weekdays';
 }
 

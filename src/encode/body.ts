@@ -11,8 +11,8 @@ import { Slabs } from '../structures/slabs.js';
 export interface Body {
   /** Bytes of all chunks; null if unknown until the chunks are made. */
   readonly byteLength: number | null;
-  /** The chunks in order. Chunks of a large body are made during each iteration. */
-  readonly chunks: Iterable<Uint8Array>;
+  /** The chunks in order: an array, or an iterable that makes the chunks of a large body. */
+  makeChunks(): Iterable<Uint8Array>;
   /** The only chunk has DIRECT_HEAD_BYTES_MAX bytes of memory before it, for a head. */
   readonly hasHeadRoom?: true;
   /** Only for bodies in slices: all requests for a body of this name share chunks. */
@@ -78,20 +78,22 @@ export function releaseBody(bytes: Uint8Array): void {
 }
 
 export function madeBody(bytes: Buffer): MeasuredBody {
-  return { byteLength: bytes.length, chunks: [bytes], hasHeadRoom: true };
+  return { byteLength: bytes.length, makeChunks: () => [bytes], hasHeadRoom: true };
 }
 
-/** A body that is made when its chunks are first read, because HEAD needs only the length. */
+/** A body of bytes that are kept elsewhere too, so there is no room before them. */
+export function keptBody(bytes: Uint8Array): MeasuredBody {
+  return { byteLength: bytes.length, makeChunks: () => [bytes] };
+}
+
+/** A body that is made when its chunks are first wanted, because HEAD needs only the length. */
 export function laterBody(byteLength: number, make: () => Buffer): MeasuredBody {
   let chunks: readonly [Uint8Array] | null = null;
-  return {
-    byteLength,
-    hasHeadRoom: true,
-    get chunks() {
-      chunks ??= [make()];
-      return chunks;
-    },
+  const makeChunks = (): Iterable<Uint8Array> => {
+    chunks ??= [make()];
+    return chunks;
   };
+  return { byteLength, makeChunks, hasHeadRoom: true };
 }
 
 interface SliceMemory {

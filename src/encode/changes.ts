@@ -6,7 +6,7 @@ import { allocateBody, laterBody, type MeasuredBody } from './body.js';
 import { arrayHeader, packPlain, writeMessagePackRow } from './msgpack.js';
 import { gather, type Piece, slicedBody } from './slices.js';
 
-interface Present {
+interface PresentRows {
   readonly rows: Rows;
   readonly summary: { readonly id: string };
 }
@@ -19,13 +19,13 @@ interface List {
 
 /** A JSON object with from, to, added, changed and removed, made on demand. */
 export function jsonChanges(
-  { rows, summary }: Present,
+  { rows, summary }: PresentRows,
   difference: Difference,
   goneIds: GoneIds,
 ): MeasuredBody {
   const { from, added, changed, removed } = difference;
   const ends = JSON.stringify({ from, to: summary.id }).slice(0, -1);
-  const list = (opening: string, of: DifferenceList, { bytes, start }: Texts): List => ({
+  const list = (opening: string, of: DifferenceList, { bytes, start }: PackedEntries): List => ({
     opening: Buffer.from(opening, 'utf8'),
     byteLength: of.jsonBytes,
     pieces: () => entryPieces(of.entries, start, 1, copierOf({ bytes, start })),
@@ -44,7 +44,7 @@ const JSON_CLOSING = Buffer.from(']}');
 const MAP_OF_FIVE = 0x85;
 
 export function messagePackChanges(
-  { rows, summary }: Present,
+  { rows, summary }: PresentRows,
   difference: Difference,
   goneIds: GoneIds,
 ): MeasuredBody {
@@ -79,7 +79,7 @@ export function messagePackChanges(
 const NOTHING = new Uint8Array(0);
 
 /** Entry n is bytes [start[n], start[n + 1]). */
-interface Texts {
+interface PackedEntries {
   readonly bytes: Uint8Array;
   readonly start: Uint32Array;
 }
@@ -87,7 +87,7 @@ interface Texts {
 /** Writes entries [first, end) and returns the offset after them. */
 type WriteRun = (first: number, end: number, target: Buffer, offset: number) => number;
 
-function copierOf({ bytes, start }: Texts): WriteRun {
+function copierOf({ bytes, start }: PackedEntries): WriteRun {
   const source = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   return (first, end, target, offset) => offset + source.copy(target, offset, start[first]!, start[end]!);
 }

@@ -38,7 +38,7 @@ const UINT32 = 0xce;
 /** @param counts events by entry */
 export function jsonDirectory(directory: Directory, entries: Uint32Array, counts: Uint32Array): MeasuredBody {
   return jsonEntries(JSON_FRAMES, directory, entries, {
-    length: (n) => digitsOf(counts[entries[n]!]!),
+    length: (n) => digitCountOf(counts[entries[n]!]!),
     write: (n, target, offset) => writeDigits(counts[entries[n]!]!, target, offset),
   });
 }
@@ -54,14 +54,14 @@ export function messagePackDirectory(
   });
 }
 
-function digitsOf(value: number): number {
+function digitCountOf(value: number): number {
   let length = 1;
   for (let rest = value; rest >= 10; rest = Math.floor(rest / 10)) length++;
   return length;
 }
 
 function writeDigits(value: number, target: Buffer, offset: number): number {
-  const end = offset + digitsOf(value);
+  const end = offset + digitCountOf(value);
   let rest = value;
   for (let at = end - 1; at >= offset; at--) {
     target[at] = DIGIT_0 + (rest % 10);

@@ -2,7 +2,7 @@
 import { BODY_WHOLE_BYTES_MAX } from '../limits.js';
 import type { Selection } from '../query/selection.js';
 import type { Rows } from '../snapshot/rows.js';
-import { allocateBody, type MeasuredBody, madeBody } from './body.js';
+import { allocateBody, keptBody, type MeasuredBody, madeBody } from './body.js';
 import type { RowCache } from './row-cache.js';
 import type { MeasuredLayout } from './row-layout.js';
 import { type LazyPiece, slicedBody } from './slices.js';
@@ -32,7 +32,7 @@ const VIEWS_MAX = 16;
  * slices.
  */
 export function jsonRows(rows: Rows, selection: Selection, cache: RowCache | null = null): MeasuredBody {
-  if (selection.count === rows.count) return { byteLength: rows.bytes.length, chunks: [rows.bytes] };
+  if (selection.count === rows.count) return keptBody(rows.bytes);
   const picked = cache?.pick(selection, JSON_LAYOUT) ?? null;
   if (picked !== null && picked.byteLength < BODY_WHOLE_BYTES_MAX) return jsonArray(picked);
   let views = 0;
@@ -47,7 +47,8 @@ export function jsonRows(rows: Rows, selection: Selection, cache: RowCache | nul
   });
   const byteLength = 1 + rowBytes;
   if (views > 0 && views <= VIEWS_MAX && byteLength - viewBytes <= BODY_WHOLE_BYTES_MAX) {
-    return { byteLength, chunks: jsonViews(rows, selection, byteLength - viewBytes + views) };
+    const chunks = jsonViews(rows, selection, byteLength - viewBytes + views);
+    return { byteLength, makeChunks: () => chunks };
   }
   if (byteLength > BODY_WHOLE_BYTES_MAX) {
     return slicedBody(byteLength, function* () {
@@ -71,8 +72,7 @@ export function jsonRows(rows: Rows, selection: Selection, cache: RowCache | nul
 
 /** The row itself. */
 export function jsonRow(rows: Rows, ordinal: number): MeasuredBody {
-  const row = rows.rowOf(ordinal);
-  return { byteLength: row.length, chunks: [row] };
+  return keptBody(rows.rowOf(ordinal));
 }
 
 /** @param rows each with a comma; the closing bracket replaces the last comma */

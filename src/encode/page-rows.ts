@@ -9,13 +9,13 @@ import type { FeedHead, RowListForm } from './row-lists.js';
 import { copyBytes, HAS_ESCAPE, HAS_MARKUP, HAS_SEMICOLON_OR_DELETE, RowSpans } from './row-spans.js';
 
 const { style, script } = PAGE_PARTS;
-const sourceOf = (text: string): string => `'sha256-${hash('sha256', text, 'base64')}'`;
+const hashSourceOf = (text: string): string => `'sha256-${hash('sha256', text, 'base64')}'`;
 
 /** The Content-Security-Policy of the page: its own style and script, and nothing else. */
 export const PAGE_POLICY: string = [
   "default-src 'none'",
-  `style-src ${sourceOf(style)}`,
-  `script-src ${sourceOf(script)}`,
+  `style-src ${hashSourceOf(style)}`,
+  `script-src ${hashSourceOf(script)}`,
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",

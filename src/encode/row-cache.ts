@@ -26,12 +26,12 @@ interface KeyRows {
 interface Shelf {
   readonly field: number;
   readonly layout: RowLayout;
-  readonly entries: (Entry | undefined)[];
+  readonly entries: (CachedList | undefined)[];
   /** Rows gathered from the arena so far, by code. */
   readonly gathered: Uint32Array;
 }
 
-interface Entry {
+interface CachedList {
   readonly shelf: Shelf;
   readonly code: number;
   readonly keyRows: KeyRows;
@@ -52,7 +52,7 @@ export class RowCache {
   readonly #bytesMax: number;
   #keptRows: (KeptRows | null)[] = [];
   #shelves: (Shelf | undefined)[] = [];
-  #clock: Entry[] = [];
+  #clock: CachedList[] = [];
   #hand = 0;
   #bytes = 0;
   hits = 0;

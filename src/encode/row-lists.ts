@@ -40,20 +40,23 @@ export function rowList(
   if (picked !== null && picked.byteLength <= rowBytesMax) return wholeList(form, picked);
   if (selection.count * ROW_BYTES_MIN <= rowBytesMax) {
     const scratch = scratchForRows().subarray(0, rowBytesMax);
-    const byteLength = writeRows(rows, selection, layout, scratch);
+    const byteLength = writeSelection(rows, selection, layout, scratch);
     if (byteLength !== NO_ROOM) return wholeList(form, copyOf(scratch, byteLength));
   }
   const kept = selection.count === rows.count ? (cache?.keptRows(layout) ?? null) : null;
   const rowBytes = kept?.byteLength ?? lengthOf(rows, selection, layout);
   const byteLength = rowBytes === null ? null : opening.length + rowBytes + closing.length;
-  if (kept?.isWhole) return { byteLength, chunks: [opening, ...kept.chunks, closing].filter(isNotEmpty) };
+  if (kept?.isWhole) {
+    const chunks = [opening, ...kept.chunks, closing].filter(isNotEmpty);
+    return { byteLength, makeChunks: () => chunks };
+  }
   const make = function* (): Generator<Uint8Array> {
     if (isNotEmpty(opening)) yield opening;
     yield* keptChunks(kept);
     yield* writtenSlices(rows, layout, selection, kept?.nextRow ?? 0);
     if (isNotEmpty(closing)) yield closing;
   };
-  return { byteLength, chunks: { [Symbol.iterator]: make } };
+  return { byteLength, makeChunks: () => ({ [Symbol.iterator]: make }) };
 }
 
 function wholeList({ opening, closing }: RowListForm, rows: LazyPiece): Body {
@@ -73,7 +76,7 @@ function copyOf(source: Buffer, byteLength: number): LazyPiece {
 }
 
 /** Returns the length, or NO_ROOM. */
-function writeRows(rows: Rows, selection: Selection, layout: ListLayout, target: Buffer): number {
+function writeSelection(rows: Rows, selection: Selection, layout: ListLayout, target: Buffer): number {
   let at = 0;
   for (const [first, end] of selection.runs()) {
     for (let ordinal = first; ordinal < end; ordinal++) {

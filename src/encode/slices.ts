@@ -20,7 +20,7 @@ export type Piece = Uint8Array | LazyPiece;
 export function slicedBody(byteLength: number, pieces: () => Iterable<Piece>): MeasuredBody {
   return {
     byteLength,
-    chunks: { [Symbol.iterator]: () => slices(measured(pieces(), byteLength), null, '') },
+    makeChunks: () => ({ [Symbol.iterator]: () => slices(measured(pieces(), byteLength), null, '') }),
     chunksFrom: (shared, name) => ({
       [Symbol.iterator]: () => slices(measured(pieces(), byteLength), shared, name),
     }),

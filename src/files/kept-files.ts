@@ -97,12 +97,12 @@ export class KeptFiles {
 
 /** Files that are opened and closed together. */
 export class FileGroup {
-  readonly #readings: readonly Reading[];
+  readonly #readings: readonly FileReading[];
   readonly #abort = new AbortController();
   readonly #onClose: () => void;
 
   constructor(files: readonly KeptFile[], tell: (report: FileReport) => void, onClose: () => void) {
-    this.#readings = files.map((file) => new Reading(file, this.#abort.signal, tell));
+    this.#readings = files.map((file) => new FileReading(file, this.#abort.signal, tell));
     this.#onClose = onClose;
   }
 
@@ -151,7 +151,7 @@ export class FileGroup {
   }
 }
 
-class Reading {
+class FileReading {
   readonly file: KeptFile;
   isRefused = false;
   readonly #signal: AbortSignal;

@@ -66,7 +66,7 @@ export function planTerm(seed: number, term: number, institution: Institution): 
   const busyGroups = new BusyTimes(institution.groupCount);
   const busyLecturers = new BusyTimes(institution.lecturers.length);
   const busyRooms = new BusyTimes(rooms.length);
-  const days = daysOf(term);
+  const days = termDaysOf(term);
   const examDays = days.slice(-DAYS_PER_WEEK * EXAM_WEEKS);
 
   function place(course: Course, { type, fortnightly }: LessonPlan, groups: readonly GeneratedGroup[]): void {
@@ -158,7 +158,7 @@ function halfStartMinute(half: number): number {
 }
 
 /** Terms count from 0 and alternate autumn and spring. */
-function daysOf(term: number): TermDay[] {
+function termDaysOf(term: number): TermDay[] {
   const year = FIRST_YEAR + (term >> 1);
   const isSpring = term % 2 === 1;
   const teachingMs = isSpring ? firstMondayMs(year + 1, 1, 8) : firstMondayMs(year, 8, 10);

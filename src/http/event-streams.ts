@@ -43,7 +43,7 @@ interface Stream extends Watched {
 }
 
 /** Work on many streams, with other requests in between. */
-class Walk {
+class StreamWalk {
   #steps: Iterator<unknown> | null = null;
 
   /** Begins new steps, which replace any that are still in progress. */
@@ -105,8 +105,8 @@ export class EventStreams {
   #snapshotIdBefore = '';
   /** Messages in the form in which they are sent. */
   readonly #frames = new WeakMap<ChangeMessage, Buffer>();
-  readonly #publishing = new Walk();
-  readonly #looking = new Walk();
+  readonly #publishing = new StreamWalk();
+  readonly #looking = new StreamWalk();
   #timer: NodeJS.Timeout | undefined;
   #unfollow = (): void => {};
 

@@ -8,7 +8,7 @@ import { FORMATS, type Format, type FormatName, LIST_FORMATS } from '../model/fo
 import { parseVersion } from '../model/timetable-version.js';
 import { ENDPOINT_FORMATS } from '../query/endpoint-parameters.js';
 import type { FieldFilter } from '../query/query.js';
-import { type Body, type ReadResult, SharedSlices } from '../view/answer.js';
+import { type Body, keptBody, type ReadResult, SharedSlices } from '../view/answer.js';
 import type { ParameterPairs, ParseOptions, View } from '../view/view.js';
 import type { LiveViews, ViewSource } from '../view/view-source.js';
 import { AnswerCache, type KnownTarget, sendKnown } from './answer/answer-cache.js';
@@ -199,10 +199,7 @@ export class Reader {
     const answer = format === null ? undefined : known.answers[format];
     if (format === null || answer === undefined || answer.body === null) return;
     const { body } = answer;
-    this.#compressed.offer(
-      { ...answer, target, named: known.format, format, byteLength: body.length, chunks: () => [body] },
-      coding,
-    );
+    this.#compressed.offer({ ...answer, target, named: known.format, format, ...keptBody(body) }, coding);
   }
 
   #answerFrom(
@@ -259,14 +256,15 @@ export class Reader {
     if (body.byteLength !== null) headers.push('Content-Length', String(body.byteLength));
     // An answer is cached before it is sent, because sending frees the body's memory. Answers with a next
     // link are not cached, because the link depends on the mount path.
-    if (route.cacheable && nextCursor === null && Array.isArray(body.chunks) && body.chunks.length === 1) {
-      const answer = { entityTag, headers, body: body.chunks[0] as Uint8Array };
-      this.#cache.offer(key, read.format, format, answer);
+    if (route.cacheable && nextCursor === null) {
+      const chunks = body.makeChunks();
+      if (Array.isArray(chunks) && chunks.length === 1)
+        this.#cache.offer(key, read.format, format, { entityTag, headers, body: chunks[0] });
     }
     const { byteLength } = body;
     if (coding !== null && nextCursor === null) {
-      const chunks = (): Iterable<Uint8Array> => read.execute(format).body.chunks;
-      const plain = { target: key, named: read.format, format, entityTag, headers, byteLength, chunks };
+      const makeChunks = (): Iterable<Uint8Array> => read.execute(format).body.makeChunks();
+      const plain = { target: key, named: read.format, format, entityTag, headers, byteLength, makeChunks };
       this.#compressed.offer(plain, coding);
     }
     const isPersonal = route.endpoint === 'personal';
@@ -293,7 +291,7 @@ export class Reader {
       this.#slices.set(view, shared);
     }
     const chunks = body.chunksFrom(shared, `${format} ${target}`);
-    return { byteLength: body.byteLength, chunks };
+    return { byteLength: body.byteLength, makeChunks: () => chunks };
   }
 }
 
@@ -332,7 +330,7 @@ function answerKnown(
   const { headers, body } = answer;
   const isDirect = !exchange.head && canSendWhole([body]) && canSendDirectly(exchange);
   if (isDirect && sendKnown(exchange, answer, body)) exchange.answered(200, body.length);
-  else sendBody(exchange, 200, headers, { byteLength: body.length, chunks: [body] });
+  else sendBody(exchange, 200, headers, keptBody(body));
   return true;
 }
 

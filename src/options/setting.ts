@@ -53,7 +53,7 @@ export interface Setting {
   readonly help: string;
 }
 
-type Entry = Omit<Setting, 'name' | 'group' | 'places' | 'flag' | 'commands'> &
+type SettingEntry = Omit<Setting, 'name' | 'group' | 'places' | 'flag' | 'commands'> &
   Partial<Pick<Setting, 'group' | 'places' | 'flag' | 'commands'>>;
 
 export const SERVE_ONLY: readonly CommandName[] = ['serve'];
@@ -63,7 +63,7 @@ export const SERVE_AND_PUBLISH: readonly CommandName[] = ['serve', 'publish'];
 export function inGroup(
   group: SettingGroup,
   place: Place,
-  entries: Readonly<Record<string, Entry>>,
+  entries: Readonly<Record<string, SettingEntry>>,
   commands: readonly CommandName[] = SERVE_ONLY,
 ): readonly Setting[] {
   return Object.entries(entries).map(([name, entry]) => ({

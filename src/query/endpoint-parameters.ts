@@ -43,7 +43,7 @@ export interface Parameter {
 
 export type ParameterTable = ReadonlyMap<string, Parameter>;
 
-function tableOf(...rows: (readonly [name: string, kind: ParameterKind])[]): ParameterTable {
+function parameterTable(...rows: (readonly [name: string, kind: ParameterKind])[]): ParameterTable {
   return new Map(rows.map(([name, kind], rank) => [name, { name, kind, rank }]));
 }
 
@@ -60,7 +60,7 @@ const FILTERS: readonly (readonly [string, ParameterKind])[] = [
   ...WINDOW,
 ];
 
-const DIRECTORY_PARAMETERS = tableOf(
+const DIRECTORY_PARAMETERS = parameterTable(
   ...FILTERS,
   ['q', 'q'],
   ['limit', 'limit'],
@@ -76,11 +76,11 @@ const EVENT_LIST: readonly (readonly [string, ParameterKind])[] = [
 ];
 
 export const ENDPOINT_PARAMETERS: Readonly<Record<EndpointName, ParameterTable>> = {
-  schedule: tableOf(...FILTERS, ...EVENT_LIST),
-  personal: tableOf(...FILTERS, ...EVENT_LIST),
-  all: tableOf(...EVENT_LIST),
-  types: tableOf(['format', 'format']),
-  conflicts: tableOf(
+  schedule: parameterTable(...FILTERS, ...EVENT_LIST),
+  personal: parameterTable(...FILTERS, ...EVENT_LIST),
+  all: parameterTable(...EVENT_LIST),
+  types: parameterTable(['format', 'format']),
+  conflicts: parameterTable(
     ...FILTERS,
     ['by', 'by'],
     ['merge', 'merge'],
@@ -88,7 +88,7 @@ export const ENDPOINT_PARAMETERS: Readonly<Record<EndpointName, ParameterTable>>
     ['cursor', 'conflict-cursor'],
     ['format', 'format'],
   ),
-  free: tableOf(
+  free: parameterTable(
     ['by', 'dimension'],
     ...WINDOW,
     ['weeks', 'count'],
@@ -99,8 +99,8 @@ export const ENDPOINT_PARAMETERS: Readonly<Record<EndpointName, ParameterTable>>
     ['cursor', 'directory-cursor'],
     ['format', 'format'],
   ),
-  changes: tableOf(['since', 'since'], ['format', 'format']),
-  events: tableOf(['format', 'format']),
+  changes: parameterTable(['since', 'since'], ['format', 'format']),
+  events: parameterTable(['format', 'format']),
   rooms: DIRECTORY_PARAMETERS,
   courses: DIRECTORY_PARAMETERS,
   groups: DIRECTORY_PARAMETERS,
@@ -108,7 +108,11 @@ export const ENDPOINT_PARAMETERS: Readonly<Record<EndpointName, ParameterTable>>
 };
 
 /** The parameters of GET /schedule/feed, which select the events of the feed. */
-export const FEED_PARAMETERS: ParameterTable = tableOf(...FILTERS, ['for', 'for'], ['clashes', 'clashes']);
+export const FEED_PARAMETERS: ParameterTable = parameterTable(
+  ...FILTERS,
+  ['for', 'for'],
+  ['clashes', 'clashes'],
+);
 
 export const ENDPOINT_FORMATS: Readonly<Record<EndpointName, readonly Format[]>> = {
   schedule: FORMATS,

@@ -91,7 +91,7 @@ export function parseParameters(
   options: ParseOptions,
   facts: DataSetFacts,
 ): ParametersResult {
-  const parser = new Parser(endpoint, options, facts);
+  const parser = new ParameterParser(endpoint, options, facts);
   for (const [name, value] of pairs) parser.take(name, value);
   return parser.finish();
 }
@@ -103,7 +103,7 @@ interface Given {
   readonly values: string[];
 }
 
-class Parser {
+class ParameterParser {
   readonly #endpoint: EndpointName | 'feed';
   readonly #table: ParameterTable;
   readonly #formats: readonly Format[];

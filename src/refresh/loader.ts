@@ -21,8 +21,8 @@ import { lineChunks, recordChunks } from '../thread/record-chunks.js';
 import { spawnTask } from '../thread/spawn-task.js';
 import { runTaskHere } from '../thread/task.js';
 import type {
+  ByteFeed,
   DoneOf,
-  Feed,
   LoadDone,
   LoadTask,
   PatchTask,
@@ -220,7 +220,7 @@ export class Loader {
 
   #patch(
     { removals, version, ids }: Pick<RecordDelta, 'removals' | 'version'> & Pick<PatchTask, 'ids'>,
-    upserts: Feed,
+    upserts: ByteFeed,
     bounds: LoadRequest['bounds'],
     request: LoadRequest,
   ): Promise<LoadDone> {
@@ -309,7 +309,7 @@ export class Loader {
   run<T extends Task>(
     task: T,
     { listeners, keepsProcessAlive }: RunRequest,
-    feed?: Feed,
+    feed?: ByteFeed,
   ): Promise<DoneOf<T>> {
     if (this.#place === 'thread') {
       const onStuck = (end: Promise<void>): void => {
@@ -376,7 +376,7 @@ function refusedWith(bytes: number): LoadDone {
 }
 
 /** Other work runs between two chunks. Failures are reported as for any source. */
-async function* inTurns(feed: Feed, name: string, signal: AbortSignal): Feed {
+async function* inTurns(feed: ByteFeed, name: string, signal: AbortSignal): ByteFeed {
   try {
     for await (const chunk of feed) {
       yield chunk;
@@ -390,7 +390,7 @@ async function* inTurns(feed: Feed, name: string, signal: AbortSignal): Feed {
   }
 }
 
-async function* standardInputChunks(signal: AbortSignal): Feed {
+async function* standardInputChunks(signal: AbortSignal): ByteFeed {
   // Waiting for more records would keep the process alive.
   signal.addEventListener('abort', () => void process.stdin.destroy(), { once: true });
   // Copies each chunk, because it may be a part of a larger buffer, which cannot be transferred.

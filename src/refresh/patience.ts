@@ -52,10 +52,10 @@ export class Patience {
   }
 }
 
-type Part = Exclude<SourceSpec, MergedSpec>;
+type PartSpec = Exclude<SourceSpec, MergedSpec>;
 
 /** The source with a change to each of its parts. */
-export function mapParts(spec: SourceSpec, change: (part: Part) => SourceSpec): SourceSpec {
+export function mapParts(spec: SourceSpec, change: (part: PartSpec) => SourceSpec): SourceSpec {
   return spec.kind === 'merged'
     ? { ...spec, specs: spec.specs.map((each) => mapParts(each, change)) }
     : change(spec);

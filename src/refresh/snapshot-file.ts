@@ -15,14 +15,14 @@ import { partsOfStored, storedParts } from './stored-parts.js';
 const PATCH_WRITE_PAUSE_MS_MIN = 5000;
 const PATCH_WRITE_PAUSE_FACTOR = 10;
 
-interface Kept extends Pick<Loaded, 'image' | 'sourceVersion'> {
+interface KeptImage extends Pick<Loaded, 'image' | 'sourceVersion'> {
   readonly parts: readonly PartReport[];
 }
 
 /** A snapshot to be written. */
-export type SnapshotToKeep = Kept & KeptPublications;
+export type SnapshotToKeep = KeptImage & KeptPublications;
 /** A snapshot as it was read. */
-export type StoredSnapshot = Kept & Pick<Loaded, 'history' | 'sequence'>;
+export type StoredSnapshot = KeptImage & Pick<Loaded, 'history' | 'sequence'>;
 
 interface FileOptions {
   readonly path: string;

@@ -233,7 +233,7 @@ function readKeyFile(path: string): string {
 function privateKeyOf(text: string, path: string): KeyObject {
   try {
     if (!isJson(text)) return createPrivateKey(text);
-    return createPrivateKey({ key: JSON.parse(text) as JsonKey, format: 'jwk' });
+    return createPrivateKey({ key: JSON.parse(text) as ParsedKey, format: 'jwk' });
   } catch (cause) {
     // Messages of parsers may repeat the content.
     throw keyFault(path, 'it is not a private key as PEM or JWK', cause);
@@ -244,7 +244,7 @@ function publicKeysOf(text: string, path: string): readonly KeyObject[] {
   let keys: KeyObject[];
   try {
     const found = isJson(text) ? jsonKeys(text) : (text.match(PEM) ?? []);
-    const isPrivate = (each: string | JsonKey): boolean =>
+    const isPrivate = (each: string | ParsedKey): boolean =>
       typeof each === 'string' ? each.includes('PRIVATE KEY') : each.d !== undefined;
     // A public key can be derived from a private one, but a private key does not belong on a replica.
     if (found.some(isPrivate)) throw keyFault(path, 'it is a private key');
@@ -258,7 +258,7 @@ function publicKeysOf(text: string, path: string): readonly KeyObject[] {
   return keys;
 }
 
-interface JsonKey {
+interface ParsedKey {
   readonly d?: string;
   readonly [member: string]: unknown;
 }
@@ -269,8 +269,8 @@ function isJson(text: string): boolean {
   return text.trimStart().startsWith('{');
 }
 
-function jsonKeys(text: string): readonly JsonKey[] {
-  const json = JSON.parse(text) as JsonKey & { readonly keys?: readonly JsonKey[] };
+function jsonKeys(text: string): readonly ParsedKey[] {
+  const json = JSON.parse(text) as ParsedKey & { readonly keys?: readonly ParsedKey[] };
   return Array.isArray(json.keys) ? json.keys : [json];
 }
 

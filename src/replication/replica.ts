@@ -210,7 +210,7 @@ export class Replica implements AnyLoader {
       throw new LecternError('announcement-refused', `the image ${head.id} cannot be read: ${problem}`);
     }
     const memoryBytesMax = bounds.memoryBytesMax ?? memoryForLoad();
-    const refusal = refusalOf(head, bounds.eventsMax, memoryBytesMax);
+    const refusal = refusalOfHead(head, bounds.eventsMax, memoryBytesMax);
     if (refusal !== null) {
       this.#tellRefusal(head, refusal);
       return { kind: 'refused', refusal };
@@ -371,7 +371,7 @@ function patchOf({ patch = null }: Head, serves: Served | null): FetchTask['patc
 }
 
 /** Why a replica does not fetch an image; null if it may. */
-function refusalOf(
+function refusalOfHead(
   { events, bytes }: Head,
   eventsMax: number | null,
   memoryBytesMax: number,

@@ -67,15 +67,15 @@ export class Clusters {
   }
 
   clusterAfter(key: ClusterKey): number {
-    return firstWhere(0, this.count, (cluster) => compareKeys(this.keyOf(cluster), key) > 0);
+    return firstWhere(0, this.count, (cluster) => compareClusterKeys(this.keyOf(cluster), key) > 0);
   }
 
   clusterFrom(key: ClusterKey): number {
-    return firstWhere(0, this.count, (cluster) => compareKeys(this.keyOf(cluster), key) >= 0);
+    return firstWhere(0, this.count, (cluster) => compareClusterKeys(this.keyOf(cluster), key) >= 0);
   }
 }
 
-function compareKeys(a: ClusterKey, b: ClusterKey): number {
+function compareClusterKeys(a: ClusterKey, b: ClusterKey): number {
   return (
     a.startMs - b.startMs ||
     a.endMs - b.endMs ||

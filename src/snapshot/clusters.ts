@@ -9,7 +9,7 @@ import type { PostingListsImage } from '../structures/posting-lists.js';
 import { sortByIntervals } from '../structures/radix-sort.js';
 import { scratch, shared } from '../structures/slabs.js';
 import { ClusterSweep, type FoundClusters, type KeyedRows } from './cluster-sweep.js';
-import { type OrderedEvents, pick } from './columns.js';
+import { type OrderedEvents, pickInto } from './columns.js';
 import type { ClustersImage, RowsImage, SnapshotImage } from './image.js';
 import { lessonsOfRows } from './lessons.js';
 import { jsonByteLength, packedArrayHeaderLength, packedByteLength, packedIntegerLength } from './rows.js';
@@ -145,11 +145,11 @@ export function sortedClusters(found: FoundClusters): SortedClusters {
     first[c + 1] = written;
   }
   return {
-    startMs: pick(foundStart, order, shared.float64(count)),
-    endMs: pick(foundEnd, order, shared.float64(count)),
-    by: pick(found.by.view(), order, shared.uint8(count)),
-    key: pick(found.key.view(), order, shared.uint32(count)),
-    peak: pick(found.peak.view(), order, shared.uint32(count)),
+    startMs: pickInto(foundStart, order, shared.float64(count)),
+    endMs: pickInto(foundEnd, order, shared.float64(count)),
+    by: pickInto(found.by.view(), order, shared.uint8(count)),
+    key: pickInto(found.key.view(), order, shared.uint32(count)),
+    peak: pickInto(found.peak.view(), order, shared.uint32(count)),
     first,
     events,
   };

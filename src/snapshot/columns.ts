@@ -136,8 +136,8 @@ export function orderEvents({ timeMs, endTimeMs, ids, columns }: ArrivedEvents):
     slotOf[ordinal] = first.length - 1;
   }
   const arrivals = Uint32Array.from(first, (ordinal) => order[ordinal]!);
-  const startMs = pick(timeMs, arrivals, shared.float64(first.length));
-  const endMs = pick(endTimeMs, arrivals, shared.float64(first.length));
+  const startMs = pickInto(timeMs, arrivals, shared.float64(first.length));
+  const endMs = pickInto(endTimeMs, arrivals, shared.float64(first.length));
   first.push(count);
   for (let slot = 0; slot + 1 < first.length; slot++) {
     sortById(order.subarray(first[slot]!, first[slot + 1]!), ids);
@@ -147,7 +147,7 @@ export function orderEvents({ timeMs, endTimeMs, ids, columns }: ArrivedEvents):
     const isInOrder = isSorted || codes.length === 0;
     return [
       name,
-      { dictionary, codes: isInOrder ? codes.view() : pick(codes.view(), order, scratch.uint32(count)) },
+      { dictionary, codes: isInOrder ? codes.view() : pickInto(codes.view(), order, scratch.uint32(count)) },
     ];
   });
   return {
@@ -177,7 +177,7 @@ function sortById(part: Uint32Array, ids: ByteStrings): void {
   }
 }
 
-export function pick<Values extends Uint8Array | Uint32Array | Float64Array>(
+export function pickInto<Values extends Uint8Array | Uint32Array | Float64Array>(
   values: Uint32Array | Float64Array,
   places: Uint32Array,
   into: Values,

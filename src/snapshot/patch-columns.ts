@@ -7,7 +7,7 @@ import { spliceDictionary } from '../structures/splice-dictionary.js';
 import { type Namer, namerOf } from './display-names.js';
 import type { ColumnImage, FieldImage, NamesImage, SlotsImage, SnapshotImage } from './image.js';
 
-type Values = readonly (string | null)[];
+type CellValues = readonly (string | null)[];
 
 export interface PatchedColumn<Image extends ColumnImage = ColumnImage> {
   /** The earlier column if nothing changed. */
@@ -26,7 +26,7 @@ export interface PatchedColumn<Image extends ColumnImage = ColumnImage> {
 function patchColumn(
   column: ColumnImage,
   items: Splice,
-  values: Values,
+  values: CellValues,
   usesOf: (code: number) => number,
 ): PatchedColumn {
   const dictionary = new Dictionary(column.dictionary);
@@ -83,7 +83,7 @@ function hasSameCodes(codes: CodeColumn, size: number, items: Splice, come: read
 export function patchField(
   field: FieldImage,
   events: Splice,
-  values: Values,
+  values: CellValues,
   slots: SlotsImage,
   slotOf: Uint32Array,
 ): PatchedColumn<FieldImage> {
@@ -118,7 +118,7 @@ function patchLongest(
 }
 
 /** Patches the column of a field without an index. The column is empty if no event has the field. */
-export function patchUnindexed(column: ColumnImage, events: Splice, values: Values): ColumnImage {
+export function patchUnindexed(column: ColumnImage, events: Splice, values: CellValues): ColumnImage {
   const size = column.dictionary.start.length - 1;
   if (size === 0 && values.every((value) => value === null)) return column;
   const codes = size === 0 ? new Uint8Array(events.before).fill(NO_CODE) : column.codes;
@@ -160,7 +160,7 @@ function namesOf(before: NamesImage, field: PatchedColumn<FieldImage>, namer: Na
   return patchNamesColumn(moved, Splice.inPlace(codes.after, touched), values);
 }
 
-function patchNamesColumn(names: NamesImage, codes: Splice, values: Values): NamesImage {
+function patchNamesColumn(names: NamesImage, codes: Splice, values: CellValues): NamesImage {
   if (codes.isEmpty) return names;
   const size = names.dictionary.start.length - 1;
   return patchColumn(names, codes, values, useCounter(names.codes, size)).image;

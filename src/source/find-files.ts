@@ -37,7 +37,7 @@ export async function filesOfFolder(folder: string): Promise<FoundFiles> {
  * be written out.
  */
 export async function filesOfGlob(pattern: string): Promise<FoundFiles> {
-  const walk = new Walk(pattern);
+  const walk = new FolderWalk(pattern);
   const segments = pattern
     .replace(/^\/+/, '')
     .split('/')
@@ -52,7 +52,7 @@ export function isGlob(text: string): boolean {
   return /[*?[{]/.test(text);
 }
 
-class Walk {
+class FolderWalk {
   readonly paths = new Set<string>();
   skipped = 0;
   readonly #pattern: string;

@@ -176,7 +176,7 @@ class PartsLoad {
     } catch (error) {
       signal?.throwIfAborted();
       if (!(error instanceof LecternError) || !PART_FAULTS.has(error.code)) throw error;
-      const report = { ...known, id, name, failure: failureOf(error, known.failure) };
+      const report = { ...known, id, name, failure: partFailureOf(error, known.failure) };
       this.#errors.set(report, error);
       return report;
     }
@@ -220,7 +220,10 @@ class PartsLoad {
   }
 }
 
-function failureOf({ code, message, retryAfterMs }: LecternError, known: PartFailure | null): PartFailure {
+function partFailureOf(
+  { code, message, retryAfterMs }: LecternError,
+  known: PartFailure | null,
+): PartFailure {
   const nowMs = Date.now();
   return {
     code,

@@ -70,7 +70,7 @@ export function buildIntervalIndex(
   return { members, bucketStart, bucketLast };
 }
 
-type Entry = readonly [first: number, last: number, number: number];
+type IndexedInterval = readonly [first: number, last: number, number: number];
 
 export class IntervalIndex {
   readonly #starts: Float64Array;
@@ -78,9 +78,9 @@ export class IntervalIndex {
   readonly #image: IntervalIndexImage;
   readonly #bounds: { readonly treesMax: number; readonly scansMax: number };
   readonly #scans: Uint8Array;
-  readonly #bucketTree: IntervalTree<Entry>;
+  readonly #bucketTree: IntervalTree<IndexedInterval>;
   /** Trees by bucket, the oldest first. */
-  readonly #trees: Map<number, IntervalTree<Entry>>;
+  readonly #trees: Map<number, IntervalTree<IndexedInterval>>;
 
   /**
    * @param bounds trees kept at a time; scans of a bucket before its tree is built, at most 255
@@ -105,7 +105,7 @@ export class IntervalIndex {
     }
     this.#trees = new Map();
     this.#scans = new Uint8Array(image.bucketLast.length);
-    const spans: Entry[] = [];
+    const spans: IndexedInterval[] = [];
     for (let bucket = 0; bucket < image.bucketLast.length; bucket++) {
       const first = image.members[image.bucketStart[bucket]!]!;
       spans.push([starts[first]!, image.bucketLast[bucket]!, bucket]);
@@ -133,7 +133,7 @@ export class IntervalIndex {
     if (!Number.isFinite(point)) return results.copyUint32(found);
     // A truthy value stops the traversal of this tree; the outer visit then stops that of the tree over the
     // buckets.
-    const visitInterval = (entry: Entry): boolean => {
+    const visitInterval = (entry: IndexedInterval): boolean => {
       if (entry[0] < point) found.push(entry[2]);
       return found.length > max;
     };
@@ -165,9 +165,9 @@ export class IntervalIndex {
     }
   }
 
-  #buildTree(bucket: number): IntervalTree<Entry> {
+  #buildTree(bucket: number): IntervalTree<IndexedInterval> {
     const { members, bucketStart } = this.#image;
-    const entries: Entry[] = [];
+    const entries: IndexedInterval[] = [];
     for (let m = bucketStart[bucket]!; m < bucketStart[bucket + 1]!; m++) {
       const i = members[m]!;
       entries.push([this.#starts[i]!, lastOf(this.#starts[i]!, this.#ends[i]!), i]);

@@ -28,7 +28,7 @@ import type { LoadDone, PatchTask } from './task-messages.js';
 export async function runPatchTask(task: PatchTask, chunks: AsyncIterable<Uint8Array>): Promise<LoadDone> {
   const { served, deltas, bounds, version } = task;
   const beganMs = performance.now();
-  const given = await readChanges(task, chunks);
+  const given = await readGivenChanges(task, chunks);
   const before = new Snapshot(served);
   const { changes, summary } = checkChanges(given, before, task);
   const isNothing = changes.upserts.length === 0 && changes.removals.length === 0;
@@ -57,7 +57,7 @@ interface GivenChanges {
 }
 
 /** If several records have one id, the last counts. A rejected record also removes the earlier event with its id. */
-async function readChanges(task: PatchTask, chunks: AsyncIterable<Uint8Array>): Promise<GivenChanges> {
+async function readGivenChanges(task: PatchTask, chunks: AsyncIterable<Uint8Array>): Promise<GivenChanges> {
   const { name, rules, served, bounds, ids = [] } = task;
   const upserts = new Map<string, NormalisedEvent>();
   const removals = new Set<string>(task.removals.flatMap((id) => canonicalId(id, rules) ?? []));

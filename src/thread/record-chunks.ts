@@ -1,5 +1,5 @@
 import type { Records } from '../source/records.js';
-import type { Feed } from './task-messages.js';
+import type { ByteFeed } from './task-messages.js';
 
 /** Longest turn of converting an embedding program's records to text. */
 const STREAM_CHUNK_MS_MAX = 4;
@@ -11,7 +11,7 @@ const LINES_AT_ONCE = 4096;
  * If JSON cannot represent a value of a record, such as a circular object, the record's other values stay. A record
  * that cannot be read becomes a text that says so, which is rejected.
  */
-export async function* recordChunks(records: Records): Feed {
+export async function* recordChunks(records: Records): ByteFeed {
   let lines: string[] = [];
   let beganMs = 0;
   const isDueWith = (record: unknown): boolean => {
@@ -34,7 +34,7 @@ export async function* recordChunks(records: Records): Feed {
 }
 
 /** Lines of JSON as chunks of NDJSON. */
-export async function* lineChunks(lines: readonly string[]): Feed {
+export async function* lineChunks(lines: readonly string[]): ByteFeed {
   for (let at = 0; at < lines.length; at += LINES_AT_ONCE) {
     const text = `${lines.slice(at, at + LINES_AT_ONCE).join('\n')}\n`;
     yield new TextEncoder().encode(text) as Uint8Array<ArrayBuffer>;

@@ -6,8 +6,8 @@ import { OUT_OF_MEMORY } from '../snapshot/intake-bounds.js';
 import { prepareThread } from './start-thread.js';
 import { errorOf, taskFailureOf } from './task-failure.js';
 import type {
+  ByteFeed,
   DoneOf,
-  Feed,
   FromTask,
   LoadTask,
   SecretsAnswer,
@@ -18,7 +18,7 @@ import type {
 
 export interface SpawnOptions extends TaskListeners {
   /** The chunks of a task whose source is a stream. Each chunk has its own buffer, which is transferred. */
-  readonly feed?: Feed | undefined;
+  readonly feed?: ByteFeed | undefined;
   readonly keepsProcessAlive: boolean;
   /** Called with a promise of the thread's end if the thread does not end in time: a system call may hang forever. */
   readonly onStuck?: (end: Promise<void>) => void;
@@ -115,7 +115,7 @@ export function resultOf(worker: Worker, options: SpawnOptions, stop?: AbortSign
       if (message.kind === 'progress') onProgress?.(message.progress);
       else if (message.kind === 'version') onVersion?.(message.version);
       else if (message.kind === 'parts') onParts?.(message.report);
-      else if (message.kind === 'more') void feedOne(worker, feed as Feed);
+      else if (message.kind === 'more') void feedOne(worker, feed as ByteFeed);
       else if (message.kind === 'want-secrets') void answerSecrets(worker, message, options);
       else if (message.kind === 'failed') throw errorOf(message);
       else resolve(message);
@@ -138,7 +138,7 @@ export function resultOf(worker: Worker, options: SpawnOptions, stop?: AbortSign
   });
 }
 
-async function feedOne(worker: Worker, feed: Feed): Promise<void> {
+async function feedOne(worker: Worker, feed: ByteFeed): Promise<void> {
   try {
     const next: StreamChunk = await feed.next();
     worker.postMessage(next, next.done ? [] : [next.value.buffer as ArrayBuffer]);

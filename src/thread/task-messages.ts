@@ -21,7 +21,7 @@ export interface StreamSpec {
   readonly version: string | null;
 }
 
-export type Feed = AsyncGenerator<Uint8Array<ArrayBuffer>>;
+export type ByteFeed = AsyncGenerator<Uint8Array<ArrayBuffer>>;
 
 export interface LoadTask {
   readonly task: 'load';

@@ -2,7 +2,7 @@
 import { type Access, PresentAccess, type SecretPair } from '../auth/access.js';
 import { parseRevocations } from '../auth/feed-revocations.js';
 import { enrolmentsOf, parseEnrolments } from '../auth/identity.js';
-import { KEYS_LEFT_OUT_TOLD_MAX, parsePublicKeys, parseSecret, secretBytes } from '../auth/key-set.js';
+import { KEYS_LEFT_OUT_TOLD_MAX, parsePublicKeys, parseSecret, readSecret } from '../auth/key-set.js';
 import { isAddress } from '../auth/remote-keys.js';
 import { LecternError } from '../errors.js';
 import { FILE_KINDS, type FileReport, type KeptFile, type Take } from '../files/kept-files.js';
@@ -123,10 +123,9 @@ function ofSecrets(
     use === 'feed'
       ? ['feed.secret', 'feed.secretPrevious']
       : ['auth.hs256Secret', 'auth.hs256SecretPrevious'];
-  const given = [
-    givenSecret(secret, names[0] as string, use),
-    givenSecret(secretPrevious, names[1] as string, use),
-  ];
+  const given = [secret, secretPrevious].map((value, n) =>
+    value === undefined ? null : readSecret(value, names[n] as string, use),
+  );
   const files: KeptText[] = [];
   const placeOf = (path: string | undefined): number => {
     if (path === undefined) return -1;
@@ -137,7 +136,7 @@ function ofSecrets(
   const check = (texts: readonly string[]): Take => {
     const [signing = null, previous = null] = places.map((place, n) => {
       const file = files[place];
-      return file === undefined ? given[n] : own(parseSecret(texts[place] as string, file.name, use));
+      return file === undefined ? given[n] : parseSecret(texts[place] as string, file.name, use);
     });
     // The rules of options have already refused a previous secret without a present one.
     return () => (signing === null ? undefined : take({ signing, previous }));
@@ -145,25 +144,6 @@ function ofSecrets(
   if (files.length > 0) return [keptTexts(use === 'feed' ? 'feed-secrets' : 'token-secrets', files, check)];
   check([])();
   return [];
-}
-
-function givenSecret(
-  secret: string | Uint8Array | undefined,
-  name: string,
-  use: 'HS256' | 'feed',
-): Uint8Array | null {
-  if (secret === undefined) return null;
-  const bytes = secretBytes(secret, use);
-  if (typeof bytes === 'string') throw new LecternError('key-invalid', `${name} is invalid: ${bytes}`);
-  return own(bytes);
-}
-
-/**
- * A copy with its own memory, because sending a part of a pooled buffer to a thread would send the whole
- * pool.
- */
-function own(bytes: Uint8Array): Uint8Array {
-  return Uint8Array.from(bytes);
 }
 
 function jsonFile(path: string, what: string, bytesMax: number): KeptText {

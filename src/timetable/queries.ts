@@ -37,7 +37,7 @@ export function eventPage(answer: Answer): EventPage {
 }
 
 export function bytesOf(answer: Answer): Uint8Array {
-  const chunks = [...answer.body.chunks];
+  const chunks = [...answer.body.makeChunks()];
   return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
 }
 

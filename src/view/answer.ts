@@ -1,4 +1,4 @@
-export { type Body, releaseBody, releaseSlice, SharedSlices } from '../encode/body.js';
+export { type Body, keptBody, releaseBody, releaseSlice, SharedSlices } from '../encode/body.js';
 export { PAGE_POLICY } from '../encode/page-rows.js';
 
 import type { Body } from '../encode/body.js';

@@ -65,7 +65,7 @@ function changesOf(view: View, from: string): Buffer | null {
   if (!('read' in result)) return null;
   const { body } = result.read.execute('json');
   const isSmall = body.byteLength !== null && body.byteLength <= CHANGE_MESSAGE_BYTES_MAX;
-  return isSmall ? Buffer.concat([...body.chunks]) : null;
+  return isSmall ? Buffer.concat([...body.makeChunks()]) : null;
 }
 
 function readAnew(from: string | null, to: string, counts: ChangeCounts | null): Buffer {

@@ -4,6 +4,7 @@
  */
 export type { ParameterPairs, ParseOptions } from '../query/parameters.js';
 
+import { keptBody } from '../encode/body.js';
 import { jsonChanges, messagePackChanges } from '../encode/changes.js';
 import { jsonConflicts, messagePackConflicts } from '../encode/conflict-entries.js';
 import { jsonRow } from '../encode/json.js';
@@ -288,8 +289,8 @@ export class SnapshotView implements View {
         : this.#directories.find(endpoint, plan, parsed.parameters);
     const encoding = performance.now();
     const { total, count, body } = find('json');
-    // Small bodies are made when they are read.
-    if (body.hasHeadRoom === true) Array.from(body.chunks);
+    // Large bodies are made while they are sent.
+    if (body.hasHeadRoom === true) body.makeChunks();
     const ended = performance.now();
     return {
       plan: isDirectory(endpoint)
@@ -359,8 +360,7 @@ export class SnapshotView implements View {
   #typesAnswer(format: AnyFormatName): Answer {
     const types = this.snapshot.valuesOf('type');
     const bytes = format === 'json' ? Buffer.from(JSON.stringify(types), 'utf8') : packPlain(types);
-    const body = { byteLength: bytes.length, chunks: [bytes] };
-    return { total: types.length, count: types.length, nextCursor: null, body };
+    return { total: types.length, count: types.length, nextCursor: null, body: keptBody(bytes) };
   }
 }
 

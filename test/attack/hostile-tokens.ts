@@ -18,7 +18,7 @@ export const AUDIENCE = 'timetable';
 
 /** The keys of the service under attack: a secret, and one public key of each kind. */
 export const KEY_SETS: readonly KeySet[] = [
-  createSecretKeySet(SECRET),
+  createSecretKeySet(Buffer.from(SECRET)),
   createPublicKeySet(
     {
       keys: [

@@ -34,7 +34,7 @@ function heapsOf(rounds: readonly number[]): string {
 
 function authenticatorOf(now: () => number, cacheEntriesMax = TOKEN_CACHE_ENTRIES_MAX) {
   return new Authenticator({
-    verifier: createVerifier({ keySets: [createSecretKeySet(SECRET)], now }),
+    verifier: createVerifier({ keySets: [createSecretKeySet(Buffer.from(SECRET))], now }),
     table: createClaimTable(),
     enrolments: null,
     mode: 'uuid',
@@ -127,7 +127,7 @@ test('equal claims with another signature are another token', async (t) => {
 test("the cache agrees with a new verification in every second of a token's life", async (t) => {
   let nowMs = NOW_MS;
   const authenticator = authenticatorOf(() => nowMs);
-  const fresh = createVerifier({ keySets: [createSecretKeySet(SECRET)], now: () => nowMs });
+  const fresh = createVerifier({ keySets: [createSecretKeySet(Buffer.from(SECRET))], now: () => nowMs });
   const tokens = [0, 1, 4.5, 30, 59, 60, 61, 3600].flatMap((seconds) => [
     hs256(goodClaims({ exp: NOW_SECONDS + seconds })),
     hs256(goodClaims({ exp: NOW_SECONDS + seconds + 30, nbf: NOW_SECONDS + seconds - 20 })),

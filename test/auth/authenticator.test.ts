@@ -9,7 +9,7 @@ import { goodClaims, hs256, NOW_MS, NOW_SECONDS, SECRET } from './tokens.js';
 function setUp(start = NOW_MS) {
   const clock = { nowMs: start, verified: 0 };
   const now = () => clock.nowMs;
-  const inner = createVerifier({ keySets: [createSecretKeySet(SECRET)], now });
+  const inner = createVerifier({ keySets: [createSecretKeySet(Buffer.from(SECRET))], now });
   const verifier: Verifier = {
     verify(token) {
       clock.verified++;
@@ -84,7 +84,7 @@ test('when keys change, tokens of old keys are refused at once, even during thei
   const pending = authenticator.verify(late);
   const user = authenticator.lookup(known);
   authenticator.useVerifier(
-    createVerifier({ keySets: [createSecretKeySet('x'.repeat(32))], now: () => NOW_MS }),
+    createVerifier({ keySets: [createSecretKeySet(Buffer.from('x'.repeat(32)))], now: () => NOW_MS }),
   );
   t.notOk(user === undefined || authenticator.isUsable(user), 'a remembered user');
   t.equal(authenticator.lookup(known), undefined);

@@ -7,6 +7,7 @@ import {
   createSecretKeySet,
   parsePublicKeys,
   parseSecret,
+  readSecret,
 } from '../../src/auth/key-set.js';
 import { readTextFile } from '../../src/files/text-file.js';
 
@@ -15,13 +16,19 @@ const smallRsa = generateKeyPairSync('rsa', { modulusLength: 1024 });
 const publicJwk = rsa.publicKey.export({ format: 'jwk' });
 
 test('a secret has at least 32 bytes', async (t) => {
-  t.throws(() => createSecretKeySet('x'.repeat(31)), {
-    code: 'key-invalid',
-    message: /31 bytes.*at least 32/,
-  });
-  t.same(createSecretKeySet('x'.repeat(32)).algorithms, ['HS256']);
-  t.same(createSecretKeySet('ä'.repeat(16)).algorithms, ['HS256'], 'bytes, not characters');
-  t.throws(() => createSecretKeySet(new Uint8Array(31)), { code: 'key-invalid' });
+  const bytesOf = (secret: string | Uint8Array): number => readSecret(secret, 'the secret', 'HS256').length;
+  t.throws(() => bytesOf('x'.repeat(31)), { code: 'key-invalid', message: /31 bytes.*at least 32/ });
+  t.equal(bytesOf('x'.repeat(32)), 32);
+  t.equal(bytesOf('ä'.repeat(16)), 32, 'bytes, not characters');
+  t.throws(() => bytesOf(new Uint8Array(31)), { code: 'key-invalid' });
+  t.same(createSecretKeySet(Buffer.alloc(32)).algorithms, ['HS256']);
+});
+
+test('a secret that was read has its own memory', async (t) => {
+  const pooled = Buffer.from('x'.repeat(32));
+  t.ok(pooled.buffer.byteLength > 32);
+  for (const secret of [pooled, 'x'.repeat(32)])
+    t.equal(readSecret(secret, 'the secret', 'feed').buffer.byteLength, 32);
 });
 
 test('a key set that must not be used is refused, with the reason', async (t) => {

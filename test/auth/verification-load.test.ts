@@ -80,7 +80,7 @@ test('tokens that name no key are verified within the bounds, and so are all tok
 
 function shared() {
   const seen: string[] = [];
-  const inner = createVerifier({ keySets: [createSecretKeySet(SECRET)], now });
+  const inner = createVerifier({ keySets: [createSecretKeySet(Buffer.from(SECRET))], now });
   const verifier: Verifier = {
     verify(token) {
       seen.push(token);

@@ -12,7 +12,7 @@ const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const ed = generateKeyPairSync('ed25519');
 
 const rsaJwk = { ...rsa.publicKey.export({ format: 'jwk' }), kid: 'rsa-1' };
-const secretSet = createSecretKeySet(SECRET);
+const secretSet = createSecretKeySet(Buffer.from(SECRET));
 const publicSet = createPublicKeySet(
   {
     keys: [

@@ -59,7 +59,7 @@ async function opened(t: Test, options: Parameters<typeof openTimetable>[0]): Pr
 function csvOf({ view }: Timetable): Uint8Array {
   const result = view?.all([], { unknownParameters: 'reject' });
   if (result === undefined || !('read' in result)) throw new Error('there is a list');
-  return Buffer.concat([...result.read.execute('csv').body.chunks]);
+  return Buffer.concat([...result.read.execute('csv').body.makeChunks()]);
 }
 
 test('CSV that a spreadsheet program opened and saved is the same timetable', OPTIONS, async (t) => {

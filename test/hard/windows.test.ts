@@ -45,7 +45,7 @@ function windowPairs(startMinute: number, minutes: number | null): [string, stri
 /** The steps of an answer up to the first sent bytes. */
 function cpuMsOf(ask: () => ReadResult): number {
   const before = process.cpuUsage();
-  const [first] = readOf(ask()).execute('json').body.chunks;
+  const [first] = readOf(ask()).execute('json').body.makeChunks();
   const { user, system } = process.cpuUsage(before);
   if (first === undefined) throw new Error('an answer without a byte');
   return (user + system) / 1000;

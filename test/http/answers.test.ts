@@ -182,7 +182,7 @@ test('body chunks arrive in order and whole, gathered or not', async (t) => {
       const memory = new Uint8Array(new SharedArrayBuffer(size + 2), 1, size);
       return memory.fill(65 + (i % 26));
     });
-    const body: Body = { byteLength: 40 * size, chunks };
+    const body: Body = { byteLength: 40 * size, makeChunks: () => chunks };
     const views = viewsOf();
     const read: Read = {
       format: null,

@@ -25,7 +25,7 @@ async function setUp(t: Test) {
     }
   }
   const authenticator = new CountingAuthenticator({
-    verifier: createVerifier({ keySets: [createSecretKeySet(SECRET)], now }),
+    verifier: createVerifier({ keySets: [createSecretKeySet(Buffer.from(SECRET))], now }),
     table,
     enrolments: null,
     mode: 'uuid',

@@ -127,7 +127,7 @@ export function setUp(options: SetUpOptions = {}): {
   const issuer = createDevelopmentIssuer({ table });
   const { mode = 'production', basePath, unknownParameters, timeZone, enrolments = null } = options;
   const { access = new PresentAccess({ enrolments }) } = options;
-  const keySets = [...(options.keySets ?? [createSecretKeySet(SECRET)])];
+  const keySets = [...(options.keySets ?? [createSecretKeySet(Buffer.from(SECRET))])];
   if (mode === 'development') keySets.push(issuer.keySet);
   const authenticator = new Authenticator({
     verifier: createVerifier({ keySets }),

@@ -242,12 +242,12 @@ test('no two files of src have one name', (t) => {
   t.end();
 });
 
-test('no two files of src export one name for two things', (t) => {
+test('no two files of src export one name for two things, or have two types of one name', (t) => {
   const files = new Map<string, string[]>();
-  const exported =
-    /^export (?:declare |abstract |async )*(?:type|interface|class|function\*?|const|let|enum) (\w+)/gm;
+  const named =
+    /^(?:export (?:declare |async )*(?:function\*?|const|let)|(?:export )?(?:declare |abstract )*(?:type|interface|class|enum)) (\w+)/gm;
   for (const file of sourceFiles('src')) {
-    for (const [, name = ''] of readFileSync(join(ROOT, file), 'utf8').matchAll(exported))
+    for (const [, name = ''] of readFileSync(join(ROOT, file), 'utf8').matchAll(named))
       files.set(name, [...new Set([...(files.get(name) ?? []), file])]);
   }
   t.ok((files.get('openTimetable') ?? []).length === 1 && files.size > 1000, `${files.size} names`);

@@ -4,8 +4,8 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test } from 'tap';
 import { createProgram } from '../../src/cli/program.js';
-import { variableOf } from '../../src/options/setting.js';
-import { COMMANDS as SETTING_COMMANDS, settingsOfCommand } from '../../src/options/table.js';
+import { shownDefault, variableOf } from '../../src/options/setting.js';
+import { COMMANDS as SETTING_COMMANDS, SETTINGS, settingsOfCommand } from '../../src/options/table.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
@@ -159,6 +159,58 @@ test('every command line in a page has only options of its command', (t) => {
   t.strictSame(wrongScriptFlags('npm run bench:replicas -- --quick --before ../x'), [
     'bench:replicas --before',
   ]);
+  t.end();
+});
+
+/** Settings of the table that a page gives a default, such as "`--feed-days` (400)". */
+function toldDefaults(text: string): string[] {
+  const flags = SETTINGS.flatMap((setting) => (setting.default === undefined ? [] : (setting.flag ?? [])));
+  const unwrapped = text.replace(/\s+/g, ' ');
+  return flags.filter((flag) => {
+    const named = `\`${flag}\`(?:\\]\\([^)]*\\))?`;
+    const forms = [
+      `${named} \\(\\d`,
+      `\\d(?: \\w+){0,3} \\(${named}`,
+      `${named}[^.|\`]{0,40}\\bdefault`,
+      `\\bdefault[^.|\`]{0,40}${named}`,
+    ];
+    return forms.some((form) => new RegExp(form, 'i').test(unwrapped));
+  });
+}
+
+/** Sentences that are true only with a default of the table. */
+const SENTENCES_OF_DEFAULTS: readonly (readonly [page: string, text: string, name: string, usual: string])[] =
+  [
+    ['docs/data-sources.md', '| `uuid` (default) |', 'identifiers', 'uuid'],
+    [
+      'docs/http-api.md',
+      '[`--base-path`](configuration.md#listening) replaces `/api/v1`',
+      'basePath',
+      '/api/v1',
+    ],
+    ['docs/operations.md', 'Production is the default:', 'mode', 'production'],
+    ['docs/operations.md', 'By default only clients on the same machine reach', 'adminHost', '127.0.0.1'],
+    ['docs/security.md', 'By default any JWT of the issuer passes,', 'tokenType', 'any'],
+  ];
+
+test('defaults are told by docs/configuration.md alone, or agree with the table of settings', (t) => {
+  for (const [path, text] of PAGES) {
+    // Decisions and the changelog tell what was true then.
+    if (/^(CHANGELOG\.md|docs\/(configuration\.md|decisions\/.*))$/.test(path)) continue;
+    t.strictSame(toldDefaults(text), [], path);
+  }
+  for (const [path, text, name, usual] of SENTENCES_OF_DEFAULTS) {
+    t.match(read(path).replace(/\s+/g, ' '), text, path);
+    const setting = SETTINGS.find((each) => each.name === name);
+    t.equal(setting && shownDefault(setting), usual, `${name} in ${path}`);
+  }
+  t.strictSame(
+    toldDefaults(
+      'every `--jwks-refresh-seconds` (300); at most 16,384\nconnections (`--connections-max`); ' +
+        'the default of `--base-path` is /api/v1. [`--feed-days`](configuration.md#feeds) (400)',
+    ).sort(),
+    ['--base-path', '--connections-max', '--feed-days', '--jwks-refresh-seconds'],
+  );
   t.end();
 });
 

@@ -5,12 +5,14 @@
  * - `bash` blocks of a page are one session, in order. A line that ends in `# → text` must print that text,
  * and every other line must not get a problem. - `sh` blocks run until they are stopped: each `lectern serve`
  * is started and must become ready. - `js` blocks are programs, `json` blocks are files, `text` blocks are
- * the output of `npm start`. `console` blocks are not run.
+ * the output of `npm start`. - `console` blocks have commands after `$ `, and their output. Those that need
+ * another machine or a database are not run.
  */
 import { spawn, spawnSync } from 'node:child_process';
-import { generateKeyPairSync } from 'node:crypto';
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import {
+  copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -36,7 +38,7 @@ const DEMO = 'fixtures/demo.ndjson.gz';
 const DOCUMENTED_ORIGIN = 'http://127.0.0.1:3000';
 const PROGRAM_MS_MAX = 60_000;
 /** Output of `lectern serve` when it is ready: a text in development, a log line in production. */
-const READY = /^Lectern serves \S+ at http:.*\n.*, loaded in |"msg":"ready"/m;
+const READY = /^Lectern serves .+ at http:.*\n.*, loaded in |"msg":"ready"/m;
 /** Arguments of `env`: without the loader that tap adds to every process, and without settings. */
 const PLAIN = [
   'NODE_OPTIONS',
@@ -64,6 +66,28 @@ function blocks(language: string, text = all): string[] {
   return [...text.matchAll(/^```(\w+)\n(.*?)^```$/gms)]
     .filter(([, tag]) => tag === language)
     .map(([, , text]) => text as string);
+}
+
+/** The commands of `console` blocks, each with the lines of its output. */
+const CONSOLE = blocks('console').flatMap((block) =>
+  block
+    .replace(/ \\\n */g, ' ')
+    .split(/^\$ /m)
+    .slice(1)
+    .map((text) => {
+      const [command = '', ...output] = text.trimEnd().split('\n');
+      return { command, output };
+    }),
+);
+/** What cannot run on this machine alone. */
+const NEEDS_OTHERS = /https:\/\/|postgres:\/\/|database-password/;
+
+/** A line of output, in which … stands for any text. */
+function patternOf(line: string): string {
+  return line
+    .split('…')
+    .map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+    .join('.*');
 }
 
 /** The rows of every table, with trimmed cells. */
@@ -111,10 +135,7 @@ if (MISSING.length > 0) {
       t.match(manifest.scripts.start, `serve ${DEMO} --dev`);
       const lines = blocks('text').join('').trimEnd().split('\n').map(local);
       t.ok(lines.length > 3);
-      for (const line of lines) {
-        const parts = line.split('…').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
-        t.match(greeting, new RegExp(`^${parts.join('.*')}$`, 'm'), line);
-      }
+      for (const line of lines) t.match(greeting, new RegExp(`^${patternOf(line)}$`, 'm'), line);
     });
 
     for (const [path, page] of PAGES) {
@@ -149,8 +170,18 @@ if (MISSING.length > 0) {
       writeFileSync(join(folder, 'revoked.json'), revoked ?? '');
       const login = await fetch(`${origin}/api/v1/login`);
       const { access_token: token } = (await login.json()) as { access_token: string };
-      const commands = blocks('sh').filter((block) => block.includes('lectern serve'));
-      t.ok(commands.length > 3);
+      mkdirSync(join(folder, 'timetables'));
+      copyFileSync(join(folder, 'term.ics'), join(folder, 'timetables/term.ics'));
+      copyFileSync(join(folder, 'mine.ndjson'), join(folder, 'base.ndjson'));
+      writeFileSync(
+        join(folder, 'corrections.csv'),
+        'id,time,endTime\n7f2c0a52-8f4b-4d53-9f0e-0d8f6f0b6c11,2026-09-14T09:00:00Z,2026-09-14T10:00:00Z\n',
+      );
+      const shown = CONSOLE.map(({ command }) => command).filter((command) => !NEEDS_OTHERS.test(command));
+      const commands = [...blocks('sh'), ...shown.map((command) => `${command}\n`)].filter((block) =>
+        block.includes('lectern serve'),
+      );
+      t.ok(commands.length > 12, `${commands.length} commands`);
       const started = commands.map(async (command) => {
         const free = /--port \d+/.test(command)
           ? command.replace(/--port \d+/, '--port 0')
@@ -161,6 +192,34 @@ if (MISSING.length > 0) {
       });
       for (const [n, { output }] of (await Promise.all(started)).entries()) {
         t.match(output, READY, commands[n] ?? '');
+      }
+    });
+
+    await t.test('a refused refresh is reported as the page shows', async (t) => {
+      const shown = CONSOLE.filter(({ command }) => command.startsWith('curl '));
+      t.equal(shown.length, 1);
+      const events = (count: number): string =>
+        Array.from({ length: count }, () =>
+          JSON.stringify({ id: randomUUID(), time: '2026-09-14T08:00:00Z', endTime: '2026-09-14T09:00:00Z' }),
+        ).join('\n');
+      const [source, secret, token] = ['shrinking.ndjson', 'secret.txt', 'admin-token.txt'].map((name) =>
+        join(folder, name),
+      ) as [string, string, string];
+      writeFileSync(source, events(10_000));
+      writeFileSync(token, 'a-token-of-the-operator-in-a-file');
+      const files = ['--hs256-secret-file', secret, '--admin-token-file', token, '--watch', 'off'];
+      const service = start(['serve', source, ...files, '--port', '0', '--admin-port', '0']);
+      t.teardown(async () => {
+        service.child.kill('SIGTERM');
+        await service.ended;
+      });
+      const { admin = '' } = await service.ready();
+      writeFileSync(source, events(12));
+      for (const { command, output: lines } of shown) {
+        const here = command.replace('http://127.0.0.1:9464', new URL(admin).origin);
+        const { output } = await run('bash', ['-c', here], folder);
+        t.ok(lines.length > 0);
+        for (const line of lines) t.match(output, new RegExp(patternOf(line)), line);
       }
     });
 

@@ -43,7 +43,7 @@ export function assertFaults(result: ReadResult, expected: readonly ExpectedFaul
 
 /** The whole body as bytes; its length must be the announced one, if any. */
 export function bytesOf(answer: Answer): Buffer {
-  const bytes = Buffer.concat([...answer.body.chunks]);
+  const bytes = Buffer.concat([...answer.body.makeChunks()]);
   const { byteLength } = answer.body;
   if (byteLength !== null) assert.equal(byteLength, bytes.length, 'byteLength is the length of the chunks');
   return bytes;

@@ -136,7 +136,7 @@ test('an empty data set answers with empty lists for any filter', (t) => {
   const view = viewOfEvents([], 'uuid');
   for (const endpoint of [view.schedule, view.all, view.conflicts, view.types]) {
     const answer = readOf(endpoint.call(view, [], STRICT)).execute('json');
-    t.equal(Buffer.concat([...answer.body.chunks]).toString(), '[]');
+    t.equal(Buffer.concat([...answer.body.makeChunks()]).toString(), '[]');
     t.match(answer, { total: 0, count: 0, nextCursor: null });
   }
   for (const endpoint of [view.schedule, view.conflicts]) {

@@ -15,7 +15,7 @@ export interface PlainAnswer {
   /** Null if unknown. Bodies of unknown length are long. */
   readonly byteLength: number | null;
   /** The body; other code must not overwrite it. */
-  chunks(): Iterable<Uint8Array>;
+  makeChunks(): Iterable<Uint8Array>;
 }
 
 /**
@@ -64,7 +64,7 @@ export class CompressedAnswers {
       return;
     }
     this.#isBusy = true;
-    compress(answer.chunks(), answer.byteLength, coding)
+    compress(answer.makeChunks(), answer.byteLength, coding)
       // Without an entry, an answer too long for the cache would be compressed again for each request.
       .then((body) => keep(body) || keep(null))
       .catch((error: unknown) => {

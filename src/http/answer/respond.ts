@@ -3,7 +3,7 @@
  * folder plans no query.
  */
 import type { ServerResponse } from 'node:http';
-import { type Body, releaseBody, releaseSlice } from '../../view/answer.js';
+import { type Body, keptBody, releaseBody, releaseSlice } from '../../view/answer.js';
 import type { Exchange, FlatHeaders } from '../exchange.js';
 import { canSendWhole, WRITE_BYTES_MAX } from '../node/connection-inside.js';
 import { canSendDirectly, directHead, sendDirectly } from '../node/direct.js';
@@ -16,7 +16,7 @@ const BODY_GATHER_BYTES_MAX = 65_536;
  * sent in chunks (RFC 9112 section 7.1).
  */
 export function sendBody(exchange: Exchange, status: number, headers: FlatHeaders, body: Body): void {
-  // For HEAD the chunks are not read, because some chunks are made only when read.
+  // HEAD makes no chunks.
   if (exchange.head || body.byteLength === 0) sendHead(exchange, status, headers);
   else sendChunks(exchange, status, headers, body);
   exchange.answered(status, exchange.head ? 0 : (body.byteLength ?? 0));
@@ -28,7 +28,7 @@ export function sendText(exchange: Exchange, status: number, headers: FlatHeader
   headers.push('Content-Length', String(byteLength));
   const head = exchange.head ? null : headToSend(exchange, status, headers);
   if (head === null) {
-    sendBody(exchange, status, headers, { byteLength, chunks: [Buffer.from(text)] });
+    sendBody(exchange, status, headers, keptBody(Buffer.from(text)));
     return;
   }
   const whole = Buffer.allocUnsafe(head.length + byteLength);
@@ -69,7 +69,8 @@ function writeHead(exchange: Exchange, status: number, headers: FlatHeaders): vo
 }
 
 function sendChunks(exchange: Exchange, status: number, headers: FlatHeaders, body: Body): void {
-  const { chunks, byteLength, hasHeadRoom } = body;
+  const { byteLength, hasHeadRoom } = body;
+  const chunks = body.makeChunks();
   const isWhole = Array.isArray(chunks) && canSendWhole(chunks);
   const head = isWhole ? headToSend(exchange, status, headers) : null;
   if (head !== null) {

@@ -7,6 +7,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import type { IdentifierMode } from '../../model/event.js';
+import { keptBody } from '../../view/answer.js';
 import { matchedEntityTag } from '../answer/conditional.js';
 import { sendBody, sendEmpty } from '../answer/respond.js';
 import type { Exchange } from '../exchange.js';
@@ -88,6 +89,6 @@ function staticSender(contentType: string, content: string | Buffer): (exchange:
       return;
     }
     headers.push('Content-Type', contentType, 'Content-Length', String(bytes.length));
-    sendBody(exchange, 200, headers, { byteLength: bytes.length, chunks: [bytes] });
+    sendBody(exchange, 200, headers, keptBody(bytes));
   };
 }

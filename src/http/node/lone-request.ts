@@ -10,7 +10,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { usable } from './inner-parts.js';
 
-interface Parser {
+interface HttpParser {
   /** Null if no body is expected. */
   incoming: IncomingMessage | null;
   /**
@@ -54,8 +54,8 @@ export interface Awaited {
 export class LoneRequest {
   readonly #server: Server;
   readonly #socket: Socket;
-  readonly #parser: Parser;
-  readonly #handOn: Parser['onIncoming'];
+  readonly #parser: HttpParser;
+  readonly #handOn: HttpParser['onIncoming'];
   readonly #idleMs: number;
   #req: IncomingMessage | null = null;
   #isAnswered = false;
@@ -66,7 +66,7 @@ export class LoneRequest {
   /** Whether Lectern set the idle timer, not Node. */
   #isTimed = false;
 
-  private constructor(server: Server, socket: Socket, parser: Parser, idleMs: number) {
+  private constructor(server: Server, socket: Socket, parser: HttpParser, idleMs: number) {
     this.#server = server;
     this.#socket = socket;
     this.#parser = parser;
@@ -86,7 +86,7 @@ export class LoneRequest {
     idleMs: number,
     see: (lone: LoneRequest, req: IncomingMessage, keepAlive: boolean) => boolean,
   ): LoneRequest | null {
-    const { parser = null } = socket as Socket & { readonly parser?: Parser | null };
+    const { parser = null } = socket as Socket & { readonly parser?: HttpParser | null };
     if (!usable.loneRequests || parser === null) return null;
     const lone = new LoneRequest(server, socket, parser, idleMs);
     parser.onIncoming = (req, keepAlive) => {

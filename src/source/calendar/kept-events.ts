@@ -33,7 +33,7 @@ const WORK_PER_GROUP = 20;
 /** An entry's buffer, its place in a list and its part of the index. */
 const ENTRY_BYTES = 300;
 
-interface Kept {
+interface KeptEvent {
   readonly scope: CalendarScope;
   readonly bytes: Buffer;
 }
@@ -52,7 +52,7 @@ interface Override extends Recalled {
 }
 
 export class KeptEvents {
-  readonly #byUid = new Map<string, Kept[]>();
+  readonly #byUid = new Map<string, KeptEvent[]>();
   #bytes = 0;
   #waitingBytes = 0;
 
@@ -83,7 +83,7 @@ export class KeptEvents {
     return true;
   }
 
-  #add(uid: string, kept: Kept): void {
+  #add(uid: string, kept: KeptEvent): void {
     const group = this.#byUid.get(uid);
     if (group === undefined) this.#byUid.set(uid, [kept]);
     else group.push(kept);
@@ -139,7 +139,7 @@ class EventGroup {
     this.#steps = steps;
   }
 
-  give(group: readonly Kept[]): void {
+  give(group: readonly KeptEvent[]): void {
     const masters: Recalled[] = [];
     for (const { scope, bytes } of group) {
       const event = JSON.parse(bytes.toString()) as CalendarEvent;

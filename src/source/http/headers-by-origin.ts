@@ -9,8 +9,6 @@ import { isName } from './headers.js';
 /** `env:NAME` or `file:PATH`, also after a scheme: `Bearer env:UPSTREAM_TOKEN`. */
 const REFERENCE = /^(?:(\S+) )?(?:env:([A-Za-z_][A-Za-z0-9_]*)|file:(\S.*))$/;
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 /**
  * @param given values by name, or by origin and name: `https://host Authorization`
  * @param origins of the sources
@@ -21,7 +19,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export function headersByOrigin(
   given: Readonly<Record<string, string>>,
   origins: readonly string[],
-  environment: Environment | undefined,
+  environment: NodeJS.ProcessEnv | undefined,
 ): (origin: string) => HeaderFields | undefined {
   const fields = Object.entries(given).map(([key, value], n) => {
     const { origin, name } = splitKey(key);
@@ -58,7 +56,7 @@ function splitKey(key: string): { readonly origin: string | null; readonly name:
   return { origin: url.origin, name };
 }
 
-function resolve(value: string, label: string, environment: Environment): string | HeaderFile {
+function resolve(value: string, label: string, environment: NodeJS.ProcessEnv): string | HeaderFile {
   const [reference, scheme, variable, file] = REFERENCE.exec(value) ?? [];
   if (reference === undefined) return value;
   if (file !== undefined) return { file, scheme };

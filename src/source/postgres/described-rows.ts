@@ -37,7 +37,7 @@ const JSON_TYPES: ReadonlySet<number> = new Set([114, 199]);
 const USER_TYPES_MIN = 16_384;
 
 /** COPY as CSV with a delimiter and a quote that JSON never holds, so the rows are NDJSON. */
-export function copyOf({ select, json }: DescribedRows): string {
+export function copyStatement({ select, json }: DescribedRows): string {
   return `COPY (SELECT ${json} FROM (${select}\n) t) TO STDOUT (FORMAT csv, QUOTE e'\\x01', DELIMITER e'\\x02')`;
 }
 

@@ -137,13 +137,13 @@ export async function planFollowing(
   };
 }
 
-type Fault = (problem: string) => LecternError;
+type FaultOf = (problem: string) => LecternError;
 
 function checkKey(
   { tables, unique }: Structure,
   keyColumns: readonly string[],
   table: TableFacts,
-  fault: Fault,
+  fault: FaultOf,
 ): void {
   const listed = keyColumns.map(quoteIdentifier).join(', ');
   const isUnique = (unique ?? []).some((columns) => columns.every((column) => keyColumns.includes(column)));
@@ -165,7 +165,7 @@ function checkKey(
 }
 
 /** The first publication that reports every change of every row. */
-function choosePublication({ tables, publications }: Structure, table: TableFacts, fault: Fault): string {
+function choosePublication({ tables, publications }: Structure, table: TableFacts, fault: FaultOf): string {
   const [root] = tables.filter(({ oid }) => oid === table.oid);
   const leaves = tables.filter(({ kind }) => kind === 'r');
   const covers = (name: string): boolean =>

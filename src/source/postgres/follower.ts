@@ -244,7 +244,7 @@ export class PostgresFollower {
         readByKeys,
         arrays,
       )) {
-        const of = idOf(JSON.parse(key), id);
+        const of = idOfKey(JSON.parse(key), id);
         if (line !== null) lines.push(line);
         (line === null ? removals : ids).push(of);
       }
@@ -294,7 +294,7 @@ export class PostgresFollower {
 }
 
 /** The id of a row, in the form that the field map gives it. */
-function idOf(key: Readonly<Record<string, string | number>>, id: FollowPlan['id']): string | number {
+function idOfKey(key: Readonly<Record<string, string | number>>, id: FollowPlan['id']): string | number {
   const [only, ...others] = id;
   if (typeof only === 'object' && others.length === 0) return key[only.column] ?? '';
   return id.map((part) => (typeof part === 'string' ? part : String(key[part.column]))).join('');

@@ -14,8 +14,6 @@ const NEGOTIATIONS = ['postgres', 'direct'] as const;
 const TLS_VERSIONS = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const;
 const SESSIONS = ['any', 'read-write', 'read-only', 'primary', 'standby', 'prefer-standby'] as const;
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 export interface PostgresHost {
   /** A name, an IP address, or the folder of a Unix socket. */
   readonly host: string;
@@ -75,7 +73,10 @@ export function hidePassword(text: string): string {
  *
  * @throws LecternError `option-invalid`; the message shows no value that may be a password
  */
-export function parsePostgresAddress(text: string, environment: Environment = process.env): PostgresAddress {
+export function parsePostgresAddress(
+  text: string,
+  environment: NodeJS.ProcessEnv = process.env,
+): PostgresAddress {
   const [whole, login = '', authority = '', path = '', query = ''] = URI.exec(text) ?? [];
   if (whole === undefined) {
     throw invalid(

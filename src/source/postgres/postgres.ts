@@ -14,7 +14,7 @@ import type { LoadOptions, LoadSummary, RecordSink, Source } from '../source.js'
 import { BinaryRows } from './binary-rows.js';
 import { Database, withLimit } from './database.js';
 import { failureOf, Hang } from './database-failure.js';
-import { checkMappedColumns, copyOf, describeRows } from './described-rows.js';
+import { checkMappedColumns, copyStatement, describeRows } from './described-rows.js';
 import { checkPostgresSpec, type PostgresSpec, postgresId, postgresName } from './postgres-spec.js';
 import { binaryCopyOf, neededRows, renamedRows } from './sent-rows.js';
 
@@ -77,7 +77,7 @@ async function loadRows(
       ? jsonReader(name, isServed ? mapped : lookingSink(mapped, onRecord))
       : new BinaryRows(name, sink, binary.columns, binary.unserved);
   let bytesRead = 0;
-  for await (const chunk of copyPieces(database, binary?.statement ?? copyOf(sent), name, spec)) {
+  for await (const chunk of copyPieces(database, binary?.statement ?? copyStatement(sent), name, spec)) {
     signal?.throwIfAborted();
     bytesRead += chunk.length;
     reader.push(chunk);

@@ -171,7 +171,7 @@ async function compressions(cacheBytes: number, byteLength: number | null): Prom
   const answer = {
     ...({ target: '/x', named: null, format: 'json', entityTag: 'W/"a-b"', byteLength } as const),
     headers: ['ETag', 'W/"a-b"'],
-    chunks: () => {
+    makeChunks: () => {
       count++;
       return [body];
     },

@@ -20,7 +20,7 @@ function largeAnswer(failAt = Number.POSITIVE_INFINITY): {
   const counter = { views, made: 0 };
   const body: Body = {
     byteLength: SLICES * SLICE_BYTES,
-    chunks: {
+    makeChunks: () => ({
       *[Symbol.iterator]() {
         for (let n = 0; n < SLICES; n++) {
           counter.made++;
@@ -28,7 +28,7 @@ function largeAnswer(failAt = Number.POSITIVE_INFINITY): {
           yield Buffer.alloc(SLICE_BYTES, 65 + (n % 26));
         }
       },
-    },
+    }),
   };
   const read: Read = {
     format: null,

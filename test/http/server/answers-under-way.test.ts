@@ -31,7 +31,8 @@ class Publications {
   publish(how: keyof typeof CHUNKS): void {
     const memory = Buffer.alloc(BYTES, 'x');
     this.#memories.push(new WeakRef(memory.buffer));
-    const body: Body = { byteLength: BYTES, chunks: CHUNKS[how](memory) };
+    const chunks = CHUNKS[how](memory);
+    const body: Body = { byteLength: BYTES, makeChunks: () => chunks };
     const read: Read = {
       format: null,
       entityTag: () => 'W/"x"',
