@@ -161,20 +161,46 @@ export function pastRecordCount(records: PastRecords | null): number {
 
 export function* readPastRecords(records: PastRecords | null): Generator<PastRecord> {
   if (records === null) return;
-  const { ids, idStart, digests } = records;
-  // Unlike a TextDecoder, a Buffer decodes shared memory.
-  const text = Buffer.from(ids.buffer, ids.byteOffset, ids.byteLength);
-  const all = Buffer.from(digests.buffer, digests.byteOffset, digests.byteLength);
+  const { idStart } = records;
+  const ids = bufferOf(records.ids);
   // One call decodes all ids if they are ASCII, as most are.
-  const whole = text.toString('latin1');
+  const whole = ids.toString('latin1');
   const isAscii = Buffer.byteLength(whole, 'utf8') === ids.length;
-  const digestTexts = all.toString('latin1');
+  const digestOf = digestsOf(records);
   for (let n = 0; n < pastRecordCount(records); n++) {
     const [from, end] = [idStart[n]!, idStart[n + 1]!];
-    const digest = digestTexts.slice(n * DIGEST_BYTES, (n + 1) * DIGEST_BYTES);
-    const id = isAscii ? whole.slice(from, end) : text.toString('utf8', from, end);
-    yield [id, digest === NO_DIGEST ? null : digest];
+    yield [isAscii ? whole.slice(from, end) : ids.toString('utf8', from, end), digestOf(n)];
   }
+}
+
+/** Ordinals of events instead of their ids. An event that is gone has the ordinal -1 and its id. */
+function* pastEvents(
+  records: PastRecords | null,
+  present: Snapshot,
+): Generator<readonly [ordinal: number, id: string, digest: string | null]> {
+  if (records === null) return;
+  const { idStart } = records;
+  const ids = bufferOf(records.ids);
+  const find = present.ordinalsOf(ids);
+  const digestOf = digestsOf(records);
+  for (let n = 0; n < pastRecordCount(records); n++) {
+    const [from, end] = [idStart[n]!, idStart[n + 1]!];
+    const ordinal = find(from, end);
+    yield [ordinal, ordinal === -1 ? ids.toString('utf8', from, end) : '', digestOf(n)];
+  }
+}
+
+function digestsOf({ digests }: PastRecords): (record: number) => string | null {
+  const all = bufferOf(digests).toString('latin1');
+  return (record) => {
+    const digest = all.slice(record * DIGEST_BYTES, (record + 1) * DIGEST_BYTES);
+    return digest === NO_DIGEST ? null : digest;
+  };
+}
+
+/** Unlike a TextDecoder, a Buffer decodes shared memory. */
+function bufferOf(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 function sharedCopy(bytes: Uint8Array): Uint8Array {
@@ -268,26 +294,30 @@ export function newestDeltas(deltas: readonly Delta[], entriesMax: number): read
 }
 
 interface TouchedEvent {
-  readonly id: string;
+  /** -1 if the present snapshot does not have it. */
   readonly ordinal: number;
-  /** The number of deltas so far that name the event. */
+  /** Only for events that are gone. */
+  readonly id: string;
+  /** The number of deltas so far that name it. */
   deltas: number;
-  /** The digest before the oldest of these deltas; null if there was no record. */
+  /** The digest before the oldest of them; null for no record. */
   before: string | null;
   digest: string | null;
 }
 
 function differencesOf(deltas: readonly Delta[], present: Snapshot): Differences {
-  const touched = new Map<string, TouchedEvent>();
+  /** By ordinal, or by id for events that are gone: few ids are decoded. */
+  const touched = new Map<number | string, TouchedEvent>();
   /** For each delta, its events and their digests, so that the records are decoded only once. */
   const steps = deltas.map(({ from, before }) => {
     const events: TouchedEvent[] = [];
     const digests: (string | null)[] = [];
-    for (const [id, digest] of readPastRecords(before)) {
-      let event = touched.get(id);
+    for (const [ordinal, id, digest] of pastEvents(before, present)) {
+      const key = ordinal === -1 ? id : ordinal;
+      let event = touched.get(key);
       if (event === undefined) {
-        event = { id, ordinal: present.ordinalOf(id), deltas: 0, before: null, digest: null };
-        touched.set(id, event);
+        event = { ordinal, id, deltas: 0, before: null, digest: null };
+        touched.set(key, event);
       }
       events.push(event);
       digests.push(digest);

@@ -86,11 +86,11 @@ export class Rows {
   }
 
   /** @param text the id as in JSON, without quotes */
-  hasId(ordinal: number, text: Uint8Array): boolean {
+  hasId(ordinal: number, text: Uint8Array, textFrom = 0, textEnd: number = text.length): boolean {
     const from = this.start[ordinal]! + ID_OFFSET;
-    const end = from + text.length;
+    const end = from + textEnd - textFrom;
     if (end >= this.start[ordinal + 1]!) return false;
-    return this.bytes[end] === QUOTE && this.bytes.compare(text, 0, text.length, from, end) === 0;
+    return this.bytes[end] === QUOTE && this.bytes.compare(text, textFrom, textEnd, from, end) === 0;
   }
 
   idOf(ordinal: number): string {

@@ -189,11 +189,18 @@ export class Snapshot {
 
   /** Returns -1 for an unknown canonical id. */
   ordinalOf(id: string): number {
-    const bytes = Buffer.from(id, 'utf8');
-    const hash = this.#hash.bytes(viewOf(bytes), 0, bytes.length);
-    const text = isPlainJsonText(bytes, 0, bytes.length)
-      ? bytes
-      : Buffer.from(JSON.stringify(id).slice(1, -1));
-    return findInHashIndex(this.#ids, hash, (ordinal) => this.rows.hasId(ordinal, text));
+    return this.ordinalsOf(Buffer.from(id, 'utf8'))();
+  }
+
+  /** Returns a function that finds the event whose id is a range of these UTF-8 bytes, and -1 for an unknown id. */
+  ordinalsOf(ids: Buffer): (from?: number, end?: number) => number {
+    const view = viewOf(ids);
+    return (from = 0, end = ids.length) => {
+      const hash = this.#hash.bytes(view, from, end);
+      const isPlain = isPlainJsonText(ids, from, end);
+      const text = isPlain ? ids : Buffer.from(JSON.stringify(ids.toString('utf8', from, end)).slice(1, -1));
+      const [first, last] = isPlain ? [from, end] : [0, text.length];
+      return findInHashIndex(this.#ids, hash, (ordinal) => this.rows.hasId(ordinal, text, first, last));
+    };
   }
 }
