@@ -6,7 +6,7 @@
 //   DATABASE_URL=postgres://localhost/school node examples/postgres-express.mjs
 //   curl 'http://127.0.0.1:3000/timetable/schedule?studyGroup=CS-1'
 //
-// PostgreSQL needs wal_level = logical. Without this level, replace `follow` by `refreshSeconds`.
+// PostgreSQL needs wal_level = logical. Without this level, remove `follow`: the table is then read every `refreshSeconds`.
 import express from 'express';
 import { openTimetable } from 'lectern';
 

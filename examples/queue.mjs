@@ -26,7 +26,7 @@ class Queue {
     this.#arrived();
   }
 
-  /** Waits for messages and takes all of them. */
+  /** Waits for messages and takes at most `max` of them. */
   async take(max) {
     if (this.#messages.length === 0) {
       await new Promise((resolve) => {
@@ -53,7 +53,7 @@ async function followQueue() {
       upsert: [...last.values()].flatMap(({ record }) => record ?? []),
       remove: [...last.values()].filter(({ record }) => record === null).map(({ id }) => id),
     });
-    // Resolves once the changes are served; rejects with the reason otherwise.
+    // Waits until the changes are served. `reason` says why if they are not.
     const { result, reason } = await timetable.refresh();
     if (result === 'failed' || result === 'refused') console.error(reason);
   }

@@ -152,8 +152,9 @@ export function reportOf([first, ...more], plots) {
     ...more.map(aboutOther),
     'Server processor time per request, as a ratio to the floor of the same round:',
     workloads(first, more),
-    'Other promises. Sizes compare the same questions with as many events in the answer; memory is compared with the bytes of ' +
-      '`/schedule/all`, the load with processor time of `JSON.parse` alone:',
+    'Other promises. The first request with a token is measured without the time of jose and of the floor. Large and small sets ' +
+      'are asked the same questions, with equally many events in the answers. Memory is compared with the bytes of ' +
+      '`/schedule/all`, the load with the processor time of `JSON.parse` alone:',
     others(first, more),
     'Processor time of other servers for the same answers to the same requests, as a multiple of that of Lectern:',
     peers(first),
@@ -179,11 +180,11 @@ export function headlineOf(results, plots) {
     `![${title}](bench/results/${file})`,
     [
       `- **Processor time:** a filtered window out of ${count(events.medium)} events takes ${figure(request.detail.micros)} µs, ` +
-        `${figure(request.median)} times bare node:http with a constant body.`,
+        `${figure(request.median)} times as much as bare node:http with a constant body.`,
       `- **Against a database:** Fastify + better-sqlite3 takes ${figure(database.median)} times as much processor time as ` +
         'Lectern for the same answers.',
       `- **Memory:** ${count(events.large)} events take ${count(memory.detail.rssBytes / 1e6)} MB before the first request, ` +
-        `${figure(memory.median)} times their JSON.`,
+        `${figure(memory.median)} times the size of their JSON.`,
     ].join('\n'),
     `Measured with Node ${results.node.slice(1)} on ${results.machine.cores} cores, ${results.date.slice(0, 10)}.`,
   ].join('\n\n');

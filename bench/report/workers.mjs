@@ -32,7 +32,7 @@ export function readWorkers(folder) {
 export function workersReportOf({ node, machine, commit, isChanged, date, settings, memory, cpu }) {
   const about =
     `Node ${node.slice(1)}, ${machine.cpu}, ${machine.cores} cores, commit ${commit.slice(0, 10)}${isChanged ? ' with changes' : ''}, ` +
-    `${date.slice(0, 10)}; ${settings.events.toLocaleString('en')} events; times of one thread, processor time in ` +
+    `${date.slice(0, 10)}; ${settings.events.toLocaleString('en')} events; ratios to one thread; processor time in ` +
     `${settings.launches * settings.rounds} rounds of ${settings.amount.toLocaleString('en')} requests (${settings.launches} launches of the processes), ` +
     `memory after ${settings.requestsPerThread.toLocaleString('en')} requests for each thread:`;
   const names = [...new Set(memory.map(({ name }) => name))];

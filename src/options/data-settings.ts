@@ -93,7 +93,7 @@ export const DATA_SETTINGS: readonly Setting[] = inGroup(
     upstreamScope: {
       places: [],
       kind: text('scope'),
-      help: 'scope of the tokens; default: that of the issuer',
+      help: 'scope of the tokens; default: the default scope of the issuer',
     },
     upstreamTokenOrigin: {
       places: [],
@@ -111,7 +111,7 @@ export const DATA_SETTINGS: readonly Setting[] = inGroup(
       flag: null,
       kind: oneOf('where', ['thread', 'here']),
       default: 'thread',
-      help: 'build snapshots on another thread, or small sets on the calling thread',
+      help: 'thread builds snapshots on another thread; here builds them on the calling thread, for small sets',
     },
     onProgress: {
       flag: null,

@@ -60,6 +60,9 @@ test('every raw request gets exactly its answer on every version of Node, with o
   }
   if (HARD) {
     const outcome = t.passing() ? 'all as expected' : 'NOT all as expected';
-    recordFigure('raw-cases', `${CASES.length} requests, ${outcome} on ${[...new Set(versions)].join(', ')}`);
+    recordFigure(
+      'raw-cases',
+      `${CASES.length} requests, ${outcome} on Node ${[...new Set(versions)].join(', ')}`,
+    );
   }
 });

@@ -322,7 +322,7 @@ test(`in ${LIMIT_MIB} MiB no source ends a process that serves 200 events`, {
   const map = peaks.find(([each]) => each === 'a map of a million lecturers')?.[1] ?? 0;
   recordFigure(
     'load-memory',
-    `${peaks.length} kinds, none ended it; the most of a refused load ${mib} MiB (${name}); 450,000 events loaded with ${published} MiB, a map of a million lecturers with ${map}`,
+    `${peaks.length} cases, none ended the process; a refused load took at most ${mib} MiB (${name}); 450,000 events loaded with ${published} MiB, a map of a million lecturers with ${map}`,
     { limitMib: LIMIT_MIB, isGroup: GROUP !== null, peaks: Object.fromEntries(peaks) },
   );
 });

@@ -175,7 +175,7 @@ for (const { name, figure, path, goodputMin, refusedMsMax } of [
     await load.end();
     await witness.end();
     if (best === null) throw new Error(`there was no overload: ${JSON.stringify(attempts)}`);
-    const which = `attempt ${attempts.indexOf(best) + 1} of ${attempts.length}, where up to ${ATTEMPTS_MAX} may be made`;
+    const which = `attempt ${attempts.indexOf(best) + 1} of ${attempts.length} counts; up to ${ATTEMPTS_MAX} are allowed`;
     const text = JSON.stringify(best);
     t.ok(best.goodput > 0, 'and some were answered');
     t.ok(

@@ -184,7 +184,7 @@ test('a file with right checksums and wrong content is refused or read without a
     const { refused, used } = seen;
     recordFigure(
       'crafted-images',
-      `${refused} of ${refused + used} refused with a reason, ${used} served without a fault, 0 crashes; the dearest took ${(dearestMs / floorMs).toFixed(1)} times what the good one takes`,
+      `${refused} of ${refused + used} refused with a reason, ${used} served without a fault, 0 crashes; the slowest took ${(dearestMs / floorMs).toFixed(1)} times as long as the good one`,
     );
   }
 });
