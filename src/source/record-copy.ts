@@ -20,7 +20,7 @@ interface Batch {
 }
 
 /**
- * A record: the number of its shape, its position, and for each name the number of a value. An id stands there
+ * A record: the number of its shape, its position, and for each name the number of a value; for `id`, the value
  * itself. With shape -1, the record is a single value instead of an object.
  */
 type RecordEntry = readonly [shape: number, position: Position, ...values: (number | string)[]];

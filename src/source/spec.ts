@@ -31,7 +31,7 @@ export type SourceSpec = (FileSpec | FolderSpec | GlobSpec | HttpSpec | Postgres
   readonly lecturerIds?: LecturerIds | undefined;
 };
 
-/** In place of credentials that may change, a number: loading threads ask for the credentials with this number. */
+/** A number instead of credentials that may change. Loading threads use it to ask for the present credentials. */
 export interface NumberedCredentials {
   readonly credentials?: number | undefined;
 }

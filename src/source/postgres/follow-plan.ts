@@ -90,7 +90,7 @@ export async function stateOf(database: Database, { oid }: TableFacts): Promise<
 }
 
 /**
- * Checks that a table can be followed. This check comes before any other step.
+ * Checks, before anything begins, that a table can be followed.
  *
  * @throws LecternError `source-unreadable` with the statement that fixes a missing condition
  */

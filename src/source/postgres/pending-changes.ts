@@ -28,7 +28,7 @@ interface Mark {
 
 /**
  * Keys of changed rows, kept until a load that saw the change is served. The stream may report a change before other
- * sessions see it, so a load does not always see the changes reported before it.
+ * sessions see it. A load that does not see such a change leaves its key here.
  */
 export class PendingChanges {
   readonly #keysMax: number;
