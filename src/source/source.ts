@@ -24,7 +24,8 @@ export interface RecordSink {
    * its end, and its quickHash. Values are unchecked: they may hold backslashes or control characters.
    * @param names of other fields
    * @param times epoch milliseconds of time and endTime, if the reader knows them; the spans of both are then
-   * not read @returns false if the sink refused the record: decode it and call `record`
+   * not read
+   * @returns false if the sink refused the record: decode it and call `record`
    */
   readonly undecoded?:
     | ((

@@ -45,8 +45,8 @@ export class MessagePackScan {
   #pending = 1;
   #payload = 0;
   /**
-   * Values of a record by structure number. A source has at most 64 numbers of one byte and 8,192 numbers of
-   * two bytes.
+   * How many values a record has, by the number of its structure. A source has at most 64 numbers of one byte and
+   * 8,192 numbers of two bytes.
    */
   readonly #structures: Map<number, number> = new Map();
   #numbersAreWide = false;

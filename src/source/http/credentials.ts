@@ -62,7 +62,7 @@ export function credentialsKey({ url, headers, clientCredentials }: CredentialOp
 
 /** The header fields that authenticate requests to one origin. */
 export class Credentials {
-  /** The files with values and the secret, for a watch. Files that no watch has read are read before the first request. */
+  /** The files of header values and of the secret. A file that no watch has read is read before the first request. */
   readonly files: readonly KeptFile[];
   readonly #url: URL;
   #fields: RequestHeaders;
