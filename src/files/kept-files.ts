@@ -10,7 +10,7 @@ import { watchPath } from './path-watch.js';
 const KEPT_FILE_POLL_MS = 250;
 const KEPT_FILE_SETTLE_MS = 100;
 
-/** The content of the files: a label of the metrics, and words for messages. */
+/** The kinds of files: for each kind, a label of the metrics and words for messages. */
 export const FILE_KINDS = {
   'token-secrets': 'secrets of tokens',
   'token-keys': 'keys of tokens',
@@ -218,7 +218,7 @@ class FileReading {
   }
 }
 
-/** A pipe can be read only once. */
+/** Whether a path is no pipe. Pipes are not watched, because they can be read only once. */
 function isNoPipe(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() !== false;
 }

@@ -66,7 +66,7 @@ export class PathWatch {
   }
 }
 
-/** Calls back when the file at a path has changed and settled. The present state counts as known. */
+/** Calls back when the file at a path has changed and settled, compared with its state now. */
 export function watchPath(path: string, onChange: () => void, options: WatchOptions = {}): PathWatch {
   return new PathWatch(() => lookAtPath(path), stateNow(path), onChange, options);
 }

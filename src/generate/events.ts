@@ -28,7 +28,7 @@ const LECTURER_CLASH_PER_MILLE = 4;
 const GROUP_CLASH_PER_MILLE = 3;
 /** Extra lessons, because some find no place. Surplus lessons are cancelled. */
 const SURPLUS = 1.03;
-/** Extra events, so that the last day reaches the number. */
+/** Extra events, so that the last day reaches the number of events asked for. */
 const RESERVE = 8;
 
 /** See {@link planTerm}, which uses the even streams. */

@@ -13,7 +13,7 @@ export interface GeneratedGroup {
   readonly code: string;
 }
 
-/** A weekly or fortnightly lesson: a lecture for all groups of a course, or another lesson for each group. */
+/** A weekly or fortnightly lesson: a lecture for all groups of a course, or a lesson of another type for each group. */
 export interface LessonPlan {
   readonly type: 'LEC' | 'LAB' | 'SEM' | 'TUT';
   readonly fortnightly: boolean;

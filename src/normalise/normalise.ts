@@ -55,7 +55,7 @@ function expectedOf(field: Field, mode: IdentifierMode): string {
   return describeIdentifier(mode) + (isNumber ? ' or a whole number' : '');
 }
 
-/** A missing id can be derived from the other fields. */
+/** Whether records may lack a field. A missing id can be derived from the other fields. */
 function isOptional({ name, required }: Field, mode: IdentifierMode): boolean {
   return !required || (name === 'id' && mode === 'derived');
 }
@@ -114,7 +114,7 @@ export function createNormaliser(mode: IdentifierMode, parts: NormaliserParts = 
     field,
     isOptional: isOptional(field, mode),
     takesNumbers: takesNumbers(field, mode),
-    // Values of these fields repeat hundreds of times. Reading a time is as cheap as looking it up.
+    // Values of these fields repeat hundreds of times. Times need no memo: reading one is as cheap as looking it up.
     memo:
       field.indexed || !field.output
         ? new TextMemo<string | number>(VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX)

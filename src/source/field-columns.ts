@@ -11,7 +11,7 @@ export type FieldColumns = ReadonlyMap<string, FieldName | null>;
 export const OWN_COLUMNS: FieldColumns = new Map(FIELDS.map(({ name }) => [name, name]));
 
 /**
- * The columns of a field map that only renames: each field is one column, and each column is at most one
+ * The columns of a field map that only renames: each field comes from one column, and each column fills at most one
  * field. Null for other maps.
  *
  * @param isFlat whether dots are part of names
@@ -34,7 +34,7 @@ export function renamedColumns(
   return columns;
 }
 
-/** Some systems write accents as separate characters, which look the same. */
+/** The spellings of a name that look the same: some systems write accents as separate characters. */
 export function spellingsOf(name: string): string[] {
   return [...new Set([name, name.normalize('NFC'), name.normalize('NFD')])];
 }

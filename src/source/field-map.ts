@@ -17,7 +17,7 @@ type ReadColumn = (record: ColumnRecord) => unknown;
 
 export const MAPPED_FIELDS: readonly string[] = FIELDS.map(({ name }) => name);
 
-/** Names of formats in field maps, and the names that readers use. */
+/** The name of each format in field maps, with the names that readers use for it. */
 const FORMATS_OF_MAPS: Readonly<Record<string, readonly string[]>> = {
   csv: ['csv'],
   icalendar: ['icalendar'],
@@ -104,7 +104,7 @@ export function mappedSink(
       ),
       isFlat,
     );
-  // A CSV file has its columns in the first line. Records of other formats may omit columns.
+  // A CSV file names its columns in its first line. Records of other formats may omit columns.
   const isTold = format === 'csv';
   const watch = isTold || sink.notes === undefined ? makeWatch() : sink.notes.watchOf(format, makeWatch);
   return {
@@ -159,7 +159,7 @@ function isRecord(value: unknown): value is ColumnRecord {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value);
 }
 
-/** The checked entries for one format. Entries of the format win. */
+/** The valid entries for one format. Entries under the format's name override entries for all formats. */
 export function mapOf(map: FieldMap, format: string): Map<string, MapTemplate> {
   const entries = new Map<string, MapTemplate>();
   const add = (field: string, text: string): void => {
@@ -238,7 +238,10 @@ function templateReader(template: MapTemplate, isFlat: boolean, isEmptyNull: boo
   };
 }
 
-/** Undefined if the record lacks the column. A name with dots is a path, unless the record has exactly this name. */
+/**
+ * Reads a column, or gives undefined if the record lacks it. A name with dots is a path, unless the record has
+ * exactly this name.
+ */
 function columnReader(column: string, isFlat: boolean): ReadColumn {
   const whole = spellingsOf(column);
   const path = column.split('.').map(spellingsOf);

@@ -9,23 +9,23 @@ import type { SourceSpec } from './spec.js';
 const FIRST_LOOK_MS_MAX = 1000;
 
 /**
- * A watch. `ready` settles after the first check; null if that check has ended. Changes before the first
- * check count as known.
+ * A watch. `ready` settles after the first check; it is null if the first check has already ended. Changes before
+ * the first check are not reported.
  */
 export interface SourceWatch extends RecordWatch {
   readonly ready: Promise<unknown> | null;
 }
 
 /**
- * Calls back when a file of the source has changed and settled, or was added or removed. Earlier changes
- * count as known, so watch before loading. A watch does not keep the process alive.
+ * Calls back when a file of the source has changed and settled, or was added or removed. Changes before the watch
+ * are not reported, so watch before loading. A watch does not keep the process alive.
  */
 export function watchSource(spec: SourceSpec, onChange: () => void, options: WatchOptions = {}): SourceWatch {
   const files = [...new Set(filesOf(spec))].map((path) => watchPath(path, onChange, options));
   const found = foundBy(spec).map((each) => new PathWatch(() => lookAtFound(each), null, onChange, options));
   const looked = Promise.all(found.map(({ ready }) => ready));
   return {
-    // If a network file system does not answer, the load reports this fault.
+    // The wait has a limit, because a network file system may not answer. The load reports that fault.
     ready: found.length === 0 ? null : Promise.race([looked, delay(FIRST_LOOK_MS_MAX)]),
     close() {
       for (const each of [...files, ...found]) each.close();

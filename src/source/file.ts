@@ -142,7 +142,7 @@ async function* bytesOf(
   stream: Readable,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<Uint8Array> {
-  // An aborted stream may fail when it closes, after the loop.
+  // An aborted stream may fail when it closes, after the loop has ended.
   stream.on('error', () => {});
   if (signal !== undefined) addAbortSignal(signal, stream);
   try {

@@ -35,7 +35,7 @@ import {
   type Source,
 } from './source.js';
 
-/** An address as a source. Default times are shorter for regular refreshes, see refresh/patience.ts. */
+/** An address as a source. The default time limits are shorter for regular refreshes; see refresh/patience.ts. */
 export interface HttpSpec {
   /** Identifies this kind of source. */
   readonly kind: 'http';
@@ -62,8 +62,8 @@ export interface HttpSpec {
 }
 
 /**
- * Formats by preference: first formats with all fields, the cheapest at the top; calendars lack some fields.
- * Other formats are read, too.
+ * Formats by preference. Formats with all fields come first, the cheapest to read at the top. Calendars lack some
+ * fields. Other formats are read, too.
  */
 const ACCEPT = [
   'application/x-ndjson',
@@ -75,8 +75,8 @@ const ACCEPT = [
 ].join(', ');
 
 /**
- * Records from an address, in pages if answers have `Link: rel="next"`. A page that is cut, failed or
- * uncertain fails the load.
+ * Records from an address, in pages if answers have `Link: rel="next"`. A page that fails, or that is or may be
+ * cut, fails the load.
  *
  * @param askSecretHeaders gives the secret header fields, if the spec does not
  */
@@ -129,7 +129,7 @@ class HttpLoad {
     const wasAsked = Object.keys(conditionalHeaders(previous, answer.url)).length > 0;
     if (answer.status === 304 && wasAsked) {
       if (!isPage(linksOf(answer))) return 'not-modified';
-      // The other pages may have changed.
+      // The 304 covers only this page, and the other pages may have changed.
       answer.message.destroy();
       answer = await this.#call.get(url, true);
     }
@@ -191,7 +191,7 @@ class HttpLoad {
     return { ...read, gzipped: read.gzipped || isEncoded };
   }
 
-  /** Numbers records through all pages. */
+  /** Numbers the records of all pages in one sequence. */
   #sinkFor(page: number): RecordSink {
     const sink = this.#sink;
     const { undecoded } = sink;
@@ -259,7 +259,7 @@ function nextPage(answer: UpstreamAnswer, crossOrigin: boolean): URL | null {
 
 /** RFC 9110 section 8.8.3. */
 const ENTITY_TAG = /^(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"$/;
-/** Dates have whole seconds, so a second change within a second stays hidden. */
+/** HTTP dates have whole seconds, so the later of two changes within one second stays hidden. */
 const DATE_RESOLUTION_MS = 1000;
 
 /** The version of an answer: address and validator (RFC 9110 section 8.8). Null without a reliable validator. */
@@ -271,14 +271,14 @@ function versionOf(answer: UpstreamAnswer): string | null {
     return JSON.stringify({ url: addressDigest(url), etag, ...(lectern !== null && { lectern }) });
   }
   if (lastModified === undefined || date === undefined) return null;
-  // From this difference on, Last-Modified is a strong validator (section 8.8.2.2). NaN compares as false.
+  // Last-Modified is a strong validator if Date is at least this much later (section 8.8.2.2). NaN compares as false.
   const isSettled = Date.parse(date) - Date.parse(lastModified) >= DATE_RESOLUTION_MS;
   return isSettled ? JSON.stringify({ url: addressDigest(url), lastModified }) : null;
 }
 
 /**
- * The condition for an address (RFC 9110 section 13.1). No condition if the version belongs to another
- * address or has an unknown form.
+ * The header field of a conditional request (RFC 9110 section 13.1). None if the version belongs to another address
+ * or has an unknown form.
  */
 function conditionalHeaders(previous: string | null, url: URL): RequestHeaders {
   let version: unknown;

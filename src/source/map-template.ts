@@ -1,7 +1,7 @@
 /** A part of a template: plain text, or a column whose value is inserted. */
 type TemplatePart = string | { readonly column: string };
 
-/** Parts of `{date}T{start}`. A text without braces is one column. `{{` and `}}` are braces. */
+/** The parts of a text such as `{date}T{start}`. A text without braces is one column. `{{` and `}}` stand for braces. */
 export type MapTemplate = readonly TemplatePart[];
 
 /** @returns a clause on the fault, such as "it names no column" */

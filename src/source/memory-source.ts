@@ -29,9 +29,8 @@ interface PendingChange {
 }
 
 /**
- * Records that the embedding program holds and changes. A timetable opened on it follows each change; changes close
- * together become one. The source keeps only changes, passes them to the timetable, and never copies all
- * records.
+ * Records that the embedding program holds and changes. A timetable opened on this source follows each change;
+ * changes close together are loaded together. The source passes only the changes to the timetable.
  */
 export class MemorySource implements RecordSource {
   /** For messages. */
@@ -42,11 +41,11 @@ export class MemorySource implements RecordSource {
   /** Changes not yet served by every timetable, by comparable id, oldest first. */
   readonly #pending = new Map<string, PendingChange>();
   /**
-   * Earlier changes, for loads of all records. Empty after a stream was read, because a stream cannot be
-   * loaded again.
+   * Changes that all timetables serve, kept for loads of all records. Empty after a stream was read, because a
+   * stream cannot be loaded again.
    */
   readonly #settled: Overlay = new Map();
-  /** A part of versions, different in each process, because snapshot files keep versions. */
+  /** A part of all versions. It differs in each process, because snapshot files may hold versions of another process. */
   readonly #origin = randomUUID();
   #changes = 0;
   /** The earliest change since which a delta is known. */
@@ -65,8 +64,7 @@ export class MemorySource implements RecordSource {
   }
 
   /**
-   * @throws LecternError `source-unreadable` if all records are requested while none are served, but the records were
-   * a stream that was already read
+   * @throws LecternError `source-unreadable` if a stream would have to be read again
    */
   load({ previous, served, signal }: RecordLoadOptions): RecordLoad {
     const version = `${this.#origin}-${this.#changes}`;
@@ -136,7 +134,7 @@ export class MemorySource implements RecordSource {
     this.#pending.set(key, change);
   }
 
-  /** The last change in a version. Null for another source, or if some later changes are no longer kept. */
+  /** The last change that a version contains. Null for another source, or if some later changes are no longer kept. */
   #changeOf(version: string | null): number | null {
     const prefix = `${this.#origin}-`;
     if (version === null || !version.startsWith(prefix)) return null;
@@ -152,7 +150,7 @@ export class MemorySource implements RecordSource {
     };
   }
 
-  /** Notes that a timetable serves all changes up to `change`. Changes that all timetables serve are not pending. */
+  /** Notes that a timetable serves all changes up to `change`. Changes that all timetables serve are no longer pending. */
   #settle(reader: AbortSignal, change: number): void {
     if (!this.#readers.has(reader)) {
       reader.addEventListener('abort', () => this.#readers.delete(reader), { once: true });

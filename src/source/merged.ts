@@ -45,8 +45,8 @@ export function mergedSource(sources: readonly Source[]): Source {
 /**
  * A source whose parts are searched again at each load. A load reads every part, several at a time, into a
  * compressed copy. A part that fails keeps its last copy. After all reads, the copies are merged from last to
- * first, and the snapshot keeps the first record of an id. A part that reports no change is not read, so no
- * data is read twice. The version of the source covers the list of parts with their versions.
+ * first, and the snapshot keeps the first record of an id. A part that reports no change keeps its copy and is not
+ * read again. The version of the source covers the list of parts with their versions.
  */
 export function partsSource(name: string, find: NonNullable<Source['find']>): Source {
   return {

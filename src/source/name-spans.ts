@@ -1,10 +1,10 @@
 import { viewOf } from '../structures/byte-strings.js';
 
-/** Positions of the names in a line that are not event fields: start and end alternate. */
+/** The positions of those names in a line that are no event fields: start and end alternate. */
 export interface NameSpans {
   readonly places: Int32Array;
   readonly count: number;
-  /** The bytes that hold the names, if not the record itself: the header of CSV. */
+  /** The bytes that hold the names, such as the header of CSV. Default: the bytes of the record. */
   readonly view?: DataView;
 }
 

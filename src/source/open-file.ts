@@ -68,7 +68,7 @@ export class FilePieces {
         const piece = await next;
         if (piece.length === 0) return;
         next = this.#readNext();
-        // The next turn throws the failure of this read, which must not count as unhandled before.
+        // The loop throws a failure of this read in its next turn. Until then, Node must not report it as unhandled.
         next.catch(() => {});
         yield piece;
       }
@@ -100,8 +100,8 @@ export interface FileLimits {
 }
 
 /**
- * Gives up a file that hangs, never ends, or is replaced. System calls for the file may hang forever, so they
- * are not awaited.
+ * Gives up a file that hangs, never ends, or is replaced. System calls for the file may hang forever, so every wait
+ * for them has a limit.
  */
 export class FilePatience {
   readonly #path: string;
@@ -165,7 +165,7 @@ export class FilePatience {
     }
   }
 
-  /** The pieces of the file. A file longer than `bytesMax` has changed. */
+  /** The pieces of the file. Throws if they exceed `bytesMax`, because the file has then changed. */
   async *pieces(
     pieces: AsyncGenerator<Uint8Array>,
     bytesMax: number = Number.POSITIVE_INFINITY,

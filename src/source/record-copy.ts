@@ -8,20 +8,20 @@ import { LoadNotes } from './load-notes.js';
 import type { LoadSummary, RecordCopy, RecordSink } from './source.js';
 
 /**
- * Records of one source in batches. A batch is Brotli data after its length in four bytes. The data is JSON,
- * or MessagePack if JSON cannot represent a value. Each distinct value is stored once, and a record consists
- * of the numbers of its values.
+ * Records of one source in batches. A batch is stored as its length in four bytes, then Brotli data. The data
+ * unpacks to JSON, or to MessagePack if JSON cannot represent a value. Each distinct value is stored once, and a
+ * record consists of the numbers of its values.
  */
 interface Batch {
-  /** Names of the values of records. */
+  /** Each distinct list of the names in a record. */
   readonly shapes: readonly (readonly string[])[];
   readonly values: readonly unknown[];
   readonly entries: readonly (RecordEntry | RejectionEntry)[];
 }
 
 /**
- * A record: number of the shape, position, then for each name the id itself or a value's number. Shape -1:
- * one value, no object.
+ * A record: the number of its shape, its position, and for each name the number of a value; for `id`, the value
+ * itself. With shape -1, the record is a single value instead of an object.
  */
 type RecordEntry = readonly [shape: number, position: Position, ...values: (number | string)[]];
 type RejectionEntry = readonly [rejection: Rejection];
@@ -30,7 +30,7 @@ type Position = number | RecordPosition;
 /** Brotli at this quality takes 0.8 µs a record; see docs/decisions/0046-several-sources.md. */
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } };
 const LENGTH_BYTES = 4;
-/** The first byte distinguishes JSON arrays and objects from maps of MessagePack. */
+/** The first byte of a batch in JSON. A batch in MessagePack begins with another byte. */
 const JSON_OBJECT = 0x7b;
 const SERVED: ReadonlySet<string> = new Set(MAPPED_FIELDS);
 
@@ -137,7 +137,7 @@ export class CopyWriter implements RecordSink {
   }
 
   /**
-   * The value to keep. Lists, objects and binary data are always refused, so empty ones are kept in their
+   * The value to keep. The normaliser refuses every list, object and binary value, so an empty one is kept in its
    * place.
    */
   #keptOf(value: unknown): unknown {
@@ -229,7 +229,7 @@ function recordOf({ shapes, values }: Batch, entry: RecordEntry): unknown {
   return record;
 }
 
-/** Usually the number of a record equals its line. */
+/** One number if the number of the record equals its line, as it usually does. */
 function packPosition(position: RecordPosition): Position {
   const { record, line, byte, page, source } = position;
   const isLine = record === line && byte === undefined && page === undefined && source === undefined;

@@ -16,8 +16,8 @@ import { fileSource } from './file.js';
 import type { RecordSink } from './source.js';
 
 /**
- * Reads a file of rooms: records with id, name, building and capacity, in any format of a source. Other fields are ignored. Any
- * fault refuses the whole file, because a missing room would look occupied.
+ * Reads a file of rooms: records with id, name, building and capacity, in any format of a source. Other fields are
+ * ignored. If any record has a fault, the whole file is refused, because a missing room would look occupied.
  *
  * @throws LecternError `rooms-unusable` with the faults; the reason of the signal
  */
@@ -115,7 +115,7 @@ class RoomIntake implements RecordSink {
     return id;
   }
 
-  /** The text that an identifier is derived from becomes the name, as in directories. */
+  /** The name of a room without a name: the text from which its identifier is derived, as in directories. */
   #nameOfId(given: unknown): string | null {
     const isText = this.#identifiers === 'derived' && typeof given === 'string' && !isUuid(given);
     return isText && given.length <= ROOM_TEXT_UNITS_MAX ? normaliseText(given) : null;

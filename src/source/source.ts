@@ -16,14 +16,16 @@ export interface RecordSink {
   record(value: unknown, position: RecordPosition): void;
   reject(rejection: Rejection): void;
   /**
-   * A record as UTF-8, not decoded. The record has no position, so only a single source calls this function.
+   * Takes a record as UTF-8, without decoding it. The record has no position. Only single sources call this
+   * function, because merging several sources needs positions.
    *
-   * @param view the same bytes
+   * @param view a view of `bytes`
    * @param spans for each field, in the order of the descriptor table: the start of its value (-1: no value),
    * its end, and its quickHash. Values are unchecked: they may hold backslashes or control characters.
    * @param names of other fields
    * @param times epoch milliseconds of time and endTime, if the reader knows them; the spans of both are then
-   * not read @returns false if the sink refused the record: decode it and call `record`
+   * not read
+   * @returns false if the sink refused the record: decode it and call `record`
    */
   readonly undecoded?:
     | ((
@@ -57,8 +59,8 @@ export interface LoadOptions {
   /** The version of the served records, from an earlier load; null or absent to load in any case. */
   readonly previous?: string | null;
   /**
-   * Called before the first record, if the source already knows its version. A null withdraws an earlier
-   * version.
+   * Called before the first record, if the source already knows its version. A call with null withdraws an
+   * earlier version.
    */
   readonly onVersion?: ((version: string | null) => void) | undefined;
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
@@ -68,7 +70,7 @@ export interface LoadOptions {
   readonly parts?: readonly PartReport[] | undefined;
   /** Whether a part that was never read may be missing. Default false: a missing part fails the load. */
   readonly allowMissing?: boolean | undefined;
-  /** Total of compressed bytes that new copies of parts may have. Default: without a limit. */
+  /** Most compressed bytes of all new copies of parts together. Default: no limit. */
   readonly copyBytesMax?: number | undefined;
   /** Called after all parts of several sources were read, before their records go to the sink. */
   readonly onParts?: ((report: PartsReport) => void) | undefined;
@@ -174,7 +176,7 @@ export interface Source {
   /**
    * Pushes every record into the sink. Errors of the sink pass through.
    *
-   * @returns `not-modified` if the source still has the version `previous`, without records for the sink
+   * @returns `not-modified`, without any call of the sink, if the source still has the version `previous`
    * @throws LecternError `source-unreadable`, including when the source changes during the read;
    * `source-malformed`, including when the source ends early
    */

@@ -31,7 +31,7 @@ export type SourceSpec = (FileSpec | FolderSpec | GlobSpec | HttpSpec | Postgres
   readonly lecturerIds?: LecturerIds | undefined;
 };
 
-/** Replaces credentials that may change: loading threads ask for the credentials with this number. */
+/** A number instead of credentials that may change. Loading threads use it to ask for the present credentials. */
 export interface NumberedCredentials {
   readonly credentials?: number | undefined;
 }
@@ -48,18 +48,18 @@ export interface FileSpec extends FileLimits {
 export interface MergedSpec {
   /** Identifies this kind of source. */
   readonly kind: 'merged';
-  /** The sources, of which the last wins. */
+  /** The sources; the last has precedence. */
   readonly specs: readonly SourceSpec[];
 }
 
-/** The secret header fields of the address with this number; see {@link SourceSpec}. */
+/** Gives the secret header fields for the number in {@link NumberedCredentials}. */
 export type AskSecretHeadersOf = (
   credentials: number,
   ...ask: Parameters<AskSecretHeaders>
 ) => ReturnType<AskSecretHeaders>;
 
 /**
- * @param ask for specs with numbers instead of credentials
+ * @param ask gives the credentials of specs that have a number instead
  * @throws LecternError `option-invalid`
  */
 export function sourceOfSpec({ lecturerIds, ...spec }: SourceSpec, ask?: AskSecretHeadersOf): Source {
@@ -133,7 +133,7 @@ export interface SourceArgumentOptions
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Tokens for all addresses, or for the addresses of one origin. Default none. */
   readonly clientCredentials?: (ClientCredentials & { readonly origin?: string | undefined }) | undefined;
-  /** Replaces `env:NAME` in header values. Default: values stay unchanged. */
+  /** The variables that `env:NAME` in header values stands for. Default: header values stay unchanged. */
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
 }
 

@@ -37,7 +37,7 @@ export function addressDigest(url: URL): string {
   return createHash('sha256').update(href).digest().subarray(0, 16).toString('base64url');
 }
 
-/** Credentials are sent in a header field; fragments are never sent (RFC 9110 section 7.1). */
+/** The address to request. Credentials are sent in a header field, and fragments never (RFC 9110 section 7.1). */
 export function withoutCredentials(url: URL): URL {
   const bare = new URL(url.href);
   bare.username = '';

@@ -39,7 +39,7 @@ export function describeFailure(error: unknown): string {
   return error.message === '' ? code : error.message;
 }
 
-/** Does not show the reason phrase of the answer. */
+/** The error of an answer with this status. The message does not show the answer's own reason phrase. */
 export function refused(url: URL, status: number, headers: IncomingHttpHeaders, hint: string): LecternError {
   const { 'retry-after': retryAfter, date = '' } = headers;
   // The date counts from the upstream's own clock, if it sends one.

@@ -19,7 +19,7 @@ export interface ContentLine {
   readonly value: string;
 }
 
-/** Known names, by a hash of their bytes, so that equal names share one string. */
+/** How many names are known. A name is found by a hash of its bytes, so that equal names share one string. */
 const NAMES_KEPT = 512;
 const namesSeen: ({ readonly bytes: Buffer; readonly name: string } | undefined)[] = [];
 

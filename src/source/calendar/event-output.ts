@@ -51,7 +51,7 @@ export class EventOutput {
     });
   }
 
-  /** One of several occurrences. */
+  /** Gives one of several occurrences. */
   giveAt(event: CalendarEvent, uid: string, namedMs: number, times: EventTimes): void {
     this.occurrences++;
     if (this.#giveBytes(event, uid, namedMs, times)) return;
@@ -90,7 +90,7 @@ export class EventOutput {
     this.#sink.record(columns, event.position);
   }
 
-  /** A recurring event has no occurrence in the window. */
+  /** Notes that a recurring event has no occurrence in the window. */
   passOver(firstMs: number, lastMs: number): void {
     const { outside } = this;
     this.outside = {

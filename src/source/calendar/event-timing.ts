@@ -162,7 +162,7 @@ export function timingOf(
     );
   }
   if (!start.isDate) return { start, length: { days: 0, ms: end.instantMs - start.instantMs }, end };
-  // Exporters write the same date for start and end of a one-day event.
+  // Some exporters write the same date as start and end of a one-day event.
   const days = Math.max(1, (end.localMs - start.localMs) / DAY_MS);
   return { start, length: { days, ms: 0 }, end: null };
 }

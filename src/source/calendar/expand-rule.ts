@@ -54,13 +54,13 @@ class Expansion {
   readonly #hours: readonly boolean[];
   readonly #minutes: readonly boolean[];
   readonly #seconds: readonly boolean[];
-  /** Seconds from the beginning of a day, or of a period shorter than DAILY. */
+  /** Seconds from the beginning of a day, or of a period shorter than a day. */
   #times: readonly number[] = [];
   /** Days of the current period. */
   readonly #days: number[] = [];
   /** Whether the rule restricts no part of a date or time. */
   readonly #isOpen: boolean;
-  /** The number of places of BYSETPOS that count from the end, which come first. */
+  /** How many places of BYSETPOS count from the end. They come first in the list. */
   readonly #fromEnd: number;
   #countLeft: number;
 
@@ -107,7 +107,7 @@ class Expansion {
 
   #byYears(fromDay: number, lastDay: number): boolean {
     const first = this.#start.year;
-    // Weeks extend into the previous and next year.
+    // The first and last week of a year may reach into the neighbouring years.
     const from = civilOf(fromDay).year - 1;
     const last = civilOf(lastDay).year + 1;
     for (let year = this.#advance(first, from); year <= last; year += this.#rule.interval) {
@@ -211,7 +211,7 @@ class Expansion {
     return begin + count * interval;
   }
 
-  /** The first period that is not before `wanted` and a whole number of intervals after `first`. */
+  /** The first period from `wanted` on that is a whole number of intervals after `first`. */
   #advance(first: number, wanted: number): number {
     const { interval } = this.#rule;
     return wanted <= first ? first : first + Math.ceil((wanted - first) / interval) * interval;
@@ -231,7 +231,7 @@ class Expansion {
     this.#steps.left -= length;
   }
 
-  /** Days of the year's weeks, some of which lie in the previous or next year. */
+  /** Adds the days of the weeks that the rule names. The first and last week may reach into the neighbouring years. */
   #addWeeks(year: number): void {
     const first = this.#firstWeek(year);
     const count = (this.#firstWeek(year + 1) - first) / 7;
@@ -287,7 +287,7 @@ class Expansion {
       for (let n = 0; n < size; n++) if (!this.#emit(baseMs, n)) return false;
       return true;
     }
-    // Places from the end and places from the start both ascend. Only places that exist are visited.
+    // Merges the places from the end with the places from the start: both ascend. Skips places that do not exist.
     let end = this.#fromEnd;
     while (end > 0 && (bySetPos[end - 1] as number) >= -size) end--;
     let start = this.#fromEnd;

@@ -30,7 +30,7 @@ export const WAITING_BYTES_MAX: number = CALENDAR_KEPT_BYTES_MAX / 4;
 /** Work between two pauses, in steps of rules. */
 const WORK_PER_TURN = 2000;
 const WORK_PER_GROUP = 20;
-/** An entry's buffer, its place in a list and its part of the index. */
+/** Memory of an entry besides its content: the buffer object, a place in a list, and a part of the index. */
 const ENTRY_BYTES = 300;
 
 interface KeptEvent {
@@ -106,7 +106,7 @@ export class KeptEvents {
 
 /**
  * The day of a RECURRENCE-ID that is a date, in the zone of the changed occurrence. Null if RECURRENCE-ID is not
- * a date, or if dates have a given zone.
+ * a date, or if the calendar or the settings give a zone for dates.
  */
 function dayIn({ replaces, start }: CalendarEvent, scope: CalendarScope): Moment | null {
   const written = parseTime(replaces?.value ?? '');
@@ -181,7 +181,7 @@ class EventGroup {
     this.#output.reject(older, faultOf('duplicate-id', 'id', detail));
   }
 
-  /** Keeps the version with the highest SEQUENCE of each event. Events with different starts are different events. */
+  /** Keeps of each event the version with the highest SEQUENCE. Versions with different starts are different events. */
   #newest(masters: readonly Recalled[]): Recalled[] {
     const byStart = new Map<string, Recalled>();
     for (const master of masters) {

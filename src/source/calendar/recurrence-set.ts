@@ -43,7 +43,7 @@ export interface Occurrence {
 export interface RecurrenceSet {
   /** Occurrences within the window, in order. */
   readonly occurrences: readonly Occurrence[];
-  /** Why the list is incomplete. */
+  /** Why the list is incomplete; null if it is complete. */
   readonly fault: EventFault | null;
   /** The first and last known occurrence, if none lies in the window. */
   readonly outside: RecurrenceWindow | null;
@@ -172,7 +172,7 @@ class SetExpansion {
     if (typeof untilMs === 'string') return ruleFault(name, text, untilMs);
     const { zone, localMs: startMs } = this.#start;
     const { fromMs, toMs } = this.#window;
-    // The occurrences of a rule without COUNT are not visited before the window.
+    // Without COUNT, occurrences before the window are not visited. UNTIL stands for the last of them.
     if (untilMs < fromMs) this.#see(untilMs);
     // EXRULE may exclude more occurrences than may be served.
     const sizeMax = name === 'EXRULE' ? EVENT_STEPS_MAX : this.found.size + OCCURRENCES_MAX;

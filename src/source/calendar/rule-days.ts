@@ -33,7 +33,7 @@ export class RuleDays {
   readonly #yearDays: Places;
   readonly #monthDays: Places;
   readonly #weekdays: readonly boolean[];
-  /** By weekday: the days that are numbered within the month, or within the year for YEARLY without BYMONTH. */
+  /** By weekday: the ordinals of BYDAY. For YEARLY without BYMONTH they count within the year, else within the month. */
   readonly #numbered: readonly Places[];
   readonly #isOfYear: boolean;
 

@@ -14,7 +14,7 @@ export interface Observance {
 }
 
 export interface ZoneRules {
-  /** The instants of changes in ascending order, and the offsets from then on. */
+  /** The instants of the clock changes in ascending order. `offsets` has the offset after each change. */
   readonly instants: Float64Array;
   readonly offsets: Float64Array;
   /** The offset before the first change. */

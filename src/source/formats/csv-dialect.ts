@@ -35,7 +35,7 @@ export function recogniseDialect(head: Buffer): Dialect | null {
   return best === null ? null : { delimiter: best.delimiter, skip: 0 };
 }
 
-/** Cells of the first rows, without blank lines. An incomplete row counts only if it is the first. */
+/** How many cells each of the first rows has. Blank lines do not count, nor an incomplete row after the first. */
 function countCells(head: Buffer, delimiter: number): number[] {
   const counts: number[] = [];
   const scanner = new RowScanner(delimiter);

@@ -46,8 +46,9 @@ export class CsvHeader {
 /**
  * The names of the columns: a column without a name is called `column 5`; a repeated name becomes `Note (2)`.
  *
- * @param count number of all cells, of which `texts` has the first @returns the names, or why this is not a
- * header
+ * @param texts the first CSV_COLUMNS_MAX cells at most
+ * @param count number of all cells
+ * @returns the names, or why this is not a header
  */
 export function readCsvHeader(
   texts: readonly string[],

@@ -10,7 +10,7 @@ const PLAIN_CELL = 0;
 const QUOTED_CELL = 1;
 export const ESCAPED_CELL = 2;
 
-/** States are numbers, because they are compared at each byte that stops a run. */
+/** States are numbers, because they are compared at each byte that ends a run of plain bytes. */
 const CELL_BEGINS = 0;
 const IN_PLAIN = 1;
 const IN_QUOTES = 2;
@@ -47,7 +47,7 @@ export class RowScanner {
   /** `resumeAt` of the first cell with a line break inside quotes, and the number of this cell, from 0. */
   firstResumeAt = -1;
   firstCell = 0;
-  /** Where OPEN_QUOTE was found. */
+  /** Where `scan` stopped and returned OPEN_QUOTE. */
   stoppedAt = 0;
   /** Line breaks of the row before the present cell. */
   breaksBefore = 0;

@@ -26,7 +26,7 @@ const ROW_TEXT_BYTES_MAX = 512;
 export class CsvReader implements FormatReader {
   readonly format = 'csv';
   readonly selfDelimiting = false;
-  /** The last row has no line end and cannot be read. */
+  /** Whether the last row has no line end and cannot be read. */
   endsCut = false;
   records = 0;
   readonly #sourceName: string;
@@ -142,9 +142,7 @@ export class CsvReader implements FormatReader {
     }
   }
 
-  /**
-   * The fast way, up to the last whole row: values reach the sink as bytes. Rows that do not fit are decoded.
-   */
+  /** The fast way, up to the last whole row: values go to the sink as bytes. Rows for which this fails are decoded. */
   #readFlatRows(bytes: Buffer, start: number): number {
     const { undecoded } = this.#sink;
     const flatRows = this.#flatRows;

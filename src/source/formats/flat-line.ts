@@ -18,7 +18,7 @@ const CLOSING_BRACE = 0x7d;
 const NULL_WORD = 0x6c6c756e;
 
 const UNKNOWN = -1;
-/** In place of a field's number, for a column whose lines must be decoded. */
+/** Marks a column to leave out. Lines with such a column must be decoded. */
 const LEFT_OUT = -1;
 
 const FOUR_QUOTES = 0x22222222;
@@ -33,13 +33,13 @@ export class FlatLines {
   readonly spans: Int32Array = new Int32Array(3 * FIELDS.length);
   /** Other names of the line: plain texts, perhaps repeated. */
   readonly names: { places: Int32Array; count: number } = { places: new Int32Array(32), count: 0 };
-  /** `"name":` of each column; names with escapes are decoded. */
+  /** `"name":` of each column, as JSON.stringify writes it. */
   readonly #columns: readonly Buffer[];
   readonly #columnViews: readonly DataView[];
   readonly #columnLengths: Int32Array;
   /** For each column, the number of its field, or LEFT_OUT. */
   readonly #fields: Int32Array;
-  /** For each column, the column that last followed it. The last entry is for the first column of a line. */
+  /** For each column, the column that last followed it. One more entry at the end has the column that last came first. */
   readonly #next: Int32Array;
 
   constructor(columns: FieldColumns) {
@@ -103,8 +103,8 @@ export class FlatLines {
   }
 
   /**
-   * Hashes up to the closing quote, four bytes at a time: a subtraction turns the byte of a quote into zero
-   * and borrows from its highest bit.
+   * Hashes up to the closing quote, four bytes at a time. XOR turns a quote into a zero byte, and the subtraction then
+   * sets the highest bit of that byte.
    */
   #readValue(bytes: Uint8Array, view: DataView, from: number, place: number): number {
     let hash = HASH_BEGIN;

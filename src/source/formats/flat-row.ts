@@ -59,8 +59,8 @@ export class FlatRows {
   }
 
   /**
-   * Hashes up to the delimiter or the end of the row, four bytes at a time. A byte equal to the delimiter
-   * becomes zero and borrows from its highest bit. A byte below 0x10 does the same when 0x10 is subtracted.
+   * Hashes up to the delimiter or the end of the row, four bytes at a time. XOR turns a delimiter into a zero byte, and
+   * subtracting 1 then sets the highest bit of that byte. Subtracting 0x10 sets it for a byte below 0x10.
    */
   #readPlain(bytes: Uint8Array, view: DataView, from: number, place: number): number {
     const delimiter = this.#delimiter;
@@ -108,7 +108,7 @@ export class FlatRows {
     for (; ; at++) {
       const byte = bytes[at] as number;
       if (byte === QUOTE) break;
-      // The end of the bytes is a line break, too.
+      // The loop ends: the last byte of `bytes` is a line break, which is below 0x10.
       if (byte < 0x10) return -1;
       hash = addByte(hash, byte);
     }

@@ -54,7 +54,7 @@ export class JsonArrayReader implements FormatReader {
   #depth = 0;
   #opener = 0;
   #elementLine = 1;
-  /** The column of the element, known only until the first valid record or fault. */
+  /** The column of the element. Kept up to date only until the first valid record or fault. */
   #elementColumn = 1;
 
   constructor(sourceName: string, sink: RecordSink, rules?: ReadRules) {

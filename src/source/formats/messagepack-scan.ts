@@ -7,7 +7,7 @@ const TEXT = 2;
 const ARRAY = 3;
 const MAP = 4;
 
-/** Headers 0xc0 to 0xdf: kind, size of the following length field, or length of the payload. */
+/** Headers 0xc0 to 0xdf: the kind, the size of the length field, and the payload's length if there is no such field. */
 const HEADERS: readonly (readonly [of: number, lengthBytes: number, payload: number])[] = [
   ...[0, 0, 0, 0].map((payload) => [OPAQUE, 0, payload] as const),
   ...[1, 2, 4].map((lengthBytes) => [OPAQUE, lengthBytes, 0] as const),
@@ -35,9 +35,9 @@ export class MessagePackScan {
   isCorrupt = false;
   /** Whether the value holds a record structure, which only msgpackr can read. */
   hasRecordStructure = false;
-  /** Whether a text is not UTF-8, whose bytes decoders would replace. */
+  /** Whether a text is not UTF-8. Decoders would replace its bytes. */
   hasBadText = false;
-  /** Whether a text was cut, which `hasBadText` does not cover. */
+  /** Whether a text came in several chunks. Such a text was not checked for `hasBadText`. */
   hasCutText = false;
   /** An extension type that only its own application can read. */
   foreignExtension: number | null = null;
@@ -45,8 +45,8 @@ export class MessagePackScan {
   #pending = 1;
   #payload = 0;
   /**
-   * Values of a record by structure number. A source has at most 64 numbers of one byte and 8,192 numbers of
-   * two bytes.
+   * How many values a record has, by the number of its structure. A source has at most 64 numbers of one byte and
+   * 8,192 numbers of two bytes.
    */
   readonly #structures: Map<number, number> = new Map();
   #numbersAreWide = false;

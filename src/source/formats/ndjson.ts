@@ -26,7 +26,7 @@ const WRAPPED_ARRAY =
 export class NdjsonReader implements FormatReader {
   readonly format = 'ndjson';
   readonly selfDelimiting = false;
-  /** The last line has no LF and is not JSON. */
+  /** Whether the last line has no LF and is not JSON. */
   endsCut = false;
   readonly #sourceName: string;
   readonly #sink: RecordSink;
@@ -115,7 +115,7 @@ export class NdjsonReader implements FormatReader {
     }
   }
 
-  /** The fast way: values go to the sink as bytes. Lines that do not fit are decoded. */
+  /** The fast way: values go to the sink as bytes. Lines for which this fails are decoded. */
   #readFlatLines(bytes: Buffer, undecoded: NonNullable<RecordSink['undecoded']>): void {
     const records = this.#records;
     const lines = this.#flatLines;

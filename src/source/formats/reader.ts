@@ -61,7 +61,7 @@ export function rejectTooLarge(position: RecordPosition, byteLength: number): Re
   return { position, code: 'record-too-large', field: null, detail };
 }
 
-/** @param bytes of text; absent in binary formats, which have no other encoding */
+/** @param bytes the text's bytes; absent in binary formats, whose texts are always UTF-8 */
 export function rejectNotUtf8(position: RecordPosition, bytes?: Buffer, encoding?: string): Rejection {
   const expected = bytes === undefined ? 'expected UTF-8 text' : expectedText(bytes, encoding);
   const detail = `the record holds bytes that are not ${encoding ?? 'UTF-8'}; ${expected}`;
@@ -118,7 +118,7 @@ export class JsonRecords {
     return null;
   }
 
-  /** Rejects the last record. `problem` begins with its place in the source. */
+  /** Rejects the last record. `problem` begins with the record's place in the source. */
   reject(line: number, problem: string, detail: string): void {
     this.firstProblem ??= problem;
     this.#sink.reject(rejectFault({ record: this.count, line }, detail));

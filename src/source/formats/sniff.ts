@@ -61,10 +61,7 @@ export function sniff(head: Buffer, ended: boolean): Sniffed | null {
   return { problem: `${where}: found ${describe(head, text.slice(start - skip), start)}; ${EXPECTED}` };
 }
 
-/**
- * Bytes of a record structure's header with a two-byte number, and of the first byte of the names that
- * follow.
- */
+/** Length of a record structure's header with a two-byte number, plus the first byte of the names after it. */
 const STRUCTURE_BYTES = 5;
 
 /**
@@ -80,7 +77,7 @@ function isArrayByte(byte: number | undefined): boolean {
 }
 
 /**
- * Whether a word such as `\u00dcbung` in windows-1252 comes first, which as MessagePack would be an array of
+ * Whether the bytes begin with a word such as `\u00dcbung` in windows-1252. As MessagePack, they would be an array of
  * thousands of numbers.
  */
 function isWesternWord(head: Buffer): boolean {
@@ -117,7 +114,7 @@ function describeZip(archive: string): string {
   return ZIPPED.find(([content]) => content.test(names))?.[1] ?? ZIP;
 }
 
-/** Patterns of UTF-16 with ASCII at the beginning, because no other text has NUL. */
+/** Patterns of UTF-16 text that begins with ASCII. No other text has NUL bytes. */
 const UTF_16: readonly (readonly [pattern: RegExp, encoding: string])[] = [
   [/^(?:[\t\n\r -~]\0){2}/, 'utf-16le'],
   [/^(?:\0[\t\n\r -~]){2}/, 'utf-16be'],

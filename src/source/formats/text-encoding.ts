@@ -113,7 +113,7 @@ function decoderOf(encoding: string): (bytes: Buffer, isLast: boolean) => string
 export function foreignText(head: Buffer): string | null {
   const text = new TextDecoder(UTF_8).decode(head, { stream: true });
   const at = text.indexOf(REPLACEMENT);
-  // Damage within UTF-8 costs only its own records.
+  // The text is UTF-8 with damage. Only the damaged records will be rejected.
   if (at === -1 || /(?!\ufffd)\P{ASCII}/u.test(text)) return null;
   // All characters before the fault are ASCII, of one byte each.
   const line = text.slice(0, at).split(/\r\n|\r|\n/).length;

@@ -62,12 +62,12 @@ export function credentialsKey({ url, headers, clientCredentials }: CredentialOp
 
 /** The header fields that authenticate requests to one origin. */
 export class Credentials {
-  /** The files to watch. Files that are not watched are read before the first request. */
+  /** The files of header values and of the secret. A file that no watch has read is read before the first request. */
   readonly files: readonly KeptFile[];
   readonly #url: URL;
   #fields: RequestHeaders;
   #fieldsVersion = 0;
-  /** The last fields that were returned. */
+  /** Identifies the fields that were returned last. */
   #issued = { version: 0, of: '', tokenVersion: null as number | null };
   #secret = '';
   readonly #token: ClientToken | null;
@@ -113,7 +113,7 @@ export class Credentials {
     } satisfies SecretHeaders;
   };
 
-  /** @param isAgain whether to ignore faults of files that were read before, and keep what was read */
+  /** @param isAgain whether a file that was read before keeps its earlier content if it now has a fault */
   async #read(files: readonly KeptFile[], isAgain: boolean): Promise<void> {
     const signal = new AbortController().signal;
     for (const file of files) {

@@ -2,9 +2,7 @@ import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { LecternError } from '../../errors.js';
 import type { RequestHeaders } from '../../upstream/call.js';
 
-/**
- * Fields that control the transfer, such as a range, with which a part of the data would look like all data.
- */
+/** Fields that control the transfer. With a range, for example, a part of the data would look like all data. */
 const RESERVED: ReadonlySet<string> = new Set(
   'accept-encoding connection content-length expect host if-match if-modified-since if-none-match if-range if-unmodified-since keep-alive range te trailer transfer-encoding upgrade'.split(
     ' ',

@@ -11,7 +11,7 @@ import type { AskSecretHeaders, RequestHeaders } from '../../upstream/call.js';
 export interface LecternWatchOptions {
   readonly secretHeaders: AskSecretHeaders;
   readonly ca: string | undefined;
-  /** Called at each start of the stream, and for each publication. */
+  /** Called at each start of the stream, and each time the upstream publishes a version. */
   readonly onChange: () => void;
 }
 

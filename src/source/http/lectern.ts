@@ -6,11 +6,11 @@ import type { UpstreamAnswer, UpstreamCall } from '../../upstream/call.js';
 import { refused, unreadableAnswer } from '../../upstream/failure.js';
 import type { RecordDelta } from '../records.js';
 
-/** The Lectern-Version of a whole timetable or of changes. */
+/** What the version of a source holds if the source is another Lectern. */
 interface LecternSourceVersion {
   /** Digest of the address of all events. */
   readonly url: string;
-  /** The Lectern-Version of the answer. */
+  /** The Lectern-Version of the answer with all events or with changes. */
   readonly lectern: string;
 }
 
@@ -35,7 +35,7 @@ export function changesAddress(all: URL): URL | null {
   return url;
 }
 
-/** The Lectern-Version of an answer if changes can be applied to it; null for other servers, addresses, formats. */
+/** The Lectern-Version of an answer if changes can be applied to it; null for other servers, addresses and formats. */
 export function lecternVersionOf(all: URL, { message }: Pick<UpstreamAnswer, 'message'>): string | null {
   const { 'lectern-version': version, 'content-type': type = '' } = message.headers;
   const isKnown = typeof version === 'string' && parseVersion(version) !== null;
@@ -94,8 +94,8 @@ export async function readChanges(
       : { ...delta, version: JSON.stringify({ url: addressDigest(all), lectern: version }) };
   }
   message.destroy();
-  // Other answers concern the snapshot, or come from a gateway or another server, so all events may still be
-  // readable.
+  // Answers with any other status concern only the snapshot, or come from a gateway or another server. The address of
+  // all events may still work.
   if (status === 429 || status >= 500) throw refused(answer.url, status, message.headers, '');
   return null;
 }

@@ -9,8 +9,8 @@ const PARAMETER =
 const END = /[ \t]*(?:,|$)/y;
 
 /**
- * Parses a Link field (RFC 8288 section 3). Null if a part of the field cannot be parsed, because it could be
- * the next page.
+ * Parses a Link field (RFC 8288 section 3). Null if a part of the field cannot be parsed, because that part could
+ * name the next page.
  */
 export function parseLinks(field: string): Link[] | null {
   const links: Link[] = [];

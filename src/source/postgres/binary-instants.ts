@@ -24,7 +24,7 @@ export class BinaryInstants {
   /** 0 for a free entry. */
   readonly #lengths: Uint8Array = new Uint8Array(REMEMBERED);
 
-  /** @param start of INSTANT_TEXTS_BYTES bytes for the texts */
+  /** @param start where the INSTANT_TEXTS_BYTES bytes for the texts begin in `bytes` */
   constructor(bytes: Buffer, start: number) {
     this.#bytes = bytes;
     this.#start = start;
@@ -50,8 +50,8 @@ export class BinaryInstants {
 
 /**
  * The text of an instant: RFC 3339 in UTC for the years 1 to 9999, with milliseconds, because finer fractions
- * would be cut anyway. The normaliser refuses the texts of all other instants, and also what `row_to_json`
- * writes for them.
+ * would be cut anyway. The normaliser refuses all other instants, both in these texts and in the texts of
+ * `row_to_json`.
  */
 export function instantText(microseconds: bigint): string {
   if (microseconds === INFINITY) return 'infinity';

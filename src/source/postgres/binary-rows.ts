@@ -36,8 +36,8 @@ const DIGITS: Uint16Array = Uint16Array.from({ length: 256 }, (_, byte) =>
 
 /**
  * Reads rows of COPY in the binary format of PostgreSQL ("Binary Format" in the page of COPY). Values go to the
- * sink as UTF-8: texts directly from the row, other values as texts that are written behind the rows. A row
- * that the sink does not take is decoded.
+ * sink as UTF-8. Texts come directly from the row; the texts of other values are written behind the rows in the same
+ * buffer. A row that the sink does not take is decoded.
  */
 export class BinaryRows {
   /** Rows so far, rejected ones included. */
@@ -176,8 +176,8 @@ export class BinaryRows {
   }
 
   /**
-   * Hashes four bytes at a time: a subtraction turns the byte of a backslash into zero and borrows from its
-   * highest bit.
+   * Hashes four bytes at a time. XOR turns a backslash into a zero byte, and the subtraction then sets the highest
+   * bit of that byte.
    */
   #readText(place: number, from: number, to: number): void {
     const view = this.#view;

@@ -50,8 +50,8 @@ export function parseLsn(text: string): bigint {
 
 /**
  * The changes of a publication since the stream began, by logical replication. The slot is temporary: it ends
- * with the connection, so no slot stays behind. Received changes are acknowledged, because the table is read
- * whole after a break.
+ * with the connection, so no slot stays behind. Changes are acknowledged when they are received: after a break the
+ * table is read whole, so the server need not send them again.
  */
 export class ChangeStream {
   readonly #database: Database;
@@ -134,7 +134,7 @@ export class ChangeStream {
     this.#database.unref();
   }
 
-  /** The server waits until open transactions that write have ended. */
+  /** The server creates the slot only after all open transactions that write have ended. */
   async #createSlot(slot: string): Promise<void> {
     try {
       await this.#database.query(
@@ -147,13 +147,13 @@ export class ChangeStream {
     }
   }
 
-  /** Tables of the publication that are not followed. */
+  /** Stops reports of a table of the publication that is not followed. */
   ignore(oid: number): void {
     this.#ignored.add(oid);
   }
 
   /**
-   * Resolves once every transaction on disk before `lsn` was received. The server is asked for its position. An open
+   * Resolves once every transaction committed before `lsn` was received. The server is asked for its position. An open
    * transaction may keep that position below `lsn`, so two equal answers also suffice, if no change came between them.
    */
   async reached(lsn: bigint): Promise<void> {
@@ -229,7 +229,7 @@ export class ChangeStream {
         this.#row(message.relation, message.new);
         return;
       case 'update':
-        // Old values arrive if the key changed, or if the identity is the whole row.
+        // Old values arrive if the key changed, or if the replica identity is the whole row.
         if (message.key !== null || message.old !== null)
           this.#row(message.relation, message.key ?? message.old);
         this.#row(message.relation, message.new);
@@ -289,7 +289,7 @@ export class ChangeStream {
     this.#listener.all(this.#xid);
   }
 
-  /** Standby status update: one position counts as written, flushed and applied. */
+  /** Sends a standby status update, with one position as written, flushed and applied. */
   #acknowledge(asksForAnswer: boolean): void {
     if (this.#isClosed) return;
     const update = Buffer.alloc(34);

@@ -8,7 +8,7 @@ export class Hang extends Error {
   }
 }
 
-/** Errors of the server by SQLSTATE, with the facts that its message omits. */
+/** Facts that the server's own messages omit, by SQLSTATE. */
 const STATES: Readonly<Record<string, string>> = {
   '08P01':
     'the server does not understand the request: it may be a pooler such as PgBouncer; give the address of PostgreSQL itself',

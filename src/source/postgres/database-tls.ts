@@ -22,7 +22,7 @@ export async function tlsWays(address: PostgresAddress): Promise<readonly (false
   if (sslmode === 'require' && path === null) return [{ ...own, rejectUnauthorized: false }];
   const ca = path === null || path === 'system' ? {} : { ca: await readCertificate(path) };
   const crl = address.sslcrl === null ? {} : { crl: await readCertificate(address.sslcrl) };
-  // These modes ignore the names in the certificate.
+  // `require` and `verify-ca` ignore the names in the certificate.
   const anyName = { checkServerIdentity: () => undefined };
   return [
     {

@@ -111,7 +111,7 @@ async function connect(address: PostgresAddress, options: DatabaseOptions): Prom
       options.signal?.throwIfAborted();
       const leftMs = options.answerMsMax - (performance.now() - beganMs);
       if (leftMs <= 0) break;
-      // A silent host leaves time for the hosts after it.
+      // Each host gets its share of the time, so that a silent host leaves time for the next ones.
       const msMax = Math.min(leftMs / (places.length - n), address.connectMsMax ?? leftMs);
       const login = address.bindsChannel ? new BoundLogin() : null;
       const config: ClientConfig & { readonly replication?: 'database' } = {
@@ -161,7 +161,7 @@ async function connect(address: PostgresAddress, options: DatabaseOptions): Prom
 }
 
 async function connectOne(client: Client, msMax: number, signal: AbortSignal | undefined): Promise<void> {
-  // After connecting, failures reach the running statements.
+  // Running statements report a lost connection. Without a listener, the event would end the process.
   client.on('error', () => {});
   const abort = (): void => void socketOf(client).destroy();
   signal?.addEventListener('abort', abort, { once: true });
@@ -174,7 +174,7 @@ async function connectOne(client: Client, msMax: number, signal: AbortSignal | u
 
 type Sessions = PostgresAddress['sessions'];
 
-/** `prefer-standby`: a second round accepts any server. */
+/** The hosts to try, in order. With `prefer-standby`, a second round accepts any server. */
 function placesOf({
   hosts,
   sessions,

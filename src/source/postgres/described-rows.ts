@@ -97,8 +97,8 @@ export function quoteIdentifier(name: string): string {
 }
 
 /**
- * Checks before reading that the columns of the field map exist, and a column for each field that an event
- * needs.
+ * Checks before reading that the columns of the field map exist, and that each field that an event needs has a
+ * column.
  *
  * @throws LecternError `source-malformed` with the existing columns
  */

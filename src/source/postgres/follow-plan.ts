@@ -83,14 +83,14 @@ SELECT json_build_object(
     FROM pg_publication p WHERE p.pubname IN (SELECT pubname FROM published))
 )::text AS structure, (SELECT json_agg(relfilenode ORDER BY oid) FROM named)::text AS files`;
 
-/** The state of a table; in a transaction, as its snapshot sees it. Undefined: the table does not exist. */
+/** The state of a table, in a transaction as its snapshot sees the table. Undefined if the table does not exist. */
 export async function stateOf(database: Database, { oid }: TableFacts): Promise<TableState | undefined> {
   const [state] = await database.query<TableState>(STATE, [oid]);
   return state;
 }
 
 /**
- * Checks that a table can be followed before anything begins.
+ * Checks, before anything begins, that a table can be followed.
  *
  * @throws LecternError `source-unreadable` with the statement that fixes a missing condition
  */

@@ -36,7 +36,7 @@ export type FollowedLoad =
 
 /** Time between two checks of the table's structure. */
 const LOOK_MS = 10_000;
-/** Longest time until a transaction reported by the stream is visible. */
+/** Time until the next load, if the stream reported a transaction that is not visible yet. */
 const UNSEEN_MS = 20;
 
 type Versions = Pick<RecordLoadOptions, 'previous' | 'served'>;
@@ -48,7 +48,7 @@ interface SnapshotFacts {
   readonly snapshot: string | null;
 }
 
-/** One session with the database, from its slot to the first failure or change of structure. */
+/** One session with the database: it begins with a new slot, and ends with a failure or a change of structure. */
 interface Stay {
   /** A part of the versions of this session's loads. */
   readonly origin: string;
@@ -139,7 +139,7 @@ export class PostgresFollower {
           this.#broken();
         },
       });
-      // The stream may break in the turn in which it begins.
+      // The stream may break in the same turn of the event loop in which it begins.
       for (const error of lost) throw error;
       const stay = { origin: randomUUID(), reader, plan, stream, pending, version: 0 };
       this.#stay = stay;
@@ -175,7 +175,7 @@ export class PostgresFollower {
     const seen = parseSnapshot(facts.seen);
     if (isWhole) return this.#readWhole(stay, seen, String(facts.snapshot), state);
     await stream.reached(parseLsn(facts.lsn));
-    // The stream may have reported more keys meanwhile than are kept.
+    // Meanwhile the stream may have reported more keys than are kept.
     if (pending.isWhole) {
       await reader.query('ROLLBACK');
       return this.#load(stay, { previous: null, served });
@@ -188,8 +188,8 @@ export class PostgresFollower {
   }
 
   /**
-   * A snapshot does not see the rows of a table that was rewritten or truncated later. False if the read rows
-   * may lack rows for this reason.
+   * Ends a read. False if the table was altered during the read, or if rows may be missing: a snapshot does not see
+   * the rows of a table that was rewritten or truncated after it was taken.
    */
   async #endRead({ reader, plan, pending }: Stay, before: TableState): Promise<boolean> {
     await reader.query('COMMIT');
@@ -267,7 +267,7 @@ export class PostgresFollower {
     else if (oid !== null) stay.stream.ignore(oid);
   }
 
-  /** The next load explains the fault. */
+  /** Ends the session and asks for a load, which reports the fault. */
   #broken(): void {
     this.#leave();
     this.#tellIn(0);

@@ -58,7 +58,7 @@ class ChannelWatch implements RecordWatch {
         FOLLOWED_SILENT_MS_MAX,
       ).unref();
       await ended;
-      // The load explains the fault.
+      // The load reports the fault.
       if (!signal.aborted) this.#onChange();
     } catch {
       // The connection is tried again.

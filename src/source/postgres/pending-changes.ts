@@ -4,8 +4,8 @@ export interface SeenTransactions {
 }
 
 /**
- * Reads the result of `txid_current_snapshot()`: `xmin:xmax:xid,xid`. These numbers have 64 bits; numbers of
- * the stream are the lower 32 bits.
+ * Reads the result of `txid_current_snapshot()`: `xmin:xmax:xid,xid`. These numbers have 64 bits; the stream gives
+ * only the lower 32.
  */
 export function parseSnapshot(text: string): SeenTransactions {
   const [, end = '', running = ''] = text.split(':');
@@ -27,8 +27,8 @@ interface Mark {
 }
 
 /**
- * Keys of changed rows, kept until a load that saw the change is served. The stream may report a change
- * before others can see it, so a change stays until its transaction is visible.
+ * Keys of changed rows, kept until a load that saw the change is served. The stream may report a change before other
+ * sessions see it. A load that does not see such a change leaves its key here.
  */
 export class PendingChanges {
   readonly #keysMax: number;
@@ -61,7 +61,7 @@ export class PendingChanges {
     }
   }
 
-  /** The load `version` reads in this snapshot. */
+  /** Notes that the load `version` reads in this snapshot, and so sees the changes that the snapshot sees. */
   take(version: number, snapshot: SeenTransactions): void {
     for (const mark of this.#marks())
       if (mark.version === null && snapshot.sees(mark.xid)) mark.version = version;

@@ -147,7 +147,7 @@ export function parsePostgresAddress(
   };
 }
 
-/** Parameters override the parts before them, as in libpq. */
+/** Sets a part of the address, unless a parameter has set it: parameters override the other parts, as in libpq. */
 function put(given: Map<ParameterName, string>, name: ParameterName, value: string): void {
   if (value !== '' && !given.has(name)) given.set(name, value);
 }

@@ -64,7 +64,7 @@ function checkUnsupported(name: string, value: string): void {
   const names = Object.keys(PARAMETERS);
   const near = suggest(name, names);
   const hint = near === null ? `the known parameters are ${names.join(', ')}` : `did you mean ${near}?`;
-  // A name unlike all others may be a piece of a password.
+  // A name unlike all known names may be a piece of a password.
   throw invalidAddress(
     `${near === null ? 'one of its parameters' : JSON.stringify(name)} is not known: ${hint}`,
   );

@@ -37,7 +37,7 @@ export interface PostgresSpec extends PostgresOptions {
   readonly totalMsMax?: number | undefined;
 }
 
-/** Messages and their conditions. `{name}` is an option; the command line puts its flag there. */
+/** Fault messages with their conditions. `{name}` is an option; the command line shows its flag instead. */
 export const POSTGRES_RULES: Readonly<Record<string, (rows: RowsSpec, follow: boolean) => boolean>> = {
   'a PostgreSQL source needs {table} or {query}': ({ table, query }) =>
     table === undefined && query === undefined,

@@ -79,8 +79,8 @@ export interface BinaryCopy {
 }
 
 /**
- * COPY of the fields in the binary format. Null if JSON would have another text for the type of a field, or if
- * texts may not be UTF-8.
+ * COPY of the fields in the binary format. Null if the type of a field would have another text in JSON, or if texts
+ * may not be UTF-8.
  */
 export async function binaryCopyOf(database: Database, rows: DescribedRows): Promise<BinaryCopy | null> {
   if (hasTwins(rows.columns)) return null;
@@ -89,7 +89,7 @@ export async function binaryCopyOf(database: Database, rows: DescribedRows): Pro
        ARRAY(SELECT oid::int8::float8 FROM pg_type WHERE typtype = 'e' AND oid = ANY ($1::oid[])) AS enums`,
     [rows.types],
   );
-  // The server does not check texts of this encoding.
+  // With this encoding, the server does not check that texts are UTF-8.
   if (facts === undefined || facts.encoding === 'SQL_ASCII') return null;
   const columns: BinaryColumn[] = [];
   for (const { name: field, kind } of FIELDS) {
