@@ -23,8 +23,8 @@ const HEADERS: FlatHeaders = Object.entries({
 }).flat();
 
 /**
- * The answer for the present second. The bytes of an answer must not change, because some of them may still
- * wait to be sent.
+ * The refusals with the Date of the present second. Each second gets new bytes, because some bytes of earlier
+ * refusals may still wait to be sent.
  */
 const preparedByFields = new WeakMap<AnswerFields, { date: string; whole: Buffer; head: Buffer }>();
 
@@ -61,7 +61,10 @@ export function refuseDirectly(lone: LoneRequest, origins: OriginFields): boolea
   return true;
 }
 
-/** Refuses all other requests. Bodies are not read, so the connection ends if there may be a body. */
+/**
+ * Refuses a request through Node's response. Bodies are not read, so the connection ends if there may be a
+ * body.
+ */
 export function refuse(req: IncomingMessage, res: ServerResponse, origins: OriginFields): void {
   const { mayHaveContent, fields } = factsOf(req, origins);
   if (mayHaveContent) endWithAnswer(res);
