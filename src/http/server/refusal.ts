@@ -41,7 +41,7 @@ function preparedFor(fields: AnswerFields) {
   return prepared;
 }
 
-/** If node dropped header fields, one of them may have announced a body. */
+/** If Node dropped header fields, one of them may have announced a body. */
 function factsOf({ rawHeaders }: IncomingMessage, origins: OriginFields) {
   const { hasContent, origin } = readHeaderFacts(rawHeaders);
   return {
@@ -50,7 +50,7 @@ function factsOf({ rawHeaders }: IncomingMessage, origins: OriginFields) {
   };
 }
 
-/** Answers before node makes a response. @returns false if nothing was sent */
+/** Answers before Node makes a response. @returns false if nothing was sent */
 export function refuseDirectly(lone: LoneRequest, origins: OriginFields): boolean {
   const { req } = lone;
   if (req.method !== 'GET' && req.method !== 'HEAD') return false;

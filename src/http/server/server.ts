@@ -52,7 +52,7 @@ export interface HttpServerOptions extends ServerSettings {
   readonly meter?: Meter | null | undefined;
 }
 
-/** Longest time for the answers under way when a server closes. */
+/** How long a closing server waits for unfinished answers. */
 export const CLOSE_MS_MAX = 10_000;
 
 export class HttpServer {
@@ -296,7 +296,7 @@ export class HttpServer {
     clearTimeout(deadline);
     this.#connections.stop();
     this.#overload.stop();
-    // Ends node's own timer.
+    // Ends Node's own timer.
     server.close();
   }
 }
