@@ -1,12 +1,13 @@
 import { isIP } from 'node:net';
 
 const HOST_AND_PORT = /^(\[[^\]]*\]|[^:]*)(?::\d*)?$/;
-/** RFC 9112 section 3.2.2: a host in the request target counts. */
+/** RFC 9112 section 3.2.2: the request target may name a host, too. */
 const AUTHORITY = /^https?:\/\/([^/?#]*)/i;
 
 /**
- * Stops web pages whose own name resolves to this machine (DNS rebinding): their Host header has the page's
- * own name. All IP addresses are allowed, because probes use addresses that the process does not know.
+ * Keeps out web pages whose own name resolves to this machine (DNS rebinding): the Host of their requests is
+ * the page's own name. All IP addresses are allowed, because probes use addresses that the process does not
+ * know.
  */
 export class AllowedHosts {
   readonly #names: ReadonlySet<string>;

@@ -47,7 +47,7 @@ export function sum(meters: readonly ThreadMeter[], cell: number): number {
   return meters.reduce((total, { meter }) => total + meter.get(cell), 0);
 }
 
-/** One sample per thread; milliseconds as seconds. */
+/** One sample per thread. Values in milliseconds are converted to seconds. */
 export function perThread(
   threads: readonly ThreadMeter[],
   name: cells.SingleName,

@@ -127,7 +127,7 @@ export interface AuthPlan extends TokenRules {
   readonly identifiers: IdentifierMode;
 }
 
-/** @param feed updates of remote keys Throws LecternError `key-invalid`, `option-invalid`. */
+/** Throws LecternError `key-invalid`, `option-invalid`. @param feed updates of remote keys */
 export function authenticatorOfPlan(
   plan: AuthPlan,
   feed: KeyFeed | null,

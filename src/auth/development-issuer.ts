@@ -38,7 +38,7 @@ export function createDevelopmentIssuer(options: DevelopmentIssuerOptions): Deve
     table,
     async issue({ subject, values = {} }) {
       const claims: Record<string, string | readonly string[]> = { sub: 'developer' };
-      // RFC 9068 section 2.2 requires them.
+      // RFC 9068 section 2.2 requires these two claims.
       if (tokenType !== 'any') Object.assign(claims, { client_id: 'development', jti: randomUUID() });
       for (const row of table) {
         const wanted = values[row.field.name];

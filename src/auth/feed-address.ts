@@ -65,8 +65,8 @@ export class FeedAddresses {
   }
 
   /**
-   * Null for every address that is not genuine, has expired or is revoked. The check's duration depends on the
-   * payload alone, and never on the mac: an unreadable payload takes longer.
+   * Null for every address that is not genuine, has expired or is revoked. How long the check takes depends
+   * only on the payload (an unreadable payload takes longer), never on the mac.
    */
   grantOf(address: string): FeedGrant | null {
     const known = this.#known.get(address);
@@ -89,7 +89,7 @@ export class FeedAddresses {
     this.#expected.write(macOf(key, payload));
     this.#given.fill(0);
     this.#given.write(address.slice(dot + 1));
-    // The comparison is that of texts, so another spelling of the same bytes is refused.
+    // The texts are compared, so another spelling of the same bytes is refused.
     const isEqual = timingSafeEqual(this.#expected, this.#given);
     const isGenuine = isEqual && address.length === payload.length + 1 + MAC_CHARACTERS && id === key.id;
     // The payload is always read and checked, so that the time of a refusal reveals nothing.

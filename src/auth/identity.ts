@@ -14,7 +14,7 @@ import type { FieldFilter } from '../query/query.js';
 
 const FIELD_NAMES: readonly string[] = IDENTITY_FIELDS.map((field) => field.name);
 
-/** Names of claims, at least one, that select on a field. */
+/** The names of the claims, at least one, whose values select events by a field. */
 export interface ClaimRow {
   readonly field: Field & { readonly name: IdentityFieldName };
   readonly claims: readonly string[];
@@ -55,8 +55,8 @@ export function canonicalValue(value: string, field: ClaimRow['field'], mode: Id
 }
 
 /**
- * A union of clauses "field is one of values", with at most IDENTITY_VALUES_MAX values. Claims of other types
- * count as absent: one odd claim must not lock out a user.
+ * A union of clauses "field is one of values", with at most IDENTITY_VALUES_MAX values. A claim that is
+ * neither a text nor a list of texts counts as absent: one odd claim must not lock out a user.
  *
  * @returns null without any claim or enrolment: the request gets 403
  */
@@ -148,7 +148,7 @@ function toFilters(valuesOf: (field: ClaimRow['field']) => readonly string[]): r
 
 class CheckedEnrolments extends Map<string, Enrolment> {}
 
-/** @param given unchecked, or from {@link parseEnrolments} Throws LecternError `option-invalid`. */
+/** Throws LecternError `option-invalid`. @param given unchecked, or from {@link parseEnrolments} */
 export function enrolmentsOf(given: object, mode: IdentifierMode, name: string): Enrolments {
   return given instanceof CheckedEnrolments ? given : parseEnrolments(given, mode, name);
 }

@@ -43,7 +43,7 @@ export function createRemoteKeySet(
     wasUsable = isUsable();
   }
 
-  /** Whether a newer set cannot have a better key. */
+  /** Whether the present keys include one for the token, so that no newer set is needed. */
   function isKnown({ alg, kid }: TokenHeader): boolean {
     return keys.some((key) => (kid === undefined ? key.algorithms.includes(alg) : key.kid === kid));
   }

@@ -21,7 +21,7 @@ export function isAddress(jwks: string): boolean {
   return /^https?:\/\//i.test(jwks);
 }
 
-/** The fault of a path or address, which repeats only the scheme of the text. */
+/** The fault of a path or address; null if it is valid. The fault quotes only the scheme of the text. */
 export function keySourceFault(jwks: string): string | null {
   if (isAddress(jwks)) {
     if (!URL.canParse(jwks)) return 'it is not a valid address; expected https://…';

@@ -21,7 +21,7 @@ export type TokenType = (typeof TOKEN_TYPES)[number];
 export interface TokenRules {
   /** Required `iss` of every token. */
   readonly issuer?: string | undefined;
-  /** Every token's `aud` must be or contain it. */
+  /** Every token's `aud` must be or contain this text. */
   readonly audience?: string | undefined;
   readonly tokenType?: TokenType | undefined;
 }

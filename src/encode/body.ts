@@ -36,7 +36,7 @@ const smallBodies = new Slabs(allocateUncleared, SLAB_BYTES, CUT_BYTES_MAX);
  * length.
  */
 const BLOCK_BODY_BYTES_MIN = 2 * CUT_BYTES_MAX;
-/** Free blocks kept per class; usually one block is in use. The free blocks of all classes have 1 MiB. */
+/** Free blocks kept per class; usually one block is in use. All free blocks together take at most 1 MiB. */
 const FREE_BLOCKS_MAX = 2;
 const freeBlocks: ArrayBuffer[][] = Array.from({ length: classOf(BODY_WHOLE_BYTES_MAX) + 1 }, () => []);
 
@@ -119,8 +119,8 @@ export function allocateSlice(byteLength: number): Buffer {
 }
 
 /**
- * Call this when the holder no longer reads the bytes. Memory without holders is reused. Other bytes are
- * ignored.
+ * Call this when the holder no longer reads the bytes. Memory without holders is reused. Bytes that are not
+ * of a slice are ignored.
  */
 export function releaseSlice(bytes: Uint8Array): void {
   const memory = sliceMemory.get(bytes.buffer);

@@ -84,7 +84,7 @@ function jsonArray(rows: LazyPiece): MeasuredBody {
   return madeBody(target);
 }
 
-/** Gathers the rows around long runs, which are views of the arena. */
+/** Long runs become views of the arena. The rows between them are gathered. */
 function jsonViews(rows: Rows, selection: Selection, gatheredBytes: number): Uint8Array[] {
   const { start, bytes } = rows;
   const gathered = Buffer.allocUnsafe(gatheredBytes);
@@ -93,8 +93,8 @@ function jsonViews(rows: Rows, selection: Selection, gatheredBytes: number): Uin
   let from = 0;
   let to = 1;
   selection.forEachRun((first, end) => {
-    // The view leaves out the last byte: a comma follows each run, but the arena may have its closing
-    // bracket.
+    // The view leaves out the last byte, which may be the arena's closing bracket. A comma is added after
+    // each run.
     const view = bytes.subarray(start[first]!, start[end]! - 1);
     if (view.length + 1 < VIEW_BYTES_MIN) to += view.copy(gathered, to);
     else {

@@ -125,8 +125,8 @@ const OTHERS = (['lecturer', 'studyGroup', 'type'] as const).map(placeOf);
 /** Bytes apart from texts. */
 const FRAME_BYTES_MAX = 256;
 /**
- * Most bytes for each byte of JSON, or for each unit of UTF-16. `&` takes five bytes. A quote takes six
- * bytes, but already two in JSON.
+ * Largest number of bytes that a byte of JSON, or a UTF-16 unit of a name, becomes. `&` becomes five bytes. A
+ * quote becomes six, but has two in JSON.
  */
 const BYTES_PER_JSON_BYTE_MAX = 5;
 const BYTES_PER_UNIT_MAX = 6;

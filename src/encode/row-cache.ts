@@ -11,7 +11,7 @@ import type { LazyPiece } from './slices.js';
 /** How many lists an insertion checks to make room. */
 const EVICTION_STEPS_MAX = 8;
 
-/** JSON bytes of all rows that may be kept in another format, as a share of the cache. */
+/** All rows are kept in a format only if their JSON takes at most this share of the cache. */
 const KEPT_ROWS_SHARE_MAX = 1 / 2;
 
 /** Resident memory of a list besides its rows and offsets. */
@@ -40,12 +40,12 @@ interface CachedList {
 }
 
 /**
- * Copies of posting lists with adjacent rows: a window of a list is one copy, and its MessagePack rows are
- * made once.
+ * Copies of the rows of posting lists, adjacent in memory: a window of a list takes one copy operation, and
+ * its MessagePack rows are made once.
  *
- * A list is added once as many of its rows were gathered as it holds. So the cost is at most twice the
- * minimum. A full cache drops lists unused since their last check (CLOCK). If all checked lists were in use,
- * the new list is not added, and its gathered rows are counted again from 0.
+ * A list is added when the number of its rows gathered so far reaches its length. So the cost is at most
+ * twice the minimum. A full cache drops lists unused since their last check (CLOCK). If all checked lists
+ * were in use, the new list is not added, and its gathered rows are counted again from 0.
  */
 export class RowCache {
   readonly #rows: Rows;

@@ -4,13 +4,13 @@ import type { Rows } from '../snapshot/rows.js';
 const FIELD_COUNT = OUTPUT_FIELDS.length;
 /** Bytes of `{"name":` or `,"name":` in a row. */
 const NAME_BYTES = OUTPUT_FIELDS.map(({ name }) => name.length + 4);
-/** Which fields are instants, which have one length and no characters to escape. */
+/** 1 for each field that is an instant: instants have one length and no characters to escape. */
 const IS_INSTANT = Uint8Array.from(OUTPUT_FIELDS, ({ kind }) => Number(kind === 'instant'));
 const INSTANT_CHARACTERS = 'YYYY-MM-DDTHH:mm:ss.sssZ'.length;
 const LETTER_N = 0x6e;
 const BACKSLASH = 0x5c;
 
-/** Features of a text that prevent copying it in some format. */
+/** Features of a text, each of which makes a plain copy wrong in some format. */
 export const HAS_ESCAPE = 1;
 export const HAS_COMMA = 2;
 /** A semicolon, or the only control character that JSON does not escape. */

@@ -27,7 +27,10 @@ export interface TokenCheckOptions {
 
 const REALM = 'lectern';
 
-/** Shortest time between two log lines with the same reason, because bad tokens may come a thousand times a second. */
+/**
+ * Shortest time between two log lines with the same message, because bad tokens may come a thousand times a
+ * second.
+ */
 const LOG_MS = 60_000;
 
 export class TokenCheck {

@@ -28,7 +28,7 @@ const FULL: Problem = {
 
 /** How often to look for streams that end, are silent, or have clients that do not read. */
 const LOOK_MS = 1000;
-/** Clients reconnect after this time, each at a different moment. */
+/** Each client reconnects after a random time between these two, so that not all come at the same moment. */
 const RETRY_MS_MIN = 1000;
 const RETRY_MS_MAX = 3000;
 const HEARTBEAT = Buffer.from(':\n\n');
@@ -36,7 +36,7 @@ const HEARTBEAT = Buffer.from(':\n\n');
 interface Stream extends Watched {
   readonly exchange: Exchange;
   readonly res: ServerResponse;
-  /** The snapshot that the client of the stream has; empty if this thread does not know it. */
+  /** The id of the snapshot that the client has; empty if the id is not known. */
   snapshotId: string;
   /** The version that the client was told. */
   version: string;

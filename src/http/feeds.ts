@@ -50,14 +50,17 @@ const HOST_UNKNOWN: Problem = {
   detail: 'The service does not know its public address, which calendar programs need: set --public-url.',
 };
 
-/** Room for the extension, so that an address fits with any of FEED_EXTENSIONS. */
+/** Space kept free in a request target, so that an address can get any of FEED_EXTENSIONS. */
 const EXTENSION_CHARACTERS_MAX = 5;
 const TEXT_FIELDS: readonly string[] = PARAMETER_FIELDS.filter(({ kind }) => kind === 'text').map(
   ({ name }) => name,
 );
 const DAY_MS = 86_400_000;
 
-/** Calendar programs have their own interval; a page with a feed need not fetch it each time. */
+/**
+ * Calendar programs fetch at their own interval. A web page that shows a feed need not fetch it at each
+ * visit.
+ */
 const CACHING: readonly string[] = ['Cache-Control', 'private, max-age=300'];
 
 interface Feed {
@@ -79,7 +82,7 @@ export class Feeds {
   readonly #parsing: ParseOptions;
   readonly #folder: string;
   /**
-   * Number of slashes in the folder's path. Counting them skips the folder, whose letters may be
+   * Number of slashes in the path prefix of feeds. Counting slashes skips the prefix, whose letters may be
    * percent-encoded.
    */
   readonly #depth: number;
@@ -111,7 +114,7 @@ export class Feeds {
     this.answerRoute = {
       kind: 'feed',
       label: '/feeds',
-      // Every path below the folder is treated as a secret, even a path that cannot be a feed.
+      // Every path with this prefix is treated as a secret, even a path that cannot be a feed.
       path: `${this.#folder}*`,
       handle: (exchange) => send(exchange, this.#answer(exchange)),
     };

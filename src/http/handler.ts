@@ -141,7 +141,8 @@ class Handler {
       sendProblem(exchange, fault);
     } else if (this.#tokens?.refusesRepeated(exchange)) return;
     else if (this.#settings.origins.isPreflight(req)) sendEmpty(exchange, 204, [...PREFLIGHT_FIELDS]);
-    // Faults that close the connection come first. node:http gives one character for each byte.
+    // This check comes after those that close the connection. Each character of the target stands for one
+    // byte.
     else if (target.length > REQUEST_TARGET_BYTES_MAX) {
       sendProblem(exchange, {
         code: 'request-target-too-long',
@@ -213,7 +214,7 @@ class Handler {
         process.emitWarning(`a request failed: ${reason}`, { type: 'LecternWarning' });
       }
     } catch {
-      // The answer and the process must survive a logger that fails, too.
+      // A failing logger must neither prevent the answer nor end the process.
     }
     // Once the head is sent, only cutting the connection shows that the answer is incomplete.
     if (!exchange.cutOffIfBegun()) sendProblem(exchange, INTERNAL_ERROR);

@@ -25,8 +25,9 @@ export const METHOD_NOT_ALLOWED: Problem = {
 };
 
 /**
- * The fault of a request that node:http accepts: RFC 9112 section 3.2 demands 400, a proxy may parse it
- * differently, or it has too many header fields. The answer must close the connection.
+ * The fault of a request that node:http accepts but Lectern must refuse: RFC 9112 section 3.2 demands 400, a
+ * proxy may parse the request differently, or it has too many header fields. The answer must close the
+ * connection.
  */
 export function messageFault(req: IncomingMessage, path: string, facts: HeaderFacts): Problem | null {
   const { hosts, host, expect } = facts;

@@ -15,8 +15,9 @@ export function publicUrlFault(text: string): string | null {
 }
 
 /**
- * Origin and path before the mount path, without a final slash. Host is accepted only if it is exactly the
- * address and port of this connection. Any other Host could be forged, or name an https proxy.
+ * The public address up to the mount path, without a final slash. Without `publicUrl`, the address comes from
+ * the Host header, which must be exactly the address and port of this connection. Any other Host could be
+ * forged, or name an https proxy.
  *
  * @returns null if the address is not known
  */

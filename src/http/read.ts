@@ -1,4 +1,7 @@
-/** Answers a read route for an authenticated user from one view: 403, 503, 406, 400, 412, 304 or 200, in this order. */
+/**
+ * Answers a read route for an authenticated user from one view. It checks for 403, 503, 406, 400, 412 and 304
+ * one after another, then answers 200.
+ */
 import type { ParameterFault } from '../errors.js';
 import { PARAMETER_FAULTS_MAX } from '../limits.js';
 import { CELL } from '../metrics/cells.js';
@@ -73,7 +76,7 @@ const STALE_SNAPSHOT: Problem = {
   headers: ['Retry-After', '2'],
 };
 
-/** The header field that names the publication of an answer. */
+/** The header field with the version of the publication that an answer comes from. */
 const VERSION_FIELD = 'Lectern-Version';
 const LIST_CACHING: readonly string[] = ['Cache-Control', CACHE_CONTROL, 'Vary', VARY];
 
@@ -86,7 +89,7 @@ export function sendSnapshotUnavailable(exchange: Exchange, views: ViewSource): 
 }
 
 export interface ReaderSettings extends ParseOptions {
-  /** Bytes for whole answers to repeated requests; 0 for none. */
+  /** Bytes of memory for whole answers to repeated requests; 0 for none. */
   readonly cacheBytesMax: number;
   /** Whether answers to repeated requests are compressed. */
   readonly compression: boolean;
@@ -171,7 +174,7 @@ export class Reader {
   /** Sends a body that no cache keeps. */
   sendRead(exchange: Exchange, view: View, headers: FlatHeaders, body: Body): void {
     sendBody(exchange, 200, headers, body);
-    // A body with room for its head is a copy.
+    // A body with room for its head is a copy, so it does not keep the snapshot.
     if (body.hasHeadRoom !== true && !exchange.head) this.#underWay.add(exchange, view);
   }
 

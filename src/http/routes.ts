@@ -76,17 +76,22 @@ export function createRouter(routes: readonly Route[]): (path: string) => Route 
     querystringParser: () => ({}),
     maxParamLength: SEGMENT_CHARACTERS_MAX,
   });
-  // These paths are not remembered: each event has its own path, and paths of feeds are secrets.
+  // Paths of these routes are not kept in `known`: each event has its own path, and paths of feeds are
+  // secrets.
   const withParameter = new Set(routes.filter(({ path }) => /[:*]/.test(path)));
   for (const route of routes) router.on('GET', route.path, () => undefined, route);
-  /** Routes by the spelling of the path. Only a few are kept, because clients use the documented spelling. */
+  /**
+   * The router's cache: routes by the path as the client spelled it. It keeps few paths, because clients use
+   * the documented spelling.
+   */
   const known = new Map<string, Route>();
   const feeds = routes.find(({ kind }) => kind === 'feed');
   const feedFolder = feeds?.path.replace(/\*$/, '');
   return (path) => {
     const remembered = known.get(path);
     if (remembered !== undefined) return remembered;
-    // Handles the usual spelling without reading each letter of the address.
+    // find-my-way would read every character of these long paths. It only gets feed paths whose prefix is
+    // percent-encoded.
     if (feeds !== undefined && path.startsWith(feedFolder as string) && !path.includes('#')) return feeds;
     // find-my-way would cut the path at "#", which no request target may contain (RFC 9112 section 3.2).
     if (path.charCodeAt(0) !== 0x2f || path.includes('#')) return null;

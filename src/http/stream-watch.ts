@@ -7,8 +7,8 @@ export interface Watched {
 }
 
 /**
- * Keeps streams sorted by the time at which they need attention, so that a regular check visits no others.
- * Methods may be called during an iteration.
+ * Keeps streams sorted by the time at which they need attention, so that a regular check visits only streams
+ * that need it now. Methods may be called during an iteration.
  */
 export class StreamWatch<Stream extends Watched> {
   readonly #stepMs: number;

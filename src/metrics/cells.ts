@@ -94,7 +94,7 @@ export const DURATION_CLASSES: number = DURATION_ENDS_MS.length + 1;
 
 const ROUTES = ROUTE_LABELS.length;
 export const REQUESTS_AT = 0;
-/** Places of the statuses, with one more for all other statuses. */
+/** Number of places for statuses: one for each of STATUSES, and one for all others. */
 export const STATUS_PLACES: number = STATUSES.length + 1;
 export const BYTES_AT: number = REQUESTS_AT + ROUTES * STATUS_PLACES;
 export const DURATION_SUMS_AT: number = BYTES_AT + ROUTES;

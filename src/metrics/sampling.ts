@@ -5,7 +5,7 @@ import type { Meter } from './meter.js';
 
 /** Time between two samples of values that are not counted one by one. A sample takes 0.05 ms. */
 const METRICS_SAMPLE_MS = 1000;
-/** Resolution of the event loop's delay: 50 ticks a second × 2 µs. */
+/** Time between two ticks that measure the event loop's delay: 50 ticks a second cost 50 × 2 µs. */
 const EVENT_LOOP_DELAY_RESOLUTION_MS = 20;
 
 /** Samples between two resets of the delays. So delays cover the last 10 to 20 seconds. */

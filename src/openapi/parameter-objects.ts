@@ -61,7 +61,7 @@ function filter(field: Field, identifiers: IdentifierMode): ParameterObject {
   );
 }
 
-/** The parameter "by" of GET /schedule/free, which differs from the parameter of conflicts. */
+/** The parameter "by" of GET /schedule/free, which differs from "by" of GET /schedule/conflicts. */
 const FREE_BY = 'freeBy';
 const FREE_BY_PARAMETER: ParameterObject = single(
   'by',

@@ -48,7 +48,7 @@ export const HEADERS: Readonly<Record<string, JsonSchema>> = {
   Allow: header('The methods of the resource', 'GET, HEAD, OPTIONS'),
 };
 
-/** References to header fields. Two of these fields are in every answer. */
+/** References to these header fields, and to the two that are in every answer. */
 function headers(...names: string[]): JsonSchema {
   const all = [...names, 'X-Content-Type-Options', 'Content-Security-Policy'];
   return Object.fromEntries(all.map((name) => [name, { $ref: `#/components/headers/${name}` }]));

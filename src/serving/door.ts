@@ -19,7 +19,10 @@ export interface Door {
 /** Systems that divide the connections of a port among its sockets (libuv's UV_TCP_REUSEPORT). */
 const REUSE_PORT_PLATFORMS: readonly string[] = ['linux', 'freebsd', 'aix', 'sunos'];
 
-/** Whether Node can listen with `reusePort`: since 22.12 and 23.1. */
+/**
+ * Whether this version of Node can listen with `reusePort`: Node 22 since 22.12, and later versions since
+ * 23.1.
+ */
 export function canReusePort(version: string, platform: string): boolean {
   const [major = 0, minor = 0] = version.replace(/^v/, '').split('.').map(Number);
   const isKnown = major > 23 || (major === 23 && minor >= 1) || (major === 22 && minor >= 12);

@@ -14,7 +14,7 @@ export class PostedKeys implements KeyFeed {
     this.#ask = ask;
   }
 
-  /** During the cooldown no request is posted, so forged tokens load only their own thread. */
+  /** During the cooldown no request is posted, so forged tokens cost only the thread that receives them. */
   want(): Promise<void> {
     if (this.#replied !== null) return this.#replied;
     if (monotonicMs() < this.state.nextFetchMs) return Promise.resolve();

@@ -85,7 +85,7 @@ export class ServingThread {
     this.#worker.postMessage(message);
   }
 
-  /** Lets unfinished answers end until the deadline, then ends a thread that has not closed. */
+  /** Gives unfinished answers time until the deadline, then ends the thread if it has not closed. */
   async close(deadlineMs: number): Promise<void> {
     this.#closing = true;
     this.send({ kind: 'close', deadlineMs });

@@ -44,7 +44,7 @@ const meter = task.meterMemory === null ? null : new Meter(task.meterMemory);
 
 function publish({ number, published }: NumberedPublication): void {
   present.publish(published);
-  // Each thread has its own weight, because each must release the earlier snapshot.
+  // Each thread has its own weight, so that its own garbage collector releases the earlier snapshot.
   weight.replace(published.image.summary.bytes);
   tell({ kind: 'serving', number });
 }

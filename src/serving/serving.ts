@@ -10,8 +10,8 @@ import type { LiveViews } from '../view/view-source.js';
 import type { ServerPlan } from './server-plan.js';
 
 /**
- * Plain data for every serving thread. Limits apply to one thread, but all threads share `cacheBytesMax` and
- * `streamsMax` of ServingOptions.
+ * Plain data for every serving thread. Limits apply to one thread. Only in ServingOptions, `cacheBytesMax`
+ * and `streamsMax` are totals for all threads.
  */
 export interface ServingSettings extends ServerPlan {
   readonly host: string;
@@ -78,7 +78,7 @@ export interface ServingCondition {
   readonly isOverloaded: boolean;
   /** Number of overloaded threads. */
   readonly threadsOverloaded: number;
-  /** Requests refused for overload. The counts of a lost thread's last second may be lost. */
+  /** Requests refused for overload. Refusals in the last second of a lost thread may be missing. */
   readonly refused: number;
   /** How often a thread became overloaded; counted like `refused`. */
   readonly overloads: number;

@@ -1,7 +1,10 @@
 import { availableParallelism, totalmem } from 'node:os';
 import { SERVING_THREADS_MAX } from '../limits.js';
 
-/** Semi-spaces of all serving threads, in MB: 3 × 32 = 96 MB of young generations, as two threads have by default. */
+/**
+ * MB for the semi-spaces of all serving threads together. The young generations then take 3 × 32 = 96 MB, as
+ * much as those of two threads by default.
+ */
 const SERVING_SEMI_SPACES_MB_MAX = 32;
 
 /** @param workers serving threads; `auto`: one for each core */
@@ -9,16 +12,20 @@ export function threadsOf(workers: number | 'auto'): number {
   return workers === 'auto' ? Math.min(availableParallelism(), SERVING_THREADS_MAX) : workers;
 }
 
-/** V8 counts three semi-spaces as a young generation, and makes each a power of two. */
+/** A young generation consists of three semi-spaces. V8 makes the size of a semi-space a power of two. */
 const SEMI_SPACES = 3;
 const SEMI_SPACE_MB_MIN = 2;
 const WORKERS_OF_V8_MAX = 2;
-/** The smallest share of memory that V8 gives a semi-space, up to 16 MB (Node 20; later versions give more). */
+/**
+ * V8 gives each semi-space at least this share of the memory, but at most 16 MB (Node 20; later versions give
+ * more).
+ */
 const V8_SHARE = 1 / 512;
 
 /**
- * MB that the young generation of each serving thread may take. Null leaves the size to V8, which gives a thread as
- * much as a process: 48 MB, and more under load. `--max-semi-space-size` and `--max-heap-size` override this.
+ * MB that the young generation of each serving thread may take. Null leaves the size to V8, which lets each
+ * thread take as much as a whole process: 48 MB, and more under load. `--max-semi-space-size` and
+ * `--max-heap-size` override this.
  */
 export function youngGenerationMbOf(
   workers: number,

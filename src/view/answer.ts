@@ -30,7 +30,7 @@ export interface Read {
   readonly format: FormatName | null;
   /** A weak entity tag, `W/"…"`, of the snapshot's content, the canonical query and the representation. */
   entityTag(format: AnyFormatName): string;
-  /** Finds and writes the page. @param feed the head of the feed, if the list is one */
+  /** Finds and writes the page. @param feed the head of the feed, if the list is a feed */
   execute(format: AnyFormatName, feed?: FeedHead): Answer;
 }
 

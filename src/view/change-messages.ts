@@ -47,7 +47,10 @@ export class ChangeMessages {
     return message;
   }
 
-  /** Without a bound, messages from every known snapshot would fill the memory. The oldest message goes first. */
+  /**
+   * Without a bound, messages from every known snapshot would fill the memory. The oldest message is dropped
+   * first.
+   */
   #keep(key: string, message: ChangeMessage): void {
     this.#made.set(key, message);
     this.#bytes += message.json.length;

@@ -16,7 +16,10 @@ import type { Selection } from '../query/selection.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
 import type { Encode } from './answer.js';
 
-/** Makers of the forms of representations with an opening, rows and a closing. EventLists keeps each form. */
+/**
+ * For each representation with an opening, rows and a closing: a function that makes its form. EventLists
+ * keeps the forms.
+ */
 const FORMS: Readonly<
   Record<
     Exclude<AnyFormatName, 'json' | 'msgpack'>,
@@ -36,7 +39,7 @@ export class EventLists {
     this.#rowCache = rowCache;
   }
 
-  /** @param feed the head of the feed, if the list is one */
+  /** @param feed the head of the feed, if the list is a feed */
   find(plan: Plan, parameters: Parameters, feed?: FeedHead): Encode {
     const selection = executePlan(this.#snapshot, plan);
     const { page, nextCursor } = this.#page(selection, parameters);

@@ -83,13 +83,16 @@ export interface View {
   countChanges(since: string): ChangeCounts | null;
   /** Whether this view is at least as new as a version that a client has seen. */
   hasReached(version: TimetableVersion): boolean;
-  /** GET /schedule/rooms and the other directories of matching events, with names and numbers of events. */
+  /**
+   * GET /schedule/rooms and the other directories: the rooms, courses, groups or lecturers of matching
+   * events, with numbers of events.
+   */
   directory(name: DirectoryName, pairs: ParameterPairs, options: ParseOptions): ReadResult;
   /** GET /schedule/events/{id}. */
   event(id: string, pairs: ParameterPairs, options: ParseOptions): ReadResult;
   /** GET /schedule/feed: the filters and window of a feed with these parameters, in canonical form. */
   feedQuery(pairs: ParameterPairs, options: ParseOptions): FeedQuery | ReadFaults;
-  /** The JSON of one event by its id, or null. A view of shared memory. */
+  /** The JSON of one event by its id, or null. The bytes are shared memory: only read them. */
   eventOf(id: string): Uint8Array | null;
   /** How GET /schedule, a directory or /schedule/free answers: the plan as text, with counts and timings. Executes the query. */
   explain(
@@ -127,7 +130,7 @@ export class SnapshotView implements View {
    * @param cacheBytesMax memory for the row cache; 0 for no cache
    * @param rooms of the rooms file
    * @param sequence of the publication
-   * @param hasSharedSequence whether all services that clients read take the sequence from one publisher
+   * @param hasSharedSequence whether one publisher gives the sequence to all services that clients read
    */
   constructor(
     snapshot: Snapshot,
@@ -298,7 +301,7 @@ export class SnapshotView implements View {
         : explainPlan(plan),
       total,
       count,
-      // Bodies of JSON have a length.
+      // The length of a JSON body is known.
       bodyBytes: body.byteLength ?? 0,
       timings: {
         parseMs: planning - began,

@@ -1,6 +1,6 @@
 /**
- * Whole answers from one content, by request target. An answer is kept from its second request on, because
- * most targets are requested once.
+ * Whole answers from one state of the timetable (`View.contentId`), by request target. An answer is kept from
+ * its second request on, because most targets are requested once.
  */
 import { ANSWER_CACHE_ENTRY_BYTES_MAX, ANSWERS_SEEN_ENTRIES } from '../../limits.js';
 import type { FormatName } from '../../model/format.js';
@@ -8,7 +8,7 @@ import { GenerationalCache } from '../../structures/generational-cache.js';
 import type { Exchange, FlatHeaders } from '../exchange.js';
 import { directHead, httpDate, sendDirectly } from '../node/direct.js';
 
-/** An answer of 200. */
+/** An answer with status 200. */
 export interface KnownAnswer {
   readonly entityTag: string;
   readonly headers: FlatHeaders;
@@ -115,7 +115,7 @@ export function sendKnown(exchange: Exchange, answer: KnownAnswer, body: Uint8Ar
     const bytes = Buffer.allocUnsafeSlow(head.length + body.length);
     bytes.write(head, 'latin1');
     bytes.set(body, head.length);
-    // The last Date line is the right one: header values before it have no line breaks.
+    // The last match is the Date line of directHead, which writes it after all given fields.
     wire = { bytes, dateOffset: head.lastIndexOf(DATE_FIELD) + DATE_FIELD.length, date };
     answer.wire = wire;
     answer.body = bytes.subarray(head.length);
@@ -124,7 +124,7 @@ export function sendKnown(exchange: Exchange, answer: KnownAnswer, body: Uint8Ar
     wire.bytes.write(date, wire.dateOffset, 'latin1');
     wire.date = date;
   }
-  // Bytes of which a part still waits to be written must not change.
+  // The bytes must not change while a part of them still waits to be written.
   if (!sendDirectly(exchange, wire.bytes)) answer.wire = null;
   return true;
 }

@@ -7,8 +7,8 @@ export interface AnswerFields {
   /** These fields as lines of a head, each with its line end. */
   readonly text: string;
   /**
-   * The key of these fields: answers are cached by this key and their target. The key is empty, or begins
-   * with a space, unlike any target.
+   * Stands before the target in the key of a cached answer. It is empty, or begins with a space, as no target
+   * does.
    */
   readonly keyPrefix: string;
   /** The fields for answers with their own Content-Security-Policy; null if these fields already lack one. */
@@ -65,8 +65,8 @@ export class OriginFields {
    * origins
    */
   constructor(origins: readonly string[]) {
-    // Also sent to other origins and to requests without an origin, because a cache must not give their
-    // answers to allowed pages.
+    // Other origins and requests without an origin get Vary, too, because a cache must not give their answers
+    // to allowed pages.
     this.#others = origins.length === 0 ? PLAIN_FIELDS : fieldsOf(['Vary', 'Origin'], '');
     this.#allowed = new Map(
       origins.map((origin) => [

@@ -44,7 +44,7 @@ const COMPRESSORS = new Map<Coding, (byteLength: number | null) => Transform>([
 
 const CODINGS: readonly Coding[] = [...COMPRESSORS.keys()];
 
-/** The types of the package lack the server's preference. */
+/** The types of the package lack the option with the server's preference. */
 interface Negotiation {
   encoding(available: readonly string[], options: { preferred: readonly string[] }): string | undefined;
 }

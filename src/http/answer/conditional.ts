@@ -8,8 +8,8 @@ const ENTITY_TAG = /(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")/y;
 const SEPARATOR = /[ \t,]*/y;
 
 /**
- * The entity tag named by If-None-Match, in any coding, by weak comparison (RFC 9110 section 13.1.2). Null
- * for none. A character that fits neither a tag nor a separator ends the list.
+ * The tag in If-None-Match that equals `entityTag` by weak comparison (RFC 9110 section 13.1.2), whatever its
+ * content coding; null if there is none. A character that fits neither a tag nor a separator ends the list.
  */
 export function matchedEntityTag(ifNoneMatch: string, entityTag: string): string | null {
   if (ifNoneMatch === entityTag || ifNoneMatch.trim() === '*') return entityTag;

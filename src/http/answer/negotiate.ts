@@ -11,7 +11,7 @@ const DISPOSITIONS = Object.fromEntries(
   FORMATS.map(({ name, fileName }) => [name, fileName === null ? null : `inline; filename="${fileName}"`]),
 ) as Readonly<Record<FormatName, string | null>>;
 
-/** Longer Accept headers are not remembered, so that the memo stays within its bound. */
+/** Longer Accept headers are not remembered, so that the memory for them is bounded. */
 const MEMO_ACCEPT_CHARACTERS_MAX = 256;
 
 class Choice {
@@ -37,7 +37,7 @@ class Choice {
     if (known !== undefined) return known;
     const format = this.#negotiate(accept);
     if (accept.length <= MEMO_ACCEPT_CHARACTERS_MAX) {
-      // A full memo is emptied, because clients use a handful of different headers.
+      // A full memo is simply emptied, because clients use only a handful of different headers.
       if (this.#memo.size >= ACCEPT_MEMO_ENTRIES_MAX) this.#memo.clear();
       this.#memo.set(accept, format);
     }

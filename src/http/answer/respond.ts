@@ -12,8 +12,8 @@ import { canSendDirectly, directHead, sendDirectly } from '../node/direct.js';
 const BODY_GATHER_BYTES_MAX = 65_536;
 
 /**
- * Sends a body of chunks. `headers` lacks only the fields of every answer and includes Content-Length. Bodies of unknown length are
- * sent in chunks (RFC 9112 section 7.1).
+ * Sends a body of chunks. `headers` includes Content-Length if the length is known; otherwise the transfer is
+ * chunked (RFC 9112 section 7.1). The fields of every answer are added.
  */
 export function sendBody(exchange: Exchange, status: number, headers: FlatHeaders, body: Body): void {
   // HEAD makes no chunks.
@@ -114,7 +114,8 @@ function* piecesOf(chunks: readonly Uint8Array[]): Generator<Uint8Array> {
 /**
  * Makes a slice only after the previous one was sent; other requests run in between.
  *
- * @param countsBytes the length was unknown when the answer was counted
+ * @param countsBytes whether the length was unknown when the answer was counted, so that bytes are counted
+ * here
  */
 function writeSlices(exchange: Exchange, slices: Iterator<Uint8Array>, countsBytes: boolean): void {
   const { ownsSocket } = exchange;

@@ -39,7 +39,7 @@ export function docsRoutes(options: {
   const html = 'text/html; charset=utf-8';
   const below = staticSender(html, docsHtml('./'));
   const beside = staticSender(html, docsHtml('./docs/'));
-  // Imported on first use, because most starts do not need its modules.
+  // The document is made on first use, because most processes never need its modules.
   let document: Promise<ReturnType<typeof staticSender>> | null = null;
   const makeDocument = async (): Promise<ReturnType<typeof staticSender>> => {
     const { createOpenApiDocument } = await import('../../openapi/document.js');
@@ -49,7 +49,7 @@ export function docsRoutes(options: {
     return { kind: 'open', label: '/docs', path: `${path}${name}`, handle };
   };
   return [
-    // With a trailing slash, relative links would have another base.
+    // A trailing slash changes the base of relative links.
     route('', (exchange) => (exchange.path.endsWith('/') ? below(exchange) : beside(exchange))),
     ...SWAGGER_UI_FILES.map(([name, contentType]) =>
       route(`/${name}`, staticSender(contentType, readFileSync(new URL(name, folder)))),

@@ -1,6 +1,6 @@
 /**
- * Undocumented facts about Node's connections. If a part of Node is missing, these functions use a documented
- * way.
+ * Functions that use undocumented parts of Node's connections. If a part is missing, they use a documented
+ * one.
  */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -8,12 +8,12 @@ import { READER_BYTES_MIN } from '../../limits.js';
 import { usable } from './inner-parts.js';
 
 /**
- * Largest write if only completed writes can be counted. Much less than READER_BYTES_MIN, so that steady
- * readers show progress.
+ * Largest write when only completed writes can be counted. It is much smaller than READER_BYTES_MIN, so that
+ * steady readers show progress.
  */
 export const WRITE_BYTES_MAX: number = READER_BYTES_MIN / 4;
 
-/** Whether a body may be written at once: its progress can be measured, or it is small. */
+/** Whether a body may be sent in one write: the progress of a write can be measured, or the body is small. */
 export function canSendWhole(chunks: readonly Uint8Array[]): boolean {
   if (usable.writeProgress) return true;
   let bytes = 0;
@@ -63,10 +63,16 @@ export function closeGently(socket: Socket, last: ServerResponse, onEnd: () => v
 
 export interface ParserFault {
   readonly code: string;
-  /** The last packet, or an empty text. `line` is the packet from the start of the line where the parser stopped. */
+  /**
+   * The last packet, or an empty text. `line` is the part of the packet that begins with the line where the
+   * parser stopped.
+   */
   readonly packet: string;
   readonly line: string;
-  /** A line does not end with CR LF. The parser has several codes for this fault, so the message is compared. */
+  /**
+   * Whether the fault is a line that does not end with CR LF. The parser has several codes for it, so the
+   * message decides.
+   */
   readonly isLineEnd: boolean;
 }
 

@@ -5,7 +5,7 @@ import type { Exchange, FlatHeaders } from '../exchange.js';
 import { usable } from './inner-parts.js';
 import { type Outgoing, writeOut } from './lone-request.js';
 
-/** The header fields that node:http would write. */
+/** The header fields of the connection, as node:http would write them. */
 const CONNECTION = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(KEEP_ALIVE_TIMEOUT_MS / 1000)}\r\n`;
 
 let dateMs = 0;
@@ -34,7 +34,7 @@ export function canSendDirectly(exchange: Exchange): boolean {
 }
 
 /**
- * The head of an answer; null if it is longer than the room that bodies keep for it.
+ * The head of an answer; null if it does not fit into the room before a body.
  *
  * @param headers valid, in ISO 8859-1
  * @param more further lines, each with its line end

@@ -105,7 +105,8 @@ export async function probeInnerParts(): Promise<readonly InnerPart[]> {
 }
 
 /**
- * Tries every internal: one answer without a response object, one without node:http, one unreadable request.
+ * Tries every internal with three requests. The first is answered without its response object, the second
+ * before node:http makes a response, and the third is unreadable.
  * @returns false if there was no connection
  */
 function probe(host: string, check: Check): Promise<boolean> {

@@ -75,7 +75,7 @@ process.disconnect();`;
  * Node has no call for this: a child process gets the descriptor, and the system makes a new one when the
  * child returns it.
  *
- * @param fd may be closed once the call has returned, before the promise resolves
+ * @param fd may be closed as soon as the call returns, even before the promise resolves
  */
 export async function duplicateSocket(fd: number): Promise<SocketHandle> {
   const { NODE_OPTIONS: _, ...env } = process.env;

@@ -1,7 +1,7 @@
 /**
- * A lone request has no unsent answers before it, on a connection that stays open. Its answer goes directly
- * to the socket, without Node's response, timers and streams, which are most of the cost. Other answers use
- * Node's response, which is made when first needed. A request that is answered in a later turn stays lone
+ * A lone request comes on a connection that stays open and has no unsent answers. Its answer goes directly to
+ * the socket, without Node's response, timers and streams, which are most of the cost. If an answer needs
+ * Node's response, the response is made at that moment. A request that is answered in a later turn stays lone
  * until another event on its connection.
  */
 import { channel } from 'node:diagnostics_channel';
@@ -14,7 +14,8 @@ interface HttpParser {
   /** Null if no body is expected. */
   incoming: IncomingMessage | null;
   /**
-   * Node's parser calls this function with each request. @returns 0: the parser continues as the request says
+   * Node's parser calls this function with each request. @returns 0: the parser reads the body that the
+   * request announces
    */
   onIncoming: (req: IncomingMessage, keepAlive: boolean) => number;
   getCurrentBuffer(): Buffer;
@@ -38,7 +39,7 @@ export function writeOut(socket: Socket, what: Outgoing): boolean {
 const NOT_UNDER_WAY = 'the request is no longer in progress';
 const NO_RESPONSE = 'node:http made no response';
 
-/** Channels of tracing tools. Performance entries need responses, too, but are not checked. */
+/** Channels of tracing tools. Observers of performance entries need responses, too, but are not detected. */
 const CHANNELS = [
   'http.server.request.start',
   'http.server.response.created',
@@ -63,7 +64,7 @@ export class LoneRequest {
   #awaited: Awaited | null = null;
   /** Set while Node makes a response for {@link LoneRequest.makeResponse}. */
   #making: { res: ServerResponse | null } | null = null;
-  /** Whether Lectern set the idle timer, not Node. */
+  /** Whether the idle timer was set by Lectern and not by Node. */
   #isTimed = false;
 
   private constructor(server: Server, socket: Socket, parser: HttpParser, idleMs: number) {
@@ -148,7 +149,10 @@ export class LoneRequest {
     return this.#handOn(req, keepAlive);
   }
 
-  /** Announces a later answer: through {@link LoneRequest.answer}, or on the response given to `awaited`. */
+  /**
+   * Announces that the answer comes in a later turn: through {@link LoneRequest.answer}, or on the response
+   * given to `awaited`.
+   */
   awaitAnswer(awaited: Awaited): void {
     if (awaited.req !== this.#req || this.#isAnswered) throw new Error(NOT_UNDER_WAY);
     if (this.#socket.timeout) this.#socket.setTimeout(0);
@@ -158,7 +162,8 @@ export class LoneRequest {
   }
 
   /**
-   * Call this before any other event on the connection: an awaited request then gets Node's response.
+   * Call this before any other event of the connection is handled: an awaited request then gets Node's
+   * response.
    *
    * @returns the response; null if no request was awaited, or if Node made none and the connection was closed
    */
@@ -177,7 +182,7 @@ export class LoneRequest {
     }
     req.complete = true;
     req.push(null);
-    // Node would not notice so late that the connection is lost.
+    // Node does not notice a connection that was lost before the response was made.
     if (this.#socket.destroyed) res.destroy();
     awaited.takeResponse(res);
     return res;

@@ -3,8 +3,8 @@
  */
 
 /**
- * Facts of the header fields. Several fields of one name form one list (RFC 9110 section 5.3), or the last
- * field counts.
+ * Facts of the header fields. Fields with the same name are joined to one list (RFC 9110 section 5.3), or the
+ * last of them counts.
  */
 export interface HeaderFacts {
   readonly accept: string | undefined;
@@ -48,7 +48,7 @@ export function readHeaderFacts(rawHeaders: readonly string[]): HeaderFacts {
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] as string;
     const value = rawHeaders[i + 1] as string;
-    // The length identifies most names without comparing text.
+    // Most names differ in length from all names here, so their text is not compared.
     switch (name.length) {
       case 4:
         if (isNamed(name, 'Host', 'host')) {

@@ -21,7 +21,10 @@ export class AnswersUnderWay {
     return this.#answers.size;
   }
 
-  /** Call this right after handing over an answer. @param snapshot any object that identifies the snapshot */
+  /**
+   * Call this right after the sending of an answer has begun. @param snapshot any object that identifies the
+   * snapshot
+   */
   add(exchange: Exchange, snapshot: object): void {
     const { req, lone } = exchange;
     const res = lone === null ? exchange.makeResponse() : null;
@@ -54,7 +57,7 @@ export class AnswersUnderWay {
     ends?.add(end);
   }
 
-  /** Adapters may have no socket, or a socket without events. */
+  /** A framework's adapter may provide no socket, or a socket without events. */
   #endsOf(socket: Partial<Socket> | null | undefined): Set<() => void> | undefined {
     if (socket === null || typeof socket?.once !== 'function') return undefined;
     const known = this.#ends.get(socket);

@@ -8,7 +8,7 @@ import {
   REQUEST_TIMEOUT_MS,
 } from '../../limits.js';
 
-/** Tests have shorter times. `lookMs`: time between two checks of the first two limits. */
+/** Tests have shorter times. `lookMs`: time between two checks of `headersMs` and `requestMs`. */
 export type ServerTimes = Readonly<Record<'headersMs' | 'requestMs' | 'keepAliveMs' | 'lookMs', number>>;
 
 const SERVER_TIMES: ServerTimes = {

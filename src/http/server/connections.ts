@@ -38,7 +38,7 @@ export class Connection {
   isEnding = false;
   /** The response to the last request, until the first check after that response has ended. */
   answer: ServerResponse | null = null;
-  /** Answers whose handler is still running. Node closes only the answer whose turn it is. */
+  /** Responses that had not begun when their handler returned, until they are closed. */
   readonly pending: Set<ServerResponse> = new Set();
   /** Pipelined requests not handled yet. */
   readonly waiting: { readonly req: IncomingMessage; readonly res: ServerResponse }[] = [];
@@ -106,7 +106,7 @@ interface ClosedCounts {
   dropped: number;
   /** Connections closed because the client did not read, or read too slowly. */
   slowReaders: number;
-  /** Connections closed because bytes arrived, but no request for a long time. */
+  /** Connections closed because no request arrived for a long time, although bytes did. */
   silent: number;
   flooded: number;
 }
@@ -169,10 +169,10 @@ export class Connections {
   }
 
   /**
-   * Destroys connections without input since the last sweep and without output. Node's closeIdleConnections would cut off slow
-   * readers.
+   * Destroys connections without input since the last sweep and without output. Node's closeIdleConnections
+   * would cut off slow readers.
    *
-   * @param sparesUnused keeps connections without a request so far
+   * @param sparesUnused whether connections without a request so far are kept
    */
   sweep(sparesUnused: boolean): void {
     for (const connection of this.open.values()) {

@@ -1,12 +1,12 @@
 /**
  * Detects that one thread has too many requests, and chooses the requests to refuse.
  *
- * A turn of the event loop reads all requests that have arrived, so its length is the longest wait. Long
- * turns of many requests without a pause are an overload: each turn then accepts requests for a few
- * milliseconds and refuses the rest.
+ * A turn of the event loop reads all requests that have arrived, so its length is the longest wait of a
+ * request. A series of long turns with many requests and no idle time is an overload: each turn then accepts
+ * requests for a few milliseconds and refuses the rest.
  *
  * libuv may read for seconds in one turn. Such a turn is cut into *slices* by number of requests and by time.
- * Every turn is timed only for a while after a long turn.
+ * After a long turn, every turn is timed for a while. At other times, only samples are timed.
  */
 import { performance } from 'node:perf_hooks';
 import { OVERLOAD_TURN_MS_MAX } from '../../limits.js';
@@ -16,11 +16,11 @@ import { OVERLOAD_TURN_MS_MAX } from '../../limits.js';
  * still answered.
  */
 const OVERLOAD_REFUSING_SHARE_MAX = 0.5;
-/** Longest turn while other processes use the CPU, as a multiple of a usual turn: 4 × 2.5 = 10 ms. */
+/** How many times longer than usual a turn may get while other processes use the CPU: 4 × 2.5 = 10 ms. */
 const OVERLOAD_PAUSED_TIMES_MAX = 4;
 /**
- * Late turns for this long, without idle time, are an overload. A shorter series of late turns is a pause and
- * its backlog.
+ * When turns have been late for this long, without idle time, the thread is overloaded. A shorter series of
+ * late turns comes from a pause of the process and the backlog after it.
  */
 const OVERLOAD_SUSTAINED_MS = 200;
 const OVERLOAD_TURNS_MIN = 3;
@@ -38,7 +38,7 @@ export const OVERLOAD_REQUESTS_MIN = 32;
 const OVERLOAD_SLICE_REQUESTS_MAX = 1024;
 /** Time between two measurements of the event loop's delay while turns are timed. Waking an idle thread takes 0.2 ms. */
 const OVERLOAD_LOOK_MS = 20;
-/** How long turns are timed after a late one, at 0.05 µs a request. */
+/** How long turns are timed after a late one. Timing costs 0.05 µs a request. */
 export const OVERLOAD_WATCH_MS = 1000;
 /**
  * The thread has recovered after a period of this length with 5 % idle time and few refusals. Recovery is
@@ -88,7 +88,7 @@ export class Overload {
   #sliceProcessorMs = 0;
   #sliceRequests = 0;
   #fullSinceMs = 0;
-  /** Recent time of a slice spent refusing. */
+  /** The mean time that recent slices spent on refusing. */
   #refusingMs = 0;
   #late = mark();
   #lateSlices = 0;
@@ -179,7 +179,8 @@ export class Overload {
     }
     if (++this.#turnRequests >= OVERLOAD_REQUESTS_MIN && nowMs - this.#turnBeganMs > this.#delayMsMax) {
       this.#isLate = true;
-      // If the slice went on, each turn at three times the capacity would be three times as long as the last.
+      // If the slice went on, then under three times the load that the thread can take, each turn would be
+      // three times as long as the turn before.
       if (!this.#isOverloaded && nowMs - this.#sliceBeganMs > this.#delayMsMax) this.#endSlice();
     }
     if (this.#sliceRequests === 0) this.#beginSlice(nowMs);

@@ -23,8 +23,8 @@ const HEADERS: FlatHeaders = Object.entries({
 }).flat();
 
 /**
- * The answer for the present second. The bytes of an answer must not change, because some of them may still
- * wait to be sent.
+ * The refusals with the Date of the present second. Each second gets new bytes, because some bytes of earlier
+ * refusals may still wait to be sent.
  */
 const preparedByFields = new WeakMap<AnswerFields, { date: string; whole: Buffer; head: Buffer }>();
 
@@ -41,7 +41,7 @@ function preparedFor(fields: AnswerFields) {
   return prepared;
 }
 
-/** If node dropped header fields, one of them may have announced a body. */
+/** If Node dropped header fields, one of them may have announced a body. */
 function factsOf({ rawHeaders }: IncomingMessage, origins: OriginFields) {
   const { hasContent, origin } = readHeaderFacts(rawHeaders);
   return {
@@ -50,7 +50,7 @@ function factsOf({ rawHeaders }: IncomingMessage, origins: OriginFields) {
   };
 }
 
-/** Answers before node makes a response. @returns false if nothing was sent */
+/** Answers before Node makes a response. @returns false if nothing was sent */
 export function refuseDirectly(lone: LoneRequest, origins: OriginFields): boolean {
   const { req } = lone;
   if (req.method !== 'GET' && req.method !== 'HEAD') return false;
@@ -61,7 +61,10 @@ export function refuseDirectly(lone: LoneRequest, origins: OriginFields): boolea
   return true;
 }
 
-/** Refuses all other requests. Bodies are not read, so the connection ends if there may be a body. */
+/**
+ * Refuses a request through Node's response. Bodies are not read, so the connection ends if there may be a
+ * body.
+ */
 export function refuse(req: IncomingMessage, res: ServerResponse, origins: OriginFields): void {
   const { mayHaveContent, fields } = factsOf(req, origins);
   if (mayHaveContent) endWithAnswer(res);

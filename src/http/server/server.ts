@@ -52,7 +52,7 @@ export interface HttpServerOptions extends ServerSettings {
   readonly meter?: Meter | null | undefined;
 }
 
-/** Longest time for the answers under way when a server closes. */
+/** How long a closing server waits for unfinished answers. */
 export const CLOSE_MS_MAX = 10_000;
 
 export class HttpServer {
@@ -128,8 +128,8 @@ export class HttpServer {
   }
 
   /**
-   * Stops accepting, closes idle connections, finishes answers with `Connection: close`, and cuts the rest after the deadline.
-   * Resolves when every connection is closed; can be called again.
+   * Stops accepting, closes idle connections, finishes answers with `Connection: close`, and cuts off
+   * unfinished answers at the deadline. Resolves when every connection is closed; can be called again.
    */
   close({ deadlineMs = CLOSE_MS_MAX }: { readonly deadlineMs?: number } = {}): Promise<void> {
     this.#closing ??= this.#finish(deadlineMs);
@@ -137,8 +137,8 @@ export class HttpServer {
   }
 
   /**
-   * @param roomFor the largest number of connections: old connections make room; null: new connections are
-   * refused
+   * @param roomFor the largest number of connections, for which old connections are closed; null if Node
+   * refuses new connections instead
    */
   #listenToNode(roomFor: number | null, meter: Meter | null): void {
     const server = this.#server;
@@ -198,7 +198,10 @@ export class HttpServer {
     return true;
   }
 
-  /** Call this before any other event on the connection: a later answer then uses Node's response. */
+  /**
+   * Call this before any other event of the connection is handled: an awaited request then gets Node's
+   * response.
+   */
   #endAwaiting(connection: Connection): void {
     const res = connection.lone?.endAwaiting() ?? null;
     if (res !== null) this.#settle(connection, res.req, res);
@@ -211,7 +214,7 @@ export class HttpServer {
     const { lone } = connection;
     this.#connections.use(connection, res);
     if (lone?.takes(res)) return;
-    // The closing answer tells the client that no later request was read.
+    // An answer that closes the connection tells the client that no later request was read.
     if (lone === null ? req.headers.upgrade !== undefined : lone.dropsRest(req)) endWithAnswer(res);
     // For a lone request, #see has already called refuses(); #handle uses the result.
     if (lone === null) this.#overload.refuses();
@@ -293,7 +296,7 @@ export class HttpServer {
     clearTimeout(deadline);
     this.#connections.stop();
     this.#overload.stop();
-    // Ends node's own timer.
+    // Ends Node's own timer.
     server.close();
   }
 }
