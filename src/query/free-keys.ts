@@ -186,7 +186,7 @@ export class FreeKeys {
     return first.dictionary.size + textCode;
   }
 
-  /** Returns a function that finds the gap around the window of a key without events in the window. */
+  /** Returns a function from a key without events in the window to the gap around the window. */
   gapsAround({ endMs }: Window): (key: number) => Gap {
     const ofFirst = this.#first.dictionary.size;
     const usable = this.#usableSize;

@@ -233,7 +233,7 @@ export class Publisher {
   }
 
   /**
-   * If a canary that refuses a candidate ends, crashes or is stopped, its end must not promote the candidate.
+   * A canary may refuse a candidate and then end, crash or be stopped. This must not promote the candidate.
    */
   async #readCanary(): Promise<void> {
     const recorded = await readCanary(this.#store);

@@ -330,7 +330,7 @@ export class Replica implements AnyLoader {
     void this.#report();
   }
 
-  /** The next load notices failures. */
+  /** Ignores failures, because the next load fails, too, if the store does not answer. */
   #report(): Promise<void> {
     this.#reporting ??= this.#writeReport()
       .catch(() => {})

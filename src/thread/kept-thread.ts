@@ -24,8 +24,8 @@ export class KeptThread<T extends PatchTask | FetchTask> {
   }
 
   /**
-   * Callers run one task at a time, always with the same signal. Throws the errors of the task, and the signal's reason. The bound of the
-   * thread's first task limits its heap.
+   * Callers run one task at a time, always with the same signal. Throws the errors of the task, and the
+   * signal's reason. The memory bound of the first task limits the heap of the thread.
    */
   async run(task: T, options: SpawnOptions): Promise<DoneOf<T>> {
     this.#isUsed = true;
