@@ -107,7 +107,10 @@ export class FreeKeys {
     return this.#rooms.get(this.#first.dictionary.valueOf(key)) ?? null;
   }
 
-  /** The keys with one of these identifiers, and keys without an identifier with one of these texts. */
+  /**
+   * The keys that have one of these identifiers, and the keys that have one of these texts instead of an
+   * identifier.
+   */
   keysOf(ids: readonly string[], texts: readonly string[]): Set<number> {
     const keys = new Set<number>();
     const ofFirst = this.#first.dictionary.size;

@@ -243,7 +243,7 @@ export class Publisher {
     await replace(this.#store, CANARY, JSON.stringify({ isExpected: true } satisfies CanaryRecord));
   }
 
-  /** Changes the revision of the head, so that the former leader's swap fails if it is still running. */
+  /** Changes the revisions of head and candidate, so that a swap which the former leader has begun fails. */
   async #fence(): Promise<void> {
     for (const key of [HEAD, CANDIDATE]) {
       const record = await this.#store.read(key);

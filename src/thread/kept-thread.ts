@@ -17,7 +17,7 @@ export class KeptThread<T extends PatchTask | FetchTask> {
   /** Never rejects. */
   #practice: Promise<unknown> = Promise.resolve();
 
-  /** @param idleMsMax infinite: only the signal ends the thread */
+  /** @param idleMsMax if infinite, only the signal ends an idle thread */
   constructor(kind: T['task'], idleMsMax: number) {
     this.#kind = kind;
     this.#idleMsMax = idleMsMax;
