@@ -2,13 +2,13 @@
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
-/** Request target; beyond it 414. 100 UUIDs as `roomId=<36>&` are 4.4 KB. */
+/** Request target; longer ones get 414. 100 UUIDs as `roomId=<36>&` are 4.4 KB. */
 export const REQUEST_TARGET_BYTES_MAX: number = 8 * KIB;
 /** Values of one query parameter. Looking up 100 posting lists takes 0.1 ms. */
 export const PARAMETER_VALUES_MAX = 100;
 /** Days of one window: a year. */
 export const DAYS_MAX = 366;
-/** Weeks of one request for free time, whose local times are computed once, in 5 ms. */
+/** Weeks of one request for free time. Computing their local times takes 5 ms. */
 export const WEEKS_MAX = 60;
 /** The largest capacity of a room. */
 export const CAPACITY_MAX = 999_999;
@@ -18,7 +18,7 @@ export const ROOMS_MAX = 20_000;
 export const ROOMS_FILE_BYTES_MAX: number = 16 * MIB;
 /** UTF-16 units of a room's name, and of its building. */
 export const ROOM_TEXT_UNITS_MAX = 256;
-/** Faults listed of a file of rooms. All faults are counted. */
+/** Faults of a rooms file that are listed. All faults are counted. */
 export const ROOM_FAULTS_MAX = 10;
 /** Time zones chosen by clients, kept per thread: 64 × (0.1 MB + 1,024 offsets × 60 bytes) = 10 MB. */
 export const ZONES_KEPT_MAX = 64;
@@ -27,11 +27,11 @@ export const ZONE_OFFSETS_KEPT_MAX = 1024;
 export const ZONE_CHARACTERS_MAX = 64;
 /** `limit` of one page. 10,000 events are 3.8 MB of JSON. */
 export const PAGE_LIMIT_MAX = 10_000;
-/** UTF-16 units of a conflict's key in a cursor. A longer key is cut there, followed by a digest. */
+/** UTF-16 units of a conflict's key in a cursor. A longer key is cut and followed by a digest. */
 export const CURSOR_KEY_UNITS_MAX = 256;
 /** Encoded cursor: 256 units of \u00XX are 1,536 bytes; with two instants and a digest 1,620; in base64 2,160. */
 export const CURSOR_CHARACTERS_MAX = 2304;
-/** Faults listed in one problem. Each repeats a name from the target, so together at most 8 KiB. */
+/** Faults listed in one problem. Each repeats a name from the request target, so the names take at most 8 KiB together. */
 export const PARAMETER_FAULTS_MAX = 100;
 /** Unknown parameters of one query that get a suggestion, at 0.03 ms each. */
 export const SUGGESTIONS_MAX = 10;
@@ -44,13 +44,13 @@ export const TOKEN_HEADERS_MAX = 32;
 export const TOKEN_CACHE_ENTRIES_MAX = 20_000;
 /** Longest time until a cached token is verified again. */
 export const TOKEN_CACHE_TTL_MS_MAX = 60_000;
-/** Keys tried for a token that names no key, or several: 0.1 ms each. */
+/** Keys tried for a token without `kid`, or whose `kid` several keys have: 0.1 ms each. */
 export const KEYS_TRIED_MAX = 8;
 /** Slow keys tried for a token (P-384, P-521, RSA over 4,096 bits): 0.3 to 1.6 ms each. Rotations need 2. */
 export const DEAR_KEYS_TRIED_MAX = 2;
-/** Keys being tried per serving thread; more requests get 503. 512 × 0.2 ms (RSA of 4,096 bits) = OVERLOAD_MS_DEFAULT. */
+/** Keys being tried per serving thread; further requests get 503. 512 × 0.2 ms (RSA of 4,096 bits) = OVERLOAD_MS_DEFAULT. */
 export const KEY_TRIES_UNDER_WAY_MAX = 512;
-/** Tokens per serving thread that wait for a key fetch; more get 503. 512 × 12 KB = 6 MB. */
+/** Tokens per serving thread that wait for a key fetch; requests with further tokens get 503. 512 × 12 KB = 6 MB. */
 export const KEY_WAITS_MAX: number = KEY_TRIES_UNDER_WAY_MAX;
 /** Bits of an RSA key. Verifying with 8,192 takes 0.6 ms, four times as long as with 4,096. */
 export const RSA_MODULUS_BITS_MAX = 8192;
@@ -60,11 +60,11 @@ export const RSA_EXPONENT_BITS_MAX = 32;
 export const KEY_SET_KEYS_MAX = 100;
 /** Size of a fetched key set. 100 RSA keys with their certificates have 500 KB. */
 export const KEY_SET_BYTES_MAX: number = 1 * MIB;
-/** Bytes of an answer beyond twice its body: 16 KiB of headers, 128 KiB read ahead, and chunks of one byte for 0.1 s. */
+/** Bytes of a key server's answer beyond twice its body: 16 KiB of headers, 128 KiB read ahead, and chunks of one byte for 0.1 s. */
 export const KEY_SET_FRAMING_BYTES_MAX: number = 256 * KIB;
-/** Duration of one fetch of a key set, redirects included. Requests that wait for it wait no longer. */
+/** Duration of one fetch of a key set, redirects included. Requests that wait for keys wait at most this long. */
 export const KEY_SET_FETCH_MS_MAX = 5000;
-/** Values that one token or enrolment may select on, over all fields. */
+/** Values that one token or enrolment may select on, in all fields together. */
 export const IDENTITY_VALUES_MAX = 1000;
 /** A JWKS or secret file. A key set of 100 keys is 500 KB. */
 export const KEY_FILE_BYTES_MAX: number = 1 * MIB;
@@ -85,7 +85,7 @@ export const CSV_COLUMNS_MAX = 1000;
 export const CSV_HEAD_BYTES: number = 64 * KIB;
 /** Bytes of CSV read again after unclosed quotes, as a multiple of the source: a crafted source takes five times as long. */
 export const CSV_REREAD_TIMES_MAX = 4;
-/** Settled changes of records in memory, before they are merged into the list of all records: 1,024 × 0.1 KB. */
+/** Served changes of records in memory, kept until they are merged into the list of all records: 1,024 × 0.1 KB. */
 export const MEMORY_OVERLAY_ENTRIES_MIN = 1024;
 /** Rejections kept with position and reason: 1,000 × 0.3 KB. All rejections are counted. */
 export const REJECTIONS_KEPT_MAX = 1000;
@@ -113,9 +113,9 @@ export const VALUE_MEMO_UNITS_MAX = 256;
 export const ROW_BYTES_MAX: number = 4 * 1024 * MIB - 64 * KIB;
 /** Ordinals have 32 bits, and 0xFFFFFFFF means "none". */
 export const EVENTS_MAX = 0xfffffffe;
-/** Removed and added events, as a share of all events. Beyond it, a whole build costs less than a patch. */
+/** Removed and added events, as a share of all events. Above this share, a whole build costs less than a patch. */
 export const PATCH_SHARE_MAX = 0.1;
-/** The same share if a build can begin at once, after a whole load: 1 % of 10,000,000 events are 150 MB of objects. */
+/** Replaces PATCH_SHARE_MAX after a whole load, when a build can begin at once: 1 % of 10,000,000 events are 150 MB of objects. */
 export const BUILD_PATCH_SHARE_MAX = 0.01;
 /** Up to this many removed and added events are always patched, which takes milliseconds. */
 export const PATCH_EVENTS_MIN = 1000;
@@ -133,7 +133,7 @@ export const CALENDAR_DEPTH_MAX = 16;
 /** Clock changes of one VTIMEZONE: two a year from 1601, as Outlook writes, to 2100. */
 export const ZONE_CHANGES_MAX = 4000;
 
-/** Memory of one load: this share of the free memory. 512 MiB less 90 in use: 316 MiB, about 300,000 events. */
+/** Memory of one load: this share of the free memory. If 90 of 512 MiB are in use, a load has 316 MiB, for about 300,000 events. */
 export const LOAD_MEMORY_SHARE: number = 3 / 4;
 /** Least memory of a load, in MiB: LOAD_BASE_BYTES and some events. */
 export const LOAD_MEMORY_MB_MIN = 64;
@@ -146,20 +146,20 @@ export const PATCH_BYTES_PER_BYTE = 6;
 /** Pieces, or decoded records, between two memory checks: 4 MiB, read in 30 ms. A check takes 0.03 ms. */
 export const LOAD_LOOK_CHUNKS = 8;
 export const LOAD_LOOK_RECORDS = 256;
-/** Extra memory per distinct value at the end of a build: an object of its bytes, its order and its place. */
+/** Extra memory per distinct value at the end of a build: an object for its bytes, its order and its place. */
 export const FINISH_BYTES_PER_VALUE = 256;
-/** Smaller loads are never refused for growth: 1,000 records take less than a megabyte. */
+/** Loads of at most this many records are never refused for growth: 1,000 records take less than a megabyte. */
 export const GROWTH_RECORDS_MIN = 1000;
 
 /** Serving threads. Each has its own tokens, interval trees and part of the caches. */
 export const SERVING_THREADS_MAX = 128;
-/** Room for the head before a small body: usually 440 bytes, 620 for a page. */
+/** Bytes for the head of a response with a small body: usually 440, with a page 620. */
 export const DIRECT_HEAD_BYTES_MAX = 1024;
-/** Changed events of a patch for which cached rows are kept: 1,000 × 5 fields × 0.5 µs. */
+/** Cached rows are kept after a patch of at most this many changed events: 1,000 × 5 fields × 0.5 µs. */
 export const CARRIED_CHANGES_MAX = 1000;
 /** Bodies up to this size are made in one turn: 700 rows of MessagePack take 1.2 ms. */
 export const BODY_WHOLE_BYTES_MAX: number = 256 * KIB;
-/** A slice of a larger body, one a turn: 0.5 ms of MessagePack. 500 clients that do not read hold 31 MiB. */
+/** A larger body is made in slices, one per turn: 0.5 ms of MessagePack. 500 clients that do not read hold 31 MiB. */
 export const BODY_SLICE_BYTES: number = 64 * KIB;
 /** Sent slices kept for reuse, per thread: 32 × 64 KiB = 2 MiB. */
 export const BODY_SLICES_KEPT_MAX = 32;
@@ -170,13 +170,13 @@ export const CACHE_MB_DEFAULT = 256;
 export const CACHE_BYTES_DEFAULT: number = CACHE_MB_DEFAULT * MIB;
 /** The part of the caches for whole answers: 32 MiB are 5,000 of 6 KB. */
 export const ANSWER_CACHE_SHARE: number = 1 / 8;
-/** One answer kept whole. Caching larger ones gains little. */
+/** Largest cached answer. Caching larger ones gains little. */
 export const ANSWER_CACHE_ENTRY_BYTES_MAX: number = 64 * KIB;
 /** Shortest compressed body. Shorter bodies fit into one packet. */
 export const COMPRESSION_BYTES_MIN: number = 1 * KIB;
 /** Tags of answers made only once: 8,192 × 60 bytes = 0.5 MB. */
 export const ANSWERS_SEEN_ENTRIES = 8192;
-/** Rows of one posting list kept together: 1,400 events in 1 ms, as MessagePack in 5 ms. */
+/** Rows of one posting list that are cached together: 1,400 events, gathered in 1 ms, as MessagePack in 5 ms. */
 export const KEY_ROWS_BYTES_MAX: number = 512 * KIB;
 /** Accept headers remembered with their media type: 256 × 0.2 KB. */
 export const ACCEPT_MEMO_ENTRIES_MAX = 256;
@@ -192,23 +192,23 @@ export const INTERVAL_SCANS_MAX = 255;
 export const REQUESTS_IN_FLIGHT_MAX = 8;
 /** Further requests of a connection that wait: 128 × 3 KB. Clients that send more without reading are cut off. */
 export const PIPELINED_WAITING_MAX = 128;
-/** Bytes of waiting answers of one connection, besides three of BODY_WHOLE_BYTES_MAX. 300 answers of 5 MB would be 1.5 GB. */
+/** Bytes of waiting answers of one connection, besides three answers of BODY_WHOLE_BYTES_MAX. 300 answers of 5 MB would be 1.5 GB. */
 export const PIPELINED_BYTES_MAX: number = 256 * KIB;
-/** A waiting reader must take READER_BYTES_MIN in this time. Buffers of 2 MB at 100 KB/s pause for 20 s. */
+/** A waiting reader must take READER_BYTES_MIN in this time. With 2 MB in its own buffers, a client at 100 KB/s takes nothing for 20 s. */
 export const READER_WINDOW_MS = 30_000;
 /** Bytes that a waiting reader must take in READER_WINDOW_MS: 8 KiB/s × 30 s. */
 export const READER_BYTES_MIN: number = 240 * KIB;
-/** This many cuts within seconds halve the window. Freed buffers let other sockets grow, and this growth looks like reading. */
+/** This many readers cut off within seconds halve the window. Freed buffers let other sockets take more, which looks like reading. */
 export const READERS_CUT_OFF_MANY = 16;
 /** Event streams of a server. 10,000 idle ones × 20 KB = 200 MB. */
 export const EVENT_STREAMS_MAX_DEFAULT = 10_000;
-/** Kept messages of one publication, one for each snapshot that clients have: 20 of the largest. */
+/** Bytes of one publication's messages, one message for each snapshot that clients have: 20 of the largest. */
 export const CHANGE_MESSAGES_BYTES_MAX: number = 4 * MIB;
-/** Bytes of one publication's changes in a message. For more, the message says to read everything again. */
+/** Bytes of one publication's changes in a message. For more bytes, the message says to read everything again. */
 export const CHANGE_MESSAGE_BYTES_MAX: number = 192 * KIB;
 /** Time between two heartbeats of an idle stream. Common proxies give up after 20 to 60 s. */
 export const EVENT_STREAM_HEARTBEAT_MS = 10_000;
-/** The longest stream. After its end the client reconnects, and its token is verified again. */
+/** Longest duration of an event stream. After its end the client reconnects, and its token is verified again. */
 export const EVENT_STREAM_MS_MAX: number = 3600 * 1000;
 /** Requests of one thread that wait for a version: 1,024 × 12 KB = 12 MB. */
 export const VERSION_WAITS_MAX = 1024;
@@ -218,9 +218,9 @@ export const VERSION_WAIT_MS_MAX = 1000;
 export const CHANGES_WAITING_MAX = 16;
 /** Snapshots with unfinished answers per thread. A reader of 38 MB at 8 KiB/s holds one for 79 min. */
 export const SNAPSHOTS_SENT_MAX = 3;
-/** Idle time of a connection. Longer than Node's own limit of 75 + 10 s, which no longer applies after an empty line. */
+/** Idle time of a connection. Node's own limit of 75 + 10 s is shorter, but does not apply after an empty line. */
 export const CONNECTION_IDLE_MS_MAX = 90_000;
-/** How long input is read after the last answer of a connection. */
+/** How long bytes are still read after the last answer of a connection. */
 export const LINGER_MS_MAX = 1000;
 /** Connections of one serving thread. 16,384 idle ones × 10 KiB = 160 MiB. */
 export const CONNECTIONS_MAX_DEFAULT = 16_384;
@@ -242,7 +242,7 @@ export const ID_PROBES_MAX = 1024;
 export const SNAPSHOT_DELTA_ENTRIES_MAX = 100_000;
 /** Time between two checks of a watched file: some system calls, 0.1 ms. */
 export const FILE_POLL_MS = 1000;
-/** How long a file must stay unchanged before a cut last record counts as a fault of the data. */
+/** How long a file must stay unchanged before an incomplete last record counts as a fault of the data. */
 export const FILE_CUT_REST_MS = 2000;
 /** Longest pause between two pieces of a file, for example on a network file system. */
 export const FILE_IDLE_MS_MAX = 30_000;
@@ -252,7 +252,7 @@ export const FILE_TOTAL_MS_MAX: number = 15 * 60_000;
 export const TEXT_FILE_MS_MAX = 30_000;
 /** Longest wait for the end of a thread. A slower thread waits for the system and cannot be aborted. */
 export const THREAD_END_MS_MAX = 2000;
-/** File system clocks tick every 1 to 10 ms: a younger file could change within one tick. */
+/** File system clocks tick every 1 to 10 ms: a younger file could change again within the same tick. */
 export const FILE_AGE_MS_MIN = 20;
 
 /** Files that one folder or glob may have: checking one takes 20 µs. */
@@ -268,10 +268,10 @@ export const COPY_BATCH_RECORDS = 4096;
 export const COPY_BATCH_BYTES_MAX: number = 2 * MIB;
 /** An unpacked batch: 2 MiB and one record take 18 MiB at six bytes a character. */
 export const COPY_BATCH_UNPACKED_BYTES_MAX: number = 64 * MIB;
-/** Part of a load's memory for copies of several sources' records: 60 of an event's 1,300 bytes. */
+/** Part of a load's memory for copies of records of several sources. A copy takes 60 of the 1,300 bytes of an event. */
 export const COPY_MEMORY_SHARE: number = 1 / 4;
 
-/** Longest time until an upstream's headers, connecting included, and between two pieces of its answer. */
+/** Longest time until an upstream's headers arrive, connecting included, and longest time between two pieces of its answer. */
 export const UPSTREAM_HEADERS_MS_MAX = 60_000;
 export const UPSTREAM_IDLE_MS_MAX = 30_000;
 /** Longest load from an upstream, all pages: 380 MB of 1,000,000 events take seven minutes at 1 MB/s. */
@@ -293,9 +293,9 @@ export const HEADER_FILE_BYTES_MAX: number = 16 * KIB;
 export const UPSTREAM_PAGES_MAX = 10_000;
 /** Bytes of one load over the network, all pages. No snapshot has more than ROW_BYTES_MAX. */
 export const UPSTREAM_BYTES_MAX: number = 2 * ROW_BYTES_MAX;
-/** Changes of another Lectern that are read instead of everything: parsing 4 MiB of JSON takes 30 ms. */
+/** Changes of another Lectern that are read instead of the whole timetable: parsing 4 MiB of JSON takes 30 ms. */
 export const UPSTREAM_CHANGES_BYTES_MAX: number = 4 * MIB;
-/** The event stream of another Lectern has a heartbeat every EVENT_STREAM_HEARTBEAT_MS. */
+/** Longest silence of the event stream of another Lectern: three heartbeats. */
 export const UPSTREAM_STREAM_IDLE_MS_MAX: number = 3 * EVENT_STREAM_HEARTBEAT_MS;
 /** Pauses before the event stream of another Lectern is requested again. */
 export const UPSTREAM_STREAM_RETRY_MS_MIN = 500;
@@ -310,7 +310,7 @@ export const DATABASE_FILE_BYTES_MAX: number = 1024 * KIB;
 export const FOLLOWED_CHANGES_MAX = 100_000;
 /** Changed rows that one statement reads: parsing 1,000 × 0.4 KB takes 5 ms. */
 export const FOLLOWED_ROWS_AT_ONCE = 1000;
-/** Silence after which a stream of changes counts as broken. The server is asked for a heartbeat in between. */
+/** Silence after which a stream of changes counts as broken. Before that, the database server is asked for a heartbeat. */
 export const FOLLOWED_SILENT_MS_MAX = 30_000;
 /** Shortest and longest pause before the next attempt to listen or follow. Pauses double in between. */
 export const DATABASE_RETRY_MS_MIN = 500;
@@ -319,23 +319,23 @@ export const DATABASE_RETRY_MS_MAX = 30_000;
 export const LECTURER_IDS_BYTES_MAX: number = 16 * MIB;
 /** Heap to parse a map of lecturers: 21 bytes for each byte of `{},{},…`. */
 export const LECTURER_IDS_HEAP_BYTES: number = 24 * LECTURER_IDS_BYTES_MAX;
-/** Past snapshots known to /schedule/changes: 75 s of patches every 0.3 s. 16 may be large: 16 × 200,000 × 4 bytes = 13 MB. */
+/** Past snapshots known to /schedule/changes: with a patch every 0.3 s, 256 reach back 75 s. 16 may be large: 16 × 200,000 × 4 bytes = 13 MB. */
 export const SNAPSHOTS_KEPT_MAX = 256;
 export const SNAPSHOTS_KEPT_MIN = 16;
-/** Entries of all differences if more than 16 snapshots are kept: 100 patches of 20 changes. A patch makes them in 10 ms. */
+/** Entries of all differences, if more than 16 snapshots are kept: 100 patches with 20 changes each. A patch makes them in 10 ms. */
 export const SNAPSHOT_DIFFERENCES_ENTRIES_MAX = 100_000;
 /** Entries of all differences between consecutive kept snapshots: 200,000 × 0.2 KB = 40 MB. */
 export const SNAPSHOT_HISTORY_ENTRIES_MAX = 200_000;
 /** Memory of a history entry during its creation: 300 bytes for the comparison and as much for the history. */
 export const DIFFERENCE_BYTES_PER_ENTRY = 640;
-/** Most bytes that V8 counts for a snapshot: above the 64 MiB that start a collection; two are less than half of the heap. */
+/** Most bytes that V8 counts for a snapshot: above the 64 MiB that start a collection; two snapshots are less than half of the heap. */
 export const SNAPSHOT_WEIGHT_BYTES_MAX: number = 96 * MIB;
 
 /** Connections of the admin listener: a few probes, scrapers and people. */
 export const ADMIN_CONNECTIONS_MAX = 64;
 /** The admin token's file. */
 export const ADMIN_TOKEN_FILE_BYTES_MAX: number = 64 * KIB;
-/** Characters of the admin token: 128 bits are 22 in base64url, 32 in hexadecimal. */
+/** Fewest characters of the admin token: 128 bits are 22 in base64url, 32 in hexadecimal. */
 export const ADMIN_TOKEN_CHARACTERS_MIN = 22;
 
 /** Log lines that wait for standard error: 7,000 × 150 bytes. Later lines are dropped and counted. */
@@ -350,9 +350,9 @@ export const REQUEST_TIMEOUT_MS = 15_000;
 export const KEEP_ALIVE_TIMEOUT_MS = 75_000;
 /** Time between two checks of time limits. Node's default of 30 s would make the limits 30 s late. */
 export const CONNECTIONS_CHECKING_INTERVAL_MS = 1000;
-/** Header fields; beyond it 431. Browsers behind proxies send 40. Node silently drops fields after the 2,000th. */
+/** Header fields of a request; more get 431. Browsers behind proxies send 40. Node silently drops fields after the 2,000th. */
 export const HEADER_FIELDS_MAX = 100;
-/** Request line and header fields together; beyond it 431. */
+/** Request line and header fields together; more bytes get 431. */
 export const HEADERS_BYTES_MAX: number = 16 * KIB;
 /** Events of one generated timetable: 84 terms, or 42 years. Identifiers are distinct up to 2^32. */
 export const GENERATED_EVENTS_MAX = 10_000_000;
@@ -370,7 +370,7 @@ export const REPLICA_GONE_MS = 60_000;
 export const REPLICAS_NAMED_MAX = 5;
 /** Images kept in a store, besides those that are pinned, served or fetched. */
 export const IMAGES_KEPT = 5;
-/** Bytes of images that stay a while after their last use: four of a million events; ten minutes of 3.5 MB a second. */
+/** Bytes of images that stay a while after their last use: four images of a million events, or ten minutes at 3.5 MB a second. */
 export const IMAGES_UNUSED_BYTES_MAX: number = 2048 * MIB;
 /** Bytes of a NATS message. A link is alive if it carries one within STORE_SILENT_MS_MAX, which is 105 KB/s. */
 export const STORE_CHUNK_BYTES: number = 512 * KIB;
@@ -382,9 +382,9 @@ export const ANNOUNCED_PATCH_EVENTS_MAX = 1000;
 export const ANNOUNCED_PATCH_SHARE_MAX = 0.01;
 /** Patches of up to this many events are always announced, because patch and image take milliseconds. */
 export const ANNOUNCED_PATCH_EVENTS_MIN = 100;
-/** A patch up to this length stands in the head itself, so that replicas need not ask for it. In Base64 twice, it takes 29 KB. */
+/** A patch up to this length stands in the head itself, so that replicas need not ask for it. Encoded in Base64 twice, it takes 29 KB. */
 export const ANNOUNCED_PATCH_INLINE_BYTES_MAX: number = 16 * KIB;
-/** Sequences come from a clock, so an unsigned record this far ahead is forged: counting from it leaves the safe integers. */
+/** Sequences come from a clock, so an unsigned record further ahead is forged: counting on from it could leave the safe integers. */
 export const SEQUENCE_AHEAD_MS_MAX: number = 10 * 365 * 86_400_000;
 /** Threads for patches practise on images up to this size, because practice takes as much memory again for a moment. */
 export const PRACTICE_IMAGE_BYTES_MAX: number = 64 * MIB;

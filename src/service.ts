@@ -237,7 +237,7 @@ function ambiguousTimes({ ambiguousTimes: { gaps, overlaps } }: SnapshotSummary)
 }
 
 const UNSERVED_LOGGED_MAX = 20;
-/** Log lines on sources of one load. */
+/** Most log lines about single sources for one load. */
 const PARTS_LOGGED_MAX = 20;
 
 /** Messages of faults that do not concern the timetable itself. */
@@ -257,7 +257,7 @@ async function exampleRequest(
   claims: ResolvedSettings['claims'],
 ): Promise<ExampleRequest | null> {
   for (const { field } of createClaimTable(claims)) {
-    // Settings may give a claim to a field that has none.
+    // Settings may give a claim to a field that has none by default.
     const value = field.claims.length === 0 ? null : (timetable.view?.sampleValue(field.name) ?? null);
     if (value === null) continue;
     const token = await server.testToken({ [field.name]: [value] });

@@ -1,7 +1,8 @@
 /** Usual names of timetable columns, in lower case and without accents. Earlier names are more certain. */
 
 /**
- * What a column means. Some roles are not fields of events, but parts of times, or signs of missing fields.
+ * What a column means. Some roles are not fields of events: they are parts of a time, or show that a field is
+ * missing.
  */
 export type ColumnRole =
   | 'id'

@@ -81,7 +81,7 @@ export function showName(name: string): string {
 
 /**
  * Aligns the first column to the left, and the others to the right if there are more than two. @param last
- * text at the end of the last column
+ * the side to which the last column is aligned, if there are more than two
  */
 export function formatTable(rows: readonly (readonly string[])[], last: 'left' | 'right' = 'right'): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));

@@ -79,7 +79,7 @@ export function carryOnWithoutOutput(): void {
   isEssential = false;
 }
 
-/** Lets the process end although optional text was not read, after at most UNREAD_MS_MAX. */
+/** Ends the process after at most UNREAD_MS_MAX, even if optional text was not read. */
 export function endWithoutOutput(): void {
   if (!isEssential) setTimeout(() => process.exit(), UNREAD_MS_MAX).unref();
 }

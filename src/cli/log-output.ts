@@ -5,7 +5,7 @@ import { LOG_BYTES_MAX } from '../limits.js';
 import { pauseSync } from '../thread/pause.js';
 
 /**
- * Time between two tries to write waiting lines. With 64 KiB of a pipe per try, this pause gives 3 MB a
+ * Time between two tries to write waiting lines. If each try fills a pipe of 64 KiB, this pause gives 3 MB a
  * second.
  */
 const RETRY_MS = 20;

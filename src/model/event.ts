@@ -9,8 +9,8 @@ import type {
 export const IDENTIFIER_MODES = ['uuid', 'any', 'derived'] as const;
 
 /**
- * `uuid`: lower-cased UUIDs. `any`: any string of 1 to 64 characters, compared exactly, or a whole number. `derived`: UUIDs, and
- * for other texts, UUIDs derived from them.
+ * `uuid`: lower-cased UUIDs. `any`: any string of 1 to 64 characters, compared exactly, or a whole number.
+ * `derived`: UUIDs; a text that is not a UUID gets a UUID derived from the text.
  */
 export type IdentifierMode = (typeof IDENTIFIER_MODES)[number];
 

@@ -149,13 +149,16 @@ export interface EmbeddedHandlerOptions<Request extends IncomingMessage = Incomi
    * authenticates.
    */
   readonly auth?: EmbeddedAuthOptions | undefined;
-  /** Without `auth`: returns the values that select the events of /schedule/personal; null for none. Default: none. */
+  /**
+   * Without `auth`: returns the values that select a user's events for /schedule/personal; null if the user
+   * has none. Default: none.
+   */
   readonly identify?: ((req: Request) => IdentityValues | null) | undefined;
   /** Receives log records, as a pino logger does. Default: nothing is logged. */
   readonly log?: Logger | undefined;
   /** Feeds for calendar programs. Needs `auth`. Default: no feeds. */
   readonly feed?: FeedServingOptions | undefined;
-  /** Address under which clients reach the service, for feeds. Default: the address of the connection, if Host names it. */
+  /** Address under which clients reach the service, for feeds. Default: the address of the connection, if the Host header names this address. */
   readonly publicUrl?: string | undefined;
 }
 
@@ -188,7 +191,7 @@ export interface ServeOptions {
   readonly corsOrigins?: readonly string[] | undefined;
   /** Feeds for calendar programs. Default: no feeds. */
   readonly feed?: FeedServingOptions | undefined;
-  /** Address under which clients reach the service, for feeds. Default: the address of the connection, if Host names it. */
+  /** Address under which clients reach the service, for feeds. Default: the address of the connection, if the Host header names this address. */
   readonly publicUrl?: string | undefined;
   /** Share of requests in the access log, 0 to 1. Default 0. */
   readonly accessLog?: number | undefined;

@@ -19,18 +19,24 @@ export type SettingGroup =
   | 'Operating'
   | 'Logging';
 
-/** Flags, variables, the library's checks, `--help` and docs/configuration.md come from this table. */
+/**
+ * One entry of the table of settings. Flags, environment variables, the library's checks, `--help` and
+ * docs/configuration.md come from this table.
+ */
 export interface Setting {
   readonly name: string;
   /** Empty for settings of the command line only. */
   readonly places: readonly Place[];
   /** The name of the setting in a program, if it differs from `name`. */
   readonly option?: string;
-  /** Null for settings of programs only. The environment variable has the flag's name. */
+  /** The flag on the command line; null for settings that only programs have. */
   readonly flag: `--${string}` | null;
   /** The flag of the setting in `lectern publish`, if it differs. */
   readonly publishFlag?: `--${string}`;
-  /** The environment variable, if it has another name than the flag; null for none. */
+  /**
+   * The environment variable; null for none. By default, its name is made from the flag: `--base-path` gives
+   * LECTERN_BASE_PATH.
+   */
   readonly variable?: string | null;
   /** The commands that have the flag. */
   readonly commands: readonly CommandName[];

@@ -24,7 +24,7 @@ export function encodeEventCursor(cursor: EventKey): string {
   return encode(['e', cursor.timeMs, cursor.endTimeMs, cursor.id]);
 }
 
-/** Cursors must fit into a request target: long keys are cut, with a digest. */
+/** Cursors must fit into a request target, so a long key is cut and followed by a digest. */
 export function encodeConflictCursor({ startMs, endMs, by, key }: ClusterKey): string {
   return key.length <= CURSOR_KEY_UNITS_MAX
     ? encode(['c', startMs, endMs, by, key])

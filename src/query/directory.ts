@@ -17,8 +17,8 @@ export interface DirectoryKey {
 export type Texts = Pick<Dictionary, 'bytes' | 'start' | 'size' | 'valueOf'>;
 
 /**
- * Entries with an id and a name. **Entry** e has the id with code e. From `ids.size` on, entries have a name of `texts`
- * and no id.
+ * Entries with an id and a name. **Entry** e has the id with code e. From `ids.size` on, entries have a name
+ * from `texts` and no id.
  */
 export interface NamedEntries {
   readonly ids: Texts;
@@ -37,12 +37,12 @@ export interface CountedEntries {
 }
 
 const NO_PLACE = 0xffffffff;
-/** Sorting one entry takes as long as stepping over this many (estimated). */
+/** Sorting one entry takes as long as stepping over this many entries (estimated). */
 const ENTRIES_PER_SORTED = 16;
 
 /**
- * The rooms, courses, groups or lecturers of a snapshot. Entry e is the value with code e
- * of the first key field. From `ids.size` on, entries are values of the second key field, for events without the
+ * The rooms, courses, groups or lecturers of a snapshot. Entry e is the value with code e of the first key
+ * field. From `ids.size` on, entries are values of the second key field, for events without a value in the
  * first.
  */
 export class Directory implements NamedEntries {
@@ -75,7 +75,7 @@ export class Directory implements NamedEntries {
     this.#all = { counts: this.#totals, entries: null };
   }
 
-  /** Entries of the whole snapshot. */
+  /** Number of entries in the whole snapshot. */
   get size(): number {
     return this.#sorted.length;
   }

@@ -107,7 +107,10 @@ export class FreeKeys {
     return this.#rooms.get(this.#first.dictionary.valueOf(key)) ?? null;
   }
 
-  /** The keys with one of these identifiers, and keys without an identifier with one of these texts. */
+  /**
+   * The keys that have one of these identifiers, and the keys that have one of these texts instead of an
+   * identifier.
+   */
   keysOf(ids: readonly string[], texts: readonly string[]): Set<number> {
     const keys = new Set<number>();
     const ofFirst = this.#first.dictionary.size;
@@ -186,7 +189,7 @@ export class FreeKeys {
     return first.dictionary.size + textCode;
   }
 
-  /** Returns a function that finds the gap around the window of a key without events in the window. */
+  /** Returns a function from a key without events in the window to the gap around the window. */
   gapsAround({ endMs }: Window): (key: number) => Gap {
     const ofFirst = this.#first.dictionary.size;
     const usable = this.#usableSize;

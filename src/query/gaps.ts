@@ -21,14 +21,14 @@ const LOOKS_MAX = 64;
 /** The slots of one key's events of positive length, ascending and distinct. */
 interface KeySlots {
   readonly slots: Uint32Array;
-  /** For each slot, the number of the slot that ends last among it and all earlier slots. */
+  /** For each slot: among this slot and all earlier ones, the number of the slot that ends last. */
   readonly latest: Uint32Array;
 }
 
 /**
- * Gaps around windows, and events within them, in the posting lists of one field. Usually a few events are enough. If
- * long, nested and zero-length events need more visits, the slots of that value are listed once, and each gap
- * is a search in this list.
+ * Finds gaps around windows, and events in windows, by the posting lists of one field. Usually it is enough
+ * to visit a few events. If long, nested and zero-length events need more visits, the slots of that value are
+ * listed once, and each gap is a search in this list.
  */
 export class Gaps {
   readonly #snapshot: Snapshot;

@@ -43,7 +43,10 @@ function zoneNamed(name: string): Zone | null {
   return zone;
 }
 
-/** The given, valid parts of local days. Without a given zone, the zone of the service applies. */
+/**
+ * The parts of local days that were given and are valid. Without a given zone, the zone of the service
+ * applies.
+ */
 export interface LocalDays {
   readonly days: DaysInZone | null;
   readonly zone: Zone | null;

@@ -8,8 +8,8 @@ import type { WindowOrdinals } from './window.js';
 /** Up to this many ends of events are looked up without considering the interval trees. */
 const LOOK_BACK_MAX = 32;
 /**
- * Tree slots to visit instead of looking up one end. Visiting three costs as much; two is used, because the
- * search may fail.
+ * Tree slots that may be visited to save one look-up of an end. Visiting three costs as much as a look-up;
+ * the value is two, because the search may fail.
  */
 const SLOTS_PER_LOOK_UP = 2;
 /** The cost of a step of an intersection, in checks of candidates (estimated). */
@@ -42,11 +42,11 @@ export interface Narrowing {
 }
 
 /**
- * Events that start in the window are one piece of a list. Before this piece, only events that started within
- * the longest duration of their value may be running. If these are few, their ends are looked up. Otherwise
- * the interval trees are searched for the runs of the window. If this search finds at most SLOTS_PER_LOOK_UP
- * slots for each of these events, the runs are intersected with the list; otherwise the ends are looked up.
- * So a window costs at most a few look-ups per posting.
+ * Events that start in the window are one piece of a list. An earlier event may be running only if the time
+ * from its start to the window is at most the longest duration of its value. If there are few such events,
+ * their ends are looked up. Otherwise the interval trees are searched for the runs of the window. If this
+ * search finds at most SLOTS_PER_LOOK_UP slots for each of these events, the runs are intersected with the
+ * list; otherwise the ends are looked up. So a window costs at most a few look-ups per posting.
  */
 export function planNarrowing(
   snapshot: Snapshot,

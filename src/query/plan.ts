@@ -40,8 +40,9 @@ const LIST_COST = 16;
 const TREE_COST = 64;
 
 /**
- * The clause with the fewest postings leads, unless the window holds fewer events than narrowing its lists would
- * examine. Other clauses are checked in their columns, which never costs more than walking a longer list.
+ * The clause with the fewest postings leads, unless the window holds fewer events than narrowing the clause's
+ * lists would examine. Other clauses are checked in their columns, which never costs more than walking a
+ * longer list.
  */
 export function planQuery(snapshot: Snapshot, query: Query): Plan {
   const clauses = clausesOf(snapshot, query);
@@ -76,7 +77,10 @@ function listsOf(snapshot: Snapshot, { terms }: Clause): ListRef[] {
   return lists;
 }
 
-/** Whether checking the window's events costs less than walking the lists. A running slot has at least one event. */
+/**
+ * Whether checking the window's events costs less than walking the lists. Each running slot has at least one
+ * event, so `eventsMax` also bounds the slots.
+ */
 function isShort(window: WindowOrdinals, { terms, postings }: Clause): boolean {
   let lists = 0;
   for (const { codes } of terms) lists += codes.length;

@@ -7,8 +7,8 @@ export const PATCH_PAUSE_FACTOR = 3;
 export const PATCH_TIMES_KEPT = 4;
 export const PATCH_PAUSE_MS_MAX = 2000;
 /**
- * Changes that come faster than this share patches. With this pause, SNAPSHOTS_KEPT_MAX snapshots reach back
- * 75 s.
+ * Shortest pause after a patch. Changes during a pause share the next patch. With this pause,
+ * SNAPSHOTS_KEPT_MAX snapshots reach back 75 s.
  */
 export const PATCH_PAUSE_MS_MIN = 300;
 

@@ -5,19 +5,22 @@ import { faultyRecords, type SnapshotSummary } from '../snapshot/summary.js';
 
 /** Checks that a new snapshot must pass to replace the served one. */
 export interface GateOptions {
-  /** A set smaller by more than this is refused. Percent of the events now served, 0 to 100. Default 30. */
+  /**
+   * A snapshot is refused if it has fewer events than the served one, by more than this percentage: 0 to 100.
+   * Default 30.
+   */
   readonly shrinkPercentMax?: number | undefined;
   /**
-   * More rejected records than this are refused, except at the first load. Percent of all records, 0 to 100.
-   * Default 10.
+   * A snapshot, except the first, is refused if more than this percentage of its records were rejected: 0 to
+   * 100. Default 10.
    */
   readonly rejectPercentMax?: number | undefined;
   /**
-   * A load, except the first, is given up if its records exceed the served ones by more than this percentage.
-   * 0 to 1,000,000,000. Default 1000. Loads of at most 1,000 records always pass.
+   * A load, except the first, is given up if it has more records than the served snapshot, by more than this
+   * percentage: 0 to 1,000,000,000. Default 1000. Loads of at most 1,000 records always pass.
    */
   readonly growthPercentMax?: number | undefined;
-  /** Whether a set without events may be served. Default false. */
+  /** Whether a snapshot without events may be served. Default false. */
   readonly allowEmpty?: boolean | undefined;
 }
 
@@ -29,7 +32,7 @@ export type { Refusal, RefusalCode } from '../snapshot/intake-bounds.js';
  * Decides whether a newly built snapshot is published. A broken source often delivers nothing, a part, or
  * garbage, and the last good snapshot is better than any of these. Returns null to publish.
  *
- * @param served null at the first load, when only an empty set is refused
+ * @param served null at the first load, when only a snapshot without events is refused
  */
 export function judge(next: SnapshotSummary, served: SnapshotSummary | null, options: Gate): Refusal | null {
   const { events } = next;

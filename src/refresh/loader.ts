@@ -168,7 +168,8 @@ export class Loader {
     const { previousVersion, servedVersion, served, timeLimits, listeners } = request;
     const { mayPatch, deltas, parts, allowMissing } = request;
     if (this.#stuckSinceMs !== null) {
-      // A stuck load occupies one of libuv's few threads, which read files for the whole process.
+      // A stuck load occupies one of libuv's few threads, which read files for the whole process, so no other
+      // load begins.
       const seconds = Math.round((Date.now() - this.#stuckSinceMs) / 1000);
       const problem = `the file system does not respond: a load abandoned ${seconds} s ago still waits for it`;
       throw new LecternError('source-unreadable', `cannot read ${this.name}: ${problem}`);

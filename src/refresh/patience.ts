@@ -9,7 +9,7 @@ const UPSTREAM_QUICK_MS_MIN = 4000;
 /** Time limits of an upstream or a file at each stage of a load; see {@link HttpSpec}. */
 export type TimeLimits = Required<Pick<HttpSpec, 'headersMsMax' | 'idleMsMax' | 'totalMsMax'>>;
 
-/** While loads fail, the last attempt of every series of this many gets the full time. */
+/** While loads fail, one of this many attempts gets the full time. */
 const ATTEMPTS = 5;
 const STAGE_SHARE = 0.9;
 

@@ -233,7 +233,7 @@ export class Publisher {
   }
 
   /**
-   * If a canary that refuses a candidate ends, crashes or is stopped, its end must not promote the candidate.
+   * A canary may refuse a candidate and then end, crash or be stopped. This must not promote the candidate.
    */
   async #readCanary(): Promise<void> {
     const recorded = await readCanary(this.#store);
@@ -243,7 +243,7 @@ export class Publisher {
     await replace(this.#store, CANARY, JSON.stringify({ isExpected: true } satisfies CanaryRecord));
   }
 
-  /** Changes the revision of the head, so that the former leader's swap fails if it is still running. */
+  /** Changes the revisions of head and candidate, so that a swap which the former leader has begun fails. */
   async #fence(): Promise<void> {
     for (const key of [HEAD, CANDIDATE]) {
       const record = await this.#store.read(key);

@@ -173,7 +173,7 @@ export class Replica implements AnyLoader {
     this.#fetches.close();
     await this.#reporting;
     const store = await this.#store?.catch(() => null);
-    // A closed replica fetches nothing more, so no image need be kept for it.
+    // Without this report, the store need not keep images for this replica.
     await store?.remove(this.#key).catch(() => {});
     await store?.close();
   }
@@ -299,7 +299,7 @@ export class Replica implements AnyLoader {
     void this.#report();
   }
 
-  /** The image was read from disk. */
+  /** Continues with an image that was read from disk. */
   #resume(version: string | null, { id }: SnapshotSummary): void {
     const [epoch, sequence, hash, reason, chosenAt] = (version ?? '').split(' ');
     if (epoch === undefined || hash === undefined) return;
@@ -330,7 +330,7 @@ export class Replica implements AnyLoader {
     void this.#report();
   }
 
-  /** The next load notices failures. */
+  /** Ignores failures, because the next load fails, too, if the store does not answer. */
   #report(): Promise<void> {
     this.#reporting ??= this.#writeReport()
       .catch(() => {})

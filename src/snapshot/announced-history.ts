@@ -18,7 +18,7 @@ import { deltasOfStored, withPublications } from './stored-history.js';
  * own.
  */
 const VERSION = 1;
-/** 200,000 entries of 250 bytes; with UUIDs they take 10 MB. */
+/** 200,000 entries of 250 bytes. If ids are UUIDs, 200,000 entries take 10 MB. */
 const ANNOUNCED_HISTORY_BYTES_MAX = 50 * 2 ** 20;
 
 /** Null if the history is too long to be announced. */
@@ -41,7 +41,9 @@ export function readAnnouncedHistory(bytes: Uint8Array, id: string): readonly De
   }
 }
 
-/** The second of a delta's three arrays holds its places. Threads share the arrays. */
+/**
+ * Of a delta's three arrays, the second holds the places of the ids in the first. Threads share the arrays.
+ */
 function sharedArray(bytes: Uint8Array, n: number): Uint8Array | Uint32Array {
   const copy = new Uint8Array(new SharedArrayBuffer(bytes.length));
   copy.set(bytes);
@@ -54,7 +56,7 @@ function sharedArray(bytes: Uint8Array, n: number): Uint8Array | Uint32Array {
  *
  * @param announced the history of the last announced image
  * @param lastId id of the last announced image
- * @param own publications of this process, which may be more than were announced
+ * @param own publications of this process, whether announced or not
  */
 export function nextAnnouncedHistory(
   announced: readonly Delta[],

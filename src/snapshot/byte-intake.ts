@@ -14,7 +14,7 @@ type ReadValue = (field: KnownField, text: string) => string | number | null;
 const ID = placeOf('id');
 const TIME = placeOf('time');
 const END_TIME = placeOf('endTime');
-/** In place of a spelling's number: the field has no value, or the record is rejected. */
+/** Instead of a spelling's number: NONE if the field has no value, REFUSED if the record is rejected. */
 const NONE = -1;
 const REFUSED = -2;
 const UNUSED = 0xfffffffe;
@@ -99,7 +99,7 @@ export class ByteIntake {
   }
 }
 
-/** The spellings of one field. Texts that collide on purpose only cause misses in the memo of quick hashes. */
+/** The spellings of one field. Texts made to have equal quick hashes only cause misses in `#recent`. */
 class Spellings {
   readonly #column: Column;
   readonly #field: KnownField;
@@ -107,7 +107,7 @@ class Spellings {
   readonly #hash: KeyedHash;
   readonly #read: ReadValue;
   readonly #strings = new ByteStrings();
-  /** The canonical value of each spelling. Null once refused or coded. */
+  /** The canonical value of each spelling. Null once the spelling is refused or has a code. */
   readonly #values: (string | null)[] = [];
   /** For each spelling: a code of the column, UNUSED, or NO_CODE if refused. */
   #codes: Uint32Array = new Uint32Array(64);
@@ -169,7 +169,7 @@ class Spellings {
 class InstantMemo {
   readonly #read: ReadValue;
   readonly #view: DataView = new DataView(new ArrayBuffer(INSTANTS_REMEMBERED * INSTANT_BYTES_MAX));
-  /** NO_INSTANT for a free entry, because an empty text is a spelling, too. */
+  /** NO_INSTANT marks a free entry. 0 would mean an empty text. */
   readonly #lengths: Uint8Array = new Uint8Array(INSTANTS_REMEMBERED).fill(NO_INSTANT);
   readonly #instantMs: Float64Array = new Float64Array(INSTANTS_REMEMBERED);
 

@@ -53,8 +53,8 @@ export async function readCheckedImage(path: string, use: ImageUse): Promise<Sto
 
 /**
  * Checks an image from a store, whose bytes have the announced hash. A signed image comes from the publisher,
- * so only its shape is checked: other checks guard against forged contents, and take longer than everything
- * else.
+ * so only its shape is checked. The other checks guard against forged contents, and take longer than the rest
+ * of the load.
  *
  * @param name for messages
  * @throws LecternError `image-unusable`
@@ -203,7 +203,10 @@ function checkHashIndex({ table }: HashIndexImage, count: number): void {
   }
 }
 
-/** Every id must lead to its event. Building a table from foreign hashes would be unbounded; look-ups are bounded. */
+/**
+ * Looks up every id, which must lead to its event. A look-up has bounded steps; building a table from foreign
+ * hashes would not.
+ */
 function checkHashes({ hashes, table }: HashIndexImage, expected: Uint32Array): void {
   expectDerived({ hashes }, { hashes: expected }, 'ids.');
   for (let ordinal = 0; ordinal < hashes.length; ordinal++) {

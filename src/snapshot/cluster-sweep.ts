@@ -33,7 +33,7 @@ export class ClusterSweep {
   readonly merged: FoundClusters = new FoundClusters();
   readonly unmerged: FoundClusters = new FoundClusters();
   readonly #slots: Pick<SlotsImage, 'startMs' | 'endMs'>;
-  /** For each lesson, the last run where it occurred. */
+  /** For each lesson, the last call of `#findLessons` that found it. */
   readonly #seenIn: Uint32Array;
   #runs = 0;
   readonly #lessonSlots: Uint32Array;

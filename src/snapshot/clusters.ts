@@ -15,8 +15,8 @@ import { lessonsOfRows } from './lessons.js';
 import { jsonByteLength, packedArrayHeaderLength, packedByteLength, packedIntegerLength } from './rows.js';
 
 /**
- * Finds the maximal sets of at least two lessons connected by overlaps, per dimension and key. Of its
- * lessons, a cluster has only the rows with the key. O(n log n) in all cases.
+ * Finds the maximal sets of at least two lessons connected by overlaps, per dimension and key. A cluster has
+ * only those rows of its lessons that have the key. O(n log n) in all cases.
  */
 export function buildClusters(
   events: OrderedEvents,
@@ -45,9 +45,9 @@ export function buildClusters(
 }
 
 /**
- * The key of an event in a dimension: the text of its first field that is neither null nor empty.
- * Zero-length events have no key, because they overlap nothing. `keyOf` has a code of `keys`, or NO_CODE, by
- * dimension and ordinal.
+ * The key of an event in a dimension: the text of its first field that is neither null nor empty. Zero-length
+ * events have no key, because they overlap nothing. For each dimension and ordinal, `keyOf` has a code of
+ * `keys`, or NO_CODE.
  */
 function conflictKeys(
   { columns, slotOf, slots }: OrderedEvents,

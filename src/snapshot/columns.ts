@@ -17,8 +17,8 @@ export const CODED_FIELDS = FIELDS.filter((field) => !field.required) as readonl
 /** Fields that no row shows. */
 export const HIDDEN_FIELDS: readonly CodedField[] = CODED_FIELDS.filter((field) => !field.output);
 /**
- * The number of first columns. The other columns hold display names, which most sources lack, so they are
- * filled late.
+ * The number of columns that get a code with every event; these come first. The other columns hold display
+ * names, which most sources lack, so they are filled late.
  */
 export const FULL_COLUMNS: number = CODED_FIELDS.filter((field) => field.output || field.indexed).length;
 

@@ -18,8 +18,8 @@ export function dayOf(startMs: number): number {
 }
 
 /**
- * Equal data has equal versions, in replicas, after restarts and after patches. The version hashes the
- * digests of the days, and the filters and names that rows do not show.
+ * Equal data has equal versions, in replicas, after restarts and after patches. The version is a hash of the
+ * digests of all days, and of the filters and names that rows do not show.
  */
 export function contentVersionOf(
   identifiers: IdentifierMode,

@@ -230,7 +230,7 @@ export interface Difference {
 }
 
 export interface DifferenceList {
-  /** Ascending ordinals of the present snapshot; for removed events, numbers of {@link GoneIds}. */
+  /** Ascending ordinals of the present snapshot; for removed events, their numbers in {@link GoneIds}. */
   readonly entries: Uint32Array;
   readonly jsonBytes: number;
   readonly packedBytes: number;

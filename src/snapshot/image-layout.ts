@@ -100,7 +100,10 @@ export interface ImagePiece {
    * @throws Error for damaged bytes
    */
   readonly check: () => void;
-  /** The next piece does not depend on these bytes, and neither do the arrays besides the rows. */
+  /**
+   * Whether the next piece can be requested before this one is filled. True for the rows, on which no other
+   * array depends.
+   */
   readonly mayWait: boolean;
 }
 

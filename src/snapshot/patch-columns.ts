@@ -21,7 +21,7 @@ export interface PatchedColumn<Image extends ColumnImage = ColumnImage> {
  * Values without items leave the dictionary, and new ones join it.
  *
  * @param values of the added items
- * @param usesOf the number of items with a code before the change
+ * @param usesOf how many items had a code before the change
  */
 function patchColumn(
   column: ColumnImage,

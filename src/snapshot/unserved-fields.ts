@@ -50,7 +50,7 @@ export class UnservedFieldCounter {
     try {
       names = Object.keys(record);
     } catch {
-      // A proxy of the embedding program, which the normaliser rejected.
+      // The record is a proxy of the embedding program, and the normaliser has rejected it.
       return;
     }
     const shape = this.#shape;

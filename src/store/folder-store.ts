@@ -187,8 +187,9 @@ class FolderStore implements Store {
       await rm(temporary, { force: true });
     }
     const revisions = await this.#revisions(key);
-    // After a long pause, this writer may have taken a revision whose file was removed. If fewer revisions
-    // are later, other writers made them after this one.
+    // After a long pause, this writer may have made a revision that existed before and was removed. Only
+    // revisions with at least REVISIONS_KEPT later ones are removed, so with fewer later ones this revision
+    // is new.
     if ((revisions.at(-1) ?? 0) >= revision + REVISIONS_KEPT) {
       await rm(this.#fileOf(key, revision), { force: true });
       return null;

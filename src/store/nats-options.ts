@@ -13,7 +13,7 @@ interface Authenticators {
  * Credentials and certificates are those of the address, or of the variables that NATS' own tools read. Each
  * connection reads the files again.
  *
- * @throws Error if one of their files cannot be used
+ * @throws Error if a file that one of these variables names cannot be used
  */
 export function natsOptions(
   { protocol, hostname, username, password }: URL,

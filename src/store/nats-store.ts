@@ -120,7 +120,10 @@ class NatsStore implements Store {
     }, undefined);
   }
 
-  /** The chunks of an object are stored before the object, and the client lists only objects. */
+  /**
+   * Looks for chunks in the stream, because the client lists only objects, and a put stores the object after
+   * its chunks.
+   */
   async removeAbandoned(): Promise<void> {
     const [stream, prefix] = [`OBJ_${this.#bucket}`, `$O.${this.#bucket}.C.`];
     await this.#read(async (client) => {

@@ -131,8 +131,8 @@ export class IntervalIndex {
   runningUpTo(point: number, max: number): Uint32Array | null {
     const found: number[] = [];
     if (!Number.isFinite(point)) return results.copyUint32(found);
-    // A truthy value stops the traversal of this tree; the outer visit then stops that of the tree over the
-    // buckets.
+    // A truthy value stops the traversal of this tree; the outer visit then stops the traversal of the tree
+    // over the buckets.
     const visitInterval = (entry: IndexedInterval): boolean => {
       if (entry[0] < point) found.push(entry[2]);
       return found.length > max;

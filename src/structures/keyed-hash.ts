@@ -29,7 +29,7 @@ export class KeyedHash {
     this.#high = seed[1] | 0;
   }
 
-  /** The hash of bytes [from, to), which may be negative. */
+  /** The hash of bytes [from, to). The hash may be negative. */
   bytes(view: DataView, from: number, to: number): number {
     let v0 = this.#low;
     let v1 = this.#high;

@@ -109,7 +109,10 @@ export class Splice {
     return places;
   }
 
-  /** Item n of a sequence has pieces [start[n], start[n + 1]). `lengths` are the lengths of added items. */
+  /**
+   * Returns `start` for the new sequence. Item n of a sequence has pieces [start[n], start[n + 1]). `lengths`
+   * are the lengths of the added items.
+   */
   starts(start: Uint32Array, lengths: ArrayLike<number>): Uint32Array {
     const next = shared.uint32(this.after + 1);
     next[0] = start[0]!;

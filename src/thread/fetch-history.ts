@@ -26,8 +26,8 @@ async function receiveHistory(
 }
 
 /**
- * The served image with the announced history. For a replica that missed announcements, of which the latest
- * has the served content.
+ * The served image with the announced history. For a replica that missed announcements, but serves the
+ * content of the latest one.
  *
  * @throws LecternError `store-unavailable`, so that the history is fetched at the next look
  */

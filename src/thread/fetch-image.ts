@@ -91,8 +91,8 @@ async function receive(store: Store, { hash, bytes }: FetchTask): Promise<Snapsh
 }
 
 /**
- * A get from NATS is silent if chunks of the object vanished, and also if the link is bad. So the object
- * counts as damaged only if the transfer stops twice in a row, although the store answered before.
+ * A get from NATS falls silent if chunks of the object vanished, and also if the link is bad. So the object
+ * counts as damaged only if its transfer stops twice in a row.
  */
 async function* untilSilent(
   chunks: AsyncIterable<Uint8Array>,

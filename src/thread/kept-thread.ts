@@ -17,15 +17,15 @@ export class KeptThread<T extends PatchTask | FetchTask> {
   /** Never rejects. */
   #practice: Promise<unknown> = Promise.resolve();
 
-  /** @param idleMsMax infinite: only the signal ends the thread */
+  /** @param idleMsMax if infinite, only the signal ends an idle thread */
   constructor(kind: T['task'], idleMsMax: number) {
     this.#kind = kind;
     this.#idleMsMax = idleMsMax;
   }
 
   /**
-   * Callers run one task at a time, always with the same signal. Throws the errors of the task, and the signal's reason. The bound of the
-   * thread's first task limits its heap.
+   * Callers run one task at a time, always with the same signal. Throws the errors of the task, and the
+   * signal's reason. The memory bound of the first task limits the heap of the thread.
    */
   async run(task: T, options: SpawnOptions): Promise<DoneOf<T>> {
     this.#isUsed = true;

@@ -138,7 +138,10 @@ function checkChanges(given: GivenChanges, before: Snapshot, { bounds }: PatchTa
   };
 }
 
-/** An invalid id can name a rejected record. Null for a value that is not an id. */
+/**
+ * An invalid id is returned as given, because rejected records may have one. Null for a value that is not an
+ * id.
+ */
 function canonicalId(given: string | number, { identifiers }: ReadRules): string | null {
   const text = typeof given === 'string' ? given : digitsOf(given);
   return text === null ? null : (parseIdentifier(text, identifiers, 'id') ?? text);

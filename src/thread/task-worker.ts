@@ -57,7 +57,7 @@ const listeners = {
   onParts: (report) => tell({ kind: 'parts', report }),
 } satisfies TaskListeners;
 
-/** Returns the bytes of the image that it made. */
+/** Returns the size in bytes of the image that the task made. */
 async function perform(task: Task): Promise<number> {
   const result = await runTaskHere(task, listeners, chunks()).catch(
     (error: unknown): FromTask => ({ kind: 'failed', ...taskFailureOf(error) }),

@@ -4,8 +4,8 @@ import { SNAPSHOT_WEIGHT_BYTES_MAX } from '../limits.js';
 const DELAY_MS = 100;
 
 /**
- * Makes V8 collect garbage as if this much memory had been taken: at once above 128 MiB. Only for threads
- * that answer no requests. The buffer is never touched and takes no memory.
+ * Makes V8 collect garbage as if this much memory had been taken. Above 128 MiB, V8 collects at once. Only
+ * for threads that answer no requests. The buffer is never touched and takes no memory.
  */
 export function countAsTaken(byteLength: number): void {
   try {

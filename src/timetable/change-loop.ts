@@ -38,7 +38,10 @@ interface Waiting {
 
 type Result = IteratorResult<TimetableChange, undefined>;
 
-/** The publications of a timetable, one at a time. If too many wait, one missed change replaces them all. */
+/**
+ * The publications of a timetable, one at a time. If too many wait, one {@link MissedChanges} replaces them
+ * all.
+ */
 export class ChangeLoop implements AsyncIterableIterator<TimetableChange, undefined> {
   readonly #views: LiveViews;
   readonly #messages: ChangeMessages;
