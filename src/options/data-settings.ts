@@ -159,7 +159,7 @@ export const REFRESHING_SETTINGS: readonly Setting[] = inGroup(
       places: ['gate'],
       kind: amount('percent', 0, 1_000_000_000),
       default: 1000,
-      help: 'give up a load whose records exceed those of the served timetable by more than this percentage; the first load, forced loads and loads of up to 1,000 records are exempt',
+      help: 'give up a load whose records outnumber those of the served timetable by more than this percentage; the first load, forced loads and loads of up to 1,000 records are exempt',
     },
     allowEmpty: {
       places: ['gate'],

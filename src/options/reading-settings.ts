@@ -192,7 +192,7 @@ export const DATABASE_SETTINGS: readonly Setting[] = inGroup(
     postgresPasswordFile: {
       places: [],
       kind: PATH,
-      help: 'file with the password of the PostgreSQL sources, read at each connection; default: the address, PGPASSWORD, PGPASSFILE or ~/.pgpass',
+      help: 'file with the password of the PostgreSQL sources, read at each connection; default: the password from the address, PGPASSWORD, PGPASSFILE or ~/.pgpass',
     },
   },
   SERVE_AND_PUBLISH,
