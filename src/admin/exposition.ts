@@ -79,7 +79,7 @@ function ofRequests({ meters }: ObservedServing): Family[] {
     {
       type: 'histogram',
       name: 'lectern_http_request_duration_seconds',
-      help: 'Time from the head of a request until its whole answer is with the connection.',
+      help: 'Time from the head of a request until its whole answer is written to the connection.',
       look: () => durationsByRoute(meters),
     },
     counter('lectern_http_response_bytes_total', 'Bytes of the bodies of answers.', () =>

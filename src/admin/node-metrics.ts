@@ -19,9 +19,21 @@ const OF_THREADS: readonly (readonly [name: string, help: string, cell: SingleNa
     'Standard deviation of the delays of a timer in the last 10 to 20 seconds.',
     'loopDelayStddevMs',
   ],
-  ['eventloop_lag_p50_seconds', 'Half of the delays are at most this.', 'loopDelayP50Ms'],
-  ['eventloop_lag_p90_seconds', '90 % of the delays are at most this.', 'loopDelayP90Ms'],
-  ['eventloop_lag_p99_seconds', '99 % of the delays are at most this.', 'loopDelayP99Ms'],
+  [
+    'eventloop_lag_p50_seconds',
+    'Half of the timer delays in the last 10 to 20 seconds are at most this.',
+    'loopDelayP50Ms',
+  ],
+  [
+    'eventloop_lag_p90_seconds',
+    '90 % of the timer delays in the last 10 to 20 seconds are at most this.',
+    'loopDelayP90Ms',
+  ],
+  [
+    'eventloop_lag_p99_seconds',
+    '99 % of the timer delays in the last 10 to 20 seconds are at most this.',
+    'loopDelayP99Ms',
+  ],
   ['heap_size_total_bytes', 'Allocated size of the JavaScript heap.', 'heapTotalBytes'],
   ['heap_size_used_bytes', 'Used size of the JavaScript heap.', 'heapUsedBytes'],
   [

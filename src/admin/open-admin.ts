@@ -161,7 +161,7 @@ function createAdminHandler(options: AdminOptions, exposition: Exposition): Requ
       return sendProblem(exchange, {
         code: 'host-not-allowed',
         detail:
-          'The admin listener does not accept this Host. Use an IP address, localhost, --admin-host or a name of --admin-allowed-host.',
+          'The admin listener does not accept this Host. Use an IP address, localhost, or a name given with --admin-host or --admin-allowed-host.',
       });
     }
     // Several credentials are refused, as on all resources, because they may name different users.

@@ -110,8 +110,8 @@ export function canonicalIdentities(
     if (value === undefined) continue;
     const values: readonly unknown[] = Array.isArray(value) ? value : [value];
     if (!FIELD_NAMES.includes(name) || !values.every((each) => typeof each === 'string')) {
-      const expected = `texts for one of the fields ${FIELD_NAMES.join(', ')}`;
-      throw new LecternError('option-invalid', `an identity is ${expected}; got ${name}`);
+      const expected = `expected texts for the fields ${FIELD_NAMES.join(', ')}`;
+      throw new LecternError('option-invalid', `the field ${name} of an identity is not valid; ${expected}`);
     }
     byName.set(name, values as string[]);
   }

@@ -47,7 +47,7 @@ const ACTIONS: Readonly<
     const { isCanaryExpected } = await channel.status();
     await channel.endCanary();
     if (!isCanaryExpected) return 'there was no canary to end: new timetables go to all replicas already';
-    return 'canary ended: until another canary reports, all replicas get new timetables and a waiting candidate';
+    return 'canary ended: all replicas get new timetables, and the candidate if one waits, until another canary reports';
   },
   async rollback(channel) {
     const id = await channel.rollback();
@@ -88,7 +88,7 @@ async function describeChosen(channel: Channel, id: string, remedy: string): Pro
   const described = `${describe(image)}. ${remedy}`;
   if (head === null || image.events >= head.events / 2) return described;
   const few = `it has ${formatCountOf(image.events, 'event')}, and the head has ${formatCountOf(head.events, 'event')}`;
-  return `${described}\nwarning: ${few}: it may be a bad timetable. Run lectern feed status to see the others`;
+  return `${described}\nwarning: ${few}: it may be a bad timetable. Run lectern feed status to see the other images`;
 }
 
 function describeCanary({ candidate, replicas }: ChannelStatus): string {

@@ -165,7 +165,7 @@ function formatUnserved({ fields, others }: Inspection['summary']['unserved']): 
   });
   const more = fields.length - listed.length;
   if (more > 0) lines.push(`  and ${formatCount(more)} more (--json lists them)`);
-  if (others > 0) lines.push(`  and further names, ${formatCountOf(others, 'time')}`);
+  if (others > 0) lines.push(`  and ${formatCountOf(others, 'occurrence')} of further names`);
   return [['fields that are not served:', ...lines].join('\n')];
 }
 

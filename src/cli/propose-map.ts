@@ -237,11 +237,11 @@ function zoneOf(given: string | undefined): Pick<MapProposal, 'timeZone' | 'note
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const isUtc = own === 'UTC' || own === 'Etc/UTC';
   const timeZone = isUtc ? ZONE_EXAMPLE : own;
-  const origin = isUtc ? 'only an example, because this machine uses UTC' : 'that of this machine';
+  const origin = isUtc ? 'an example, because this machine uses UTC' : 'the zone of this machine';
   return {
     timeZone,
     notes: [
-      `the times have no offset, and --time-zone ${timeZone} is a guess, ${origin}: check it, because a wrong zone shifts every time`,
+      `the times have no offset, and --time-zone ${timeZone} is a guess (${origin}): check it, because a wrong zone shifts every time`,
     ],
   };
 }

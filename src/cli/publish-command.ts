@@ -63,9 +63,9 @@ export async function publish(given: Readonly<Record<string, unknown>>): Promise
 function lateAfter(loaded: Promise<void>, store: string): readonly Promise<never>[] {
   const late = loaded.then(async (): Promise<never> => {
     await delay(ONCE_MS_MAX, undefined, { ref: false });
-    const problem = `the timetable was not announced within ${ONCE_MS_MAX / 1000} s of being loaded`;
+    const problem = `the timetable was not announced in the store ${store} within ${ONCE_MS_MAX / 1000} s of the load`;
     const remedy = 'if another publisher leads, stop that publisher, or let it load this source';
-    throw new LecternError('announcement-refused', `${problem} in the store ${store}; ${remedy}`);
+    throw new LecternError('announcement-refused', `${problem}; ${remedy}`);
   });
   late.catch(() => {});
   return [late];

@@ -386,7 +386,7 @@ export function parametersInvalid(faults: readonly ParameterFault[]): Problem {
   let detail = `${faults.length} query parameters are not valid; see "errors".`;
   if (faults.length === 1) detail = 'One query parameter is not valid; see "errors".';
   if (faults.length >= PARAMETER_FAULTS_MAX)
-    detail = `${PARAMETER_FAULTS_MAX} query parameters or more are not valid; see "errors" for the first.`;
+    detail = `${PARAMETER_FAULTS_MAX} query parameters or more are not valid; see "errors" for the first ${PARAMETER_FAULTS_MAX}.`;
   return { code: 'parameters-invalid', detail, errors: faults };
 }
 

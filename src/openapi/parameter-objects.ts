@@ -118,8 +118,8 @@ export function listParameters(identifiers: IdentifierMode): Record<string, Para
       'Only these entries: identifiers, or names of lecturers and groups without an identifier.',
       TEXT,
     ),
-    repeatable('building', 'Only rooms in one of these buildings, by the rooms file.', TEXT),
-    single('capacityMin', 'Only rooms for at least this number of people, by the rooms file.', {
+    repeatable('building', 'Only rooms whose building in the rooms file is one of these.', TEXT),
+    single('capacityMin', 'Only rooms whose capacity in the rooms file is at least this.', {
       type: 'integer',
       minimum: 1,
       maximum: CAPACITY_MAX,
@@ -131,14 +131,10 @@ export function listParameters(identifiers: IdentifierMode): Record<string, Para
       // The docs page fills in this example.
       { example: 20 },
     ),
-    single(
-      'cursor',
-      'Continues a list: the value from the Link header with rel="next" of the previous page.',
-      {
-        ...TEXT,
-        maxLength: CURSOR_CHARACTERS_MAX,
-      },
-    ),
+    single('cursor', 'Continues a list: the cursor from the Link header of the previous page, rel="next".', {
+      ...TEXT,
+      maxLength: CURSOR_CHARACTERS_MAX,
+    }),
     single('q', 'A part of the id or the name. Case and diacritics are ignored.', TEXT),
     single(
       'format',

@@ -64,7 +64,7 @@ export const DATA_SETTINGS: readonly Setting[] = inGroup(
     },
     eventsMax: {
       kind: count('number', 1, EVENTS_MAX),
-      help: 'refuse a timetable with more events; default: any number',
+      help: 'refuse a timetable with more events than this; default: any number',
     },
     upstreamTokenUrl: {
       places: [],
@@ -99,13 +99,13 @@ export const DATA_SETTINGS: readonly Setting[] = inGroup(
       places: [],
       isSecret: true,
       kind: { ...ADDRESS, unit: 'origin', range: 'an http(s) address' },
-      help: 'origin that the tokens are for, such as https://host; needed if addresses have several origins',
+      help: 'origin that gets the tokens, such as https://host; needed if the http(s) sources have several origins',
     },
     lecturerIdsFile: {
       places: [],
       flag: '--lecturer-ids',
       kind: PATH,
-      help: 'JSON object from names to identifiers, for sources that give only names of lecturers',
+      help: 'JSON file of lecturer identifiers, {"name": "identifier"}, for sources that give only names of lecturers',
     },
     buildOn: {
       flag: null,
@@ -153,13 +153,13 @@ export const REFRESHING_SETTINGS: readonly Setting[] = inGroup(
       places: ['gate'],
       kind: amount('percent', 0, 100),
       default: 10,
-      help: 'refuse a timetable if more than this percentage of its records was rejected; the first timetable is published with a warning',
+      help: 'refuse a timetable if more than this percentage of its records was rejected; the first timetable is published even then, with a warning',
     },
     growthPercentMax: {
       places: ['gate'],
       kind: amount('percent', 0, 1_000_000_000),
       default: 1000,
-      help: 'give up a load that has over this percentage more records than the served timetable; the first load, forced loads and loads of up to 1,000 records are exempt',
+      help: 'give up a load whose records outnumber those of the served timetable by more than this percentage; the first load, forced loads and loads of up to 1,000 records are exempt',
     },
     allowEmpty: {
       places: ['gate'],

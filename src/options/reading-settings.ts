@@ -134,7 +134,7 @@ export const READING_SETTINGS: readonly Setting[] = inGroup(
     },
     dateOrder: {
       kind: oneOf('order', DATE_ORDERS),
-      help: 'order of day, month and year in dates such as 31.08.2024 or 8/31/2024; without it, they are rejected',
+      help: 'order of day, month and year in dates such as 31.08.2024 or 8/31/2024; without it, such dates are rejected',
     },
     timeZone: {
       kind: TIME_ZONE,
@@ -152,7 +152,7 @@ export const READING_SETTINGS: readonly Setting[] = inGroup(
       // In `lectern publish`, --to is the store.
       publishFlag: '--until',
       kind: DATE,
-      help: 'day before which the expansion of recurring events ends; default: two years after the load',
+      help: 'first day after the expansion of recurring events in calendars; default: two years after the load',
     },
   },
   SERVE_AND_PUBLISH,
@@ -168,7 +168,7 @@ export const ADDRESS_SETTINGS: readonly Setting[] = inGroup(
       flag: '--header',
       isSecret: true,
       kind: HEADER,
-      help: "header field for addresses, such as 'Authorization: Bearer file:PATH'. file:PATH is the content of a file, read again when it changes; env:NAME is a variable. With several origins: 'https://host Authorization: …'; repeatable",
+      help: "header field for http(s) sources, such as 'Authorization: Bearer file:PATH'; repeatable. file:PATH stands for the content of a file, read again when it changes; env:NAME for an environment variable. With several origins: 'https://host Authorization: …'",
     },
   },
   SERVE_AND_PUBLISH,
@@ -192,7 +192,7 @@ export const DATABASE_SETTINGS: readonly Setting[] = inGroup(
     postgresPasswordFile: {
       places: [],
       kind: PATH,
-      help: 'file with the password of the PostgreSQL sources, read at each connection; default: the address, PGPASSWORD, PGPASSFILE or ~/.pgpass',
+      help: 'file with the password of the PostgreSQL sources, read at each connection; default: the password from the address, PGPASSWORD, PGPASSFILE or ~/.pgpass',
     },
   },
   SERVE_AND_PUBLISH,

@@ -127,7 +127,7 @@ export const COMMAND_RULES: Rules = {
       follow === true && textsOf(source).length > 1 && textsOf(source).some(isPostgresAddress),
   'no source is given; expected a file, a folder, an address, or {pin}': ({ source, pin }) =>
     pin === undefined && Array.isArray(source) && source.length === 0,
-  '{pin} serves a snapshot file instead of a source: give one of them': ({ pin, source }) =>
+  '{pin} serves a snapshot file instead of a source: give one of the two': ({ pin, source }) =>
     pin !== undefined && textsOf(source).length > 0,
   'a store cannot be merged with other sources; expected one store': ({ source }) =>
     textsOf(source).length > 1 && textsOf(source).some(isStoreAddress),

@@ -9,7 +9,7 @@ export function explainFree(keys: FreeKeys, query: FreeQuery, found: number, mar
   const searched = marks.lists === 0 ? '' : ` and ${countOf(marks.lists, 'posting list')}`;
   const lines = [
     `FREE ${by}: ${keys.order.length} known, ${keys.usedCount} of them with events`,
-    `WINDOW ${describeWindow(windows[0])}${more}: ${countOf(marks.slots, 'slot')}${searched} searched; ${marks.count} with events in it`,
+    `WINDOW ${describeWindow(windows[0])}${more}: ${countOf(marks.slots, 'slot')}${searched} searched; ${countOf(marks.count, by)} with events in it`,
   ];
   if (among !== null) {
     const { ids, texts } = among;
@@ -17,6 +17,6 @@ export function explainFree(keys: FreeKeys, query: FreeQuery, found: number, mar
   }
   if (buildings !== null) lines.push(`CHECK building of ${countOf(buildings.length, 'value')}`);
   if (capacityMin !== null) lines.push(`CHECK capacity of at least ${capacityMin}`);
-  lines.push(`GAP of the entries on the page, of ${found} free`);
+  lines.push(`GAP for the entries on the page (${found} free on all pages)`);
   return lines.join('\n');
 }

@@ -57,7 +57,7 @@ function describeLead({ lead, window }: Plan): string {
   const byRuns = countListsByRuns(narrowing);
   const narrowed = `${text}, narrowed by the window`;
   if (byRuns === 0) return narrowed;
-  return `${narrowed}; its runs lead in ${byRuns} of ${countOf(narrowing.spans.length, 'list')}`;
+  return `${narrowed}, whose runs lead in ${byRuns} of ${countOf(narrowing.spans.length, 'list')}`;
 }
 
 export function describeWindow(window: Window | undefined): string {

@@ -43,7 +43,7 @@ export function judge(next: SnapshotSummary, served: SnapshotSummary | null, opt
   if (rejectedPercent > options.rejectPercentMax) {
     const detail =
       `${faulty} of ${events + faulty} records were rejected (${percent(rejectedPercent)}); ` +
-      `at most ${options.rejectPercentMax} % are accepted${describeFirst(next, '; the first rejection is')}`;
+      `at most ${options.rejectPercentMax} % may be rejected${describeFirst(next, '; the first rejection is')}`;
     return { code: 'rejected', detail };
   }
   const shrunkPercent = percentOf(served.events - events, served.events);

@@ -25,7 +25,7 @@ export class SeenOrder {
   checkHead({ sequence }: Floor): void {
     const { floor } = this;
     if (floor === null || sequence >= floor.sequence) return;
-    const problem = `the announcement has sequence ${sequence}, and ${floor.sequence} was served`;
+    const problem = `the announcement has sequence ${sequence}, but sequence ${floor.sequence} was served before`;
     throw new LecternError('announcement-refused', `${problem}: ${RESTORED}`);
   }
 
@@ -36,7 +36,7 @@ export class SeenOrder {
    */
   checkChoice(sequence: number): void {
     if (sequence !== 0 && sequence < this.#chosenAt) {
-      const problem = `the last pin or unpin has sequence ${sequence}, and ${this.#chosenAt} was seen`;
+      const problem = `the last pin or unpin has sequence ${sequence}, but sequence ${this.#chosenAt} was seen before`;
       const remedy = 'to choose again, run `lectern feed pin <id>` or `lectern feed unpin`';
       throw new LecternError('announcement-refused', `${problem}: ${RESTORED}; ${remedy}`);
     }

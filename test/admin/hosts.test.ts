@@ -118,7 +118,7 @@ test('a web page that rebinds its name to this machine reads nothing', async (t)
   for (const path of ['/live', '/ready', '/metrics', '/refresh', '/nowhere']) {
     const { text } = await exchange(port, get(path, `evil.example:${port}`));
     t.match(text, /^HTTP\/1\.1 421 [\s\S]*application\/problem\+json[\s\S]*"code":"host-not-allowed"/, path);
-    t.match(text, /Use an IP address, localhost, --admin-host or a name of --admin-allowed-host/);
+    t.match(text, /Use an IP address, localhost, or a name given with --admin-host or --admin-allowed-host/);
     t.notMatch(text, /evil|lectern_/);
   }
   t.match((await exchange(port, get('http://evil.example/metrics', 'localhost'))).text, /^HTTP\/1\.1 421 /);

@@ -86,7 +86,7 @@ test('the proposed command runs when pasted, and its guesses are named', async (
   const path = fileOf(t, 'stundenplan.csv', TEXT);
   const { stdout } = await runHere(t, ['inspect', path]);
   t.match(stdout, /^ {2}lectern serve .* --time-zone \S+ --identifiers derived --dev$/m);
-  t.match(stdout, /^ {2}the times have no offset, and --time-zone \S+ is a guess, .*: check it/m);
+  t.match(stdout, /^ {2}the times have no offset, and --time-zone \S+ is a guess \(.*\): check it/m);
   t.match(stdout, /^ {2}--dev is for a first look: .* In production give a key instead/m);
   const given = await runHere(t, ['inspect', path, '--time-zone', 'Asia/Tokyo']);
   t.match(given.stdout, /--time-zone Asia\/Tokyo/);

@@ -191,7 +191,7 @@ test('a zone and identifiers are proposed only where they are needed', (t) => {
   t.match(propose(times), { identifiers: 'derived' }, 'no id');
   t.match(propose({ time: '2024-08-31T08:00:00', endTime: '2024-08-31T09:30:00', id: ID }), {
     timeZone: /./,
-    notes: [/^the times have no offset, and --time-zone \S+ is a guess, .*: check it/],
+    notes: [/^the times have no offset, and --time-zone \S+ is a guess \(.*\): check it/],
   });
   const local = look({ time: '2024-08-31T08:00:00', endTime: '2024-08-31T09:30:00', id: ID });
   t.match(proposeMap(local, 'Asia/Tokyo'), { timeZone: 'Asia/Tokyo', notes: [] });

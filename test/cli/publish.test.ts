@@ -120,7 +120,7 @@ test('publish --once ends with an error if another publisher leads', { timeout: 
   t.match(stderr, /"msg":"publisher stands by"/);
   t.match(
     stderr,
-    /was not announced within 15 s of being loaded .* if another publisher leads, stop that publisher/,
+    /was not announced in the store .* within 15 s of the load; if another publisher leads, stop that publisher/,
   );
 });
 

@@ -25,7 +25,7 @@ const USAGE: readonly Case[] = [
     name: 'a source beside --pin',
     argv: ['serve', 'a', '--pin', 'b', '--dev'],
     code: 2,
-    message: /--pin serves a snapshot file instead of a source: give one of them/,
+    message: /--pin serves a snapshot file instead of a source: give one of the two/,
   },
   {
     name: 'unknown command',

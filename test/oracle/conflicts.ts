@@ -24,7 +24,7 @@ export interface OracleEntry {
   readonly events: readonly NormalisedEvent[];
 }
 
-/** Rows of one time, endTime, courseId (not null), roomId and type are one lesson, unless `merge` is off. */
+/** With `merge`, rows with equal time, endTime, courseId (not null), roomId and type are one lesson. */
 function lessonsOf(events: readonly NormalisedEvent[], merge: boolean): Lesson[] {
   const lessons = new Map<string, Lesson>();
   for (const row of events) {
@@ -98,7 +98,7 @@ function componentsOf(lessons: readonly Lesson[]): Lesson[][] {
   return [...components.values()].filter((component) => component.length >= 2);
 }
 
-/** The count rises only where a lesson starts, so the largest is at one of the starts. */
+/** The largest number of lessons at one instant. The number rises only at starts, so starts alone are checked. */
 function peakOf(lessons: readonly Lesson[]): number {
   const counts = lessons.map(
     (at) => lessons.filter((lesson) => lesson.time <= at.time && at.time < lesson.endTime).length,

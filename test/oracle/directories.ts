@@ -12,7 +12,7 @@ const KEYS: Readonly<Record<DirectoryName, readonly [NamedFieldName, 'studyGroup
   lecturers: ['lecturerId', 'lecturer'],
 };
 
-/** One character at a time, so that context has no effect. */
+/** Changes the case of each character alone, because in a text it would depend on the neighbours. */
 function foldedText(text: string): string {
   return [...text.normalize('NFD').replace(/\p{M}/gu, '')]
     .map((character) => character.toLowerCase().toUpperCase().toLowerCase().replace('ς', 'σ'))

@@ -26,7 +26,7 @@ interface Known {
   readonly events: NormalisedEvent[];
 }
 
-/** Null last. */
+/** Sorts null last. */
 function compareOrNull(a: string | null, b: string | null): number {
   if (a === null && b === null) return 0;
   if (a === null) return 1;

@@ -1,7 +1,7 @@
 /**
- * The slow version of the expansion of recurrence rules. It visits every day from the start, and every minute of
- * a day that the rule may name, or every second of every minute or second that a shorter rule names. It checks each
- * against the rule, and shares no code with the reader.
+ * The slow version of the expansion of recurrence rules. For MINUTELY and SECONDLY rules it visits every minute or
+ * second, in steps of the interval; for all other rules, every day. It checks each against the rule, and shares no
+ * code with the reader.
  */
 import { Temporal } from 'temporal-polyfill';
 
@@ -84,7 +84,7 @@ export function occurrencesOf(
   return [...found.values()].sort((a, b) => a.instant - b.instant);
 }
 
-/** Every period of a minute or a second, in steps of the interval. */
+/** The occurrences of a MINUTELY or SECONDLY rule, found minute by minute or second by second. */
 function shortPeriods(
   rule: OracleRule,
   start: Temporal.PlainDateTime,

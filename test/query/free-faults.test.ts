@@ -207,11 +207,11 @@ test('explain covers free time', (t) => {
   if ('faults' in explained) throw new Error(JSON.stringify(explained.faults));
   t.same(explained.plan.split('\n'), [
     'FREE room: 1 known, 1 of them with events',
-    'WINDOW [2026-10-19T10:00:00.000Z, 2026-10-19T14:00:00.000Z), and 2 in later weeks: 1 slot searched; 0 with events in it',
+    'WINDOW [2026-10-19T10:00:00.000Z, 2026-10-19T14:00:00.000Z), and 2 in later weeks: 1 slot searched; 0 rooms with events in it',
     'CHECK among: 1 identifier, 0 texts',
     'CHECK building of 1 value',
     'CHECK capacity of at least 2',
-    'GAP of the entries on the page, of 0 free',
+    'GAP for the entries on the page (0 free on all pages)',
   ]);
   t.match(view.explain(pairsOf('by=room'), STRICT, 'free'), { faults: [{}, {}] });
   t.end();

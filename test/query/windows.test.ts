@@ -39,7 +39,7 @@ function wayOf(view: View, pairs: ParameterPairs): string {
   if (lead.startsWith('LEAD window')) return 'window';
   if (lead.startsWith('LEAD nothing')) return 'nothing';
   if (!lead.includes('narrowed by the window')) return 'no window';
-  return lead.includes('its runs lead') ? 'runs' : 'postings';
+  return lead.includes('whose runs lead') ? 'runs' : 'postings';
 }
 
 const layouts = fc.record({
@@ -208,7 +208,7 @@ test('explain names the index that led the query', (t) => {
   const few = viewOfEvents(alternatingEvents({ events: 4000, groups: 20, longEvery: 500 }), 'any');
   t.equal(
     planOf(1, 2000, null, few),
-    'LEAD studyGroup of 1 value: 500 postings, narrowed by the window; its runs lead in 1 of 1 list',
+    'LEAD studyGroup of 1 value: 500 postings, narrowed by the window, whose runs lead in 1 of 1 list',
     '500 events before the window and 5 runs',
   );
   t.end();

@@ -96,7 +96,7 @@ test('a refusal gives the numbers', async (t) => {
   );
   t.match(
     judge(summary(80, 20, { rejections }), summary(100), GATE_DEFAULTS)?.detail,
-    /at most 10 % are accepted; the first rejection is at line 1: id is missing$/,
+    /at most 10 % may be rejected; the first rejection is at line 1: id is missing$/,
   );
   const outside = { events: 2, from: '2023-09-01', to: '2023-12-24' };
   const expanded = { from: '2025-11-23', to: '2028-11-23', outside };

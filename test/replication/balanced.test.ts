@@ -76,7 +76,7 @@ test('a client behind a balancer never sees an older version', options, async (t
     }
   });
   link.latencyMs = 400;
-  // The contents repeat, so an earlier content of the late replica is also one of a later version.
+  // Only two contents alternate, so the old content of the late replica is also the content of a later version.
   for (let n = 1; n <= PUBLICATIONS; n++) {
     source.replace(events(10, `n ${n % 2}`));
     await untilServed(replicas.slice(0, 3), `n ${n % 2}`);

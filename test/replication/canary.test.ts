@@ -61,7 +61,7 @@ test('a rollback never chooses a candidate that was not promoted', { timeout: 17
   const trial = await openTrial(t, 'folder');
   const { canary, replica, channel } = trial;
   const head = (await channel.status()).head?.id;
-  // More than the store keeps.
+  // The store keeps fewer candidates.
   for (let n = 0; n < 6; n++) await propose(trial, `bad ${n}`);
   await channel.promote(await propose(trial, 'second'));
   await untilServed([canary, replica], 'second');
@@ -78,7 +78,7 @@ test('a canary that leaves promotes nothing', { timeout: 170_000 }, async (t) =>
   const id = await propose(trial, 'second');
   await t.rejects(channel.endCanary(), { message: /still reports/ });
   await canary.close();
-  // Longer than the time between two inspections.
+  // The publisher inspects the store at least once in this time.
   await delay(9000);
   t.match(await channel.status(), { candidate: { id }, isCanaryExpected: true });
   t.equal(titleOf(replica), 'first');

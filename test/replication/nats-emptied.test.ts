@@ -30,7 +30,7 @@ test('a download whose chunks vanish ends, whole or with an error', options, asy
     }
     return bytes;
   };
-  // Either all was already in transit, or the read ends with an error: it never hangs.
+  // Either all bytes were already in transit, or the read ends with an error: it never hangs.
   const outcome = await read().catch((error: { readonly code?: string }) => error.code);
   t.ok(outcome === big.length || outcome === 'store-unavailable', String(outcome));
 });

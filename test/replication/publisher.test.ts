@@ -1,4 +1,4 @@
-/** Publishers on one store whose calls can be held, as if their process were stopped. */
+/** Publishers on one store. Tests can hold the calls of a publisher, as if its process were stopped. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -124,7 +124,7 @@ test('inspect lists fields that are not served, as text and as JSON', async (t) 
   t.match(text, /^ {2}"lecturrer" in 2 records; did you mean lecturer\?$/m);
   t.match(text, /^ {2}"a\\u001b\[31m\\u202e" in 1 record$/m);
   t.match(text, /^ {2}"y{40}…" in 1 record$/m);
-  t.match(text, /^ {2}and further names, 1 time$/m);
+  t.match(text, /^ {2}and 1 occurrence of further names$/m);
   const json = JSON.parse(await inspected(t, records, '--json')) as { summary: object };
   t.match(json.summary, {
     unserved: { fields: [{ name: 'lecturrer', records: 2, suggestion: 'lecturer' }], others: 1 },

@@ -252,7 +252,7 @@ export class CalendarReader implements FormatReader {
   #keepWaiting(event: CalendarEvent, uid: string): void {
     const time = event.start ?? event.end;
     if (this.#kept.keepWaiting(uid, event, this.#scope) || time === null) return;
-    const problem = `no VTIMEZONE before the event defines this zone; events that wait for a later VTIMEZONE take more than ${WAITING_BYTES_MAX} bytes, the limit`;
+    const problem = `no earlier VTIMEZONE defines it; the event cannot wait for a later VTIMEZONE, because waiting events may take at most ${WAITING_BYTES_MAX} bytes`;
     this.#output.reject(event, unknownZone('DTSTART or DTEND', 'time', time, problem));
   }
 }

@@ -158,7 +158,7 @@ function checkKey(
     const has =
       identity === 'n' || identityColumns?.length === 0 ? 'none' : `(${identityColumns?.join(', ')})`;
     throw fault(
-      `a deleted row of ${name} would not show its id (${listed}): its replica identity is ${has}; run: ALTER TABLE ${name} REPLICA IDENTITY FULL;` +
+      `a deleted row of ${name} would not show its id (${listed}): the replica identity of the table is ${has}; run: ALTER TABLE ${name} REPLICA IDENTITY FULL;` +
         ' or, with a unique index of NOT NULL columns, REPLICA IDENTITY USING INDEX',
     );
   }

@@ -1,4 +1,4 @@
-/** What goes wrong. Each act ends with all processes running; what it broke stays broken. */
+/** The acts of chaos. When an act ends, all processes run again, but the data that it damaged stays damaged. */
 import { createHash, randomBytes } from 'node:crypto';
 import { cpSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -215,7 +215,7 @@ export const ACTS: Readonly<Record<string, Act>> = {
     fleet.publish('half', 1000);
     await delay(2500);
   },
-  // The publishers' gate lets it through, and it reaches the gates of the replicas.
+  // Forced publishers announce this timetable, so it reaches the gates of the replicas.
   async 'half of the events, forced'(fleet) {
     fleet.publish('half', 1000);
     await delay(200);

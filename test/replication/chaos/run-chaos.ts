@@ -4,7 +4,7 @@ import { until } from '../fleet.js';
 import { ACTS, type Random } from './acts.js';
 import { ChaosFleet } from './chaos-fleet.js';
 
-/** Numerical Recipes' linear congruential generator: from 0 to 1, the same ones each time. */
+/** Numerical Recipes' linear congruential generator: numbers from 0 to 1, the same for the same seed. */
 function seeded(seed: number): Random {
   let state = seed;
   return () => {

@@ -195,7 +195,7 @@ test('each event of an undefined zone is rejected separately, however many there
   const [first] = rejections;
   t.match(
     first?.detail,
-    /TZID "Campus" is not a known zone, and no VTIMEZONE before the event defines this zone; events that wait/,
+    /TZID "Campus" is not a known zone, and no earlier VTIMEZONE defines it; the event cannot wait for a later VTIMEZONE/,
   );
   t.match(rejections.at(-1)?.detail, /TZID "Campus" is not a known zone, and no VTIMEZONE defines it$/);
   t.end();

@@ -300,7 +300,9 @@ test('a table is followed', { skip }, async (t) => {
       /the column of the id \("id"\) is not unique; run: ALTER TABLE public\.bare ADD UNIQUE \("id"\);/,
     );
     await server.sql('ALTER TABLE bare ADD UNIQUE ("id")');
-    await says(/its replica identity is none; run: ALTER TABLE public\.bare REPLICA IDENTITY FULL;/);
+    await says(
+      /the replica identity of the table is none; run: ALTER TABLE public\.bare REPLICA IDENTITY FULL;/,
+    );
     await server.sql('ALTER TABLE bare REPLICA IDENTITY USING INDEX bare_id_key').catch(() => {});
     await server.sql(
       'ALTER TABLE bare ALTER id SET NOT NULL; ALTER TABLE bare REPLICA IDENTITY USING INDEX bare_id_key',
