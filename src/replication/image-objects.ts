@@ -14,10 +14,11 @@ import {
   readAnnouncedHistory,
   writeAnnouncedHistory,
 } from '../snapshot/announced-history.js';
-import { type Delta, readPastRecords } from '../snapshot/differences.js';
+import type { Delta } from '../snapshot/differences.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import { IMAGE_FORMAT_VERSION } from '../snapshot/image-format.js';
 import { writeImagePatch } from '../snapshot/image-patch.js';
+import { readPastRecords } from '../snapshot/past-records.js';
 import type { Store } from '../store/store.js';
 import type { Head } from './head.js';
 

@@ -1,15 +1,9 @@
 /** The history that a publisher announces with an image, so that all replicas answer /schedule/changes alike. */
 import { pack, unpack } from 'msgpackr';
 import { SNAPSHOT_HISTORY_ENTRIES_MAX } from '../limits.js';
-import {
-  type Delta,
-  newestDeltas,
-  type PastRecord,
-  readPastRecords,
-  rowDigest,
-  writePastRecords,
-} from './differences.js';
+import { type Delta, newestDeltas } from './differences.js';
 import type { SnapshotImage } from './image.js';
+import { type PastRecord, readPastRecords, rowDigest, writePastRecords } from './past-records.js';
 import { Snapshot } from './snapshot.js';
 import { deltasOfStored, withPublications } from './stored-history.js';
 

@@ -1,14 +1,8 @@
 import { SNAPSHOT_HISTORY_ENTRIES_MAX, SNAPSHOTS_KEPT_MAX } from '../limits.js';
-import {
-  type Delta,
-  DIGEST_BYTES,
-  type History,
-  historyOf,
-  type PastRecords,
-  pastRecordCount,
-} from './differences.js';
+import { type Delta, type History, historyOf } from './differences.js';
 import type { SnapshotImage } from './image.js';
 import type { Beside } from './image-layout.js';
+import { DIGEST_BYTES, type PastRecords, pastRecordCount } from './past-records.js';
 import { Snapshot } from './snapshot.js';
 
 /** The earlier publications in a snapshot file, so that `since` survives a restart. */

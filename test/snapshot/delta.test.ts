@@ -16,13 +16,15 @@ import {
   extendHistory,
   type History,
   NO_DIFFERENCES,
+} from '../../src/snapshot/differences.js';
+import { byteLengthOf } from '../../src/snapshot/image.js';
+import {
   type PastRecord,
   type PastRecords,
   pastRecordCount,
   readPastRecords,
   writePastRecords,
-} from '../../src/snapshot/differences.js';
-import { byteLengthOf } from '../../src/snapshot/image.js';
+} from '../../src/snapshot/past-records.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
 import { eventOf, idOf, imageOf } from './images.js';
 
