@@ -198,11 +198,20 @@ function printStalls(name, results) {
   printRow(`${name}: failed reads of ${results.reduce((sum, r) => sum + r.reads, 0)}`, [failures], '', 0);
 }
 
-async function measureCost(original, address, keys, snapshotFile) {
+/** Leaves the image that replicas serve now in a snapshot file. */
+async function keepImage(address, keys, snapshotFile) {
+  const replica = start('replica.mjs', address, keys.publicKey, snapshotFile);
+  await replica.ask('ready');
+  await delay(SETTLE_MS);
+  await end(replica);
+}
+
+async function measureCost(original, address, keys, snapshotFiles) {
   const file = join(folder, 'large.ndjson');
   copyFileSync(original, file);
   const publisher = start('publisher.mjs', file, address, keys.key);
   await publisher.event(({ event }) => event === 'announced', 'the first announcement', 300_000);
+  await keepImage(address, keys, snapshotFiles.first);
   const replica = start('replica.mjs', address, keys.publicKey);
   await replica.ask('ready');
   const results = [];
@@ -228,14 +237,11 @@ async function measureCost(original, address, keys, snapshotFile) {
   printRow(`${name}: memory while fetching, beyond the image`, beyond, 'MiB', 64);
   printStalls(name, results);
   await end(replica);
-  const last = start('replica.mjs', address, keys.publicKey, snapshotFile);
-  await last.ask('ready');
-  await delay(SETTLE_MS);
-  await end(last, publisher);
+  await keepImage(address, keys, snapshotFiles.last);
+  await end(publisher);
 }
 
-async function measureStart(address, keys, snapshotFile) {
-  await stopStore();
+async function measureStart(name, address, keys, snapshotFile) {
   const times = [];
   for (let run = 0; run < runs; run++) {
     const replica = start('replica.mjs', address, keys.publicKey, snapshotFile);
@@ -243,7 +249,7 @@ async function measureStart(address, keys, snapshotFile) {
     times.push(atMs - replica.beganMs);
     await end(replica);
   }
-  printRow(`${large} events: start of a replica from its disk, without a store`, times, 'ms', 1000);
+  printRow(`${large} events: start of a replica from its disk, without a store${name}`, times, 'ms', 1000);
 }
 
 try {
@@ -253,9 +259,14 @@ try {
   const keys = writeKeys();
   if (only.has('latency')) await measureLatency(await generate(usual), addressOf('usual'), keys);
   if (only.has('cost') || only.has('start')) {
-    const snapshotFile = join(folder, 'large.snapshot');
-    await measureCost(await generate(large), addressOf('large'), keys, snapshotFile);
-    if (only.has('start')) await measureStart(addressOf('large'), keys, snapshotFile);
+    const snapshotFiles = { first: join(folder, 'first.snapshot'), last: join(folder, 'last.snapshot') };
+    await measureCost(await generate(large), addressOf('large'), keys, snapshotFiles);
+    if (only.has('start')) {
+      await stopStore();
+      await measureStart('', addressOf('large'), keys, snapshotFiles.first);
+      // Two timetables with a change in every twentieth event fill the history.
+      await measureStart(', with the longest history', addressOf('large'), keys, snapshotFiles.last);
+    }
   }
 } finally {
   await end(...running);

@@ -33,7 +33,7 @@ import {
 } from './image-layout.js';
 
 /** Node transfers at most 2 GiB at a time. */
-const PIECE_BYTES = 256 * 1024 * 1024;
+const PIECE_BYTES = 1024 * 1024 * 1024;
 const readPiece = promisify(readBytes);
 
 /**
@@ -230,6 +230,7 @@ function fillNow(file: number, bytes: Buffer, offset: number): void {
   }
 }
 
+/** Another thread reads. Shorter pieces would wait for this thread. */
 async function fill(file: number, bytes: Buffer, offset: number): Promise<void> {
   let filled = 0;
   // Terminates: each read gives a byte, or the file has ended.
