@@ -1,7 +1,15 @@
 import { SNAPSHOT_WEIGHT_BYTES_MAX } from '../limits.js';
 
-/** After this time the old snapshot is no longer referenced, except by a slow reader. */
-const DELAY_MS = 100;
+interface WeightDelays {
+  /** After this time the old snapshot is no longer referenced, except by a slow reader. */
+  readonly shortMs: number;
+  /** For snapshots that are small together. */
+  readonly longMs: number;
+}
+
+const DELAYS: WeightDelays = { shortMs: 100, longMs: 1000 };
+/** Snapshots of this size together are not kept for longer. */
+const SHARED_COLLECTION_BYTES_MAX = 128 * 1024 * 1024;
 
 /**
  * Makes V8 collect garbage as if this much memory had been taken. Above 128 MiB, V8 collects at once. Only
@@ -23,26 +31,39 @@ export function countAsTaken(byteLength: number): void {
  */
 export class Weight {
   #held: ArrayBuffer | null = null;
-  #timer: NodeJS.Timeout | null = null;
+  #timer: NodeJS.Timeout | undefined;
+  #dueMs = Number.POSITIVE_INFINITY;
   #next = 0;
-  readonly #delayMs: number;
+  /** Bytes of the snapshots since the last collection. */
+  #waiting = 0;
+  readonly #delays: WeightDelays;
 
-  constructor(delayMs: number = DELAY_MS) {
-    this.#delayMs = delayMs;
+  constructor(delays: WeightDelays = DELAYS) {
+    this.#delays = delays;
   }
 
-  /** Snapshots that follow each other within the delay count as one. */
+  /** A collection takes about 30 ms of processor time, so small snapshots share one. */
   replace(snapshotBytes: number): void {
     this.#next = Math.min(snapshotBytes, SNAPSHOT_WEIGHT_BYTES_MAX);
-    this.#timer ??= setTimeout(() => {
-      this.#timer = null;
-      this.#held = null;
-      try {
-        this.#held = new ArrayBuffer(this.#next);
-      } catch {
-        // The system does not even reserve this much address space, so V8 alone decides on collections.
-      }
-    }, this.#delayMs).unref();
+    this.#waiting += snapshotBytes;
+    const { shortMs, longMs } = this.#delays;
+    const delayMs = this.#waiting < SHARED_COLLECTION_BYTES_MAX ? longMs : shortMs;
+    const dueMs = performance.now() + delayMs;
+    if (dueMs >= this.#dueMs) return;
+    this.#dueMs = dueMs;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#collect(), delayMs).unref();
+  }
+
+  #collect(): void {
+    this.#dueMs = Number.POSITIVE_INFINITY;
+    this.#waiting = 0;
+    this.#held = null;
+    try {
+      this.#held = new ArrayBuffer(this.#next);
+    } catch {
+      // The system does not even reserve this much address space, so V8 alone decides on collections.
+    }
   }
 
   get bytes(): number {
