@@ -319,7 +319,7 @@ export const DATABASE_RETRY_MS_MAX = 30_000;
 export const LECTURER_IDS_BYTES_MAX: number = 16 * MIB;
 /** Heap to parse a map of lecturers: 21 bytes for each byte of `{},{},…`. */
 export const LECTURER_IDS_HEAP_BYTES: number = 24 * LECTURER_IDS_BYTES_MAX;
-/** Past snapshots known to /schedule/changes: with a patch every 0.3 s, 256 reach back 75 s. 16 may be large: 16 × 200,000 × 4 bytes = 13 MB. */
+/** Past snapshots known to /schedule/changes: with a patch every 0.33 s, 256 reach back 84 s. 16 may be large: 16 × 200,000 × 4 bytes = 13 MB. */
 export const SNAPSHOTS_KEPT_MAX = 256;
 export const SNAPSHOTS_KEPT_MIN = 16;
 /** Entries of all differences, if more than 16 snapshots are kept: 100 patches with 20 changes each. A patch makes them in 10 ms. */

@@ -8,9 +8,9 @@ export const PATCH_TIMES_KEPT = 4;
 export const PATCH_PAUSE_MS_MAX = 2000;
 /**
  * Shortest pause after a patch. Changes during a pause share the next patch. With this pause,
- * SNAPSHOTS_KEPT_MAX snapshots reach back 75 s.
+ * SNAPSHOTS_KEPT_MAX snapshots reach back 84 s.
  */
-export const PATCH_PAUSE_MS_MIN = 300;
+export const PATCH_PAUSE_MS_MIN = 330;
 
 /**
  * Decides when reported changes cause a load. Changes of one turn of the event loop cause one load, and so do changes
