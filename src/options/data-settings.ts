@@ -111,7 +111,7 @@ export const DATA_SETTINGS: readonly Setting[] = inGroup(
       flag: null,
       kind: oneOf('where', ['thread', 'here']),
       default: 'thread',
-      help: 'thread builds snapshots on another thread; here builds them on the calling thread, for small sets',
+      help: 'where snapshots are built: on another thread (thread), or on the calling thread (here), for small sets',
     },
     onProgress: {
       flag: null,

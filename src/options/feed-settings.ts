@@ -58,6 +58,6 @@ export const FEED_SETTINGS: readonly Setting[] = inGroup('Feeds', 'feed', {
   publicUrl: {
     places: ['serve', 'handler'],
     kind: { ...text('address', publicUrlFault), range: 'an http(s) address' },
-    help: 'address at which clients reach the service, such as https://timetable.example.org; feed addresses begin with it; default: the Host of the request, if it is the local address and port of the connection',
+    help: 'address at which clients reach the service, such as https://timetable.example.org; feed addresses begin with it; default: the Host field of the request, but only if it names the local address and port of the connection',
   },
 });

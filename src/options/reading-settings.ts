@@ -218,7 +218,7 @@ export const DATABASE_REFRESHING_SETTINGS: readonly Setting[] = inGroup(
     listen: {
       places: [],
       kind: { ...text('channel'), range: 'a channel of NOTIFY' },
-      help: 'load again at each NOTIFY on this channel of the PostgreSQL sources',
+      help: 'channel of the PostgreSQL sources; they are loaded again at each NOTIFY on it',
     },
     follow: {
       places: [],

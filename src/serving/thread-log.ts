@@ -7,8 +7,8 @@ import type { FromThread } from './thread-messages.js';
 type Level = 'info' | 'warn' | 'error';
 
 /**
- * The log of a serving thread: the main thread writes its lines. At most LOG_MESSAGES_MAX are in transit; further lines
- * are dropped and counted, and a line with their number precedes the next one.
+ * The log of a serving thread: the main thread writes its lines. At most LOG_MESSAGES_MAX are in transit; further
+ * lines are dropped. A line that says how many were dropped precedes the next line that is sent.
  */
 export function createThreadLog(
   tell: (message: FromThread) => void,

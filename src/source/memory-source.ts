@@ -51,7 +51,7 @@ export class MemorySource implements RecordSource {
   /** The earliest change since which a delta is known. */
   #firstChange = 0;
   /**
-   * The last change that each timetable serves. A timetable is known by the signal of its loads, which is
+   * The number of the last change that each timetable serves. A timetable is known by the signal of its loads, which is
    * aborted when it closes.
    */
   readonly #readers = new Map<AbortSignal, number>();

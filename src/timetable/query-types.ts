@@ -47,7 +47,7 @@ export type ConflictQuery = ScheduleQuery & {
   readonly merge?: boolean | undefined;
 };
 
-/** Kind of entries, and the window: either startTime and endTime, or `date`. */
+/** A query for free time: the kind of entries, and the window, given as startTime and endTime or as `date`. */
 export type FreeTimeQuery = Pick<
   ScheduleQuery,
   'startTime' | 'endTime' | 'date' | 'days' | 'timeZone' | 'limit' | 'cursor'

@@ -211,7 +211,7 @@ class Expansion {
     return begin + count * interval;
   }
 
-  /** The first period from `wanted` on that is a whole number of intervals after `first`. */
+  /** The first period, at or after `wanted`, that lies a whole number of intervals after `first`. */
   #advance(first: number, wanted: number): number {
     const { interval } = this.#rule;
     return wanted <= first ? first : first + Math.ceil((wanted - first) / interval) * interval;

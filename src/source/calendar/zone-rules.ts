@@ -67,7 +67,7 @@ function changesOf(observances: readonly Observance[], steps: Steps): ZoneRules 
 function onsetsOf({ start, rules, dates }: Observance, fromMs: number, steps: Steps): number[] | string {
   const begin = parseTime(start);
   if (typeof begin === 'string') return `its DTSTART: ${begin}`;
-  if (begin.isUtc) return 'its DTSTART is not a local time';
+  if (begin.isUtc) return 'a DTSTART in it is not a local time';
   const onsets = new Set([begin.localMs]);
   for (const text of dates) {
     const date = parseTime(text.split('/')[0] ?? '');

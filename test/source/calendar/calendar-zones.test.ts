@@ -133,7 +133,7 @@ test('the rules of a VTIMEZONE agree with the zone it describes', (t) => {
   const start = { start: '20070311T020000', offsetFrom: '-0500', offsetTo: '-0400', rules: [], dates: [] };
   for (const [broken, problem] of [
     [{ start: '' }, /^its DTSTART: /],
-    [{ start: '20070311T020000Z' }, 'its DTSTART is not a local time'],
+    [{ start: '20070311T020000Z' }, 'a DTSTART in it is not a local time'],
     [{ offsetTo: '' }, /^its TZOFFSETFROM and TZOFFSETTO/],
     [{ offsetFrom: '+2500' }, /^its TZOFFSETFROM and TZOFFSETTO/],
     [{ rules: ['FREQ=NEVER'] }, 'its RRULE: its FREQ is unknown'],
