@@ -130,7 +130,7 @@ export const CALENDAR_STEPS_MAX = 500_000_000;
 export const CALENDAR_KEPT_BYTES_MAX: number = 128 * MIB;
 /** Components within components. RFC 5545 needs three. */
 export const CALENDAR_DEPTH_MAX = 16;
-/** Clock changes of one VTIMEZONE: two a year from 1601, as Outlook writes, to 2100. */
+/** Clock changes of one VTIMEZONE: four times as many as two a year from 1601, where the zones of Outlook begin, to 2100. */
 export const ZONE_CHANGES_MAX = 4000;
 
 /** Memory of one load: this share of the free memory. If 90 of 512 MiB are in use, a load has 316 MiB, for about 300,000 events. */

@@ -158,7 +158,7 @@ function brokenRules(
     .map(([problem]) => problem.replace(NAMED, (_, name) => label(name)));
 }
 
-/** `--port (LECTERN_PORT)`, or the only name of the setting. */
+/** `--port (LECTERN_PORT)`, or the only name if the setting has one name. */
 function labelOf(setting: Setting): string {
   const label = shortLabelOf(setting);
   const variable = variableOf(setting);

@@ -75,7 +75,7 @@ export const LISTENING_SETTINGS: readonly Setting[] = inGroup('Listening', 'serv
   overloadMs: {
     kind: amount('milliseconds', 0, 10_000),
     default: OVERLOAD_MS_DEFAULT,
-    help: 'longest wait for the CPU in milliseconds before excess requests get 503; 0 disables',
+    help: 'how long requests may wait for the CPU, in milliseconds, before excess requests get 503; 0 disables',
   },
   drainSeconds: {
     places: [],

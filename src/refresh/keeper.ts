@@ -178,7 +178,7 @@ export class Keeper {
       this.#publish({ ...pinned, origin: 'pin', delta: null, patch: null });
       this.#succeed();
     } catch (error) {
-      // A pinned file is loaded once, so `start` reports the error instead of a `failed` event.
+      // A pinned file is loaded once: `start` throws the error, and no `failed` event follows.
       if (!this.#abort.signal.aborted) this.#setFailed(error);
       throw error;
     }
