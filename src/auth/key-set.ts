@@ -77,7 +77,7 @@ export function readSecret(secret: string | Uint8Array, name: string, use: Secre
 export function createSecretKeySet(secret: Uint8Array, name = 'the HS256 secret'): KeySet {
   // jose would import a KeyObject again for every token, which is half the cost of verifying.
   let lookup: KeyLookup | Promise<KeyLookup> = webcrypto.subtle
-    .importKey('raw', Uint8Array.from(secret), { name: 'HMAC', hash: 'SHA-256' }, false, ['verify'])
+    .importKey('raw', secret, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify'])
     .then((key) => {
       const known = { keys: [key] };
       lookup = known;

@@ -101,8 +101,8 @@ export interface ImagePiece {
    */
   readonly check: () => void;
   /**
-   * Whether the next piece can be requested before this one is filled. True for the rows, on which no other
-   * array depends.
+   * Whether the next piece can be requested before this one is filled. True for the rows, on which no other array
+   * depends. In earlier formats false, because their conversion may read the rows.
    */
   readonly mayWait: boolean;
 }
@@ -144,7 +144,7 @@ export function* readingImage(bytesTotal: number): Generator<ImagePiece, StoredI
     const check = (): void => {
       if (crc32(bytes) !== entry.crc) throw new Error(`its array ${name} is damaged`);
     };
-    yield { bytes, check, mayWait: name === 'rows.bytes' };
+    yield { bytes, check, mayWait: name === 'rows.bytes' && formatVersion === IMAGE_FORMAT_VERSION };
     place(parts, entry.path, new ARRAY_TYPES[entry.type](bytes.buffer as ArrayBufferLike as ArrayBuffer));
     offset += padding.length + entry.byteLength;
   }

@@ -8,7 +8,7 @@ interface WeightDelays {
 }
 
 const DELAYS: WeightDelays = { shortMs: 100, longMs: 1000 };
-/** Snapshots of this size together are not kept for longer. */
+/** More bytes than this do not wait for a shared collection. */
 const SHARED_COLLECTION_BYTES_MAX = 128 * 1024 * 1024;
 
 /**
@@ -33,9 +33,10 @@ export class Weight {
   #held: ArrayBuffer | null = null;
   #timer: NodeJS.Timeout | undefined;
   #dueMs = Number.POSITIVE_INFINITY;
-  #next = 0;
-  /** Bytes of the snapshots since the last collection. */
+  #snapshotBytes = 0;
+  /** Bytes that were replaced, or replaced others, since the last collection. */
   #waiting = 0;
+  #replacedMs = Number.NEGATIVE_INFINITY;
   readonly #delays: WeightDelays;
 
   constructor(delays: WeightDelays = DELAYS) {
@@ -44,10 +45,15 @@ export class Weight {
 
   /** A collection takes about 30 ms of processor time, so small snapshots share one. */
   replace(snapshotBytes: number): void {
-    this.#next = Math.min(snapshotBytes, SNAPSHOT_WEIGHT_BYTES_MAX);
-    this.#waiting += snapshotBytes;
+    this.#waiting += Math.max(this.#snapshotBytes, snapshotBytes);
+    this.#snapshotBytes = snapshotBytes;
+    this.#replacedMs = performance.now();
     const { shortMs, longMs } = this.#delays;
-    const delayMs = this.#waiting < SHARED_COLLECTION_BYTES_MAX ? longMs : shortMs;
+    this.#plan(this.#waiting < SHARED_COLLECTION_BYTES_MAX ? longMs : shortMs);
+  }
+
+  /** An earlier plan stays, because publications in a row would otherwise put it off forever. */
+  #plan(delayMs: number): void {
     const dueMs = performance.now() + delayMs;
     if (dueMs >= this.#dueMs) return;
     this.#dueMs = dueMs;
@@ -60,10 +66,12 @@ export class Weight {
     this.#waiting = 0;
     this.#held = null;
     try {
-      this.#held = new ArrayBuffer(this.#next);
+      this.#held = new ArrayBuffer(Math.min(this.#snapshotBytes, SNAPSHOT_WEIGHT_BYTES_MAX));
     } catch {
       // The system does not even reserve this much address space, so V8 alone decides on collections.
     }
+    // The snapshot that was replaced last may still have been in use.
+    if (performance.now() - this.#replacedMs < this.#delays.shortMs) this.#plan(this.#delays.longMs);
   }
 
   get bytes(): number {

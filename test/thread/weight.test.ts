@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { test } from 'tap';
+import { type Test, test } from 'tap';
 import { SNAPSHOT_WEIGHT_BYTES_MAX } from '../../src/limits.js';
 import { Weight } from '../../src/thread/weight.js';
 
@@ -41,18 +41,56 @@ test('replacing snapshots triggers collections', async (t) => {
   t.ok(collected > 0, `${collected} of 30 were collected`);
 });
 
+/** The lengths of the buffers that are made from now on: one for each collection. */
+function lengthsMade(t: Test): readonly number[] {
+  const lengths: number[] = [];
+  const Counted = class extends ArrayBuffer {
+    constructor(length: number) {
+      super(length);
+      lengths.push(length / MIB);
+    }
+  };
+  t.intercept(globalThis, 'ArrayBuffer', { value: Counted });
+  return lengths;
+}
+
 test('small snapshots share a collection; much memory does not wait for it', async (t) => {
+  const lengths = lengthsMade(t);
   const weight = new Weight({ shortMs: 0, longMs: 300 });
   weight.replace(40 * MIB);
   weight.replace(41 * MIB);
   await delay(20);
-  t.equal(weight.bytes, 0);
+  t.strictSame(lengths, []);
   weight.replace(50 * MIB);
   await delay(20);
-  t.equal(weight.bytes, 50 * MIB, 'at once, because the three have more than 128 MiB');
+  t.strictSame(lengths, [50], 'at once, because the three have more than 128 MiB');
   weight.replace(42 * MIB);
   await delay(20);
-  t.equal(weight.bytes, 50 * MIB);
+  t.strictSame(lengths, [50]);
   await delay(400);
-  t.equal(weight.bytes, 42 * MIB, 'a single one later');
+  t.strictSame(lengths, [50, 42], 'a single one later');
+});
+
+test('a large snapshot that a small one replaces does not wait', async (t) => {
+  const lengths = lengthsMade(t);
+  const weight = new Weight({ shortMs: 0, longMs: 10_000 });
+  weight.replace(200 * MIB);
+  await delay(20);
+  weight.replace(1 * MIB);
+  await delay(20);
+  t.strictSame(lengths, [96, 1]);
+});
+
+test('a snapshot that is replaced just before a collection gets another collection', async (t) => {
+  const lengths = lengthsMade(t);
+  const weight = new Weight({ shortMs: 100, longMs: 200 });
+  weight.replace(40 * MIB);
+  await delay(150);
+  weight.replace(41 * MIB);
+  await delay(150);
+  t.strictSame(lengths, [41], 'the planned one');
+  await delay(200);
+  t.strictSame(lengths, [41, 41]);
+  await delay(300);
+  t.strictSame(lengths, [41, 41], 'and then no more');
 });
