@@ -60,7 +60,7 @@ interface DevelopmentOptions {
   readonly issuer: DevelopmentIssuer;
   readonly identifiers: IdentifierMode;
   readonly version: string;
-  /** Address of the folder with the docs page's files, for bundled code, which cannot find the folder itself. */
+  /** Address of the folder with the docs page's files. Bundled code needs it, because it cannot find the folder on its own. */
   readonly docsAssets?: string | undefined;
 }
 

@@ -5,7 +5,7 @@ export const FORMATS = [
     mediaType: 'application/json',
     contentType: 'application/json; charset=utf-8',
     aliases: [],
-    /** The format exists only for lists of events. */
+    /** Whether the format exists only for lists of events. */
     isOfEvents: false,
     /** The file name of a saved answer. */
     fileName: null,

@@ -147,7 +147,7 @@ export const REFRESHING_SETTINGS: readonly Setting[] = inGroup(
       places: ['gate'],
       kind: amount('percent', 0, 100),
       default: 30,
-      help: 'refuse a timetable that is smaller than the served one by more than this percentage; SIGUSR2 loads without the checks of size and rejections',
+      help: 'refuse a timetable that is smaller than the served one by more than this percentage; to load without the checks of size and of rejections, send SIGUSR2',
     },
     rejectPercentMax: {
       places: ['gate'],

@@ -114,7 +114,7 @@ function describeZip(archive: string): string {
   return ZIPPED.find(([content]) => content.test(names))?.[1] ?? ZIP;
 }
 
-/** Patterns of UTF-16 text that begins with ASCII. No other text has NUL bytes. */
+/** Patterns of UTF-16 text that begins with ASCII. Only UTF-16 text has NUL bytes, so these patterns match nothing else. */
 const UTF_16: readonly (readonly [pattern: RegExp, encoding: string])[] = [
   [/^(?:[\t\n\r -~]\0){2}/, 'utf-16le'],
   [/^(?:\0[\t\n\r -~]){2}/, 'utf-16be'],
