@@ -71,7 +71,7 @@ const TIME_ZONE: Kind = {
       return new Zone(value) && null;
     } catch {
       if (isZoneAbbreviation(value))
-        return `an abbreviation may mean several zones; it must be ${TIME_ZONE.range}`;
+        return `there is no such time zone, and an abbreviation may mean several; it must be ${TIME_ZONE.range}`;
       const near = nearestZone(value);
       return near === null
         ? `it must be ${TIME_ZONE.range}`

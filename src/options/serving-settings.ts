@@ -70,7 +70,7 @@ export const LISTENING_SETTINGS: readonly Setting[] = inGroup('Listening', 'serv
     places: ['serve', 'handler'],
     kind: count('number', 0, CONNECTIONS_MAX_MAX),
     default: EVENT_STREAMS_MAX_DEFAULT,
-    help: 'event streams of /schedule/changes at a time, over all serving threads; further streams get 503',
+    help: 'event streams of /schedule/changes at a time, divided among the serving threads and rounded up; further streams get 503',
   },
   overloadMs: {
     kind: amount('milliseconds', 0, 10_000),

@@ -146,7 +146,7 @@ export function either(unit: string, whenTrue: string, whenFalse: string): Kind 
     fault: (value) =>
       typeof value === 'boolean'
         ? null
-        : `it must be ${typeof value === 'string' ? anyOf(choices) : 'true or false'}`,
+        : `it must be ${typeof value === 'string' ? `${anyOf(choices)} (true or false in a program)` : 'true or false'}`,
   };
 }
 

@@ -116,6 +116,7 @@ export interface ImagePiece {
  * @throws Error for bytes that are not an image
  */
 export function* readingImage(bytesTotal: number): Generator<ImagePiece, StoredImage, void> {
+  if (bytesTotal < PREFIX_BYTES) throw new Error('it is not a snapshot file');
   const prefix = Buffer.alloc(PREFIX_BYTES);
   yield pieceOf(prefix);
   if (!prefix.subarray(0, MAGIC.length).equals(MAGIC)) throw new Error('it is not a snapshot file');

@@ -214,7 +214,7 @@ function parseOne(
       }
     default:
       throw invalid(
-        `a source of the scheme ${scheme} cannot be read; expected a path, http://…, https://… or postgres://…`,
+        `a source of the scheme ${scheme} cannot be read; expected a path, or an address that begins with http, https, postgres, nats, tls or folder and ://`,
       );
   }
 }

@@ -135,7 +135,7 @@ test('a cut of an image at any place is found', async (t) => {
 
 /** Every kind of file that is not a Lectern image. */
 const FOREIGN: readonly (readonly [string, (bytes: Buffer) => Buffer, RegExp])[] = [
-  ['empty', () => Buffer.alloc(0), /it ends early/],
+  ['empty', () => Buffer.alloc(0), /it is not a snapshot file/],
   ['text', () => Buffer.from('{"id":"2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417"}\n'), /it is not a snapshot file/],
   ['zeros', (bytes) => Buffer.alloc(bytes.length), /it is not a snapshot file/],
   ['a longer image', (bytes) => Buffer.concat([bytes, Buffer.of(0)]), /it is longer than it should be/],

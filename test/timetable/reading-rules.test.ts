@@ -290,7 +290,7 @@ const FAULTS: readonly [options: object, message: RegExp][] = [
   [{ fieldMap: ['x'] }, /fieldMap is invalid: it must be field=column/],
   [
     { timeZone: 'BST' },
-    /timeZone is "BST": an abbreviation may mean several zones; it must be an IANA time zone/,
+    /timeZone is "BST": there is no such time zone, and an abbreviation may mean several; it must be an IANA time zone/,
   ],
   [{ timeZone: 'Berlin' }, /timeZone is "Berlin": there is no such time zone; did you mean Europe\/Berlin\?/],
   [{ timeZone: 'Mars/Olympus' }, /it must be an IANA time zone, such as Europe\/Berlin/],
