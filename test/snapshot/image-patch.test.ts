@@ -129,6 +129,6 @@ test('an image is filled from pieces of any length; bytes that are no image are 
   t.throws(filled(bytes.subarray(0, -1), bytes.length), /ends early/);
   t.throws(filled(Buffer.concat([bytes, Buffer.of(1)])), /longer/);
   t.throws(filled(Buffer.from('not an image, and longer than its prefix')), /not a snapshot file/);
-  t.throws(filled(Buffer.alloc(0)), /ends early/);
+  t.throws(filled(Buffer.alloc(0)), /not a snapshot file/);
   t.end();
 });
