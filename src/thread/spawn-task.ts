@@ -40,19 +40,14 @@ export async function spawnTask<T extends Task>(task: T, options: SpawnOptions):
   if (!options.keepsProcessAlive) worker.unref();
   const abort = (): void => void worker.terminate();
   signal?.addEventListener('abort', abort, { once: true });
-  let isDone = false;
   try {
-    const done = (await resultOf(worker, options)) as DoneOf<T>;
-    isDone = true;
-    return done;
+    return (await resultOf(worker, options)) as DoneOf<T>;
   } catch (error) {
     if (task.task !== 'load' || !isOutOfMemory(error)) throw error;
     return { kind: 'refused', refusal: OUT_OF_MEMORY } as DoneOf<T>;
   } finally {
     signal?.removeEventListener('abort', abort);
-    // A thread that is done ends by itself: see task-worker.ts.
-    if (isDone) worker.unref();
-    else await threadEnd(worker, options);
+    await threadEnd(worker, options);
     const returned = feed?.return(undefined);
     // The stream waits for its last requested record, but an abort must not wait.
     if (signal?.aborted) returned?.catch(() => {});

@@ -29,12 +29,6 @@ async function* chunks(): AsyncGenerator<Uint8Array> {
   }
 }
 
-/**
- * By then V8 has compiled the functions that the task used most. In Node 20, a compilation that needs memory while
- * its thread ends can abort the process.
- */
-const COMPILE_MS_MAX = 500;
-
 let asked = 0;
 const waiting = new Map<number, (answer: SecretsAnswer) => void>();
 
@@ -104,4 +98,4 @@ if (only !== null) givePriority(only);
 // No top-level await: as a text inside a bundle this module is a CommonJS script.
 if (only === null) void performAll();
 // The listener of a stream that failed halfway would keep the thread alive, so the port is closed.
-else void perform(only).then(() => setTimeout(() => port.close(), COMPILE_MS_MAX));
+else void perform(only).then(() => port.close());
