@@ -28,7 +28,10 @@ test('an invalid source is refused with examples of valid ones', (t) => {
     ['', /empty; expected a path or an address/],
     [[], /no source is given/],
     [['a', ''], /empty/],
-    ['ftp://host/secret', /scheme ftp cannot be read; expected a path, or an address that begins with http, .* nats, tls or folder and :/],
+    [
+      'ftp://host/secret',
+      /scheme ftp cannot be read; expected a path, or an address that begins with http, .* nats, tls or folder and :/,
+    ],
     ['http://host:secret/', /cannot be parsed/],
     ['file://host/secret', /not a file: URL of this machine/],
   ];
