@@ -154,7 +154,7 @@ export function enrolmentsOf(given: object, mode: IdentifierMode, name: string):
 }
 
 /**
- * A fault refuses the whole map, because a missing user would see an empty timetable. No message names a
+ * One fault makes the whole map invalid: without their entry, users would see an empty timetable. No message names a
  * subject.
  */
 export function parseEnrolments(

@@ -47,7 +47,7 @@ export class ThreadPool implements Serving, Follower {
   #closing: Promise<void> | null = null;
   readonly #closed = new AbortController();
   #isDraining = false;
-  /** The counts of ended threads, so that totals never fall. */
+  /** What threads counted before they ended, so that totals never fall. */
   readonly #past = { refused: 0, overloads: 0 };
   #starting = 0;
 
