@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
-import { setTimeout as delay } from 'node:timers/promises';
 import { LecternError } from '../errors.js';
 import type { FeedState } from '../refresh/feed-state.js';
 import type { Publication } from '../refresh/keeper.js';
@@ -135,6 +134,7 @@ export class Publisher {
 
   async close(): Promise<void> {
     this.#abort.abort();
+    this.#wake();
     await this.#running;
     await this.#checks.settled();
     await this.#leadership.release().catch(() => {});
@@ -171,7 +171,9 @@ export class Publisher {
         if (failure.message !== told && !signal.aborted) this.#options.events.failed(failure);
         told = failure.message;
       }
-      await Promise.race([woken, delay(PUBLISHER_ROUND_MS, undefined, { signal }).catch(() => {})]);
+      const timer = setTimeout(wake, PUBLISHER_ROUND_MS);
+      await woken;
+      clearTimeout(timer);
       this.#wakes.delete(wake);
     }
   }

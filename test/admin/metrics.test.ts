@@ -11,6 +11,7 @@ import { ROOT } from '../cli/lectern.js';
 import { MemorySource, openTimetable, startService } from '../refresh/built.js';
 import { openFleet } from '../replication/fleet.js';
 import { get, until, watchThreads } from '../serving/threads.js';
+import { testFolder } from '../test-folder.js';
 import { scrape, total } from './scrape.js';
 
 const RECORDS = Array.from({ length: 20 }, (_, n) => ({
@@ -95,7 +96,7 @@ test('docs/operations.md has every metric, and no others', async (t) => {
     source: new MemorySource(RECORDS),
     // No process listens there.
     jwks: 'http://127.0.0.1:1/keys',
-    rooms: `${t.testdir({ 'rooms.json': '[]' })}/rooms.json`,
+    rooms: `${testFolder(t, { 'rooms.json': '[]' })}/rooms.json`,
   });
   t.teardown(() => service.close());
   await service.ready;

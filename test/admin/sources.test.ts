@@ -7,6 +7,7 @@ import { test } from 'tap';
 import { SECRET } from '../auth/tokens.js';
 import { startService } from '../refresh/built.js';
 import { get, keptLog } from '../serving/threads.js';
+import { testFolder } from '../test-folder.js';
 import { scrape, total } from './scrape.js';
 
 const record = (id: string): string =>
@@ -21,7 +22,7 @@ test('status, metrics and log name failing sources once, without secrets', async
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.teardown(() => server.close());
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const folder = t.testdir({ 'a.ndjson': record('a'), 'b.ndjson': record('b'), 'readme.md': '' });
+  const folder = testFolder(t, { 'a.ndjson': record('a'), 'b.ndjson': record('b'), 'readme.md': '' });
   const { log, lines } = keptLog();
   const service = await startService(
     {

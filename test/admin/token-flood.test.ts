@@ -6,6 +6,7 @@ import { test } from 'tap';
 import { base64url, signed } from '../auth/tokens.js';
 import { MemorySource, startService } from '../refresh/built.js';
 import { get, keptLog } from '../serving/threads.js';
+import { testFolder } from '../test-folder.js';
 import { scrape, total } from './scrape.js';
 
 const RECORDS = [
@@ -47,7 +48,7 @@ function answerOf(socket: Socket): Promise<string> {
 for (const workers of [1, 2]) {
   test(`a flood of forged tokens is counted: ${workers} serving threads`, { timeout: 60_000 }, async (t) => {
     const { log, lines } = keptLog();
-    const jwks = join(t.testdir({ 'keys.json': KEYS }), 'keys.json');
+    const jwks = join(testFolder(t, { 'keys.json': KEYS }), 'keys.json');
     const source = new MemorySource(RECORDS);
     // The clients run on this thread, and their time must not count.
     const options = {

@@ -25,6 +25,7 @@ import { hs256, SECRET, signed } from '../auth/tokens.js';
 import { viewsOf } from '../http/harness.js';
 import { MemorySource, startService } from '../refresh/built.js';
 import { get, until } from '../serving/threads.js';
+import { testFolder } from '../test-folder.js';
 import { parseMetrics, scrape, total } from './scrape.js';
 
 const RECORDS = Array.from({ length: 40 }, (_, n) => ({
@@ -69,7 +70,7 @@ test('token failures are counted by reason', async (t) => {
   const service = await startService({
     ...OPTIONS,
     source: new MemorySource(RECORDS),
-    jwks: join(t.testdir({ 'keys.json': JSON.stringify(keys) }), 'keys.json'),
+    jwks: join(testFolder(t, { 'keys.json': JSON.stringify(keys) }), 'keys.json'),
     issuer: 'https://issuer.example',
     audience: 'timetable',
     tokenType: 'at+jwt',

@@ -11,6 +11,7 @@ import { scrape } from '../admin/scrape.js';
 import { hs256, SECRET } from '../auth/tokens.js';
 import { freePort } from '../hard/free-port.mjs';
 import { get, until } from '../serving/threads.js';
+import { testFolder } from '../test-folder.js';
 import { CLI, ROOT } from './lectern.js';
 
 const { O_NONBLOCK, O_RDWR, O_WRONLY } = constants;
@@ -25,7 +26,7 @@ const headers = { authorization: `Bearer ${hs256({ sub: 'alice', exp })}` };
 type Test = Parameters<Parameters<typeof test>[0]>[0];
 
 /** A named pipe, with an open end for reading. */
-function pipe(t: Test, folder: string = t.testdir()): { readonly path: string; readonly reader: number } {
+function pipe(t: Test, folder: string = testFolder(t)): { readonly path: string; readonly reader: number } {
   const path = join(folder, 'pipe');
   spawnSync('mkfifo', [path]);
   const reader = openSync(path, O_RDWR | O_NONBLOCK);
@@ -117,7 +118,7 @@ async function startUnread(
   argv: readonly string[],
   nodeOptions: readonly string[] = [],
 ): Promise<Unread> {
-  const folder = t.testdir({ 'events.ndjson': `${JSON.stringify(EVENT)}\n` });
+  const folder = testFolder(t, { 'events.ndjson': `${JSON.stringify(EVENT)}\n` });
   const source = join(folder, 'events.ndjson');
   let stderr: 'pipe' | number = 'pipe';
   if (kind === 'pipe') {

@@ -6,6 +6,7 @@ import tap, { test } from 'tap';
 import { unknownVariables } from '../../src/cli/serve-messages.js';
 import { openStore, storeAddress } from '../../src/store/open-store.js';
 import { events, writeKeys } from '../replication/fleet.js';
+import { testFolder } from '../test-folder.js';
 import { lectern as run, start } from './lectern.js';
 import { runHere } from './run-here.js';
 
@@ -97,7 +98,7 @@ test('publish --once announces an image; feed shows the images and chooses one',
 });
 
 test('publish --once ends with an error if another publisher leads', { timeout: 120_000 }, async (t) => {
-  const folder = t.testdir();
+  const folder = testFolder(t);
   const { keyFile } = writeKeys(folder, 'feed');
   const [source, other, share] = ['events.ndjson', 'other.ndjson', 'share'].map((name) => join(folder, name));
   const [one, two] = [events(5, 'one'), events(5, 'two')].map((all) =>

@@ -13,6 +13,7 @@ import {
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
+import { testFolder } from '../test-folder.js';
 import { lectern, type Running, start } from './lectern.js';
 
 const DEMO = 'fixtures/demo.ndjson.gz';
@@ -59,7 +60,7 @@ async function whenRead(writer: number): Promise<void> {
 }
 
 test('a signal ends a service that still waits for its source or secret', async (t) => {
-  const folder = t.testdir({});
+  const folder = testFolder(t);
   const pipe = join(folder, 'pipe');
   execFileSync('mkfifo', [pipe]);
 

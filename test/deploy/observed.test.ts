@@ -11,6 +11,7 @@ import { SECRET } from '../auth/tokens.js';
 import { MemorySource, startService } from '../refresh/built.js';
 import { openFleet } from '../replication/fleet.js';
 import { get } from '../serving/threads.js';
+import { testFolder } from '../test-folder.js';
 
 const at = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
@@ -42,7 +43,7 @@ async function shownMetrics(t: Test): Promise<ReadonlyMap<string, ReadonlySet<st
   issuer.listen(0, '127.0.0.1');
   await once(issuer, 'listening');
   t.teardown(() => issuer.close());
-  const rooms = `${t.testdir({ 'rooms.json': '[]' })}/rooms.json`;
+  const rooms = `${testFolder(t, { 'rooms.json': '[]' })}/rooms.json`;
   const time = '2026-10-05T08:00:00Z';
   const event = { id: '00000000-0000-4000-8000-000000000000', time, endTime: time };
   const service = await startService({

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import tap, { test } from 'tap';
 import { lectern, start } from '../cli/lectern.js';
 import { events } from '../replication/fleet.js';
+import { testFolder } from '../test-folder.js';
 
 // It starts about ten processes.
 tap.setTimeout(180_000);
@@ -23,7 +24,7 @@ function commandsOf(text: string): readonly string[] {
 test('the set-up in docs/many-machines.md works', {
   skip: hasOpenssl ? false : 'openssl is not installed',
 }, async (t) => {
-  const folder = t.testdir({});
+  const folder = testFolder(t);
   const share = join(folder, 'share');
   for (const line of commandsOf('openssl ')) {
     const { status, stderr } = spawnSync('sh', ['-c', line], { cwd: folder, encoding: 'utf8' });

@@ -13,6 +13,7 @@ import { recordFigure } from '../hard/figures.mjs';
 import { HARD, size } from '../hard/size.js';
 import { arrayAt, type Change, changes, crafted, smallChange } from '../snapshot/crafted.js';
 import { idOf } from '../snapshot/images.js';
+import { testFolder } from '../test-folder.js';
 import { openTimetable } from './built.js';
 
 const EVENTS = 300;
@@ -190,7 +191,7 @@ const WITHDRAWN: readonly (readonly [string, Change])[] = [
 for (const workers of [1, 2]) {
   for (const [name, change] of WITHDRAWN) {
     test(`a crafted file is withdrawn until the source is loaded, ${workers} serving: ${name}`, async (t) => {
-      const folder = t.testdir();
+      const folder = testFolder(t);
       const { source, bytes } = await good(folder);
       const file = join(folder, 'image');
       writeFileSync(file, crafted(bytes, [change]), { mode: 0o600 });

@@ -4,10 +4,11 @@ import { join } from 'node:path';
 import { test } from 'tap';
 import { events, until } from '../replication/fleet.js';
 import { get } from '../serving/threads.js';
+import { testFolder } from '../test-folder.js';
 import { MemorySource, openTimetable } from './built.js';
 
 test('a failed write of the snapshot file shows in health and metrics until one succeeds', async (t) => {
-  const snapshotFile = join(t.testdir(), 'snapshot');
+  const snapshotFile = join(testFolder(t), 'snapshot');
   const source = new MemorySource(events(10, 'first'));
   const timetable = openTimetable({ source, snapshotFile });
   t.teardown(() => timetable.close());

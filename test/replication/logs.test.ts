@@ -10,6 +10,7 @@ import { openStore, storeAddress } from '../../src/store/open-store.js';
 import { publishTimetable } from '../../src/timetable/publishing.js';
 import { SECRET } from '../auth/tokens.js';
 import { keptLog } from '../serving/threads.js';
+import { testFolder } from '../test-folder.js';
 import { events, until, writeKeys } from './fleet.js';
 
 tap.setTimeout(120_000);
@@ -48,7 +49,7 @@ const FAILED = 'timetable not loaded';
 const WAITING = 'still waiting for the source';
 
 test('each reason is logged once and at once; a replica that still waits is logged, too', async (t) => {
-  const folder = t.testdir();
+  const folder = testFolder(t);
   const source = storeAddress(join(folder, 'share'));
   const store = await openStore(source);
   t.teardown(() => store.close());
@@ -71,7 +72,7 @@ test('each reason is logged once and at once; a replica that still waits is logg
 });
 
 test('a refused first image and an absent server are logged', async (t) => {
-  const folder = t.testdir();
+  const folder = testFolder(t);
   const source = storeAddress(join(folder, 'share'));
   const store = await openStore(source);
   t.teardown(() => store.close());
@@ -87,7 +88,7 @@ test('a refused first image and an absent server are logged', async (t) => {
 });
 
 test('a publisher warns of a field that has lost its values', async (t) => {
-  const folder = t.testdir();
+  const folder = testFolder(t);
   const { log, lines } = keptLog();
   const source = new MemorySource(events(3, 'first'));
   const to = storeAddress(join(folder, 'share'));

@@ -6,6 +6,7 @@ import tap, { test } from 'tap';
 import { IMAGE_FORMAT_VERSION } from '../../src/snapshot/image-format.js';
 import { goodClaims, hs256, SECRET } from '../auth/tokens.js';
 import { ROOT, type Running, startNode } from '../cli/lectern.js';
+import { testFolder } from '../test-folder.js';
 import { events, openChannel, until, writeKeys } from './fleet.js';
 
 tap.setTimeout(390_000);
@@ -72,7 +73,7 @@ class Reader {
 }
 
 test('a fleet survives an upgrade of the format, and its rollback', { timeout: 390_000 }, async (t) => {
-  const folder = t.testdir({ next: {} });
+  const folder = testFolder(t, { next: {} });
   const cli = { now: join(ROOT, 'src/cli.ts'), next: makeNextVersion(join(folder, 'next')) };
   const { keyFile, publicKeyFile } = writeKeys(folder, 'feed');
   const [source, store] = [join(folder, 'events.ndjson'), join(folder, 'share')];

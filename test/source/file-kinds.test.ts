@@ -8,6 +8,7 @@ import { test } from 'tap';
 import { READ_CHUNK_BYTES } from '../../src/limits.js';
 import { fileSource } from '../../src/source/file.js';
 import { FilePatience } from '../../src/source/open-file.js';
+import { testFolder } from '../test-folder.js';
 import { collect, failureOf } from './collect.js';
 
 const LINE = '{"id":1}\n';
@@ -16,7 +17,7 @@ const FOLDER = '/tmp';
 test('a path that is not a file is refused at once, by its kind', {
   skip: process.platform === 'win32',
 }, async (t) => {
-  const folder = t.testdir();
+  const folder = testFolder(t);
   execFileSync('mkfifo', [join(folder, 'pipe')]);
   // The name of a socket has at most 107 bytes, so it is not in the folder of the test.
   const short = mkdtempSync(join(tmpdir(), 'lectern-'));
@@ -38,7 +39,7 @@ test('a path that is not a file is refused at once, by its kind', {
 test('a pipe without a writer is given up, and a replaced pipe at once', {
   skip: process.platform === 'win32',
 }, async (t) => {
-  const folder = t.testdir({ good: LINE });
+  const folder = testFolder(t, { good: LINE });
   const path = join(folder, 'pipe');
   execFileSync('mkfifo', [path]);
   t.match(await failureOf(collect(fileSource(path, { totalMsMax: 200 }))), {

@@ -16,6 +16,7 @@ import { type Test, test } from 'tap';
 import type { WatchOptions } from '../../src/files/path-watch.js';
 import { watchSource } from '../../src/source/file-watch.js';
 import type { SourceSpec } from '../../src/source/spec.js';
+import { testFolder } from '../test-folder.js';
 
 /** Quick enough for a test, with a settling time clearly longer than a check takes. */
 const QUICK = { pollMs: 25, settleMs: 60 } as const;
@@ -263,7 +264,7 @@ test('with production settings a change right after the call is reported within 
 
 test('a watch does not keep the process alive', async (t) => {
   const module = new URL('../../src/source/file-watch.ts', import.meta.url).href;
-  const folder = t.testdir({ data: 'a' });
+  const folder = testFolder(t, { data: 'a' });
   const script = join(folder, 'watch.mts');
   writeFileSync(
     script,

@@ -7,6 +7,7 @@ import { findFiles } from '../../src/source/found-files.js';
 import type { LoadOptions, PartsReport } from '../../src/source/source.js';
 import { parseSourceArgument, sourceDigest, sourceOfSpec } from '../../src/source/spec.js';
 import { loadImage } from '../../src/thread/load-image.js';
+import { testFolder } from '../test-folder.js';
 import { collect, failureOf } from './collect.js';
 import { ndjson } from './http/upstream.js';
 
@@ -116,7 +117,7 @@ test('if no file is found, the error lists the other entries', async (t) => {
 test('an unreadable folder is not treated as empty', {
   skip: process.getuid?.() === 0 && 'root reads everything',
 }, async (t) => {
-  const folder = t.testdir({ open: { 'a.ics': '' }, closed: { 'a.ics': '' } });
+  const folder = testFolder(t, { open: { 'a.ics': '' }, closed: { 'a.ics': '' } });
   chmodSync(join(folder, 'closed'), 0);
   t.teardown(() => chmodSync(join(folder, 'closed'), 0o700));
   for (const find of [

@@ -9,6 +9,8 @@ export const NATS_MISSING: string | false =
   spawnSync('nats-server', ['-v']).status === 0 ? false : 'nats-server is not installed';
 
 const START_MS_MAX = 60_000;
+/** A panic prints the stacks of all goroutines after its message. */
+const LOG_LENGTH_MAX = 100_000;
 /**
  * Below the ports of outgoing connections: otherwise a client that reconnects repeatedly could take the port of
  * a stopped server.
@@ -33,6 +35,19 @@ export async function startNats(folder: string, more: readonly string[] = []): P
   let port = 0;
   let child: ChildProcess | null = null;
   const kill = (): void => void child?.kill('SIGKILL');
+  // nats-server 2.9 panics now and then if a client reads a bucket that is just being made.
+  const startAfterPanic = (started: ChildProcess): void => {
+    let log = '';
+    started.stderr?.on('data', (text: string) => {
+      log = (log + text).slice(-LOG_LENGTH_MAX);
+    });
+    started.once('exit', () => {
+      const [panic] = /^panic: .*$/m.exec(log) ?? [];
+      if (started !== child || panic === undefined) return;
+      process.stderr.write(`nats-server ended and is started again, as by a supervisor: ${panic}\n`);
+      void server.start().catch(() => {});
+    });
+  };
   // Ends the server also when the test is ended from outside.
   process.once('exit', kill);
   const server: NatsServer = {
@@ -50,6 +65,7 @@ export async function startNats(folder: string, more: readonly string[] = []): P
         if (isFirst) port = PORTS.from + Math.floor(Math.random() * PORTS.count);
         const argv = ['-js', '-sd', folder, '-a', '127.0.0.1', '-p', String(port), ...more];
         child = spawn('nats-server', argv, { stdio: ['ignore', 'ignore', 'pipe'] });
+        startAfterPanic(child);
       } while (!(await isReady(child)) && isFirst);
     },
     async stop(signal = 'SIGKILL') {

@@ -7,13 +7,14 @@ import { NatsLink } from '../../src/store/nats-connection.js';
 import { openNatsStore } from '../../src/store/nats-store.js';
 import { openStore, storeAddress } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
+import { testFolder } from '../test-folder.js';
 import { NATS_MISSING, type NatsServer, startNats } from './nats-server.js';
 
 /** One suite for every kind of store. */
 const KINDS: Record<string, { skip: string | false; address(t: Test): Promise<string> }> = {
   'a folder': {
     skip: false,
-    address: async (t) => storeAddress(join(t.testdir(), 'share')),
+    address: async (t) => storeAddress(join(testFolder(t), 'share')),
   },
   'NATS JetStream': {
     skip: NATS_MISSING,
@@ -119,7 +120,7 @@ for (const [kind, { skip, address }] of Object.entries(KINDS)) {
 }
 
 test('removed objects and records leave nothing in NATS', { skip: NATS_MISSING }, async (t) => {
-  const server = await startNats(join(t.testdir(), 'nats'));
+  const server = await startNats(join(testFolder(t), 'nats'));
   t.teardown(() => server.stop());
   const link = new NatsLink(new URL(server.address()), 'timetable', 'the store');
   const store = await openStore(server.address());
@@ -162,7 +163,7 @@ test('a folder ignores files of other programs', async (t) => {
 });
 
 test('a swap in a folder succeeds even if other writers follow at once', async (t) => {
-  const address = storeAddress(join(t.testdir(), 'share'));
+  const address = storeAddress(join(testFolder(t), 'share'));
   const [store, other] = [await openStore(address), await openStore(address)];
   const first = await store.swap('head', 'first', null);
   // The other writer is at work between the two steps of the swap: a new file, and the removal of its old name.
@@ -194,7 +195,7 @@ test('a swap in a folder succeeds even if other writers follow at once', async (
 test('chunks of a killed writer are removed from NATS, and others stay', {
   skip: NATS_MISSING,
 }, async (t) => {
-  const server = await startNats(join(t.testdir(), 'nats'));
+  const server = await startNats(join(testFolder(t), 'nats'));
   t.teardown(() => server.stop());
   const link = new NatsLink(new URL(server.address()), 'timetable', 'the store');
   let nowMs = 0;
@@ -228,7 +229,7 @@ test('chunks of a killed writer are removed from NATS, and others stay', {
 });
 
 test('one of several servers is enough', { skip: NATS_MISSING }, async (t) => {
-  const server = await startNats(join(t.testdir(), 'nats'), ['--user', 'ada', '--pass', 's3cret']);
+  const server = await startNats(join(testFolder(t), 'nats'), ['--user', 'ada', '--pass', 's3cret']);
   t.teardown(() => server.stop());
   const hosts = `127.0.0.1:1,127.0.0.1:${server.port}`;
   const store = await openStore(`nats://ada:s3cret@${hosts}/timetable`);

@@ -10,6 +10,7 @@ import { test } from 'tap';
 import { openTimetable } from '../../src/index.js';
 import { hs256, SECRET } from '../auth/tokens.js';
 import { keptLog } from '../serving/threads.js';
+import { testFolder } from '../test-folder.js';
 
 const EVENTS = ['A', 'B'].map((studyGroup, n) => ({
   id: `00000000-0000-4000-8000-00000000000${n}`,
@@ -74,7 +75,7 @@ test('one secret for tokens and feeds is refused, however it is written', async 
 
 test('a shared secret is refused when a file changes, and the earlier one stays', async (t) => {
   const [shared, other] = ['s'.repeat(32), 'f'.repeat(32)];
-  const folder = t.testdir({ feeds: other });
+  const folder = testFolder(t, { feeds: other });
   const secretFile = join(folder, 'feeds');
   const { log, lines } = keptLog();
   const timetable = openTimetable({ source: EVENTS });
