@@ -1,3 +1,4 @@
+import { LEASE_MS_MAX } from '../limits.js';
 import { type Announcement, type Channel, type ChannelStatus, openChannel } from '../replication/channel.js';
 import { formatBytes, formatCountOf } from './wording.js';
 
@@ -56,13 +57,13 @@ const ACTIONS: Readonly<
 };
 
 function formatStatus(status: ChannelStatus): string {
-  const { head, candidate, pinned, leader, images, replicas } = status;
+  const { head, candidate, pinned, images, replicas } = status;
   const lines = [
     `head       ${describe(head)}`,
     ...(candidate === null ? [] : [`candidate  ${describe(candidate)}`]),
     ...(status.isCanaryExpected ? [`canary     ${describeCanary(status)}`] : []),
     `pinned     ${pinned ?? 'none'}`,
-    `publisher  ${leader ?? 'none leads'}`,
+    `publisher  ${describeLeader(status)}`,
     ...(images.length === 0 ? ['images     none'] : images.map((image) => `image      ${describe(image)}`)),
     ...replicas.map(({ name, version, serves, isCanary, lastError }) => {
       const what =
@@ -71,6 +72,14 @@ function formatStatus(status: ChannelStatus): string {
     }),
   ];
   return lines.join('\n');
+}
+
+function describeLeader({ leader, leaderRenewedAtMs }: ChannelStatus): string {
+  if (leader === null) return 'none leads';
+  if (leaderRenewedAtMs === null) return leader;
+  const agoMs = Date.now() - leaderRenewedAtMs;
+  const seen = `${leader}, last seen ${new Date(leaderRenewedAtMs).toISOString()}`;
+  return agoMs > LEASE_MS_MAX ? `${seen}: it may have ended` : seen;
 }
 
 function describe(image: Announcement | null): string {

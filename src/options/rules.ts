@@ -48,6 +48,13 @@ export const RULES: Rules = {
     (name) => `{${name}} has no effect without {snapshotFile}`,
     ({ snapshotFile }) => snapshotFile === undefined,
   ),
+  ...rulesOf(
+    ['feedPublicKey', 'canary'],
+    (name) => `{${name}} has no effect, as the source is not a store (nats://… or folder://…)`,
+    ({ source }) => !textsOf(source).some(isStoreAddress),
+  ),
+  '{publicUrl} has no effect without {feed}: there are no feeds': ({ publicUrl, feed }) =>
+    publicUrl !== undefined && feed === undefined,
 };
 
 const NOT_FOR_STORES = [
@@ -103,11 +110,6 @@ export const COMMAND_RULES: Rules = {
     NOT_FOR_STORES,
     (name) => `{${name}} has no effect with a store as the source: its publisher reads the records`,
     ({ source }) => textsOf(source).some(isStoreAddress),
-  ),
-  ...rulesOf(
-    ['feedPublicKey', 'canary'],
-    (name) => `{${name}} has no effect, as the source is not a store (nats://… or folder://…)`,
-    ({ source }) => !textsOf(source).some(isStoreAddress),
   ),
   ...rulesOf(
     OF_DATABASES,

@@ -36,8 +36,10 @@ export interface ChannelStatus {
   readonly isCanaryExpected: boolean;
   /** Id of the pinned image. */
   readonly pinned: string | null;
-  /** The publisher that leads. */
+  /** The publisher that leads, or that led last before it ended without notice. */
   readonly leader: string | null;
+  /** When the leader renewed its lease, by its own clock; null if unknown. A live leader does so every second. */
+  readonly leaderRenewedAtMs: number | null;
   /** Images that were the head and can be pinned, the newest first. */
   readonly images: readonly Announcement[];
   /** Reports of replicas. A replica that ended without notice is listed for about a minute. */
@@ -102,7 +104,7 @@ export async function openChannel(
   } = {},
 ): Promise<Channel> {
   const reader = publicKeyFile === undefined ? new HeadReader(null) : HeadReader.ofFile(publicKeyFile);
-  return new StoreChannel(await openStore(storeAddress(address)), reader);
+  return new StoreChannel(await openStore(storeAddress(address), 'user'), reader);
 }
 
 class StoreChannel implements Channel {
@@ -138,6 +140,7 @@ class StoreChannel implements Channel {
       isCanaryExpected: canary === true,
       pinned: pin?.id ?? null,
       leader: lease?.owner ?? null,
+      leaderRenewedAtMs: lease?.renewedAtMs ?? null,
       images,
       replicas,
     };

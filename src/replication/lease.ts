@@ -45,7 +45,7 @@ export class Leadership {
       }
       if (this.#now() - this.#seenAtMs < LEASE_MS_MAX) return false;
     }
-    const next: Lease = { owner: this.#owner, beat: ++this.#beat };
+    const next: Lease = { owner: this.#owner, beat: ++this.#beat, renewedAtMs: Date.now() };
     const present = lease ?? (await this.#store.read(LEADER));
     const revision = await this.#store.swap(LEADER, JSON.stringify(next), present?.revision ?? null);
     this.#renewedAtMs = revision === null ? null : beganMs;

@@ -64,6 +64,8 @@ export interface Lease {
   readonly owner: string;
   /** Counts renewals, so that each renewal changes the record. */
   readonly beat: number;
+  /** By the owner's clock, for people only. Earlier versions do not write it. */
+  readonly renewedAtMs?: number;
 }
 
 /** A position in the order of announcements. */

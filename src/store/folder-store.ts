@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { LecternError } from '../errors.js';
 import { STORE_RECORD_BYTES_MAX } from '../limits.js';
 import { stopSilent } from './silent-reads.js';
-import type { Store, StoredBytes, StoredObject, StoredRecord } from './store.js';
+import type { Store, StoredBytes, StoredObject, StoredRecord, StoreRole } from './store.js';
 
 /** Digits of a revision in a file name. */
 const REVISION_DIGITS = 12;
@@ -28,9 +28,9 @@ const TEMPORARY_MS_MAX = 3_600_000;
  *
  * @throws LecternError `option-invalid`
  */
-export function openFolderStore(address: string): Store {
+export function openFolderStore(address: string, role: StoreRole): Store {
   try {
-    return new FolderStore(fileURLToPath(address.replace(/^folder:/i, 'file:')));
+    return new FolderStore(fileURLToPath(address.replace(/^folder:/i, 'file:')), role);
   } catch (cause) {
     const message = `${JSON.stringify(address)} is not the address of a folder; expected folder:///path`;
     throw new LecternError('option-invalid', message, { cause });
@@ -39,11 +39,15 @@ export function openFolderStore(address: string): Store {
 
 class FolderStore implements Store {
   readonly name: string;
+  readonly #role: StoreRole;
+  readonly #folder: string;
   readonly #images: string;
   readonly #records: string;
 
-  constructor(folder: string) {
+  constructor(folder: string, role: StoreRole) {
     this.name = `folder://${folder}`;
+    this.#role = role;
+    this.#folder = folder;
     this.#images = join(folder, 'images');
     this.#records = join(folder, 'records');
   }
@@ -212,6 +216,8 @@ class FolderStore implements Store {
 
   async #attempt<T>(work: () => Promise<T>): Promise<T> {
     try {
+      if (this.#role === 'user' && !(await exists(this.#folder)))
+        throw new Error('there is no such folder; the publisher makes it');
       return await work();
     } catch (cause) {
       if (cause instanceof LecternError) throw cause;

@@ -7,7 +7,7 @@ import { monotonicMs } from '../model/clock.js';
 import { type NatsClient, NatsLink } from './nats-connection.js';
 import { AbandonedChunks, chunksOf, putStream } from './nats-streams.js';
 import { stopSilent, withinTime } from './silent-reads.js';
-import type { Store, StoredBytes, StoredObject, StoredRecord } from './store.js';
+import type { Store, StoredBytes, StoredObject, StoredRecord, StoreRole } from './store.js';
 
 /** Time between two checks that a NATS watch still has its bucket. */
 const WATCH_CHECK_MS = 5000;
@@ -20,7 +20,11 @@ const WRONG_LAST_SEQUENCE = 10_071;
  * @param address with several servers, a list, as in `nats://one:4222,two:4222/name`
  * @throws LecternError `option-invalid`
  */
-export function openNatsStore(address: string, now: () => number = monotonicMs): Store {
+export function openNatsStore(
+  address: string,
+  role: StoreRole = 'publisher',
+  now: () => number = monotonicMs,
+): Store {
   const [, before = '', hosts = '', after = ''] = /^(\w+:\/\/(?:[^/]*@)?)([^/]*)(.*)$/.exec(address) ?? [];
   const urls = hosts.split(',').map((host) => urlOf(`${before}${host}${after}`));
   const [url = null] = urls;
@@ -30,7 +34,7 @@ export function openNatsStore(address: string, now: () => number = monotonicMs):
     const expected = 'nats://host:4222/name, with a name of letters, digits, - and _';
     throw new LecternError('option-invalid', `the address of the store is malformed; expected ${expected}`);
   }
-  return new NatsStore(url, servers, bucket, now);
+  return new NatsStore(url, servers, bucket, role, now);
 }
 
 function urlOf(address: string): URL | null {
@@ -41,13 +45,15 @@ function urlOf(address: string): URL | null {
 class NatsStore implements Store {
   readonly name: string;
   readonly #bucket: string;
+  readonly #role: StoreRole;
   readonly #link: NatsLink;
   readonly #abandoned: AbandonedChunks;
   readonly #closing = new AbortController();
 
-  constructor(url: URL, servers: readonly string[], bucket: string, now: () => number) {
+  constructor(url: URL, servers: readonly string[], bucket: string, role: StoreRole, now: () => number) {
     this.name = `${url.protocol}//${servers.join(',')}/${bucket}`;
     this.#bucket = bucket;
+    this.#role = role;
     this.#link = new NatsLink(url, bucket, this.name, servers);
     this.#abandoned = new AbandonedChunks(now);
   }
@@ -260,6 +266,8 @@ class NatsStore implements Store {
       if (codeOf(error) === WRONG_LAST_SEQUENCE) throw error;
       lost = this.#lostStream(error);
       if (lost === null && !isMissing(error)) throw this.#unavailable(error);
+      if (this.#role === 'user')
+        throw this.#unavailable(new Error('there is no such bucket; the publisher makes it'));
     }
     try {
       await withinTime(client.create(lost), this.name);

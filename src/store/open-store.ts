@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { LecternError } from '../errors.js';
-import type { Store } from './store.js';
+import type { Store, StoreRole } from './store.js';
 
 /** Whether a text is the address of a store: `nats://…`, `tls://…`, or `folder:///path`. `file:` addresses are sources. */
 export function isStoreAddress(text: string): boolean {
@@ -26,15 +26,15 @@ export function storeAddress(text: string): string {
  *
  * @throws LecternError `option-invalid` for an address that cannot be a store
  */
-export async function openStore(address: string): Promise<Store> {
+export async function openStore(address: string, role: StoreRole = 'publisher'): Promise<Store> {
   if (!isStoreAddress(address)) {
     const message = 'the address of the store is malformed; expected nats://host:4222/name or folder:///path';
     throw new LecternError('option-invalid', message);
   }
   if (/^folder:/i.test(address)) {
     const { openFolderStore } = await import('./folder-store.js');
-    return openFolderStore(address);
+    return openFolderStore(address, role);
   }
   const { openNatsStore } = await import('./nats-store.js');
-  return openNatsStore(address);
+  return openNatsStore(address, role);
 }

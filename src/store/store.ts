@@ -9,6 +9,11 @@ export interface StoredRecord {
   readonly revision: number;
 }
 
+/**
+ * Publishers make a missing store. Users only say that it is missing, because its address may be mistyped.
+ */
+export type StoreRole = 'publisher' | 'user';
+
 export interface StoredObject {
   readonly name: string;
   readonly bytes: number;

@@ -42,6 +42,7 @@ test('publish --once announces an image; feed shows the images and chooses one',
   const status = lectern('feed', 'status', share, '--feed-public-key', publicKeyFile);
   t.match(status.text, new RegExp(`^head +${second}, sequence \\d+, 5 events`, 'm'));
   t.match(status.text, /^pinned +none$/m);
+  t.match(status.text, /^publisher +none leads$/m);
   for (const id of [first, second])
     t.match(status.text, new RegExp(`^image +${id}, sequence \\d+, 5 events, .*, announced 20\\d\\d-`, 'm'));
   const back = lectern('feed', 'rollback', share).text;
@@ -68,6 +69,21 @@ test('publish --once announces an image; feed shows the images and chooses one',
 
   // A canary has reported, and is gone.
   const store = await openStore(storeAddress(share));
+  for (const [agoMs, end] of [
+    [1000, ''],
+    [11_000, ': it may have ended'],
+  ] as const) {
+    const renewedAtMs = Date.now() - agoMs;
+    const revision = (await store.read('leader'))?.revision ?? null;
+    await store.swap('leader', JSON.stringify({ owner: 'host-1', beat: 1, renewedAtMs }), revision);
+    const seen = `last seen ${new Date(renewedAtMs).toISOString()}${end}`;
+    t.match(lectern('feed', 'status', share).text, new RegExp(`^publisher +host-1, ${seen}$`, 'm'));
+  }
+  await store.remove('leader');
+  t.match(lectern('feed', 'status', join(share, 'mistyped')), {
+    status: 1,
+    text: /share\/mistyped failed: there is no such folder; the publisher makes it/,
+  });
   const { revision } = (await store.read('canary')) ?? { revision: null };
   await store.swap('canary', JSON.stringify({ isExpected: true }), revision);
   const third = publish('third');

@@ -49,7 +49,7 @@ const FAILED = 'timetable not loaded';
 const WAITING = 'still waiting for the source';
 
 test('each reason is logged once and at once; a replica that still waits is logged, too', async (t) => {
-  const folder = testFolder(t);
+  const folder = testFolder(t, { share: {} });
   const source = storeAddress(join(folder, 'share'));
   const store = await openStore(source);
   t.teardown(() => store.close());

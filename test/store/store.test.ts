@@ -41,6 +41,23 @@ async function textOf(store: Store, name: string): Promise<string | null> {
 }
 
 for (const [kind, { skip, address }] of Object.entries(KINDS)) {
+  test(`${kind}: only a publisher makes a missing store`, { skip }, async (t) => {
+    const where = await address(t);
+    const user = await openStore(where, 'user');
+    const missing = {
+      code: 'store-unavailable',
+      message: /there is no such (folder|bucket); the publisher makes it$/,
+    };
+    await t.rejects(user.swap('replica.a', '{}', null), missing);
+    await t.rejects(user.put('a', bytes('image')), missing);
+    const publisher = await openStore(where);
+    t.teardown(() => Promise.all([user.close(), publisher.close()]));
+    t.strictSame(await publisher.keys(), []);
+    await publisher.swap('head', 'first', null);
+    t.equal((await user.read('head'))?.text, 'first');
+    t.type(await user.swap('replica.a', '{}', null), 'number');
+  });
+
   test(`${kind}: objects and records are kept`, { skip }, async (t) => {
     const where = await address(t);
     const [store, other] = [await openStore(where), await openStore(where)];
@@ -199,7 +216,7 @@ test('chunks of a killed writer are removed from NATS, and others stay', {
   t.teardown(() => server.stop());
   const link = new NatsLink(new URL(server.address()), 'timetable', 'the store');
   let nowMs = 0;
-  const store = openNatsStore(server.address(), () => nowMs);
+  const store = openNatsStore(server.address(), 'publisher', () => nowMs);
   t.teardown(() => Promise.all([store.close(), link.close()]));
   await store.removeAbandoned();
   await store.put('image', bytes('complete'));

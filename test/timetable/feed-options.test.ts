@@ -30,6 +30,10 @@ test('options of feeds are checked', async (t) => {
   await t.rejects(timetable.serve({ port: 0, auth, feed: { secret, days: 0 } }), invalid);
   await t.rejects(timetable.serve({ port: 0, auth, feed: { secret, revocations: { bob: 'now' } } }), invalid);
   await t.rejects(timetable.serve({ port: 0, auth, feed: { secret }, publicUrl: 'x' }), invalid);
+  const publicUrl = 'https://timetable.example.org';
+  const noFeeds = { ...invalid, message: 'publicUrl has no effect without feed: there are no feeds' };
+  await t.rejects(timetable.serve({ port: 0, auth, publicUrl }), noFeeds);
+  t.throws(() => timetable.handler({ auth, publicUrl }), noFeeds);
   t.throws(() => timetable.handler({ feed: { secret } }), {
     ...invalid,
     message: 'handler() takes feed only with auth, which identifies the user',

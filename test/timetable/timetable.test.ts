@@ -219,6 +219,17 @@ test('a timetable cannot be opened without options', (t) => {
   t.end();
 });
 
+test('options of replicas are refused for other sources', (t) => {
+  for (const [options, message] of [
+    [{ canary: true }, /^canary has no effect, as the source is not a store/],
+    [{ feedPublicKey: 'feed.pub' }, /^feedPublicKey has no effect, as the source is not a store/],
+  ] as const) {
+    for (const source of ['events.ndjson', [record(1)]])
+      t.throws(() => openTimetable({ source, ...options }), { code: 'option-invalid', message });
+  }
+  t.end();
+});
+
 test('a handler with a misspelt option is refused instead of letting every request in', async (t) => {
   const timetable = openTimetable({ buildOn: 'here', source: [record(1)] });
   const hs256Secret = 'a secret of the tests, 32 bytes or more';

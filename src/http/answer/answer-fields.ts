@@ -99,14 +99,15 @@ export class OriginFields {
 /** The fault of an origin that is not in the browsers' spelling; null for a correct one. */
 export function originFault(origin: string): string | null {
   if (origin.includes('*') || origin === 'null') {
-    return 'it must be an exact origin, without wildcards';
+    return `it must be an exact origin, without wildcards, but was ${JSON.stringify(origin)}`;
   }
   let url: URL;
   try {
     url = new URL(origin);
   } catch {
-    return 'it must be an origin, such as https://timetable.example.org';
+    return `it must be an origin, such as https://timetable.example.org, but was ${JSON.stringify(origin)}`;
   }
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'it must begin with https:// or http://';
-  return url.origin === origin ? null : `it must be only an origin; expected ${url.origin}`;
+  if (url.protocol !== 'https:' && url.protocol !== 'http:')
+    return `it must begin with https:// or http://, but was ${JSON.stringify(origin)}`;
+  return url.origin === origin ? null : `it must be only an origin: ${url.origin} instead of ${origin}`;
 }
