@@ -58,6 +58,7 @@ async function serveUntilSignal(
       log.info({ signal: started }, 'closing');
       const closing = starting.then((late) => late.close());
       await callOff(closing, started);
+      log.info({}, 'closed');
       return 0;
     }
     service = started;

@@ -10,6 +10,7 @@ import {
   read as readBytes,
   readdirSync,
   readSync,
+  realpathSync,
   renameSync,
   rmSync,
   type Stats,
@@ -53,8 +54,10 @@ export function writeImageFile(
   const pieces = imagePieces({ image, sourceVersion, source, beside });
   try {
     refuseForeign(path);
-    removeAbandoned(path);
-    replaceFile(path, pieces, keep);
+    // A symbolic link stays, and the file to which it leads is replaced.
+    const target = existsSync(path) ? realpathSync(path) : path;
+    removeAbandoned(target);
+    replaceFile(target, pieces, keep);
   } catch (error) {
     if (error instanceof LecternError || !(error instanceof Error && 'code' in error)) throw error;
     throw unwritten(path, FAILURES[String(error.code)] ?? error.message, error);

@@ -3,6 +3,7 @@ import {
   appendFileSync,
   closeSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   openSync,
@@ -237,6 +238,24 @@ test('files of another kind are never replaced, except empty ones', async (t) =>
   writeFileSync(path, '');
   writeImageFile(path, imageOfCount(1), null);
   t.equal((await readImageFile(path)).image.summary.events, 1);
+});
+
+test('a symbolic link stays, and the file to which it leads is replaced', async (t) => {
+  const folder = folderFor(t);
+  mkdirSync(join(folder, 'disk'));
+  const [path, target] = [join(folder, 'image'), join(folder, 'disk/image')];
+  writeImageFile(target, imageOfCount(1), null);
+  symlinkSync(target, path);
+  writeImageFile(path, imageOfCount(2), null, 1);
+  t.ok(lstatSync(path).isSymbolicLink());
+  t.equal((await readImageFile(target)).image.summary.events, 2);
+  t.strictSame(
+    [readdirSync(folder).sort(), readdirSync(join(folder, 'disk'))],
+    [
+      ['disk', 'image'],
+      ['image', 'image.1'],
+    ],
+  );
 });
 
 test('a pipe or device at the path is not replaced, and a loop of links gives a clear message', {
