@@ -8,7 +8,7 @@ import type {
   ServiceOptions,
 } from './option-types.js';
 import { COMMAND_READING_SETTINGS } from './reading-settings.js';
-import { COMMAND_RULES, COMMAND_WARNINGS, RULES, type Rules, type Values } from './rules.js';
+import { COMMAND_RULES, COMMAND_WARNINGS, PROGRAM_RULES, RULES, type Rules, type Values } from './rules.js';
 import { type CommandName, isObject, type Place, type Setting, variableOf } from './setting.js';
 import { settingsOf, settingsOfCommand } from './table.js';
 
@@ -49,7 +49,7 @@ export function resolveOptions<P extends Place>(place: P, options: unknown): Res
   if (unknown !== undefined) throw unknownOption(method, unknown, names);
   const labelOf = (name: string): string => prefix + name;
   const values = checkedValues(settings, options as Values, labelOf);
-  checkRules(RULES, settings, values, labelOf);
+  checkRules({ ...RULES, ...PROGRAM_RULES }, settings, values, labelOf);
   checked.add(values);
   return values as Resolved<P>;
 }

@@ -29,10 +29,6 @@ export const RULES: Rules = {
   // RFC 9068 section 4.
   '{tokenType} at+jwt needs {issuer} and {audience}: RFC 9068 requires both checks': (values) =>
     values.tokenType === 'at+jwt' && (values.issuer === undefined || values.audience === undefined),
-  'handler() takes {auth} or {identify}, not both': ({ auth, identify }) =>
-    auth !== undefined && identify !== undefined,
-  'handler() takes {feed} only with {auth}, which identifies the user': ({ auth, feed }) =>
-    feed !== undefined && auth === undefined,
   'the HS256 secret is given twice: as {hs256Secret}, and as {hs256SecretFile}; expected one of the two': (
     values,
   ) => values.hs256Secret !== undefined && values.hs256SecretFile !== undefined,
@@ -53,6 +49,14 @@ export const RULES: Rules = {
     (name) => `{${name}} has no effect, as the source is not a store (nats://… or folder://…)`,
     ({ source }) => !textsOf(source).some(isStoreAddress),
   ),
+};
+
+/** Rules that apply only to programs. */
+export const PROGRAM_RULES: Rules = {
+  'handler() takes {auth} or {identify}, not both': ({ auth, identify }) =>
+    auth !== undefined && identify !== undefined,
+  'handler() takes {feed} only with {auth}, which identifies the user': ({ auth, feed }) =>
+    feed !== undefined && auth === undefined,
   '{publicUrl} has no effect without {feed}: there are no feeds': ({ publicUrl, feed }) =>
     publicUrl !== undefined && feed === undefined,
 };

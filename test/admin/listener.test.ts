@@ -386,16 +386,6 @@ test('a server of the library may have an admin listener', async (t) => {
   await t.rejects(ask(`${admin}/live`), { code: 'ECONNREFUSED' });
   const invalid = { code: 'option-invalid' };
   await t.rejects(timetable.serve({ auth, port: 0, admin: { port: 70_000 } }), invalid);
-  for (const [origin, fault] of [
-    ['*', 'it must be an exact origin, without wildcards, but was "*"'],
-    ['timetable', 'it must be an origin, such as https://timetable.example.org, but was "timetable"'],
-    ['ftp://a.example', 'it must begin with https:// or http://, but was "ftp://a.example"'],
-    ['https://a.example/', 'it must be only an origin: https://a.example instead of https://a.example/'],
-  ] as const) {
-    await t.rejects(timetable.serve({ auth, port: 0, corsOrigins: [origin] }), {
-      ...invalid,
-      message: `corsOrigins is invalid: ${fault}`,
-    });
-  }
+  await t.rejects(timetable.serve({ auth, port: 0, corsOrigins: ['*'] }), invalid);
   await t.rejects(timetable.serve({ auth, port: 0, accessLog: 2 }), invalid);
 });

@@ -8,10 +8,10 @@ import type { Worker } from 'node:worker_threads';
 import { test } from 'tap';
 import { hs256, SECRET } from '../auth/tokens.js';
 import { ROOT } from '../cli/lectern.js';
+import { testFolder } from '../files/test-folder.js';
 import { MemorySource, openTimetable, startService } from '../refresh/built.js';
 import { openFleet } from '../replication/fleet.js';
 import { get, until, watchThreads } from '../serving/threads.js';
-import { testFolder } from '../test-folder.js';
 import { scrape, total } from './scrape.js';
 
 const RECORDS = Array.from({ length: 20 }, (_, n) => ({

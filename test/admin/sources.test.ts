@@ -5,9 +5,9 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'tap';
 import { SECRET } from '../auth/tokens.js';
+import { testFolder } from '../files/test-folder.js';
 import { startService } from '../refresh/built.js';
 import { get, keptLog } from '../serving/threads.js';
-import { testFolder } from '../test-folder.js';
 import { scrape, total } from './scrape.js';
 
 const record = (id: string): string =>

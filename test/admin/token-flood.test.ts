@@ -4,9 +4,9 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'tap';
 import { base64url, signed } from '../auth/tokens.js';
+import { testFolder } from '../files/test-folder.js';
 import { MemorySource, startService } from '../refresh/built.js';
 import { get, keptLog } from '../serving/threads.js';
-import { testFolder } from '../test-folder.js';
 import { scrape, total } from './scrape.js';
 
 const RECORDS = [

@@ -22,10 +22,10 @@ import { Meter } from '../../src/metrics/meter.js';
 import { startSampling } from '../../src/metrics/sampling.js';
 import type { ServingKeys } from '../../src/serving/serving.js';
 import { hs256, SECRET, signed } from '../auth/tokens.js';
+import { testFolder } from '../files/test-folder.js';
 import { viewsOf } from '../http/harness.js';
 import { MemorySource, startService } from '../refresh/built.js';
 import { get, until } from '../serving/threads.js';
-import { testFolder } from '../test-folder.js';
 import { parseMetrics, scrape, total } from './scrape.js';
 
 const RECORDS = Array.from({ length: 40 }, (_, n) => ({

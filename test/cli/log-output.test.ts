@@ -9,9 +9,9 @@ import { LogOutput } from '../../src/cli/log-output.js';
 import { LOG_BYTES_MAX } from '../../src/limits.js';
 import { scrape } from '../admin/scrape.js';
 import { hs256, SECRET } from '../auth/tokens.js';
+import { testFolder } from '../files/test-folder.js';
 import { freePort } from '../hard/free-port.mjs';
 import { get, until } from '../serving/threads.js';
-import { testFolder } from '../test-folder.js';
 import { CLI, ROOT } from './lectern.js';
 
 const { O_NONBLOCK, O_RDWR, O_WRONLY } = constants;

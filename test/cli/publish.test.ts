@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 import tap, { test } from 'tap';
 import { unknownVariables } from '../../src/cli/serve-messages.js';
 import { openStore, storeAddress } from '../../src/store/open-store.js';
+import { testFolder } from '../files/test-folder.js';
 import { events, writeKeys } from '../replication/fleet.js';
-import { testFolder } from '../test-folder.js';
 import { lectern as run, start } from './lectern.js';
 import { runHere } from './run-here.js';
 

@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
-import { testFolder } from '../test-folder.js';
+import { testFolder } from '../files/test-folder.js';
 import { lectern, type Running, start } from './lectern.js';
 
 const DEMO = 'fixtures/demo.ndjson.gz';

@@ -241,6 +241,18 @@ test('option comments give the ranges and defaults of the table', async (t) => {
   }
 });
 
+test('a wrong origin is repeated, with what would be right', async (t) => {
+  const fault = SETTINGS.find(({ name }) => name === 'corsOrigins')?.kind.fault;
+  for (const [origin, expected] of [
+    ['https://timetable.example.org', null],
+    ['*', 'it must be an exact origin, without wildcards, but was "*"'],
+    ['timetable', 'it must be an origin, such as https://timetable.example.org, but was "timetable"'],
+    ['ftp://a.example', 'it must begin with https:// or http://, but was "ftp://a.example"'],
+    ['https://a.example/', 'it must be only an origin: https://a.example instead of https://a.example/'],
+  ] as const)
+    t.equal(fault?.([origin]), expected);
+});
+
 test('secrets are never repeated', async (t) => {
   const secrets = SETTINGS.filter(({ isSecret }) => isSecret === true);
   t.ok(secrets.length >= 9, `${secrets.length} secrets`);

@@ -5,8 +5,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import tap, { test } from 'tap';
 import { lectern, start } from '../cli/lectern.js';
+import { testFolder } from '../files/test-folder.js';
 import { events } from '../replication/fleet.js';
-import { testFolder } from '../test-folder.js';
 
 // It starts about ten processes.
 tap.setTimeout(180_000);

@@ -9,11 +9,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
 import { test } from 'tap';
 import { hs256, SECRET } from '../auth/tokens.js';
+import { testFolder } from '../files/test-folder.js';
 import { recordFigure } from '../hard/figures.mjs';
 import { HARD, size } from '../hard/size.js';
 import { arrayAt, type Change, changes, crafted, smallChange } from '../snapshot/crafted.js';
 import { idOf } from '../snapshot/images.js';
-import { testFolder } from '../test-folder.js';
 import { openTimetable } from './built.js';
 
 const EVENTS = 300;

@@ -9,8 +9,8 @@ import { IMAGE_FORMAT_VERSION } from '../../src/snapshot/image-format.js';
 import { openStore, storeAddress } from '../../src/store/open-store.js';
 import { publishTimetable } from '../../src/timetable/publishing.js';
 import { SECRET } from '../auth/tokens.js';
+import { testFolder } from '../files/test-folder.js';
 import { keptLog } from '../serving/threads.js';
-import { testFolder } from '../test-folder.js';
 import { events, until, writeKeys } from './fleet.js';
 
 tap.setTimeout(120_000);

@@ -6,7 +6,7 @@ import tap, { test } from 'tap';
 import { IMAGE_FORMAT_VERSION } from '../../src/snapshot/image-format.js';
 import { goodClaims, hs256, SECRET } from '../auth/tokens.js';
 import { ROOT, type Running, startNode } from '../cli/lectern.js';
-import { testFolder } from '../test-folder.js';
+import { testFolder } from '../files/test-folder.js';
 import { events, openChannel, until, writeKeys } from './fleet.js';
 
 tap.setTimeout(390_000);

@@ -8,7 +8,7 @@ import { test } from 'tap';
 import { READ_CHUNK_BYTES } from '../../src/limits.js';
 import { fileSource } from '../../src/source/file.js';
 import { FilePatience } from '../../src/source/open-file.js';
-import { testFolder } from '../test-folder.js';
+import { testFolder } from '../files/test-folder.js';
 import { collect, failureOf } from './collect.js';
 
 const LINE = '{"id":1}\n';

@@ -16,7 +16,7 @@ import { type Test, test } from 'tap';
 import type { WatchOptions } from '../../src/files/path-watch.js';
 import { watchSource } from '../../src/source/file-watch.js';
 import type { SourceSpec } from '../../src/source/spec.js';
-import { testFolder } from '../test-folder.js';
+import { testFolder } from '../files/test-folder.js';
 
 /** Quick enough for a test, with a settling time clearly longer than a check takes. */
 const QUICK = { pollMs: 25, settleMs: 60 } as const;

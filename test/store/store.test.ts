@@ -7,7 +7,7 @@ import { NatsLink } from '../../src/store/nats-connection.js';
 import { openNatsStore } from '../../src/store/nats-store.js';
 import { openStore, storeAddress } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
-import { testFolder } from '../test-folder.js';
+import { testFolder } from '../files/test-folder.js';
 import { NATS_MISSING, type NatsServer, startNats } from './nats-server.js';
 
 /** One suite for every kind of store. */

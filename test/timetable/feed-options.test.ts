@@ -9,8 +9,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
 import { openTimetable } from '../../src/index.js';
 import { hs256, SECRET } from '../auth/tokens.js';
+import { testFolder } from '../files/test-folder.js';
 import { keptLog } from '../serving/threads.js';
-import { testFolder } from '../test-folder.js';
 
 const EVENTS = ['A', 'B'].map((studyGroup, n) => ({
   id: `00000000-0000-4000-8000-00000000000${n}`,
