@@ -1,19 +1,21 @@
 import { accessSync, constants, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { LecternError } from '../errors.js';
+import { linkTarget } from '../snapshot/image-file.js';
 
 /**
  * Throws `option-invalid` if the file, or an earlier one kept beside it, cannot be written or would replace a
  * source.
  */
 export function checkSnapshotPath(path: string, keep: number, sources: readonly string[]): void {
-  const replaced = [path, ...Array.from({ length: keep }, (_, i) => `${path}.${i + 1}`)];
+  const target = linkTarget(path);
+  const replaced = [target, ...Array.from({ length: keep }, (_, i) => `${target}.${i + 1}`)];
   const names = new Set(replaced.flatMap(namesOf));
   const source = sources.find((each) => namesOf(each).some((name) => names.has(name)));
   if (source !== undefined) {
     throw invalid(path, `it would replace the source ${source}; expected another path for snapshots`);
   }
-  const folder = dirname(resolve(path));
+  const folder = dirname(resolve(target));
   try {
     const status = statSync(path, { throwIfNoEntry: false });
     if (status?.isDirectory()) throw invalid(path, 'it is a directory; expected the path of a file');

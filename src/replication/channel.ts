@@ -107,6 +107,13 @@ export async function openChannel(
   return new StoreChannel(await openStore(storeAddress(address), 'user'), reader);
 }
 
+/** Leases are not signed. */
+function timeOf(renewedAtMs: unknown): number | null {
+  return Number.isInteger(renewedAtMs) && !Number.isNaN(new Date(Number(renewedAtMs)).getTime())
+    ? Number(renewedAtMs)
+    : null;
+}
+
 class StoreChannel implements Channel {
   readonly #store: Store;
   readonly #reader: HeadReader;
@@ -140,7 +147,7 @@ class StoreChannel implements Channel {
       isCanaryExpected: canary === true,
       pinned: pin?.id ?? null,
       leader: lease?.owner ?? null,
-      leaderRenewedAtMs: lease?.renewedAtMs ?? null,
+      leaderRenewedAtMs: timeOf(lease?.renewedAtMs),
       images,
       replicas,
     };

@@ -9,8 +9,8 @@ import {
   openSync,
   read as readBytes,
   readdirSync,
+  readlinkSync,
   readSync,
-  realpathSync,
   renameSync,
   rmSync,
   type Stats,
@@ -18,7 +18,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { totalmem } from 'node:os';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { threadId } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
@@ -33,6 +33,8 @@ import {
   type StoredImage,
 } from './image-layout.js';
 
+/** Linux gives up after this many symbolic links, too. */
+const LINKS_MAX = 40;
 /** Node transfers at most 2 GiB at a time. */
 const PIECE_BYTES = 1024 * 1024 * 1024;
 const readPiece = promisify(readBytes);
@@ -54,14 +56,30 @@ export function writeImageFile(
   const pieces = imagePieces({ image, sourceVersion, source, beside });
   try {
     refuseForeign(path);
-    // A symbolic link stays, and the file to which it leads is replaced.
-    const target = existsSync(path) ? realpathSync(path) : path;
+    const target = linkTarget(path);
     removeAbandoned(target);
     replaceFile(target, pieces, keep);
   } catch (error) {
     if (error instanceof LecternError || !(error instanceof Error && 'code' in error)) throw error;
     throw unwritten(path, FAILURES[String(error.code)] ?? error.message, error);
   }
+}
+
+/**
+ * The file that a write to this path replaces: the end of its symbolic links, also if there is no such file yet. A
+ * path without a link is returned as it is.
+ */
+export function linkTarget(path: string): string {
+  let target = path;
+  for (let links = 0; links < LINKS_MAX; links++) {
+    try {
+      target = resolve(dirname(target), readlinkSync(target));
+    } catch {
+      // Not a link, or no file.
+      return target;
+    }
+  }
+  return target;
 }
 
 function replaceFile(path: string, parts: readonly Uint8Array[], keep: number): void {

@@ -6,7 +6,14 @@ import { fileURLToPath } from 'node:url';
 import { LecternError } from '../errors.js';
 import { STORE_RECORD_BYTES_MAX } from '../limits.js';
 import { stopSilent } from './silent-reads.js';
-import type { Store, StoredBytes, StoredObject, StoredRecord, StoreRole } from './store.js';
+import {
+  NO_STORE,
+  type Store,
+  type StoredBytes,
+  type StoredObject,
+  type StoredRecord,
+  type StoreRole,
+} from './store.js';
 
 /** Digits of a revision in a file name. */
 const REVISION_DIGITS = 12;
@@ -39,15 +46,14 @@ export function openFolderStore(address: string, role: StoreRole): Store {
 
 class FolderStore implements Store {
   readonly name: string;
-  readonly #role: StoreRole;
-  readonly #folder: string;
+  /** Whether this store may be made. */
+  #isKnown: boolean;
   readonly #images: string;
   readonly #records: string;
 
   constructor(folder: string, role: StoreRole) {
     this.name = `folder://${folder}`;
-    this.#role = role;
-    this.#folder = folder;
+    this.#isKnown = role === 'publisher';
     this.#images = join(folder, 'images');
     this.#records = join(folder, 'records');
   }
@@ -216,8 +222,9 @@ class FolderStore implements Store {
 
   async #attempt<T>(work: () => Promise<T>): Promise<T> {
     try {
-      if (this.#role === 'user' && !(await exists(this.#folder)))
-        throw new Error('there is no such folder; the publisher makes it');
+      // The folder itself may be the empty mount point of a share.
+      this.#isKnown ||= await exists(this.#records);
+      if (!this.#isKnown) throw new Error(NO_STORE);
       return await work();
     } catch (cause) {
       if (cause instanceof LecternError) throw cause;

@@ -7,7 +7,14 @@ import { monotonicMs } from '../model/clock.js';
 import { type NatsClient, NatsLink } from './nats-connection.js';
 import { AbandonedChunks, chunksOf, putStream } from './nats-streams.js';
 import { stopSilent, withinTime } from './silent-reads.js';
-import type { Store, StoredBytes, StoredObject, StoredRecord, StoreRole } from './store.js';
+import {
+  NO_STORE,
+  type Store,
+  type StoredBytes,
+  type StoredObject,
+  type StoredRecord,
+  type StoreRole,
+} from './store.js';
 
 /** Time between two checks that a NATS watch still has its bucket. */
 const WATCH_CHECK_MS = 5000;
@@ -20,11 +27,7 @@ const WRONG_LAST_SEQUENCE = 10_071;
  * @param address with several servers, a list, as in `nats://one:4222,two:4222/name`
  * @throws LecternError `option-invalid`
  */
-export function openNatsStore(
-  address: string,
-  role: StoreRole = 'publisher',
-  now: () => number = monotonicMs,
-): Store {
+export function openNatsStore(address: string, role: StoreRole, now: () => number = monotonicMs): Store {
   const [, before = '', hosts = '', after = ''] = /^(\w+:\/\/(?:[^/]*@)?)([^/]*)(.*)$/.exec(address) ?? [];
   const urls = hosts.split(',').map((host) => urlOf(`${before}${host}${after}`));
   const [url = null] = urls;
@@ -45,7 +48,8 @@ function urlOf(address: string): URL | null {
 class NatsStore implements Store {
   readonly name: string;
   readonly #bucket: string;
-  readonly #role: StoreRole;
+  /** Whether missing buckets may be made. */
+  #isKnown: boolean;
   readonly #link: NatsLink;
   readonly #abandoned: AbandonedChunks;
   readonly #closing = new AbortController();
@@ -53,7 +57,7 @@ class NatsStore implements Store {
   constructor(url: URL, servers: readonly string[], bucket: string, role: StoreRole, now: () => number) {
     this.name = `${url.protocol}//${servers.join(',')}/${bucket}`;
     this.#bucket = bucket;
-    this.#role = role;
+    this.#isKnown = role === 'publisher';
     this.#link = new NatsLink(url, bucket, this.name, servers);
     this.#abandoned = new AbandonedChunks(now);
   }
@@ -250,10 +254,13 @@ class NatsStore implements Store {
   ): Promise<T> {
     const client = await this.#open();
     try {
-      return await withinTime(work(client), this.name, undefined, onLate);
+      const found = await withinTime(work(client), this.name, undefined, onLate);
+      this.#isKnown = true;
+      return found;
     } catch (error) {
-      if (isMissing(error)) return missing;
-      throw this.#unavailable(error);
+      if (!isMissing(error)) throw this.#unavailable(error);
+      if (!this.#isKnown) throw this.#withoutStore(error);
+      return missing;
     }
   }
 
@@ -261,13 +268,14 @@ class NatsStore implements Store {
     const client = await this.#open();
     let lost: string | null = null;
     try {
-      return await work(client);
+      const written = await work(client);
+      this.#isKnown = true;
+      return written;
     } catch (error) {
       if (codeOf(error) === WRONG_LAST_SEQUENCE) throw error;
       lost = this.#lostStream(error);
       if (lost === null && !isMissing(error)) throw this.#unavailable(error);
-      if (this.#role === 'user')
-        throw this.#unavailable(new Error('there is no such bucket; the publisher makes it'));
+      if (!this.#isKnown) throw this.#withoutStore(error);
     }
     try {
       await withinTime(client.create(lost), this.name);
@@ -294,6 +302,11 @@ class NatsStore implements Store {
     } catch (error) {
       throw this.#unavailable(error);
     }
+  }
+
+  #withoutStore(error: unknown): LecternError {
+    const isCertain = codeOf(error) === STREAM_NOT_FOUND;
+    return this.#unavailable(isCertain ? new Error(NO_STORE, { cause: error }) : error);
   }
 
   #unavailable(cause: unknown): LecternError {

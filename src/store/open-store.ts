@@ -26,7 +26,7 @@ export function storeAddress(text: string): string {
  *
  * @throws LecternError `option-invalid` for an address that cannot be a store
  */
-export async function openStore(address: string, role: StoreRole = 'publisher'): Promise<Store> {
+export async function openStore(address: string, role: StoreRole): Promise<Store> {
   if (!isStoreAddress(address)) {
     const message = 'the address of the store is malformed; expected nats://host:4222/name or folder:///path';
     throw new LecternError('option-invalid', message);

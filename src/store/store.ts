@@ -10,9 +10,13 @@ export interface StoredRecord {
 }
 
 /**
- * Publishers make a missing store. Users only say that it is missing, because its address may be mistyped.
+ * A publisher makes a missing store. A user fails until it has found the store once, because the address may be
+ * mistyped; after that, it makes a lost store again, like a publisher.
  */
 export type StoreRole = 'publisher' | 'user';
+
+/** The reason of a user's `store-unavailable`. */
+export const NO_STORE = 'there is no store at this address yet; the publisher makes it';
 
 export interface StoredObject {
   readonly name: string;
@@ -32,7 +36,7 @@ export interface StoredBytes extends AsyncIterable<Uint8Array> {
  * The place that publishers and replicas share: objects of any size that are never replaced, and small
  * records that are replaced by compare-and-swap. Names and keys consist of letters, digits, `-`, `_` and `.`.
  *
- * Every method throws a LecternError `store-unavailable` if the store does not answer. Reading an object whose
+ * Every method throws a LecternError `store-unavailable` if the store does not answer, or if a user finds no store. Reading an object whose
  * bytes differ from those that were put throws `object-damaged`.
  */
 export interface Store {

@@ -68,7 +68,7 @@ test('publish --once announces an image; feed shows the images and chooses one',
   t.match(lectern('feed', 'end-canary', share), { status: 0, text: /^there was no canary to end/ });
 
   // A canary has reported, and is gone.
-  const store = await openStore(storeAddress(share));
+  const store = await openStore(storeAddress(share), 'publisher');
   for (const [agoMs, end] of [
     [1000, ''],
     [11_000, ': it may have ended'],
@@ -82,7 +82,7 @@ test('publish --once announces an image; feed shows the images and chooses one',
   await store.remove('leader');
   t.match(lectern('feed', 'status', join(share, 'mistyped')), {
     status: 1,
-    text: /share\/mistyped failed: there is no such folder; the publisher makes it/,
+    text: /share\/mistyped failed: there is no store at this address yet; the publisher makes it/,
   });
   const { revision } = (await store.read('canary')) ?? { revision: null };
   await store.swap('canary', JSON.stringify({ isExpected: true }), revision);

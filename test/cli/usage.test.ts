@@ -323,7 +323,11 @@ test('options without effect are refused', async (t) => {
 });
 
 test('a snapshot file that is unwritable or would replace a source is refused at the start', async (t) => {
-  const folder = t.testdir({ source: '', 'source.1': '', linked: t.fixture('symlink', 'source'), sub: {} });
+  const folder = t.testdir({
+    ...{ source: '', 'source.1': '', sub: {} },
+    linked: t.fixture('symlink', 'source'),
+    dangling: t.fixture('symlink', 'none/snapshot'),
+  });
   const file = join(folder, 'source');
   const cases: readonly (readonly [source: string, snapshot: string, message: RegExp])[] = [
     [DEMO, join(folder, 'none', 'snapshot'), /cannot be written: there is no folder .*none$/m],
@@ -336,6 +340,8 @@ test('a snapshot file that is unwritable or would replace a source is refused at
     [file, relative(process.cwd(), file), /it would replace the source/],
     [file, join(folder, 'sub', '..', 'source'), /it would replace the source/],
     [join(folder, 'source.1'), file, /it would replace the source .*source\.1/],
+    [join(folder, 'source.1'), join(folder, 'linked'), /it would replace the source .*source\.1/],
+    [DEMO, join(folder, 'dangling'), /cannot be written: there is no folder .*none$/m],
   ];
   for (const [source, snapshot, message] of cases) {
     const options = ['--dev', '--port', '0', '--snapshot-file', snapshot, '--snapshot-files-kept', '1'];

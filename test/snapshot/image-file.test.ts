@@ -248,6 +248,15 @@ test('a symbolic link stays, and the file to which it leads is replaced', async 
   symlinkSync(target, path);
   writeImageFile(path, imageOfCount(2), null, 1);
   t.ok(lstatSync(path).isSymbolicLink());
+  const dangling = join(folder, 'dangling');
+  symlinkSync('disk/later', dangling);
+  writeImageFile(dangling, imageOfCount(3), null);
+  t.equal((await readImageFile(join(folder, 'disk/later'))).image.summary.events, 3);
+  rmSync(dangling);
+  rmSync(join(folder, 'disk/later'));
+  symlinkSync('no folder/image', dangling);
+  t.throws(() => writeImageFile(dangling, imageOfCount(3), null), { code: 'image-not-written' });
+  rmSync(dangling);
   t.equal((await readImageFile(target)).image.summary.events, 2);
   t.strictSame(
     [readdirSync(folder).sort(), readdirSync(join(folder, 'disk'))],

@@ -9,7 +9,6 @@ export const NATS_MISSING: string | false =
   spawnSync('nats-server', ['-v']).status === 0 ? false : 'nats-server is not installed';
 
 const START_MS_MAX = 60_000;
-/** A panic prints the stacks of all goroutines after its message. */
 const LOG_LENGTH_MAX = 100_000;
 /**
  * Below the ports of outgoing connections: otherwise a client that reconnects repeatedly could take the port of
@@ -38,11 +37,13 @@ export async function startNats(folder: string, more: readonly string[] = []): P
   // nats-server 2.9 panics now and then if a client reads a bucket that is just being made.
   const startAfterPanic = (started: ChildProcess): void => {
     let log = '';
+    let panic: string | undefined;
     started.stderr?.on('data', (text: string) => {
       log = (log + text).slice(-LOG_LENGTH_MAX);
+      panic ??= /^panic: .*$/m.exec(log)?.[0];
     });
-    started.once('exit', () => {
-      const [panic] = /^panic: .*$/m.exec(log) ?? [];
+    // Not `exit`, because the end of the log may come later.
+    started.once('close', () => {
       if (started !== child || panic === undefined) return;
       process.stderr.write(`nats-server ended and is started again, as by a supervisor: ${panic}\n`);
       void server.start().catch(() => {});

@@ -1,4 +1,4 @@
-import { mkdirSync, promises, writeFileSync } from 'node:fs';
+import { mkdirSync, promises, rmSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -11,19 +11,35 @@ import { testFolder } from '../files/test-folder.js';
 import { NATS_MISSING, type NatsServer, startNats } from './nats-server.js';
 
 /** One suite for every kind of store. */
-const KINDS: Record<string, { skip: string | false; address(t: Test): Promise<string> }> = {
+const KINDS: Record<
+  string,
+  { skip: string | false; open(t: Test): Promise<{ readonly where: string; lose(): Promise<void> }> }
+> = {
   'a folder': {
     skip: false,
-    address: async (t) => storeAddress(join(testFolder(t), 'share')),
+    async open(t) {
+      const folder = join(testFolder(t), 'share');
+      return { where: storeAddress(folder), lose: async () => rmSync(folder, { recursive: true }) };
+    },
   },
   'NATS JetStream': {
     skip: NATS_MISSING,
-    async address(t) {
+    async open(t) {
       let server: NatsServer | null = null;
       // Registered before `testdir`, which would otherwise remove the folder of a running server.
       t.teardown(() => server?.stop());
       server = await startNats(join(t.testdir(), 'nats'));
-      return server.address();
+      const where = server.address();
+      return {
+        where,
+        async lose() {
+          const link = new NatsLink(new URL(where), 'timetable', where);
+          const { streams } = await link.open();
+          await streams.delete('KV_timetable');
+          await streams.delete('OBJ_timetable');
+          await link.close();
+        },
+      };
     },
   },
 };
@@ -40,27 +56,43 @@ async function textOf(store: Store, name: string): Promise<string | null> {
   return Buffer.concat(parts).toString();
 }
 
-for (const [kind, { skip, address }] of Object.entries(KINDS)) {
-  test(`${kind}: only a publisher makes a missing store`, { skip }, async (t) => {
-    const where = await address(t);
+for (const [kind, { skip, open }] of Object.entries(KINDS)) {
+  test(`${kind}: a user makes no store, but makes a store again that it has found once`, {
+    skip,
+  }, async (t) => {
+    const { where, lose } = await open(t);
     const user = await openStore(where, 'user');
     const missing = {
       code: 'store-unavailable',
-      message: /there is no such (folder|bucket); the publisher makes it$/,
+      message: /failed: there is no store at this address yet; the publisher makes it$/,
     };
-    await t.rejects(user.swap('replica.a', '{}', null), missing);
-    await t.rejects(user.put('a', bytes('image')), missing);
-    const publisher = await openStore(where);
+    const work: Readonly<Record<string, () => Promise<unknown>>> = {
+      read: () => user.read('head'),
+      keys: () => user.keys(),
+      swap: () => user.swap('replica.a', '{}', null),
+      remove: () => user.remove('replica.a'),
+      get: () => user.get('a'),
+      bytesOf: () => user.bytesOf('a'),
+      list: () => user.list(),
+      put: () => user.put('a', bytes('image')),
+      delete: () => user.delete('a'),
+      removeAbandoned: () => user.removeAbandoned(),
+    };
+    for (const [name, run] of Object.entries(work)) await t.rejects(run(), missing, name);
+    const publisher = await openStore(where, 'publisher');
     t.teardown(() => Promise.all([user.close(), publisher.close()]));
     t.strictSame(await publisher.keys(), []);
     await publisher.swap('head', 'first', null);
     t.equal((await user.read('head'))?.text, 'first');
     t.type(await user.swap('replica.a', '{}', null), 'number');
+    await lose();
+    for (const [name, run] of Object.entries(work)) await t.resolves(run(), name);
+    t.strictSame(await publisher.keys(), []);
   });
 
   test(`${kind}: objects and records are kept`, { skip }, async (t) => {
-    const where = await address(t);
-    const [store, other] = [await openStore(where), await openStore(where)];
+    const { where } = await open(t);
+    const [store, other] = [await openStore(where, 'publisher'), await openStore(where, 'publisher')];
     t.teardown(() => Promise.all([store.close(), other.close()]));
 
     t.equal(await store.read('head'), null, 'a new store has no record');
@@ -140,7 +172,7 @@ test('removed objects and records leave nothing in NATS', { skip: NATS_MISSING }
   const server = await startNats(join(testFolder(t), 'nats'));
   t.teardown(() => server.stop());
   const link = new NatsLink(new URL(server.address()), 'timetable', 'the store');
-  const store = await openStore(server.address());
+  const store = await openStore(server.address(), 'publisher');
   t.teardown(() => Promise.all([store.close(), link.close()]));
   for (let n = 0; n < 5; n++) {
     await store.put(`image ${n}`, bytes('bytes'));
@@ -161,7 +193,7 @@ test('removed objects and records leave nothing in NATS', { skip: NATS_MISSING }
 
 test('a folder ignores files of other programs', async (t) => {
   const folder = t.testdir();
-  const store = await openStore(storeAddress(folder));
+  const store = await openStore(storeAddress(folder), 'publisher');
   await store.put('a', bytes('image'));
   const revision = await store.swap('head', 'first', null);
   mkdirSync(join(folder, 'images', 'lost+found'));
@@ -181,7 +213,7 @@ test('a folder ignores files of other programs', async (t) => {
 
 test('a swap in a folder succeeds even if other writers follow at once', async (t) => {
   const address = storeAddress(join(testFolder(t), 'share'));
-  const [store, other] = [await openStore(address), await openStore(address)];
+  const [store, other] = [await openStore(address, 'publisher'), await openStore(address, 'publisher')];
   const first = await store.swap('head', 'first', null);
   // The other writer is at work between the two steps of the swap: a new file, and the removal of its old name.
   const { rm } = promises;
@@ -249,7 +281,7 @@ test('one of several servers is enough', { skip: NATS_MISSING }, async (t) => {
   const server = await startNats(join(testFolder(t), 'nats'), ['--user', 'ada', '--pass', 's3cret']);
   t.teardown(() => server.stop());
   const hosts = `127.0.0.1:1,127.0.0.1:${server.port}`;
-  const store = await openStore(`nats://ada:s3cret@${hosts}/timetable`);
+  const store = await openStore(`nats://ada:s3cret@${hosts}/timetable`, 'publisher');
   t.teardown(() => store.close());
   t.equal(store.name, `nats://${hosts}/timetable`);
   t.type(await store.swap('head', 'text', null), 'number');
@@ -267,15 +299,15 @@ test('store addresses are parsed', async (t) => {
     'folder://host/path',
     'http://host/name',
   ]) {
-    await t.rejects(openStore(address), { code: 'option-invalid' }, address);
+    await t.rejects(openStore(address, 'publisher'), { code: 'option-invalid' }, address);
   }
-  const store = await openStore('nats://user:secret@127.0.0.1:1/timetable');
+  const store = await openStore('nats://user:secret@127.0.0.1:1/timetable', 'publisher');
   const error = await store.read('head').catch((reason: Error) => reason);
   t.match(error, { code: 'store-unavailable' });
   t.notMatch(String((error as Error).message), 'secret');
   await store.close();
   const folder = t.testdir({ file: '' });
   mkdirSync(join(folder, 'dir'));
-  const broken = await openStore(storeAddress(join(folder, 'file')));
+  const broken = await openStore(storeAddress(join(folder, 'file')), 'publisher');
   await t.rejects(broken.read('head'), { code: 'store-unavailable' });
 });

@@ -98,16 +98,18 @@ export class OriginFields {
 
 /** The fault of an origin that is not in the browsers' spelling; null for a correct one. */
 export function originFault(origin: string): string | null {
+  // Never repeats a password.
+  const shown = JSON.stringify(origin.replace(/^.*@/s, ''));
   if (origin.includes('*') || origin === 'null') {
-    return `it must be an exact origin, without wildcards, but was ${JSON.stringify(origin)}`;
+    return `it must be an exact origin, without wildcards, but was ${shown}`;
   }
   let url: URL;
   try {
     url = new URL(origin);
   } catch {
-    return `it must be an origin, such as https://timetable.example.org, but was ${JSON.stringify(origin)}`;
+    return `it must be an origin, such as https://timetable.example.org, but was ${shown}`;
   }
   if (url.protocol !== 'https:' && url.protocol !== 'http:')
-    return `it must begin with https:// or http://, but was ${JSON.stringify(origin)}`;
-  return url.origin === origin ? null : `it must be only an origin: ${url.origin} instead of ${origin}`;
+    return `it must begin with https:// or http://, but was ${shown}`;
+  return url.origin === origin ? null : `it must be only an origin, which is ${url.origin}`;
 }
