@@ -104,7 +104,7 @@ export async function openChannel(
   } = {},
 ): Promise<Channel> {
   const reader = publicKeyFile === undefined ? new HeadReader(null) : HeadReader.ofFile(publicKeyFile);
-  return new StoreChannel(await openStore(storeAddress(address), 'user'), reader);
+  return new StoreChannel(await openStore(storeAddress(address), 'fail'), reader);
 }
 
 /** Leases are not signed. */

@@ -320,7 +320,7 @@ export class Replica implements AnyLoader {
   }
 
   #open(): Promise<Store> {
-    this.#store ??= openStore(this.#options.address, 'user');
+    this.#store ??= openStore(this.#options.address, 'fail');
     return this.#store;
   }
 

@@ -7,12 +7,12 @@ import { LecternError } from '../errors.js';
 import { STORE_RECORD_BYTES_MAX } from '../limits.js';
 import { stopSilent } from './silent-reads.js';
 import {
+  type IfMissing,
   NO_STORE,
   type Store,
   type StoredBytes,
   type StoredObject,
   type StoredRecord,
-  type StoreRole,
 } from './store.js';
 
 /** Digits of a revision in a file name. */
@@ -35,9 +35,9 @@ const TEMPORARY_MS_MAX = 3_600_000;
  *
  * @throws LecternError `option-invalid`
  */
-export function openFolderStore(address: string, role: StoreRole): Store {
+export function openFolderStore(address: string, ifMissing: IfMissing): Store {
   try {
-    return new FolderStore(fileURLToPath(address.replace(/^folder:/i, 'file:')), role);
+    return new FolderStore(fileURLToPath(address.replace(/^folder:/i, 'file:')), ifMissing);
   } catch (cause) {
     const message = `${JSON.stringify(address)} is not the address of a folder; expected folder:///path`;
     throw new LecternError('option-invalid', message, { cause });
@@ -51,9 +51,9 @@ class FolderStore implements Store {
   readonly #images: string;
   readonly #records: string;
 
-  constructor(folder: string, role: StoreRole) {
+  constructor(folder: string, ifMissing: IfMissing) {
     this.name = `folder://${folder}`;
-    this.#isKnown = role === 'publisher';
+    this.#isKnown = ifMissing === 'make';
     this.#images = join(folder, 'images');
     this.#records = join(folder, 'records');
   }

@@ -8,12 +8,12 @@ import { type NatsClient, NatsLink } from './nats-connection.js';
 import { AbandonedChunks, chunksOf, putStream } from './nats-streams.js';
 import { stopSilent, withinTime } from './silent-reads.js';
 import {
+  type IfMissing,
   NO_STORE,
   type Store,
   type StoredBytes,
   type StoredObject,
   type StoredRecord,
-  type StoreRole,
 } from './store.js';
 
 /** Time between two checks that a NATS watch still has its bucket. */
@@ -27,7 +27,7 @@ const WRONG_LAST_SEQUENCE = 10_071;
  * @param address with several servers, a list, as in `nats://one:4222,two:4222/name`
  * @throws LecternError `option-invalid`
  */
-export function openNatsStore(address: string, role: StoreRole, now: () => number = monotonicMs): Store {
+export function openNatsStore(address: string, ifMissing: IfMissing, now: () => number = monotonicMs): Store {
   const [, before = '', hosts = '', after = ''] = /^(\w+:\/\/(?:[^/]*@)?)([^/]*)(.*)$/.exec(address) ?? [];
   const urls = hosts.split(',').map((host) => urlOf(`${before}${host}${after}`));
   const [url = null] = urls;
@@ -37,7 +37,7 @@ export function openNatsStore(address: string, role: StoreRole, now: () => numbe
     const expected = 'nats://host:4222/name, with a name of letters, digits, - and _';
     throw new LecternError('option-invalid', `the address of the store is malformed; expected ${expected}`);
   }
-  return new NatsStore(url, servers, bucket, role, now);
+  return new NatsStore(url, servers, bucket, ifMissing, now);
 }
 
 function urlOf(address: string): URL | null {
@@ -54,10 +54,10 @@ class NatsStore implements Store {
   readonly #abandoned: AbandonedChunks;
   readonly #closing = new AbortController();
 
-  constructor(url: URL, servers: readonly string[], bucket: string, role: StoreRole, now: () => number) {
+  constructor(url: URL, servers: readonly string[], bucket: string, ifMissing: IfMissing, now: () => number) {
     this.name = `${url.protocol}//${servers.join(',')}/${bucket}`;
     this.#bucket = bucket;
-    this.#isKnown = role === 'publisher';
+    this.#isKnown = ifMissing === 'make';
     this.#link = new NatsLink(url, bucket, this.name, servers);
     this.#abandoned = new AbandonedChunks(now);
   }

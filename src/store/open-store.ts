@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { LecternError } from '../errors.js';
-import type { Store, StoreRole } from './store.js';
+import type { IfMissing, Store } from './store.js';
 
 /** Whether a text is the address of a store: `nats://…`, `tls://…`, or `folder:///path`. `file:` addresses are sources. */
 export function isStoreAddress(text: string): boolean {
@@ -26,15 +26,15 @@ export function storeAddress(text: string): string {
  *
  * @throws LecternError `option-invalid` for an address that cannot be a store
  */
-export async function openStore(address: string, role: StoreRole): Promise<Store> {
+export async function openStore(address: string, ifMissing: IfMissing): Promise<Store> {
   if (!isStoreAddress(address)) {
     const message = 'the address of the store is malformed; expected nats://host:4222/name or folder:///path';
     throw new LecternError('option-invalid', message);
   }
   if (/^folder:/i.test(address)) {
     const { openFolderStore } = await import('./folder-store.js');
-    return openFolderStore(address, role);
+    return openFolderStore(address, ifMissing);
   }
   const { openNatsStore } = await import('./nats-store.js');
-  return openNatsStore(address, role);
+  return openNatsStore(address, ifMissing);
 }

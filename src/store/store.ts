@@ -10,12 +10,12 @@ export interface StoredRecord {
 }
 
 /**
- * A publisher makes a missing store. A user fails until it has found the store once, because the address may be
- * mistyped; after that, it makes a lost store again, like a publisher.
+ * What to do if there is no store. `make`: as publishers do. `fail`: until the store was found once, because the
+ * address may be mistyped; after that, a lost store is made again.
  */
-export type StoreRole = 'publisher' | 'user';
+export type IfMissing = 'make' | 'fail';
 
-/** The reason of a user's `store-unavailable`. */
+/** The reason why methods fail without a store. */
 export const NO_STORE = 'there is no store at this address yet; the publisher makes it';
 
 export interface StoredObject {
@@ -36,7 +36,7 @@ export interface StoredBytes extends AsyncIterable<Uint8Array> {
  * The place that publishers and replicas share: objects of any size that are never replaced, and small
  * records that are replaced by compare-and-swap. Names and keys consist of letters, digits, `-`, `_` and `.`.
  *
- * Every method throws a LecternError `store-unavailable` if the store does not answer, or if a user finds no store. Reading an object whose
+ * Every method throws a LecternError `store-unavailable` if the store does not answer, or if there is no store and it should not be made. Reading an object whose
  * bytes differ from those that were put throws `object-damaged`.
  */
 export interface Store {

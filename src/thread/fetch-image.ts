@@ -26,7 +26,8 @@ let stoppedHash: string | null = null;
  * other bytes than announced, or none; `image-unusable` if the bytes are not an image
  */
 export async function fetchImage(task: FetchTask): Promise<LoadDone> {
-  const opening = stores.get(task.store) ?? openStore(task.store, 'user');
+  // The announcement was read in this store, so there is one.
+  const opening = stores.get(task.store) ?? openStore(task.store, 'make');
   stores.set(task.store, opening);
   const store = await opening;
   if (task.served?.summary.id === task.id) return fetchHistoryOnly(store, task);

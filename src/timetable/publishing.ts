@@ -47,7 +47,7 @@ export async function publishTimetable(
   const loader = new Loader(anySourceOf(options.source), readRulesOf(options), options.buildOn);
   const key = new SigningKey(keyFile);
   const plan = admin === undefined ? null : planAdmin(admin);
-  const store = await openStore(storeAddress(to), 'publisher');
+  const store = await openStore(storeAddress(to), 'make');
   const publisher = new Publisher(store, {
     key,
     loader,

@@ -68,7 +68,7 @@ test('publish --once announces an image; feed shows the images and chooses one',
   t.match(lectern('feed', 'end-canary', share), { status: 0, text: /^there was no canary to end/ });
 
   // A canary has reported, and is gone.
-  const store = await openStore(storeAddress(share), 'publisher');
+  const store = await openStore(storeAddress(share), 'make');
   for (const [agoMs, end] of [
     [1000, ''],
     [11_000, ': it may have ended'],

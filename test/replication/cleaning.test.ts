@@ -35,7 +35,7 @@ async function announce(store: Store, n: number): Promise<void> {
 }
 
 async function storeOf(t: Test): Promise<Store> {
-  return openStore(storeAddress(join(t.testdir(), 'share')), 'publisher');
+  return openStore(storeAddress(join(t.testdir(), 'share')), 'make');
 }
 
 const numbersIn = async (store: Store): Promise<number[]> =>
@@ -86,7 +86,7 @@ test('unused images that take too much are deleted at once, the longest unused f
 
 test('the remains of a killed writer are removed', async (t) => {
   const share = join(t.testdir(), 'share');
-  const store = await openStore(storeAddress(share), 'publisher');
+  const store = await openStore(storeAddress(share), 'make');
   await announce(store, 1);
   const left = join(share, 'images', `${hashOf(2)}.0123.tmp`);
   writeFileSync(left, 'half');

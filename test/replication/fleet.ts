@@ -59,7 +59,7 @@ export async function openFleet(t: Test, kind: 'folder' | 'nats'): Promise<Fleet
   const folder = t.testdir();
   server = kind === 'nats' ? await startNats(join(folder, 'nats')) : null;
   const address = server?.address() ?? storeAddress(join(folder, 'share'));
-  const store = await openStore(address, 'publisher');
+  const store = await openStore(address, 'make');
   closing.push(() => store.close());
   const keys = writeKeys(folder, 'feed');
   return {

@@ -5,7 +5,7 @@ import { Leadership } from '../../src/replication/lease.js';
 import { openStore, storeAddress } from '../../src/store/open-store.js';
 
 test('a lease ends by the clock of its owner before a standby takes it', async (t) => {
-  const store = await openStore(storeAddress(join(t.testdir(), 'share')), 'publisher');
+  const store = await openStore(storeAddress(join(t.testdir(), 'share')), 'make');
   let nowMs = 0;
   let isLost = false;
   const lost = new Proxy(store, {
@@ -33,7 +33,7 @@ test('a lease ends by the clock of its owner before a standby takes it', async (
 });
 
 test('a leader that renews its lease is never replaced; one that ends is replaced at once', async (t) => {
-  const store = await openStore(storeAddress(join(t.testdir(), 'share')), 'publisher');
+  const store = await openStore(storeAddress(join(t.testdir(), 'share')), 'make');
   let nowMs = 0;
   const [leader, standby] = ['one', 'two'].map((name) => new Leadership(store, name, () => nowMs));
   if (leader === undefined || standby === undefined) throw new Error('two were made');

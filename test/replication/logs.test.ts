@@ -51,7 +51,7 @@ const WAITING = 'still waiting for the source';
 test('each reason is logged once and at once; a replica that still waits is logged, too', async (t) => {
   const folder = testFolder(t, { share: { records: {} } });
   const source = storeAddress(join(folder, 'share'));
-  const store = await openStore(source, 'publisher');
+  const store = await openStore(source, 'make');
   t.teardown(() => store.close());
   const [right, other] = [writeKeys(folder, 'right'), writeKeys(folder, 'other')];
   const reasonsOf = await startReplica(t, { source, feedPublicKey: right.publicKeyFile });
@@ -74,7 +74,7 @@ test('each reason is logged once and at once; a replica that still waits is logg
 test('a refused first image and an absent server are logged', async (t) => {
   const folder = testFolder(t);
   const source = storeAddress(join(folder, 'share'));
-  const store = await openStore(source, 'publisher');
+  const store = await openStore(source, 'make');
   t.teardown(() => store.close());
   const { keyFile, publicKeyFile } = writeKeys(folder, 'feed');
   await store.swap('head', await new SigningKey(keyFile).sign(HEAD), null);

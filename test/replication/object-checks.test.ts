@@ -10,7 +10,7 @@ import type { Store } from '../../src/store/store.js';
 
 test('an image is read once for each report of a fault, and announcements do not wait for the read', async (t) => {
   const share = join(t.testdir(), 'share');
-  const store = await openStore(storeAddress(share), 'publisher');
+  const store = await openStore(storeAddress(share), 'make');
   const content = Buffer.from('an image');
   const hash = createHash('sha256').update(content).digest('hex');
   await store.put(

@@ -22,7 +22,7 @@ for (const { kind, skip } of KINDS) {
     const first = await head();
     // A second store gets the announcements without the images.
     const address = storeAddress(join(fleet.folder, 'copy'));
-    const copy = await openStore(address, 'publisher');
+    const copy = await openStore(address, 'make');
     t.teardown(() => copy.close());
     const [image, record] = [await store.get(first?.hash ?? ''), await store.read('head')];
     if (image === null) throw new Error('the image is not in the store');

@@ -73,11 +73,11 @@ async function openFleet(t: Test): Promise<{
     },
   } as unknown as PublisherOptions['loader'];
   return {
-    store: await openStore(address, 'publisher'),
+    store: await openStore(address, 'make'),
     log,
     async publisher(who) {
       const controls: Controls = { fails: () => false, isHeld: false, holdsAtSwap: false };
-      const store = controlled(await openStore(address, 'publisher'), who, log, controls);
+      const store = controlled(await openStore(address, 'make'), who, log, controls);
       const events = { announced() {}, led() {}, failed() {} };
       const publisher = new Publisher(store, { key, loader, events });
       closing.push(async () => {

@@ -6,7 +6,7 @@ import { tellUnable } from '../../src/replication/store-records.js';
 import { openStore, storeAddress } from '../../src/store/open-store.js';
 
 test('the record of a vanished replica is removed, even if the record names another replica', async (t) => {
-  const store = await openStore(storeAddress(join(t.testdir(), 'share')), 'publisher');
+  const store = await openStore(storeAddress(join(t.testdir(), 'share')), 'make');
   await store.swap('replica.gone', JSON.stringify({ name: 'present', formats: [] }), null);
   let revision = await store.swap('replica.present', JSON.stringify({ name: 'present', formats: [1] }), null);
   let nowMs = 0;

@@ -45,7 +45,7 @@ const unavailable = { code: 'store-unavailable' };
 
 test('a closed store makes no connection', async (t) => {
   const server = await silentServer(t);
-  const store = await openStore(`nats://127.0.0.1:${server.port}/timetable`, 'publisher');
+  const store = await openStore(`nats://127.0.0.1:${server.port}/timetable`, 'make');
   await store.close();
   await store.close();
   await t.rejects(store.read('head'), { ...unavailable, message: /it is closed/ });
@@ -59,7 +59,7 @@ test('a closed store makes no connection', async (t) => {
 
 test('a store that is closed while it connects keeps no socket', async (t) => {
   const server = await silentServer(t);
-  const store = await openStore(`nats://127.0.0.1:${server.port}/timetable`, 'publisher');
+  const store = await openStore(`nats://127.0.0.1:${server.port}/timetable`, 'make');
   const reading = store.read('head').catch((error: unknown) => error);
   while (server.connections() === 0) await delay(10);
   // The end of the connection that this process accepted.
@@ -72,7 +72,7 @@ test('a store that is closed while it connects keeps no socket', async (t) => {
 test('a server that answers too late gets no connection', options, async (t) => {
   const server = await serverOf(t);
   const before = openSockets();
-  const store = await openStore(server.address(), 'publisher');
+  const store = await openStore(server.address(), 'make');
   server.signal('SIGSTOP');
   await t.rejects(store.read('head'), unavailable);
   t.equal(await untilSockets(before), before, 'the socket is not kept');
@@ -87,7 +87,7 @@ test('a server that answers too late gets no connection', options, async (t) => 
 test('a store that is closed while it reconnects keeps no socket', options, async (t) => {
   const server = await serverOf(t);
   const before = openSockets();
-  const store = await openStore(server.address(), 'publisher');
+  const store = await openStore(server.address(), 'make');
   t.equal(await store.read('head'), null);
   await server.stop();
   const silent = await silentServer(t, server.port);
@@ -104,8 +104,8 @@ test(
   async (t) => {
     const server = await serverOf(t);
     const [store, other] = [
-      await openStore(server.address(), 'publisher'),
-      await openStore(server.address(), 'publisher'),
+      await openStore(server.address(), 'make'),
+      await openStore(server.address(), 'make'),
     ];
     t.teardown(() => Promise.all([store.close(), other.close()]));
     let told = 0;
@@ -139,7 +139,7 @@ test('a bucket is created again if the server cannot read what it stores', optio
   async function* bytes(text: string): AsyncGenerator<Uint8Array> {
     yield Buffer.from(text);
   }
-  const before = await openStore(server.address(), 'publisher');
+  const before = await openStore(server.address(), 'make');
   await before.put('first', bytes('one'));
   await before.put('second', bytes('two'));
   await before.close();
@@ -153,7 +153,7 @@ test('a bucket is created again if the server cannot read what it stores', optio
     writeFileSync(join(folder, name), content);
   }
   await server.start();
-  const store = await openStore(server.address(), 'publisher');
+  const store = await openStore(server.address(), 'make');
   t.teardown(() => store.close());
   t.equal(await store.bytesOf('second'), null);
   t.ok((await store.list()).length < 2, 'it lists what the server can read');
@@ -166,7 +166,7 @@ test('a bucket is created again if the server cannot read what it stores', optio
 
 test('a bucket is created again if the server lost its folder', options, async (t) => {
   const server = await serverOf(t);
-  const store = await openStore(server.address(), 'publisher');
+  const store = await openStore(server.address(), 'make');
   t.teardown(() => store.close());
   async function* bytes(count: number): AsyncGenerator<Uint8Array> {
     for (let n = 0; n < count; n++) yield Buffer.alloc(1024 * 1024, n);

@@ -27,7 +27,7 @@ async function serverWith(
 /** Writes and reads a record with these variables. Resolves to 'good', or to the error's message. */
 async function attempt(t: Test, address: string, variables: Readonly<Record<string, string>> = {}) {
   Object.assign(process.env, variables);
-  const store = await openStore(address, 'publisher');
+  const store = await openStore(address, 'make');
   try {
     const before = await store.read('head');
     await store.swap('head', 'text', before?.revision ?? null);
@@ -183,7 +183,7 @@ test('a store connects again with changed files', { ...options, skip }, async (t
     return ['--tls', '--tlscert', good.cert, '--tlskey', good.key];
   });
   process.env.NATS_CA = good.cert;
-  const store = await openStore(`tls://127.0.0.1:${server.port}/timetable`, 'publisher');
+  const store = await openStore(`tls://127.0.0.1:${server.port}/timetable`, 'make');
   t.teardown(() => {
     delete process.env.NATS_CA;
     return store.close();

@@ -57,11 +57,11 @@ async function textOf(store: Store, name: string): Promise<string | null> {
 }
 
 for (const [kind, { skip, open }] of Object.entries(KINDS)) {
-  test(`${kind}: a user makes no store, but makes a store again that it has found once`, {
+  test(`${kind}: a missing store is not made, but a store that was found once is made again`, {
     skip,
   }, async (t) => {
     const { where, lose } = await open(t);
-    const user = await openStore(where, 'user');
+    const user = await openStore(where, 'fail');
     const missing = {
       code: 'store-unavailable',
       message: /failed: there is no store at this address yet; the publisher makes it$/,
@@ -79,7 +79,7 @@ for (const [kind, { skip, open }] of Object.entries(KINDS)) {
       removeAbandoned: () => user.removeAbandoned(),
     };
     for (const [name, run] of Object.entries(work)) await t.rejects(run(), missing, name);
-    const publisher = await openStore(where, 'publisher');
+    const publisher = await openStore(where, 'make');
     t.teardown(() => Promise.all([user.close(), publisher.close()]));
     t.strictSame(await publisher.keys(), []);
     await publisher.swap('head', 'first', null);
@@ -92,7 +92,7 @@ for (const [kind, { skip, open }] of Object.entries(KINDS)) {
 
   test(`${kind}: objects and records are kept`, { skip }, async (t) => {
     const { where } = await open(t);
-    const [store, other] = [await openStore(where, 'publisher'), await openStore(where, 'publisher')];
+    const [store, other] = [await openStore(where, 'make'), await openStore(where, 'make')];
     t.teardown(() => Promise.all([store.close(), other.close()]));
 
     t.equal(await store.read('head'), null, 'a new store has no record');
@@ -172,7 +172,7 @@ test('removed objects and records leave nothing in NATS', { skip: NATS_MISSING }
   const server = await startNats(join(testFolder(t), 'nats'));
   t.teardown(() => server.stop());
   const link = new NatsLink(new URL(server.address()), 'timetable', 'the store');
-  const store = await openStore(server.address(), 'publisher');
+  const store = await openStore(server.address(), 'make');
   t.teardown(() => Promise.all([store.close(), link.close()]));
   for (let n = 0; n < 5; n++) {
     await store.put(`image ${n}`, bytes('bytes'));
@@ -193,7 +193,7 @@ test('removed objects and records leave nothing in NATS', { skip: NATS_MISSING }
 
 test('a folder ignores files of other programs', async (t) => {
   const folder = t.testdir();
-  const store = await openStore(storeAddress(folder), 'publisher');
+  const store = await openStore(storeAddress(folder), 'make');
   await store.put('a', bytes('image'));
   const revision = await store.swap('head', 'first', null);
   mkdirSync(join(folder, 'images', 'lost+found'));
@@ -213,7 +213,7 @@ test('a folder ignores files of other programs', async (t) => {
 
 test('a swap in a folder succeeds even if other writers follow at once', async (t) => {
   const address = storeAddress(join(testFolder(t), 'share'));
-  const [store, other] = [await openStore(address, 'publisher'), await openStore(address, 'publisher')];
+  const [store, other] = [await openStore(address, 'make'), await openStore(address, 'make')];
   const first = await store.swap('head', 'first', null);
   // The other writer is at work between the two steps of the swap: a new file, and the removal of its old name.
   const { rm } = promises;
@@ -248,7 +248,7 @@ test('chunks of a killed writer are removed from NATS, and others stay', {
   t.teardown(() => server.stop());
   const link = new NatsLink(new URL(server.address()), 'timetable', 'the store');
   let nowMs = 0;
-  const store = openNatsStore(server.address(), 'publisher', () => nowMs);
+  const store = openNatsStore(server.address(), 'make', () => nowMs);
   t.teardown(() => Promise.all([store.close(), link.close()]));
   await store.removeAbandoned();
   await store.put('image', bytes('complete'));
@@ -281,7 +281,7 @@ test('one of several servers is enough', { skip: NATS_MISSING }, async (t) => {
   const server = await startNats(join(testFolder(t), 'nats'), ['--user', 'ada', '--pass', 's3cret']);
   t.teardown(() => server.stop());
   const hosts = `127.0.0.1:1,127.0.0.1:${server.port}`;
-  const store = await openStore(`nats://ada:s3cret@${hosts}/timetable`, 'publisher');
+  const store = await openStore(`nats://ada:s3cret@${hosts}/timetable`, 'make');
   t.teardown(() => store.close());
   t.equal(store.name, `nats://${hosts}/timetable`);
   t.type(await store.swap('head', 'text', null), 'number');
@@ -299,15 +299,15 @@ test('store addresses are parsed', async (t) => {
     'folder://host/path',
     'http://host/name',
   ]) {
-    await t.rejects(openStore(address, 'publisher'), { code: 'option-invalid' }, address);
+    await t.rejects(openStore(address, 'make'), { code: 'option-invalid' }, address);
   }
-  const store = await openStore('nats://user:secret@127.0.0.1:1/timetable', 'publisher');
+  const store = await openStore('nats://user:secret@127.0.0.1:1/timetable', 'make');
   const error = await store.read('head').catch((reason: Error) => reason);
   t.match(error, { code: 'store-unavailable' });
   t.notMatch(String((error as Error).message), 'secret');
   await store.close();
   const folder = t.testdir({ file: '' });
   mkdirSync(join(folder, 'dir'));
-  const broken = await openStore(storeAddress(join(folder, 'file')), 'publisher');
+  const broken = await openStore(storeAddress(join(folder, 'file')), 'make');
   await t.rejects(broken.read('head'), { code: 'store-unavailable' });
 });

@@ -63,7 +63,7 @@ async function announced(folder: string): Promise<{
     deltas: [],
     memoryBytesMax: MEMORY_BYTES,
   };
-  return { store: await openStore(address, 'publisher'), next, file, patch, task };
+  return { store: await openStore(address, 'make'), next, file, patch, task };
 }
 
 test('a patch alone gives the same bytes, changes and history as the whole image', async (t) => {

@@ -90,7 +90,7 @@ export class ChaosFleet {
     closing.push(() => server.stop());
     const link = await new SlowLink(server.port).listen();
     closing.push(() => link.close());
-    const store = await openStore(server.address(), 'publisher');
+    const store = await openStore(server.address(), 'make');
     closing.push(() => store.close());
     const fleet = new ChaosFleet(folder, server, store, link, [server.port, server.port, link.port]);
     closing.push(() => fleet.#close());
