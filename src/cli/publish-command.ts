@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { LecternError } from '../errors.js';
 import { optionsOf, resolvePublisher } from '../options/resolve.js';
 import { sourceOf, withFieldMap } from '../options/source-of-settings.js';
-import { shownAddress, storeAddress } from '../store/open-store.js';
+import { shownAddress, storeAddress } from '../store/store-address.js';
 import { publishTimetable } from '../timetable/publishing.js';
 import { carryOnWithoutOutput, endOnFaults, logFailure } from './faults.js';
 import { openLog } from './open-log.js';
@@ -64,7 +64,8 @@ function lateAfter(loaded: Promise<void>, store: string): readonly Promise<never
   const late = loaded.then(async (): Promise<never> => {
     await delay(ONCE_MS_MAX, undefined, { ref: false });
     const problem = `the timetable was not announced in the store ${store} within ${ONCE_MS_MAX / 1000} s of the load`;
-    const remedy = 'if another publisher leads, stop that publisher, or let it load this source';
+    const remedy =
+      'the log says why; if another publisher leads, stop that publisher, or let it load this source';
     throw new LecternError('announcement-refused', `${problem}; ${remedy}`);
   });
   late.catch(() => {});

@@ -5,7 +5,7 @@ import { resolveSettings, warningsOf } from '../options/resolve.js';
 import { type Service, startService } from '../service.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import { hidePassword } from '../source/postgres/postgres-address.js';
-import { shownAddress } from '../store/open-store.js';
+import { shownAddress } from '../store/store-address.js';
 import { carryOnWithoutOutput, endOnFaults, logFailure, writeError } from './faults.js';
 import { openLog } from './open-log.js';
 import { formatReady, tellReloads, unknownVariables } from './serve-messages.js';

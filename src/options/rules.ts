@@ -2,7 +2,7 @@
 import { isAddress } from '../auth/remote-keys.js';
 import { isPostgresAddress } from '../source/postgres/postgres-address.js';
 import { POSTGRES_RULES, type RowsSpec } from '../source/postgres/postgres-spec.js';
-import { isStoreAddress } from '../store/open-store.js';
+import { isStoreAddress } from '../store/store-address.js';
 
 /** Checked values and defaults, by the names of their settings. */
 export type Values = Readonly<Record<string, unknown>>;
@@ -13,6 +13,18 @@ type IsBroken = (values: Values, isGiven: (name: string) => boolean) => boolean;
 export type Rules = Readonly<Record<string, IsBroken>>;
 
 const OF_FETCHED_KEYS = ['jwksRefreshSeconds', 'jwksCooldownSeconds', 'jwksStaleSecondsMax'];
+
+const NOT_FOR_STORES = [
+  'sourceHeaders',
+  'fieldMap',
+  'mapFile',
+  'lecturerIdsFile',
+  'dateOrder',
+  'encoding',
+  'from',
+  'to',
+  'growthPercentMax',
+];
 
 export const RULES: Rules = {
   ...rulesOf(
@@ -45,6 +57,11 @@ export const RULES: Rules = {
     ({ snapshotFile }) => snapshotFile === undefined,
   ),
   ...rulesOf(
+    NOT_FOR_STORES,
+    (name) => `{${name}} has no effect with a store as the source: its publisher reads the records`,
+    ({ source }) => textsOf(source).some(isStoreAddress),
+  ),
+  ...rulesOf(
     ['feedPublicKey', 'canary'],
     (name) => `{${name}} has no effect, as the source is not a store (nats://… or folder://…)`,
     ({ source }) => !textsOf(source).some(isStoreAddress),
@@ -60,16 +77,6 @@ export const PROGRAM_RULES: Rules = {
   '{publicUrl} has no effect without {feed}: there are no feeds': ({ publicUrl, feed }) =>
     publicUrl !== undefined && feed === undefined,
 };
-
-const NOT_FOR_STORES = [
-  'mapFile',
-  'lecturerIdsFile',
-  'dateOrder',
-  'encoding',
-  'from',
-  'to',
-  'growthPercentMax',
-];
 
 const OF_DATABASES = ['table', 'query', 'postgresPasswordFile', 'versionQuery', 'listen', 'follow'];
 
@@ -109,11 +116,6 @@ export const COMMAND_RULES: Rules = {
     ],
     (name) => `{${name}} has no effect with {pin}, which asks no source`,
     ({ pin }) => pin !== undefined,
-  ),
-  ...rulesOf(
-    NOT_FOR_STORES,
-    (name) => `{${name}} has no effect with a store as the source: its publisher reads the records`,
-    ({ source }) => textsOf(source).some(isStoreAddress),
   ),
   ...rulesOf(
     OF_DATABASES,
@@ -192,8 +194,11 @@ export const COMMAND_RULES: Rules = {
 export const COMMAND_WARNINGS: Rules = {
   // A timetable that never changes becomes stale, too.
   '{staleSecondsMax} without {refreshSeconds}: an unchanged source is not loaded again, so every answer becomes 503 after that time, until SIGHUP or POST /refresh':
-    ({ staleSecondsMax, refreshSeconds, pin }) =>
-      staleSecondsMax !== undefined && refreshSeconds === 0 && pin === undefined,
+    ({ staleSecondsMax, refreshSeconds, pin, source }) =>
+      staleSecondsMax !== undefined &&
+      refreshSeconds === 0 &&
+      pin === undefined &&
+      !textsOf(source).some(isStoreAddress),
 };
 
 /** One rule for each setting, which must not be given if `isVain`. */

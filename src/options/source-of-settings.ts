@@ -1,6 +1,6 @@
 import { readFieldMap } from '../source/map-file.js';
 import { parseSourceArgument, type SourceArgumentOptions } from '../source/spec.js';
-import { isStoreAddress } from '../store/open-store.js';
+import { isStoreAddress } from '../store/store-address.js';
 import type { PublisherSettings, ReadingSettings, Resolved, ResolvedSettings } from './option-types.js';
 import { databaseOptionsOf } from './reading-settings.js';
 

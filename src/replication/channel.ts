@@ -1,6 +1,7 @@
 import { LecternError } from '../errors.js';
-import { openStore, storeAddress } from '../store/open-store.js';
+import { openStore } from '../store/open-store.js';
 import type { Store } from '../store/store.js';
+import { storeAddress } from '../store/store-address.js';
 import { type Head, HeadReader, withoutPatch } from './head.js';
 import {
   announcedKey,
@@ -187,6 +188,7 @@ class StoreChannel implements Channel {
       throw refused(`the image ${JSON.stringify(id)} cannot be promoted: ${reason}`);
     }
     const present = head === null ? null : await this.#reader.read(head.text).catch(() => null);
+    if (present?.id === id) throw refused(`the image ${id} is the head already`);
     if (present?.epoch === candidate.epoch && present.sequence >= candidate.sequence) {
       throw refused(`the candidate ${id} is older than the head ${present.id}`);
     }

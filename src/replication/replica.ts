@@ -11,8 +11,9 @@ import { memoryForLoad } from '../refresh/memory-room.js';
 import { IMAGE_FORMATS_READ } from '../snapshot/image-format.js';
 import type { ImageSource } from '../snapshot/image-layout.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
-import { openStore, shownAddress } from '../store/open-store.js';
+import { openStore } from '../store/open-store.js';
 import type { Store } from '../store/store.js';
+import { shownAddress, storePlaceOf } from '../store/store-address.js';
 import { KeptThread } from '../thread/kept-thread.js';
 import { spawnTask } from '../thread/spawn-task.js';
 import type { DoneOf, FetchTask, LoadDone, Task } from '../thread/task-messages.js';
@@ -97,6 +98,8 @@ export class Replica implements AnyLoader {
     this.#reader =
       options.publicKeyFile === null ? new HeadReader(null) : HeadReader.ofFile(options.publicKeyFile);
     this.credentialFiles = options.publicKeyFile === null ? [] : [this.#reader.file];
+    // Throws for an address that cannot be a store.
+    storePlaceOf(options.address);
     this.name = shownAddress(options.address);
     const digest = createHash('sha256').update(this.name).digest('base64url');
     this.imageSource = { name: this.name, digest };
@@ -258,6 +261,10 @@ export class Replica implements AnyLoader {
     const pin = await readPin(store);
     const chosenAt = pin?.sequence ?? 0;
     this.#seen.checkChoice(chosenAt);
+    if (pin === null && this.#isPinned) {
+      const problem = `the store ${this.name} has lost the pin of the served image`;
+      throw refused(`${problem}; to choose again, run \`lectern feed pin <id>\` or \`lectern feed unpin\``);
+    }
     if (pin !== null && pin.id !== null) {
       const record = await store.read(announcedKey(pin.id));
       if (record === null) throw refused(`the pinned image ${pin.id} is not in the store ${this.name}`);

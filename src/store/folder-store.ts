@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createReadStream, type FSWatcher, watch } from 'node:fs';
 import { link, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { dirname, join } from 'node:path';
 import { LecternError } from '../errors.js';
 import { STORE_RECORD_BYTES_MAX } from '../limits.js';
 import { stopSilent } from './silent-reads.js';
@@ -32,35 +31,26 @@ const TEMPORARY_MS_MAX = 3_600_000;
  * A store in a folder that all machines mount. Revision n of a record is the file `records/<key>/<n>`, made
  * by a hard link, which fails if the file exists. So one of two writers wins, without a lock and without
  * comparing clocks.
- *
- * @throws LecternError `option-invalid`
  */
-export function openFolderStore(address: string, ifMissing: IfMissing): Store {
-  try {
-    return new FolderStore(fileURLToPath(address.replace(/^folder:/i, 'file:')), ifMissing);
-  } catch (cause) {
-    const message = `${JSON.stringify(address)} is not the address of a folder; expected folder:///path`;
-    throw new LecternError('option-invalid', message, { cause });
-  }
-}
-
-class FolderStore implements Store {
+export class FolderStore implements Store {
   readonly name: string;
   /** Whether this store may be made. */
   #isKnown: boolean;
+  readonly #folder: string;
   readonly #images: string;
   readonly #records: string;
 
   constructor(folder: string, ifMissing: IfMissing) {
     this.name = `folder://${folder}`;
     this.#isKnown = ifMissing === 'make';
+    this.#folder = folder;
     this.#images = join(folder, 'images');
     this.#records = join(folder, 'records');
   }
 
   put(name: string, chunks: AsyncIterable<Uint8Array>): Promise<void> {
     return this.#attempt(async () => {
-      await mkdir(this.#images, { recursive: true });
+      await this.#makeFolder(this.#images);
       const path = join(this.#images, name);
       if (await exists(path)) return;
       const temporary = temporaryOf(path);
@@ -185,7 +175,7 @@ class FolderStore implements Store {
   /** @returns null if the revision exists */
   async #append(key: string, text: string, revision: number): Promise<number | null> {
     const folder = join(this.#records, key);
-    await mkdir(folder, { recursive: true });
+    await this.#makeFolder(folder);
     const temporary = temporaryOf(join(this.#records, key));
     try {
       await writeFile(temporary, text, { flag: 'wx', flush: true });
@@ -206,6 +196,16 @@ class FolderStore implements Store {
     }
     for (const old of revisions.slice(0, -REVISIONS_KEPT)) await rm(this.#fileOf(key, old), { force: true });
     return revision;
+  }
+
+  /** The folder above the store must exist: without it, a share is not mounted, or the path is mistyped. */
+  async #makeFolder(folder: string): Promise<void> {
+    await mkdir(this.#folder).catch((error: unknown) => {
+      if (codeOf(error) === 'ENOENT')
+        throw new Error(`there is no folder ${dirname(this.#folder)}`, { cause: error });
+      if (codeOf(error) !== 'EEXIST') throw error;
+    });
+    await mkdir(folder, { recursive: true });
   }
 
   async #revisions(key: string): Promise<number[]> {

@@ -15,6 +15,7 @@ import {
   type StoredObject,
   type StoredRecord,
 } from './store.js';
+import type { NatsPlace } from './store-address.js';
 
 /** Time between two checks that a NATS watch still has its bucket. */
 const WATCH_CHECK_MS = 5000;
@@ -23,29 +24,8 @@ const WATCH_CHECK_MS = 5000;
 const STREAM_NOT_FOUND = 10_059;
 const WRONG_LAST_SEQUENCE = 10_071;
 
-/**
- * @param address with several servers, a list, as in `nats://one:4222,two:4222/name`
- * @throws LecternError `option-invalid`
- */
-export function openNatsStore(address: string, ifMissing: IfMissing, now: () => number = monotonicMs): Store {
-  const [, before = '', hosts = '', after = ''] = /^(\w+:\/\/(?:[^/]*@)?)([^/]*)(.*)$/.exec(address) ?? [];
-  const urls = hosts.split(',').map((host) => urlOf(`${before}${host}${after}`));
-  const [url = null] = urls;
-  const bucket = decodeURIComponent(url?.pathname.slice(1) ?? '');
-  const servers = urls.map((each) => each?.host ?? '');
-  if (url === null || servers.includes('') || !/^[\w-]+$/.test(bucket)) {
-    const expected = 'nats://host:4222/name, with a name of letters, digits, - and _';
-    throw new LecternError('option-invalid', `the address of the store is malformed; expected ${expected}`);
-  }
-  return new NatsStore(url, servers, bucket, ifMissing, now);
-}
-
-function urlOf(address: string): URL | null {
-  return URL.canParse(address) ? new URL(address) : null;
-}
-
 /** Two buckets with the same name: one for objects and one for records. */
-class NatsStore implements Store {
+export class NatsStore implements Store {
   readonly name: string;
   readonly #bucket: string;
   /** Whether missing buckets may be made. */
@@ -54,7 +34,9 @@ class NatsStore implements Store {
   readonly #abandoned: AbandonedChunks;
   readonly #closing = new AbortController();
 
-  constructor(url: URL, servers: readonly string[], bucket: string, ifMissing: IfMissing, now: () => number) {
+  constructor({ urls, bucket }: NatsPlace, ifMissing: IfMissing, now: () => number = monotonicMs) {
+    const [url] = urls;
+    const servers = urls.map(({ host }) => host);
     this.name = `${url.protocol}//${servers.join(',')}/${bucket}`;
     this.#bucket = bucket;
     this.#isKnown = ifMissing === 'make';

@@ -5,7 +5,7 @@ import { resolveOptions } from '../options/resolve.js';
 import type { KeeperOptions } from '../refresh/keeper.js';
 import { type AnyLoader, anySourceOf, Loader } from '../refresh/loader.js';
 import { Replica } from '../replication/replica.js';
-import { isStoreAddress } from '../store/open-store.js';
+import { isStoreAddress } from '../store/store-address.js';
 
 /** Whether a source is a store, which is always checked regularly. */
 export function isStoreSource(source: unknown): source is string {

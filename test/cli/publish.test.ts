@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import tap, { test } from 'tap';
 import { unknownVariables } from '../../src/cli/serve-messages.js';
-import { openStore, storeAddress } from '../../src/store/open-store.js';
+import { openStore } from '../../src/store/open-store.js';
+import { storeAddress } from '../../src/store/store-address.js';
 import { testFolder } from '../files/test-folder.js';
 import { events, writeKeys } from '../replication/fleet.js';
 import { lectern as run, start } from './lectern.js';
@@ -137,7 +138,7 @@ test('publish --once ends with an error if another publisher leads', { timeout: 
   t.match(stderr, /"msg":"publisher stands by"/);
   t.match(
     stderr,
-    /was not announced in the store .* within 15 s of the load; if another publisher leads, stop that publisher/,
+    /was not announced in the store .* within 15 s of the load; the log says why; if another publisher leads, stop that publisher/,
   );
 });
 

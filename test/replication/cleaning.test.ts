@@ -4,8 +4,9 @@ import { type Test, test } from 'tap';
 import { IMAGES_KEPT, IMAGES_UNUSED_BYTES_MAX } from '../../src/limits.js';
 import { StoreCleaner } from '../../src/replication/cleaning.js';
 import type { ReplicaReport } from '../../src/replication/store-records.js';
-import { openStore, storeAddress } from '../../src/store/open-store.js';
+import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
+import { storeAddress } from '../../src/store/store-address.js';
 
 const MINUTE_MS = 60_000;
 const hashOf = (n: number): string => n.toString(16).padStart(64, '0');

@@ -6,8 +6,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Test } from 'tap';
 import type { MemorySource, PublishingOptions, Timetable, TimetableOptions } from '../../src/index.js';
-import { openStore, storeAddress } from '../../src/store/open-store.js';
+import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
+import { storeAddress } from '../../src/store/store-address.js';
 import type { Publishing } from '../../src/timetable/publishing.js';
 import { NATS_MISSING, type NatsServer, startNats } from '../store/nats-server.js';
 

@@ -2,7 +2,8 @@ import { join } from 'node:path';
 import { test } from 'tap';
 import { LEASE_MS_MAX } from '../../src/limits.js';
 import { Leadership } from '../../src/replication/lease.js';
-import { openStore, storeAddress } from '../../src/store/open-store.js';
+import { openStore } from '../../src/store/open-store.js';
+import { storeAddress } from '../../src/store/store-address.js';
 
 test('a lease ends by the clock of its owner before a standby takes it', async (t) => {
   const store = await openStore(storeAddress(join(t.testdir(), 'share')), 'make');

@@ -5,8 +5,9 @@ import { test } from 'tap';
 import type { Head } from '../../src/replication/head.js';
 import { ObjectChecks } from '../../src/replication/object-checks.js';
 import type { ReplicaReport } from '../../src/replication/store-records.js';
-import { openStore, storeAddress } from '../../src/store/open-store.js';
+import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
+import { storeAddress } from '../../src/store/store-address.js';
 
 test('an image is read once for each report of a fault, and announcements do not wait for the read', async (t) => {
   const share = join(t.testdir(), 'share');

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { test } from 'tap';
 import { headOf } from '../../src/replication/head.js';
-import { openStore, storeAddress } from '../../src/store/open-store.js';
+import { openStore } from '../../src/store/open-store.js';
+import { storeAddress } from '../../src/store/store-address.js';
 import { MemorySource } from '../refresh/built.js';
 import { events, KINDS, openFleet, until, untilServed } from './fleet.js';
 

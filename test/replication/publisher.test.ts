@@ -6,8 +6,9 @@ import tap, { type Test, test } from 'tap';
 import type { Publication } from '../../src/refresh/keeper.js';
 import { headOf, SigningKey } from '../../src/replication/head.js';
 import { Publisher, type PublisherOptions } from '../../src/replication/publisher.js';
-import { openStore, storeAddress } from '../../src/store/open-store.js';
+import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
+import { storeAddress } from '../../src/store/store-address.js';
 import { until, writeKeys } from './fleet.js';
 
 tap.setTimeout(180_000);

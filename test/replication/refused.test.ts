@@ -1,4 +1,6 @@
 /** What a replica's own gate refuses. */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'tap';
 import { type Head, headOf, SigningKey } from '../../src/replication/head.js';
 import { MemorySource } from '../refresh/built.js';
@@ -52,6 +54,43 @@ test('a refused image keeps its reason, and can be pinned and rolled back', {
   await untilServed([replica], 'better');
   t.equal(await metric('lectern_feed_sequence'), (await channel.status()).head?.sequence);
   t.equal(await metric('lectern_feed_pinned'), 0);
+});
+
+test('a pinned image stays when the store loses the pin, until an operator chooses again', {
+  timeout: 120_000,
+}, async (t) => {
+  const fleet = await openFleet(t, 'folder');
+  const source = new MemorySource(events(10, 'good'));
+  const publishing = await fleet.publisher(source);
+  await publishing.announced;
+  const snapshotFile = join(fleet.folder, 'snapshot');
+  const [replica, restarted] = [fleet.replica(), fleet.replica({ snapshotFile })];
+  await untilServed([replica, restarted], 'good');
+  const channel = await openChannel(fleet.address);
+  t.teardown(() => channel.close());
+  source.replace(events(10, 'bad'));
+  await publishing.refresh();
+  await untilServed([replica, restarted], 'bad');
+  await channel.rollback();
+  await untilServed([replica, restarted], 'good');
+
+  await restarted.close();
+  rmSync(join(fleet.folder, 'share'), { recursive: true });
+  await until(async () => (await channel.status()).head?.events === 10, 'the head is announced again');
+  const again = fleet.replica({ snapshotFile });
+  await untilServed([again], 'good');
+  const reasons = async (): Promise<unknown[]> =>
+    (await channel.status()).replicas.map(({ lastError }) => lastError);
+  const lost = /has lost the pin of the served image; to choose again, run `lectern feed pin <id>`/;
+  await until(async () => {
+    const all = await reasons();
+    return all.length === 2 && all.every((reason) => lost.test(String(reason)));
+  }, 'both replicas say so');
+  t.strictSame([replica, again].map(titleOf), ['good', 'good']);
+  await channel.pin((await channel.status()).head?.id ?? '');
+  await untilServed([replica, again], 'bad');
+  await channel.unpin();
+  await until(async () => (await reasons()).every((reason) => reason === null), 'nothing is wrong');
 });
 
 test('an image beyond the limits of a replica is refused with the reason', {

@@ -3,7 +3,8 @@ import { test } from 'tap';
 import { REPLICA_GONE_MS, REPLICAS_NAMED_MAX } from '../../src/limits.js';
 import { SeenReports } from '../../src/replication/seen-reports.js';
 import { tellUnable } from '../../src/replication/store-records.js';
-import { openStore, storeAddress } from '../../src/store/open-store.js';
+import { openStore } from '../../src/store/open-store.js';
+import { storeAddress } from '../../src/store/store-address.js';
 
 test('the record of a vanished replica is removed, even if the record names another replica', async (t) => {
   const store = await openStore(storeAddress(join(t.testdir(), 'share')), 'make');

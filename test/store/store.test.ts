@@ -1,12 +1,13 @@
 import { mkdirSync, promises, rmSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Test, test } from 'tap';
 import { NatsLink } from '../../src/store/nats-connection.js';
-import { openNatsStore } from '../../src/store/nats-store.js';
-import { openStore, storeAddress } from '../../src/store/open-store.js';
+import { NatsStore } from '../../src/store/nats-store.js';
+import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
+import { type NatsPlace, storeAddress, storePlaceOf } from '../../src/store/store-address.js';
 import { testFolder } from '../files/test-folder.js';
 import { NATS_MISSING, type NatsServer, startNats } from './nats-server.js';
 
@@ -248,7 +249,7 @@ test('chunks of a killed writer are removed from NATS, and others stay', {
   t.teardown(() => server.stop());
   const link = new NatsLink(new URL(server.address()), 'timetable', 'the store');
   let nowMs = 0;
-  const store = openNatsStore(server.address(), 'make', () => nowMs);
+  const store = new NatsStore(storePlaceOf(server.address()) as NatsPlace, 'make', () => nowMs);
   t.teardown(() => Promise.all([store.close(), link.close()]));
   await store.removeAbandoned();
   await store.put('image', bytes('complete'));
@@ -301,6 +302,18 @@ test('store addresses are parsed', async (t) => {
   ]) {
     await t.rejects(openStore(address, 'make'), { code: 'option-invalid' }, address);
   }
+  for (const text of [
+    'nats:/127.0.0.1:4222/name',
+    'http://host/name',
+    'folder:/path',
+    'Nats:name',
+    '',
+    undefined as never,
+  ])
+    t.throws(() => storeAddress(text), { code: 'option-invalid', message: /or the path of a folder$/ }, text);
+  t.equal(storeAddress('/a/b c'), 'folder:///a/b%20c');
+  t.equal(storeAddress('2026-11-26'), storeAddress(resolve('2026-11-26')));
+  t.match(storeAddress('C:\\store'), /^folder:\/\/\//);
   const store = await openStore('nats://user:secret@127.0.0.1:1/timetable', 'make');
   const error = await store.read('head').catch((reason: Error) => reason);
   t.match(error, { code: 'store-unavailable' });
@@ -310,4 +323,8 @@ test('store addresses are parsed', async (t) => {
   mkdirSync(join(folder, 'dir'));
   const broken = await openStore(storeAddress(join(folder, 'file')), 'make');
   await t.rejects(broken.read('head'), { code: 'store-unavailable' });
+  const lost = await openStore(storeAddress(join(folder, 'not mounted', 'share')), 'make');
+  const missing = { code: 'store-unavailable', message: /failed: there is no folder .*not mounted$/ };
+  await t.rejects(lost.swap('head', 'text', null), missing);
+  await t.rejects(lost.put('a', bytes('image')), missing);
 });

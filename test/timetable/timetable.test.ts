@@ -219,7 +219,7 @@ test('a timetable cannot be opened without options', (t) => {
   t.end();
 });
 
-test('options of replicas are refused for other sources', (t) => {
+test('options of replicas are refused for other sources, and options of reading for replicas', (t) => {
   for (const [options, message] of [
     [{ canary: true }, /^canary has no effect, as the source is not a store/],
     [{ feedPublicKey: 'feed.pub' }, /^feedPublicKey has no effect, as the source is not a store/],
@@ -227,6 +227,26 @@ test('options of replicas are refused for other sources', (t) => {
     for (const source of ['events.ndjson', [record(1)]])
       t.throws(() => openTimetable({ source, ...options }), { code: 'option-invalid', message });
   }
+  for (const options of [
+    { fieldMap: { title: 'x' } },
+    { dateOrder: 'dmy' },
+    { encoding: 'latin1' },
+    { to: '2027-01-01' },
+  ] as const) {
+    const [name] = Object.keys(options);
+    const message = new RegExp(
+      `^${name} has no effect with a store as the source: its publisher reads the records$`,
+    );
+    t.throws(() => openTimetable({ source: 'folder:///store', ...options }), {
+      code: 'option-invalid',
+      message,
+    });
+  }
+  for (const source of ['folder://nope', 'nats://127.0.0.1/'])
+    t.throws(() => openTimetable({ source }), {
+      code: 'option-invalid',
+      message: /expected (folder|nats):\/\//,
+    });
   t.end();
 });
 
