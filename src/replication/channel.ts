@@ -108,7 +108,7 @@ export async function openChannel(
   return new StoreChannel(await openStore(storeAddress(address), 'fail'), reader);
 }
 
-/** Leases are not signed. */
+/** Null for no possible time, because leases are not signed. */
 function timeOf(renewedAtMs: unknown): number | null {
   return Number.isInteger(renewedAtMs) && !Number.isNaN(new Date(Number(renewedAtMs)).getTime())
     ? Number(renewedAtMs)
@@ -176,7 +176,8 @@ class StoreChannel implements Channel {
   }
 
   async unpin(): Promise<void> {
-    if ((await readPin(this.#store))?.id != null) await this.#choose(null);
+    // Also without a pin: replicas may have seen a pin that the store lost.
+    await this.#choose(null);
   }
 
   async promote(id: string, { force = false }: { readonly force?: boolean | undefined } = {}): Promise<void> {

@@ -260,11 +260,7 @@ export class Replica implements AnyLoader {
   async #target(store: Store): Promise<Target> {
     const pin = await readPin(store);
     const chosenAt = pin?.sequence ?? 0;
-    this.#seen.checkChoice(chosenAt);
-    if (pin === null && this.#isPinned) {
-      const problem = `the store ${this.name} has lost the pin of the served image`;
-      throw refused(`${problem}; to choose again, run \`lectern feed pin <id>\` or \`lectern feed unpin\``);
-    }
+    this.#seen.checkChoice(pin);
     if (pin !== null && pin.id !== null) {
       const record = await store.read(announcedKey(pin.id));
       if (record === null) throw refused(`the pinned image ${pin.id} is not in the store ${this.name}`);
@@ -311,8 +307,8 @@ export class Replica implements AnyLoader {
     const [epoch, sequence, hash, reason, chosenAt] = (version ?? '').split(' ');
     if (epoch === undefined || hash === undefined) return;
     this.#serves = { epoch, sequence: Number(sequence), id, hash };
-    this.#seen.checkChoice(Number(chosenAt) || 0);
     this.#isPinned = reason === 'pin';
+    this.#seen.resumeChoice(Number(chosenAt) || 0, this.#isPinned);
     if (reason === 'head') this.#seen.serves({ epoch, sequence: Number(sequence) });
   }
 

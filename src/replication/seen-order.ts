@@ -1,5 +1,5 @@
 import { LecternError } from '../errors.js';
-import type { Floor } from './store-records.js';
+import type { Floor, Pin } from './store-records.js';
 
 const RESTORED = 'the store may have been restored from an older copy';
 
@@ -11,6 +11,8 @@ export class SeenOrder {
   floor: Floor | null = null;
   /** The highest sequence of an operator's choice. */
   #chosenAt = 0;
+  /** Whether the last choice that was seen was a pin. */
+  #isPinned = false;
 
   serves(floor: Floor): void {
     this.floor = floor;
@@ -29,17 +31,30 @@ export class SeenOrder {
     throw new LecternError('announcement-refused', `${problem}: ${RESTORED}`);
   }
 
+  /** Continues after a restart. */
+  resumeChoice(sequence: number, isPin: boolean): void {
+    this.#chosenAt = sequence;
+    this.#isPinned = isPin;
+  }
+
   /**
-   * @param sequence of the last pin or unpin. 0 if there is no record, or if its sequence is forged; then
-   * nothing is checked
-   * @throws LecternError `announcement-refused` for an earlier choice
+   * @param pin the last pin or unpin; null if the store has none. A forged sequence was replaced by 0, and is not
+   * compared
+   * @throws LecternError `announcement-refused` for an earlier choice, and if the last choice was a pin and is gone
    */
-  checkChoice(sequence: number): void {
+  checkChoice(pin: Pin | null): void {
+    const { sequence, id } = pin ?? { sequence: 0, id: null };
+    if (pin === null && this.#isPinned) throw lost('the store has lost the last pin');
     if (sequence !== 0 && sequence < this.#chosenAt) {
-      const problem = `the last pin or unpin has sequence ${sequence}, but sequence ${this.#chosenAt} was seen before`;
-      const remedy = 'to choose again, run `lectern feed pin <id>` or `lectern feed unpin`';
-      throw new LecternError('announcement-refused', `${problem}: ${RESTORED}; ${remedy}`);
+      const seen = `but sequence ${this.#chosenAt} was seen before`;
+      throw lost(`the last pin or unpin has sequence ${sequence}, ${seen}: ${RESTORED}`);
     }
     this.#chosenAt = Math.max(this.#chosenAt, sequence);
+    if (pin !== null) this.#isPinned = id !== null;
   }
+}
+
+function lost(problem: string): LecternError {
+  const remedy = 'to choose again, run `lectern feed pin <id>` or `lectern feed unpin`';
+  return new LecternError('announcement-refused', `${problem}; ${remedy}`);
 }

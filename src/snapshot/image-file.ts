@@ -11,6 +11,7 @@ import {
   readdirSync,
   readlinkSync,
   readSync,
+  realpathSync,
   renameSync,
   rmSync,
   type Stats,
@@ -73,7 +74,7 @@ export function linkTarget(path: string): string {
   let target = path;
   for (let links = 0; links < LINKS_MAX; links++) {
     try {
-      target = resolve(dirname(target), readlinkSync(target));
+      target = resolve(realpathSync(dirname(target)), readlinkSync(target));
     } catch {
       // Not a link, or no file.
       return target;

@@ -34,15 +34,15 @@ const TEMPORARY_MS_MAX = 3_600_000;
  */
 export class FolderStore implements Store {
   readonly name: string;
-  /** Whether this store may be made. */
-  #isKnown: boolean;
+  /** Whether a missing store is made. */
+  #mayMake: boolean;
   readonly #folder: string;
   readonly #images: string;
   readonly #records: string;
 
   constructor(folder: string, ifMissing: IfMissing) {
     this.name = `folder://${folder}`;
-    this.#isKnown = ifMissing === 'make';
+    this.#mayMake = ifMissing === 'make';
     this.#folder = folder;
     this.#images = join(folder, 'images');
     this.#records = join(folder, 'records');
@@ -198,7 +198,7 @@ export class FolderStore implements Store {
     return revision;
   }
 
-  /** The folder above the store must exist: without it, a share is not mounted, or the path is mistyped. */
+  /** A missing parent folder shows a mistyped path, or a share that is not mounted. */
   async #makeFolder(folder: string): Promise<void> {
     await mkdir(this.#folder).catch((error: unknown) => {
       if (codeOf(error) === 'ENOENT')
@@ -223,8 +223,8 @@ export class FolderStore implements Store {
   async #attempt<T>(work: () => Promise<T>): Promise<T> {
     try {
       // The folder itself may be the empty mount point of a share.
-      this.#isKnown ||= await exists(this.#records);
-      if (!this.#isKnown) throw new Error(NO_STORE);
+      this.#mayMake ||= await exists(this.#records);
+      if (!this.#mayMake) throw new Error(NO_STORE);
       return await work();
     } catch (cause) {
       if (cause instanceof LecternError) throw cause;

@@ -28,8 +28,8 @@ const WRONG_LAST_SEQUENCE = 10_071;
 export class NatsStore implements Store {
   readonly name: string;
   readonly #bucket: string;
-  /** Whether missing buckets may be made. */
-  #isKnown: boolean;
+  /** Whether missing buckets are made. */
+  #mayMake: boolean;
   readonly #link: NatsLink;
   readonly #abandoned: AbandonedChunks;
   readonly #closing = new AbortController();
@@ -39,7 +39,7 @@ export class NatsStore implements Store {
     const servers = urls.map(({ host }) => host);
     this.name = `${url.protocol}//${servers.join(',')}/${bucket}`;
     this.#bucket = bucket;
-    this.#isKnown = ifMissing === 'make';
+    this.#mayMake = ifMissing === 'make';
     this.#link = new NatsLink(url, bucket, this.name, servers);
     this.#abandoned = new AbandonedChunks(now);
   }
@@ -237,11 +237,11 @@ export class NatsStore implements Store {
     const client = await this.#open();
     try {
       const found = await withinTime(work(client), this.name, undefined, onLate);
-      this.#isKnown = true;
+      this.#mayMake = true;
       return found;
     } catch (error) {
       if (!isMissing(error)) throw this.#unavailable(error);
-      if (!this.#isKnown) throw this.#withoutStore(error);
+      if (!this.#mayMake) throw this.#withoutStore(error);
       return missing;
     }
   }
@@ -251,13 +251,13 @@ export class NatsStore implements Store {
     let lost: string | null = null;
     try {
       const written = await work(client);
-      this.#isKnown = true;
+      this.#mayMake = true;
       return written;
     } catch (error) {
       if (codeOf(error) === WRONG_LAST_SEQUENCE) throw error;
       lost = this.#lostStream(error);
       if (lost === null && !isMissing(error)) throw this.#unavailable(error);
-      if (!this.#isKnown) throw this.#withoutStore(error);
+      if (!this.#mayMake) throw this.#withoutStore(error);
     }
     try {
       await withinTime(client.create(lost), this.name);

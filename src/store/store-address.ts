@@ -51,9 +51,11 @@ export function storePlaceOf(address: string): FolderPlace | NatsPlace {
 
 function folderOf(address: string): FolderPlace {
   try {
-    return { kind: 'folder', folder: fileURLToPath(address.replace(/^folder:/i, 'file:')) };
+    const url = new URL(address.replace(/^folder:/i, 'file:'));
+    if (url.search !== '' || url.hash !== '') throw new Error('it has a query or a fragment');
+    return { kind: 'folder', folder: fileURLToPath(url) };
   } catch (cause) {
-    const message = `${JSON.stringify(address)} is not the address of a folder; expected folder:///path`;
+    const message = `${JSON.stringify(shownAddress(address))} is not the address of a folder; expected folder:///path, with %3F for ? and %23 for #`;
     throw new LecternError('option-invalid', message, { cause });
   }
 }
@@ -62,7 +64,7 @@ function natsOf(address: string): NatsPlace {
   const [, before = '', hosts = '', after = ''] = /^(\w+:\/\/(?:[^/]*@)?)([^/]*)(.*)$/.exec(address) ?? [];
   const urls = hosts.split(',').map((host) => urlOf(`${before}${host}${after}`));
   const [first] = urls;
-  const bucket = decodeURIComponent(first?.pathname.slice(1) ?? '');
+  const bucket = `${first?.pathname.slice(1)}${first?.search}${first?.hash}`;
   const areGood = urls.every((url): url is URL => url !== null && url.host !== '') && /^[\w-]+$/.test(bucket);
   if (!areGood) throw malformed('nats://host:4222/name, with a name of letters, digits, - and _');
   return { kind: 'nats', urls: urls as unknown as readonly [URL, ...URL[]], bucket };

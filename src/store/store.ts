@@ -10,8 +10,8 @@ export interface StoredRecord {
 }
 
 /**
- * What to do if there is no store. `make`: as publishers do. `fail`: until the store was found once, because the
- * address may be mistyped; after that, a lost store is made again.
+ * What to do if there is no store. `make`: make one. `fail`: throw, because the address may be mistyped. A store
+ * that was found once is made again in both cases.
  */
 export type IfMissing = 'make' | 'fail';
 
@@ -36,8 +36,8 @@ export interface StoredBytes extends AsyncIterable<Uint8Array> {
  * The place that publishers and replicas share: objects of any size that are never replaced, and small
  * records that are replaced by compare-and-swap. Names and keys consist of letters, digits, `-`, `_` and `.`.
  *
- * Every method throws a LecternError `store-unavailable` if the store does not answer, or if there is no store and it should not be made. Reading an object whose
- * bytes differ from those that were put throws `object-damaged`.
+ * Every method throws a LecternError `store-unavailable` if the store does not answer, or if there is none and it
+ * must not be made. Reading an object whose bytes differ from those that were put throws `object-damaged`.
  */
 export interface Store {
   /** The address without credentials. */

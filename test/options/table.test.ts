@@ -248,7 +248,7 @@ test('a wrong origin is repeated, with what would be right', async (t) => {
     ['*', 'it must be an exact origin, without wildcards, but was "*"'],
     ['timetable', 'it must be an origin, such as https://timetable.example.org, but was "timetable"'],
     ['ftp://a.example', 'it must begin with https:// or http://, but was "ftp://a.example"'],
-    ['https://ada:secret@a.example/', 'it must be only an origin, which is https://a.example'],
+    ['https://ada:secret@a.example/', 'it must be only an origin: https://a.example'],
     ['ftp://ada:secret@a.example', 'it must begin with https:// or http://, but was "a.example"'],
   ] as const)
     t.equal(fault?.([origin]), expected);

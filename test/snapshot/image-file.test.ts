@@ -248,6 +248,13 @@ test('a symbolic link stays, and the file to which it leads is replaced', async 
   symlinkSync(target, path);
   writeImageFile(path, imageOfCount(2), null, 1);
   t.ok(lstatSync(path).isSymbolicLink());
+  // A relative link starts from the real folder of the link.
+  mkdirSync(join(folder, 'disk/deep'));
+  symlinkSync('disk/deep', join(folder, 'short'));
+  symlinkSync('../relative', join(folder, 'short/link'));
+  writeImageFile(join(folder, 'short/link'), imageOfCount(4), null);
+  t.equal((await readImageFile(join(folder, 'disk/relative'))).image.summary.events, 4);
+  for (const name of ['short', 'disk/relative', 'disk/deep']) rmSync(join(folder, name), { recursive: true });
   const dangling = join(folder, 'dangling');
   symlinkSync('disk/later', dangling);
   writeImageFile(dangling, imageOfCount(3), null);

@@ -298,6 +298,10 @@ test('store addresses are parsed', async (t) => {
     'nats://one,two',
     'nats://one,two:port/name',
     'folder://host/path',
+    'folder:///path#1',
+    'folder:///path?a',
+    'nats://host/name?a',
+    'nats://host/%zz',
     'http://host/name',
   ]) {
     await t.rejects(openStore(address, 'make'), { code: 'option-invalid' }, address);

@@ -111,5 +111,5 @@ export function originFault(origin: string): string | null {
   }
   if (url.protocol !== 'https:' && url.protocol !== 'http:')
     return `it must begin with https:// or http://, but was ${shown}`;
-  return url.origin === origin ? null : `it must be only an origin, which is ${url.origin}`;
+  return url.origin === origin ? null : `it must be only an origin: ${url.origin}`;
 }
