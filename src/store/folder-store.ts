@@ -200,11 +200,8 @@ export class FolderStore implements Store {
 
   /** A missing parent folder shows a mistyped path, or a share that is not mounted. */
   async #makeFolder(folder: string): Promise<void> {
-    await mkdir(this.#folder).catch((error: unknown) => {
-      if (codeOf(error) === 'ENOENT')
-        throw new Error(`there is no folder ${dirname(this.#folder)}`, { cause: error });
-      if (codeOf(error) !== 'EEXIST') throw error;
-    });
+    const parent = dirname(this.#folder);
+    if (!(await exists(parent))) throw new Error(`there is no folder ${parent}`);
     await mkdir(folder, { recursive: true });
   }
 

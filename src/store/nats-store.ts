@@ -34,9 +34,7 @@ export class NatsStore implements Store {
   readonly #abandoned: AbandonedChunks;
   readonly #closing = new AbortController();
 
-  constructor({ urls, bucket }: NatsPlace, ifMissing: IfMissing, now: () => number = monotonicMs) {
-    const [url] = urls;
-    const servers = urls.map(({ host }) => host);
+  constructor({ url, servers, bucket }: NatsPlace, ifMissing: IfMissing, now: () => number = monotonicMs) {
     this.name = `${url.protocol}//${servers.join(',')}/${bucket}`;
     this.#bucket = bucket;
     this.#mayMake = ifMissing === 'make';

@@ -11,8 +11,10 @@ export interface FolderPlace {
 
 export interface NatsPlace {
   readonly kind: 'nats';
-  /** One for each server. The credentials of the first are for all of them. */
-  readonly urls: readonly [URL, ...URL[]];
+  /** Of the first server. Its credentials are for all servers. */
+  readonly url: URL;
+  /** Hosts with ports. */
+  readonly servers: readonly string[];
   readonly bucket: string;
 }
 
@@ -63,11 +65,12 @@ function folderOf(address: string): FolderPlace {
 function natsOf(address: string): NatsPlace {
   const [, before = '', hosts = '', after = ''] = /^(\w+:\/\/(?:[^/]*@)?)([^/]*)(.*)$/.exec(address) ?? [];
   const urls = hosts.split(',').map((host) => urlOf(`${before}${host}${after}`));
-  const [first] = urls;
-  const bucket = `${first?.pathname.slice(1)}${first?.search}${first?.hash}`;
-  const areGood = urls.every((url): url is URL => url !== null && url.host !== '') && /^[\w-]+$/.test(bucket);
-  if (!areGood) throw malformed('nats://host:4222/name, with a name of letters, digits, - and _');
-  return { kind: 'nats', urls: urls as unknown as readonly [URL, ...URL[]], bucket };
+  const [url = null] = urls;
+  const servers = urls.map((each) => each?.host ?? '');
+  const bucket = url === null ? '' : `${url.pathname.slice(1)}${url.search}${url.hash}`;
+  if (url === null || servers.includes('') || !/^[\w-]+$/.test(bucket))
+    throw malformed('nats://host:4222/name, with a name of letters, digits, - and _');
+  return { kind: 'nats', url, servers, bucket };
 }
 
 function urlOf(address: string): URL | null {

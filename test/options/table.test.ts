@@ -9,6 +9,7 @@ import {
   resolveOptions,
   resolvePublisher,
   resolveSettings,
+  warningsOf,
 } from '../../src/options/resolve.js';
 import { amount, type CommandName, type Place, type Setting, variableOf } from '../../src/options/setting.js';
 import { COMMANDS, SETTINGS, settingsOf, settingsOfCommand } from '../../src/options/table.js';
@@ -239,6 +240,15 @@ test('option comments give the ranges and defaults of the table', async (t) => {
         );
     }
   }
+});
+
+test('only a source that may stay unchanged is warned of becoming stale', async (t) => {
+  for (const [source, count] of [
+    ['events.ndjson', 1],
+    ['folder:///store', 0],
+    ['nats://host/name', 0],
+  ] as const)
+    t.equal(warningsOf(resolveSettings({ source, staleSecondsMax: 60 })).length, count, source);
 });
 
 test('a wrong origin is repeated, with what would be right', async (t) => {

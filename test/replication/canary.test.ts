@@ -53,6 +53,7 @@ for (const { kind, skip } of KINDS) {
     await t.rejects(channel.promote(head?.id ?? ''), { code: 'announcement-refused' });
     await t.rejects(channel.pin(id), { code: 'announcement-refused' }, 'a candidate cannot be pinned');
     await channel.promote(id);
+    await t.rejects(channel.promote(id), { message: `the image ${id} is the head already` });
     await untilServed([canary, replica], 'second');
   });
 }

@@ -1,4 +1,5 @@
 /** Publishers, replicas and an operator of one store, from the build. */
+
 import { generateKeyPairSync } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,6 +11,7 @@ import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { storeAddress } from '../../src/store/store-address.js';
 import type { Publishing } from '../../src/timetable/publishing.js';
+import { testFolder } from '../files/test-folder.js';
 import { NATS_MISSING, type NatsServer, startNats } from '../store/nats-server.js';
 
 const DIST = fileURLToPath(new URL('../../dist', import.meta.url));
@@ -51,13 +53,12 @@ export function writeKeys(
 export async function openFleet(t: Test, kind: 'folder' | 'nats'): Promise<Fleet> {
   const closing: (() => Promise<void>)[] = [];
   let server: NatsServer | null = null;
-  // Registered before `testdir`, which would otherwise remove the folder of working publishers.
   t.teardown(async () => {
     const closed = await Promise.allSettled(closing.map((close) => close()));
     await server?.stop();
     for (const each of closed) if (each.status === 'rejected') throw each.reason;
   });
-  const folder = t.testdir();
+  const folder = testFolder(t);
   server = kind === 'nats' ? await startNats(join(folder, 'nats')) : null;
   const address = server?.address() ?? storeAddress(join(folder, 'share'));
   const store = await openStore(address, 'make');

@@ -5,15 +5,14 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Test, test } from 'tap';
 import { openStore } from '../../src/store/open-store.js';
+import { testFolder } from '../files/test-folder.js';
 import { NATS_MISSING, type NatsServer, startNats } from './nats-server.js';
 
 const options = { skip: NATS_MISSING, timeout: 170_000 };
 
 async function serverOf(t: Test): Promise<NatsServer> {
-  let server: NatsServer | null = null;
-  // Registered before `testdir`, which would otherwise remove the folder of a running server.
-  t.teardown(() => server?.stop());
-  server = await startNats(join(t.testdir(), 'nats'));
+  const server = await startNats(join(testFolder(t), 'nats'));
+  t.teardown(() => server.stop());
   return server;
 }
 

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { nkeys } from '@nats-io/transport-node';
 import { type Test, test } from 'tap';
 import { openStore } from '../../src/store/open-store.js';
+import { testFolder } from '../files/test-folder.js';
 import { NATS_MISSING, type NatsServer, startNats } from './nats-server.js';
 
 type NkeyPair = ReturnType<typeof nkeys.createUser>;
@@ -16,11 +17,9 @@ async function serverWith(
   t: Test,
   argv: (folder: string) => readonly string[],
 ): Promise<{ readonly server: NatsServer; readonly folder: string }> {
-  let server: NatsServer | null = null;
-  // Registered before `testdir`, which would otherwise remove the folder of a running server.
-  t.teardown(() => server?.stop());
-  const folder = t.testdir();
-  server = await startNats(join(folder, 'nats'), argv(folder));
+  const folder = testFolder(t);
+  const server = await startNats(join(folder, 'nats'), argv(folder));
+  t.teardown(() => server.stop());
   return { server, folder };
 }
 

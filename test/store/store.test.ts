@@ -9,7 +9,7 @@ import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { type NatsPlace, storeAddress, storePlaceOf } from '../../src/store/store-address.js';
 import { testFolder } from '../files/test-folder.js';
-import { NATS_MISSING, type NatsServer, startNats } from './nats-server.js';
+import { NATS_MISSING, startNats } from './nats-server.js';
 
 /** One suite for every kind of store. */
 const KINDS: Record<
@@ -26,10 +26,8 @@ const KINDS: Record<
   'NATS JetStream': {
     skip: NATS_MISSING,
     async open(t) {
-      let server: NatsServer | null = null;
-      // Registered before `testdir`, which would otherwise remove the folder of a running server.
-      t.teardown(() => server?.stop());
-      server = await startNats(join(t.testdir(), 'nats'));
+      const server = await startNats(join(testFolder(t), 'nats'));
+      t.teardown(() => server.stop());
       const where = server.address();
       return {
         where,

@@ -1,4 +1,5 @@
 /** A NATS server, two publishers and three replicas as processes, each replica with a client and the third with a slow link. */
+
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -6,6 +7,7 @@ import type { Test } from 'tap';
 import { type Head, SigningKey } from '../../../src/replication/head.js';
 import { openStore } from '../../../src/store/open-store.js';
 import type { Store } from '../../../src/store/store.js';
+import { testFolder } from '../../files/test-folder.js';
 import { type NatsServer, startNats } from '../../store/nats-server.js';
 import { events, writeKeys } from '../fleet.js';
 import { Machine } from './machine.js';
@@ -81,11 +83,10 @@ export class ChaosFleet {
   /** Resolves once all replicas serve the first timetable. */
   static async open(t: Test): Promise<ChaosFleet> {
     const closing: (() => unknown)[] = [];
-    // Registered before `testdir`, which would otherwise remove the folder of running processes.
     t.teardown(async () => {
       for (const close of closing.reverse()) await close();
     });
-    const folder = t.testdir();
+    const folder = testFolder(t);
     const server = await startNats(join(folder, 'nats'));
     closing.push(() => server.stop());
     const link = await new SlowLink(server.port).listen();
