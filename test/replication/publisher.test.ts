@@ -171,5 +171,7 @@ test('a former leader is fenced off even if the first attempt fails', { timeout:
     );
     t.equal((await store.read('head'))?.text, text, method);
     t.ok(failures > 0, method);
+    // Otherwise this publisher could lead in the store of the next round.
+    await second.close();
   }
 });
