@@ -23,7 +23,7 @@ import {
   type Sample,
   sum,
 } from './families.js';
-import { cpuSeconds, nodeFamilies } from './node-metrics.js';
+import { nodeFamilies } from './node-metrics.js';
 
 type ObservedServing = Pick<Serving, 'condition' | 'keys' | 'meters'>;
 
@@ -261,11 +261,6 @@ function ofProcess(observed: Observed, threads: readonly ThreadMeter[]): Family[
   const { serving, losses, log, version } = observed;
   const info = { version, node: process.version };
   return [
-    gauge('lectern_event_loop_delay_seconds', 'Delay of timers in the last 10 to 20 seconds.', () => [
-      ...perThread(threads, 'loopDelayP50Ms', { quantile: '0.5' }),
-      ...perThread(threads, 'loopDelayP99Ms', { quantile: '0.99' }),
-      ...perThread(threads, 'loopDelayMaxMs', { quantile: '1' }),
-    ]),
     counter(
       'lectern_event_loop_seconds_total',
       'Time of the event loop by state; utilisation is active / (active + idle).',
@@ -274,10 +269,6 @@ function ofProcess(observed: Observed, threads: readonly ThreadMeter[]): Family[
         ...perThread(threads, 'loopIdleMs', { state: 'idle' }),
       ],
     ),
-    gauge('lectern_heap_bytes', 'The JavaScript heap.', () => [
-      ...perThread(threads, 'heapUsedBytes', { state: 'used' }),
-      ...perThread(threads, 'heapTotalBytes', { state: 'allocated' }),
-    ]),
     counter(
       'lectern_threads_lost_total',
       'Serving threads that ended unexpectedly and were replaced.',
@@ -289,8 +280,6 @@ function ofProcess(observed: Observed, threads: readonly ThreadMeter[]): Family[
       () => (log?.linesDropped?.() ?? 0) + sum(serving?.meters ?? [], CELL.logLinesDropped),
     ),
     gauge('lectern_info', 'Versions of Lectern and Node; always 1.', () => [[info, 1]]),
-    gauge('lectern_resident_memory_bytes', 'Memory of the process.', () => process.memoryUsage.rss()),
-    counter('lectern_cpu_seconds_total', 'Processor time of all threads of the process.', cpuSeconds),
     gauge('lectern_uptime_seconds', 'Time since the start of the process.', () => process.uptime()),
   ];
 }

@@ -61,18 +61,16 @@ export function nodeFamilies(threads: readonly ThreadMeter[]): Family[] {
       'Processor time of all threads in the kernel.',
       () => cpuUsage().system / 1e6,
     ),
-    counter('process_cpu_seconds_total', 'Processor time of all threads, user and kernel.', cpuSeconds),
+    counter('process_cpu_seconds_total', 'Processor time of all threads, user and kernel.', () => {
+      const { user, system } = cpuUsage();
+      return (user + system) / 1e6;
+    }),
     gauge('process_start_time_seconds', 'Time at which the process started, since 1970.', () => startSeconds),
     gauge('process_resident_memory_bytes', 'Memory of the process.', () => memoryUsage.rss()),
     gauge('process_open_fds', 'Open files and sockets.', openFiles),
     gauge('process_max_fds', 'Largest allowed number of open files and sockets.', () => filesMax),
     gauge('nodejs_version_info', 'Version of Node; always 1.', () => [[version, 1]]),
   ];
-}
-
-export function cpuSeconds(): number {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1e6;
 }
 
 /**

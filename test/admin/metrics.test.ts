@@ -76,7 +76,7 @@ for (const workers of [1, 2]) {
     const id = service.timetable.summary?.id;
     t.equal(metrics.get(`lectern_snapshot_info{id="${id}",origin="source"}`), 1);
     t.equal(metrics.get('lectern_reloads_total{result="published"}'), 1);
-    t.ok((metrics.get('lectern_resident_memory_bytes') ?? 0) > 1e7);
+    t.ok((metrics.get('process_resident_memory_bytes') ?? 0) > 1e7);
     t.ok((metrics.get('lectern_snapshot_age_seconds') ?? -1) >= 0);
     const threads = workers === 1 ? ['main'] : ['1', '2', 'main'];
     for (const thread of threads) {

@@ -37,8 +37,8 @@ const { panels: PANELS } = JSON.parse(readFileSync(at('deploy/dashboard.json'), 
   panels: readonly Panel[];
 };
 
-/** Labels by metric, as a service, a replica and a publisher show them that have everything. */
-async function shownMetrics(t: Test): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+/** Metrics of a service, a publisher and a replica that have everything. */
+async function scrapedTexts(t: Test): Promise<readonly string[]> {
   const issuer = createServer((_, response) => response.writeHead(503).end());
   issuer.listen(0, '127.0.0.1');
   await once(issuer, 'listening');
@@ -63,23 +63,36 @@ async function shownMetrics(t: Test): Promise<ReadonlyMap<string, ReadonlySet<st
   await publishing.announced;
   await replica.ready;
   const server = await replica.serve({ port: 0, auth: { hs256Secret: SECRET }, admin: { port: 0 } });
-  const metrics = new Map<string, Set<string>>();
-  for (const admin of [service.adminAddress, publishing.adminAddress, server.adminAddress])
-    addMetrics((await get(`${admin?.origin}/metrics`)).body.toString(), metrics);
-  return metrics;
+  const admins = [service.adminAddress, publishing.adminAddress, server.adminAddress];
+  return Promise.all(admins.map(async (admin) => (await get(`${admin?.origin}/metrics`)).body.toString()));
 }
 
-function addMetrics(text: string, metrics: Map<string, Set<string>>): void {
+/** Labels by metric. */
+function labelsOf(text: string): ReadonlyMap<string, ReadonlySet<string>> {
+  const metrics = new Map<string, Set<string>>();
   for (const [, name = ''] of text.matchAll(/^# TYPE (\S+) /gm))
     metrics.set(name, metrics.get(name) ?? new Set());
   for (const [, name = '', labels = ''] of text.matchAll(/^([a-z0-9_]+)(?:\{([^}]*)\})? /gm)) {
     const known = metrics.get(name) ?? metrics.get(name.replace(/_(?:bucket|sum|count)$/, ''));
     for (const [, label = ''] of labels.matchAll(/([a-z]+)="/g)) known?.add(label);
   }
+  return metrics;
 }
 
+const skip = spawnSync('promtool', ['--version']).error !== undefined && 'promtool is not installed';
+
 test('rules and dashboard name existing metrics', async (t) => {
-  const metrics = await shownMetrics(t);
+  const texts = await scrapedTexts(t);
+  await t.test('promtool finds no fault in the metrics', { skip }, async (t) => {
+    for (const input of texts) {
+      const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], {
+        input,
+        encoding: 'utf8',
+      });
+      t.strictSame({ status, said: stdout + stderr }, { status: 0, said: '' });
+    }
+  });
+  const metrics = labelsOf(texts.join('\n'));
   const expressions: readonly (readonly [where: string, expr: string])[] = [
     ...RULES.map(({ alert, expr }) => [alert, expr] as const),
     ...PANELS.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => [title, expr] as const)),
@@ -139,8 +152,6 @@ test('panels of the dashboard do not overlap, and have distinct ids', (t) => {
   t.equal(new Set(PANELS.map(({ title }) => title)).size, PANELS.length);
   t.end();
 });
-
-const skip = spawnSync('promtool', ['--version']).error !== undefined && 'promtool is not installed';
 
 test('promtool understands every expression', { skip }, (t) => {
   const rules = PANELS.flatMap(({ id, targets = [] }) =>
