@@ -40,6 +40,7 @@ export const PARAMETER_FAULTS = {
   'missing-parameter': 'The endpoint needs this parameter',
   'repeated-parameter': 'The parameter may be given only once',
   'too-many-values': 'The parameter has more values than allowed',
+  'value-too-long': 'The value has more characters than allowed',
   'malformed-identifier': 'The value is not an identifier of this data set',
   'malformed-snapshot': 'The value is neither the id of a snapshot nor an ETag or a version',
   'malformed-text': 'The value is not well-formed text',

@@ -27,10 +27,12 @@ export const ZONE_OFFSETS_KEPT_MAX = 1024;
 export const ZONE_CHARACTERS_MAX = 64;
 /** `limit` of one page. 10,000 events are 3.8 MB of JSON. */
 export const PAGE_LIMIT_MAX = 10_000;
-/** UTF-16 units of a conflict's key in a cursor. A longer key is cut and followed by a digest. */
-export const CURSOR_KEY_UNITS_MAX = 256;
-/** Encoded cursor: 256 units of \u00XX are 1,536 bytes; with two instants and a digest 1,620; in base64 2,160. */
-export const CURSOR_CHARACTERS_MAX = 2304;
+/** UTF-16 units of a text that filters, directories and conflicts use: every text but the title. Lists of 25 lecturers have 500. */
+export const NAME_UNITS_MAX = 1024;
+/** Encoded cursor: a name has 3,072 bytes of UTF-8 at most; with two instants and an identifier 3,300; in base64 4,400. */
+export const CURSOR_CHARACTERS_MAX = 4608;
+/** UTF-16 units of `q` as it is searched. V8 searches a text of up to 250 units in linear time: 20 MB take 0.1 s at worst. */
+export const SEARCHED_UNITS_MAX = 200;
 /** Faults listed in one problem. Each repeats a name from the request target, so the names take at most 8 KiB together. */
 export const PARAMETER_FAULTS_MAX = 100;
 /** Unknown parameters of one query that get a suggestion, at 0.03 ms each. */

@@ -2,7 +2,12 @@
  * Folder normalise/. Turns decoded records into events or rejections. This folder knows neither where records
  * come from nor where events go.
  */
-import { REJECTED_ID_UNITS_MAX, VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX } from '../limits.js';
+import {
+  NAME_UNITS_MAX,
+  REJECTED_ID_UNITS_MAX,
+  VALUE_MEMO_ENTRIES_MAX,
+  VALUE_MEMO_UNITS_MAX,
+} from '../limits.js';
 import type {
   Fault,
   IdentifierMode,
@@ -78,12 +83,14 @@ function readText(
     if (typeof instantMs === 'number') return instantMs;
     return { code: 'malformed-time', detail: `${name} ${quoteEscaped(text)} cannot be read: ${instantMs}` };
   }
-  return (
-    normaliseText(text) ?? {
-      code: 'malformed-text',
-      detail: `${name} ${quoteEscaped(text)} holds half of a surrogate pair and so has no UTF-8 form; expected well-formed Unicode`,
-    }
-  );
+  const unitsMax = name === 'title' ? Number.POSITIVE_INFINITY : NAME_UNITS_MAX;
+  const canonical = text.length > unitsMax ? text : normaliseText(text);
+  if (canonical !== null && canonical.length <= unitsMax) return canonical;
+  const fault =
+    canonical === null
+      ? 'holds half of a surrogate pair and so has no UTF-8 form; expected well-formed Unicode'
+      : `has ${canonical.length} characters; expected at most ${unitsMax}`;
+  return { code: 'malformed-text', detail: `${name} ${quoteEscaped(text)} ${fault}` };
 }
 
 /**

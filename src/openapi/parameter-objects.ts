@@ -4,6 +4,7 @@ import {
   DAYS_MAX,
   PAGE_LIMIT_MAX,
   PARAMETER_VALUES_MAX,
+  SEARCHED_UNITS_MAX,
   WEEKS_MAX,
   ZONE_CHARACTERS_MAX,
 } from '../limits.js';
@@ -135,7 +136,10 @@ export function listParameters(identifiers: IdentifierMode): Record<string, Para
       ...TEXT,
       maxLength: CURSOR_CHARACTERS_MAX,
     }),
-    single('q', 'A part of the id or the name. Case and diacritics are ignored.', TEXT),
+    single('q', 'A part of the id or the name. Case and diacritics are ignored.', {
+      ...TEXT,
+      maxLength: SEARCHED_UNITS_MAX,
+    }),
     single(
       'format',
       `The representation; overrides Accept. ${ofEvents.join(', ')} are available only for lists of events.`,

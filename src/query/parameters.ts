@@ -1,5 +1,11 @@
 import type { ParameterFault, ParameterFaultCode } from '../errors.js';
-import { PAGE_LIMIT_MAX, PARAMETER_FAULTS_MAX, PARAMETER_VALUES_MAX, SUGGESTIONS_MAX } from '../limits.js';
+import {
+  PAGE_LIMIT_MAX,
+  PARAMETER_FAULTS_MAX,
+  PARAMETER_VALUES_MAX,
+  SEARCHED_UNITS_MAX,
+  SUGGESTIONS_MAX,
+} from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
 import { CONFLICT_DIMENSIONS, type ConflictBy, FIELDS, PARAMETER_FIELDS } from '../model/fields.js';
 import type { Format, FormatName } from '../model/format.js';
@@ -7,14 +13,10 @@ import { describeIdentifier, parseIdentifier } from '../model/identifier.js';
 import { suggest } from '../model/suggest.js';
 import { compareCodePoints, normaliseText, searchForm } from '../model/text.js';
 import { formatInstant, parseInstant } from '../model/time.js';
+import type { ClusterKey } from '../snapshot/cluster-reader.js';
 import type { EventKey } from '../snapshot/snapshot.js';
-import {
-  type ConflictCursor,
-  type DirectoryCursor,
-  decodeConflictCursor,
-  decodeDirectoryCursor,
-  decodeEventCursor,
-} from './cursor.js';
+import { decodeConflictCursor, decodeDirectoryCursor, decodeEventCursor } from './cursor.js';
+import type { DirectoryKey } from './directory.js';
 import {
   ENDPOINT_FORMATS,
   ENDPOINT_PARAMETERS,
@@ -55,8 +57,8 @@ export interface Parameters {
   readonly endMs: number;
   readonly limit: number;
   readonly eventCursor: EventKey | null;
-  readonly conflictCursor: ConflictCursor | null;
-  readonly directoryCursor: DirectoryCursor | null;
+  readonly conflictCursor: ClusterKey | null;
+  readonly directoryCursor: DirectoryKey | null;
   /** The searched text, in its search form. */
   readonly q: string | null;
   readonly format: FormatName | null;
@@ -283,16 +285,9 @@ class ParameterParser {
       case 'directory-cursor':
         result.directoryCursor = this.#cursor(name, decodeDirectoryCursor(this.#endpoint, value));
         break;
-      case 'q': {
-        const text = normaliseText(value);
-        result.q = searchForm(text ?? '');
-        if (text === null)
-          this.#fault(name, 'malformed-text', `${quoteShortened(value)} is not well-formed text`);
-        else if (result.q === '') {
-          this.#fault(name, 'empty-value', `${quoteShortened(value)} has only marks, which a search ignores`);
-        }
+      case 'q':
+        result.q = this.#searched(name, value);
         break;
-      }
       case 'format':
         result.format = this.#oneOf(
           name,
@@ -317,6 +312,21 @@ class ParameterParser {
         this.#fault(name, 'malformed-snapshot', `${quoteShortened(value)} is neither ${expected}`);
       }
     }
+  }
+
+  /** A long text is not folded. */
+  #searched(name: string, value: string): string {
+    const isWellFormed = value.isWellFormed();
+    const form = isWellFormed && value.length <= SEARCHED_UNITS_MAX ? searchForm(value) : value;
+    if (!isWellFormed) {
+      this.#fault(name, 'malformed-text', `${quoteShortened(value)} is not well-formed text`);
+    } else if (form.length > SEARCHED_UNITS_MAX) {
+      const detail = `${name} has ${form.length} characters, in lower case and with ss for ß; at most ${SEARCHED_UNITS_MAX} are searched`;
+      this.#fault(name, 'value-too-long', detail);
+    } else if (form === '') {
+      this.#fault(name, 'empty-value', `${quoteShortened(value)} has only marks, which a search ignores`);
+    }
+    return form;
   }
 
   #cursor<Cursor>(name: string, cursor: Cursor | null): Cursor | null {

@@ -37,18 +37,16 @@ export class SearchedTexts {
     this.#text = foldAll(bytes, start, this.#start);
   }
 
-  /** Sets isMatch[offset + code] for each value that contains `q`, which is not empty. */
+  /** Sets isMatch[offset + code] for each value that contains `q`, of 1 to SEARCHED_UNITS_MAX units. */
   search(q: string, isMatch: Uint8Array, offset: number): void {
     const text = this.#text;
     const start = this.#start;
-    // Terminates: `at` grows.
+    // Terminates: each round goes on behind a value. If a match crosses the end of its value, so would later ones.
     for (let at = text.indexOf(q); at !== -1; ) {
       const next = lowerBound(start, at + 1);
       const end = start[next]!;
-      // A match beyond `end` spans two values and does not count.
-      const isWithin = at + q.length <= end;
-      if (isWithin) isMatch[offset + next - 1] = 1;
-      at = text.indexOf(q, isWithin ? end : at + 1);
+      if (at + q.length <= end) isMatch[offset + next - 1] = 1;
+      at = text.indexOf(q, end);
     }
   }
 }

@@ -66,12 +66,9 @@ export class Clusters {
     return start[end]! - start[first]!;
   }
 
+  /** The first cluster after a key, which the clusters may lack. */
   clusterAfter(key: ClusterKey): number {
     return firstWhere(0, this.count, (cluster) => compareClusterKeys(this.keyOf(cluster), key) > 0);
-  }
-
-  clusterFrom(key: ClusterKey): number {
-    return firstWhere(0, this.count, (cluster) => compareClusterKeys(this.keyOf(cluster), key) >= 0);
   }
 }
 

@@ -17,7 +17,7 @@ import { parseIdentifier } from '../model/identifier.js';
 import type { RoomTable } from '../model/room.js';
 import { formatVersion, type TimetableVersion } from '../model/timetable-version.js';
 import { findConflicts } from '../query/conflicts.js';
-import { clusterAfter, encodeConflictCursor } from '../query/cursor.js';
+import { encodeConflictCursor } from '../query/cursor.js';
 import type { EndpointName } from '../query/endpoint-parameters.js';
 import { type Explanation, explainPlan } from '../query/explain.js';
 import { type FeedQuery, parseFeedQuery } from '../query/feed-query.js';
@@ -347,7 +347,7 @@ export class SnapshotView implements View {
     const { conflictCursor, limit, merge } = parameters;
     const clusters = merge ? this.snapshot.merged : this.snapshot.unmerged;
     const found = findConflicts(this.snapshot, query, parameters);
-    const from = conflictCursor === null ? 0 : lowerBound(found, clusterAfter(clusters, conflictCursor));
+    const from = conflictCursor === null ? 0 : lowerBound(found, clusters.clusterAfter(conflictCursor));
     const to = Math.min(found.length, from + limit);
     const page = found.subarray(from, to);
     const isLast = to === found.length;

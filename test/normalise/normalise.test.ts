@@ -274,6 +274,20 @@ const REJECTED: readonly [
     'title "a\\ud83d" holds half of a surrogate pair and so has no UTF-8 form; expected well-formed Unicode',
   ],
   [
+    'a text other than the title that is too long',
+    { ...MINIMAL, title: 'a'.repeat(1025), lecturer: 'a'.repeat(1025) },
+    'malformed-text',
+    'lecturer',
+    `lecturer "${'a'.repeat(40)}"… has 1025 characters; expected at most 1024`,
+  ],
+  [
+    'a text that is too long in NFC',
+    { ...MINIMAL, roomName: '\u0958'.repeat(513) },
+    'malformed-text',
+    'roomName',
+    `roomName "${'\u0958'.repeat(40)}"… has 1026 characters; expected at most 1024`,
+  ],
+  [
     'end before start',
     { ...MINIMAL, endTime: '2024-09-02T07:59:59.999Z' },
     'end-before-start',

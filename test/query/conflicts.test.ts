@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';
+import { CURSOR_CHARACTERS_MAX, NAME_UNITS_MAX } from '../../src/limits.js';
 import type { IdentifierMode, NormalisedEvent } from '../../src/model/event.js';
 import {
   allConflicts,
@@ -117,8 +118,10 @@ test('a conflict cursor continues by its sort key in another snapshot', (t) => {
 
 test('a page of conflicts continues after the longest possible key', (t) => {
   const row = { title: null, courseId: null, studyGroup: null, type: null, groupId: null, lecturerId: null };
-  for (const length of [1, 100, 500, 2000]) {
-    const lecturers = ['a', 'é', '\u{1F600}'].map((letter) => letter.repeat(length));
+  for (const length of [1, 100, NAME_UNITS_MAX / 2]) {
+    const lecturers = ['国', '語', '\u{1F600}'].map((letter) =>
+      letter.repeat(length).slice(0, NAME_UNITS_MAX),
+    );
     const events = lecturers.flatMap((lecturer, i): NormalisedEvent[] =>
       ['x', 'y'].map((id) => ({ ...row, id: `${id}${i}`, time: 0, endTime: 60_000, roomId: null, lecturer })),
     );
@@ -131,7 +134,7 @@ test('a page of conflicts continues after the longest possible key', (t) => {
     const result = view.conflicts(pairs, STRICT);
     t.notOk('faults' in result, `a key of ${length} letters`);
     if ('read' in result) t.match(listOf(result.read.execute('json')), [{ key: lecturers[1] }]);
-    t.ok((first.nextCursor ?? '').length < 2000, 'and its cursor fits into a request target');
+    t.ok((first.nextCursor ?? '').length <= CURSOR_CHARACTERS_MAX, 'and its cursor is short enough');
   }
   t.end();
 });
@@ -139,7 +142,7 @@ test('a page of conflicts continues after the longest possible key', (t) => {
 test('long keys that differ only at the end stay apart on pages', (t) => {
   const row = { title: null, courseId: null, studyGroup: null, type: null, groupId: null, lecturerId: null };
   for (const stem of ['a', 'é', '\u{1F600}', '"', '\u0001']) {
-    for (const length of [127, 128, 255, 256, 257, 700]) {
+    for (const length of [127, 128, 510]) {
       const lecturers = ['', '\u0001', '"', 'a', 'é', '\uFF5E', '\u{1F600}'].map(
         (end) => `${stem.repeat(length)}${end}`,
       );

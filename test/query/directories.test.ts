@@ -250,6 +250,11 @@ test('directories refuse faulty parameters', async (t) => {
   t.strictSame(fault([['q', '']]), ['q empty-value']);
   t.strictSame(fault([['q', '\u0301']]), ['q empty-value']);
   t.strictSame(fault([['q', '\ud800']]), ['q malformed-text']);
+  t.strictSame(fault([['q', 'a'.repeat(201)]]), ['q value-too-long']);
+  t.strictSame(fault([['q', 'ß'.repeat(101)]]), ['q value-too-long'], 'ß is searched as ss');
+  t.strictSame(fault([['q', '\u0301'.repeat(7000)]]), ['q value-too-long'], 'long texts are not folded');
+  t.same(entriesOf(view, 'rooms', [['q', 'a'.repeat(200)]]), []);
+  t.same(entriesOf(view, 'rooms', [['q', 'ß'.repeat(100)]]), []);
   t.strictSame(
     fault([
       ['q', 'a'],

@@ -196,6 +196,8 @@ test('every fault code occurs, except for a broken request target', (t) => {
   if ('faults' in noSnapshot) for (const fault of noSnapshot.faults) reached.add(fault.code);
   const noId = view.changes([['since', 'yesterday']], { unknownParameters: 'reject' });
   if ('faults' in noId) for (const fault of noId.faults) reached.add(fault.code);
+  const longSearch = view.directory('rooms', [['q', 'a'.repeat(201)]], { unknownParameters: 'reject' });
+  if ('faults' in longSearch) for (const fault of longSearch.faults) reached.add(fault.code);
   const unreached = Object.keys(PARAMETER_FAULTS).filter((code) => !reached.has(code));
   t.same(unreached, ['malformed-encoding']);
   t.end();

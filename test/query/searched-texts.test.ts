@@ -1,12 +1,14 @@
 import fc from 'fast-check';
 import { test } from 'tap';
+import { SEARCHED_UNITS_MAX } from '../../src/limits.js';
 import { searchForm } from '../../src/model/text.js';
 import { SearchedTexts } from '../../src/query/searched-texts.js';
 import { Dictionary } from '../../src/structures/dictionary.js';
 
 function dictionaryOf(values: readonly string[]): Dictionary {
   const texts = values.map((value) => Buffer.from(value));
-  const start = Uint32Array.from([0, ...texts.map((_, n) => Buffer.concat(texts.slice(0, n + 1)).length)]);
+  const start = new Uint32Array(texts.length + 1);
+  for (const [n, { length }] of texts.entries()) start[n + 1] = (start[n] ?? 0) + length;
   return new Dictionary({ bytes: Buffer.concat(texts), start });
 }
 
@@ -59,5 +61,45 @@ test('no form of a code point has more than two UTF-16 units for each byte of it
     if (searchForm(letter).length > 2 * Buffer.byteLength(letter)) longer.push(codePoint.toString(16));
   }
   t.strictSame(longer, []);
+  t.end();
+});
+
+/** The processor time of a search in milliseconds: the best of three. */
+function timeOf(texts: SearchedTexts, size: number, q: string): number {
+  const isMatch = new Uint8Array(size);
+  const search = (): number => {
+    const before = process.cpuUsage();
+    texts.search(q, isMatch, 0);
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / 1000;
+  };
+  return Math.min(search(), search(), search());
+}
+
+test('no text that may be searched takes much longer than another, whatever the values are', (t) => {
+  const a = (count: number): string => 'a'.repeat(count);
+  const sets = {
+    'long values': Array.from({ length: 4 }, (_, n) => a(500_000) + n),
+    'values that continue one another': Array.from(
+      { length: 50_000 },
+      (_, n) => `${a(18)}${n.toString(25).padStart(4, 'b').replaceAll('a', 'p')}${a(18)}`,
+    ),
+  };
+  const half = SEARCHED_UNITS_MAX / 2;
+  const searched = [
+    a(36),
+    `${a(half)}b${a(half - 1)}`,
+    `${a(2 * half - 1)}b`,
+    `b${a(2 * half - 1)}`,
+    'ab'.repeat(half),
+  ];
+  for (const [name, values] of Object.entries(sets)) {
+    const texts = new SearchedTexts(dictionaryOf(values));
+    const usualMs = timeOf(texts, values.length, 'ab');
+    for (const q of searched) {
+      const ms = timeOf(texts, values.length, q);
+      t.ok(ms < 30 + 20 * usualMs, `${name}, ${q.slice(0, 3)}…: ${ms} ms, usual ${usualMs} ms`);
+    }
+  }
   t.end();
 });
