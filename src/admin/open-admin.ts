@@ -35,7 +35,7 @@ export interface AdminOptions extends Observed {
   readonly allowedHosts: readonly string[];
   /** The token of POST /refresh; null if there is no such resource. */
   readonly token: AdminToken | null;
-  /** The reasons why /ready answers 503; empty if ready. */
+  /** The reasons why /ready answers 503, without overload; empty if ready. */
   readonly unreadyReasons: () => readonly string[];
 }
 
@@ -103,9 +103,16 @@ function createAdminHandler(options: AdminOptions, exposition: Exposition): Requ
   }
 
   function tellReady(exchange: Exchange): void {
-    const reasons = options.unreadyReasons();
+    const refuses = isAsked(exchange, 'overload=true');
+    if (refuses === null) {
+      const detail = 'The only parameter is overload=true: the answer is 503 during an overload, too.';
+      sendProblem(exchange, { code: 'parameters-invalid', detail });
+      return;
+    }
+    const overloaded = options.serving?.condition.isOverloaded ?? false;
+    const reasons = [...options.unreadyReasons(), ...(refuses && overloaded ? ['overloaded'] : [])];
     const ready = reasons.length === 0;
-    sendJson(exchange, ready ? 200 : 503, { ready, reasons });
+    sendJson(exchange, ready ? 200 : 503, { ready, reasons, overloaded });
   }
 
   async function tellMetrics(exchange: Exchange): Promise<void> {
@@ -123,9 +130,8 @@ function createAdminHandler(options: AdminOptions, exposition: Exposition): Requ
         detail: 'POST /refresh takes no body. It loads the source that the service was started with.',
       });
     }
-    const { pairs, faults } = parseQueryString(exchange.query);
-    const force = pairs.length === 1 && pairs[0]?.join('=') === 'force=true';
-    if (faults.length > 0 || (pairs.length > 0 && !force)) {
+    const force = isAsked(exchange, 'force=true');
+    if (force === null) {
       return sendProblem(exchange, {
         code: 'parameters-invalid',
         detail:
@@ -201,6 +207,13 @@ function createAdminHandler(options: AdminOptions, exposition: Exposition): Requ
       fail(exchange, error);
     }
   };
+}
+
+/** Whether a request has this parameter, the only one that its resource has; null if it has others. */
+function isAsked({ query }: Exchange, parameter: string): boolean | null {
+  const { pairs, faults } = parseQueryString(query);
+  if (faults.length > 0) return null;
+  return pairs.length === 0 ? false : (pairs.length === 1 && pairs[0]?.join('=') === parameter) || null;
 }
 
 function credentialFault({ headers }: Exchange, expected: AdminToken): Problem | null {

@@ -192,7 +192,6 @@ function unreadyReasons(
     'snapshot-stale': summary !== null && view === null,
     'no-keys': !keys.areThere,
     draining: isClosing || condition.isDraining,
-    overloaded: condition.isOverloaded,
     'no-thread': summary !== null && !isServing,
   };
   return Object.entries(reasons).flatMap(([reason, holds]) => (holds ? [reason] : []));

@@ -302,6 +302,12 @@ test('other paths, other methods and malformed requests get problem documents', 
   const wrong = await ask(`${origin}/metrics`, 'POST');
   t.match(wrong, { status: 405, type: problem, fields: { allow: 'GET, HEAD' } });
   t.match(await ask(`${origin}/refresh`), { status: 405, type: problem, fields: { allow: 'POST' } });
+  for (const query of ['overload', 'overload=1', 'overload=true&overload=true', 'force=true'])
+    t.match(
+      await ask(`${origin}/ready?${query}`),
+      { status: 400, json: { code: 'parameters-invalid' } },
+      query,
+    );
   const head = await ask(`${origin}/ready`, 'HEAD');
   t.match(head.fields, { 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' });
 

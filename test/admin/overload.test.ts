@@ -1,4 +1,4 @@
-/** Answers to probes during an overload: alive, but not ready. */
+/** Answers to probes during an overload: alive and ready. Only a probe that asks for it is told to go elsewhere. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -40,7 +40,7 @@ function load(t: Test, port: number): () => Promise<void> {
 }
 
 for (const workers of [1, 2]) {
-  test(`an overloaded service is alive but not ready: ${workers} serving threads`, {
+  test(`an overloaded service is alive and ready: ${workers} serving threads`, {
     timeout: 60_000,
   }, async (t) => {
     const service = await startService({
@@ -56,21 +56,25 @@ for (const workers of [1, 2]) {
     t.teardown(() => service.close());
     await service.ready;
     const admin = service.adminAddress?.origin ?? '';
-    const ready = async (): Promise<string> => {
-      const { status, body } = await get(`${admin}/ready`);
-      const { reasons } = JSON.parse(body.toString()) as { readonly reasons: readonly string[] };
-      return `${status} ${reasons}`;
+    const ready = async (path = '/ready?overload=true'): Promise<string> => {
+      const { status, body } = await get(`${admin}${path}`);
+      const { reasons, overloaded } = JSON.parse(body.toString());
+      return `${status} [${reasons}] ${overloaded}`;
     };
-    t.equal(await ready(), '200 ');
+    const atRest = '200 [] false';
+    t.equal(await ready(), atRest);
+    t.equal(await ready('/ready'), atRest);
 
     const loads = Array.from({ length: LOADS * workers }, () => load(t, service.address.port));
     const loadEndMs = performance.now() + LOAD_MS_MAX;
     const seen = new Map<string, number>();
     const liveMs: number[] = [];
+    let untoldReady = '';
     while (liveMs.length < TOLD && performance.now() < loadEndMs) {
       const state = await ready();
       seen.set(state, (seen.get(state) ?? 0) + 1);
-      if (state !== '200 ') {
+      if (state !== atRest) {
+        untoldReady = await ready('/ready');
         const beganMs = performance.now();
         t.equal((await get(`${admin}/live`)).status, 200);
         liveMs.push(performance.now() - beganMs);
@@ -79,10 +83,11 @@ for (const workers of [1, 2]) {
     }
     await Promise.all(loads.map((end) => end()));
     t.same(
-      [...seen.keys()].filter((state) => state !== '200 '),
-      ['503 overloaded'],
+      [...seen.keys()].filter((state) => state !== atRest),
+      ['503 [overloaded] true'],
       JSON.stringify([...seen]),
     );
+    t.equal(untoldReady, '200 [] true', 'pods that shed load stay behind their service');
     liveMs.sort((a, b) => a - b);
     const median = liveMs[Math.floor(liveMs.length / 2)] ?? Number.POSITIVE_INFINITY;
     t.ok(
@@ -91,7 +96,7 @@ for (const workers of [1, 2]) {
     );
 
     const endMs = performance.now() + 10_000;
-    while ((await ready()) !== '200 ' && performance.now() < endMs) await delay(50);
-    t.equal(await ready(), '200 ', 'once it is over');
+    while ((await ready()) !== atRest && performance.now() < endMs) await delay(50);
+    t.equal(await ready(), atRest, 'once it is over');
   });
 }
