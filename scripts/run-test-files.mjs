@@ -1,6 +1,5 @@
 /** Runs test files from source, one after the other. */
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { build, whyStale } from './ensure-built.mjs';
 import { closureOf, needsBuild, ROOT } from './test-files.mjs';
 import { Report } from './test-report.mjs';
@@ -32,13 +31,10 @@ export async function runFiles(files, isCancelled = () => false) {
     say(`\n${file}\n`);
     const child = spawn(process.execPath, ['--import=tsx', file], {
       cwd: ROOT,
+      env: { ...process.env, TAP_TIMEOUT: process.env.TAP_TIMEOUT ?? '180' },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
-    const ended = once(child, 'close');
-    const failedBefore = report.failed;
-    await report.read(child.stdout, file);
-    const [code, signal] = await ended;
-    if (code !== 0 && report.failed === failedBefore) report.fail(file, `ended with ${code ?? signal}`);
+    await report.read(child, file, { tellsTests: true });
   }
   report.finish();
   return report.failed === 0;

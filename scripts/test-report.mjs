@@ -1,4 +1,5 @@
-/** Reports tests without control codes: a line for each finished file or test, then failures and counts. */
+/** Reports tests without control codes: a line for each finished file or test, then skips, failures and counts. */
+import { once } from 'node:events';
 import { Parser } from 'tap-parser';
 
 /** Differences of large values are cut, because their beginning is the most useful. */
@@ -23,29 +24,34 @@ export class Report {
   }
 
   /**
-   * Reads TAP to its end.
+   * Reads the TAP of a started test program until the program has ended.
    *
-   * @param {AsyncIterable<Buffer>} output
-   * @param {string} [file] the file of the tests; without it, each test at the top is a file
+   * @param {import('node:child_process').ChildProcess} child
+   * @param {string} file the name of its file or folder
+   * @param {{ tellsTests: boolean }} options whether each of its tests gets a line, or only the file
    */
-  async read(output, file) {
+  async read(child, file, { tellsTests }) {
+    const beganMs = performance.now();
+    const ended = once(child, 'close');
     const parser = new Parser();
-    const path = file === undefined ? [] : [file];
-    const total = this.#follow(parser, path, true);
+    const total = this.#follow(parser, [file], tellsTests);
     const completed = new Promise((resolve) => parser.once('complete', resolve));
-    for await (const chunk of output) parser.write(chunk);
+    for await (const chunk of child.stdout) parser.write(chunk);
     parser.end();
     const { count, ok, failures } = await completed;
-    this.#passed += total.passed;
-    this.#files += file === undefined ? count : 1;
-    const subject = file ?? 'tap';
-    if (count === 0) this.fail(subject, 'no test ran');
+    const [code, signal] = await ended;
+    if (count === 0) this.#fail(file, 'no test ran', total);
     // A wrong plan, or incomplete output.
-    else if (!ok && total.failed === 0) this.fail(subject, failures[0]?.tapError ?? 'its output is broken');
+    else if (!ok && total.failed === 0)
+      this.#fail(file, failures[0]?.tapError ?? 'its output is broken', total);
+    if (code !== 0 && total.failed === 0) this.#fail(file, `ended with ${code ?? signal}`, total);
+    this.#passed += total.passed;
+    this.#files++;
+    if (!tellsTests) this.#tell(file, { time: performance.now() - beganMs }, total);
   }
 
-  /** Adds a failure that TAP does not report. */
-  fail(file, name) {
+  #fail(file, name, total) {
+    total.failed++;
     this.#failures.push({ path: [file, name], details: [] });
   }
 
@@ -76,11 +82,11 @@ export class Report {
     /** Counts of the last group; the next line says how the group ended. */
     let group = null;
     parser.on('child', (child) => {
-      group = this.#follow(child, [...path, nameOf(child.name)], false);
+      group = this.#follow(child, [...path, child.name.trim()], false);
     });
     parser.on('assert', (result) => {
       const counts = group ?? { passed: 0, failed: 0 };
-      const name = nameOf(result.name);
+      const name = result.name.trim();
       if (result.skip) this.#notRun.push({ path: [...path, name], reason: reasonOf(result, name) });
       // If a group failed but none of its parts did, the cause is its time limit, its plan, or the end of its process.
       else if (!result.ok && !result.todo && counts.failed === 0) {
@@ -105,14 +111,6 @@ export class Report {
     const seconds = typeof time === 'number' ? `, ${(time / 1000).toFixed(1)} s` : '';
     this.#write(`${failed > 0 ? 'FAILED ' : 'ok     '}  ${name} (${counts}${seconds})\n`);
   }
-}
-
-/** Names of sources by their compiled test files; a program of several files has the name of its folder. */
-function nameOf(name) {
-  return name
-    .trim()
-    .replace(/^\.tests\/(.*)\/together\.test\.js$/, 'test/$1')
-    .replace(/^\.tests\/(.*\.test)\.js$/, 'test/$1.ts');
 }
 
 const reasonOf = ({ skip }, name) => (typeof skip === 'string' && skip !== name ? `${name}: ${skip}` : name);

@@ -67,7 +67,6 @@ async function startService(t: Test, source: string, options: readonly string[])
     LECTERN_HS256_SECRET: SECRET,
     LECTERN_LOG_LEVEL: 'info',
     NODE_OPTIONS: `--require ${SHIM}`,
-    OWN_NODE_OPTIONS: `--require ${SHIM}`,
     CLOCK_OFFSET_FILE: file,
   });
   t.teardown(() => service.child.kill('SIGKILL'));

@@ -16,10 +16,7 @@ test('clients of databases and stores are loaded only where they are used', asyn
     use: (running: Running) => Promise<unknown>,
   ): Promise<string[]> => {
     const list = join(folder, name);
-    const options = `--require ${HOOK}`;
-    // The runner of all tests passes OWN_NODE_OPTIONS on.
-    const preloading = { NODE_OPTIONS: options, OWN_NODE_OPTIONS: options };
-    const env = { ...preloading, LOADED_PACKAGES: list, LECTERN_HS256_SECRET: SECRET };
+    const env = { NODE_OPTIONS: `--require ${HOOK}`, LOADED_PACKAGES: list, LECTERN_HS256_SECRET: SECRET };
     const running = start(argv, env);
     await use(running);
     await running.ended;

@@ -1,6 +1,9 @@
-/** Sizes of long tests: large in `npm run test:hard`, small otherwise. */
+/** Sizes of long tests: small in `npm test`, medium in `npm run test:slow`, large in `npm run test:hard`. */
 export const HARD: boolean = process.env.LECTERN_HARD === '1';
+export const SLOW: boolean = HARD || process.env.LECTERN_SLOW === '1';
 
-export function size(usual: number, hard: number): number {
-  return HARD ? hard : usual;
+/** Without a medium size, `npm run test:slow` does not run the test again. */
+export function size(small: number, large: number, medium: number = small): number {
+  if (HARD) return large;
+  return SLOW ? medium : small;
 }

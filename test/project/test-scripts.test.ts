@@ -1,8 +1,7 @@
-/** The scripts that run tests: the files that a name matches, the tests that a change affects, and the report. */
+/** The scripts that run tests: the files that a name matches, the tests that a change affects, and the selections. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { test } from 'tap';
 import { parse } from 'yaml';
@@ -18,20 +17,19 @@ interface TestFiles {
   ): { files: readonly string[]; left: number };
 }
 
-interface Report {
-  readonly failed: number;
-  read(output: AsyncIterable<unknown>, file?: string): Promise<void>;
-  finish(): void;
-}
-
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const load = (name: string): Promise<unknown> => import(pathToFileURL(join(ROOT, 'scripts', name)).href);
 const { testFiles, matching, closureOf, needsBuild, affectedBy } = (await load(
   'test-files.mjs',
 )) as TestFiles;
-const { Report } = (await load('test-report.mjs')) as {
-  Report: new (write: (text: string) => void) => Report;
-};
+interface Selections {
+  readonly SLOW: Readonly<Record<string, string>>;
+  readonly SLOW_SIZES: readonly string[];
+  readonly ALONE: Readonly<Record<string, string>>;
+  readonly FIRST: readonly string[];
+  readonly SELECTIONS: Readonly<Record<'fast' | 'slow' | 'hard', { has(path: string): boolean }>>;
+}
+const { SLOW, SLOW_SIZES, ALONE, FIRST, SELECTIONS } = (await load('test-selections.mjs')) as Selections;
 
 const FILES = ['test/http/server/close.test.ts', 'test/query/plan.test.ts', 'test/query/plan-b.test.ts'];
 
@@ -71,79 +69,6 @@ test('a change affects the tests that import it', async (t) => {
   t.ok(affectedBy(['test/oracle/schedule.ts'], files).files.length > 1);
 });
 
-/** The report of TAP, line by line. */
-async function told(tap: string, file?: string): Promise<{ lines: string[]; failed: number }> {
-  let text = '';
-  const report = new Report((part) => {
-    text += part;
-  });
-  await report.read(Readable.from([tap]), file);
-  report.finish();
-  return { lines: text.split('\n'), failed: report.failed };
-}
-
-const RUN = `TAP version 14
-# Subtest: .tests/http/together.test.js
-    # Subtest: a group
-        ok 1 - first
-        not ok 2 - second
-          ---
-          diff: |
-            -3
-            +2
-          at:
-            fileName: test/http/server/close.test.ts
-            lineNumber: 7
-          ...
-        1..2
-    not ok 1 - a group # time=5ms
-    # Subtest: in a browser
-    ok 2 - in a browser # SKIP no Chromium
-    1..2
-not ok 1 - .tests/http/together.test.js # time=12.5ms
-ok 2 - .tests/a.test.js # time=1ms
-not ok 3 - .tests/b.test.js # time=3ms
-  ---
-  exitCode: 1
-  ...
-1..3
-`;
-
-test('a run lists each file, then skipped tests, failures and counts', async (t) => {
-  const { lines, failed } = await told(RUN);
-  t.equal(failed, 2);
-  t.strictSame(lines.slice(0, 3), [
-    'FAILED   test/http (1 passed, 1 failed, 0.0 s)',
-    'ok       test/a.test.ts (1 passed, 0.0 s)',
-    'FAILED   test/b.test.ts (0 passed, 1 failed, 0.0 s)',
-  ]);
-  t.strictSame(lines.slice(3, -2), [
-    '',
-    'Not run here:',
-    '  test/http: in a browser: no Chromium',
-    '',
-    'Failed:',
-    '  test/http/server/close.test.ts: a group > second',
-    '      at test/http/server/close.test.ts:7',
-    '      -3',
-    '      +2',
-    '  test/b.test.ts',
-    '      its process ended with 1',
-    '',
-  ]);
-  t.match(lines.at(-2), /^3 files in [\d.]+ s: 2 passed, 2 failed, 1 not run$/);
-});
-
-test('an aborted run and a run without tests fail', async (t) => {
-  const broken = await told('TAP version 14\nok 1 - one\n1..3\n', 'test/a.test.ts');
-  t.equal(broken.failed, 1);
-  t.match(broken.lines.join('\n'), /Failed:\n {2}test\/a\.test\.ts: incorrect number of tests/);
-  const empty = await told('', 'test/a.test.ts');
-  t.equal(empty.failed, 1);
-  t.match(empty.lines.join('\n'), /test\/a\.test\.ts: no test ran/);
-  t.match(empty.lines.at(-2), /0 passed, 1 failed$/);
-});
-
 function script(name: string, ...argv: string[]): { status: number | null; stdout: string; stderr: string } {
   // Runs as from a shell, without tap's settings for its children.
   const { NODE_OPTIONS: _options, ...env } = process.env;
@@ -170,24 +95,32 @@ test('an unknown name gives a sentence', async (t) => {
   t.match(script('test-watch.mjs', 'qqq').stderr, 'No test file has "qqq" in its path.\n');
   const unknown = script('test.mjs', 'all');
   t.equal(unknown.status, 2);
-  t.match(unknown.stderr, 'there are no tests "all": fast, slow, hard, attacks, deploy');
+  t.match(unknown.stderr, 'there are no tests "all": fast, slow, hard');
 });
 
-test('the hard tests have every file with a large size', async (t) => {
-  const text = readFileSync(join(ROOT, 'scripts/test.mjs'), 'utf8');
-  const list = /const HARD = (\[[^\]]*\])/.exec(text)?.[1] ?? '';
-  const hard = [...list.matchAll(/'([^']+)'/g)].map(([, start]) => `test/${start}`);
-  const sized = testFiles().filter((path) =>
-    /hard\/size\.js'|env\.LECTERN_HARD/.test(readFileSync(join(ROOT, path), 'utf8')),
-  );
-  t.ok(sized.length > 30, `${sized.length} files`);
+test('the tests with larger sizes are in the selections that ask for them', async (t) => {
+  const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+  const isHard = (path: string): boolean => /hard\/size\.js'|env\.LECTERN_HARD/.test(read(path));
+  // The third argument of size() is the medium size.
+  const isMedium = (path: string): boolean =>
+    isHard(path) && /\bSLOW\b|\bsize\([^(),]+,[^(),]+,[^(),]+\)/.test(read(path));
+  const name = (path: string): string => path.replace(/^test\/(.*)\.ts$/, '$1.js');
+  const files = testFiles().filter((path) => path !== 'test/project/test-scripts.test.ts');
+  const hard = files.filter(isHard).map(name);
+  t.ok(hard.length > 30, `${hard.length} files`);
   t.strictSame(
-    sized.filter((path) => !hard.some((start) => path.startsWith(start))),
+    hard.filter((path) => !SELECTIONS.hard.has(path)),
     [],
   );
-  for (const start of hard)
+  const medium = files.filter(isMedium).map(name);
+  t.strictSame(
+    medium.filter((path) => !SELECTIONS.slow.has(path)),
+    [],
+  );
+  for (const path of files.map(name)) t.ok(SELECTIONS.fast.has(path) || SELECTIONS.slow.has(path), path);
+  for (const start of [...Object.keys(SLOW), ...SLOW_SIZES, ...Object.keys(ALONE), ...FIRST])
     t.ok(
-      testFiles().some((path) => path.startsWith(start)),
+      files.map(name).some((path) => path.startsWith(start)),
       `${start} has tests`,
     );
 });
@@ -225,7 +158,7 @@ test('every file names the same version of Node', async (t) => {
     jobs: { all: { strategy: { matrix: { node: number[] } }; steps: { run?: string }[] } };
   };
   const { strategy, steps } = workflow.jobs.all;
-  t.strictSame(strategy.matrix.node, [oldest, 22, 24]);
+  t.strictSame(strategy.matrix.node, [oldest, 22, 24, 26]);
   t.ok(
     steps.some(({ run }) => run === '.ci/run'),
     'it runs what is run by hand',

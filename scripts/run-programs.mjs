@@ -1,0 +1,57 @@
+/** Runs compiled test programs, several at a time, and reports each as it ends. */
+import { spawn } from 'node:child_process';
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+/** tap ends a program with the names of its pending tests; this is the time left for that. */
+const GRACE_MS = 10_000;
+
+/**
+ * @param {readonly string[]} programs paths from the project's folder, in the order of their starts
+ * @param {import('./test-report.mjs').Report} report
+ * @param {{ jobs?: number, seconds: number, env?: Record<string, string> }} options `seconds` is the time limit of
+ * a program
+ */
+export async function runPrograms(programs, report, { jobs = availableParallelism() + 1, seconds, env }) {
+  const waiting = [...programs];
+  const running = new Set();
+  const endAll = (signal) => {
+    for (const child of running) endGroup(child);
+    process.exit(signal === 'SIGINT' ? 130 : 143);
+  };
+  process.once('SIGINT', endAll).once('SIGTERM', endAll);
+
+  async function runNext() {
+    for (let program = waiting.shift(); program !== undefined; program = waiting.shift()) {
+      const child = spawn(process.execPath, ['--enable-source-maps', program], {
+        cwd: ROOT,
+        env: { ...process.env, TAP_TIMEOUT: String(seconds), ...env },
+        stdio: ['ignore', 'pipe', 'inherit'],
+        // A group of its own, so that the time limit also ends what the program started.
+        detached: true,
+      });
+      running.add(child);
+      const timer = setTimeout(endGroup, seconds * 1000 + GRACE_MS, child);
+      await report.read(child, nameOf(program), { tellsTests: false });
+      clearTimeout(timer);
+      running.delete(child);
+    }
+  }
+  await Promise.all(Array.from({ length: jobs }, runNext));
+  process.off('SIGINT', endAll).off('SIGTERM', endAll);
+}
+
+function endGroup(child) {
+  try {
+    process.kill(-child.pid, 'SIGKILL');
+  } catch {
+    // It has just ended.
+  }
+}
+
+/** The source of a compiled test file; a program of several files has the name of its folder. */
+const nameOf = (program) =>
+  program
+    .replace(/^\.tests\/(.*)\/together\.test\.js$/, 'test/$1')
+    .replace(/^\.tests\/(.*\.test)\.js$/, 'test/$1.ts');
