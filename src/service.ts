@@ -20,7 +20,7 @@ export interface Service
   extends Pick<TimetableServer, 'address' | 'adminAddress' | 'condition' | 'drain' | 'workers'> {
   /** Origin and base path for this machine, without a final slash. */
   readonly baseUrl: string;
-  readonly mode: ResolvedSettings['mode'];
+  readonly dev: boolean;
   /** Whether the source is loaded at regular intervals. */
   readonly isRegular: boolean;
   readonly timetable: Timetable;
@@ -68,14 +68,14 @@ export async function startService(
     const feed = hasFeeds(settings) ? optionsOf('feed', settings) : undefined;
     const server = await timetable.serve(optionsOf('serve', settings, { auth, feed, admin, log }));
     const { address, adminAddress, workers } = server;
-    const { mode, basePath, claims } = settings;
+    const { dev, basePath, claims } = settings;
     const baseUrl = reachableOrigin(address) + basePath.replace(/\/$/, '');
     return {
       address,
       adminAddress,
       workers,
       baseUrl,
-      mode,
+      dev,
       isRegular,
       timetable,
       ready: timetable.ready,
@@ -99,13 +99,8 @@ function reachableOrigin({ host, port, origin }: ListenAddress): string {
 }
 
 function authOf(settings: ResolvedSettings): Resolved<'auth'> {
-  const { mode, hs256Secret, hs256SecretFile, jwks } = settings;
-  if (
-    hs256Secret === undefined &&
-    hs256SecretFile === undefined &&
-    jwks === undefined &&
-    mode === 'production'
-  ) {
+  const { dev, hs256Secret, hs256SecretFile, jwks } = settings;
+  if (hs256Secret === undefined && hs256SecretFile === undefined && jwks === undefined && !dev) {
     throw new LecternError(
       'key-missing',
       'production needs a key that verifies tokens: set LECTERN_HS256_SECRET or give --hs256-secret-file or --jwks, ' +

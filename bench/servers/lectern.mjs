@@ -12,7 +12,7 @@ const service = await startService({
   feedSecret: `for feeds: ${hs256Secret}`,
   // The workloads sign addresses with the secret of tokens, which is refused as the present secret of feeds.
   feedSecretPrevious: hs256Secret,
-  mode: 'production',
+  dev: false,
   port: 0,
   watch: false,
   // Overload is detected as usual, but other work on the machine must not cause refusals.

@@ -116,22 +116,3 @@ export function openStandardError(): LogOutput {
     return new LogOutput(fd);
   }
 }
-
-/** Writes `12:03:04 INFO: ready {…}` in local time. pino-pretty is imported here because it takes 70 ms to load. */
-export async function prettyDestination(
-  output: LogDestination,
-  isColoured: boolean,
-): Promise<LogDestination> {
-  const { default: prettyLog } = await import('pino-pretty');
-  const format = prettyLog.prettyFactory({
-    colorize: isColoured,
-    singleLine: true,
-    translateTime: 'SYS:HH:MM:ss',
-    customPrettifiers: { time: String },
-  });
-  return {
-    // pino-pretty removes only control characters that JSON escapes.
-    write: (record) => output.write(format(record.replace(/\p{Cc}/gu, ''))),
-    flushSync: () => output.flushSync(),
-  };
-}

@@ -66,12 +66,9 @@ export function createProgram(exit: (code: number) => void): Command {
   for (const setting of settings.filter(hasFlag)) serve.addOption(toOption(setting));
   serve
     .addHelpText('after', SERVE_HELP)
-    .action(async (source: readonly string[], parsed: Record<string, unknown>, command: Command) => {
-      checkDev(parsed, command);
+    .action(async (source: readonly string[], parsed: Record<string, unknown>) => {
       const { serve: runServe } = await import('./serve-command.js');
-      const { dev, ...values } = valuesOf(settings, parsed);
-      const mode = dev === true ? 'development' : values.mode;
-      exit(await runServe({ ...values, source, mode } as unknown as ServiceOptions));
+      exit(await runServe({ ...valuesOf(settings, parsed), source } as unknown as ServiceOptions));
     });
 
   addStoreCommands(program, exit);
@@ -202,22 +199,6 @@ const BASE_PATH = SETTINGS.find(({ name }) => name === 'basePath') as Setting;
 
 function readingOf(source: string | readonly string[], parsed: Record<string, unknown>): ReadingSettings {
   return resolveReading({ source, ...valuesOf(COMMAND_READING_SETTINGS, parsed) });
-}
-
-/**
- * The result depends on whether the mode comes from a flag or a variable, so this cannot be a rule of settings.
- * `command.error` throws.
- */
-function checkDev({ dev, mode }: Record<string, unknown>, command: Command): void {
-  if (dev !== true) return;
-  const modeFrom = command.getOptionValueSource('mode');
-  if (modeFrom === 'cli') {
-    const relation = mode === 'development' ? 'say the same thing' : 'contradict each other';
-    command.error(`error: the options '--dev' and '--mode' ${relation}: give one of them`);
-  }
-  if (mode === 'production' && modeFrom === 'env') {
-    writeError('warning: --dev wins over LECTERN_MODE=production: this is development mode');
-  }
 }
 
 async function generate(options: GenerateOptions): Promise<void> {

@@ -15,7 +15,7 @@ const ONCE_MS_MAX = 15_000;
 /** `lectern publish` resolves to the exit code after SIGINT or SIGTERM, or with `--once` after the announcement. */
 export async function publish(given: Readonly<Record<string, unknown>>): Promise<number> {
   carryOnWithoutOutput();
-  const { log, output } = await openLog(given);
+  const { log, output } = openLog(given);
   const variables = unknownVariables(process.env, given);
   for (const reason of variables) log.warn({ reason }, 'unknown variable');
   const signals = listenForSignals();

@@ -21,7 +21,7 @@ const CALLED_OFF_MS_MAX = 1000;
  */
 export async function serve(given: ServiceOptions): Promise<number> {
   carryOnWithoutOutput();
-  const { log, output, isDevelopment } = await openLog(given);
+  const { log, output, isDevelopment } = openLog(given);
   for (const reason of unknownVariables(process.env, given)) {
     warn(given, log, 'unknown variable', reason);
   }
@@ -62,8 +62,8 @@ async function serveUntilSignal(
       return 0;
     }
     service = started;
-    const { address, adminAddress, mode, workers } = service;
-    log.info({ address: address.origin, admin: adminAddress?.origin, mode, workers }, 'listening');
+    const { address, adminAddress, dev, workers } = service;
+    log.info({ address: address.origin, admin: adminAddress?.origin, dev, workers }, 'listening');
     warnOfOpenDoor(service);
     for (const reason of warningsOf(settings)) warn(settings, log, 'answers will become 503', reason);
     const outcome = await Promise.race([service.ready, signals.first]);
@@ -99,8 +99,8 @@ async function announce(
   { adminTokenFile }: ResolvedSettings,
   log: Logger,
 ): Promise<void> {
-  const { mode, isRegular, timetable, workers } = service;
-  if (mode === 'development') {
+  const { dev, isRegular, timetable, workers } = service;
+  if (dev) {
     const example = await service.example();
     process.stdout.write(formatReady(service, summary, example, adminTokenFile !== undefined));
     tellReloads(timetable, isRegular, (line) => process.stdout.write(line));
@@ -111,7 +111,7 @@ async function announce(
   const { events, rejected, buildMs, bytes } = summary;
   const addresses = { url: service.baseUrl, admin: service.adminAddress?.origin };
   const from = { source: timetable.source.name, origin: timetable.publication?.origin };
-  log.info({ ...addresses, mode, workers, ...from, events, rejected, buildMs, bytes }, 'ready');
+  log.info({ ...addresses, dev, workers, ...from, events, rejected, buildMs, bytes }, 'ready');
 }
 
 /** After CALLED_OFF_MS_MAX the signal ends the process. `process.exit` would wait for all reads. */
@@ -121,14 +121,14 @@ async function callOff(ending: Promise<void>, signal: NodeJS.Signals): Promise<v
   clearTimeout(timer);
 }
 
-function warn({ mode }: ServiceOptions, log: Logger, message: string, reason: string): void {
-  if (mode === 'development') writeError(`warning: ${reason}`);
+function warn({ dev }: ServiceOptions, log: Logger, message: string, reason: string): void {
+  if (dev === true) writeError(`warning: ${reason}`);
   else log.warn({ reason }, message);
 }
 
 /** Development mode gives a token to every client, even from other machines. */
-function warnOfOpenDoor({ mode, address }: Service): void {
-  if (mode !== 'development' || /^(?:127\.|::1$|::ffff:127\.)/i.test(address.host)) return;
+function warnOfOpenDoor({ dev, address }: Service): void {
+  if (!dev || /^(?:127\.|::1$|::ffff:127\.)/i.test(address.host)) return;
   writeError(
     `warning: development mode on ${address.origin}: anyone who can reach this address gets a token; ` +
       'use --host 127.0.0.1 or production mode',

@@ -35,7 +35,7 @@ export function unknownVariables(
 
 /** The text that development mode prints. */
 export function formatReady(
-  { adminAddress, baseUrl, mode, timetable, workers }: Service,
+  { adminAddress, baseUrl, dev, timetable, workers }: Service,
   summary: SnapshotSummary,
   example: ExampleRequest | null,
   canRefresh: boolean,
@@ -45,7 +45,7 @@ export function formatReady(
   const how = isLoaded ? `loaded in ${formatMs(buildMs)}` : 'read from a snapshot file';
   const threads = workers === 1 ? '' : `, ${workers} threads`;
   const lines = [
-    `Lectern serves ${timetable.source.name} at ${baseUrl} (${mode}${threads})`,
+    `Lectern serves ${timetable.source.name} at ${baseUrl} (${dev ? 'development' : 'production'}${threads})`,
     `${formatCountOf(events, 'event')}, ${how}, ${formatBytes(bytes)} in memory`,
     ...(expanded === undefined ? [] : describeExpansion(expanded)),
     ...describeRejections(summary),

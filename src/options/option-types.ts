@@ -9,7 +9,7 @@ import type { GateOptions } from '../refresh/gate.js';
 import type { AnySource, BuildPlace } from '../refresh/loader.js';
 import type { Records } from '../source/records.js';
 import type { LoadProgress } from '../source/source.js';
-import type { LOG_FORMATS, LOG_LEVELS } from './serving-settings.js';
+import type { LOG_LEVELS } from './serving-settings.js';
 import type { Place } from './setting.js';
 
 /** How a timetable is opened. Only the source has no default. */
@@ -164,7 +164,7 @@ export interface EmbeddedHandlerOptions<Request extends IncomingMessage = Incomi
 
 /** How `serve()` serves a timetable. Production needs a key that verifies tokens. */
 export interface ServeOptions {
-  /** How bearer tokens are verified. Required in production mode. */
+  /** How bearer tokens are verified. Required unless `dev` is true. */
   readonly auth?: EmbeddedAuthOptions | undefined;
   /** TCP port, 0 to 65,535; 0 takes any free one. Default 3000. */
   readonly port?: number | undefined;
@@ -174,8 +174,8 @@ export interface ServeOptions {
   readonly basePath?: string | undefined;
   /** Whether answers to repeated requests are compressed, as Accept-Encoding allows. Default true. */
   readonly compression?: boolean | undefined;
-  /** `development` adds /login, /docs and /health and makes its own key. Default `production`. */
-  readonly mode?: 'production' | 'development' | undefined;
+  /** Development: adds /login, /docs and /health and makes its own key. Default false. */
+  readonly dev?: boolean | undefined;
   /**
    * Serving threads, 1 to 128, which share one snapshot. `auto` starts one per core. Default 1: the program's
    * own thread.
@@ -279,7 +279,6 @@ export type ServiceOptions = Omit<TimetableOptions, 'source' | 'gate' | 'buildOn
     readonly adminTokenFile?: string | undefined;
     readonly drainSeconds?: number | undefined;
     readonly logLevel?: (typeof LOG_LEVELS)[number] | undefined;
-    readonly logFormat?: (typeof LOG_FORMATS)[number] | undefined;
   };
 
 /** All settings of `lectern publish`, flat. */
@@ -319,7 +318,7 @@ export type DefaultedName =
   | 'drainSeconds'
   | 'basePath'
   | 'compression'
-  | 'mode'
+  | 'dev'
   | 'identifiers'
   | 'unknownParameters'
   | 'cacheMb'

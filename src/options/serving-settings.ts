@@ -95,28 +95,19 @@ export const LISTENING_SETTINGS: readonly Setting[] = inGroup('Listening', 'serv
     default: true,
     help: 'compress answers to repeated requests, as Accept-Encoding allows; off leaves compression to a proxy',
   },
-  mode: {
-    kind: oneOf('mode', ['production', 'development']),
-    default: 'production',
-    help: 'development adds /login, /docs and /health, and needs no key',
-  },
   dev: {
-    places: [],
-    variable: null,
     isSwitch: true,
     kind: either('how', 'on', 'off'),
-    help: 'short for --mode development',
+    default: false,
+    help: 'development: adds /login, /docs and /health, and needs no key',
   },
 });
 
-export const LOG_FORMATS = ['json', 'pretty'] as const;
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
 /** Defaults that depend on other settings, so the table does not have them. */
 export const LOG_LEVEL_DEFAULT: (typeof LOG_LEVELS)[number] = 'info';
 export const LOG_LEVEL_OF_DEVELOPMENT: (typeof LOG_LEVELS)[number] = 'warn';
-export const LOG_FORMAT_DEFAULT: (typeof LOG_FORMATS)[number] = 'json';
-export const LOG_FORMAT_OF_TERMINALS: (typeof LOG_FORMATS)[number] = 'pretty';
 
 /** Each origin has 1 KB of header fields. */
 const CORS_ORIGINS_MAX = 100;
@@ -218,13 +209,6 @@ export const OPERATING_SETTINGS: readonly Setting[] = inGroup('Operating', 'serv
     group: 'Logging',
     kind: oneOf('level', LOG_LEVELS),
     help: `lowest level of records logged to standard error; default: ${LOG_LEVEL_DEFAULT}, in development ${LOG_LEVEL_OF_DEVELOPMENT}`,
-  },
-  logFormat: {
-    commands: SERVE_AND_PUBLISH,
-    places: [],
-    group: 'Logging',
-    kind: oneOf('format', LOG_FORMATS),
-    help: `one JSON object per line, or pretty lines for people; default: ${LOG_FORMAT_DEFAULT}, in development on a terminal ${LOG_FORMAT_OF_TERMINALS}`,
   },
   log: {
     places: ['serve', 'handler', 'publish'],

@@ -14,19 +14,18 @@ interface CheckedServing extends Omit<Resolved<'serve'>, 'auth' | 'feed'> {
 
 /** Plain data for the serving threads. Secrets, their files and the logger are left out; {@link liveAccess} has them. */
 export function planServing(
-  { auth, feed, admin, log, mode, workers, ...settings }: CheckedServing,
+  { auth, feed, admin, log, dev, workers, ...settings }: CheckedServing,
   { identifiers, ...parsing }: Reading,
   limits: Pick<ServingSettings, 'staleMsMax' | 'cacheBytesMax'>,
 ): ServingSettings {
-  const isDevelopment = mode === 'development';
   return {
     ...settings,
     ...parsing,
     ...limits,
     workers: threadsOf(workers),
-    auth: planAuth('serve', auth, identifiers, !isDevelopment),
+    auth: planAuth('serve', auth, identifiers, !dev),
     feeds: planFeeds('serve', feed, settings),
-    development: isDevelopment ? { secret: randomBytes(32), docsAssets: findSwaggerUi().href } : null,
+    development: dev ? { secret: randomBytes(32), docsAssets: findSwaggerUi().href } : null,
     version: VERSION,
   };
 }

@@ -147,7 +147,7 @@ test('/ready reports no-keys until there is a usable key', async (t) => {
     };
     const service = await startService({ ...options, jwks });
     const withSecret = await startService({ ...options, jwks, hs256Secret: SECRET });
-    const development = await startService({ ...options, jwks, mode: 'development' });
+    const development = await startService({ ...options, jwks, dev: true });
     const others = [withSecret, development];
     t.teardown(() => Promise.all([service, ...others].map((each) => each.close())));
     await Promise.all([service, ...others].map((each) => each.ready));

@@ -23,7 +23,7 @@ const RECORDS = Array.from({ length: 20 }, (_, n) => ({
 
 const exp = Math.floor(Date.now() / 1000) + 3600;
 const headers = { authorization: `Bearer ${hs256({ sub: 'alice', studyGroup: 'A', exp })}` };
-const OPTIONS = { port: 0, adminPort: 0, hs256Secret: SECRET, mode: 'production' } as const;
+const OPTIONS = { port: 0, adminPort: 0, hs256Secret: SECRET, dev: false } as const;
 
 for (const workers of [1, 2]) {
   test(`requests are counted by route and status: ${workers} serving threads`, async (t) => {
@@ -106,7 +106,7 @@ test('docs/operations.md has every metric, and no others', async (t) => {
   await publishing.announced;
   const replica = fleet.replica();
   await replica.ready;
-  const server = await replica.serve({ port: 0, mode: 'development', admin: { port: 0 } });
+  const server = await replica.serve({ port: 0, dev: true, admin: { port: 0 } });
   const texts: string[] = [];
   for (const each of [service.adminAddress, server.adminAddress, publishing.adminAddress])
     texts.push((await get(`${each?.origin}/metrics`)).body.toString());

@@ -51,7 +51,7 @@ for (const workers of [1, 2]) {
       workers,
       overloadMs: 20,
       hs256Secret: SECRET,
-      mode: 'production',
+      dev: false,
     });
     t.teardown(() => service.close());
     await service.ready;

@@ -59,7 +59,7 @@ for (const workers of [1, 2]) {
       workers,
       overloadMs: 0,
       corsOrigins: [PAGE],
-      mode: 'production',
+      dev: false,
     } as const;
     const service = await startService(options, { log });
     t.teardown(() => service.close());

@@ -261,7 +261,7 @@ for (const jump of [DAY_S, -DAY_S]) {
 test('in development /health and tokens of /login stay right when the clock is set', {
   timeout: 180_000,
 }, async (t) => {
-  const service = await startService(t, 'fixtures/demo.ndjson.gz', ['--mode', 'development']);
+  const service = await startService(t, 'fixtures/demo.ndjson.gz', ['--dev']);
   const login = async (): Promise<string> =>
     (JSON.parse((await service.ask('/api/v1/login')).text) as { access_token: string }).access_token;
   const before = await login();

@@ -14,7 +14,7 @@ if (NO_BROWSER !== null) {
   test('the docs page works in a browser', async (t) => {
     const service = await startService({
       source: fileURLToPath(new URL('../../fixtures/demo.ndjson.gz', import.meta.url)),
-      mode: 'development',
+      dev: true,
       port: 0,
     });
     t.teardown(() => service.close());

@@ -82,8 +82,6 @@ test('a database is used from the command line', { skip }, async (t) => {
         '--table',
         'events',
         '--follow',
-        '--mode',
-        'production',
         '--port',
         '0',
         '--snapshot-file',

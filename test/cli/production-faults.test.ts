@@ -9,9 +9,7 @@ const DEMO = 'fixtures/demo.ndjson.gz';
 test('production logs every fault of the settings as a record', async (t) => {
   const cases: readonly (readonly [argv: readonly string[], reason: RegExp])[] = [
     [['--port', '65536'], /^--port \(LECTERN_PORT\) is 65536: it must be a whole number from 0 to 65535$/],
-    [['--mode', 'test'], /is "test": it must be production or development$/],
     [['--log-level', 'loud'], /is "loud": it must be fatal, /],
-    [['--log-format', 'xml'], /is "xml": it must be json or pretty$/],
     [['--canary'], /^--canary has no effect, as the source is not a store/],
   ];
   for (const [argv, reason] of cases) {
@@ -20,4 +18,15 @@ test('production logs every fault of the settings as a record', async (t) => {
     const record = { level: 60, code: 'option-invalid', msg: 'cannot serve', reason };
     t.match(JSON.parse(stderr), record, argv.join(' '));
   }
+});
+
+test('a failed start ends with a fatal record, with the level and the time as numbers', async (t) => {
+  const beganMs = Date.now();
+  const { code, stderr } = await lectern(['serve', 'missing.ndjson', '--port', '0'], {
+    env: { LECTERN_HS256_SECRET: 'this-is-a-secret-of-more-than-thirty-two-bytes' },
+  });
+  t.equal(code, 1);
+  const last = JSON.parse(stderr.trim().split('\n').at(-1) ?? '');
+  t.match(last, { level: 60, msg: 'cannot serve', reason: /missing\.ndjson/ });
+  t.ok(last.time >= beganMs && last.time <= Date.now(), 'epoch milliseconds');
 });

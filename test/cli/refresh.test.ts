@@ -132,7 +132,7 @@ test('SIGHUP takes up a secret file that looks unchanged, and keeps the secret w
     utimesSync(path, 1_700_000_000, 1_700_000_000);
   };
   put(one);
-  const options = ['--mode', 'production', '--port', '0', '--hs256-secret-file', path, '--log-level', 'info'];
+  const options = ['--port', '0', '--hs256-secret-file', path, '--log-level', 'info'];
   const running = start(['serve', join(folder, 'a.ndjson'), ...options]);
   const { url } = await running.ready();
   const statusWith = async (secret: string): Promise<number> => {

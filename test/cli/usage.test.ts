@@ -77,18 +77,6 @@ const USAGE: readonly Case[] = [
     message: /0 to 65535/,
   },
   {
-    name: '--dev and --mode',
-    argv: ['serve', 'x', '--dev', '--mode', 'production'],
-    code: 2,
-    message: /'--dev' and '--mode' contradict each other: give one of them/,
-  },
-  {
-    name: '--dev and --mode development',
-    argv: ['serve', 'x', '--dev', '--mode', 'development'],
-    code: 2,
-    message: /'--dev' and '--mode' say the same thing: give one of them/,
-  },
-  {
     name: 'help of an unknown command',
     argv: ['help', 'serve2'],
     code: 2,

@@ -69,7 +69,7 @@ test('a file of rooms is read before the first answer, and again when it changes
   const timetable = openTimetable({ source: RECORDS, rooms: path });
   const errors: Error[] = [];
   timetable.on('error', (error) => errors.push(error));
-  const server = await timetable.serve({ port: 0, workers: 2, mode: 'development' });
+  const server = await timetable.serve({ port: 0, workers: 2, dev: true });
   t.teardown(() => timetable.close());
   await timetable.ready;
   const headers = { Authorization: `Bearer ${await server.testToken()}` };

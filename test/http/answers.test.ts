@@ -38,7 +38,7 @@ test('every list has its header fields and its length, and is an array', async (
 });
 
 test('HEAD answers like GET, without the body', async (t) => {
-  const { send } = await serve(t, setUp({ mode: 'development' }).handler);
+  const { send } = await serve(t, setUp({ dev: true }).handler);
   const paths = [...LISTS, `${LISTS[0]}?limit=2`, '/nowhere', `${LISTS[0]}?x=1`, '/health', '/api/v1/docs'];
   for (const path of paths) {
     const get = await send(path, { headers: GOOD });

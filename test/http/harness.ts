@@ -86,7 +86,7 @@ export interface SetUpOptions {
   readonly compression?: boolean;
   readonly streamsMax?: number;
   readonly streamTimes?: StreamTimes;
-  readonly mode?: 'production' | 'development';
+  readonly dev?: boolean;
   readonly views?: LiveViews;
   readonly keySets?: readonly KeySet[];
   readonly enrolments?: Enrolments;
@@ -125,10 +125,10 @@ export function setUp(options: SetUpOptions = {}): {
   const views = options.views ?? viewsOf();
   const table = options.table ?? createClaimTable();
   const issuer = createDevelopmentIssuer({ table });
-  const { mode = 'production', basePath, unknownParameters, timeZone, enrolments = null } = options;
+  const { dev = false, basePath, unknownParameters, timeZone, enrolments = null } = options;
   const { access = new PresentAccess({ enrolments }) } = options;
   const keySets = [...(options.keySets ?? [createSecretKeySet(Buffer.from(SECRET))])];
-  if (mode === 'development') keySets.push(issuer.keySet);
+  if (dev) keySets.push(issuer.keySet);
   const authenticator = new Authenticator({
     verifier: createVerifier({ keySets }),
     table,
@@ -157,7 +157,7 @@ export function setUp(options: SetUpOptions = {}): {
     ...(timeZone === undefined ? {} : { timeZone }),
   };
   const development = { issuer, identifiers: 'uuid', version: '1.2.3' } as const;
-  const handler = createHandler(views, mode === 'production' ? common : { ...common, development });
+  const handler = createHandler(views, dev ? { ...common, development } : common);
   return { handler, views, logged };
 }
 

@@ -221,7 +221,7 @@ async function hold(
 }
 
 test('answers of the endpoints agree with the document', async (t) => {
-  const { send } = await serve(t, setUp({ mode: 'development' }).handler);
+  const { send } = await serve(t, setUp({ dev: true }).handler);
   const good = bearer({ studyGroup: 'A' });
   const lists = Object.keys(document.paths).filter(
     (path) => path.startsWith('/schedule') && path !== '/schedule/feed',
@@ -297,7 +297,7 @@ test('the document has the answers before the first snapshot', async (t) => {
   const views = viewsOf(EVENTS);
   views.view = null;
   views.status = 'starting';
-  const { send } = await serve(t, setUp({ mode: 'development', views }).handler);
+  const { send } = await serve(t, setUp({ dev: true, views }).handler);
   for (const path of [
     '/schedule',
     '/schedule/personal',

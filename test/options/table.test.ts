@@ -150,7 +150,7 @@ const DEFAULTED: Readonly<Record<DefaultedName, true>> = {
   drainSeconds: true,
   basePath: true,
   compression: true,
-  mode: true,
+  dev: true,
   identifiers: true,
   unknownParameters: true,
   cacheMb: true,

@@ -38,7 +38,7 @@ timetable.handler<UserRequest>({ identify: ({ user }) => ({ studyGroup: [user.gr
 createServer(handler);
 
 const title: string | null = timetable.find({ type: ['Lab'], startTime: new Date(0) }).events[0]?.title ?? null;
-const server = await timetable.serve({ mode: 'development', port: 0, workers: 'auto' });
+const server = await timetable.serve({ dev: true, port: 0, workers: 'auto' });
 await server.close({ deadlineMs: 0 });
 await timetable[Symbol.asyncDispose]();
 console.log(title);

@@ -188,7 +188,7 @@ const SENTENCES_OF_DEFAULTS: readonly (readonly [page: string, text: string, nam
       'basePath',
       '/api/v1',
     ],
-    ['docs/operations.md', 'Production is the default:', 'mode', 'production'],
+    ['docs/operations.md', 'Production is the default:', 'dev', 'off'],
     ['docs/operations.md', 'By default only clients on the same machine reach', 'adminHost', '127.0.0.1'],
     ['docs/security.md', 'By default any JWT of the issuer passes,', 'tokenType', 'any'],
   ];

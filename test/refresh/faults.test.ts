@@ -57,7 +57,7 @@ async function setUp(t: Test, options: object = {}, limits: object = LIMITS): Pr
   const service = await startService({
     source: { kind: 'http', url: upstream.url, ...limits },
     port: 0,
-    mode: 'development',
+    dev: true,
     hs256Secret: SECRET,
     refreshSeconds: INTERVAL_SECONDS,
     ...options,

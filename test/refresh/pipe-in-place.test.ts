@@ -101,7 +101,7 @@ test('a pipe without a writer is reported within seconds', {
   execFileSync('mkfifo', [path]);
   writeFileSync(file, lines(200));
   const [pipe, whole] = [keptLog(), keptLog()];
-  const options = { mode: 'development', port: 0, watch: false } as const;
+  const options = { dev: true, port: 0, watch: false } as const;
   const other = await startService({ ...options, source: file }, { log: whole.log });
   t.teardown(() => other.close());
   const beganMs = performance.now();

@@ -15,7 +15,7 @@ test('a failed write of the snapshot file shows in health and metrics until one 
   const errors: string[] = [];
   timetable.on('error', ({ message }) => void errors.push(message));
   await timetable.ready;
-  const server = await timetable.serve({ port: 0, mode: 'development', admin: { port: 0 } });
+  const server = await timetable.serve({ port: 0, dev: true, admin: { port: 0 } });
   const origin = server.address.origin;
   const health = async (): Promise<{ status: string; snapshotFileError: string | null }> =>
     JSON.parse((await get(`${origin}/health`)).body.toString());

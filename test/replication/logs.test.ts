@@ -35,10 +35,7 @@ async function startReplica(
   options: ServiceOptions,
 ): Promise<(message: string) => readonly string[]> {
   const { log, lines } = keptLog();
-  const service = await startService(
-    { mode: 'production', port: 0, hs256Secret: SECRET, ...options },
-    { log },
-  );
+  const service = await startService({ dev: false, port: 0, hs256Secret: SECRET, ...options }, { log });
   t.teardown(() => service.close());
   return (message) =>
     lines

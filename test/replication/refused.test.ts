@@ -15,7 +15,7 @@ test('a refused image keeps its reason, and can be pinned and rolled back', {
   await publishing.announced;
   const replica = fleet.replica();
   await untilServed([replica], 'good');
-  const server = await replica.serve({ port: 0, mode: 'development', admin: { port: 0 } });
+  const server = await replica.serve({ port: 0, dev: true, admin: { port: 0 } });
   const metric = async (name: string): Promise<number> => {
     const text = await (await fetch(`${server.adminAddress?.origin}/metrics`)).text();
     return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1]);

@@ -41,7 +41,7 @@ const PATHS: readonly string[] = [
 
 test(`${THREADS} threads answer like one`, async (t) => {
   const source = () => new MemorySource(generation(0));
-  const options = { port: 0, hs256Secret: SECRET, mode: 'development' } as const;
+  const options = { port: 0, hs256Secret: SECRET, dev: true } as const;
   const one = await startService({ ...options, source: source() });
   const several = await startService({ ...options, source: source(), workers: THREADS });
   t.teardown(() => Promise.all([one.close(), several.close()]));
@@ -80,7 +80,7 @@ test('a test token of one thread is valid on the others, and every thread knows 
       return { records: generation(0), version: null };
     },
   };
-  const service = await startService({ source, port: 0, mode: 'development', workers: THREADS });
+  const service = await startService({ source, port: 0, dev: true, workers: THREADS });
   t.teardown(() => service.close());
   await service.ready;
   const login = await get(`${service.baseUrl}/login`);

@@ -42,7 +42,7 @@ async function messageOf(starting: Promise<unknown>): Promise<string> {
 
 test('a taken port is reported with several threads, too', async (t) => {
   const threads = watchThreads(t);
-  const options = { source: RECORDS, hs256Secret: SECRET, mode: 'production' } as const;
+  const options = { source: RECORDS, hs256Secret: SECRET, dev: false } as const;
   const plain = createServer().listen(0, '127.0.0.1');
   await once(plain, 'listening');
   t.teardown(() => plain.close());

@@ -50,7 +50,7 @@ test('serving threads start with the bound of their young generation', async (t)
   const threads = watchThreads(t);
   const service = await startService({
     source: 'fixtures/demo.ndjson.gz',
-    mode: 'development',
+    dev: true,
     port: 0,
     workers: 4,
   });

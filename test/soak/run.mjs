@@ -105,7 +105,7 @@ const options = {
   jwks,
   jwksCooldownSeconds: 1,
   jwksRefreshSeconds: 5,
-  mode: 'production',
+  dev: false,
   port: 0,
   workers: Number(values.workers),
   snapshotFile: join(folder, 'snapshot'),

@@ -67,7 +67,7 @@ for (const jumpMs of JUMPS_MS) {
     t.equal(renewed.isStale, false, 'built 21 minutes ago, confirmed 19 minutes ago');
     t.equal(forgotten.isStale, true, 'built and confirmed 21 minutes ago');
     t.equal(old.view, null);
-    const { send } = await serve(t, setUp({ mode: 'development', views: fresh }).handler);
+    const { send } = await serve(t, setUp({ dev: true, views: fresh }).handler);
     const { ageSeconds } = ((await send('/health')).json() as { snapshot: { ageSeconds: number } }).snapshot;
     t.ok(Math.abs(ageSeconds * 1000 - early) < MINUTE_MS / 2, `${ageSeconds} s`);
   });

@@ -48,7 +48,7 @@ test('a preflight needs no token, and succeeds only for allowed pages', async (t
 });
 
 test('an allowed page can read every answer, and answers vary by origin', async (t) => {
-  const { send } = await serve(t, setUp({ corsOrigins: [PAGE], mode: 'development' }).handler);
+  const { send } = await serve(t, setUp({ corsOrigins: [PAGE], dev: true }).handler);
   const tag = (await send('/api/v1/schedule', { headers: bearer() })).headers.etag ?? '';
   const cases: [status: number, path: string, method: string, headers: Record<string, string>][] = [
     [200, '/api/v1/schedule', 'GET', bearer()],

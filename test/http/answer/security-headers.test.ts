@@ -5,7 +5,7 @@ import { bearer, serve, setUp, viewsOf } from '../harness.js';
 const POLICY = "default-src 'none'; frame-ancestors 'none'";
 
 test('every answer forbids browsers to guess types, run scripts and frame it', async (t) => {
-  const { handler } = setUp({ mode: 'development' });
+  const { handler } = setUp({ dev: true });
   const { send, raw } = await serve(t, handler);
   const { etag = '' } = (await send('/api/v1/schedule', { headers: bearer() })).headers;
   const cases: [status: number, path: string, method: string, headers: Record<string, string>][] = [
@@ -45,7 +45,7 @@ test('every answer forbids browsers to guess types, run scripts and frame it', a
 });
 
 test('the docs page has exactly one policy, its own', async (t) => {
-  const { raw } = await serve(t, setUp({ mode: 'development' }).handler);
+  const { raw } = await serve(t, setUp({ dev: true }).handler);
   for (const path of ['/api/v1/docs', '/api/v1/docs/initializer.js', '/api/v1/docs/openapi.json']) {
     const answer = await raw(`GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
     const head = answer.slice(0, answer.indexOf('\r\n\r\n'));

@@ -27,7 +27,7 @@ test('in production none of the development resources exists', async (t) => {
 });
 
 test('in development all of them exist, read-only', async (t) => {
-  const { send } = await serve(t, setUp({ mode: 'development' }).handler);
+  const { send } = await serve(t, setUp({ dev: true }).handler);
   for (const path of PATHS) {
     t.equal((await send(path)).status, 200, path);
     t.equal((await send(path, { method: 'POST' })).status, 405, path);
@@ -36,7 +36,7 @@ test('in development all of them exist, read-only', async (t) => {
 });
 
 test('login gives a token whose user has events', async (t) => {
-  const { send } = await serve(t, setUp({ mode: 'development' }).handler);
+  const { send } = await serve(t, setUp({ dev: true }).handler);
   const reply = await send('/api/v1/login');
   t.equal(reply.headers['cache-control'], 'no-store');
   t.same(Object.keys(reply.json() as object), LOGIN_SCHEMA.required);
@@ -48,7 +48,7 @@ test('login gives a token whose user has events', async (t) => {
 });
 
 test('the parameters of login become claims', async (t) => {
-  const { send } = await serve(t, setUp({ mode: 'development' }).handler);
+  const { send } = await serve(t, setUp({ dev: true }).handler);
   const query = `sub=bob&studyGroup=A&studyGroup=B&groupId=${ROOM.toUpperCase()}&lecturerId=${ROOM}`;
   t.match(claimsOf(await send(`/api/v1/login?${query}`)), {
     sub: 'bob',
@@ -63,14 +63,14 @@ test('the parameters of login become claims', async (t) => {
 
 test('login follows the configured claim names', async (t) => {
   const table = createClaimTable({ studyGroup: ['groups'], courseId: ['courses'], lecturerId: ['sub'] });
-  const { send } = await serve(t, setUp({ mode: 'development', table }).handler);
+  const { send } = await serve(t, setUp({ dev: true, table }).handler);
   t.match(claimsOf(await send('/api/v1/login')), { groups: String });
   t.match(claimsOf(await send(`/api/v1/login?courseId=${ROOM}`)), { courses: ROOM, sub: 'developer' });
   t.match(claimsOf(await send(`/api/v1/login?lecturerId=${ROOM}&lecturerId=${ROOM}`)), { sub: ROOM });
 });
 
 test('login lists all unknown and faulty input at once', async (t) => {
-  const { send } = await serve(t, setUp({ mode: 'development' }).handler);
+  const { send } = await serve(t, setUp({ dev: true }).handler);
   const groups = Array.from({ length: 101 }, (_, i) => `studyGroup=${i}`).join('&');
   const reply = await send(
     `/api/v1/login?sub=a&sub=b&x=1&groupId=y&lecturerId=&roomId=${ROOM}&sub=%&${groups}`,
@@ -93,7 +93,7 @@ test('login lists all unknown and faulty input at once', async (t) => {
 
 test('without a snapshot login is 503; without groups its token selects nothing', async (t) => {
   const views = viewsOf([]);
-  const { send } = await serve(t, setUp({ mode: 'development', views }).handler);
+  const { send } = await serve(t, setUp({ dev: true, views }).handler);
   t.same(Object.keys(claimsOf(await send('/api/v1/login'))).sort(), ['exp', 'iat', 'sub']);
   views.view = null;
   const reply = await send('/api/v1/login');
@@ -103,7 +103,7 @@ test('without a snapshot login is 503; without groups its token selects nothing'
 
 test('health reports the served snapshot and the state of the source', async (t) => {
   const views = viewsOf();
-  const { send } = await serve(t, setUp({ mode: 'development', views }).handler);
+  const { send } = await serve(t, setUp({ dev: true, views }).handler);
   const healthy = await send('/health');
   t.equal(healthy.status, 200);
   t.equal(healthy.headers['cache-control'], 'no-store');
@@ -140,7 +140,7 @@ test('health reports the served snapshot and the state of the source', async (t)
 });
 
 test('the docs page works with or without a trailing slash, and loads nothing from other origins', async (t) => {
-  const { send } = await serve(t, setUp({ mode: 'development', basePath: '/x' }).handler);
+  const { send } = await serve(t, setUp({ dev: true, basePath: '/x' }).handler);
   for (const path of ['/x/docs', '/x/docs/']) {
     const page = await send(path);
     t.equal(page.headers['content-type'], 'text/html; charset=utf-8');
@@ -162,7 +162,7 @@ test('the docs page works with or without a trailing slash, and loads nothing fr
 });
 
 test('behind a proxy that adds a prefix, the docs page and its operations work', async (t) => {
-  const { handler } = setUp({ mode: 'development' });
+  const { handler } = setUp({ dev: true });
   const PREFIX = '/timetable';
   const { send } = await serve(t, (req, res) => {
     if (req.url?.startsWith(`${PREFIX}/`)) req.url = req.url.slice(PREFIX.length);
@@ -193,14 +193,14 @@ test('behind a proxy that adds a prefix, the docs page and its operations work',
 test('an unknown path names the paths of the timetable and its documentation', async (t) => {
   for (const basePath of ['/api/v1', '/']) {
     const base = basePath === '/' ? '' : basePath;
-    for (const [mode, detail] of [
-      ['development', `The timetable is at ${base}/schedule, its documentation at ${base}/docs.`],
-      ['production', `The timetable is at ${base}/schedule.`],
+    for (const [dev, detail] of [
+      [true, `The timetable is at ${base}/schedule, its documentation at ${base}/docs.`],
+      [false, `The timetable is at ${base}/schedule.`],
     ] as const) {
-      const { send } = await serve(t, setUp({ mode, basePath }).handler);
+      const { send } = await serve(t, setUp({ dev, basePath }).handler);
       for (const path of ['/', '/nowhere']) {
         const problem = (await send(path)).json();
-        t.match(problem, { status: 404, detail: `There is nothing at this path. ${detail}` }, mode);
+        t.match(problem, { status: 404, detail: `There is nothing at this path. ${detail}` });
       }
     }
   }
@@ -208,19 +208,19 @@ test('an unknown path names the paths of the timetable and its documentation', a
 
 test('in development, the path of feeds says that they need a secret', async (t) => {
   for (const path of ['/api/v1/schedule/feed', '/api/v1/schedule/feed/?for=personal']) {
-    const development = await serve(t, setUp({ mode: 'development' }).handler);
+    const development = await serve(t, setUp({ dev: true }).handler);
     const detail =
       'Feeds need a secret: start the service with --feed-secret-file (in a program: the option feed).';
     t.match((await development.send(path)).json(), { status: 404, code: 'not-found', detail }, path);
-    const production = await serve(t, setUp({ mode: 'production' }).handler);
+    const production = await serve(t, setUp({ dev: false }).handler);
     t.match((await production.send(path)).json(), { status: 404, detail: /^There is nothing at/ }, path);
   }
 });
 
 test('login skips unknown parameters on request, but never broken encoding', async (t) => {
   const views = viewsOf();
-  const { send: reject } = await serve(t, setUp({ mode: 'development', views }).handler);
-  const options = { mode: 'development', views, unknownParameters: 'ignore' } as const;
+  const { send: reject } = await serve(t, setUp({ dev: true, views }).handler);
+  const options = { dev: true, views, unknownParameters: 'ignore' } as const;
   const { send: ignore } = await serve(t, setUp(options).handler);
   const cases: [query: string, rejected: number, ignored: number][] = [
     ['studyGroup=A', 200, 200],
@@ -243,7 +243,7 @@ test('login skips unknown parameters on request, but never broken encoding', asy
 });
 
 test('exactly the listed assets exist, with types and strong entity tags', async (t) => {
-  const { send } = await serve(t, setUp({ mode: 'development' }).handler);
+  const { send } = await serve(t, setUp({ dev: true }).handler);
   for (const [name, contentType] of [
     ['swagger-ui.css', 'text/css; charset=utf-8'],
     ['swagger-ui-bundle.js', 'text/javascript; charset=utf-8'],

@@ -22,7 +22,7 @@ const EVENTS = Array.from({ length: 25 }, (_, n) => ({
 }));
 
 test('another Lectern is a source', async (t) => {
-  const service = await startService({ source: EVENTS, port: 0, mode: 'development' });
+  const service = await startService({ source: EVENTS, port: 0, dev: true });
   t.teardown(() => service.close());
   await service.ready;
   const login = await fetch(`${service.baseUrl}/login`);
