@@ -1,10 +1,6 @@
 /** The example of nginx in front of Lectern, run by the nginx of the system. */
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { Agent, type IncomingHttpHeaders, request } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { Agent } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
@@ -12,123 +8,38 @@ import { test } from 'tap';
 import { EVENT_STREAM_HEARTBEAT_MS } from '../../src/limits.js';
 import { changeTitles } from '../hard/changed-service.js';
 import { recordFigure } from '../hard/figures.mjs';
-import { freePort } from '../hard/free-port.mjs';
 import { AUTHORIZATION, startServiceProcess, timetableFile } from '../hard/http-service.js';
 import { HARD, size } from '../hard/size.js';
 import { StreamClient } from '../http/live-views.js';
+import { askNginx, NGINX_MISSING, replaceOnce, startNginx } from './nginx.js';
 
-const CONFIG = fileURLToPath(new URL('../../deploy/nginx.conf', import.meta.url));
-type Teardown = (end: () => unknown) => unknown;
+const CONFIG = readFileSync(fileURLToPath(new URL('../../deploy/nginx.conf', import.meta.url)), 'utf8');
 
-/** Replaces exactly one place of the example, so that a changed example fails the test. */
-function replaceOnce(text: string, from: string, to: string): string {
-  const parts = text.split(from);
-  if (parts.length !== 2) throw new Error(`the example has ${parts.length - 1} times: ${from}`);
-  return parts.join(to);
+/** The example, with this port of Lectern. */
+function exampleFor(port: number): string {
+  return replaceOnce(CONFIG, 'server 127.0.0.1:3000', `server 127.0.0.1:${port}`);
 }
-
-/**
- * Starts nginx with the example; only ports and rate limit differ. It keeps clients' connections longer than any pause
- * of the test. Otherwise it would close them (after 75 s) just when a client reuses one, which is not under test.
- */
-async function startNginx(
-  teardown: Teardown,
-  lecternPort: number,
-): Promise<{ port: number; errors(): string }> {
-  const folder = mkdtempSync(join(tmpdir(), 'lectern-nginx-'));
-  const port = await freePort();
-  let example = readFileSync(CONFIG, 'utf8');
-  example = replaceOnce(example, 'server 127.0.0.1:3000;', `server 127.0.0.1:${lecternPort};`);
-  example = replaceOnce(example, 'listen 80;', `listen 127.0.0.1:${port};`);
-  example = replaceOnce(example, 'rate=200r/s', 'rate=100000r/s');
-  const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
-  writeFileSync(
-    join(folder, 'nginx.conf'),
-    `daemon off; worker_processes 1; pid ${folder}/nginx.pid; error_log ${folder}/error.log warn;
-     events { worker_connections 512; }
-     http { access_log off; keepalive_timeout 1h; ${paths.map((name) => `${name}_temp_path ${folder}/${name};`).join(' ')}
-     ${example} }`,
-  );
-  const nginx = spawn(
-    'nginx',
-    ['-p', folder, '-c', join(folder, 'nginx.conf'), '-e', `${folder}/error.log`],
-    {
-      stdio: ['ignore', 'ignore', 'pipe'],
-    },
-  );
-  let stderr = '';
-  nginx.stderr.setEncoding('utf8').on('data', (text: string) => {
-    stderr += text;
-  });
-  const ended = once(nginx, 'exit');
-  teardown(async () => {
-    nginx.kill('SIGQUIT');
-    await ended;
-    rmSync(folder, { recursive: true, force: true });
-  });
-  for (let n = 0; n < 100; n++) {
-    if (nginx.exitCode !== null) throw new Error(`nginx ended: ${stderr}`);
-    try {
-      await ask(port, '/nowhere', new Agent());
-      return { port, errors: () => readFileSync(join(folder, 'error.log'), 'utf8') };
-    } catch {
-      await delay(50);
-    }
-  }
-  throw new Error(`nginx does not answer: ${stderr}`);
-}
-
-interface Reply {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: Buffer;
-}
-
-function ask(
-  port: number,
-  path: string,
-  agent: Agent,
-  more: Record<string, string> = {},
-  method = 'GET',
-): Promise<Reply> {
-  return new Promise((resolve, reject) => {
-    const headers = { authorization: AUTHORIZATION, ...more };
-    const req = request({ host: '127.0.0.1', port, path, method, agent, headers }, (res) => {
-      const chunks: Buffer[] = [];
-      res.on('data', (chunk: Buffer) => chunks.push(chunk));
-      res.on('error', reject);
-      res.on('end', () =>
-        resolve({ status: res.statusCode ?? 0, headers: res.headers, body: Buffer.concat(chunks) }),
-      );
-    });
-    req.on('error', reject);
-    // The largest body that nginx accepts, and one byte more.
-    if (more['content-length'] !== undefined || more['transfer-encoding'] !== undefined) req.write('xx');
-    req.end();
-  });
-}
-
-const skip =
-  spawnSync('nginx', ['-v']).error !== undefined && 'nginx is not installed (apt-get install nginx-light)';
 
 test('behind nginx with keep-alive connections there is no 502', {
   timeout: 600_000,
-  skip,
+  skip: NGINX_MISSING,
 }, async (t) => {
   const teardown = (end: () => unknown) => t.teardown(async () => void (await end()));
   const service = await startServiceProcess(teardown, await timetableFile(teardown, 5000));
-  const nginx = await startNginx(teardown, service.port);
+  const nginx = await startNginx(t, exampleFor(service.port));
   const agent = new Agent({ keepAlive: true, maxSockets: 32 });
   t.teardown(() => agent.destroy());
 
-  const direct = await ask(service.port, '/api/v1/schedule?type=LEC', agent);
-  const proxied = await ask(nginx.port, '/api/v1/schedule?type=LEC', agent, { 'accept-encoding': 'gzip' });
+  const direct = await askNginx(service.port, '/api/v1/schedule?type=LEC', agent);
+  const proxied = await askNginx(nginx.port, '/api/v1/schedule?type=LEC', agent, {
+    'accept-encoding': 'gzip',
+  });
   t.equal(proxied.headers['content-encoding'], 'gzip');
   t.ok(gunzipSync(proxied.body).equals(direct.body), 'compressed on its way, and the same');
   t.equal(proxied.headers.etag, direct.headers.etag);
   const again = { 'if-none-match': String(proxied.headers.etag), 'accept-encoding': 'gzip' };
-  t.equal((await ask(nginx.port, '/api/v1/schedule?type=LEC', agent, again)).status, 304);
-  t.equal((await ask(nginx.port, '/api/v1/schedule?nonsense=1', agent)).status, 400);
+  t.equal((await askNginx(nginx.port, '/api/v1/schedule?type=LEC', agent, again)).status, 304);
+  t.equal((await askNginx(nginx.port, '/api/v1/schedule?nonsense=1', agent)).status, 400);
   for (const [method, headers, status, code] of [
     ['POST', { 'content-length': '2' }, 405, 'method-not-allowed'],
     ['POST', { 'content-length': '100000000' }, 405, 'method-not-allowed'],
@@ -136,20 +47,20 @@ test('behind nginx with keep-alive connections there is no 502', {
     ['DELETE', {}, 405, 'method-not-allowed'],
     ['GET', { 'content-length': '2' }, 400, 'invalid-request'],
   ] as const) {
-    const reply = await ask(nginx.port, '/api/v1/schedule', new Agent(), headers, method);
+    const reply = await askNginx(nginx.port, '/api/v1/schedule', new Agent(), headers, method);
     const name = `${method} ${JSON.stringify(headers)}`;
     t.match(reply, { status, headers: { 'content-type': 'application/problem+json' } }, name);
     t.match(JSON.parse(reply.body.toString()), { type: `urn:lectern:problem:${code}`, status, code }, name);
     t.equal(reply.headers.allow, status === 405 ? 'GET, HEAD, OPTIONS' : undefined, name);
   }
-  const feed = await ask(nginx.port, '/api/v1/feeds/x.json', agent);
+  const feed = await askNginx(nginx.port, '/api/v1/feeds/x.json', agent);
   t.match(
     feed,
     { status: 404, headers: { 'content-type': 'application/problem+json' } },
     'feeds have a place of their own',
   );
   const query = `/api/v1/schedule?${'roomId=x&'.repeat(1200)}`;
-  t.equal((await ask(nginx.port, query, agent)).status, 414);
+  t.equal((await askNginx(nginx.port, query, agent)).status, 414);
 
   const statuses = new Map<number, number>();
   let asked = 0;
@@ -157,7 +68,7 @@ test('behind nginx with keep-alive connections there is no 502', {
     const until = Date.now() + milliseconds;
     const one = async () => {
       while (Date.now() < until) {
-        const { status } = await ask(nginx.port, `/api/v1/schedule?limit=${1 + (asked++ % 50)}`, agent);
+        const { status } = await askNginx(nginx.port, `/api/v1/schedule?limit=${1 + (asked++ % 50)}`, agent);
         statuses.set(status, (statuses.get(status) ?? 0) + 1);
       }
     };
@@ -187,10 +98,10 @@ test('behind nginx with keep-alive connections there is no 502', {
     );
 });
 
-test('nginx passes event streams on without delay', { skip, timeout: 60_000 }, async (t) => {
+test('nginx passes event streams on without delay', { skip: NGINX_MISSING, timeout: 60_000 }, async (t) => {
   const source = await timetableFile((end) => t.teardown(end), 100);
   const service = await startServiceProcess((end) => t.teardown(end), source);
-  const { port } = await startNginx((end) => t.teardown(end), service.port);
+  const { port } = await startNginx(t, exampleFor(service.port));
   const headers = { Authorization: AUTHORIZATION, 'Accept-Encoding': 'gzip' };
   const stream = new StreamClient(port, '/api/v1/schedule/changes', headers);
   t.teardown(() => stream.req.destroy());
@@ -202,6 +113,6 @@ test('nginx passes event streams on without delay', { skip, timeout: 60_000 }, a
   const [message] = await stream.count(1);
   t.match(message?.data, { changed: { length: 2 } });
   // A silent stream must not look like a server that hangs.
-  const [, seconds] = /proxy_read_timeout (\d+)s;/.exec(readFileSync(CONFIG, 'utf8')) ?? [];
+  const [, seconds] = /proxy_read_timeout (\d+)s;/.exec(CONFIG) ?? [];
   t.ok(Number(seconds) * 1000 > 1.5 * EVENT_STREAM_HEARTBEAT_MS);
 });
