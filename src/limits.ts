@@ -308,6 +308,15 @@ export const RETRY_AFTER_MS_MAX: number = 24 * 3600 * 1000;
 export const MAP_FILE_BYTES_MAX: number = 64 * KIB;
 /** A password file of libpq, or certificates: the roots of all public authorities have 250 KB. */
 export const DATABASE_FILE_BYTES_MAX: number = 1024 * KIB;
+/** A row or a change that a database sends as one message: 32 MiB held, joined, and as text are 96 MiB. */
+export const DATABASE_ROW_BYTES_MAX: number = 32 * MIB;
+/** Another message of a database: 1,664 columns with names of 63 bytes are 135 KB. */
+export const DATABASE_MESSAGE_BYTES_MAX: number = 1 * MIB;
+/** Rows of one statement, COPY excepted: 1,000 changed rows of 64 KiB. */
+export const DATABASE_ANSWER_BYTES_MAX: number = 64 * MIB;
+/** Bytes of an error that are read, and UTF-16 units of each of its texts: messages have some hundred. */
+export const DATABASE_ERROR_BYTES_MAX: number = 16 * KIB;
+export const DATABASE_ERROR_TEXT_UNITS_MAX = 1000;
 /** Changed rows of a followed table before it is read whole again: 100,000 × 0.3 KB = 30 MB. */
 export const FOLLOWED_CHANGES_MAX = 100_000;
 /** Changed rows that one statement reads: parsing 1,000 × 0.4 KB takes 5 ms. */

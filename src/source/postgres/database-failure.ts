@@ -1,4 +1,5 @@
 import { LecternError } from '../../errors.js';
+import { OUT_OF_TURN, ProtocolFault } from './message-guard.js';
 import { type PostgresAddress, type PostgresHost, showHost } from './postgres-address.js';
 
 /** The error of a wait in which nothing came in time. */
@@ -59,6 +60,7 @@ export function describeConnection(
     if (code.startsWith('28')) return `the server refuses ${quoteName(user)}: ${message}`;
     if (code === '3D000') return `there is no database ${quoteName(database)} on ${where}`;
     if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `the host ${quoteName(place.host)} is not known`;
+    if (error instanceof ProtocolFault) return `${where} does not speak PostgreSQL: ${message}`;
     if (/does not support SSL/.test(message)) return `${where} does not speak TLS, but sslmode requires it`;
     if (/establishing an SSL connection/.test(message)) return `${where} does not speak PostgreSQL`;
     if (/terminated unexpectedly/.test(message)) return `${where} closed the connection at once`;
@@ -71,7 +73,9 @@ export function describeConnection(
 /** The error of a statement, in one sentence. */
 export function failureOf(error: unknown, name: string): LecternError {
   if (error instanceof LecternError) return error;
-  return unreadable(name, describeState(error as ServerError), error);
+  // A row before its description, for example, becomes a TypeError of the client.
+  const isOdd = error instanceof TypeError;
+  return unreadable(name, isOdd ? OUT_OF_TURN : describeState(error as ServerError), error);
 }
 
 function describeState({ code = '', message, severity, hint }: ServerError): string {
@@ -90,7 +94,7 @@ function withoutPassword(text: string, password: string | null): string {
 
 function unreadable(name: string, problem: string, cause: unknown): LecternError {
   if (cause instanceof LecternError && cause.message.startsWith('cannot read')) return cause;
-  const text = problem.replace(/\s*\n\s*/g, ' ');
+  const text = problem.replace(/\s+/g, ' ');
   return new LecternError('source-unreadable', `cannot read ${name}: ${text}`, { cause });
 }
 

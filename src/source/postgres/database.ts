@@ -1,9 +1,11 @@
 import type { Socket } from 'node:net';
 import type { Client, ClientConfig, QueryResult } from 'pg';
+import type { CopyToStreamQuery } from 'pg-copy-streams';
 import { LecternError } from '../../errors.js';
 import { BoundLogin } from './bound-login.js';
 import { describeConnection, failureOf, Hang } from './database-failure.js';
 import { tlsWays } from './database-tls.js';
+import { guardMessages, type MessageGuard } from './message-guard.js';
 import type { PostgresAddress, PostgresHost } from './postgres-address.js';
 import { passwordFor } from './postgres-password.js';
 
@@ -21,10 +23,12 @@ export interface DatabaseOptions {
 /** One connection to a database. Every wait has a limit. Failures are LecternErrors with one sentence. */
 export class Database {
   readonly client: Client;
+  readonly #guard: MessageGuard;
   readonly #options: DatabaseOptions;
 
-  private constructor(client: Client, options: DatabaseOptions) {
+  private constructor({ client, guard }: Connected, options: DatabaseOptions) {
     this.client = client;
+    this.#guard = guard;
     this.#options = options;
   }
 
@@ -50,6 +54,12 @@ export class Database {
     const asSent = { getTypeParser: () => (value: unknown) => value } as never;
     const query = { text, rowMode: 'array', queryMode: 'extended', types: asSent } as const;
     return this.within(this.client.query<(string | null)[]>(query as never), this.#options.answerMsMax);
+  }
+
+  /** Reads the bytes of a COPY. */
+  copy(statement: CopyToStreamQuery): CopyToStreamQuery {
+    this.#guard.isCopying = true;
+    return this.client.query(statement);
   }
 
   /** Settles like the promise, but closes the connection after the limit. */
@@ -99,8 +109,13 @@ export async function withLimit<Value>(promise: Promise<Value>, msMax: number): 
   }
 }
 
+interface Connected {
+  readonly client: Client;
+  readonly guard: MessageGuard;
+}
+
 /** Connects to the first suitable host, with or without TLS as `sslmode` says. */
-async function connect(address: PostgresAddress, options: DatabaseOptions): Promise<Client> {
+async function connect(address: PostgresAddress, options: DatabaseOptions): Promise<Connected> {
   const { default: pg } = await import('pg');
   const ways = await tlsWays(address);
   const beganMs = performance.now();
@@ -112,7 +127,7 @@ async function connect(address: PostgresAddress, options: DatabaseOptions): Prom
       const leftMs = options.answerMsMax - (performance.now() - beganMs);
       if (leftMs <= 0) break;
       // Each host gets its share of the time, so that a silent host leaves time for the next ones.
-      const msMax = Math.min(leftMs / (places.length - n), address.connectMsMax ?? leftMs);
+      const msMax = Math.ceil(Math.min(leftMs / (places.length - n), address.connectMsMax ?? leftMs));
       const login = address.bindsChannel ? new BoundLogin() : null;
       const config: ClientConfig & { readonly replication?: 'database' } = {
         host: place.host,
@@ -134,11 +149,12 @@ async function connect(address: PostgresAddress, options: DatabaseOptions): Prom
         ...(options.replicates === true ? { replication: 'database' } : {}),
       };
       const client = new pg.Client(config);
+      const guard = guardMessages(client);
       try {
         login?.watch(client);
         await connectOne(client, msMax, options.signal);
         login?.checkDone();
-        if (await fits(client, place.sessions)) return client;
+        if (await withLimit(fits(client, place.sessions), msMax)) return { client, guard };
         const problem = `it is not a ${place.sessions} server, as target_session_attrs requires`;
         failed = { error: new LecternError('source-unreadable', problem), place };
         socketOf(client).destroy();
@@ -166,7 +182,7 @@ async function connectOne(client: Client, msMax: number, signal: AbortSignal | u
   const abort = (): void => void socketOf(client).destroy();
   signal?.addEventListener('abort', abort, { once: true });
   try {
-    await withLimit(client.connect() as unknown as Promise<void>, Math.ceil(msMax));
+    await withLimit(client.connect() as unknown as Promise<void>, msMax);
   } finally {
     signal?.removeEventListener('abort', abort);
   }

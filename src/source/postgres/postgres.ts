@@ -129,7 +129,7 @@ async function* copyPieces(
   const totalMsMax = spec.totalMsMax ?? UPSTREAM_TOTAL_MS_MAX;
   const { to } = await import('pg-copy-streams');
   const beganMs = performance.now();
-  const stream = database.client.query(to(statement));
+  const stream = database.copy(to(statement));
   // The loop throws the error.
   stream.on('error', () => {});
   const pieces = stream[Symbol.asyncIterator]();
