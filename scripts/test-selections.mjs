@@ -7,7 +7,6 @@ export const SLOW = {
   'package/': 'packs and installs the package',
   'examples/': 'starts each example',
   'embedding/bundled.': 'bundles the library',
-  'replication/two-versions.': 'builds another version',
   'project/dev.': 'restarts npm run dev',
   'project/readme.': 'runs every command of the pages',
   'project/watch.': 'restarts npm run test:watch',

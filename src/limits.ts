@@ -375,10 +375,14 @@ export const STORE_SILENT_MS_MAX = 5000;
 export const REPLICA_POLL_SECONDS = 2;
 /** A leader whose lease did not change for this long is replaced one round later: within 10 s. */
 export const LEASE_MS_MAX = 7000;
-/** A replica without a report for this long is gone: its image and formats no longer count. */
+/** A replica without a report for this long is gone: its record is removed. */
 export const REPLICA_GONE_MS = 60_000;
-/** Largest number of replicas named in one message. */
-export const REPLICAS_NAMED_MAX = 5;
+/** Records of announced heads that are read: ten times what a store keeps. */
+export const ANNOUNCED_MAX = 1000;
+/** Reports of replicas that are read: ten times the 100 replicas that docs/many-machines.md calculates with. */
+export const REPORTS_MAX = 1000;
+/** Characters of a text in a report or a lease: a name, or the reason of a failure. */
+export const RECORD_TEXT_MAX = 1000;
 /** Images kept in a store, besides those that are pinned, served or fetched. */
 export const IMAGES_KEPT = 5;
 /** Bytes of images that stay a while after their last use: four images of a million events, or ten minutes at 3.5 MB a second. */

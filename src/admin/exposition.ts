@@ -219,6 +219,11 @@ function ofFeed({ feed }: Observed): Family[] {
     gauge('lectern_feed_pinned', '1 if this replica serves a pinned image, 0 otherwise.', () =>
       Number(feed()?.replica?.isPinned ?? false),
     ),
+    gauge(
+      'lectern_feed_format_unreadable',
+      '1 if this replica cannot read the format of the announced image, 0 otherwise.',
+      () => Number((feed()?.replica?.unreadableFormat ?? null) !== null),
+    ),
   ];
 }
 

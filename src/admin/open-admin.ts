@@ -112,7 +112,9 @@ function createAdminHandler(options: AdminOptions, exposition: Exposition): Requ
     const overloaded = options.serving?.condition.isOverloaded ?? false;
     const reasons = [...options.unreadyReasons(), ...(refuses && overloaded ? ['overloaded'] : [])];
     const ready = reasons.length === 0;
-    sendJson(exchange, ready ? 200 : 503, { ready, reasons, overloaded });
+    const unreadableFormat = options.feed()?.replica?.unreadableFormat ?? null;
+    const more = unreadableFormat === null ? {} : { unreadableFormat };
+    sendJson(exchange, ready ? 200 : 503, { ready, reasons, overloaded, ...more });
   }
 
   async function tellMetrics(exchange: Exchange): Promise<void> {

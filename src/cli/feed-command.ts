@@ -2,12 +2,11 @@ import { LEASE_MS_MAX } from '../limits.js';
 import { type Announcement, type Channel, type ChannelStatus, openChannel } from '../replication/channel.js';
 import { formatBytes, formatCountOf } from './wording.js';
 
-export type FeedAction = 'status' | 'pin' | 'unpin' | 'promote' | 'end-canary' | 'rollback';
+export type FeedAction = 'status' | 'pin' | 'unpin' | 'rollback';
 
 export interface FeedActionOptions {
   readonly feedPublicKey?: string | undefined;
   readonly json?: boolean | undefined;
-  readonly force?: boolean | undefined;
 }
 
 /** `lectern feed`: one action of an operator, and its result. */
@@ -40,16 +39,6 @@ const ACTIONS: Readonly<
     await channel.unpin();
     return 'unpinned: replicas serve the head';
   },
-  async promote(channel, id, { force }) {
-    await channel.promote(id, { force });
-    return `promoted ${id}: it is the head now`;
-  },
-  async 'end-canary'(channel) {
-    const { isCanaryExpected } = await channel.status();
-    await channel.endCanary();
-    if (!isCanaryExpected) return 'there was no canary to end: new timetables go to all replicas already';
-    return 'canary ended: all replicas get new timetables, and the candidate if one waits, until another canary reports';
-  },
   async rollback(channel) {
     const id = await channel.rollback();
     return `rolled back: pinned ${await describeChosen(channel, id, 'Fix the source, then run lectern feed unpin')}`;
@@ -57,19 +46,18 @@ const ACTIONS: Readonly<
 };
 
 function formatStatus(status: ChannelStatus): string {
-  const { head, candidate, pinned, images, replicas } = status;
+  const { head, pinned, images, replicas, ignored } = status;
   const lines = [
     `head       ${describe(head)}`,
-    ...(candidate === null ? [] : [`candidate  ${describe(candidate)}`]),
-    ...(status.isCanaryExpected ? [`canary     ${describeCanary(status)}`] : []),
     `pinned     ${pinned ?? 'none'}`,
     `publisher  ${describeLeader(status)}`,
     ...(images.length === 0 ? ['images     none'] : images.map((image) => `image      ${describe(image)}`)),
-    ...replicas.map(({ name, version, serves, isCanary, lastError }) => {
+    ...replicas.map(({ name, version, serves, lastError }) => {
       const what =
         serves === null ? 'serves nothing yet' : `serves ${serves.id}, sequence ${serves.sequence}`;
-      return `replica    ${name}${isCanary ? ' (canary)' : ''}, version ${version}: ${what}${lastError === null ? '' : `; ${lastError}`}`;
+      return `replica    ${name}, version ${version}: ${what}${lastError === null ? '' : `; ${lastError}`}`;
     }),
+    ...ignored.map((key) => `ignored    record ${key}: it is malformed or forged`),
   ];
   return lines.join('\n');
 }
@@ -98,13 +86,4 @@ async function describeChosen(channel: Channel, id: string, remedy: string): Pro
   if (head === null || image.events >= head.events / 2) return described;
   const few = `it has ${formatCountOf(image.events, 'event')}, and the head has ${formatCountOf(head.events, 'event')}`;
   return `${described}\nwarning: ${few}: it may be a bad timetable. Run lectern feed status to see the other images`;
-}
-
-function describeCanary({ candidate, replicas }: ChannelStatus): string {
-  const canaries = replicas.filter(({ isCanary }) => isCanary);
-  if (canaries.length === 0)
-    return 'none reports. New timetables stay candidates until you run lectern feed promote; after lectern feed end-canary, all replicas get them';
-  if (candidate === null) return 'reports; no candidate waits for it';
-  const isServed = canaries.some(({ serves }) => serves?.hash === candidate.hash);
-  return `${isServed ? 'serves the candidate' : 'does not serve the candidate'}, which waits for lectern feed promote`;
 }

@@ -36,11 +36,6 @@ export function addStoreCommands(program: Command, exit: (code: number) => void)
   );
   addAction(feed, 'pin', 'let every replica serve this image, until unpin', true);
   addAction(feed, 'unpin', 'let replicas serve the head again', false);
-  addAction(feed, 'promote', 'make the candidate of the canary the head', true).option(
-    '--force',
-    'promote the candidate even if no canary serves it',
-  );
-  addAction(feed, 'end-canary', 'announce to all replicas again, when there is no canary any more', false);
   addAction(
     feed,
     'rollback',

@@ -187,13 +187,6 @@ export const REFRESHING_SETTINGS: readonly Setting[] = inGroup(
       kind: PATH,
       help: 'file with one or more public keys of the publishers of a store: PEM, JWK or JWKS; read again when it changes; without it, signatures are not checked',
     },
-    canary: {
-      commands: SERVE_ONLY,
-      isSwitch: true,
-      kind: either('how', 'on', 'off'),
-      default: false,
-      help: 'serve the candidates of a store before they are promoted',
-    },
     pin: {
       commands: SERVE_ONLY,
       kind: PATH,

@@ -59,8 +59,6 @@ export interface TimetableOptions {
    * Default: none.
    */
   readonly feedPublicKey?: string | undefined;
-  /** For a store: whether to serve candidates before they are promoted. Default false. */
-  readonly canary?: boolean | undefined;
   /** MiB of memory for caches besides the snapshot, 0 to 1,048,576; 0 for none. Default 256. */
   readonly cacheMb?: number | undefined;
   /** MiB of memory for one load, 64 to 1,048,576; larger loads are refused. Default: three quarters of the free memory. */
@@ -204,14 +202,7 @@ export interface ServeOptions {
 /** The options of a timetable that concern its loads. */
 export type PublishedTimetable = Omit<
   TimetableOptions,
-  | 'rooms'
-  | 'unknownParameters'
-  | 'staleSecondsMax'
-  | 'pin'
-  | 'cacheMb'
-  | 'feedPublicKey'
-  | 'canary'
-  | 'onProgress'
+  'rooms' | 'unknownParameters' | 'staleSecondsMax' | 'pin' | 'cacheMb' | 'feedPublicKey' | 'onProgress'
 >;
 
 /** Where and how a timetable is published. */
@@ -282,10 +273,7 @@ export type ServiceOptions = Omit<TimetableOptions, 'source' | 'gate' | 'buildOn
   };
 
 /** All settings of `lectern publish`, flat. */
-export type PublisherSettings = Omit<
-  ResolvedSettings,
-  'rooms' | 'unknownParameters' | 'cacheMb' | 'canary'
-> & {
+export type PublisherSettings = Omit<ResolvedSettings, 'rooms' | 'unknownParameters' | 'cacheMb'> & {
   readonly publishTo: string;
   readonly feedKey: string;
   readonly once: boolean;
@@ -330,7 +318,6 @@ export type DefaultedName =
   | 'growthPercentMax'
   | 'allowEmpty'
   | 'snapshotFilesKept'
-  | 'canary'
   | 'once'
   | 'jwksRefreshSeconds'
   | 'jwksCooldownSeconds'

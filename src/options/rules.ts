@@ -62,7 +62,7 @@ export const RULES: Rules = {
     ({ source }) => textsOf(source).some(isStoreAddress),
   ),
   ...rulesOf(
-    ['feedPublicKey', 'canary'],
+    ['feedPublicKey'],
     (name) => `{${name}} has no effect, as the source is not a store (nats://… or folder://…)`,
     ({ source }) => !textsOf(source).some(isStoreAddress),
   ),

@@ -15,5 +15,7 @@ export interface FeedState {
     readonly quarantined: number;
     /** Whether the replica serves a pinned image. */
     readonly isPinned: boolean;
+    /** Format of the announced image if this version cannot read it; otherwise null. */
+    readonly unreadableFormat: number | null;
   } | null;
 }

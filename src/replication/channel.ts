@@ -6,22 +6,17 @@ import { type Head, HeadReader, withoutPatch } from './head.js';
 import {
   announcedKey,
   announcedTexts,
-  CANARY,
-  CANDIDATE,
-  type CanaryRecord,
   HEAD,
-  LEADER,
-  type Lease,
+  isId,
+  type OnIgnored,
   PIN,
   type Pin,
   type ReplicaReport,
-  readCanary,
-  readJson,
+  readLease,
   readPin,
   readReports,
   replace,
   sequenceAfter,
-  tellUnable,
 } from './store-records.js';
 
 /** The announcement of an image. */
@@ -31,10 +26,6 @@ export type Announcement = Head;
 export interface ChannelStatus {
   /** The image that replicas serve, unless an image is pinned. Null before the first announcement. */
   readonly head: Announcement | null;
-  /** The image that canaries serve until it is promoted. */
-  readonly candidate: Announcement | null;
-  /** Whether new images are candidates: a canary has reported, and no `endCanary` came after its report. */
-  readonly isCanaryExpected: boolean;
   /** Id of the pinned image. */
   readonly pinned: string | null;
   /** The publisher that leads, or that led last before it ended without notice. */
@@ -45,6 +36,8 @@ export interface ChannelStatus {
   readonly images: readonly Announcement[];
   /** Reports of replicas. A replica that ended without notice is listed for about a minute. */
   readonly replicas: readonly ReplicaReport[];
+  /** Keys of records that are malformed or not signed with the given key, and count for nothing. */
+  readonly ignored: readonly string[];
 }
 
 /** Actions of operators on the replicas of a store. Every method throws `store-unavailable` if the store does not answer. */
@@ -54,31 +47,11 @@ export interface Channel extends AsyncDisposable {
   /**
    * Every replica serves this image until `unpin`.
    *
-   * @throws LecternError `announcement-refused` if the image is not in the store, or if a replica cannot read
-   * its format
+   * @throws LecternError `announcement-refused` if the image is not in the store
    */
   pin(id: string): Promise<void>;
   /** Replicas serve the head again. */
   unpin(): Promise<void>;
-  /**
-   * Makes the candidate the head.
-   *
-   * @param options.force promotes a candidate that no canary serves, too
-   * @throws LecternError `announcement-refused` if `id` is not the candidate, or if no canary serves it
-   */
-  promote(
-    id: string,
-    options?: {
-      /** Whether to promote a candidate that no canary serves. */
-      readonly force?: boolean | undefined;
-    },
-  ): Promise<void>;
-  /**
-   * The publisher announces new images and a waiting candidate to all replicas again, until a canary reports.
-   *
-   * @throws LecternError `announcement-refused` if a canary still reports
-   */
-  endCanary(): Promise<void>;
   /**
    * Pins the image that was the head before the present head; if an image is pinned, the image before the
    * pinned one. Resolves to its id. Throws like {@link pin}.
@@ -108,13 +81,6 @@ export async function openChannel(
   return new StoreChannel(await openStore(storeAddress(address), 'fail'), reader);
 }
 
-/** Null for no possible time, because leases are not signed. */
-function timeOf(renewedAtMs: unknown): number | null {
-  return Number.isInteger(renewedAtMs) && !Number.isNaN(new Date(Number(renewedAtMs)).getTime())
-    ? Number(renewedAtMs)
-    : null;
-}
-
 class StoreChannel implements Channel {
   readonly #store: Store;
   readonly #reader: HeadReader;
@@ -126,51 +92,42 @@ class StoreChannel implements Channel {
 
   async status(): Promise<ChannelStatus> {
     const keys = await this.#store.keys();
-    const [head, candidate, pin, lease, canary] = await Promise.all([
-      this.#head(HEAD),
-      this.#head(CANDIDATE),
-      readPin(this.#store),
-      readJson<Lease>(this.#store, LEADER),
-      readCanary(this.#store),
+    const ignored: string[] = [];
+    const ignore = (key: string): void => void ignored.push(key);
+    const [head, pin, lease] = await Promise.all([
+      this.#head(HEAD, ignore),
+      readPin(this.#store, ignore),
+      readLease(this.#store, ignore),
     ]);
     const images: Head[] = [];
-    for (const text of (await announcedTexts(this.#store, keys)).values()) {
+    for (const [key, text] of await announcedTexts(this.#store, keys)) {
       const image = await this.#reader.read(text).catch(() => null);
-      if (image !== null) images.push(image);
+      if (image !== null && key === announcedKey(image.id)) images.push(image);
+      else ignore(key);
     }
     images.sort((a, b) => b.sequence - a.sequence);
-    const reports = [...(await readReports(this.#store, keys)).values()];
-    const replicas = reports.map(({ revision: _, ...report }) => report);
-    const isWaiting = head === null || (candidate !== null && candidate.sequence > head.sequence);
+    const replicas: ReplicaReport[] = [];
+    for (const { key, report } of await readReports(this.#store, keys)) {
+      if (report === null) ignore(key);
+      else replicas.push(report);
+    }
     return {
       head,
-      candidate: isWaiting ? candidate : null,
-      isCanaryExpected: canary === true,
       pinned: pin?.id ?? null,
       leader: lease?.owner ?? null,
-      leaderRenewedAtMs: timeOf(lease?.renewedAtMs),
+      leaderRenewedAtMs: lease?.renewedAtMs ?? null,
       images,
       replicas,
+      ignored,
     };
   }
 
   async pin(id: string): Promise<void> {
     const image = await this.#image(id);
     const bytes = image === null ? null : await this.#store.bytesOf(image.hash);
-    const { images, candidate, replicas } = await this.status();
-    if (image === null && candidate?.id === id) {
-      throw refused(
-        `the image ${id} is a candidate that was not promoted; to promote it, run lectern feed promote ${id}`,
-      );
-    }
     if (image === null || bytes === null) {
-      const ids = images.map((each) => each.id).join(', ') || 'none';
+      const ids = (await this.status()).images.map((each) => each.id).join(', ') || 'none';
       throw refused(`the image ${JSON.stringify(id)} is not in the store; its images are: ${ids}`);
-    }
-    const unable = replicas.filter(({ formats }) => !formats.includes(image.format));
-    if (unable.length > 0) {
-      const problem = `it has format ${image.format}, which ${tellUnable(unable.map(({ name }) => name))}`;
-      throw refused(`the image ${id} cannot be pinned: ${problem}`);
     }
     await this.#choose(id);
   }
@@ -180,58 +137,11 @@ class StoreChannel implements Channel {
     await this.#choose(null);
   }
 
-  async promote(id: string, { force = false }: { readonly force?: boolean | undefined } = {}): Promise<void> {
-    const [record, head] = await Promise.all([this.#store.read(CANDIDATE), this.#store.read(HEAD)]);
-    const candidate = record === null ? null : await this.#reader.read(record.text);
-    if (record === null || candidate?.id !== id) {
-      const waiting = (await this.status()).candidate;
-      const reason = waiting === null ? 'there is no candidate' : `the candidate is ${waiting.id}`;
-      throw refused(`the image ${JSON.stringify(id)} cannot be promoted: ${reason}`);
-    }
-    const present = head === null ? null : await this.#reader.read(head.text).catch(() => null);
-    if (present?.id === id) throw refused(`the image ${id} is the head already`);
-    if (present?.epoch === candidate.epoch && present.sequence >= candidate.sequence) {
-      throw refused(`the candidate ${id} is older than the head ${present.id}`);
-    }
-    const pin = await readPin(this.#store);
-    if (pin !== null && pin.sequence >= candidate.sequence) {
-      throw refused(
-        `the candidate ${id} is older than the last pin; the publisher announces it again within seconds`,
-      );
-    }
-    const { replicas } = await this.status();
-    const canaries = replicas.filter(({ isCanary }) => isCanary);
-    if (!force && !canaries.some(({ serves }) => serves?.hash === candidate.hash)) {
-      const reason = canaries.find(({ lastError }) => lastError !== null);
-      const why = reason === undefined ? '' : `; ${reason.name} says: ${reason.lastError}`;
-      const remedy = 'if the candidate is right all the same, promote it with --force';
-      throw refused(`no canary serves the candidate ${id} yet${why}; ${remedy}`);
-    }
-    // The present head may have no record yet, and rollback needs this record.
-    if (head !== null && present !== null) await replace(this.#store, announcedKey(present.id), head.text);
-    if ((await this.#store.swap(HEAD, record.text, head?.revision ?? null)) === null) {
-      throw refused('the head has changed meanwhile; look at the status and try again');
-    }
-    await replace(this.#store, announcedKey(id), record.text);
-  }
-
-  async endCanary(): Promise<void> {
-    const canary = (await this.status()).replicas.find(({ isCanary }) => isCanary);
-    if (canary !== undefined) {
-      const remedy = 'stop it, and wait a minute if it was killed';
-      throw refused(`the canary ${canary.name} still reports: ${remedy}`);
-    }
-    await replace(this.#store, CANARY, JSON.stringify({ isExpected: false } satisfies CanaryRecord));
-  }
-
   async rollback(): Promise<string> {
-    const { head, pinned, images, replicas } = await this.status();
+    const { head, pinned, images } = await this.status();
     const present = pinned === null ? head : images.find(({ id }) => id === pinned);
     const earlier = images.find(
-      ({ id, sequence, format }) =>
-        id !== present?.id &&
-        sequence < (present?.sequence ?? 0) &&
-        replicas.every(({ formats }) => formats.includes(format)),
+      ({ id, sequence }) => id !== present?.id && sequence < (present?.sequence ?? 0),
     );
     if (earlier === undefined) {
       throw refused(
@@ -249,8 +159,7 @@ class StoreChannel implements Channel {
     // Terminates: each round means that another writer was first.
     for (;;) {
       const [record, last] = [await this.#store.read(PIN), await readPin(this.#store)];
-      const announced = await Promise.all([HEAD, CANDIDATE].map((key) => this.#head(key).catch(() => null)));
-      const sequence = sequenceAfter(last?.sequence, ...announced.map((each) => each?.sequence));
+      const sequence = sequenceAfter(last?.sequence, (await this.#head(HEAD))?.sequence);
       const text = JSON.stringify({ id, sequence } satisfies Pin);
       if ((await this.#store.swap(PIN, text, record?.revision ?? null)) !== null) return;
     }
@@ -266,9 +175,9 @@ class StoreChannel implements Channel {
 
   /** An image that was the head; null if the store has none with this id. */
   async #image(id: string): Promise<Head | null> {
-    if (!/^[\w-]{22}$/.test(id)) return null;
+    if (!isId(id)) return null;
     const image = await this.#head(announcedKey(id));
-    if (image !== null) return image;
+    if (image?.id === id) return image;
     // The publisher may not have recorded the present head yet.
     const record = await this.#store.read(HEAD);
     const head = record === null ? null : await this.#reader.read(record.text).catch(() => null);
@@ -277,9 +186,12 @@ class StoreChannel implements Channel {
     return head;
   }
 
-  async #head(key: string): Promise<Head | null> {
+  /** Null if there is no such record, or if it counts for nothing. */
+  async #head(key: string, onIgnored: OnIgnored = () => {}): Promise<Head | null> {
     const record = await this.#store.read(key);
-    return record === null ? null : withoutPatch(await this.#reader.read(record.text));
+    const head = record === null ? null : await this.#reader.read(record.text).catch(() => null);
+    if (record !== null && head === null) onIgnored(key);
+    return head && withoutPatch(head);
   }
 }
 

@@ -1,51 +1,53 @@
 import { IMAGES_KEPT, IMAGES_UNUSED_BYTES_MAX } from '../limits.js';
 import { monotonicMs } from '../model/clock.js';
 import type { Store } from '../store/store.js';
-import { type Head, headOf } from './head.js';
-import { announcedTexts, CANDIDATE, HEAD, type ReplicaReport, readPin } from './store-records.js';
+import type { Head, SigningKey } from './head.js';
+import { announcedTexts, HEAD, readPin } from './store-records.js';
 
-/** An object stays this long after its last use, because a replica's report of a fetch may come late or never. */
+/** An object stays this long after its last use, because replicas may fetch it. */
 const UNUSED_MS_MIN = 600_000;
 
 /**
- * Deletes images and patches that no replica needs. Images that stay: the candidate, the pinned image, images
- * that a replica serves or fetches, and the newest IMAGES_KEPT former heads. Other objects stay for
- * UNUSED_MS_MIN; if together they exceed IMAGES_UNUSED_BYTES_MAX, the objects unused for longest go first.
- * Only the leader cleans, between two announcements.
+ * Deletes images and patches that no replica needs. The pinned image and the newest IMAGES_KEPT former heads stay.
+ * Other objects stay for UNUSED_MS_MIN; if together they exceed IMAGES_UNUSED_BYTES_MAX, the objects unused for
+ * longest go first. Heads without a valid signature count for nothing. Only the leader cleans, between two
+ * announcements.
  */
 export class StoreCleaner {
   readonly #store: Store;
+  readonly #key: Pick<SigningKey, 'reader'>;
   readonly #now: () => number;
   /** When this publisher first saw each object unused, by object name; the longest unused comes first. */
   readonly #unusedSinceMs = new Map<string, number>();
 
-  constructor(store: Store, now: () => number = monotonicMs) {
+  constructor(store: Store, key: Pick<SigningKey, 'reader'>, now: () => number = monotonicMs) {
     this.#store = store;
+    this.#key = key;
     this.#now = now;
   }
 
-  async clean(reports: readonly ReplicaReport[]): Promise<void> {
+  async clean(): Promise<void> {
     const store = this.#store;
     const objects = await store.list();
-    const announced = new Map<string, Head>();
+    const announced = new Map<string, Head | null>();
     for (const [key, text] of await announcedTexts(store, await store.keys())) {
-      const head = headOf(text);
-      if (head !== null) announced.set(key, head);
+      announced.set(key, await this.#signed(text));
     }
-    const newest = [...announced.values()].sort((a, b) => b.sequence - a.sequence).slice(0, IMAGES_KEPT);
-    const named = await Promise.all([HEAD, CANDIDATE].map((key) => store.read(key)));
-    const pin = await readPin(store);
-    const kept = new Set<string | null | undefined>([
-      ...newest.flatMap(objectsOf),
-      ...named.flatMap((record) => (record === null ? [] : objectsOf(headOf(record.text)))),
-      ...[...announced.values()].filter(({ id }) => id === pin?.id).flatMap(objectsOf),
-      ...reports.flatMap(({ serves, fetching }) => [serves?.hash, fetching]),
-    ]);
-    for (const [key, { hash }] of announced) if (!kept.has(hash)) await store.remove(key);
+    const heads = [...announced.values()].filter((head) => head !== null);
+    const newest = heads.sort((a, b) => b.sequence - a.sequence).slice(0, IMAGES_KEPT);
+    const [record, pin] = await Promise.all([store.read(HEAD), readPin(store)]);
+    const head = record === null ? null : await this.#signed(record.text);
+    const pinned = heads.find(({ id }) => id === pin?.id) ?? null;
+    const kept = new Set([...newest, head, pinned].flatMap(objectsOf));
+    for (const [key, each] of announced) if (each === null || !kept.has(each.hash)) await store.remove(key);
     await this.#deleteUnused(
       new Map(objects.flatMap((each) => (kept.has(each.name) ? [] : [[each.name, each.bytes]]))),
     );
     await store.removeAbandoned();
+  }
+
+  #signed(text: string): Promise<Head | null> {
+    return this.#key.reader.read(text).catch(() => null);
   }
 
   /** @param unused bytes of the objects, by name */

@@ -6,6 +6,7 @@ import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { CompactSign, compactVerify, decodeProtectedHeader } from 'jose';
 import { fileFault, LecternError } from '../errors.js';
+import { isCount, isHash, isId } from './store-records.js';
 
 /** The announcement of an image, signed as a compact JWS (RFC 7515). */
 export interface Head {
@@ -170,9 +171,6 @@ function checkHead(payload: Uint8Array): Head {
   const { epoch, sequence, previous, id, format, hash, bytes, events, rejected, announcedAtMs } = head ?? {};
   const patch = head?.patch ?? null;
   const history = head?.history ?? null;
-  const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0;
-  const isId = (value: unknown): boolean => typeof value === 'string' && /^[\w-]{22}$/.test(value);
-  const isHash = (value: unknown): boolean => /^[0-9a-f]{64}$/.test(String(value));
   const isContent = patch?.content === undefined || typeof patch.content === 'string';
   const isPatch =
     patch === null || (isHash(patch.base) && isHash(patch.hash) && isCount(patch.bytes) && isContent);

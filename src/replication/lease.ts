@@ -1,7 +1,7 @@
 import { LEASE_MS_MAX } from '../limits.js';
 import { monotonicMs } from '../model/clock.js';
 import type { Store } from '../store/store.js';
-import { LEADER, type Lease, readJson } from './store-records.js';
+import { LEADER, type Lease, readLease } from './store-records.js';
 
 /**
  * Which publisher leads. The leader's record changes with every renewal. A standby takes over once it has
@@ -35,7 +35,7 @@ export class Leadership {
   /** Takes or renews the lease if possible. Throws `store-unavailable`. */
   async renew(): Promise<boolean> {
     const beganMs = this.#now();
-    const lease = await readJson<Lease>(this.#store, LEADER);
+    const lease = await readLease(this.#store);
     const isOwn = lease?.owner === this.#owner;
     if (lease !== null && !isOwn) {
       this.#renewedAtMs = null;
@@ -56,7 +56,7 @@ export class Leadership {
   async release(): Promise<void> {
     if (this.#renewedAtMs === null) return;
     this.#renewedAtMs = null;
-    const lease = await readJson<Lease>(this.#store, LEADER);
+    const lease = await readLease(this.#store);
     if (lease?.owner === this.#owner) await this.#store.remove(LEADER);
   }
 }

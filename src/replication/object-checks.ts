@@ -2,11 +2,10 @@ import { createHash } from 'node:crypto';
 import { monotonicMs } from '../model/clock.js';
 import type { Store } from '../store/store.js';
 import type { Head } from './head.js';
-import type { ReplicaReport } from './store-records.js';
 
 /**
- * A replica on a slow link may report every image as damaged, so its report of one image counts only once in
- * this time.
+ * Reports are not signed, and a replica on a slow link may report every image as damaged. So reports lead to one
+ * check of an image in this time.
  */
 const CHECK_AGAIN_MS = 300_000;
 
@@ -18,7 +17,7 @@ export class ObjectChecks {
   readonly #store: Store;
   readonly #onBad: () => void;
   readonly #now: () => number;
-  /** When a replica's report of an image last led to a check. */
+  /** When each image was last checked, by hash. */
   readonly #checkedAtMs = new Map<string, number>();
   /** Hashes of images with wrong bytes, until they are stored again. */
   readonly #bad = new Set<string>();
@@ -31,15 +30,19 @@ export class ObjectChecks {
     this.#now = now;
   }
 
-  /** False if the image is missing, or if a check that an earlier call began has found wrong bytes. */
-  async isGood({ hash, bytes }: Head, reports: readonly ReplicaReport[]): Promise<boolean> {
+  /**
+   * False if the image is missing, or if a check that an earlier call began has found wrong bytes.
+   *
+   * @param isSuspect whether a replica reports the image as damaged
+   */
+  async isGood({ hash, bytes }: Head, isSuspect: boolean): Promise<boolean> {
     if ((await this.#store.bytesOf(hash)) !== bytes) return false;
     if (this.#bad.delete(hash)) {
       // If the image cannot be stored again, it is checked again.
-      this.#checkedAtMs.clear();
+      this.#checkedAtMs.delete(hash);
       return false;
     }
-    if (this.#checking === null && this.#isSuspect(hash, reports)) {
+    if (this.#checking === null && isSuspect && this.#isDue(hash)) {
       this.#checking = this.#check(hash).finally(() => {
         this.#checking = null;
       });
@@ -52,17 +55,13 @@ export class ObjectChecks {
     await this.#checking;
   }
 
-  /** Whether there is a new report of a fault. */
-  #isSuspect(hash: string, reports: readonly ReplicaReport[]): boolean {
-    const checked = this.#checkedAtMs;
-    const suspecting = reports.filter(({ damaged }) => damaged === hash).map(({ name }) => `${name} ${hash}`);
-    // If a replica has served the image meanwhile, its next report is a new fault.
-    for (const each of checked.keys()) if (!suspecting.includes(each)) checked.delete(each);
+  /** Begins the pause until the next check of an image; false during a pause. */
+  #isDue(hash: string): boolean {
     const nowMs = this.#now();
-    const isDue = (each: string): boolean =>
-      nowMs - (checked.get(each) ?? Number.NEGATIVE_INFINITY) >= CHECK_AGAIN_MS;
-    if (!suspecting.some(isDue)) return false;
-    for (const each of suspecting) checked.set(each, nowMs);
+    const checked = this.#checkedAtMs;
+    for (const [each, atMs] of checked) if (nowMs - atMs >= CHECK_AGAIN_MS) checked.delete(each);
+    if (checked.has(hash)) return false;
+    checked.set(hash, nowMs);
     return true;
   }
 

@@ -1,31 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { LecternError } from '../errors.js';
+import { REPORTS_MAX } from '../limits.js';
 import type { FeedState } from '../refresh/feed-state.js';
 import type { Publication } from '../refresh/keeper.js';
 import type { Loader } from '../refresh/loader.js';
-import { IMAGE_FORMAT_VERSION } from '../snapshot/image-format.js';
 import type { Store } from '../store/store.js';
 import { StoreCleaner } from './cleaning.js';
-import { type Head, headOf, type SigningKey, withoutPatch } from './head.js';
+import { type Head, type SigningKey, withoutPatch } from './head.js';
 import { type ImageObjects, ImageWriter } from './image-objects.js';
 import { Leadership } from './lease.js';
 import { ObjectChecks } from './object-checks.js';
 import { SeenReports } from './seen-reports.js';
-import {
-  announcedKey,
-  CANARY,
-  CANDIDATE,
-  type CanaryRecord,
-  type Floor,
-  HEAD,
-  isPossible,
-  readCanary,
-  readPin,
-  replace,
-  sequenceAfter,
-  tellUnable,
-} from './store-records.js';
+import { announcedKey, HEAD, readPin, replace, sequenceAfter } from './store-records.js';
 
 /** Number of rounds between two checks that the store still has the image; each check also removes old images. */
 const ROUNDS_PER_INSPECTION = 4;
@@ -34,26 +21,17 @@ const ROUNDS_PER_INSPECTION = 4;
 const PUBLISHER_ROUND_MS = 1000;
 
 interface PublisherEvents {
-  /** @param isCandidate only canaries serve the image until it is promoted */
-  announced(head: Head, isCandidate: boolean): void;
+  announced(head: Head): void;
   led(isLeader: boolean): void;
   failed(error: Error): void;
+  /** A record of the store is malformed or forged, and counts for nothing. */
+  ignored(key: string): void;
 }
 
 export interface PublisherOptions {
   readonly key: SigningKey;
   readonly loader: Pick<Loader, 'run'>;
   readonly events: PublisherEvents;
-}
-
-/** The announcements in a store, with the records' revisions. */
-interface Announced {
-  readonly head: Head | null;
-  readonly headRevision: number | null;
-  readonly candidate: Head | null;
-  readonly candidateRevision: number | null;
-  /** Sequence of the last choice of an operator; 0 for none. */
-  readonly pinSequence: number;
 }
 
 /**
@@ -71,8 +49,8 @@ export class Publisher {
   readonly #cleaner: StoreCleaner;
   readonly #checks: ObjectChecks;
   readonly #running: Promise<unknown>;
-  /** The last announcement of this process. */
-  #last: Floor | null = null;
+  /** The highest sequence of a head that this process announced or found. */
+  #sequenceSeen = 0;
   /** Sequence of the head that the last round announced or found. */
   #sequence: number | null = null;
   /** Loops whose last round failed. */
@@ -84,12 +62,8 @@ export class Publisher {
   /** Whether this publisher, after it began to lead, has made the swaps of a former leader fail. */
   #isFenced = false;
   #rounds = 0;
-  /** Whether new images are candidates: a canary has reported, and no operator has ended the canary. */
-  #expectsCanary = false;
-  /** Whether the present image is not the head. The value stays while the store has no head. */
-  #isUnpromoted = false;
-  /** Replicas that cannot read this version's images; null until their reports have been read. */
-  #unableToRead: readonly string[] | null = null;
+  /** Keys of ignored records that were told. */
+  readonly #ignored = new Set<string>();
   readonly #wakes = new Set<() => void>();
   #announcedOnce = (): void => {};
   /** Resolves when the store announces an image of this publisher. */
@@ -102,8 +76,8 @@ export class Publisher {
     this.#options = options;
     this.#store = store;
     this.#images = new ImageWriter(options.loader, this.#abort.signal);
-    this.#reports = new SeenReports(store);
-    this.#cleaner = new StoreCleaner(store);
+    this.#reports = new SeenReports(store, (key) => this.#ignore(key));
+    this.#cleaner = new StoreCleaner(store, options.key);
     this.#checks = new ObjectChecks(store, () => this.#inspect());
     this.#leadership = new Leadership(
       store,
@@ -180,12 +154,9 @@ export class Publisher {
 
   /** Runs beside the announcements, because sending a large image takes longer than a lease lasts. */
   async #keepLease(): Promise<void> {
-    if (this.#unableToRead === null) return;
     let isKnown = this.#isLeading !== null;
     try {
-      // Another publisher may write images that all replicas can read.
-      if (this.#unableToRead.length > 0) await this.#leadership.release();
-      else await this.#leadership.renew();
+      await this.#leadership.renew();
       isKnown = true;
     } finally {
       const { isLeader } = this.#leadership;
@@ -200,9 +171,12 @@ export class Publisher {
 
   async #keepHead(): Promise<void> {
     const isInspection = this.#rounds % ROUNDS_PER_INSPECTION === 0;
-    if (isInspection) await this.#readReports();
     this.#rounds++;
-    if (!this.#leadership.isLeader) return;
+    if (!this.#leadership.isLeader) {
+      // After a takeover, this publisher announces with a higher sequence than any that it saw.
+      if (isInspection) await this.#readHead();
+      return;
+    }
     if (!this.#isFenced) {
       // Set before the fence, because losing leadership during the fence must set `#isFenced` to false.
       this.#isFenced = true;
@@ -213,83 +187,41 @@ export class Publisher {
     }
     const objects = await this.#images.present();
     if (objects === null) return;
+    if (isInspection) await this.#reports.read();
     const isNew = await this.#announce(objects, isInspection);
-    if (isInspection || isNew) await this.#cleaner.clean(this.#reports.live);
+    if (isInspection || isNew) await this.#cleaner.clean();
   }
 
-  /**
-   * A publisher does not lead if a replica cannot read its images, because that replica would fall behind.
-   */
-  async #readReports(): Promise<void> {
-    await this.#reports.read();
-    await this.#readCanary();
-    const before = this.#unableToRead;
-    const unable = this.#reports.live.filter(({ formats }) => !formats.includes(IMAGE_FORMAT_VERSION));
-    this.#unableToRead = unable.map(({ name, version }) => `${name} (version ${version})`);
-    if (before === null || (before.length === 0) !== (unable.length === 0)) this.#wake();
-    if (unable.length === 0 || (before?.length ?? 0) > 0) return;
-    const problem = `it writes images of format ${IMAGE_FORMAT_VERSION}, which ${tellUnable(this.#unableToRead)}`;
-    const remedy = 'upgrade them, or start a publisher of their version';
-    const message = `this publisher does not lead: ${problem}; ${remedy}`;
-    this.#options.events.failed(new LecternError('announcement-refused', message));
-  }
-
-  /**
-   * A canary may refuse a candidate and then end, crash or be stopped. This must not promote the candidate.
-   */
-  async #readCanary(): Promise<void> {
-    const recorded = await readCanary(this.#store);
-    // If the store lost its records, the value in this process still holds.
-    this.#expectsCanary = this.#reports.hasCanary || (recorded ?? this.#expectsCanary);
-    if (!this.#expectsCanary || recorded === true) return;
-    await replace(this.#store, CANARY, JSON.stringify({ isExpected: true } satisfies CanaryRecord));
-  }
-
-  /** Changes the revisions of head and candidate, so that a swap which the former leader has begun fails. */
+  /** Changes the revision of the head, so that a swap which the former leader has begun fails. */
   async #fence(): Promise<void> {
-    for (const key of [HEAD, CANDIDATE]) {
-      const record = await this.#store.read(key);
-      if (record !== null) await this.#store.swap(key, record.text, record.revision);
-    }
+    const record = await this.#store.read(HEAD);
+    if (record !== null) await this.#store.swap(HEAD, record.text, record.revision);
   }
 
   /** @returns whether there is a new announcement */
   async #announce(objects: ImageObjects, isInspection: boolean): Promise<boolean> {
     const { facts: file } = objects;
-    const found = await this.#readAnnounced();
-    const { head, candidate } = found;
+    // A head with a lower sequence is that of a store that was restored from an older copy.
+    const sequenceMin = this.#sequenceSeen;
+    const { head, revision } = await this.#readHead();
     this.#sequence = head?.sequence ?? null;
-    if (head !== null) this.#isUnpromoted = head.id !== file.id;
-    const reported = this.#reports.live.map(({ floor }) => floor);
-    // Reports are not signed.
-    const floors = [this.#last, ...reported.filter((floor) => isPossible(floor?.sequence))];
     const epoch = head?.epoch ?? newEpoch();
-    const sequenceMin = highest(floors);
     // A publisher of another version may have announced the same content in another format.
-    const isFile = (found: Head | null): found is Head =>
-      found?.id === file.id && found.format === file.format;
-    const isCurrent = isFile(head) && head.sequence >= sequenceMin;
-    const isWaiting = isFile(candidate) && candidate.epoch === epoch && this.#expectsCanary;
-    const present = isCurrent
-      ? head
-      : isWaiting && candidate.sequence > Math.max(head?.sequence ?? 0, found.pinSequence)
-        ? candidate
-        : null;
-    if (present !== null) {
+    if (head?.id === file.id && head.format === file.format && head.sequence >= sequenceMin) {
       this.#announcedOnce();
       if (!isInspection) return false;
-      if (head !== null) await this.#recordHead(head);
-      if (await this.#checks.isGood(present, this.#reports.live)) return false;
-      if (present.hash === file.hash) {
+      await this.#recordHead(head);
+      const isSuspect = this.#reports.live.some(({ damaged }) => damaged === head.hash);
+      if (await this.#checks.isGood(head, isSuspect)) return false;
+      if (head.hash === file.hash) {
         await this.#store.delete(file.hash);
-        await objects.put(this.#store, present);
+        await objects.put(this.#store, head);
         return false;
       }
       // Another publisher's file of the same content was lost: this publisher's file replaces it.
     }
-    await this.#readReports();
-    if (this.#unableToRead?.length !== 0) return false;
-    const sequence = sequenceAfter(highest([head, candidate, ...floors]), found.pinSequence);
+    const pin = await readPin(this.#store, (key) => this.#ignore(key));
+    const sequence = sequenceAfter(this.#sequenceSeen, pin?.sequence);
     const beside = await objects.put(this.#store, head);
     const next = {
       epoch,
@@ -300,59 +232,53 @@ export class Publisher {
       announcedAtMs: Date.now(),
     };
     if (head !== null) await this.#recordHead(head);
-    await this.#swapIn(next, found, this.#isUnpromoted && this.#expectsCanary);
+    await this.#swapIn(next, revision);
     this.#images.announced(objects);
     return true;
   }
 
-  async #swapIn(next: Head, found: Announced, isCandidate: boolean): Promise<void> {
+  async #swapIn(next: Head, revision: number | null): Promise<void> {
     const text = await this.#options.key.sign(next);
-    const [key, revision] = isCandidate ? [CANDIDATE, found.candidateRevision] : [HEAD, found.headRevision];
-    if (!this.#leadership.isLeader || (await this.#store.swap(key, text, revision)) === null) {
+    if (!this.#leadership.isLeader || (await this.#store.swap(HEAD, text, revision)) === null) {
       const message = 'nothing was announced: another publisher leads, or announced first';
       throw new LecternError('store-unavailable', message);
     }
-    this.#last = { epoch: next.epoch, sequence: isCandidate ? 0 : next.sequence };
-    if (!isCandidate) {
-      this.#sequence = next.sequence;
-      // The next inspection tries again.
-      await this.#recordHead(next).catch(() => {});
-    }
+    this.#sequenceSeen = next.sequence;
+    this.#sequence = next.sequence;
+    // The next inspection tries again.
+    await this.#recordHead(next).catch(() => {});
     this.#announcedOnce();
-    this.#options.events.announced(next, isCandidate);
+    this.#options.events.announced(next);
   }
 
-  /** Keeps a head for `pin` and `rollback`. Candidates are not kept: a rollback must not choose one. */
+  /** Keeps a head for `pin` and `rollback`. */
   async #recordHead(head: Head): Promise<void> {
     const key = announcedKey(head.id);
+    const { reader } = this.#options.key;
     const recorded = await this.#store.read(key);
-    if (recorded !== null && headOf(recorded.text)?.sequence === head.sequence) return;
+    const known = recorded === null ? null : await reader.read(recorded.text).catch(() => null);
+    if (known?.sequence === head.sequence) return;
     await replace(this.#store, key, await this.#options.key.sign(withoutPatch(head)));
   }
 
-  /** Heads with an invalid signature are ignored and replaced. */
-  async #readAnnounced(): Promise<Announced> {
-    const { reader } = this.#options.key;
-    const records = await Promise.all([this.#store.read(HEAD), this.#store.read(CANDIDATE)]);
-    const [head, candidate] = await Promise.all(
-      records.map((record) => (record === null ? null : reader.read(record.text).catch(() => null))),
-    );
-    const [headRevision, candidateRevision] = records.map((record) => record?.revision ?? null);
-    return {
-      head: head ?? null,
-      candidate: candidate ?? null,
-      headRevision: headRevision ?? null,
-      candidateRevision: candidateRevision ?? null,
-      pinSequence: (await readPin(this.#store))?.sequence ?? 0,
-    };
+  /** The head, and the revision of its record. A head with an invalid signature is ignored and replaced. */
+  async #readHead(): Promise<{ readonly head: Head | null; readonly revision: number | null }> {
+    const record = await this.#store.read(HEAD);
+    if (record === null) return { head: null, revision: null };
+    const head = await this.#options.key.reader.read(record.text).catch(() => null);
+    if (head === null) this.#ignore(HEAD);
+    else this.#sequenceSeen = Math.max(this.#sequenceSeen, head.sequence);
+    return { head, revision: record.revision };
+  }
+
+  /** Tells of each ignored record once. */
+  #ignore(key: string): void {
+    if (this.#ignored.has(key) || this.#ignored.size >= REPORTS_MAX) return;
+    this.#ignored.add(key);
+    this.#options.events.ignored(key);
   }
 }
 
 function newEpoch(): string {
   return randomBytes(16).toString('base64url');
-}
-
-/** The highest sequence, of any epoch; 0 for none. */
-function highest(all: readonly (Floor | null)[]): number {
-  return Math.max(0, ...all.map((each) => each?.sequence ?? 0));
 }

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { LecternError } from '../errors.js';
-import { QUARANTINED_MAX } from '../limits.js';
+import { QUARANTINED_MAX, RECORD_TEXT_MAX } from '../limits.js';
 import { monotonicMs } from '../model/clock.js';
 import type { ReadRules } from '../model/read-rules.js';
 import type { FeedState } from '../refresh/feed-state.js';
@@ -20,15 +20,7 @@ import type { DoneOf, FetchTask, LoadDone, Task } from '../thread/task-messages.
 import { VERSION } from '../version.js';
 import { type Head, HeadReader } from './head.js';
 import { SeenOrder } from './seen-order.js';
-import {
-  announcedKey,
-  CANDIDATE,
-  HEAD,
-  PIN,
-  type ReplicaReport,
-  readPin,
-  replicaKey,
-} from './store-records.js';
+import { announcedKey, HEAD, PIN, type ReplicaReport, readPin, replicaKey } from './store-records.js';
 
 /** Time between two reports of a replica. */
 const REPORT_MS = 2000;
@@ -37,7 +29,6 @@ export interface ReplicaOptions {
   readonly address: string;
   /** File with the publisher's public key; null accepts unsigned heads. */
   readonly publicKeyFile: string | null;
-  readonly isCanary: boolean;
   readonly rules: ReadRules;
 }
 
@@ -49,7 +40,7 @@ interface LoadedTarget extends Target {
 type Served = NonNullable<ReplicaReport['serves']>;
 
 /** Why a replica serves an image. Only serving a head changes `floor`, the last head served. */
-type Reason = 'head' | 'candidate' | 'pin';
+type Reason = 'head' | 'pin';
 
 interface Target {
   readonly head: Head;
@@ -59,7 +50,7 @@ interface Target {
 }
 
 /**
- * Loads the announced image: the pinned image, a canary's candidate, or the head. The keeper looks for a new
+ * Loads the announced image: the pinned image, or the head. The keeper looks for a new
  * announcement regularly, and decides whether the image is published.
  */
 export class Replica implements AnyLoader {
@@ -79,12 +70,13 @@ export class Replica implements AnyLoader {
   #historyHash: string | null = null;
   #serves: Served | null = null;
   readonly #seen = new SeenOrder();
-  #fetching: string | null = null;
   #damaged: string | null = null;
   #lastError: string | null = null;
   /** When this replica learned of an announcement that it does not serve; null if it serves the right one. */
   #behindSinceMs: number | null = null;
   #isPinned = false;
+  /** Format of the announced image if this version cannot read it. */
+  #unreadableFormat: number | null = null;
   #beat = 0;
   #revision: number | null = null;
   #reporting: Promise<void> | null = null;
@@ -119,7 +111,6 @@ export class Replica implements AnyLoader {
       this.#lastError = error instanceof Error ? error.message : String(error);
       throw error;
     } finally {
-      this.#fetching = null;
       this.#startReports();
     }
   }
@@ -131,7 +122,7 @@ export class Replica implements AnyLoader {
   }
 
   watch(onChange: () => void): { close(): Promise<void> } {
-    const watching = this.#open().then((store) => store.watch([HEAD, CANDIDATE, PIN], onChange));
+    const watching = this.#open().then((store) => store.watch([HEAD, PIN], onChange));
     watching.catch(() => {});
     return { close: async () => (await watching.catch(() => null))?.close() };
   }
@@ -165,6 +156,7 @@ export class Replica implements AnyLoader {
         lagMs: behindSinceMs === null ? 0 : monotonicMs() - behindSinceMs,
         quarantined: this.#quarantined.size,
         isPinned: this.#isPinned,
+        unreadableFormat: this.#unreadableFormat,
       },
     };
   }
@@ -195,8 +187,7 @@ export class Replica implements AnyLoader {
     if (reason === 'head') this.#seen.checkHead(head);
     listeners.onVersion?.(version);
     if (version === previousVersion) return { kind: 'not-modified' };
-    // Operators choose pins and candidates. For both, this replica continues its own history, in which
-    // clients find the image that it served before.
+    // For a pin, this replica continues its own history, in which clients find the image that it served before.
     const history = reason === 'head' ? (head.history ?? null) : null;
     const hasHistory = history === null || history.hash === this.#historyHash;
     if (served?.summary.id === head.id && hasHistory) {
@@ -208,7 +199,8 @@ export class Replica implements AnyLoader {
     // A pin of an operator overrides the refusal of the gate.
     const isWaived = isForced || (reason === 'pin' && fault?.code === 'snapshot-refused');
     if (fault !== undefined && !isWaived) throw fault;
-    if (!IMAGE_FORMATS_READ.includes(head.format)) {
+    this.#unreadableFormat = IMAGE_FORMATS_READ.includes(head.format) ? null : head.format;
+    if (this.#unreadableFormat !== null) {
       const problem = `it has format ${head.format}, and this version reads ${IMAGE_FORMATS_READ.join(' and ')}`;
       throw new LecternError('announcement-refused', `the image ${head.id} cannot be read: ${problem}`);
     }
@@ -218,8 +210,6 @@ export class Replica implements AnyLoader {
       this.#tellRefusal(head, refusal);
       return { kind: 'refused', refusal };
     }
-    this.#fetching = head.hash;
-    await this.#report();
     const { hash, bytes, id } = head;
     const isSigned = this.#options.publicKeyFile !== null;
     const patch = served?.summary.id === this.#serves?.id ? patchOf(head, this.#serves) : null;
@@ -256,7 +246,7 @@ export class Replica implements AnyLoader {
     }
   }
 
-  /** The pinned image, a canary's candidate, or the head. */
+  /** The pinned image, or the head. */
   async #target(store: Store): Promise<Target> {
     const pin = await readPin(store);
     const chosenAt = pin?.sequence ?? 0;
@@ -270,12 +260,6 @@ export class Replica implements AnyLoader {
     }
     const record = await store.read(HEAD);
     const head = record === null ? null : await this.#reader.read(record.text);
-    if (this.#options.isCanary) {
-      const candidate = await store.read(CANDIDATE);
-      const next = candidate === null ? null : await this.#reader.read(candidate.text);
-      const isNewer = head === null || (next?.epoch === head.epoch && next.sequence > head.sequence);
-      if (next !== null && isNewer) return { head: next, reason: 'candidate', chosenAt };
-    }
     if (head === null) throw refused(`no publisher has announced an image in the store ${this.name} yet`);
     return { head, reason: 'head', chosenAt };
   }
@@ -296,6 +280,7 @@ export class Replica implements AnyLoader {
   #serve({ head: { epoch, sequence, id, hash }, reason }: Target): void {
     this.#serves = { epoch, sequence, id, hash };
     this.#behindSinceMs = null;
+    this.#unreadableFormat = null;
     this.#lastError = null;
     this.#isPinned = reason === 'pin';
     if (reason === 'head') this.#seen.serves({ epoch, sequence });
@@ -349,14 +334,9 @@ export class Replica implements AnyLoader {
     const report: ReplicaReport = {
       name: this.#key.slice(replicaKey('').length),
       version: VERSION,
-      isCanary: this.#options.isCanary,
-      formats: IMAGE_FORMATS_READ,
       serves: this.#serves,
-      floor: this.#seen.floor,
-      fetching: this.#fetching,
       damaged: this.#damaged,
-      quarantined: [...this.#quarantined.keys()],
-      lastError: this.#lastError,
+      lastError: this.#lastError?.slice(0, RECORD_TEXT_MAX) ?? null,
       beat: ++this.#beat,
     };
     const text = JSON.stringify(report);

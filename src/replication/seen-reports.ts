@@ -1,37 +1,33 @@
 import { REPLICA_GONE_MS } from '../limits.js';
 import { monotonicMs } from '../model/clock.js';
 import type { Store } from '../store/store.js';
-import { type ReplicaReport, readReports } from './store-records.js';
-
-interface Seen {
-  readonly report: ReplicaReport;
-  readonly revision: number;
-  readonly atMs: number;
-}
+import { type OnIgnored, type ReplicaReport, readReports, type StoredReport } from './store-records.js';
 
 /**
  * The replicas that report. A replica whose record stays the same for REPLICA_GONE_MS is gone, and its record
- * is removed.
+ * is removed, as is a malformed record.
  */
 export class SeenReports {
   readonly #store: Store;
+  readonly #onIgnored: OnIgnored;
   readonly #now: () => number;
-  #seen = new Map<string, Seen>();
+  #seen = new Map<string, StoredReport & { readonly atMs: number }>();
 
-  constructor(store: Store, now: () => number = monotonicMs) {
+  constructor(store: Store, onIgnored: OnIgnored, now: () => number = monotonicMs) {
     this.#store = store;
+    this.#onIgnored = onIgnored;
     this.#now = now;
   }
 
   async read(): Promise<void> {
-    const found = await readReports(this.#store, await this.#store.keys());
     const nowMs = this.#now();
-    const next = new Map<string, Seen>();
-    for (const [key, report] of found) {
-      const { revision } = report;
+    const next = new Map<string, StoredReport & { readonly atMs: number }>();
+    for (const found of await readReports(this.#store, await this.#store.keys())) {
+      const { key, revision } = found;
+      if (found.report === null) this.#onIgnored(key);
       const before = this.#seen.get(key);
       const atMs = before?.revision === revision ? before.atMs : nowMs;
-      if (nowMs - atMs <= REPLICA_GONE_MS) next.set(key, { report, revision, atMs });
+      if (nowMs - atMs <= REPLICA_GONE_MS) next.set(key, { ...found, atMs });
       // The name in the report is unsigned text, so the record's own key is removed.
       else await this.#store.remove(key);
     }
@@ -39,10 +35,6 @@ export class SeenReports {
   }
 
   get live(): readonly ReplicaReport[] {
-    return [...this.#seen.values()].map(({ report }) => report);
-  }
-
-  get hasCanary(): boolean {
-    return this.live.some(({ isCanary }) => isCanary);
+    return [...this.#seen.values()].flatMap(({ report }) => report ?? []);
   }
 }

@@ -1,16 +1,12 @@
-import { REPLICAS_NAMED_MAX, SEQUENCE_AHEAD_MS_MAX } from '../limits.js';
+import { ANNOUNCED_MAX, RECORD_TEXT_MAX, REPORTS_MAX, SEQUENCE_AHEAD_MS_MAX } from '../limits.js';
 import type { Store } from '../store/store.js';
 
 /** Records of a store: heads are signed, the others are JSON. */
 export const HEAD = 'head';
-/** A head that canaries serve first. */
-export const CANDIDATE = 'candidate';
 /** The id of the image that every replica serves instead of the head. */
 export const PIN = 'pin';
 /** The publisher that leads. */
 export const LEADER = 'leader';
-/** Whether new images are candidates. */
-export const CANARY = 'canary';
 const ANNOUNCED = 'announced.';
 const REPLICA = 'replica.';
 
@@ -25,47 +21,12 @@ export interface Pin {
   readonly sequence: number;
 }
 
-/** The last choice of an operator; null if there was none, or if the record is malformed. */
-export async function readPin(store: Store): Promise<Pin | null> {
-  const pin = await readJson<Pin>(store, PIN);
-  if (pin === null) return null;
-  const sequence = isPossible(pin.sequence) ? Math.max(0, pin.sequence) : 0;
-  return { id: typeof pin.id === 'string' ? pin.id : null, sequence };
-}
-
-/**
- * Written when a canary reports. The record stays when the canary is gone, until an operator replaces the
- * record.
- */
-export interface CanaryRecord {
-  readonly isExpected: boolean;
-}
-
-/** Null if no canary has ever reported in this store, or if the store lost the record. */
-export async function readCanary(store: Store): Promise<boolean | null> {
-  const record = await readJson<CanaryRecord>(store, CANARY);
-  return record === null ? null : record.isExpected === true;
-}
-
-/** Whether an unsigned sequence may be right. Without this check, one forged record would stop announcements for good. */
-export function isPossible(sequence: unknown): sequence is number {
-  return Number.isSafeInteger(sequence) && Number(sequence) <= Date.now() + SEQUENCE_AHEAD_MS_MAX;
-}
-
-/**
- * A sequence greater than all given ones. The sequence comes from the clock, so it does not go back even if a
- * store is lost.
- */
-export function sequenceAfter(...earlier: readonly (number | undefined)[]): number {
-  return Math.max(Date.now(), ...earlier.map((each = 0) => each + 1));
-}
-
 export interface Lease {
   readonly owner: string;
   /** Counts renewals, so that each renewal changes the record. */
   readonly beat: number;
-  /** By the owner's clock, for people only. Earlier versions do not write it. */
-  readonly renewedAtMs?: number;
+  /** By the owner's clock, for people only. */
+  readonly renewedAtMs: number;
 }
 
 /** A position in the order of announcements. */
@@ -76,16 +37,15 @@ export interface Floor {
   readonly sequence: number;
 }
 
-/** A replica's report on itself, every few seconds. */
+/**
+ * A replica's report on itself, every few seconds. Reports are not signed, so they are only shown, and a report of
+ * damage makes the publisher read the image itself.
+ */
 export interface ReplicaReport {
   /** Name of the replica. */
   readonly name: string;
   /** Version of Lectern that the replica runs. */
   readonly version: string;
-  /** Whether the replica serves candidates. */
-  readonly isCanary: boolean;
-  /** Formats of image files that the replica reads. */
-  readonly formats: readonly number[];
   /** The announcement that the replica serves; null if it serves none. */
   readonly serves:
     | (Floor & {
@@ -95,42 +55,104 @@ export interface ReplicaReport {
         readonly hash: string;
       })
     | null;
-  /** The last head that the replica served. The replica refuses heads with a lower sequence. */
-  readonly floor: Floor | null;
-  /** Hash of an image that the replica fetches now. */
-  readonly fetching: string | null;
   /** Hash of an image whose object is missing or has wrong bytes. */
   readonly damaged: string | null;
-  /** Hashes of images that the replica refuses to serve. */
-  readonly quarantined: readonly string[];
   /** Why the last attempt to serve the head failed; null if it succeeded. */
   readonly lastError: string | null;
   /** Grows with each report. */
   readonly beat: number;
 }
 
-/** The key of the last head of an image, by the image's id. Images that were only candidates have no such record. */
+type Check = (value: unknown) => boolean;
+type Shape<T> = Readonly<Record<keyof T, Check>>;
+
+export const isId: Check = (value) => typeof value === 'string' && /^[\w-]{22}$/.test(value);
+export const isHash: Check = (value) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
+export const isCount: Check = (value) => Number.isSafeInteger(value) && Number(value) >= 0;
+const isText: Check = (value) => typeof value === 'string' && value.length <= RECORD_TEXT_MAX;
+/** Without the limit, one forged record would stop announcements for good. */
+const isSequence: Check = (value) => isCount(value) && Number(value) <= Date.now() + SEQUENCE_AHEAD_MS_MAX;
+const isTime: Check = (value) => isCount(value) && !Number.isNaN(new Date(Number(value)).getTime());
+const orNull =
+  (check: Check): Check =>
+  (value) =>
+    value === null || check(value);
+const isServed: Check = (value) =>
+  pick(value, { epoch: isId, sequence: isSequence, id: isId, hash: isHash }) !== null;
+
+/** Every JSON record of a store, and what its members must be. Further members are left out. */
+const PIN_SHAPE: Shape<Pin> = { id: orNull(isId), sequence: isSequence };
+const LEASE_SHAPE: Shape<Lease> = { owner: isText, beat: isCount, renewedAtMs: isTime };
+const REPORT_SHAPE: Shape<ReplicaReport> = {
+  name: isText,
+  version: isText,
+  serves: orNull(isServed),
+  damaged: orNull(isHash),
+  lastError: orNull(isText),
+  beat: isCount,
+};
+
+/** The checked members; null if one is missing or wrong. */
+function pick<T>(value: unknown, shape: Shape<T>): T | null {
+  if (typeof value !== 'object' || value === null) return null;
+  const members = Object.entries(shape) as [keyof T, Check][];
+  const given = value as Readonly<Record<keyof T, unknown>>;
+  if (!members.every(([name, check]) => Object.hasOwn(given, name) && check(given[name]))) return null;
+  return Object.fromEntries(members.map(([name]) => [name, given[name]])) as T;
+}
+
+/** Told the keys of records that are malformed or forged, and count for nothing. */
+export type OnIgnored = (key: string) => void;
+
+async function readJson<T>(
+  store: Store,
+  key: string,
+  shape: Shape<T>,
+  onIgnored: OnIgnored = () => {},
+): Promise<(T & { readonly revision: number }) | null> {
+  const record = await store.read(key);
+  if (record === null) return null;
+  const value = checked(record.text, shape);
+  if (value === null) onIgnored(key);
+  return value && { ...value, revision: record.revision };
+}
+
+function checked<T>(text: string, shape: Shape<T>): T | null {
+  try {
+    return pick(JSON.parse(text), shape);
+  } catch {
+    return null;
+  }
+}
+
+/** The last choice of an operator; null if there was none, or if the record is malformed. */
+export function readPin(store: Store, onIgnored?: OnIgnored): Promise<Pin | null> {
+  return readJson<Pin>(store, PIN, PIN_SHAPE, onIgnored);
+}
+
+/** The lease of the leading publisher; null if there is none, or if the record is malformed. */
+export function readLease(
+  store: Store,
+  onIgnored?: OnIgnored,
+): Promise<(Lease & { readonly revision: number }) | null> {
+  return readJson<Lease>(store, LEADER, LEASE_SHAPE, onIgnored);
+}
+
+/**
+ * A sequence greater than all given ones. The sequence comes from the clock, so it does not go back even if a
+ * store is lost.
+ */
+export function sequenceAfter(...earlier: readonly (number | undefined)[]): number {
+  return Math.max(Date.now(), ...earlier.map((each = 0) => each + 1));
+}
+
+/** The key of the last head of an image, by the image's id. */
 export function announcedKey(id: string): string {
   return ANNOUNCED + id;
 }
 
 export function replicaKey(name: string): string {
   return REPLICA + name;
-}
-
-/** Null if there is no record, or if it is malformed. */
-export async function readJson<T>(
-  store: Store,
-  key: string,
-): Promise<(T & { readonly revision: number }) | null> {
-  const record = await store.read(key);
-  if (record === null) return null;
-  try {
-    const value = JSON.parse(record.text) as T | null;
-    return typeof value === 'object' && value !== null ? { ...value, revision: record.revision } : null;
-  } catch {
-    return null;
-  }
 }
 
 /**
@@ -144,31 +166,31 @@ export async function replace(store: Store, key: string, text: string): Promise<
   }
 }
 
-/** The texts of all announced heads, by key. */
+/** The texts of the first ANNOUNCED_MAX announced heads, by key. */
 export async function announcedTexts(store: Store, keys: readonly string[]): Promise<Map<string, string>> {
   const texts = new Map<string, string>();
-  for (const key of keys.filter((each) => each.startsWith(ANNOUNCED))) {
+  for (const key of keys.filter((each) => each.startsWith(ANNOUNCED)).slice(0, ANNOUNCED_MAX)) {
     const record = await store.read(key);
     if (record !== null) texts.set(key, record.text);
   }
   return texts;
 }
 
-/** The reports of replicas, by key. */
-export async function readReports(
-  store: Store,
-  keys: readonly string[],
-): Promise<Map<string, ReplicaReport & { readonly revision: number }>> {
-  const reports = new Map<string, ReplicaReport & { readonly revision: number }>();
-  for (const key of keys.filter((each) => each.startsWith(REPLICA))) {
-    const report = await readJson<ReplicaReport>(store, key);
-    if (report !== null && Array.isArray(report.formats)) reports.set(key, report);
-  }
-  return reports;
+/** The record of a report. */
+export interface StoredReport {
+  readonly key: string;
+  readonly revision: number;
+  /** Null if the record is malformed. */
+  readonly report: ReplicaReport | null;
 }
 
-/** `1 replica cannot read: a`, `2 replicas cannot read: a, b`. */
-export function tellUnable(names: readonly string[]): string {
-  const named = names.slice(0, REPLICAS_NAMED_MAX).join(', ');
-  return `${names.length} replica${names.length === 1 ? '' : 's'} cannot read: ${named}`;
+/** The first REPORTS_MAX reports of replicas. */
+export async function readReports(store: Store, keys: readonly string[]): Promise<StoredReport[]> {
+  const reports: StoredReport[] = [];
+  for (const key of keys.filter((each) => each.startsWith(REPLICA)).slice(0, REPORTS_MAX)) {
+    const record = await store.read(key);
+    if (record === null) continue;
+    reports.push({ key, revision: record.revision, report: checked(record.text, REPORT_SHAPE) });
+  }
+  return reports;
 }

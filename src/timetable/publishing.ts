@@ -53,14 +53,16 @@ export async function publishTimetable(
     key,
     loader,
     events: {
-      announced: ({ id, sequence, events, bytes }, isCandidate) =>
-        log?.info(
-          { snapshot: id, sequence, events, bytes },
-          isCandidate ? 'candidate announced' : 'timetable announced',
-        ),
+      announced: ({ id, sequence, events, bytes }) =>
+        log?.info({ snapshot: id, sequence, events, bytes }, 'timetable announced'),
       led: (isLeader) =>
         log?.info({ store: store.name }, isLeader ? 'publisher leads' : 'publisher stands by'),
       failed: (error) => log?.error({ store: store.name, reason: error.message }, 'timetable not announced'),
+      ignored: (record) =>
+        log?.warn(
+          { store: store.name, record },
+          'a record of the store is malformed or forged: it is ignored',
+        ),
     },
   });
   const observed = new ObservedPublisher(loader.name, publisher, ({ force }) => refresh(force));

@@ -9,7 +9,6 @@ import { storeAddress } from '../../src/store/store-address.js';
 import { testFolder } from '../files/test-folder.js';
 import { events, writeKeys } from '../replication/fleet.js';
 import { lectern as run, start } from './lectern.js';
-import { runHere } from './run-here.js';
 
 // One test waits until a command gives up.
 tap.setTimeout(180_000);
@@ -65,10 +64,6 @@ test('publish --once announces an image; feed shows the images and chooses one',
     status: 1,
     text: /is not in the store; its images are: /,
   });
-  t.match(lectern('feed', 'promote', first, share), { status: 1, text: /there is no candidate/ });
-  t.match(lectern('feed', 'end-canary', share), { status: 0, text: /^there was no canary to end/ });
-
-  // A canary has reported, and is gone.
   const store = await openStore(storeAddress(share), 'make');
   for (const [agoMs, end] of [
     [1000, ''],
@@ -85,28 +80,12 @@ test('publish --once announces an image; feed shows the images and chooses one',
     status: 1,
     text: /share\/mistyped failed: there is no store at this address yet; the publisher makes it/,
   });
-  const { revision } = (await store.read('canary')) ?? { revision: null };
-  await store.swap('canary', JSON.stringify({ isExpected: true }), revision);
-  const third = publish('third');
-  const waiting = lectern('feed', 'status', share).text;
-  t.match(waiting, new RegExp(`^head +${second}, `, 'm'));
-  t.match(waiting, new RegExp(`^candidate +${third}, `, 'm'));
-  t.match(
-    waiting,
-    /^canary +none reports\. New timetables stay candidates until you run lectern feed promote/m,
-  );
-  t.match(lectern('feed', 'pin', third, share), {
-    status: 1,
-    text: `the image ${third} is a candidate that was not promoted; to promote it, run lectern feed promote ${third}`,
+  await store.swap('replica.odd', '{"name":{"toString":1},"formats":["x"]}', null);
+  t.match(lectern('feed', 'status', share), {
+    status: 0,
+    text: /^ignored +record replica\.odd: it is malformed or forged$/m,
   });
-  t.match(lectern('feed', 'promote', first, share), { status: 1, text: `the candidate is ${third}` });
-  t.match(lectern('feed', 'promote', third, share), { status: 1, text: /no canary serves.* --force/ });
-  t.match(lectern('feed', 'promote', third, share, '--force').text, `promoted ${third}`);
-  t.match(lectern('feed', 'end-canary', share).text, 'ended: ');
-  const ended = lectern('feed', 'status', share).text;
-  t.match(ended, new RegExp(`^head +${third}, `, 'm'));
-  t.notMatch(ended, /^(?:candidate|canary)/m);
-
+  const third = publish('third');
   const large = publish('large', 11);
   const small = lectern('feed', 'pin', third, share).text;
   t.match(small, new RegExp(`^pinned ${third}, sequence \\d+, 5 events, `));
@@ -170,7 +149,10 @@ test('publish refuses wrong usage', async (t) => {
   t.match(reasonOf('--table', 'events'), /^--table has no effect, as no source is a PostgreSQL address/);
   const several = lectern('serve', source, 'nats://127.0.0.1:1/timetable', '--dev');
   t.match(several, { status: 2, text: /cannot be merged/ });
-  t.match(lectern('serve', source, '--canary', '--dev'), { status: 2, text: /not a store/ });
+  t.match(lectern('serve', source, '--feed-public-key', publicKeyFile, '--dev'), {
+    status: 2,
+    text: /not a store/,
+  });
 });
 
 test('publish and serve know the variables of both commands, and warn of unknown variables', async (t) => {
@@ -184,7 +166,6 @@ test('publish and serve know the variables of both commands, and warn of unknown
     LECTERN_FEED_KEY: writeKeys(folder, 'feed').keyFile,
     LECTERN_UNTIL: '2030-01-01',
     LECTERN_ONCE: 'on',
-    LECTERN_CANARY: 'off',
     LECTERN_UNTILL: '2030-01-01',
   };
   const { code, stderr } = await start(['publish', join(folder, 'events.ndjson')], variables).ended;
@@ -197,11 +178,9 @@ test('publish and serve know the variables of both commands, and warn of unknown
 });
 
 test('switches have a variable, which can be off', async (t) => {
-  const argv = ['serve', 'fixtures/demo.ndjson.gz', '--dev', '--port', '0'];
-  const refused = await runHere(t, argv, { LECTERN_CANARY: 'on' });
-  t.match(refused.stderr, /--canary has no effect, as the source is not a store/);
-  const wrong = await runHere(t, argv, { LECTERN_CANARY: 'yes' });
-  t.match(wrong.stderr, /--canary \(LECTERN_CANARY\) is "yes": it must be on or off/);
-  const off = await runHere(t, ['serve', 'no-such-file', ...argv.slice(2)], { LECTERN_CANARY: 'off' });
-  t.match(off.stderr, /there is no such file/);
+  const argv = ['publish', 'no-such-file', '--to', t.testdir(), '--feed-key', 'no-such-key'];
+  const wrong = await start(argv, { LECTERN_ONCE: 'yes' }).ended;
+  t.match(wrong.stderr, /--once \(LECTERN_ONCE\) is \\"yes\\": it must be on or off/);
+  const off = await start(argv, { LECTERN_ONCE: 'off' }).ended;
+  t.match(off.stderr, /no-such-key cannot be read: there is no such file/);
 });

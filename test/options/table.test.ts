@@ -163,7 +163,6 @@ const DEFAULTED: Readonly<Record<DefaultedName, true>> = {
   growthPercentMax: true,
   allowEmpty: true,
   snapshotFilesKept: true,
-  canary: true,
   once: true,
   jwksRefreshSeconds: true,
   jwksCooldownSeconds: true,

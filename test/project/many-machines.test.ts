@@ -68,7 +68,7 @@ test('the set-up in docs/many-machines.md works', {
   const actions = [...PAGE.matchAll(/^\| `lectern (feed \w+)(?: <(id)>)?` \|/gm)];
   t.same(
     actions.map(([, action]) => action),
-    ['feed status', 'feed rollback', 'feed pin', 'feed unpin', 'feed promote'],
+    ['feed status', 'feed rollback', 'feed pin', 'feed unpin'],
   );
   for (const [action, more, pinned] of [
     ['rollback', [], first],

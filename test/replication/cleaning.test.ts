@@ -3,24 +3,25 @@ import { join } from 'node:path';
 import { type Test, test } from 'tap';
 import { IMAGES_KEPT, IMAGES_UNUSED_BYTES_MAX } from '../../src/limits.js';
 import { StoreCleaner } from '../../src/replication/cleaning.js';
-import type { ReplicaReport } from '../../src/replication/store-records.js';
+import { type Head, SigningKey } from '../../src/replication/head.js';
 import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { storeAddress } from '../../src/store/store-address.js';
+import { writeKeys } from './fleet.js';
 
 const MINUTE_MS = 60_000;
 const hashOf = (n: number): string => n.toString(16).padStart(64, '0');
 const idOf = (n: number): string => String(n).padStart(22, '0');
 
-/** Announces an image. The cleaner checks no signature. */
-async function announce(store: Store, n: number): Promise<void> {
+/** Announces an image. */
+async function announce({ store, key }: Trial, n: number): Promise<void> {
   await store.put(
     hashOf(n),
     (async function* () {
       yield Buffer.from(`image ${n}`);
     })(),
   );
-  const head = {
+  const head: Head = {
     epoch: idOf(0),
     sequence: n,
     previous: null,
@@ -28,75 +29,85 @@ async function announce(store: Store, n: number): Promise<void> {
     format: 1,
     hash: hashOf(n),
     bytes: 7,
+    events: 1,
+    rejected: 0,
+    announcedAtMs: 0,
   };
-  const payload = JSON.stringify({ ...head, events: 1, rejected: 0, announcedAtMs: 0 });
-  const text = `header.${Buffer.from(payload).toString('base64url')}.signature`;
+  const text = await key.sign(head);
   await store.swap(`announced.${idOf(n)}`, text, null);
   await store.swap('head', text, (await store.read('head'))?.revision ?? null);
 }
 
-async function storeOf(t: Test): Promise<Store> {
-  return openStore(storeAddress(join(t.testdir(), 'share')), 'make');
+interface Trial {
+  readonly store: Store;
+  readonly key: SigningKey;
+  readonly folder: string;
+}
+
+async function openTrial(t: Test): Promise<Trial> {
+  const folder = t.testdir();
+  const key = new SigningKey(writeKeys(folder, 'feed').keyFile);
+  return { store: await openStore(storeAddress(join(folder, 'share')), 'make'), key, folder };
 }
 
 const numbersIn = async (store: Store): Promise<number[]> =>
   (await store.list()).map(({ name }) => Number.parseInt(name, 16)).sort((a, b) => a - b);
 
-test('an image whose fetch is not known yet stays for ten minutes after its last use', async (t) => {
-  const store = await storeOf(t);
+test('an image stays for ten minutes after five newer ones, whatever unsigned records say', async (t) => {
+  const trial = await openTrial(t);
+  const { store, key } = trial;
   let nowMs = 0;
-  const cleaner = new StoreCleaner(store, () => nowMs);
-  // A replica has read the first head, and its report has not arrived.
+  const cleaner = new StoreCleaner(store, key, () => nowMs);
   for (let n = 1; n <= IMAGES_KEPT + 2; n++) {
-    await announce(store, n);
-    await cleaner.clean([]);
+    await announce(trial, n);
+    await cleaner.clean();
   }
   t.strictSame(await numbersIn(store), [1, 2, 3, 4, 5, 6, 7]);
-  t.equal((await store.keys()).filter((key) => key.startsWith('announced.')).length, IMAGES_KEPT);
+  t.equal((await store.keys()).filter((each) => each.startsWith('announced.')).length, IMAGES_KEPT);
+  // Forged heads would be the newest, and a forged report names an old image.
+  const [header, payload] = (await store.read('head'))?.text.split('.') ?? [];
+  const newer = { ...JSON.parse(Buffer.from(payload ?? '', 'base64url').toString()), sequence: 99 };
+  const forged = `${header}.${Buffer.from(JSON.stringify(newer)).toString('base64url')}.c2lnbmF0dXJl`;
+  for (let n = 0; n < IMAGES_KEPT; n++) await store.swap(`announced.${idOf(100 + n)}`, forged, null);
+  await store.swap('replica.a', JSON.stringify({ name: 'a', serves: { hash: hashOf(1) } }), null);
   nowMs = 9 * MINUTE_MS;
-  const fetching = { serves: null, fetching: hashOf(1) } as ReplicaReport;
-  await cleaner.clean([fetching]);
+  await cleaner.clean();
+  t.strictSame(await numbersIn(store), [1, 2, 3, 4, 5, 6, 7]);
   nowMs = 11 * MINUTE_MS;
-  await cleaner.clean([fetching]);
-  t.strictSame(await numbersIn(store), [1, 3, 4, 5, 6, 7], 'a fetched image stays');
-  await cleaner.clean([]);
-  nowMs = 20 * MINUTE_MS;
-  await cleaner.clean([]);
-  t.strictSame(await numbersIn(store), [1, 3, 4, 5, 6, 7], 'its time begins after its last use');
-  nowMs = 21 * MINUTE_MS;
-  await cleaner.clean([]);
+  await cleaner.clean();
   t.strictSame(await numbersIn(store), [3, 4, 5, 6, 7]);
+  t.equal((await store.keys()).filter((each) => each.startsWith('announced.')).length, IMAGES_KEPT);
 });
 
 test('unused images that take too much are deleted at once, the longest unused first', async (t) => {
-  const store = await storeOf(t);
+  const trial = await openTrial(t);
   const bytes = IMAGES_UNUSED_BYTES_MAX / 2;
-  const large = new Proxy(store, {
+  const large = new Proxy(trial.store, {
     get: (target, method: keyof Store) => {
       if (method === 'list') return async () => (await target.list()).map(({ name }) => ({ name, bytes }));
       return typeof target[method] === 'function' ? target[method].bind(target) : target[method];
     },
   });
-  const cleaner = new StoreCleaner(large, () => 0);
+  const cleaner = new StoreCleaner(large, trial.key, () => 0);
   for (let n = 1; n <= IMAGES_KEPT + 4; n++) {
-    await announce(store, n);
-    await cleaner.clean([]);
+    await announce(trial, n);
+    await cleaner.clean();
   }
-  t.strictSame(await numbersIn(store), [3, 4, 5, 6, 7, 8, 9]);
+  t.strictSame(await numbersIn(trial.store), [3, 4, 5, 6, 7, 8, 9]);
 });
 
 test('the remains of a killed writer are removed', async (t) => {
-  const share = join(t.testdir(), 'share');
-  const store = await openStore(storeAddress(share), 'make');
-  await announce(store, 1);
-  const left = join(share, 'images', `${hashOf(2)}.0123.tmp`);
+  const trial = await openTrial(t);
+  const { store, key, folder } = trial;
+  await announce(trial, 1);
+  const left = join(folder, 'share', 'images', `${hashOf(2)}.0123.tmp`);
   writeFileSync(left, 'half');
-  const cleaner = new StoreCleaner(store);
-  await cleaner.clean([]);
+  const cleaner = new StoreCleaner(store, key);
+  await cleaner.clean();
   t.ok(existsSync(left), 'its writer may be at work');
   const before = Date.now() / 1000 - 7200;
   utimesSync(left, before, before);
-  await cleaner.clean([]);
+  await cleaner.clean();
   t.notOk(existsSync(left));
   t.strictSame(await numbersIn(store), [1]);
 });

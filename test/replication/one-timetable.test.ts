@@ -36,7 +36,7 @@ for (const { kind, skip } of KINDS) {
     await publishing.refresh(true);
     await until(async () => (await channel.status()).head?.events === 3, 'the forced load is announced');
     await until(
-      async () => (await channel.status()).replicas.every(({ quarantined }) => quarantined.length === 1),
+      async () => (await channel.status()).replicas.every(({ lastError }) => lastError !== null),
       'replicas judge with gates of their own',
     );
     t.strictSame(replicas.map(titleOf), ['second', 'second', 'second']);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import tap, { type Test, test } from 'tap';
 import type { Publication } from '../../src/refresh/keeper.js';
-import { headOf, SigningKey } from '../../src/replication/head.js';
+import { type Head, headOf, SigningKey } from '../../src/replication/head.js';
 import { Publisher, type PublisherOptions } from '../../src/replication/publisher.js';
 import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
@@ -59,6 +59,7 @@ function publication(id: string): Publication {
 
 async function openFleet(t: Test): Promise<{
   readonly store: Store;
+  readonly key: SigningKey;
   readonly log: readonly Swap[];
   publisher(who: string): Promise<{ readonly publisher: Publisher; readonly controls: Controls }>;
 }> {
@@ -75,11 +76,12 @@ async function openFleet(t: Test): Promise<{
   } as unknown as PublisherOptions['loader'];
   return {
     store: await openStore(address, 'make'),
+    key,
     log,
     async publisher(who) {
       const controls: Controls = { fails: () => false, isHeld: false, holdsAtSwap: false };
       const store = controlled(await openStore(address, 'make'), who, log, controls);
-      const events = { announced() {}, led() {}, failed() {} };
+      const events = { announced() {}, led() {}, failed() {}, ignored() {} };
       const publisher = new Publisher(store, { key, loader, events });
       closing.push(async () => {
         controls.isHeld = false;
@@ -174,4 +176,34 @@ test('a former leader is fenced off even if the first attempt fails', { timeout:
     // Otherwise this publisher could lead in the store of the next round.
     await second.close();
   }
+});
+
+test('a standby announces with a higher sequence than any head that it saw', {
+  timeout: 60_000,
+}, async (t) => {
+  const { store, key, publisher } = await openFleet(t);
+  const first = await publisher('first');
+  first.publisher.publish(publication('present'));
+  await first.publisher.announced;
+  const { text = '', revision = null } = (await store.read('head')) ?? {};
+  const present = headOf(text) as Head;
+  // The clock of the leader is an hour ahead.
+  const ahead = { ...present, sequence: present.sequence + 3_600_000 };
+  await store.swap('head', await key.sign(ahead), revision);
+  const standby = await publisher('standby');
+  let hasRead = false;
+  standby.controls.fails = (method, record) => {
+    hasRead ||= method === 'read' && record === 'head';
+    return false;
+  };
+  await until(() => hasRead, 'the standby reads the head');
+  first.controls.isHeld = true;
+  // The store is restored from an older copy.
+  await store.remove('leader');
+  await store.swap('head', text, (await store.read('head'))?.revision ?? null);
+  standby.publisher.publish(publication('present'));
+  const isAbove = async (): Promise<boolean> =>
+    (headOf((await store.read('head'))?.text ?? '')?.sequence ?? 0) > ahead.sequence;
+  await until(isAbove, 'a head above it');
+  t.equal(await idOf(store), 'present');
 });

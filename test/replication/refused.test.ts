@@ -123,3 +123,43 @@ test('an image beyond the limits of a replica is refused with the reason', {
   );
   t.match(replica.source.lastError, /it needs 1073741824 MiB of memory, and only/);
 });
+
+test('a replica that cannot read the announced format serves on, and says so', {
+  timeout: 60_000,
+}, async (t) => {
+  const fleet = await openFleet(t, 'folder');
+  const publishing = await fleet.publisher(new MemorySource(events(10, 'good')));
+  await publishing.announced;
+  const replica = fleet.replica();
+  const errors: string[] = [];
+  replica.on('error', ({ message }) => void errors.push(message));
+  await untilServed([replica], 'good');
+  const server = await replica.serve({ port: 0, dev: true, admin: { port: 0 } });
+  const told = async (): Promise<{ readonly ready: unknown; readonly metric: string | undefined }> => {
+    const [ready, metrics] = await Promise.all(
+      ['ready', 'metrics'].map(async (path) => fetch(`${server.adminAddress?.origin}/${path}`)),
+    );
+    const metric = /^lectern_feed_format_unreadable (.*)$/m.exec((await metrics?.text()) ?? '')?.[1];
+    return { ready: { status: ready?.status, body: await ready?.json() }, metric };
+  };
+  const known = {
+    ready: { status: 200, body: { ready: true, reasons: [], overloaded: false } },
+    metric: '0',
+  };
+  t.strictSame(await told(), known);
+  await publishing.close();
+
+  const { text = '', revision = null } = (await fleet.store.read('head')) ?? {};
+  const head = headOf(text) as Head;
+  const key = new SigningKey(fleet.keyFile);
+  const next = { ...head, sequence: head.sequence + 1, id: 'A'.repeat(22), format: head.format + 1 };
+  const changed = await fleet.store.swap('head', await key.sign(next), revision);
+  await replica.refresh();
+  t.equal(titleOf(replica), 'good');
+  const body = { ready: true, reasons: [], overloaded: false, unreadableFormat: next.format };
+  t.strictSame(await told(), { ready: { status: 200, body }, metric: '1' });
+  t.match(errors.at(-1), `cannot be read: it has format ${next.format}, and this version reads`);
+  await fleet.store.swap('head', await key.sign({ ...head, sequence: next.sequence + 1 }), changed);
+  await replica.refresh();
+  t.strictSame(await told(), known);
+});

@@ -221,7 +221,6 @@ test('a timetable cannot be opened without options', (t) => {
 
 test('options of replicas are refused for other sources, and options of reading for replicas', (t) => {
   for (const [options, message] of [
-    [{ canary: true }, /^canary has no effect, as the source is not a store/],
     [{ feedPublicKey: 'feed.pub' }, /^feedPublicKey has no effect, as the source is not a store/],
   ] as const) {
     for (const source of ['events.ndjson', [record(1)]])
