@@ -1,4 +1,6 @@
 import { LOOK_COLUMNS_MAX, LOOK_RECORDS_MAX } from '../limits.js';
+import { digitsOf, parseIdentifier } from '../model/identifier.js';
+import type { Catalogue } from '../source/source.js';
 
 const SAMPLES = 3;
 const SAMPLE_UNITS_MAX = 60;
@@ -41,6 +43,12 @@ export interface LookedColumn {
   readonly form: ColumnForm;
   /** Whether all values differ. */
   readonly isUnique: boolean;
+  /** Whether all values are texts. A field of text refuses numbers. */
+  readonly isText: boolean;
+  /** Whether `--identifiers any` takes all values as they are. */
+  readonly isIdentifier: boolean;
+  /** UTF-16 units of the longest value, at most 240. */
+  readonly unitsMax: number;
   readonly hasAmPm: boolean;
   readonly dates: DateParts | null;
   readonly samples: readonly string[];
@@ -60,12 +68,19 @@ class ColumnValues {
   count = 0;
   readonly forms = new Map<ColumnForm, number>();
   readonly distinct = new Set<string>();
+  isText = true;
+  isIdentifier = true;
+  unitsMax = 0;
   hasAmPm = false;
   dates: { mark: string; yearFirst: boolean; firstMax: number; secondMax: number } | null = null;
 
-  add(value: string): void {
+  add(given: unknown, value: string): void {
     this.count++;
     this.distinct.add(value);
+    this.unitsMax = Math.max(this.unitsMax, value.length);
+    if (typeof given !== 'string') this.isText = false;
+    const identifier = typeof given === 'string' ? parseIdentifier(value, 'any', 'id') : digitsOf(given);
+    if (identifier === null) this.isIdentifier = false;
     const form = FORM_NAMES.find((name) => FORMS[name].test(value)) ?? 'text';
     this.forms.set(form, (this.forms.get(form) ?? 0) + 1);
     if (form === 'clock' || form === 'local') this.hasAmPm ||= /m\.?$/i.test(value);
@@ -81,24 +96,47 @@ class ColumnValues {
 export class ColumnLook {
   records = 0;
   readonly #columns = new Map<string, ColumnValues>();
+  #forms: Catalogue['forms'] = new Map();
+  /** The keys of a database, and their different values. */
+  #keys: readonly { readonly columns: readonly string[]; readonly distinct: Set<string> }[] = [];
 
   /** @returns whether to inspect more records */
   readonly record = (value: unknown): boolean => {
     if (this.records >= LOOK_RECORDS_MAX) return false;
     this.records++;
     this.#look('', value, 0);
+    for (const { columns, distinct } of this.#keys)
+      distinct.add(JSON.stringify(columns.map((column) => (value as Record<string, unknown>)[column])));
     return this.records < LOOK_RECORDS_MAX;
   };
 
+  /** @param catalogue what a database says about the rows, before the first record */
+  readonly describe = ({ forms, keys }: Catalogue): void => {
+    this.#forms = forms;
+    const all = [...keys, [...new Set(keys.flat())]].sort((a, b) => a.length - b.length);
+    this.#keys = all.map((columns) => ({ columns, distinct: new Set() }));
+  };
+
+  /**
+   * The columns of a primary key that differs in every record. If the rows join several tables, it may take the keys
+   * of several. Empty if no key does.
+   */
+  get key(): readonly string[] {
+    return this.#keys.find(({ distinct }) => distinct.size === this.records)?.columns ?? [];
+  }
+
   get columns(): LookedColumn[] {
     return [...this.#columns].map(([name, values]) => {
-      const { count, dates, distinct, forms, hasAmPm } = values;
+      const { count, dates, distinct, forms, hasAmPm, isIdentifier, isText, unitsMax } = values;
       const [form = 'text', most = 0] = [...forms].sort(([, a], [, b]) => b - a)[0] ?? [];
       return {
         name,
         records: count,
-        form: most >= SHARE_MIN * count && count > 0 ? form : 'text',
+        form: this.#forms.get(name) ?? (most >= SHARE_MIN * count && count > 0 ? form : 'text'),
         isUnique: distinct.size === count && count > 0,
+        isText,
+        isIdentifier,
+        unitsMax,
         hasAmPm,
         dates,
         samples: [...distinct].slice(0, SAMPLES).map((sample) => cut(sample)),
@@ -126,7 +164,7 @@ export class ColumnLook {
       this.#columns.set(path, values);
     }
     const text = textOf(value);
-    if (text !== '') values.add(text);
+    if (text !== '') values.add(value, text);
   }
 }
 

@@ -1,7 +1,15 @@
-import type { ReadRules } from '../model/read-rules.js';
+import type { ReadingSettings } from '../options/option-types.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import type { ColumnLook } from './column-look.js';
-import { type MapProposal, proposeCalendarMap, proposedOptions, proposeMap } from './propose-map.js';
+import type { NamedSource } from './named-source.js';
+import {
+  type MapProposal,
+  namesIn,
+  proposeCalendarMap,
+  proposedOptions,
+  proposeMap,
+  shellQuoted,
+} from './propose-map.js';
 import { formatCount, formatCountOf } from './wording.js';
 
 const COLUMNS_LISTED_MAX = 60;
@@ -20,28 +28,60 @@ export interface CommandProposal extends MapProposal {
 /**
  * A field map for a source that would otherwise be served badly or not at all. Null if no map helps.
  *
- * @param args arguments that name the source on the command line
+ * @param source as named on the command line
+ * @param reading as given on the command line; its options stay in the proposal
  * @param summary null if the source cannot be loaded
  */
 export function proposalFor(
   look: ColumnLook,
-  args: readonly string[],
-  { encoding, timeZone }: ReadRules,
+  source: Pick<NamedSource, 'args' | 'hidden'>,
+  reading: ReadingSettings,
   summary: SnapshotSummary | null,
 ): CommandProposal | null {
   if (look.records === 0) return null;
   const isEmpty = (field: string): boolean =>
     summary?.fields.find(({ name }) => name === field)?.events === 0;
   const isCalendar = CALENDAR_COLUMNS.every((column) => look.columns.some(({ name }) => name === column));
+  const given = givenMap(look, reading, summary !== null);
+  const { key } = look;
+  const hasDuplicates = (summary?.rejectedByCode['duplicate-id'] ?? 0) > 0;
   const proposal = isCalendar
     ? proposeCalendarMap(look.columns, isEmpty)
-    : proposeMap(look.columns, timeZone);
-  if (isCalendar && Object.keys(proposal.map).length === 0) return null;
-  const isWorse = summary === null || summary.events === 0 || Object.keys(proposal.map).some(isEmpty);
+    : proposeMap(look.columns, { rules: reading, given, key, hasDuplicates });
+  const fields = Object.keys(proposal.map);
+  if (isCalendar && fields.length === 0) return null;
+  const isKeyUnused = key.length > 0 && fields.includes('id');
+  const isWorse = summary === null || summary.events === 0 || isKeyUnused || fields.some(isEmpty);
   if (!isWorse) return null;
-  const given = encoding === undefined ? [] : [`--encoding ${encoding}`];
-  const command = ['lectern serve', ...args, ...given, ...proposedOptions(proposal), '--dev'].join(' ');
-  return { ...proposal, command: proposal.isComplete ? command : null };
+  const { identifiers, dateOrder = null, timeZone = null } = reading;
+  const whole: MapProposal = {
+    ...proposal,
+    map: { ...proposal.map, ...given },
+    dateOrder: proposal.dateOrder ?? dateOrder,
+    timeZone: proposal.timeZone ?? timeZone,
+    identifiers: proposal.identifiers ?? (identifiers === 'uuid' ? null : identifiers),
+  };
+  // A map file with a wrong column makes every load fail.
+  const file = summary === null ? {} : { 'map-file': reading.mapFile };
+  const kept = Object.entries({ ...file, encoding: reading.encoding, from: reading.from, to: reading.to });
+  const options = kept.flatMap(([flag, value]) => (value ? [`--${flag} ${shellQuoted(value)}`] : []));
+  const command = ['lectern serve', ...source.args, ...options, ...proposedOptions(whole), '--dev'].join(' ');
+  const notes = [...proposal.notes, ...source.hidden];
+  return { ...whole, notes, command: proposal.isComplete ? command : null };
+}
+
+/** The entries of `--map` whose columns exist. @param isGood whether a load found all columns */
+function givenMap(
+  look: ColumnLook,
+  { fieldMap = {} }: ReadingSettings,
+  isGood: boolean,
+): Record<string, string> {
+  const names = new Set(look.columns.map(({ name }) => name));
+  const entries = Object.entries(fieldMap).filter(
+    (entry): entry is [string, string] =>
+      typeof entry[1] === 'string' && (isGood || namesIn(entry[1]).every((name) => names.has(name))),
+  );
+  return Object.fromEntries(entries);
 }
 
 /** Describes the columns and the proposal, in paragraphs. */

@@ -37,12 +37,17 @@ export async function inspect(
   asJson: boolean,
 ): Promise<number> {
   const rules = readRulesOf(await withFieldMap(reading));
-  const { spec, args } = namedSource(source, reading);
-  const opened = sourceOfSpec(spec);
+  const named = namedSource(source, reading);
+  const opened = sourceOfSpec(named.spec);
   const progress = createProgressLine(opened.name);
   const look = new ColumnLook();
   // A missing source is allowed, as in `serve` with watched files.
-  const options = { onProgress: progress.update, onRecord: look.record, allowMissing: true };
+  const options = {
+    onProgress: progress.update,
+    onRecord: look.record,
+    onCatalogue: look.describe,
+    allowMissing: true,
+  };
   let found: PartsReport | null = null as PartsReport | null;
   const onParts = (report: PartsReport): void => {
     found = report;
@@ -51,7 +56,7 @@ export async function inspect(
     const loaded = await loadImage(opened, rules, { ...options, onParts });
     const inspection = inspectImage(loaded.image);
     progress.clear();
-    const proposal = proposalFor(look, args, rules, inspection.summary);
+    const proposal = proposalFor(look, named, reading, inspection.summary);
     const { format, gzipped, bytesRead, expanded } = loaded.source;
     const rejectionGroups = groupRejections(inspection.summary);
     const facts = {
@@ -70,7 +75,7 @@ export async function inspect(
   } catch (error) {
     progress.clear();
     // If the map names a wrong column, the report shows the existing ones.
-    const proposal = proposalFor(look, args, rules, null);
+    const proposal = proposalFor(look, named, reading, null);
     if (asJson) {
       const { code, message } = error as Partial<LecternError> & Error;
       const facts = {

@@ -9,23 +9,44 @@ export interface NamedSource {
   readonly spec: SourceSpec;
   /** For messages. */
   readonly name: string;
-  /** Arguments that name the source again, without passwords and values of header fields. */
+  /** Arguments that name the source again, without secrets. */
   readonly args: readonly string[];
+  /** Sentences on the secrets that the arguments lack. */
+  readonly hidden: readonly string[];
 }
+
+/** A value of `--header` that names the place of a secret, and holds none. */
+const PLACE = /^(?:\S+ +)?(?:env|file):/;
 
 /** @throws LecternError `option-invalid` */
 export function namedSource(text: string | readonly string[], reading: ReadingSettings): NamedSource {
-  const { table, query, sourceHeaders } = reading;
+  const { table, query, postgresPasswordFile, sourceHeaders = {} } = reading;
   const spec = parseSourceArgument(text, {
     environment: process.env,
     postgres: databaseOptionsOf(reading),
-    headers: sourceHeaders,
+    headers: reading.sourceHeaders,
   });
+  const texts = [text].flat();
+  const shown = texts.map(hidePassword);
+  const headers = Object.entries(sourceHeaders).map(([name, value]) => ({
+    field: `${name}: ${PLACE.test(value) ? value : '…'}`,
+    isHidden: !PLACE.test(value),
+  }));
   const args = [
-    ...[text].flat().map((each) => shellQuoted(hidePassword(each))),
-    ...Object.keys(sourceHeaders ?? {}).map((name) => `--header ${shellQuoted(`${name}: …`)}`),
-    ...(table === undefined ? [] : [`--table ${shellQuoted(table)}`]),
-    ...(query === undefined ? [] : [`--query ${shellQuoted(query)}`]),
+    ...shown.map(shellQuoted),
+    ...headers.map(({ field }) => `--header ${shellQuoted(field)}`),
+    ...Object.entries({ table, query, 'postgres-password-file': postgresPasswordFile }).flatMap(
+      ([flag, value]) => (value === undefined ? [] : [`--${flag} ${shellQuoted(value)}`]),
+    ),
   ];
-  return { spec, name: sourceOfSpec(spec).name, args };
+  const hidden: string[] = [];
+  if (shown.join() !== texts.join())
+    hidden.push(
+      'the password of the address is not shown: give it as PGPASSWORD, or in the file of PGPASSFILE',
+    );
+  if (headers.some(({ isHidden }) => isHidden))
+    hidden.push(
+      'values of --header are not shown: write them in place of the …, or as env:NAME or file:PATH',
+    );
+  return { spec, name: sourceOfSpec(spec).name, args, hidden };
 }

@@ -1,4 +1,8 @@
+import type { IdentifierMode } from '../model/event.js';
 import type { FieldName } from '../model/fields.js';
+import { IDENTIFIER_CHARACTERS_MAX } from '../model/identifier.js';
+import type { ReadRules } from '../model/read-rules.js';
+import { columnsOf, parseTemplate } from '../source/map-template.js';
 import type { ColumnForm, LookedColumn } from './column-look.js';
 import { type ColumnRole, scoreOf } from './column-names.js';
 
@@ -8,7 +12,7 @@ export interface MapProposal {
   readonly map: Readonly<Record<string, string>>;
   readonly dateOrder: 'ymd' | 'dmy' | 'mdy' | null;
   readonly timeZone: string | null;
-  readonly identifiers: 'derived' | null;
+  readonly identifiers: 'any' | 'derived' | null;
   /** Sentences on what is missing or uncertain. */
   readonly notes: readonly string[];
   /** Whether the map has a start and an end, which every event needs. */
@@ -21,55 +25,128 @@ const IDENTIFIER_FIELDS: readonly FieldName[] = ['id', 'roomId', 'courseId', 'gr
 /** The zone of a proposal if the machine's zone is UTC. */
 const ZONE_EXAMPLE = 'Europe/Berlin';
 
-/** Infers the meaning of columns from their names and from their values. @param givenZone the zone of `--time-zone` */
-export function proposeMap(columns: readonly LookedColumn[], givenZone?: string): MapProposal {
+/** What is known besides the values of the columns. */
+export interface ProposalGround {
+  /** The rules that the user gave. */
+  readonly rules: ReadRules;
+  /** The part of the user's field map that stays. Its fields get no other column. */
+  readonly given?: Readonly<Record<string, string>>;
+  /** The columns of the primary key of a database. */
+  readonly key?: readonly string[];
+  /** Whether records were rejected because their ids came twice. */
+  readonly hasDuplicates?: boolean;
+}
+
+/** Infers the meaning of columns from their names, from their values, and from the key of a database. */
+export function proposeMap(
+  columns: readonly LookedColumn[],
+  { rules, given = {}, key = [], hasDuplicates = false }: ProposalGround = {
+    rules: { identifiers: 'uuid' },
+  },
+): MapProposal {
   // A map cannot name columns with these characters.
   const filled = columns.filter(({ name, records }) => records > 0 && !/[{}\n]/.test(name));
-  const times = findTimes(filled);
+  const named = (template: string): LookedColumn[] => {
+    const names = namesIn(template);
+    return filled.filter(({ name }) => names.includes(name));
+  };
+  const times = timesOf(filled, given, named);
   const map: Record<string, string> = {};
   const add = (field: FieldName, template: string): void => {
-    if (template !== field) map[field] = template;
+    if (template !== field && given[field] === undefined) map[field] = template;
   };
   if (times.time !== null) add('time', times.time);
   if (times.endTime !== null) add('endTime', times.endTime);
-  const used = new Set<LookedColumn>(times.columns);
-  const identifiers: LookedColumn[] = [];
+  const used = new Set<LookedColumn>([...times.columns, ...Object.values(given).flatMap(named)]);
   const own = (field: FieldName): LookedColumn | undefined => filled.find(({ name }) => name === field);
-  const id = own('id') ?? best(filled, 'id', ({ isUnique }) => isUnique, used);
+  const id = given.id ?? idOf(filled, key, used, hasDuplicates);
   if (id !== undefined) {
-    add('id', id.name);
-    identifiers.push(id);
-    used.add(id);
+    add('id', id);
+    for (const column of named(id)) used.add(column);
   }
   for (const field of TEXT_FIELDS) {
+    if (given[field] !== undefined) continue;
     // One column may be both title and course.
     const taken =
       field === 'courseId' ? new Set([...used].filter((column) => column.name !== map.title)) : used;
-    const column = own(field) ?? best(filled, field, isNameColumn, taken);
+    const isFit = IDENTIFIER_FIELDS.includes(field) ? isNameColumn : isTextColumn;
+    const column = own(field) ?? best(filled, field, isFit, taken);
     if (column === undefined) continue;
     add(field, column.name);
     used.add(column);
   }
   // Without an identifier, the lecturer's name serves as identifier, as the name of a room does.
-  if (map.lecturerId === undefined && own('lecturerId') === undefined && map.lecturer !== undefined) {
+  if (given.lecturerId === undefined && own('lecturerId') === undefined && map.lecturer !== undefined) {
     map.lecturerId = map.lecturer;
   }
-  for (const field of IDENTIFIER_FIELDS) {
-    const column = filled.find(({ name }) => name === (map[field] ?? field));
-    if (column !== undefined) identifiers.push(column);
-  }
-  const isDerived = id === undefined || identifiers.some(({ form }) => form !== 'uuid');
+  const identifiers = identifiersFor(rules.identifiers, id, { ...map, ...given }, named, key.length > 0);
   const needsZone = times.columns.length > 0 && times.columns.some(({ form }) => form !== 'instant');
-  const order = orderOf(times.columns, filled);
-  const zone = needsZone ? zoneOf(givenZone) : { timeZone: null, notes: [] };
+  const order = orderOf(times.columns, filled, rules.dateOrder);
+  const zone = needsZone ? zoneOf(rules.timeZone) : { timeZone: null, notes: [] };
   return {
     map,
     dateOrder: order.dateOrder,
     timeZone: zone.timeZone,
-    identifiers: isDerived ? 'derived' : null,
-    notes: [...times.notes, ...order.notes, ...zone.notes],
+    identifiers: identifiers.mode,
+    notes: [...times.notes, ...order.notes, ...zone.notes, ...identifiers.notes],
     isComplete: times.time !== null && times.endTime !== null && order.isKnown,
   };
+}
+
+/** The columns of a template; none if the template is wrong. */
+export function namesIn(template: string): string[] {
+  const parsed = parseTemplate(template);
+  return typeof parsed === 'string' ? [] : columnsOf(parsed);
+}
+
+/** The id of the events: a column `id`, the primary key, or a column with a usual name. */
+function idOf(
+  filled: readonly LookedColumn[],
+  key: readonly string[],
+  used: ReadonlySet<LookedColumn>,
+  hasDuplicates: boolean,
+): string | undefined {
+  const own = filled.find(({ name }) => name === 'id');
+  if (own?.isUnique && !hasDuplicates) return 'id';
+  if (key.length > 0) return key.length === 1 ? key[0] : key.map((name) => `{${name}}`).join('/');
+  return own?.name ?? best(filled, 'id', (column) => column.isUnique, used)?.name;
+}
+
+/** The identifiers that the columns need. Those that the user gave stay, unless a value does not fit. */
+function identifiersFor(
+  given: IdentifierMode,
+  id: string | undefined,
+  map: Readonly<Record<string, string>>,
+  named: (template: string) => readonly LookedColumn[],
+  hasKey: boolean,
+): { readonly mode: MapProposal['identifiers']; readonly notes: readonly string[] } {
+  if (given === 'derived') return { mode: given, notes: [] };
+  const all = IDENTIFIER_FIELDS.flatMap((field) => {
+    const template = field === 'id' ? id : (map[field] ?? field);
+    return template === undefined ? [] : [named(template)];
+  });
+  const long = all.find((columns) => !areIdentifiers(columns));
+  if (given === 'any') {
+    if (id !== undefined && long === undefined) return { mode: given, notes: [] };
+    const reason =
+      long === undefined
+        ? 'no column identifies the records'
+        : `${long.map(({ name }) => name).join(' and ')} has values that are neither whole numbers nor texts of at most ${IDENTIFIER_CHARACTERS_MAX} characters`;
+    return { mode: 'derived', notes: [`--identifiers any cannot be used: ${reason}`] };
+  }
+  const isUuid = all.every((columns) => columns.length < 2 && columns.every(({ form }) => form === 'uuid'));
+  if (id !== undefined && isUuid) return { mode: null, notes: [] };
+  // Whole numbers that identify the rows of a database stay what they are.
+  const areNumbers = all.flat().every(({ form }) => form === 'number' || form === 'uuid');
+  const isKept = hasKey && id !== undefined && long === undefined && areNumbers;
+  return { mode: isKept ? 'any' : 'derived', notes: [] };
+}
+
+/** Whether `--identifiers any` takes the values of these columns, joined by a character. */
+function areIdentifiers(columns: readonly LookedColumn[]): boolean {
+  const units = columns.reduce((sum, { unitsMax }) => sum + unitsMax, columns.length - 1);
+  if (columns.length > 1) return units <= IDENTIFIER_CHARACTERS_MAX;
+  return columns.every(({ isIdentifier }) => isIdentifier);
 }
 
 /** For calendars: maps non-standard properties to fields without a value. Other fields have a property by default. */
@@ -94,6 +171,24 @@ interface Times {
   readonly endTime: string | null;
   readonly columns: readonly LookedColumn[];
   readonly notes: readonly string[];
+}
+
+/** The times of the user's map, completed by those that are found. */
+function timesOf(
+  filled: readonly LookedColumn[],
+  given: Readonly<Record<string, string>>,
+  named: (template: string) => readonly LookedColumn[],
+): Times {
+  const { time, endTime } = given;
+  if (time === undefined && endTime === undefined) return findTimes(filled);
+  const found = findTimes(filled);
+  const isWhole = time !== undefined && endTime !== undefined;
+  return {
+    time: time ?? found.time,
+    endTime: endTime ?? found.endTime,
+    columns: [time, endTime].flatMap((template) => (template === undefined ? [] : named(template))),
+    notes: isWhole ? [] : found.notes,
+  };
 }
 
 function findTimes(columns: readonly LookedColumn[]): Times {
@@ -167,6 +262,7 @@ function endNote(
 function orderOf(
   used: readonly LookedColumn[],
   all: readonly LookedColumn[],
+  given: ReadRules['dateOrder'],
 ): {
   readonly dateOrder: MapProposal['dateOrder'];
   readonly notes: readonly string[];
@@ -194,6 +290,7 @@ function orderOf(
   }
   if (isDayFirst) return known('dmy');
   if (isMonthFirst) return known('mdy');
+  if (given !== undefined) return known(given);
   const guess = first.mark === '.' || !all.some(({ hasAmPm }) => hasAmPm) ? 'dmy' : 'mdy';
   return known(guess, [
     `no date has a day above 12, so --date-order ${guess} is a guess: check it (dmy is day, month, year; mdy is month, day, year)`,
@@ -203,6 +300,10 @@ function orderOf(
 /** Whether values can be names, unlike times, dates and bare numbers. */
 function isNameColumn({ form }: LookedColumn): boolean {
   return form === 'text' || form === 'uuid' || form === 'number' || form === 'weekdays';
+}
+
+function isTextColumn(column: LookedColumn): boolean {
+  return isNameColumn(column) && column.isText;
 }
 
 function best(

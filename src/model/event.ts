@@ -5,6 +5,7 @@ import type {
   OutputFieldName,
   RequiredFieldName,
 } from './fields.js';
+import { quoteEscaped } from './text.js';
 
 export const IDENTIFIER_MODES = ['uuid', 'any', 'derived'] as const;
 
@@ -131,12 +132,15 @@ export interface RecordPosition {
   readonly page?: number;
   /** Name of the source; absent if there is only one. */
   readonly source?: string;
+  /** The id that the source gave to the record, if the record has neither line nor byte, as in a database. */
+  readonly id?: string;
 }
 
-/** `line 17 (record 16)`, `record 3 at byte 512`, `page 2, line 5 of a.ndjson`. */
-export function formatPosition({ record, line, byte, page, source }: RecordPosition): string {
+/** `line 17 (record 16)`, `record 3 at byte 512`, `page 2, line 5 of a.ndjson`, `record with id "4711"`. */
+export function formatPosition({ record, line, byte, page, source, id }: RecordPosition): string {
   let place = byte === undefined ? `record ${record}` : `record ${record} at byte ${byte}`;
   if (line !== undefined) place = line === record ? `line ${line}` : `line ${line} (record ${record})`;
+  if (id !== undefined) place = `record with id ${quoteEscaped(id)}`;
   return `${page === undefined ? '' : `page ${page}, `}${place}${source === undefined ? '' : ` of ${source}`}`;
 }
 

@@ -48,3 +48,21 @@ export function isPlainJsonText(bytes: Uint8Array, from: number, to: number): bo
   }
   return true;
 }
+
+/**
+ * Characters that JSON leaves unescaped, but that confuse terminals and readers: C1 controls, bidirectional
+ * marks, separators.
+ */
+const UNSAFE = /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+
+/** The text quoted as in JSON; a long text is cut to 40 characters, followed by an ellipsis. */
+export function quoteEscaped(text: string): string {
+  // JSON would show half of a surrogate pair as an escape, which the source does not have.
+  const isPairCut = (text.codePointAt(SHOWN_CHARACTERS_MAX - 1) ?? 0) > 0xffff;
+  const shown = text.slice(0, isPairCut ? SHOWN_CHARACTERS_MAX - 1 : SHOWN_CHARACTERS_MAX);
+  const quoted = JSON.stringify(shown).replace(
+    UNSAFE,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+  return text.length > SHOWN_CHARACTERS_MAX ? `${quoted}…` : quoted;
+}

@@ -18,7 +18,7 @@ import type {
 } from '../model/event.js';
 import { FIELDS, type Field, type FieldName, type KnownField } from '../model/fields.js';
 import { describeIdentifier, digitsOf, parseIdentifier } from '../model/identifier.js';
-import { normaliseText, SHOWN_CHARACTERS_MAX } from '../model/text.js';
+import { normaliseText, quoteEscaped } from '../model/text.js';
 import { formatInstant, parseInstant } from '../model/time.js';
 import { TextMemo } from '../structures/text-memo.js';
 import { ContentIdentifiers } from './content-identifiers.js';
@@ -229,21 +229,13 @@ function givenId(record: Readonly<Record<string, unknown>>): string | null {
 }
 
 /**
- * Characters that JSON leaves unescaped, but that confuse terminals and readers: C1 controls, bidirectional
- * marks, separators.
+ * Adds the id that the source gave to the position of a record that has neither line nor byte, such as a row of a
+ * database. The rows of a database have no order, so their numbers name nothing.
  */
-const UNSAFE = /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
-
-/** The text quoted as in JSON; a long text is cut to 40 characters, followed by an ellipsis. */
-export function quoteEscaped(text: string): string {
-  // JSON would show half of a surrogate pair as an escape, which the source does not have.
-  const isPairCut = (text.codePointAt(SHOWN_CHARACTERS_MAX - 1) ?? 0) > 0xffff;
-  const shown = text.slice(0, isPairCut ? SHOWN_CHARACTERS_MAX - 1 : SHOWN_CHARACTERS_MAX);
-  const quoted = JSON.stringify(shown).replace(
-    UNSAFE,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
-  return text.length > SHOWN_CHARACTERS_MAX ? `${quoted}…` : quoted;
+export function namedPosition(value: unknown, position: RecordPosition): RecordPosition {
+  if (position.line !== undefined || position.byte !== undefined) return position;
+  const id = typeof value === 'object' && value !== null ? givenId(value as Record<string, unknown>) : null;
+  return id === null ? position : { ...position, id };
 }
 
 /** A value in words, with its article: "a number (17)", "an array". */

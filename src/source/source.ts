@@ -52,6 +52,14 @@ export interface LoadProgress {
   readonly records: number;
 }
 
+/** What a database says about the rows of a source. */
+export interface Catalogue {
+  /** The form of a column's values by its name, if the column's type tells it. */
+  readonly forms: ReadonlyMap<string, 'uuid' | 'instant' | 'local' | 'date' | 'clock' | 'number'>;
+  /** The columns of the primary key of each table whose whole key is in the rows. */
+  readonly keys: readonly (readonly string[])[];
+}
+
 export interface LoadOptions {
   /** Default: UUIDs, and times with offsets. */
   readonly rules?: ReadRules | undefined;
@@ -66,6 +74,8 @@ export interface LoadOptions {
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
   /** Called with each record before the field map, until it returns false. Until then all records are decoded. */
   readonly onRecord?: ((value: unknown) => boolean) | undefined;
+  /** Called by a database before its first record, if `onRecord` is given. Several sources have no catalogue. */
+  readonly onCatalogue?: ((catalogue: Catalogue) => void) | undefined;
   /** For several sources: the parts that the last load passed to `onParts`. */
   readonly parts?: readonly PartReport[] | undefined;
   /** Whether a part that was never read may be missing. Default false: a missing part fails the load. */

@@ -2,7 +2,7 @@ import { COPY_MEMORY_SHARE, DIFFERENCE_BYTES_PER_ENTRY, SNAPSHOT_DELTA_ENTRIES_M
 import type { ReadRules } from '../model/read-rules.js';
 import { ContentIdentifiers } from '../normalise/content-identifiers.js';
 import { createInstantReader } from '../normalise/instant-reader.js';
-import { createNormaliser, createValueReader, isRejection } from '../normalise/normalise.js';
+import { createNormaliser, createValueReader, isRejection, namedPosition } from '../normalise/normalise.js';
 import { SnapshotBuilder } from '../snapshot/builder.js';
 import { ByteIntake } from '../snapshot/byte-intake.js';
 import { compareSnapshots, type Delta, extendHistory } from '../snapshot/differences.js';
@@ -69,7 +69,8 @@ export async function loadImage(
   const watch = new IntakeWatch(builder, [intake, contentIdentifiers], bounds);
   const sink: RecordSink = {
     notes,
-    record(value, position) {
+    record(value, place) {
+      const position = namedPosition(value, place);
       const event = normalise(value, position);
       builder.unserved.countRecord(value);
       if (isRejection(event)) builder.reject(event);

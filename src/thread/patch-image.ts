@@ -11,7 +11,7 @@ import { digitsOf, parseIdentifier } from '../model/identifier.js';
 import type { ReadRules } from '../model/read-rules.js';
 import { ContentIdentifiers } from '../normalise/content-identifiers.js';
 import { createInstantReader } from '../normalise/instant-reader.js';
-import { createNormaliser, isRejection } from '../normalise/normalise.js';
+import { createNormaliser, isRejection, namedPosition } from '../normalise/normalise.js';
 import { compareEvents, extendHistory } from '../snapshot/differences.js';
 import { isSameImage, type SnapshotImage } from '../snapshot/image.js';
 import { countCheck, RefusedLoad } from '../snapshot/intake-bounds.js';
@@ -81,7 +81,7 @@ async function readGivenChanges(task: PatchTask, chunks: AsyncIterable<Uint8Arra
   const sink: RecordSink = {
     notes,
     record(value, position) {
-      const event = normalise(value, position);
+      const event = normalise(value, namedPosition(value, position));
       if (isRejection(event)) return reject(event);
       rejections.delete(event.id);
       removals.delete(event.id);

@@ -194,9 +194,55 @@ test('a zone and identifiers are proposed only where they are needed', (t) => {
     notes: [/^the times have no offset, and --time-zone \S+ is a guess \(.*\): check it/],
   });
   const local = look({ time: '2024-08-31T08:00:00', endTime: '2024-08-31T09:30:00', id: ID });
-  t.match(proposeMap(local, 'Asia/Tokyo'), { timeZone: 'Asia/Tokyo', notes: [] });
+  t.match(proposeMap(local, { rules: { identifiers: 'uuid', timeZone: 'Asia/Tokyo' } }), {
+    timeZone: 'Asia/Tokyo',
+    notes: [],
+  });
   const same = { ...times, 'Event ID': '7' };
   t.notOk('id' in propose(same, same).map, 'values that come twice identify nothing');
+  t.end();
+});
+
+test('identifiers that the user chose stay, unless a value does not fit', (t) => {
+  const times = { time: '2024-08-31T08:00:00Z', endTime: '2024-08-31T09:30:00Z' };
+  const any = { rules: { identifiers: 'any' } } as const;
+  t.match(proposeMap(look({ ...times, uid: 'M-1', room: 7 }), any), {
+    map: { id: 'uid', roomId: 'room' },
+    identifiers: 'any',
+    notes: [],
+  });
+  for (const [record, reason] of [
+    [{ ...times, uid: 'M-1', room: 'x'.repeat(65) }, /cannot be used: room has values that are neither/],
+    [{ ...times, uid: 'M-1', room: 1.5 }, /cannot be used: room has values/],
+    [{ ...times, subject: 'Algebra' }, /cannot be used: no column identifies the records/],
+  ] as const)
+    t.match(proposeMap(look(record), any), { identifiers: 'derived', notes: [reason] });
+  t.end();
+});
+
+test('the keys of a database identify its rows', (t) => {
+  const times = { time: '2024-08-31T08:00:00Z', endTime: '2024-08-31T09:30:00Z' };
+  const rules = { identifiers: 'uuid' } as const;
+  for (const [keys, id, identifiers] of [
+    [[['team']], 'team', 'any'],
+    [[['lesson', 'team']], '{lesson}/{team}', 'any'],
+    [[['lesson'], ['team']], 'team', 'any'],
+    [[['lesson'], ['lesson', 'team']], '{lesson}/{team}', 'any'],
+    [[['lesson'], ['room']], '{lesson}/{room}', 'any'],
+    [[['lesson']], undefined, 'derived'],
+    [[], undefined, 'derived'],
+  ] as const) {
+    const rows = new ColumnLook();
+    rows.describe({ forms: new Map(), keys });
+    for (const n of [1, 2, 3, 4]) rows.record({ ...times, lesson: n % 2, room: n > 2 ? 2 : 1, team: n });
+    const { map, ...rest } = proposeMap(rows.columns, { rules, key: rows.key });
+    t.strictSame([map.id, rest.identifiers], [id, identifiers], JSON.stringify(keys));
+  }
+  const own = look({ ...times, id: ID, lesson: 1 });
+  t.strictSame(proposeMap(own, { rules, key: ['lesson'] }).map, {}, 'a column id that is unique stays');
+  t.match(proposeMap(own, { rules, key: ['lesson'], hasDuplicates: true }).map, { id: 'lesson' });
+  const numbers = look({ ...times, id: ID, group: 7, title: 8 });
+  t.notOk('studyGroup' in proposeMap(numbers, { rules }).map, 'a field of text takes no numbers');
   t.end();
 });
 

@@ -1,5 +1,6 @@
 import { test } from 'tap';
-import { describeValue, quoteEscaped } from '../../src/normalise/normalise.js';
+import { quoteEscaped } from '../../src/model/text.js';
+import { describeValue } from '../../src/normalise/normalise.js';
 
 const QUOTED: readonly [text: string, shown: string][] = [
   ['', '""'],

@@ -5,6 +5,7 @@ import { suggest } from '../../model/suggest.js';
 import { checkColumns } from '../column-watch.js';
 import { mapOf } from '../field-map.js';
 import { columnsOf } from '../map-template.js';
+import type { Catalogue } from '../source.js';
 import type { Database } from './database.js';
 import { quoteName } from './database-failure.js';
 import type { RowsSpec } from './postgres-spec.js';
@@ -26,8 +27,8 @@ export interface DescribedRows {
   readonly columns: readonly string[];
   /** For each column, the OID of its type. */
   readonly types: readonly number[];
-  /** The SQL for a row's JSON, on one line, for rows called `t`. */
-  readonly json: string;
+  /** For each column, the OID of its table and its number there; zeros for other values. */
+  readonly origins: readonly { readonly table: number; readonly column: number }[];
 }
 
 const TABLES_LISTED_MAX = 20;
@@ -36,9 +37,41 @@ const TABLES_LISTED_MAX = 20;
 const JSON_TYPES: ReadonlySet<number> = new Set([114, 199]);
 const USER_TYPES_MIN = 16_384;
 
+/** The type char(n), which pads its values with spaces. PostgreSQL drops them in the cast to text. */
+export const PADDED_TYPE = 1042;
+
+/** The forms of values by the OID of their type; other types, such as text, tell no form. */
+const FORMS_OF_TYPES: ReadonlyMap<number, FormOfType> = new Map([
+  [2950, 'uuid'],
+  [1184, 'instant'], // timestamptz
+  [1114, 'local'], // timestamp
+  [1082, 'date'],
+  [1083, 'clock'], // time
+  [20, 'number'], // bigint
+  [21, 'number'], // smallint
+  [23, 'number'], // integer
+]);
+
+type FormOfType = Catalogue['forms'] extends ReadonlyMap<string, infer Form> ? Form : never;
+
+/** The SQL for the JSON of a row of `rows`, on one line. */
+export function jsonOf({ columns, types }: Pick<DescribedRows, 'columns' | 'types'>, rows = 't'): string {
+  const list = columns.map((column, n) => {
+    const quoted = quoteIdentifier(column);
+    return types[n] === PADDED_TYPE ? `${rows}.${quoted}::text AS ${quoted}` : `${rows}.${quoted}`;
+  });
+  const isPadded = types.includes(PADDED_TYPE) && new Set(columns).size === columns.length;
+  const json = isPadded
+    ? `(SELECT row_to_json(s.*) FROM (SELECT ${list.join(', ')}) s)::text`
+    : `row_to_json(${rows}.*)::text`;
+  // A json column may have line breaks between values; within texts they are escaped.
+  const mayBreak = types.some((type) => JSON_TYPES.has(type) || type >= USER_TYPES_MIN);
+  return mayBreak ? `translate(${json}, e'\\n\\r', '  ')` : json;
+}
+
 /** COPY as CSV with a delimiter and a quote that JSON never holds, so the rows are NDJSON. */
-export function copyStatement({ select, json }: DescribedRows): string {
-  return `COPY (SELECT ${json} FROM (${select}\n) t) TO STDOUT (FORMAT csv, QUOTE e'\\x01', DELIMITER e'\\x02')`;
+export function copyStatement(rows: DescribedRows): string {
+  return `COPY (SELECT ${jsonOf(rows)} FROM (${rows.select}\n) t) TO STDOUT (FORMAT csv, QUOTE e'\\x01', DELIMITER e'\\x02')`;
 }
 
 /** @throws LecternError `source-unreadable` with the existing tables; failures of the statement */
@@ -47,9 +80,6 @@ export async function describeRows(database: Database, spec: RowsSpec, name: str
   const statement = table === null ? selectOf(spec.query ?? '') : `SELECT * FROM ${table.name}`;
   const { fields } = await database.result(`SELECT * FROM (${statement}\n) t LIMIT 0`);
   const columns = fields.map((field) => field.name);
-  const mayBreak = fields.some(
-    ({ dataTypeID }) => JSON_TYPES.has(dataTypeID) || dataTypeID >= USER_TYPES_MIN,
-  );
   return {
     table,
     // Columns are named, so that a read fails if the table has lost a column. `*` would give rows without
@@ -58,8 +88,30 @@ export async function describeRows(database: Database, spec: RowsSpec, name: str
       table === null ? statement : `SELECT ${columns.map(quoteIdentifier).join(', ')} FROM ${table.name}`,
     columns,
     types: fields.map((field) => field.dataTypeID),
-    // A json column may have line breaks between values; within texts they are escaped.
-    json: mayBreak ? "translate(row_to_json(t.*)::text, e'\\n\\r', '  ')" : 'row_to_json(t.*)::text',
+    origins: fields.map(({ tableID, columnID }) => ({ table: tableID, column: columnID })),
+  };
+}
+
+/** What the catalogue tells about the rows. */
+export async function catalogueOf(
+  database: Database,
+  { columns, types, origins }: DescribedRows,
+): Promise<Catalogue> {
+  const keys = await database.query<{ readonly table: number; readonly columns: readonly number[] }>(
+    `SELECT indrelid::int8::float8 AS table, array_to_json((indkey::int2[])[0:indnkeyatts - 1]) AS columns
+     FROM pg_index WHERE indisprimary AND indrelid = ANY ($1::oid[]) ORDER BY array_position($1::oid[], indrelid)`,
+    [[...new Set(origins.map(({ table }) => table))]],
+  );
+  const named = keys.map((key) =>
+    key.columns.map((number) => {
+      const at = origins.findIndex(({ table, column }) => table === key.table && column === number);
+      return columns[at];
+    }),
+  );
+  const formOf = (n: number): FormOfType | undefined => FORMS_OF_TYPES.get(types[n] as number);
+  return {
+    forms: new Map(columns.flatMap((column, n) => (formOf(n) ? [[column, formOf(n) as FormOfType]] : []))),
+    keys: named.filter((key): key is string[] => key.every((column) => column !== undefined)),
   };
 }
 

@@ -14,7 +14,7 @@ import type { LoadOptions, LoadSummary, RecordSink, Source } from '../source.js'
 import { BinaryRows } from './binary-rows.js';
 import { Database, withLimit } from './database.js';
 import { failureOf, Hang } from './database-failure.js';
-import { checkMappedColumns, copyStatement, describeRows } from './described-rows.js';
+import { catalogueOf, checkMappedColumns, copyStatement, describeRows } from './described-rows.js';
 import { checkPostgresSpec, type PostgresSpec, postgresId, postgresName } from './postgres-spec.js';
 import { binaryCopyOf, neededRows, renamedRows } from './sent-rows.js';
 
@@ -53,7 +53,15 @@ async function loadRows(
   spec: PostgresSpec,
   name: string,
   sink: RecordSink,
-  { rules = { identifiers: 'uuid' }, previous = null, onVersion, onProgress, onRecord, signal }: LoadOptions,
+  {
+    rules = { identifiers: 'uuid' },
+    previous = null,
+    onVersion,
+    onProgress,
+    onRecord,
+    onCatalogue,
+    signal,
+  }: LoadOptions,
 ): Promise<LoadSummary | 'not-modified'> {
   await database.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
   if (spec.snapshot !== undefined)
@@ -64,6 +72,7 @@ async function loadRows(
   const rows = await describeRows(database, spec, name);
   // `inspect` examines the records to propose a map.
   const isServed = onRecord === undefined;
+  if (!isServed) onCatalogue?.(await catalogueOf(database, rows));
   checkMappedColumns(rows.columns, rules, name, isServed);
   const renamed = isServed ? renamedRows(rows, rules) : null;
   const ownRules = renamed === null ? rules : { ...rules, fieldMap: undefined };

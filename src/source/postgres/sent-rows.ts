@@ -5,13 +5,13 @@ import { MAPPED_FIELDS, mapOf } from '../field-map.js';
 import { columnsOf } from '../map-template.js';
 import type { BinaryColumn, BinaryForm } from './binary-rows.js';
 import type { Database } from './database.js';
-import { type DescribedRows, quoteIdentifier } from './described-rows.js';
+import { type DescribedRows, PADDED_TYPE, quoteIdentifier } from './described-rows.js';
 
 /** Forms by the OID of the type. JSON has the same texts, except for instants. */
 const FORMS: ReadonlyMap<number, BinaryForm> = new Map([
   [19, 'text'], // name
   [25, 'text'],
-  [1042, 'text'], // char(n)
+  [PADDED_TYPE, 'text'], // char(n)
   [1043, 'text'], // varchar
   [1184, 'instant'], // timestamptz
   [2950, 'uuid'],
@@ -99,9 +99,12 @@ export async function binaryCopyOf(database: Database, rows: DescribedRows): Pro
     if (form === undefined || (form === 'instant' && kind !== 'instant')) return null;
     columns.push({ field, form });
   }
-  const list = columns.map(({ field }) => `t.${quoteIdentifier(field)}`).join(', ');
+  const list = columns.map(({ field }) => {
+    const isPadded = rows.types[rows.columns.indexOf(field)] === PADDED_TYPE;
+    return `t.${quoteIdentifier(field)}${isPadded ? '::text' : ''}`;
+  });
   return {
-    statement: `COPY (SELECT ${list} FROM (${rows.select}\n) t) TO STDOUT (FORMAT binary)`,
+    statement: `COPY (SELECT ${list.join(', ')} FROM (${rows.select}\n) t) TO STDOUT (FORMAT binary)`,
     columns,
     unserved: rows.columns.filter((column) => !MAPPED_FIELDS.includes(column)),
   };
