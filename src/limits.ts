@@ -250,6 +250,9 @@ export const FILE_CUT_REST_MS = 2000;
 export const FILE_IDLE_MS_MAX = 30_000;
 /** Longest time to read a file: 9 GB at 10 MB/s. */
 export const FILE_TOTAL_MS_MAX: number = 15 * 60_000;
+/** Shortest and longest pause before something that failed is tried again. Pauses double in between. */
+export const RETRY_MS_MIN = 1000;
+export const RETRY_MS_MAX = 60_000;
 /** Longest time to read one configuration file. */
 export const TEXT_FILE_MS_MAX = 30_000;
 /** Longest wait for the end of a thread. A slower thread waits for the system and cannot be aborted. */

@@ -1,7 +1,7 @@
 /** Adds files, a log and an example request to `openTimetable` and `serve`, for the command line. */
 import { createClaimTable } from './auth/identity.js';
 import { LecternError } from './errors.js';
-import type { Logger } from './http/logger.js';
+import { LastingFault, type Logger } from './http/logger.js';
 import type { ListenAddress } from './http/server/listen-address.js';
 import type { Resolved, ResolvedSettings, ServiceOptions } from './options/option-types.js';
 import { optionsOf, resolveSettings } from './options/resolve.js';
@@ -45,7 +45,6 @@ export async function startService(
 ): Promise<Service> {
   const settings = await withFieldMap(resolveSettings(options));
   const source = sourceOf(settings);
-  const isStore = isStoreSource(source);
   const isRegular = intervalSeconds({ ...settings, source }) > 0;
   const auth = authOf(settings);
   const admin = settings.adminPort === undefined ? undefined : optionsOf('admin', settings);
@@ -62,7 +61,7 @@ export async function startService(
   );
   try {
     if (log !== undefined) {
-      logEvents(timetable, { ...settings, isRegular, isStore }, log);
+      logEvents(timetable, { ...settings, isRegular }, log);
       if (settings.pin === undefined) heard = warnOfSilence(timetable, source, log);
     }
     const feed = hasFeeds(settings) ? optionsOf('feed', settings) : undefined;
@@ -114,21 +113,13 @@ function hasFeeds({ feedSecret, feedSecretFile }: ResolvedSettings): boolean {
   return feedSecret !== undefined || feedSecretFile !== undefined;
 }
 
-interface Loads extends Pick<ResolvedSettings, 'rejectPercentMax'>, Pick<Service, 'isRegular'> {
-  readonly isStore: boolean;
-}
+type Loads = Pick<ResolvedSettings, 'rejectPercentMax'> & Pick<Service, 'isRegular'>;
 
 /** Logs publications, refusals and faults. `ready` reports a failed first load. */
-function logEvents(timetable: Timetable, { rejectPercentMax, isRegular, isStore }: Loads, log: Logger): void {
+function logEvents(timetable: Timetable, { rejectPercentMax, isRegular }: Loads, log: Logger): void {
   const source = timetable.source.name;
   const isFinal = (): boolean => timetable.summary === null && !isRegular;
-  let toldReason: string | null = null;
-  /** A store is checked every few seconds, so a lasting reason is logged once. */
-  const isTold = (reason: string): boolean => {
-    const wasTold = isStore && reason === toldReason;
-    toldReason = reason;
-    return wasTold;
-  };
+  const fault = new LastingFault();
   let before: SnapshotSummary | null = null;
   const warned = new Map<string, string>();
   /** Does not repeat a warning that the previous timetable already caused. */
@@ -165,7 +156,7 @@ function logEvents(timetable: Timetable, { rejectPercentMax, isRegular, isStore 
     log.warn({ source, events, rejected, reason }, 'first timetable has many bad records');
   });
   timetable.on('refused', ({ refusal, summary }) => {
-    if (isFinal() || isTold(refusal.detail)) return;
+    if (isFinal() || !fault.isNew(refusal.detail)) return;
     const { id, events, rejected } = summary ?? {};
     log.warn({ source, snapshot: id, events, rejected, reason: refusal.detail }, 'timetable refused');
   });
@@ -178,7 +169,8 @@ function logEvents(timetable: Timetable, { rejectPercentMax, isRegular, isStore 
       log.error({ source: name, state, records, reason: lastError }, 'source failed; the others are served');
   });
   timetable.on('loaded', ({ result }) => {
-    if (result === 'published' || result === 'unchanged') toldReason = null;
+    const isGood = result === 'published' || result === 'unchanged';
+    if (isGood && fault.ends()) log.info({ source }, 'timetable loaded again');
     const others = told - PARTS_LOGGED_MAX;
     if (others > 0) log.warn({ source, others }, 'further sources failed, or work again');
     told = 0;
@@ -187,7 +179,7 @@ function logEvents(timetable: Timetable, { rejectPercentMax, isRegular, isStore 
     const reason = error.message;
     const message = FAULTS[error instanceof LecternError ? error.code : ''];
     if (message !== undefined) log.error({ source, reason }, message);
-    else if (!isFinal() && !isTold(reason)) log.error({ source, reason }, 'timetable not loaded');
+    else if (!isFinal() && fault.isNew(reason)) log.error({ source, reason }, 'timetable not loaded');
   });
 }
 

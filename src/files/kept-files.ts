@@ -5,6 +5,7 @@
 import { statSync } from 'node:fs';
 import { LecternError } from '../errors.js';
 import { watchPath } from './path-watch.js';
+import { Retry } from './retry.js';
 
 /** Configuration files are checked every KEPT_FILE_POLL_MS, and read once unchanged for KEPT_FILE_SETTLE_MS. */
 const KEPT_FILE_POLL_MS = 250;
@@ -159,6 +160,10 @@ class FileReading {
   #watches: readonly { close(): void }[] = [];
   /** Reads run one after another, so the newest content wins. */
   #last: Promise<void> = Promise.resolve();
+  /** A read may fail for a moment only, for example without free file descriptors. */
+  readonly #retry = new Retry(() => void this.#read(true));
+  /** The message of the last fault that was reported; null if the last read succeeded. */
+  #told: string | null = null;
 
   constructor(file: KeptFile, signal: AbortSignal, tell: (report: FileReport) => void) {
     this.file = file;
@@ -182,12 +187,17 @@ class FileReading {
   }
 
   again(): Promise<void> {
-    this.#last = this.#last.then(() => this.#take());
-    return this.#last;
+    return this.#read(false);
   }
 
   close(): void {
+    this.#retry.close();
     for (const watch of this.#watches) watch.close();
+  }
+
+  #read(isRetry: boolean): Promise<void> {
+    this.#last = this.#last.then(() => this.#take(isRetry));
+    return this.#last;
   }
 
   /** Watching begins before the first read, so no change is missed. */
@@ -198,7 +208,8 @@ class FileReading {
     this.#watches = watched.map((path) => watchPath(path, () => void this.again(), options));
   }
 
-  async #take(): Promise<void> {
+  /** @param isRetry whether to report only a fault that was not reported yet */
+  async #take(isRetry: boolean): Promise<void> {
     if (this.#signal.aborted) return;
     const wasRefused = this.isRefused;
     let error: Error | null = null;
@@ -213,6 +224,11 @@ class FileReading {
       error = fault instanceof Error ? fault : new Error(String(fault));
       this.isRefused = true;
     }
+    if (error === null) this.#retry.succeeded();
+    else if (this.#watches.length > 0) this.#retry.failed();
+    const message = error?.message ?? null;
+    if (isRetry && message !== null && message === this.#told) return;
+    this.#told = message;
     const { kind, paths } = this.file;
     this.#tell({ kind, paths, error });
   }

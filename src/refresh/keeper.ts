@@ -3,6 +3,7 @@
  * This folder knows nothing of requests.
  */
 import { LecternError } from '../errors.js';
+import { RETRY_MS_MAX } from '../limits.js';
 import { monotonicMs } from '../model/clock.js';
 import type { SourcePart } from '../model/source-parts.js';
 import { LOADING, type LoadState } from '../model/source-state.js';
@@ -105,7 +106,7 @@ export class Keeper {
 
   constructor(options: KeeperOptions) {
     this.#options = options;
-    const { loader, snapshotFile, events, pin, refreshSeconds, random } = options;
+    const { loader, snapshotFile, events, pin, refreshSeconds, watch, random } = options;
     this.#file =
       snapshotFile &&
       new SnapshotFile(snapshotFile, loader, this.#abort.signal, {
@@ -114,7 +115,9 @@ export class Keeper {
       });
     const intervalMs = pin === null ? refreshSeconds * 1000 : 0;
     this.#patience = new Patience(intervalMs);
-    this.#refresher = new Refresher((force) => this.#refresh(force), intervalMs, random);
+    // A watch reports a change once, so a failed load of a watched source is tried again.
+    const failedMsMax = intervalMs > 0 ? intervalMs : watch && pin === null ? RETRY_MS_MAX : 0;
+    this.#refresher = new Refresher((force) => this.#refresh(force), intervalMs, random, failedMsMax);
   }
 
   /** Resolves when there is a snapshot. If there is none and no regular refresh follows, throws the reason. */

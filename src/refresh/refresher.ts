@@ -1,3 +1,5 @@
+import { jittered, retryPauseMs } from '../files/retry.js';
+import { RETRY_MS_MIN } from '../limits.js';
 import { TIMER_MS_MAX } from '../model/clock.js';
 
 /** Options of `refresh`. */
@@ -14,11 +16,6 @@ export interface RefreshOutcome {
   readonly dueMs: number | null;
 }
 
-/** Each pause varies by up to this share, so that replicas do not ask at the same time. */
-const JITTER_SHARE = 0.1;
-/** The first pause after a failure. Further pauses double, up to the interval. */
-const BACK_OFF_MS_MIN = 1000;
-
 /**
  * Runs refreshes one at a time. Requests during a refresh share the next one, because their changes may come too
  * late for the present one. No timer here keeps a process alive.
@@ -26,6 +23,7 @@ const BACK_OFF_MS_MIN = 1000;
 export class Refresher<Outcome extends RefreshOutcome = RefreshOutcome> {
   readonly #refresh: (force: boolean) => Promise<Outcome>;
   readonly #intervalMs: number;
+  readonly #failedMsMax: number;
   readonly #random: () => number;
   #running: Promise<Outcome> | null = null;
   #next: Promise<Outcome | null> | null = null;
@@ -34,14 +32,20 @@ export class Refresher<Outcome extends RefreshOutcome = RefreshOutcome> {
   #failures = 0;
   #closed = false;
 
-  /** @param refresh never rejects */
+  /**
+   * @param refresh never rejects
+   * @param intervalMs 0 for no regular refreshes
+   * @param failedMsMax longest pause after a failure; 0 if a failed refresh is not tried again
+   */
   constructor(
     refresh: (force: boolean) => Promise<Outcome>,
     intervalMs: number,
     random: () => number = Math.random,
+    failedMsMax: number = intervalMs,
   ) {
     this.#refresh = refresh;
     this.#intervalMs = intervalMs;
+    this.#failedMsMax = failedMsMax;
     this.#random = random;
   }
 
@@ -81,7 +85,8 @@ export class Refresher<Outcome extends RefreshOutcome = RefreshOutcome> {
   }
 
   #schedule({ retryAfterMs, dueMs }: Outcome, spentMs: number): void {
-    const regular = pauseMs(this.#intervalMs, this.#failures, retryAfterMs, this.#random(), spentMs);
+    const msMax = this.#failures === 0 ? this.#intervalMs : this.#failedMsMax;
+    const regular = pauseMs(msMax, this.#failures, retryAfterMs, this.#random(), spentMs);
     const due = dueMs === null ? null : Math.max(dueMs, retryAfterMs ?? 0);
     const pauses = [regular, due].filter((pause) => pause !== null);
     if (pauses.length === 0 || this.#closed) return;
@@ -93,19 +98,20 @@ export class Refresher<Outcome extends RefreshOutcome = RefreshOutcome> {
  * The pause before the next load in milliseconds; null for never. A failed source is asked again soon, then less
  * often, but at least as often as a healthy one. After a failure `spentMs` is deducted, because a long hang needs no
  * long pause.
+ *
+ * @param msMax the interval, or the longest pause after a failure
  */
 export function pauseMs(
-  intervalMs: number,
+  msMax: number,
   failures: number,
   retryAfterMs: number | null,
   random: number,
   spentMs = 0,
 ): number | null {
-  if (intervalMs <= 0) return null;
-  const regular = failures === 0 ? intervalMs : Math.min(intervalMs, BACK_OFF_MS_MIN * 2 ** (failures - 1));
-  const rest = failures === 0 ? regular : Math.max(Math.min(regular, BACK_OFF_MS_MIN), regular - spentMs);
-  const jittered = rest * (1 + JITTER_SHARE * (2 * random - 1));
-  return Math.min(Math.round(Math.max(jittered, retryAfterMs ?? 0)), TIMER_MS_MAX);
+  if (msMax <= 0) return null;
+  const regular = failures === 0 ? msMax : retryPauseMs(failures, msMax);
+  const rest = failures === 0 ? regular : Math.max(Math.min(regular, RETRY_MS_MIN), regular - spentMs);
+  return Math.min(Math.round(Math.max(jittered(rest, random), retryAfterMs ?? 0)), TIMER_MS_MAX);
 }
 
 /** Keeps the process alive during an `await`. Promises, threads and timers of a refresh do not. */

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { LecternError } from '../errors.js';
+import { retryPauseMs } from '../files/retry.js';
 import type { IdentifierMode } from '../model/event.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import type { ImageSource } from '../snapshot/image-layout.js';
@@ -32,7 +33,8 @@ interface FileOptions {
 
 /**
  * The snapshot file is read once at the start, and written in the background: at once after each load, and
- * with pauses after patches. Of several waiting snapshots, only the newest is written.
+ * with pauses after patches. Of several waiting snapshots, only the newest is written. A failed write is tried
+ * again.
  */
 export class SnapshotFile {
   readonly #file: FileOptions;
@@ -45,9 +47,12 @@ export class SnapshotFile {
   failure: string | null = null;
   #writing: Promise<void> | null = null;
   #waiting: SnapshotToKeep | null = null;
-  /** The waiting image was made by a patch, so its write may be delayed. */
+  /** The waiting image was made by a patch, or its last write failed, so its write may be delayed. */
   #mayWait = false;
-  /** When the next patched image may be written. */
+  /** Writes that failed in a row. */
+  #failures = 0;
+  #isClosed = false;
+  /** When the next patched image may be written, or the failed write be tried again. */
   #readyMs = 0;
   #timer: NodeJS.Timeout | undefined;
 
@@ -104,6 +109,7 @@ export class SnapshotFile {
 
   /** Writes the waiting image. Resolves when no write is running. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     this.#mayWait = false;
     this.#schedule();
     // Terminates: no more snapshots are published.
@@ -126,7 +132,12 @@ export class SnapshotFile {
       this.#writing = null;
       const endedMs = performance.now();
       const pauseMs = Math.max(PATCH_WRITE_PAUSE_MS_MIN, PATCH_WRITE_PAUSE_FACTOR * (endedMs - beganMs));
-      this.#readyMs = endedMs + pauseMs;
+      this.#failures = this.failure === null ? 0 : this.#failures + 1;
+      this.#readyMs = endedMs + (this.#failures === 0 ? pauseMs : retryPauseMs(this.#failures));
+      if (this.#failures > 0 && this.#waiting === null && !this.#isClosed) {
+        this.#waiting = stored;
+        this.#mayWait = true;
+      }
       this.#schedule();
     });
   }
@@ -144,8 +155,9 @@ export class SnapshotFile {
       this.failure = null;
     } catch (cause) {
       const message = `the snapshot file ${this.#file.path} could not be written: ${reasonOf(cause)}`;
-      this.failure = isOf(cause, 'image-not-written') ? cause.message : message;
-      this.#tell('image-not-written', message, cause);
+      const failure = isOf(cause, 'image-not-written') ? cause.message : message;
+      if (failure !== this.failure) this.#tell('image-not-written', message, cause);
+      this.failure = failure;
     }
     this.#onWritten();
   }

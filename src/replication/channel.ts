@@ -78,7 +78,7 @@ export async function openChannel(
   } = {},
 ): Promise<Channel> {
   const reader = publicKeyFile === undefined ? new HeadReader(null) : HeadReader.ofFile(publicKeyFile);
-  return new StoreChannel(await openStore(storeAddress(address), 'fail'), reader);
+  return new StoreChannel(openStore(storeAddress(address), 'fail'), reader);
 }
 
 class StoreChannel implements Channel {

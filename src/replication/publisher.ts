@@ -26,6 +26,8 @@ interface PublisherEvents {
   failed(error: Error): void;
   /** A record of the store is malformed or forged, and counts for nothing. */
   ignored(key: string): void;
+  /** A round succeeded after failed ones. */
+  recovered(): void;
 }
 
 export interface PublisherOptions {
@@ -137,7 +139,7 @@ export class Publisher {
       this.#wakes.add(wake);
       try {
         await work();
-        this.#failing.delete(work);
+        if (this.#failing.delete(work)) this.#options.events.recovered();
         told = '';
       } catch (error) {
         this.#failing.add(work);

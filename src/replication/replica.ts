@@ -13,7 +13,7 @@ import type { ImageSource } from '../snapshot/image-layout.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import { openStore } from '../store/open-store.js';
 import type { Store } from '../store/store.js';
-import { shownAddress, storePlaceOf } from '../store/store-address.js';
+import { shownAddress } from '../store/store-address.js';
 import { KeptThread } from '../thread/kept-thread.js';
 import { spawnTask } from '../thread/spawn-task.js';
 import type { DoneOf, FetchTask, LoadDone, Task } from '../thread/task-messages.js';
@@ -64,7 +64,7 @@ export class Replica implements AnyLoader {
   readonly #key: string;
   readonly #quarantined = new Map<string, LecternError>();
   readonly #fetches = new KeptThread<FetchTask>('fetch-image', Number.POSITIVE_INFINITY);
-  #store: Promise<Store> | null = null;
+  readonly #store: Store;
   #lastLoaded: LoadedTarget | null = null;
   /** Hash of the announced history of the served image; null if the history is this replica's own. */
   #historyHash: string | null = null;
@@ -90,8 +90,7 @@ export class Replica implements AnyLoader {
     this.#reader =
       options.publicKeyFile === null ? new HeadReader(null) : HeadReader.ofFile(options.publicKeyFile);
     this.credentialFiles = options.publicKeyFile === null ? [] : [this.#reader.file];
-    // Throws for an address that cannot be a store.
-    storePlaceOf(options.address);
+    this.#store = openStore(options.address, 'fail');
     this.name = shownAddress(options.address);
     const digest = createHash('sha256').update(this.name).digest('base64url');
     this.imageSource = { name: this.name, digest };
@@ -121,10 +120,8 @@ export class Replica implements AnyLoader {
     return spawnTask(task, options);
   }
 
-  watch(onChange: () => void): { close(): Promise<void> } {
-    const watching = this.#open().then((store) => store.watch([HEAD, PIN], onChange));
-    watching.catch(() => {});
-    return { close: async () => (await watching.catch(() => null))?.close() };
+  watch(onChange: () => void): { close(): void } {
+    return this.#store.watch([HEAD, PIN], onChange);
   }
 
   /** The image is served from now on. */
@@ -167,17 +164,15 @@ export class Replica implements AnyLoader {
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#fetches.close();
     await this.#reporting;
-    const store = await this.#store?.catch(() => null);
     // Without this report, the store need not keep images for this replica.
-    await store?.remove(this.#key).catch(() => {});
-    await store?.close();
+    await this.#store.remove(this.#key).catch(() => {});
+    await this.#store.close();
   }
 
   async #load(request: LoadRequest): Promise<LoadDone> {
     const { listeners, previousVersion, served, deltas, bounds } = request;
-    const store = await this.#open();
     if (this.#serves === null && served !== null) this.#resume(previousVersion, served.summary);
-    const target = await this.#target(store);
+    const target = await this.#target();
     const { head, reason } = target;
     // All replicas of a store use the same sequence for the same announcement, even if they are late or skip
     // announcements.
@@ -247,7 +242,8 @@ export class Replica implements AnyLoader {
   }
 
   /** The pinned image, or the head. */
-  async #target(store: Store): Promise<Target> {
+  async #target(): Promise<Target> {
+    const store = this.#store;
     const pin = await readPin(store);
     const chosenAt = pin?.sequence ?? 0;
     this.#seen.checkChoice(pin);
@@ -307,11 +303,6 @@ export class Replica implements AnyLoader {
     if (this.#quarantined.size > QUARANTINED_MAX && oldest !== undefined) this.#quarantined.delete(oldest);
   }
 
-  #open(): Promise<Store> {
-    this.#store ??= openStore(this.#options.address, 'fail');
-    return this.#store;
-  }
-
   #startReports(): void {
     if (this.#closed || this.#timer !== null) return;
     this.#timer = setInterval(() => void this.#report(), REPORT_MS).unref();
@@ -330,7 +321,7 @@ export class Replica implements AnyLoader {
 
   async #writeReport(): Promise<void> {
     if (this.#closed) return;
-    const store = await this.#open();
+    const store = this.#store;
     const report: ReplicaReport = {
       name: this.#key.slice(replicaKey('').length),
       version: VERSION,

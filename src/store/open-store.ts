@@ -1,18 +1,15 @@
+import { FolderStore } from './folder-store.js';
+import { NatsStore } from './nats-store.js';
 import type { IfMissing, Store } from './store.js';
 import { storePlaceOf } from './store-address.js';
 
 /**
- * Opens a store. The packages of NATS are loaded only for its addresses. If a store is unreachable now, its
+ * Opens a store. The packages of NATS are loaded with the first connection. If a store is unreachable now, its
  * methods fail, not this function.
  *
  * @throws LecternError `option-invalid` for an address that cannot be a store
  */
-export async function openStore(address: string, ifMissing: IfMissing): Promise<Store> {
+export function openStore(address: string, ifMissing: IfMissing): Store {
   const place = storePlaceOf(address);
-  if (place.kind === 'folder') {
-    const { FolderStore } = await import('./folder-store.js');
-    return new FolderStore(place.folder, ifMissing);
-  }
-  const { NatsStore } = await import('./nats-store.js');
-  return new NatsStore(place, ifMissing);
+  return place.kind === 'folder' ? new FolderStore(place.folder, ifMissing) : new NatsStore(place, ifMissing);
 }

@@ -14,7 +14,7 @@ import type { FetchTask, LoadDone, Loaded } from './task-messages.js';
 import { countAsTaken } from './weight.js';
 
 /** A thread that fetches again keeps its connection. */
-const stores = new Map<string, Promise<Store>>();
+const stores = new Map<string, Store>();
 let hasPractised = false;
 /** Hash of the image whose last transfer stopped in the middle. */
 let stoppedHash: string | null = null;
@@ -27,9 +27,8 @@ let stoppedHash: string | null = null;
  */
 export async function fetchImage(task: FetchTask): Promise<LoadDone> {
   // The announcement was read in this store, so there is one.
-  const opening = stores.get(task.store) ?? openStore(task.store, 'make');
-  stores.set(task.store, opening);
-  const store = await opening;
+  const store = stores.get(task.store) ?? openStore(task.store, 'make');
+  stores.set(task.store, store);
   if (task.served?.summary.id === task.id) return fetchHistoryOnly(store, task);
   const loaded = (await fetchPatch(store, task)) ?? (await fetchWhole(store, task));
   practiseLater(loaded);

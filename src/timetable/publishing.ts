@@ -1,5 +1,6 @@
 import type { Admin } from '../admin/open-admin.js';
 import { KeptFiles } from '../files/kept-files.js';
+import { LastingFault } from '../http/logger.js';
 import type { ListenAddress } from '../http/server/listen-address.js';
 import type { PublishedTimetable, PublishingOptions } from '../options/option-types.js';
 import { readRulesOf } from '../options/reading-settings.js';
@@ -48,7 +49,7 @@ export async function publishTimetable(
   const loader = new Loader(anySourceOf(options.source), readRulesOf(options), options.buildOn);
   const key = new SigningKey(keyFile);
   const plan = admin === undefined ? null : planAdmin(admin);
-  const store = await openStore(storeAddress(to), 'make');
+  const store = openStore(storeAddress(to), 'make');
   const publisher = new Publisher(store, {
     key,
     loader,
@@ -63,10 +64,12 @@ export async function publishTimetable(
           { store: store.name, record },
           'a record of the store is malformed or forged: it is ignored',
         ),
+      recovered: () => log?.info({ store: store.name }, 'timetable can be announced again'),
     },
   });
   const observed = new ObservedPublisher(loader.name, publisher, ({ force }) => refresh(force));
   let before: SnapshotSummary | null = null;
+  const fault = new LastingFault();
   const keeper = new Keeper({
     ...keepingOf(options),
     loader,
@@ -82,12 +85,20 @@ export async function publishTimetable(
         publisher.publish(publication);
       },
       refused: (refusal) => {
-        log?.warn({ source: loader.name, reason: refusal.detail }, 'timetable refused');
+        if (fault.isNew(refusal.detail))
+          log?.warn({ source: loader.name, reason: refusal.detail }, 'timetable refused');
         observed.activity.refused(refusal);
       },
-      ended: (result) => observed.activity.loaded(result),
+      ended: (result) => {
+        const isGood = result === 'published' || result === 'unchanged';
+        if (isGood && fault.ends()) log?.info({ source: loader.name }, 'timetable loaded again');
+        observed.activity.loaded(result);
+      },
       changed: (state) => observed.become(state),
-      failed: (error) => log?.error({ source: loader.name, reason: error.message }, 'timetable not loaded'),
+      failed: (error) => {
+        if (fault.isNew(error.message))
+          log?.error({ source: loader.name, reason: error.message }, 'timetable not loaded');
+      },
     },
   });
   const files = new KeptFiles();

@@ -97,18 +97,21 @@ for (const workers of ['1', '2']) {
       ['listening', 'timetable published', 'closing', 'closed'].map((msg) => named(msg).length),
       [1, 1, 1, 1],
     );
+    // On a busy machine the first load may take long.
+    const faults = all.filter(
+      ({ level, msg }) => Number(level) > 30 && msg !== 'still waiting for the source',
+    );
     t.match(
-      all.filter(({ level }) => Number(level) > 30),
+      faults,
       [
         { level: 40, msg: 'fields without values', fields: Array },
         { level: 40, msg: 'timetable refused', events: 0, rejected: 2, reason: String },
         { level: 40, msg: 'timetable refused', events: 0, rejected: 3, reason: String },
         { level: 50, msg: 'timetable not loaded', reason: /events\.ndjson/ },
-        { level: 50, msg: 'timetable not loaded', reason: /events\.ndjson/ },
       ],
-      'one line for each refusal and each fault, in their order',
+      'one line for each new reason, in their order',
     );
-    t.equal(all.filter(({ level }) => Number(level) > 30).length, 5);
+    t.equal(faults.length, 4);
     t.equal(named('loading on request').length, 5);
     t.match(named('listening')[0], { address: /^http/, admin: /^http:\/\/127\.0\.0\.1:\d+$/, level: 30 });
     t.strictSame(

@@ -81,7 +81,7 @@ async function openFleet(t: Test): Promise<{
     async publisher(who) {
       const controls: Controls = { fails: () => false, isHeld: false, holdsAtSwap: false };
       const store = controlled(await openStore(address, 'make'), who, log, controls);
-      const events = { announced() {}, led() {}, failed() {}, ignored() {} };
+      const events = { announced() {}, led() {}, failed() {}, ignored() {}, recovered() {} };
       const publisher = new Publisher(store, { key, loader, events });
       closing.push(async () => {
         controls.isHeld = false;

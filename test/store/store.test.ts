@@ -302,7 +302,7 @@ test('store addresses are parsed', async (t) => {
     'nats://host/%zz',
     'http://host/name',
   ]) {
-    await t.rejects(openStore(address, 'make'), { code: 'option-invalid' }, address);
+    t.throws(() => openStore(address, 'make'), { code: 'option-invalid' }, address);
   }
   for (const text of [
     'nats:/127.0.0.1:4222/name',

@@ -1,0 +1,28 @@
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { test } from 'tap';
+import { Folder } from '../files/folder.js';
+
+/** Descriptors of the process: enough to open and serve a timetable. */
+const DESCRIPTORS = 400;
+
+test('files that changed while no descriptor was free are read as soon as one is', async (t) => {
+  const folder = new Folder(t);
+  const files = ['events.json', 'enrolments.json'].map((name) => join(folder.path, name));
+  const index = new URL('../../dist/index.js', import.meta.url).href;
+  const script = fileURLToPath(new URL('without-descriptors.mjs', import.meta.url));
+  const command = `ulimit -n ${DESCRIPTORS}; exec "$0" "$@"`;
+  const output = execFileSync('sh', ['-c', command, process.execPath, script, index, ...files]);
+  const told = JSON.parse(output.toString()) as { level: string; message: string }[];
+  const ofFile = told.filter(({ message }) => message.startsWith('enrolments'));
+  t.match(
+    ofFile,
+    [
+      { level: 'warn', reason: /enrolments.json cannot be read: too many files are open/ },
+      { level: 'info', message: 'enrolments read anew' },
+    ],
+    'the failure is told once, and the success once',
+  );
+  t.equal(ofFile.length, 2);
+});
