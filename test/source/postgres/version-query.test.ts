@@ -4,7 +4,7 @@ import { postgresSource } from '../../../src/source/postgres/postgres.js';
 import { collect } from '../collect.js';
 import { eventsTable, skip, startServer, type TestServer } from './server.js';
 
-const DOCS = readFileSync(new URL('../../../docs/data-sources.md', import.meta.url), 'utf8');
+const DOCS = readFileSync(new URL('../../../docs/postgresql.md', import.meta.url), 'utf8');
 /** Both statements that the documentation recommends. */
 const OF_ROWS = 'SELECT count(*), sum(hashtextextended(ctid::text || xmin::text, 0)) FROM events';
 const OF_COUNTER = 'SELECT n FROM events_version';
