@@ -5,6 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import * as zlib from 'node:zlib';
 import Negotiator from 'negotiator';
 import { ACCEPT_MEMO_ENTRIES_MAX } from '../../limits.js';
+import { firstEntries } from '../request/header-facts.js';
 
 /** Memory for one piece of the compressor's output. */
 const COMPRESSION_OUTPUT_BYTES = 64 * 1024;
@@ -59,7 +60,7 @@ const memo = new Map<string, Coding | null>();
 export function negotiateCoding(acceptEncoding: string): Coding | null {
   const known = memo.get(acceptEncoding);
   if (known !== undefined) return known;
-  const negotiation = new Negotiator({ headers: { 'accept-encoding': acceptEncoding } });
+  const negotiation = new Negotiator({ headers: { 'accept-encoding': firstEntries(acceptEncoding) } });
   const best = (negotiation as unknown as Negotiation).encoding([...CODINGS, 'identity'], {
     preferred: CODINGS,
   });

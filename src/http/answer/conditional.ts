@@ -1,4 +1,5 @@
 /** Conditional requests (RFC 9110 section 13) and the header fields that make them possible. */
+import { LIST_ENTRIES_MAX } from '../../limits.js';
 import type { ParameterPairs } from '../../view/view.js';
 import { formatQueryString } from '../request/query-string.js';
 import { tagWithoutCoding } from './compression.js';
@@ -9,13 +10,13 @@ const SEPARATOR = /[ \t,]*/y;
 
 /**
  * The tag in If-None-Match that equals `entityTag` by weak comparison (RFC 9110 section 13.1.2), whatever its
- * content coding; null if there is none. A character that fits neither a tag nor a separator ends the list.
+ * content coding; null if there is none. A character that fits neither a tag nor a separator ends the list; so does the number of entries.
  */
 export function matchedEntityTag(ifNoneMatch: string, entityTag: string): string | null {
   if (ifNoneMatch === entityTag || ifNoneMatch.trim() === '*') return entityTag;
   const opaque = tagWithoutCoding(entityTag.replace(/^W\//, ''));
   let at = 0;
-  for (;;) {
+  for (let entries = 0; entries < LIST_ENTRIES_MAX; entries++) {
     SEPARATOR.lastIndex = at;
     SEPARATOR.test(ifNoneMatch);
     ENTITY_TAG.lastIndex = SEPARATOR.lastIndex;
@@ -25,6 +26,7 @@ export function matchedEntityTag(ifNoneMatch: string, entityTag: string): string
     if (tagWithoutCoding(named) === opaque) return `W/${named}`;
     at = ENTITY_TAG.lastIndex;
   }
+  return null;
 }
 
 /** The forms of a date (RFC 9110 section 5.6.7): the usual form, and two old forms that must be read. */

@@ -2,6 +2,7 @@
 import Negotiator from 'negotiator';
 import { ACCEPT_MEMO_ENTRIES_MAX } from '../../limits.js';
 import { FORMATS, type Format, type FormatName, LIST_FORMATS } from '../../model/format.js';
+import { firstEntries } from '../request/header-facts.js';
 
 const CONTENT_TYPES = Object.fromEntries(
   FORMATS.map((format) => [format.name, format.contentType]),
@@ -47,7 +48,9 @@ class Choice {
   #negotiate(accept: string): FormatName | null {
     // An empty list expresses no preference.
     if (accept.trim() === '') return 'json';
-    const mediaType = new Negotiator({ headers: { accept } }).mediaType(this.#mediaTypes);
+    const mediaType = new Negotiator({ headers: { accept: firstEntries(accept) } }).mediaType(
+      this.#mediaTypes,
+    );
     return mediaType === undefined ? null : (this.#formatByMediaType.get(mediaType) ?? null);
   }
 }
@@ -69,7 +72,8 @@ const STREAM_OR_LIST: string[] = [...LIST_FORMATS.map(({ mediaType }) => mediaTy
 export function prefersEventStream(accept: string | undefined): boolean {
   if (accept === undefined || !/event-stream/i.test(accept)) return false;
   if (accept === EVENT_STREAM_TYPE) return true;
-  return new Negotiator({ headers: { accept } }).mediaType(STREAM_OR_LIST) === EVENT_STREAM_TYPE;
+  const headers = { accept: firstEntries(accept) };
+  return new Negotiator({ headers }).mediaType(STREAM_OR_LIST) === EVENT_STREAM_TYPE;
 }
 
 export function contentTypeOf(format: FormatName): string {

@@ -2,6 +2,8 @@
  * Folder http/request/. Reads requests: target, header fields and query string. This folder makes no answer.
  */
 
+import { LIST_ENTRIES_MAX } from '../../limits.js';
+
 /**
  * Facts of the header fields. Fields with the same name are joined to one list (RFC 9110 section 5.3), or the
  * last of them counts.
@@ -102,4 +104,14 @@ function isNamed(name: string, usual: string, lower: string): boolean {
 
 function joined(before: string | undefined, value: string): string {
   return before === undefined ? value : `${before}, ${value}`;
+}
+
+/** A list with its first LIST_ENTRIES_MAX entries only. */
+export function firstEntries(list: string): string {
+  let end = -1;
+  for (let entries = 0; entries < LIST_ENTRIES_MAX; entries++) {
+    end = list.indexOf(',', end + 1);
+    if (end === -1) return list;
+  }
+  return list.slice(0, end);
 }

@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { test } from 'tap';
-import { contentTypeOf, dispositionOf, negotiateFormat } from '../../../src/http/answer/negotiate.js';
+import { negotiateCoding } from '../../../src/http/answer/compression.js';
+import { matchedEntityTag } from '../../../src/http/answer/conditional.js';
+import {
+  contentTypeOf,
+  dispositionOf,
+  negotiateFormat,
+  prefersEventStream,
+} from '../../../src/http/answer/negotiate.js';
+import { LIST_ENTRIES_MAX } from '../../../src/limits.js';
 import { FORMATS, LIST_FORMATS } from '../../../src/model/format.js';
 
 test('Accept decides by quality, then specificity, then order', async (t) => {
@@ -97,4 +105,16 @@ test('every Accept header gives a result without an error', async (t) => {
     { seed: 9, numRuns: 1000 },
   );
   t.pass('every generated case');
+});
+
+test('only the first entries of a long list count, so that no list is costly', async (t) => {
+  const others = (entry: string, more = 0): string => `${entry},`.repeat(LIST_ENTRIES_MAX - 1 + more);
+  t.equal(negotiateFormat(`${others('a/b')}text/csv`, FORMATS), 'csv');
+  t.equal(negotiateFormat(`${others('a/b', 1)}text/csv`, FORMATS), null);
+  t.equal(prefersEventStream(`${others('a/b')}text/event-stream`), true);
+  t.equal(prefersEventStream(`${others('a/b', 1)}text/event-stream`), false);
+  t.equal(negotiateCoding(`${others('a')}br`), 'br');
+  t.equal(negotiateCoding(`${others('a', 1)}br`), null);
+  t.equal(matchedEntityTag(`${others('"x"')}"y"`, 'W/"y"'), 'W/"y"');
+  t.equal(matchedEntityTag(`${others('"x"', 1)}"y"`, 'W/"y"'), null);
 });
