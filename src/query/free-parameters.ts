@@ -8,7 +8,7 @@ import { type Among, type FreeQuery, weeksOfDays, weeksOfWindow } from './free.j
 import {
   type DaysGiven,
   type GivenTexts,
-  isTooLate,
+  isWritable,
   quoteShortened,
   readCount,
   type TellFault,
@@ -64,7 +64,9 @@ function readWindows({ given, window, local }: FreeGiven, tell: TellFault): read
   if (weeks === null || zone === null || !isWhole) return null;
   const laterMs = (weeks - 1) * 7 * DAY_MS;
   const isAfter9999 =
-    days === null ? endMs + laterMs > INSTANT_MS_MAX : isTooLate(days.dateMs + laterMs, days.days);
+    days === null
+      ? endMs + laterMs > INSTANT_MS_MAX
+      : !isWritable({ ...days, dateMs: days.dateMs + laterMs });
   if (isAfter9999) {
     tell('weeks', 'malformed-number', `${weeks} weeks of this window end after the year 9999`);
     return null;

@@ -2,7 +2,7 @@
 import type { ParameterFaultCode } from '../errors.js';
 import { DAYS_MAX, ZONE_CHARACTERS_MAX, ZONE_OFFSETS_KEPT_MAX, ZONES_KEPT_MAX } from '../limits.js';
 import { suggest } from '../model/suggest.js';
-import { DAY_MS, parseDate } from '../model/time.js';
+import { DAY_MS, INSTANT_MS_MAX, INSTANT_MS_MIN, parseDate } from '../model/time.js';
 import { isZoneAbbreviation, Zone } from '../model/zone.js';
 import type { Window } from './query.js';
 
@@ -18,9 +18,6 @@ export interface DaysInZone {
   readonly days: number;
   readonly zone: Zone;
 }
-
-/** 9999-12-31, as if it were UTC. */
-const DATE_MS_MAX = 253_402_214_400_000;
 
 /** Zones by name in lower case, least recently used first. Different spellings of one name share a zone. */
 const zones = new Map<string, Zone>();
@@ -61,11 +58,12 @@ export function readLocalDays(given: GivenTexts, zoneDefault: string, tell: Tell
   const count = days === undefined ? 1 : readCount('days', days, DAYS_MAX, tell);
   const zone = readZone(given.get('timeZone')?.[0] ?? null, zoneDefault, tell);
   if (typeof dateMs !== 'number' || count === null || zone === null) return { days: null, zone };
-  if (isTooLate(dateMs, count)) {
-    tell('days', 'malformed-number', `${count} days from ${date} extend beyond the year 9999`);
-    return { days: null, zone };
-  }
-  return { days: { dateMs, days: count, zone }, zone };
+  const found = { dateMs, days: count, zone };
+  if (isWritable(found)) return { days: found, zone };
+  const detail = `from ${date} in ${zone.name} ${count === 1 ? 'is' : 'are'} not within the years 0000 to 9999 of UTC`;
+  if (count === 1) tell('date', 'malformed-date', `the day ${detail}`);
+  else tell('days', 'malformed-number', `${count} days ${detail}`);
+  return { days: null, zone };
 }
 
 export interface DaysGiven {
@@ -95,8 +93,10 @@ export function readDays({ given, isGiven, local }: DaysGiven, tell: TellFault):
   return null;
 }
 
-export function isTooLate(dateMs: number, days: number): boolean {
-  return dateMs + (days - 1) * DAY_MS > DATE_MS_MAX;
+/** Whether RFC 3339 can write both ends of the window. */
+export function isWritable(given: DaysInZone): boolean {
+  const { startMs, endMs } = windowOfDays(given);
+  return startMs >= INSTANT_MS_MIN && endMs <= INSTANT_MS_MAX;
 }
 
 /** Null after a reported fault. */

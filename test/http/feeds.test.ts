@@ -81,6 +81,27 @@ test('the date of a feed is a day in the time zone of the service', async (t) =>
   t.equal((feed.json() as object[]).length, 1, 'the day ends at 10:00 UTC');
 });
 
+test('every issued address is good, even for days at the edge of the calendar', async (t) => {
+  const { send, issue } = await start(t);
+  for (const [date, timeZone, status] of [
+    ['9999-12-31', 'America/New_York', 400],
+    ['9999-12-31', 'UTC', 400],
+    ['9999-12-31', 'Asia/Tokyo', 200],
+    ['9999-12-30', 'America/New_York', 200],
+    ['0000-01-01', 'Asia/Tokyo', 400],
+    ['0000-01-01', 'America/New_York', 200],
+    ['0000-01-02', 'Asia/Tokyo', 200],
+  ] as const) {
+    const query = `?studyGroup=A&date=${date}&timeZone=${timeZone}`;
+    const issued = await issue(query);
+    t.equal(issued.status, status, query);
+    t.equal((await send(`/api/v1/schedule${query}`, { headers: bearer() })).status, status, 'and the list');
+    if (status === 400) continue;
+    const { url } = issued.json() as Issued;
+    t.equal((await send(new URL(url).pathname)).status, 200, url);
+  }
+});
+
 test('feeds have their header fields, 304, HEAD, OPTIONS and 412', async (t) => {
   const { send, pathOf } = await start(t);
   const path = `${await pathOf('?for=personal')}.json`;

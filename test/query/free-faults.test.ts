@@ -132,7 +132,7 @@ const FREE: readonly [query: string, found: number, from?: string | null, until?
   [`${BY}&${DAY}`, 0],
   [`${BY}&date=2026-10-20`, 1, '16:00', null],
   [`${BY}&date=2026-10-20&days=366`, 1, '16:00', null],
-  [`${BY}&date=9999-12-31`, 1, '16:00', null],
+  [`${BY}&date=9999-12-30`, 1, '16:00', null],
   // The Monday of the third week.
   [`${BY}&date=2026-10-05&weeks=2`, 1, null, '08:00'],
   [`${BY}&date=2026-10-05&weeks=3`, 0],

@@ -54,8 +54,10 @@ const DAYS: readonly [string, string, string, string, number][] = [
   ['2018-02-17', '1', 'America/Sao_Paulo', '2018-02-17T02:00:00Z', 25],
   // Clocks show midnight twice: the day begins with the first.
   ['2026-11-01', '1', 'America/Havana', '2026-11-01T04:00:00Z', 25],
-  ['9999-12-31', '1', 'UTC', '9999-12-31T00:00:00Z', 24],
+  ['9999-12-30', '1', 'UTC', '9999-12-30T00:00:00Z', 24],
+  ['9999-12-31', '1', 'Etc/GMT-14', '9999-12-30T10:00:00Z', 24],
   ['0000-01-01', '1', 'UTC', '0000-01-01T00:00:00Z', 24],
+  ['0000-01-01', '1', 'Etc/GMT+12', '0000-01-01T12:00:00Z', 24],
 ];
 
 test('local days begin at their first instant and last 23 to 25 hours', (t) => {
@@ -143,7 +145,18 @@ const FAULTS: readonly [Given, readonly RegExp[]][] = [
   [{ date: '2026-10-25', days: '367' }, [/^malformed-number days/]],
   [{ date: '2026-10-25', days: '1.5' }, [/^malformed-number days/]],
   [{ date: '2026-10-25', days: '-1' }, [/^malformed-number days/]],
-  [{ date: '9999-12-31', days: '2' }, [/^malformed-number days: 2 days from 9999-12-31 extend beyond/]],
+  [
+    { date: '9999-12-31', days: '2' },
+    [/^malformed-number days: 2 days from 9999-12-31 in UTC are not within/],
+  ],
+  ...['UTC', 'Etc/GMT+1', 'America/New_York'].map((timeZone): [Given, RegExp[]] => [
+    { date: '9999-12-31', timeZone },
+    [/^malformed-date date: the day from 9999-12-31 in \S+ is not within the years 0000 to 9999 of UTC$/],
+  ]),
+  ...['Etc/GMT-1', 'Asia/Tokyo'].map((timeZone): [Given, RegExp[]] => [
+    { date: '0000-01-01', timeZone },
+    [/^malformed-date date: the day from 0000-01-01 in \S+ is not within the years 0000 to 9999 of UTC$/],
+  ]),
   [
     { date: '2026-10-25', timeZone: 'Berlin' },
     [/^unknown-time-zone timeZone: .* did you mean Europe\/Berlin\?$/],
