@@ -4,6 +4,8 @@ const KIB = 1024;
 const MIB = 1024 * KIB;
 /** Request target; longer ones get 414. 100 UUIDs as `roomId=<36>&` are 4.4 KB. */
 export const REQUEST_TARGET_BYTES_MAX: number = 8 * KIB;
+/** Characters of X-Request-Id in the access log. UUIDs have 36; no whole token fits. */
+export const REQUEST_ID_CHARACTERS_MAX = 64;
 /** Entries of a list in a header field that count. Browsers send 9 in Accept; 32 entries take 0.1 ms. */
 export const LIST_ENTRIES_MAX = 32;
 /** Values of one query parameter. Looking up 100 posting lists takes 0.1 ms. */

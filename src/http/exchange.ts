@@ -5,7 +5,7 @@ import type { AnswerFields, OriginFields } from './answer/answer-fields.js';
 import type { Logger } from './logger.js';
 import { endWithAnswer } from './node/connection-inside.js';
 import { type Awaited, LoneRequest } from './node/lone-request.js';
-import { type HeaderFacts, readHeaderFacts } from './request/header-facts.js';
+import { type HeaderFacts, readHeaderFacts, readRequestIds } from './request/header-facts.js';
 import { splitTarget } from './request/target.js';
 
 export interface ExchangeSettings {
@@ -120,6 +120,7 @@ export class Exchange implements Awaited {
       status,
       durationMs: Math.round(durationMs * 1000) / 1000,
       bytes,
+      ...readRequestIds(this.req.rawHeaders),
     };
     try {
       log?.info(fields, 'request');

@@ -155,7 +155,8 @@ export const COMMAND_RULES: Rules = {
     ({ staleSecondsMax, source }) => staleSecondsMax !== undefined && textsOf(source).includes('-'),
   // Without a level, the command chooses one at which requests are logged.
   '{accessLog} has no effect with {logLevel} above info: requests are logged at info': (values) =>
-    Number(values.accessLog) > 0 && !['info', 'debug', undefined].includes(values.logLevel as string),
+    Number(values.accessLog) > 0 &&
+    !['info', 'debug', 'trace', undefined].includes(values.logLevel as string),
   '{adminPort} and {port} are the same; expected two ports': ({ adminPort, port }) =>
     adminPort === port && port !== 0,
   ...rulesOf(
@@ -186,8 +187,12 @@ export const COMMAND_RULES: Rules = {
       upstreamTokenUrl !== undefined &&
       (upstreamClientId === undefined ||
         (upstreamClientSecret === undefined) === (upstreamClientSecretFile === undefined)),
-  '{upstreamTokenUrl} has no effect, as no source is an http(s) address': ({ upstreamTokenUrl, source }) =>
-    upstreamTokenUrl !== undefined && !textsOf(source).some((text) => /^https?:\/\//i.test(text)),
+  '{upstreamTokenUrl} has no effect, as no source is an http(s) or webcal address': ({
+    upstreamTokenUrl,
+    source,
+  }) =>
+    upstreamTokenUrl !== undefined &&
+    !textsOf(source).some((text) => /^(?:https?|webcals?):\/\//i.test(text)),
 };
 
 /** Warnings of the command line, in the form of rules. */

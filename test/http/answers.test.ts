@@ -301,3 +301,27 @@ test('If-Match and If-Unmodified-Since that fail give 412, for new and for kept 
   t.equal((await send(`${path}?x=1`, { headers: { ...GOOD, 'If-Match': etag } })).status, 400);
   t.equal((await send(`${path}?x=1`, { headers: { ...GOOD, 'If-Unmodified-Since': old } })).status, 400);
 });
+
+test('the access log names the identifiers that a request was given, cut and cleaned', async (t) => {
+  const { handler, logged } = setUp({ accessLog: 1 });
+  const { send } = await serve(t, handler);
+  const trace = `00-${'4bf92f3577b34da6a3ce929d0e0e4736'}-00f067aa0ba902b7-01`;
+  const idsOf = async (headers: Record<string, string | string[]>): Promise<object> => {
+    await send('/api/v1/schedule', { headers: { ...bearer(), ...headers } });
+    const { traceparent, requestId } = (logged.at(-1) ?? { fields: {} }).fields as Record<string, unknown>;
+    return { traceparent, requestId };
+  };
+  const none = { traceparent: undefined, requestId: undefined };
+  t.same(await idsOf({}), none);
+  t.same(await idsOf({ traceparent: trace, 'X-Request-Id': 'a-1' }), {
+    traceparent: trace,
+    requestId: 'a-1',
+  });
+  t.same(await idsOf({ 'x-request-id': ['one', 'two'] }), { ...none, requestId: 'one' });
+  t.same(await idsOf({ 'x-request-id': '' }), none);
+  const odd = 'a b\t"\\{}\u00e9\u0080;<';
+  t.same(await idsOf({ 'x-request-id': odd }), { ...none, requestId: `a?b${'?'.repeat(9)}` });
+  t.same(await idsOf({ 'x-request-id': 'a'.repeat(9000) }), { ...none, requestId: 'a'.repeat(64) });
+  for (const bad of [`${trace}-00`, trace.toUpperCase(), '00-0-0-01', 'x'.repeat(9000)])
+    t.same(await idsOf({ traceparent: bad }), none, bad.slice(0, 60));
+});

@@ -2,7 +2,7 @@
  * Folder http/request/. Reads requests: target, header fields and query string. This folder makes no answer.
  */
 
-import { LIST_ENTRIES_MAX } from '../../limits.js';
+import { LIST_ENTRIES_MAX, REQUEST_ID_CHARACTERS_MAX } from '../../limits.js';
 
 /**
  * Facts of the header fields. Fields with the same name are joined to one list (RFC 9110 section 5.3), or the
@@ -114,4 +114,25 @@ export function firstEntries(list: string): string {
     if (end === -1) return list;
   }
   return list.slice(0, end);
+}
+
+/** W3C Trace Context, section 3.2. */
+const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
+/** Characters that identifiers of requests do not have, or that could disturb a reader of the log. */
+const NOT_IN_REQUEST_ID = /[^\w.~:+/=@-]/g;
+
+/** The identifiers of a request that others gave it, for the access log. */
+export function readRequestIds(rawHeaders: readonly string[]): {
+  readonly traceparent?: string;
+  readonly requestId?: string;
+} {
+  const ids: { traceparent?: string; requestId?: string } = {};
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = (rawHeaders[i] as string).toLowerCase();
+    const value = rawHeaders[i + 1] as string;
+    if (name === 'traceparent' && TRACEPARENT.test(value)) ids.traceparent ??= value;
+    else if (name === 'x-request-id' && value !== '')
+      ids.requestId ??= value.slice(0, REQUEST_ID_CHARACTERS_MAX).replace(NOT_IN_REQUEST_ID, '?');
+  }
+  return ids;
 }
