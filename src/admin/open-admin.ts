@@ -4,6 +4,7 @@
  */
 
 import { LecternError } from '../errors.js';
+import { AllowedHosts } from '../http/allowed-hosts.js';
 import { OriginFields } from '../http/answer/answer-fields.js';
 import { bearerChallenge, INTERNAL_ERROR, type Problem, sendProblem } from '../http/answer/problem.js';
 import { sendText } from '../http/answer/respond.js';
@@ -21,7 +22,6 @@ import type { LoadOutcome } from '../refresh/keeper.js';
 import { describeHealth } from '../view/describe-health.js';
 import type { ViewSource } from '../view/view-source.js';
 import type { AdminToken } from './admin-token.js';
-import { AllowedHosts } from './allowed-hosts.js';
 import { Exposition, type Observed } from './exposition.js';
 
 export interface AdminTimetable extends ViewSource {

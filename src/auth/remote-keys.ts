@@ -2,7 +2,7 @@
 import { LecternError } from '../errors.js';
 import { KEY_SET_BYTES_MAX, KEY_SET_FETCH_MS_MAX, KEY_SET_FRAMING_BYTES_MAX } from '../limits.js';
 import { monotonicMs, TIMER_MS_MAX } from '../model/clock.js';
-import { redactAddress } from '../upstream/address.js';
+import { isLoopback, redactAddress } from '../upstream/address.js';
 import { UpstreamCall } from '../upstream/call.js';
 import { refused, unreadableAnswer } from '../upstream/failure.js';
 import { KEYS_LEFT_OUT_TOLD_MAX, readUsableKeys } from './key-set.js';
@@ -106,7 +106,7 @@ export class RemoteKeys implements KeyFeed {
       nextFetchMs: this.#around.now(),
       problem: null,
     };
-    if (this.#url.protocol === 'http:' && !/^(localhost|127\..*|\[::1\])$/.test(this.#url.hostname)) {
+    if (this.#url.protocol === 'http:' && !isLoopback(this.#url.hostname)) {
       const reason = 'over http anyone on the network path can replace the keys; expected https';
       this.#say('warn', { reason }, 'key set is fetched without encryption');
     }

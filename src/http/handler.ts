@@ -12,8 +12,9 @@ import { REQUEST_TARGET_BYTES_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
 import type { FieldFilter } from '../query/query.js';
 import type { LiveViews } from '../view/view-source.js';
+import { AllowedHosts } from './allowed-hosts.js';
 import { OriginFields, PREFLIGHT_FIELDS } from './answer/answer-fields.js';
-import { INTERNAL_ERROR, sendProblem } from './answer/problem.js';
+import { INTERNAL_ERROR, type Problem, sendProblem } from './answer/problem.js';
 import { sendEmpty } from './answer/respond.js';
 import { TokenCheck, type TokenCheckOptions } from './authenticate.js';
 import { docsRoutes } from './development/docs-page.js';
@@ -60,6 +61,8 @@ interface DevelopmentOptions {
   readonly issuer: DevelopmentIssuer;
   readonly identifiers: IdentifierMode;
   readonly version: string;
+  /** Names that Host may have besides IP addresses and localhost; see {@link AllowedHosts}. Default none. */
+  readonly hosts?: readonly string[];
   /** Address of the folder with the docs page's files. Bundled code needs it, because it cannot find the folder on its own. */
   readonly docsAssets?: string | undefined;
 }
@@ -79,6 +82,12 @@ export interface StreamingHandler extends LoneRequestHandler {
   readonly endStreams: () => void;
 }
 
+const HOST_NOT_ALLOWED: Problem = {
+  code: 'host-not-allowed',
+  detail:
+    'Development mode does not accept this Host. Use an IP address, localhost, or a name given with --host or --admin-allowed-host.',
+};
+
 export function createHandler(views: LiveViews, options: HandlerOptions): StreamingHandler {
   const handler = new Handler(views, options);
   return Object.assign((req: IncomingMessage, res: ServerResponse) => handler.answer(req, res), {
@@ -94,6 +103,8 @@ class Handler {
   readonly #findRoute: (path: string) => Route | null;
   readonly #reader: Reader;
   readonly #tokens: TokenCheck | null;
+  /** For the resources of development mode, of which /login gives a token to any client. */
+  readonly #hosts: AllowedHosts;
   readonly #identify: NonNullable<HandlerOptions['identify']>;
 
   constructor(views: LiveViews, options: HandlerOptions) {
@@ -105,6 +116,7 @@ class Handler {
     this.#basePath = options.basePath.replace(/\/$/, '');
     this.#settings = { ownsSocket, origins: new OriginFields(corsOrigins), meter, logShare, log };
     this.#reader = new Reader(views, options, meter, authenticator !== undefined);
+    this.#hosts = new AllowedHosts(options.development?.hosts ?? []);
     this.streams = new EventStreams(views, options, meter, options.streamTimes);
     this.#findRoute = createRouter([
       ...scheduleRoutes(this.#basePath),
@@ -131,6 +143,7 @@ class Handler {
 
   #dispatch(exchange: Exchange): void {
     const { req, target } = exchange;
+    const { hosts, host } = exchange.headers;
     const route = this.#findRoute(exchange.path);
     if (route !== null) exchange.label = route.label;
     if (route?.kind === 'feed') exchange.fields = exchange.fields.ofSecretAddress ?? exchange.fields;
@@ -158,6 +171,8 @@ class Handler {
       this.#tokens
         ?.authenticate(exchange, (user) => route.handle(exchange, user))
         ?.catch((error: unknown) => this.#fail(exchange, error));
+    } else if (!this.#hosts.allow(target, hosts === 0 ? null : host)) {
+      sendProblem(exchange, HOST_NOT_ALLOWED);
     } else {
       exchange.awaitAnswer();
       route.handle(exchange)?.catch((error: unknown) => this.#fail(exchange, error));

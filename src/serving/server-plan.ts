@@ -22,6 +22,7 @@ export interface ServerPlan extends HandlerSettings, ServerSettings {
   readonly development: {
     /** The key that signs test tokens. All threads have it and verify each other's tokens. */
     readonly secret: Uint8Array;
+    readonly hosts: readonly string[];
     readonly docsAssets: string;
   } | null;
 }
@@ -61,8 +62,7 @@ export function serverOfPlan(
     onRefusal: () => server.countRefusal(),
     log,
     feeds: feeds === null ? undefined : { ...feeds, access, identifiers },
-    development:
-      issuer === null ? undefined : { issuer, identifiers, version, docsAssets: development?.docsAssets },
+    development: issuer === null ? undefined : { ...development, issuer, identifiers, version },
   });
   const server: HttpServer = new HttpServer(handler, {
     ...plan,

@@ -25,7 +25,13 @@ export function planServing(
     workers: threadsOf(workers),
     auth: planAuth('serve', auth, identifiers, !dev),
     feeds: planFeeds('serve', feed, settings),
-    development: dev ? { secret: randomBytes(32), docsAssets: findSwaggerUi().href } : null,
+    development: dev
+      ? {
+          secret: randomBytes(32),
+          hosts: [settings.host, ...(admin?.allowedHosts ?? [])],
+          docsAssets: findSwaggerUi().href,
+        }
+      : null,
     version: VERSION,
   };
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { isIPv4 } from 'node:net';
 import { LecternError } from '../errors.js';
 
 /** @throws LecternError `option-invalid`; the message shows no possible secret */
@@ -13,6 +14,13 @@ export function parseAddress(text: string, what = 'the address of the source'): 
     );
   }
   return url;
+}
+
+/** Whether only this machine can answer at a host of a URL. */
+export function isLoopback(hostname: string): boolean {
+  return (
+    hostname === 'localhost' || hostname === '[::1]' || (isIPv4(hostname) && hostname.startsWith('127.'))
+  );
 }
 
 /** A long name with letters and digits, and its ending. Private addresses of calendars have their secret in the path. */

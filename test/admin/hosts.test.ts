@@ -4,7 +4,7 @@
  */
 import { connect, type Socket } from 'node:net';
 import { type Test, test } from 'tap';
-import { AllowedHosts } from '../../src/admin/allowed-hosts.js';
+import { AllowedHosts } from '../../src/http/allowed-hosts.js';
 import { ADMIN_CONNECTIONS_MAX } from '../../src/limits.js';
 import { settingsOf } from '../../src/options/table.js';
 import { SECRET } from '../auth/tokens.js';

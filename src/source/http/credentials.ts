@@ -2,7 +2,7 @@ import { LecternError } from '../../errors.js';
 import type { KeptFile, Take } from '../../files/kept-files.js';
 import { keptTexts } from '../../files/kept-texts.js';
 import { HEADER_FILE_BYTES_MAX } from '../../limits.js';
-import { parseAddress } from '../../upstream/address.js';
+import { isLoopback, parseAddress } from '../../upstream/address.js';
 import type { AskSecretHeaders, RequestHeaders, SecretHeaders } from '../../upstream/call.js';
 import { ClientToken } from '../../upstream/client-token.js';
 import { checkHeaders } from './headers.js';
@@ -43,8 +43,6 @@ export interface CredentialOptions {
   readonly headers?: HeaderFields | undefined;
   readonly clientCredentials?: ClientCredentials | undefined;
 }
-
-const LOOPBACK = /^(?:localhost|127\..*|\[::1\])$/;
 
 /** Whether the header fields of an address may change during a load. */
 export function mayChange({ headers = {}, clientCredentials }: Omit<CredentialOptions, 'url'>): boolean {
@@ -180,7 +178,7 @@ export class Credentials {
   #tokenOf({ tokenUrl, clientId, clientSecret, scope }: ClientCredentials): ClientToken {
     const url = parseAddress(tokenUrl, 'the token address of the source');
     const fault = (problem: string): LecternError => new LecternError('option-invalid', problem);
-    if (url.protocol === 'http:' && !LOOPBACK.test(url.hostname)) {
+    if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
       throw fault(
         'the token address of the source is not valid: its scheme is http; expected https, or an address of this machine',
       );

@@ -271,3 +271,18 @@ test('exactly the listed assets exist, with types and strong entity tags', async
     t.equal((await send(`/api/v1/docs/${name}`)).status, 404, name);
   }
 });
+
+test('a web page that rebinds its name to this machine gets no token', async (t) => {
+  const { send, port } = await serve(t, setUp({ dev: true }).handler);
+  for (const path of PATHS) {
+    for (const Host of ['127.0.0.1', '[::1]:3000', 'localhost', `LOCALHOST:${port}`, '192.168.1.5:3000'])
+      t.equal((await send(path, { headers: { Host } })).status, 200, `${path} at ${Host}`);
+    for (const Host of ['evil.example', `evil.example:${port}`, '127.0.0.1.evil.example', 'localhost.evil']) {
+      const reply = await send(path, { headers: { Host } });
+      t.match(reply.json(), { code: 'host-not-allowed', status: 421 }, `${path} at ${Host}`);
+      t.notMatch(reply.text, 'access_token');
+    }
+  }
+  t.match((await send('http://evil.example/api/v1/login')).json(), { status: 421 });
+  t.equal((await send('/api/v1/schedule', { headers: { Host: 'evil.example' } })).status, 401);
+});

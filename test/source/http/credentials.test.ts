@@ -72,7 +72,12 @@ test('tokens are requested once, and only from safe addresses', (t) => {
   const url = 'https://host/';
   const tokens = { tokenUrl: 'https://issuer/', clientId: 'me', clientSecret: 'top-secret' };
   const cases: [options: Omit<CredentialOptions, 'url'>, message: RegExp][] = [
-    [{ clientCredentials: { ...tokens, tokenUrl: 'http://issuer/' } }, /its scheme is http; expected https/],
+    ...['issuer', '127.0.0.1.evil.example', '127.evil', 'localhost.evil', '128.0.0.1', '[::2]'].map(
+      (host): [Omit<CredentialOptions, 'url'>, RegExp] => [
+        { clientCredentials: { ...tokens, tokenUrl: `http://${host}/` } },
+        /its scheme is http; expected https/,
+      ],
+    ),
     [
       { clientCredentials: { ...tokens, tokenUrl: 'https://a:b@issuer/' } },
       /must not hold a user or password/,
@@ -87,6 +92,10 @@ test('tokens are requested once, and only from safe addresses', (t) => {
   ];
   for (const [options, message] of cases) {
     t.throws(() => new Credentials({ ...options, url }), { code: 'option-invalid', message }, message.source);
+  }
+  for (const host of ['localhost', '127.0.0.1:80', '127.1', '127.9.9.9', '[::1]']) {
+    const clientCredentials = { ...tokens, tokenUrl: `http://${host}/` };
+    t.doesNotThrow(() => new Credentials({ clientCredentials, url }), host);
   }
   t.end();
 });
