@@ -378,6 +378,8 @@ export const GENERATED_EVENTS_MAX = 10_000_000;
 export const STORE_RECORD_BYTES_MAX: number = 64 * KIB;
 /** Longest silence of a store; after that, a call or a read fails. */
 export const STORE_SILENT_MS_MAX = 5000;
+/** Longest time that a closing publisher or replica waits for the store: each makes two or three calls. */
+export const STORE_LEAVE_MS_MAX = 1000;
 /** Time between two checks of the store by a replica, unless --refresh-seconds is given; changes are announced at once. */
 export const REPLICA_POLL_SECONDS = 2;
 /** A leader whose lease did not change for this long is replaced one round later: within 10 s. */
@@ -396,6 +398,12 @@ export const IMAGES_KEPT = 5;
 export const IMAGES_UNUSED_BYTES_MAX: number = 2048 * MIB;
 /** Bytes of a NATS message. A link is alive if it carries one within STORE_SILENT_MS_MAX, which is 105 KB/s. */
 export const STORE_CHUNK_BYTES: number = 512 * KIB;
+/** A line of a NATS server: INFO names each server of a cluster in 50 bytes. */
+export const STORE_LINE_BYTES_MAX: number = 64 * KIB;
+/** A message of a NATS server: a chunk has 512 KiB, the names of 100,000 records 8 MB. Parsing 32 MiB takes 0.3 s. */
+export const STORE_MESSAGE_BYTES_MAX: number = 32 * MIB;
+/** Messages of a NATS server in a second, at 5 µs each: 1 GB/s comes in 2,000 chunks. A control line counts as 100. */
+export const STORE_OPERATIONS_MAX = 10_000;
 /** Bytes of an image in memory during transfer. */
 export const IMAGE_CHUNK_BYTES: number = 1 * MIB;
 /** Most events of a patch that is announced with an image. With more events or bytes, replicas fetch the whole image. */

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { LecternError } from '../errors.js';
-import { REPORTS_MAX } from '../limits.js';
+import { REPORTS_MAX, STORE_LEAVE_MS_MAX } from '../limits.js';
 import type { FeedState } from '../refresh/feed-state.js';
 import type { Publication } from '../refresh/keeper.js';
 import type { Loader } from '../refresh/loader.js';
+import { withinTime } from '../store/silent-reads.js';
 import type { Store } from '../store/store.js';
 import { StoreCleaner } from './cleaning.js';
 import { type Head, type SigningKey, withoutPatch } from './head.js';
@@ -111,11 +112,16 @@ export class Publisher {
   async close(): Promise<void> {
     this.#abort.abort();
     this.#wake();
-    await this.#running;
-    await this.#checks.settled();
-    await this.#leadership.release().catch(() => {});
+    await withinTime(this.#leave(), this.#store.name, STORE_LEAVE_MS_MAX).catch(() => {});
     await this.#store.close();
     this.#images.close();
+  }
+
+  /** A standby takes over at once if the lease is given up, otherwise within LEASE_MS_MAX. */
+  async #leave(): Promise<void> {
+    await this.#running;
+    await this.#checks.settled();
+    await this.#leadership.release();
   }
 
   /** Begins the next round now, with an inspection. */

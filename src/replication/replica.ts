@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { LecternError } from '../errors.js';
-import { QUARANTINED_MAX, RECORD_TEXT_MAX } from '../limits.js';
+import { QUARANTINED_MAX, RECORD_TEXT_MAX, STORE_LEAVE_MS_MAX } from '../limits.js';
 import { monotonicMs } from '../model/clock.js';
 import type { ReadRules } from '../model/read-rules.js';
 import type { FeedState } from '../refresh/feed-state.js';
@@ -12,6 +12,7 @@ import { IMAGE_FORMATS_READ } from '../snapshot/image-format.js';
 import type { ImageSource } from '../snapshot/image-layout.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import { openStore } from '../store/open-store.js';
+import { withinTime } from '../store/silent-reads.js';
 import type { Store } from '../store/store.js';
 import { shownAddress } from '../store/store-address.js';
 import { KeptThread } from '../thread/kept-thread.js';
@@ -163,10 +164,14 @@ export class Replica implements AnyLoader {
     this.#closed = true;
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#fetches.close();
-    await this.#reporting;
-    // Without this report, the store need not keep images for this replica.
-    await this.#store.remove(this.#key).catch(() => {});
+    await withinTime(this.#leave(), this.name, STORE_LEAVE_MS_MAX).catch(() => {});
     await this.#store.close();
+  }
+
+  /** Without its report, this replica is not shown any more. */
+  async #leave(): Promise<void> {
+    await this.#reporting;
+    await this.#store.remove(this.#key);
   }
 
   async #load(request: LoadRequest): Promise<LoadDone> {

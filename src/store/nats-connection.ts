@@ -5,6 +5,8 @@ import type { StreamAPI } from '@nats-io/jetstream';
 import type { KV } from '@nats-io/kv';
 import type { ObjectStore } from '@nats-io/obj';
 import type { NatsConnection } from '@nats-io/transport-node';
+import { STORE_LEAVE_MS_MAX, STORE_SILENT_MS_MAX } from '../limits.js';
+import { guardSocket } from './nats-guard.js';
 import { natsOptions, plainError } from './nats-options.js';
 import { withinTime } from './silent-reads.js';
 
@@ -31,7 +33,7 @@ export class NatsLink {
   readonly #sockets = new OwnSockets();
   #client: Promise<NatsClient> | null = null;
   #made: NatsConnection | null = null;
-  #closed = false;
+  readonly #closing = new AbortController();
 
   /**
    * @param name of the store, for errors
@@ -46,15 +48,16 @@ export class NatsLink {
 
   /** Throws if the server does not answer, and after `close()`. */
   async open(): Promise<NatsClient> {
-    if (this.#closed) throw new Error('it is closed');
+    if (this.#closing.signal.aborted) throw new Error('it is closed');
     this.#client ??= this.#openAnew();
     return this.#client;
   }
 
   async close(): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
-    await withinTime(this.#made?.close() ?? Promise.resolve(), this.#name).catch(() => {});
+    if (this.#closing.signal.aborted) return;
+    this.#closing.abort();
+    const closed = this.#made?.close() ?? Promise.resolve();
+    await withinTime(closed, this.#name, STORE_LEAVE_MS_MAX).catch(() => {});
     // Also ends an unfinished connection attempt.
     this.#sockets.close();
   }
@@ -62,8 +65,13 @@ export class NatsLink {
   async #openAnew(): Promise<NatsClient> {
     const connecting = this.#sockets.run(() => this.#connect());
     try {
-      const client = await withinTime(connecting, this.#name);
-      if (this.#closed) throw new Error('it is closed');
+      const client = await withinTime(
+        connecting,
+        this.#name,
+        STORE_SILENT_MS_MAX,
+        () => {},
+        this.#closing.signal,
+      );
       this.#made = client.connection;
       void client.connection.closed().then(() => {
         this.#client = null;
@@ -80,12 +88,14 @@ export class NatsLink {
   }
 
   async #connect(): Promise<NatsClient> {
-    const [transport, { Kvm }, { Objm, setSha256Backend }] = await Promise.all([
+    const [transport, { NodeTransport }, { Kvm }, { Objm, setSha256Backend }] = await Promise.all([
       import('@nats-io/transport-node'),
+      import('@nats-io/transport-node/lib/node_transport.js'),
       import('@nats-io/kv'),
       import('@nats-io/obj'),
     ]);
     setSha256Backend('native');
+    guardTls(NodeTransport);
     const connection = await this.#dial(transport);
     try {
       const [kvm, objm] = [new Kvm(connection), new Objm(connection)];
@@ -122,6 +132,24 @@ subscribe('net.client.socket', (message) => {
   owners.getStore()?.add((message as { readonly socket: Socket }).socket);
 });
 
+type Transport = Pick<
+  typeof import('@nats-io/transport-node/lib/node_transport.js').NodeTransport,
+  'prototype'
+>;
+let isTlsGuarded = false;
+
+/** Also guards what comes after TLS. Connections that the embedding program makes with the same client stay as they are. */
+function guardTls({ prototype }: Transport): void {
+  if (isTlsGuarded) return;
+  isTlsGuarded = true;
+  const { startTLS } = prototype;
+  prototype.startTLS = async function (this: typeof prototype) {
+    const socket = await startTLS.call(this);
+    if (owners.getStore() !== undefined) guardSocket(socket);
+    return socket;
+  };
+}
+
 /**
  * The sockets of one connection, including those of its attempts to reconnect. The client forgets sockets
  * without a timely answer, and sockets of an attempt during which the client is closed. These sockets would
@@ -137,6 +165,7 @@ class OwnSockets {
   }
 
   add(socket: Socket): void {
+    guardSocket(socket);
     // A listener of `close` would not help: the client removes all listeners.
     for (const each of this.#sockets) if (each.destroyed) this.#sockets.delete(each);
     this.#sockets.add(socket);

@@ -47,7 +47,7 @@ export class NatsStore implements Store {
     await this.#write(async ({ objects, streams, create }) => {
       // The chunks cannot be read again.
       if (isBegun) throw new Error('its bucket was lost meanwhile');
-      const info = await withinTime(objects.info(name), this.name);
+      const info = await this.#inTime(objects.info(name));
       if (info !== null && !info.deleted) return;
       isBegun = true;
       await putStream(chunks, this.name, (stream) =>
@@ -55,15 +55,14 @@ export class NatsStore implements Store {
           timeout: STORE_SILENT_MS_MAX,
         }),
       );
-      if ((await withinTime(objects.info(name), this.name)) !== null) return;
+      if ((await this.#inTime(objects.info(name))) !== null) return;
       // A server with a damaged file counts messages that it stores in this file, but cannot read them.
       // Messages of an object that was deleted meanwhile are not counted.
       const stream = `OBJ_${this.#bucket}`;
-      const { state } = await withinTime(
+      const { state } = await this.#inTime(
         streams.info(stream, { subjects_filter: this.#descriptionOf(name) }),
-        this.name,
       );
-      if (Object.keys(state.subjects ?? {}).length > 0) await withinTime(create(stream), this.name);
+      if (Object.keys(state.subjects ?? {}).length > 0) await this.#inTime(create(stream));
       throw new Error('the server lost the stored object');
     });
   }
@@ -144,10 +143,7 @@ export class NatsStore implements Store {
       throw new RangeError(`the record ${key} is too long`);
     try {
       return await this.#write(({ records }) =>
-        withinTime(
-          revision === null ? records.create(key, text) : records.update(key, text, revision),
-          this.name,
-        ),
+        this.#inTime(revision === null ? records.create(key, text) : records.update(key, text, revision)),
       );
     } catch (error) {
       if (codeOf(error) === WRONG_LAST_SEQUENCE) return null;
@@ -193,8 +189,7 @@ export class NatsStore implements Store {
   /** A watch does not end with its bucket, so the bucket is checked. */
   async #watchBucket(keys: readonly string[], onChange: () => void, signal: AbortSignal): Promise<void> {
     const { records } = await this.#link.open();
-    const madeAt = async (): Promise<string> =>
-      (await withinTime(records.status(), this.name)).streamInfo.created;
+    const madeAt = async (): Promise<string> => (await this.#inTime(records.status())).streamInfo.created;
     const bucket = await madeAt();
     // One watch for each key: servers before 2.10 cannot watch several keys at once.
     const watches: Awaited<ReturnType<KV['watch']>>[] = [];
@@ -212,7 +207,7 @@ export class NatsStore implements Store {
     signal.addEventListener('abort', stop, { once: true });
     if (signal.aborted) stop();
     const watchOne = async (key: string): Promise<void> => {
-      const entries = await withinTime(records.watch({ key }), this.name, undefined, (late) => late.stop());
+      const entries = await this.#inTime(records.watch({ key }), (late) => late.stop());
       watches.push(entries);
       if (signal.aborted) stop();
       for await (const _ of entries) if (!signal.aborted) onChange();
@@ -234,7 +229,7 @@ export class NatsStore implements Store {
   ): Promise<T> {
     const client = await this.#open();
     try {
-      const found = await withinTime(work(client), this.name, undefined, onLate);
+      const found = await this.#inTime(work(client), onLate);
       this.#mayMake = true;
       return found;
     } catch (error) {
@@ -258,7 +253,7 @@ export class NatsStore implements Store {
       if (!this.#mayMake) throw this.#withoutStore(error);
     }
     try {
-      await withinTime(client.create(lost), this.name);
+      await this.#inTime(client.create(lost));
       return await work(client);
     } catch (error) {
       if (codeOf(error) === WRONG_LAST_SEQUENCE) throw error;
@@ -276,9 +271,13 @@ export class NatsStore implements Store {
     return stream === `KV_${this.#bucket}` || stream === `OBJ_${this.#bucket}` ? stream : null;
   }
 
+  #inTime<T>(promise: Promise<T>, onLate?: (value: T) => void): Promise<T> {
+    return withinTime(promise, this.name, undefined, onLate, this.#closing.signal);
+  }
+
   async #open(): Promise<NatsClient> {
     try {
-      return await this.#link.open();
+      return await this.#inTime(this.#link.open());
     } catch (error) {
       throw this.#unavailable(error);
     }

@@ -42,16 +42,25 @@ export async function* stopSilent(
  * itself was stopped, because an answer may wait in its socket.
  *
  * @param onLate receives a value that arrives too late
+ * @param closing aborted when the store is closed, which ends the wait
  */
 export async function withinTime<T>(
   promise: Promise<T>,
   name: string,
   msMax: number = STORE_SILENT_MS_MAX,
   onLate: (value: T) => void = () => {},
+  closing: AbortSignal = new AbortController().signal,
 ): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   let isLate = false;
+  let close = (): void => {};
   const silence = new Promise<never>((_, reject) => {
+    close = () => {
+      isLate = true;
+      reject(new LecternError('store-unavailable', `the store ${name} failed: it is closed`));
+    };
+    if (closing.aborted) return close();
+    closing.addEventListener('abort', close);
     const wait = (): void => {
       const beganMs = monotonicMs();
       timer = setTimeout(() => {
@@ -71,5 +80,6 @@ export async function withinTime<T>(
     return await Promise.race([promise, silence]);
   } finally {
     clearTimeout(timer);
+    closing.removeEventListener('abort', close);
   }
 }

@@ -56,6 +56,15 @@ test('a closed store makes no connection', async (t) => {
   t.equal(server.connections(), 0);
 });
 
+test('closing a store ends the calls that wait for its server', async (t) => {
+  const server = await silentServer(t);
+  const store = openStore(`nats://127.0.0.1:${server.port}/timetable`, 'make');
+  const reading = store.read('head').catch((error: Error) => error);
+  while (server.connections() === 0) await delay(10);
+  await store.close();
+  t.match(await reading, { ...unavailable, message: /it is closed/ });
+});
+
 test('a store that is closed while it connects keeps no socket', async (t) => {
   const server = await silentServer(t);
   const store = await openStore(`nats://127.0.0.1:${server.port}/timetable`, 'make');
