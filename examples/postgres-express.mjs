@@ -17,7 +17,7 @@ const timetable = openTimetable({
   source: { kind: 'postgres', url, table: 'events', follow: true },
   // The database may start later, and may have no events yet.
   refreshSeconds: 60,
-  gate: { allowEmpty: true },
+  gate: { shrinkPercentMax: 100 },
 });
 timetable.on('error', (error) => console.error(error.message));
 

@@ -70,6 +70,10 @@ export const KEY_SET_BYTES_MAX: number = 1 * MIB;
 export const KEY_SET_FRAMING_BYTES_MAX: number = 256 * KIB;
 /** Duration of one fetch of a key set, redirects included. Requests that wait for keys wait at most this long. */
 export const KEY_SET_FETCH_MS_MAX = 5000;
+/** Shortest time between two fetches of a key set, if it is not fetched more often anyway. */
+export const KEY_SET_COOLDOWN_MS = 30_000;
+/** How long fetched keys are used while fetching fails: a day lets an issuer be mended, and ends a withdrawn key. */
+export const KEY_SET_STALE_MS = 86_400_000;
 /** Values that one token or enrolment may select on, in all fields together. */
 export const IDENTITY_VALUES_MAX = 1000;
 /** A JWKS or secret file. A key set of 100 keys is 500 KB. */
@@ -154,8 +158,6 @@ export const LOAD_LOOK_CHUNKS = 8;
 export const LOAD_LOOK_RECORDS = 256;
 /** Extra memory per distinct value at the end of a build: an object for its bytes, its order and its place. */
 export const FINISH_BYTES_PER_VALUE = 256;
-/** Loads of at most this many records are never refused for growth: 1,000 records take less than a megabyte. */
-export const GROWTH_RECORDS_MIN = 1000;
 
 /** Serving threads. Each has its own tokens, interval trees and part of the caches. */
 export const SERVING_THREADS_MAX = 128;

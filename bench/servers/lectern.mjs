@@ -9,9 +9,8 @@ const [source, hs256Secret, options = '{}'] = process.argv.slice(2);
 const service = await startService({
   source,
   hs256Secret,
-  feedSecret: `for feeds: ${hs256Secret}`,
   // The workloads sign addresses with the secret of tokens, which is refused as the present secret of feeds.
-  feedSecretPrevious: hs256Secret,
+  feedSecret: `for feeds: ${hs256Secret}\n${hs256Secret}`,
   dev: false,
   port: 0,
   watch: false,

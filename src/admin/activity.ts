@@ -13,8 +13,6 @@ export class Activity {
     empty: 0,
     shrunk: 0,
     rejected: 0,
-    grown: 0,
-    events: 0,
     memory: 0,
   };
 

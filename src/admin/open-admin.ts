@@ -137,7 +137,7 @@ function createAdminHandler(options: AdminOptions, exposition: Exposition): Requ
       return sendProblem(exchange, {
         code: 'parameters-invalid',
         detail:
-          'The only parameter is force=true, which skips the checks for empty, shrunken, grown and faulty timetables.',
+          'The only parameter is force=true, which skips the checks for empty, shrunken and faulty timetables.',
       });
     }
     log?.info({ force }, 'loading on request');

@@ -3,16 +3,10 @@ import { hasSameBytes } from '../structures/same-bytes.js';
 import { NO_REVOCATIONS, type Revocations } from './feed-revocations.js';
 import type { Enrolments } from './identity.js';
 
-/** A secret; during a rotation also the previous secret, which only verifies. */
-export interface SecretPair {
-  readonly signing: Uint8Array;
-  readonly previous: Uint8Array | null;
-}
-
 /** Means to verify tokens, apart from fetched keys. */
 export interface TokenKeys {
-  /** The secrets for HS256. */
-  readonly secrets: SecretPair | null;
+  /** The secrets for HS256, the present one first. */
+  readonly secrets: readonly Uint8Array[] | null;
   /** A checked JSON Web Key Set of public keys. */
   readonly jwks: object | null;
 }
@@ -24,8 +18,8 @@ export interface TokenKeys {
 export interface Access {
   readonly tokenKeys: TokenKeys;
   readonly enrolments: Enrolments | null;
-  /** Null if feeds are off. */
-  readonly feedSecrets: SecretPair | null;
+  /** The present secret, which signs, and earlier ones. Null if feeds are off. */
+  readonly feedSecrets: readonly Uint8Array[] | null;
   readonly feedRevocations: Revocations;
 }
 
@@ -37,7 +31,7 @@ export interface AccessSource {
 
 const SHARED_SECRET =
   'the feed secret and the HS256 secret are the same; expected two secrets: make a new feed secret, ' +
-  'and keep the shared secret as the previous feed secret until the present addresses have expired';
+  'and keep the shared secret in the second line until the present addresses have expired';
 
 const NO_TOKEN_KEYS: TokenKeys = { secrets: null, jwks: null };
 
@@ -63,9 +57,9 @@ export class PresentAccess implements AccessSource {
   /** @throws LecternError `key-invalid` if one secret signs both tokens and feeds; nothing has changed then */
   change(change: Partial<Access>): void {
     const next = { ...this.access, ...change };
-    const [tokens, feeds] = [next.tokenKeys.secrets, next.feedSecrets];
-    // While feeds move to a secret of their own, the shared secret may still be their previous secret.
-    if (tokens !== null && feeds !== null && hasSameBytes(tokens.signing, feeds.signing))
+    const [tokens, feeds] = [next.tokenKeys.secrets?.[0], next.feedSecrets?.[0]];
+    // While feeds move to a secret of their own, the shared secret may still be an earlier one of theirs.
+    if (tokens !== undefined && feeds !== undefined && hasSameBytes(tokens, feeds))
       throw new LecternError('key-invalid', SHARED_SECRET);
     this.access = next;
     for (const listener of this.#listeners) listener(change);

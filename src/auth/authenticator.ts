@@ -155,8 +155,8 @@ export function authenticatorOfPlan(
 
 function keySetsOf({ secrets, jwks }: TokenKeys): readonly KeySet[] {
   const keySets: KeySet[] = [];
-  if (secrets !== null) keySets.push(createSecretKeySet(secrets.signing));
-  if (secrets?.previous) keySets.push(createSecretKeySet(secrets.previous, 'the previous HS256 secret'));
+  for (const [n, secret] of (secrets ?? []).entries())
+    keySets.push(createSecretKeySet(secret, n === 0 ? undefined : 'an earlier HS256 secret'));
   if (jwks !== null) keySets.push(createPublicKeySet(jwks, 'the key set'));
   return keySets;
 }

@@ -5,12 +5,12 @@
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { FEED_CACHE_BYTES_MAX } from '../limits.js';
 import { GenerationalCache } from '../structures/generational-cache.js';
-import type { SecretPair } from './access.js';
 import { type FeedGrant, readFeedGrant, writeFeedGrant } from './feed-grant.js';
 import type { Revocations } from './feed-revocations.js';
 
 export interface FeedAddressOptions {
-  readonly secrets: SecretPair;
+  /** The present secret, which signs, and earlier ones. */
+  readonly secrets: readonly Uint8Array[];
   /**
    * Gives an instant for each subject: addresses issued before this instant are refused. Called for each
    * address.
@@ -43,7 +43,7 @@ function keyOf(secret: Uint8Array): Key {
 
 export class FeedAddresses {
   readonly #signing: Key;
-  readonly #previous: Key | null;
+  readonly #earlier: readonly Key[];
   readonly #revocations: () => Revocations;
   readonly #now: () => number;
   readonly #known: GenerationalCache<FeedGrant>;
@@ -52,8 +52,10 @@ export class FeedAddresses {
 
   constructor(options: FeedAddressOptions) {
     const { secrets, revocations, cacheBytesMax = FEED_CACHE_BYTES_MAX, now = Date.now } = options;
-    this.#signing = keyOf(secrets.signing);
-    this.#previous = secrets.previous === null ? null : keyOf(secrets.previous);
+    const [signing, ...earlier] = secrets.map(keyOf);
+    if (signing === undefined) throw new Error('there is no feed secret');
+    this.#signing = signing;
+    this.#earlier = earlier;
     this.#revocations = revocations;
     this.#now = now;
     this.#known = new GenerationalCache(cacheBytesMax);
@@ -85,7 +87,7 @@ export class FeedAddresses {
     const dot = address.lastIndexOf('.');
     const payload = address.slice(0, Math.max(0, dot));
     const id = payload.slice(0, KEY_ID_CHARACTERS);
-    const key = id === this.#previous?.id ? this.#previous : this.#signing;
+    const key = this.#earlier.find((each) => each.id === id) ?? this.#signing;
     this.#expected.write(macOf(key, payload));
     this.#given.fill(0);
     this.#given.write(address.slice(dot + 1));

@@ -43,18 +43,38 @@ export const SECRET_BYTES_MIN = 32;
 /** The use of a secret, in messages. */
 export type SecretUse = 'HS256' | 'feed';
 
-/** The bytes of a secret, or its fault as a clause ("it …") that reveals nothing of the secret. */
-export function secretBytes(secret: string | Uint8Array, use: SecretUse): Uint8Array | string {
-  const bytes = typeof secret === 'string' ? bytesOfText(secret) : secret;
-  if (typeof bytes === 'string' || bytes.byteLength >= SECRET_BYTES_MIN) return bytes;
-  return `it has ${bytes.byteLength} bytes; ${use === 'feed' ? 'a feed secret' : use} needs at least ${SECRET_BYTES_MIN}`;
+/** Enough for a rotation that overlaps with the next; each bad token is checked against all of them. */
+const SECRETS_MAX = 8;
+
+/**
+ * Secrets, the present one first; the others only verify. A text has one secret a line. Returns the fault as a
+ * clause ("it …") that reveals nothing of a secret.
+ */
+export function secretsIn(value: string | Uint8Array, use: SecretUse): readonly Uint8Array[] | string {
+  const lines = typeof value === 'string' ? value.split(/\r?\n/).filter((line) => line !== '') : [value];
+  if (lines.length === 0) return `it is empty; expected a secret of at least ${SECRET_BYTES_MIN} bytes`;
+  if (lines.length > SECRETS_MAX)
+    return `it has ${lines.length} lines; expected one secret a line, at most ${SECRETS_MAX}`;
+  const secrets: Uint8Array[] = [];
+  for (const [n, line] of lines.entries()) {
+    const bytes = typeof line === 'string' ? bytesOfText(line) : line;
+    const fault = typeof bytes === 'string' ? bytes : faultOfLength(bytes.byteLength, use);
+    if (fault !== null) return n === 0 ? fault : `in line ${n + 1}, ${fault}; each line is one secret`;
+    // With their own memory: sending a part of a pooled buffer to a thread would send the whole pool.
+    secrets.push(Uint8Array.from(bytes as Uint8Array));
+  }
+  return secrets;
+}
+
+function faultOfLength(byteLength: number, use: SecretUse): string | null {
+  if (byteLength >= SECRET_BYTES_MIN) return null;
+  return `it has ${byteLength} bytes; ${use === 'feed' ? 'a feed secret' : use} needs at least ${SECRET_BYTES_MIN}`;
 }
 
 function bytesOfText(text: string): Uint8Array | string {
   const encoding = /^(base64|base64url):/.exec(text)?.[1] as 'base64' | 'base64url' | undefined;
   if (encoding === undefined) return Buffer.from(text, 'utf8');
-  // Tools that write base64 wrap long lines.
-  const written = text.slice(`${encoding}:`.length).replace(/[ \t\r\n]/g, '');
+  const written = text.slice(`${encoding}:`.length).replace(/[ \t]/g, '');
   const bytes = Buffer.from(written, encoding);
   // Node skips invalid characters; encoding the bytes again detects them.
   const digits = bytes.toString(encoding).replace(/=+$/, '');
@@ -63,14 +83,11 @@ function bytesOfText(text: string): Uint8Array | string {
   return `it begins with ${encoding}:, but the rest is not ${encoding} (RFC 4648)`;
 }
 
-/**
- * The bytes of a secret, with their own memory, because sending a part of a pooled buffer to a thread would send the
- * whole pool. Throws LecternError `key-invalid`.
- */
-export function readSecret(secret: string | Uint8Array, name: string, use: SecretUse): Uint8Array {
-  const bytes = secretBytes(secret, use);
-  if (typeof bytes === 'string') throw keyInvalid(`${name} is invalid: ${bytes}`);
-  return Uint8Array.from(bytes);
+/** Secrets as {@link secretsIn} reads them. Throws LecternError `key-invalid`. */
+export function readSecrets(value: string | Uint8Array, name: string, use: SecretUse): readonly Uint8Array[] {
+  const secrets = secretsIn(value, use);
+  if (typeof secrets === 'string') throw keyInvalid(`${name} is invalid: ${secrets}`);
+  return secrets;
 }
 
 /** @param secret at least SECRET_BYTES_MIN bytes */
@@ -180,13 +197,4 @@ export function parsePublicKeys(
   }
   const { keys, leftOut } = readOwnKeys(json, name);
   return { jwks: { keys: keys.map(toJwk) }, leftOut };
-}
-
-/** The secret in a file, without the line break at the end. Throws LecternError `key-invalid`. */
-export function parseSecret(text: string, name: string, use: SecretUse): Uint8Array {
-  const secret = text.replace(/\r?\n$/, '');
-  if (secret === '') {
-    throw keyInvalid(`${name} is empty; expected a secret of at least ${SECRET_BYTES_MIN} bytes`);
-  }
-  return readSecret(secret, name, use);
 }

@@ -1,6 +1,12 @@
 /** Keys from an address: at most one fetch per cooldown; the last good set stays in use for a bounded time (decision 0009). */
 import { LecternError } from '../errors.js';
-import { KEY_SET_BYTES_MAX, KEY_SET_FETCH_MS_MAX, KEY_SET_FRAMING_BYTES_MAX } from '../limits.js';
+import {
+  KEY_SET_BYTES_MAX,
+  KEY_SET_COOLDOWN_MS,
+  KEY_SET_FETCH_MS_MAX,
+  KEY_SET_FRAMING_BYTES_MAX,
+  KEY_SET_STALE_MS,
+} from '../limits.js';
 import { monotonicMs, TIMER_MS_MAX } from '../model/clock.js';
 import { isLoopback, redactAddress } from '../upstream/address.js';
 import { UpstreamCall } from '../upstream/call.js';
@@ -9,11 +15,13 @@ import { KEYS_LEFT_OUT_TOLD_MAX, readUsableKeys } from './key-set.js';
 import { type JsonKey, toJwk } from './public-key.js';
 import type { KeyFeed, KeyState } from './remote-key-set.js';
 
-/** The `--jwks…` settings, as plain data. */
+/** How a key set is fetched, as plain data. */
 export interface RemoteKeysPlan {
   readonly url: string;
   readonly refreshMs: number;
+  /** Shortest time between any two fetches, even after a failure or for an unknown key. */
   readonly cooldownMs: number;
+  /** How long fetched keys are used while fetching fails. */
   readonly staleMsMax: number;
 }
 
@@ -36,13 +44,14 @@ export function keySourceFault(jwks: string): string | null {
 
 export function planRemoteKeys(
   jwks: string,
-  times: { jwksRefreshSeconds: number; jwksCooldownSeconds: number; jwksStaleSecondsMax: number },
+  { jwksRefreshSeconds }: { readonly jwksRefreshSeconds: number },
 ): RemoteKeysPlan {
+  const refreshMs = jwksRefreshSeconds * 1000;
   return {
     url: jwks,
-    refreshMs: times.jwksRefreshSeconds * 1000,
-    cooldownMs: times.jwksCooldownSeconds * 1000,
-    staleMsMax: times.jwksStaleSecondsMax * 1000,
+    refreshMs,
+    cooldownMs: Math.min(KEY_SET_COOLDOWN_MS, refreshMs),
+    staleMsMax: Math.max(KEY_SET_STALE_MS, 2 * refreshMs),
   };
 }
 

@@ -1,8 +1,7 @@
 /** The settings of the data: sources, bounds of a load, refreshing, gate and snapshot file. */
-import { CACHE_MB_DEFAULT, EVENTS_MAX, LOAD_MEMORY_MB_MIN } from '../limits.js';
+import { CACHE_MB_DEFAULT, LOAD_MEMORY_MB_MIN } from '../limits.js';
 import {
   amount,
-  count,
   either,
   given,
   inGroup,
@@ -61,10 +60,6 @@ export const DATA_SETTINGS: readonly Setting[] = inGroup(
     memoryMbMax: {
       kind: amount('megabytes', LOAD_MEMORY_MB_MIN, MIB_PER_TIB),
       help: 'MiB of memory that one load may take; default: three quarters of the memory that the machine and the container have left',
-    },
-    eventsMax: {
-      kind: count('number', 1, EVENTS_MAX),
-      help: 'refuse a timetable with more events than this; default: any number',
     },
     upstreamTokenUrl: {
       places: [],
@@ -147,26 +142,13 @@ export const REFRESHING_SETTINGS: readonly Setting[] = inGroup(
       places: ['gate'],
       kind: amount('percent', 0, 100),
       default: 30,
-      help: 'refuse a timetable that is smaller than the served one by more than this percentage; to load without the checks of size and of rejections, send SIGUSR2',
+      help: 'refuse a timetable that is smaller than the served one by more than this percentage; 100 also accepts a timetable without events; to load without the checks of size and of rejections, send SIGUSR2',
     },
     rejectPercentMax: {
       places: ['gate'],
       kind: amount('percent', 0, 100),
       default: 10,
       help: 'refuse a timetable if more than this percentage of its records was rejected; the first timetable is published even then, with a warning',
-    },
-    growthPercentMax: {
-      places: ['gate'],
-      kind: amount('percent', 0, 1_000_000_000),
-      default: 1000,
-      help: 'give up a load whose records outnumber those of the served timetable by more than this percentage; the first load, forced loads and loads of up to 1,000 records are exempt',
-    },
-    allowEmpty: {
-      places: ['gate'],
-      flag: '--empty-set',
-      kind: either('how', 'publish', 'refuse'),
-      default: false,
-      help: 'refuse a timetable without events, or publish it',
     },
     staleSecondsMax: {
       commands: SERVE_ONLY,
@@ -176,11 +158,6 @@ export const REFRESHING_SETTINGS: readonly Setting[] = inGroup(
     snapshotFile: {
       kind: PATH,
       help: 'write each timetable to this file, and serve it at once at the next start with the same source',
-    },
-    snapshotFilesKept: {
-      kind: count('number', 0, 100),
-      default: 0,
-      help: 'earlier snapshots to keep beside the snapshot file, as <file>.1, <file>.2 and so on',
     },
     feedPublicKey: {
       commands: SERVE_ONLY,

@@ -18,24 +18,12 @@ export const FEED_SETTINGS: readonly Setting[] = inGroup('Feeds', 'feed', {
     isEnvironmentOnly: true,
     isSecret: true,
     kind: SECRET,
-    help: `secret that signs feed addresses; without it there are no feeds`,
+    help: 'secret that signs feed addresses; further lines are earlier secrets, whose addresses stay valid; without it there are no feeds',
   },
   feedSecretFile: {
     option: 'secretFile',
     kind: PATH,
-    help: 'file with the secret that signs feed addresses, read again when it changes',
-  },
-  feedSecretPrevious: {
-    option: 'secretPrevious',
-    isEnvironmentOnly: true,
-    isSecret: true,
-    kind: SECRET,
-    help: 'feed secret before a rotation: its addresses stay valid, but new ones are signed with the new secret',
-  },
-  feedSecretPreviousFile: {
-    option: 'secretPreviousFile',
-    kind: PATH,
-    help: 'file with the feed secret before a rotation, read again when it changes',
+    help: 'file with the secret that signs feed addresses in its first line; further lines are earlier secrets, whose addresses stay valid; read again when it changes',
   },
   feedDays: {
     option: 'days',

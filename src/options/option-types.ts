@@ -50,8 +50,6 @@ export interface TimetableOptions {
   readonly staleSecondsMax?: number | undefined;
   /** Each published snapshot is written to this file, and served at once at the next start. Default: none. */
   readonly snapshotFile?: string | undefined;
-  /** Earlier snapshots to keep beside `snapshotFile`, as `<file>.1` and so on, 0 to 100. Default 0. */
-  readonly snapshotFilesKept?: number | undefined;
   /** Serves exactly this snapshot file and asks no source. Default: none. */
   readonly pin?: string | undefined;
   /**
@@ -63,8 +61,6 @@ export interface TimetableOptions {
   readonly cacheMb?: number | undefined;
   /** MiB of memory for one load, 64 to 1,048,576; larger loads are refused. Default: three quarters of the free memory. */
   readonly memoryMbMax?: number | undefined;
-  /** Events of one load, 1 to 4,294,967,294; larger loads are refused. Default: any number. */
-  readonly eventsMax?: number | undefined;
   /** Where snapshots are built: on another `thread`, or `here` for small sets. Default `thread`. */
   readonly buildOn?: BuildPlace | undefined;
   /**
@@ -76,17 +72,10 @@ export interface TimetableOptions {
 
 /** How bearer tokens are verified. At least one kind of key is required. */
 export interface EmbeddedAuthOptions {
-  /** The secret of HS256 tokens, at least 32 bytes. A text may be `base64:…` or `base64url:…`. */
+  /** The secret of HS256 tokens, at least 32 bytes. A text may be `base64:…` or `base64url:…`; its further lines are earlier secrets, whose tokens stay valid. */
   readonly hs256Secret?: string | Uint8Array | undefined;
   /** A file with the secret, in place of `hs256Secret`, read at the start and again when it changes. */
   readonly hs256SecretFile?: string | undefined;
-  /** The secret before a rotation, whose tokens stay valid. */
-  readonly hs256SecretPrevious?: string | Uint8Array | undefined;
-  /**
-   * A file with the earlier secret, in place of `hs256SecretPrevious`, read at the start and again when it
-   * changes.
-   */
-  readonly hs256SecretPreviousFile?: string | undefined;
   /**
    * A JSON Web Key Set (RFC 7517) with public keys: parsed; the path of a file, which is read again when it changes; or an
    * http(s) address, which is fetched at once and regularly.
@@ -94,10 +83,6 @@ export interface EmbeddedAuthOptions {
   readonly jwks?: object | string | undefined;
   /** Seconds between two regular fetches of an address, 1 to 86,400. Default 300. */
   readonly jwksRefreshSeconds?: number | undefined;
-  /** Shortest time in seconds between any two fetches, even after a failure or for an unknown key, 1 to 3600. Default 30. */
-  readonly jwksCooldownSeconds?: number | undefined;
-  /** How many seconds fetched keys are used while fetching fails, 2 to 31,536,000. Default 86,400. */
-  readonly jwksStaleSecondsMax?: number | undefined;
   /** `at+jwt` accepts only access tokens of RFC 9068, and needs issuer and audience. Default `any`. */
   readonly tokenType?: TokenType | undefined;
   /** If given, every token must have exactly this `iss`. */
@@ -114,16 +99,10 @@ export interface EmbeddedAuthOptions {
 
 /** Feeds: addresses that show one timetable without a token, for calendar programs. */
 export interface FeedServingOptions {
-  /** Signs the addresses: at least 32 bytes. A text may be `base64:…` or `base64url:…`. */
+  /** Signs the addresses: at least 32 bytes. A text may be `base64:…` or `base64url:…`; its further lines are earlier secrets, whose addresses stay valid. */
   readonly secret?: string | Uint8Array | undefined;
   /** A file with the secret, in place of `secret`, read at the start and again when it changes. */
   readonly secretFile?: string | undefined;
-  /**
-   * The secret before a rotation: its addresses stay valid, but new addresses are signed with the new secret.
-   */
-  readonly secretPrevious?: string | Uint8Array | undefined;
-  /** A file with the earlier secret, in place of `secretPrevious`. */
-  readonly secretPreviousFile?: string | undefined;
   /** Days for which a new address is valid, 1 to 3660. Default 400. */
   readonly days?: number | undefined;
   /** Subject → time: addresses of the subject made before this time are refused. Default: none. */
@@ -235,11 +214,10 @@ export interface AdminListenerOptions {
 export type ServiceOptions = Omit<TimetableOptions, 'source' | 'gate' | 'buildOn' | 'onProgress'> &
   GateOptions &
   Omit<ServeOptions, 'auth' | 'feed' | 'admin' | 'log'> &
-  Omit<EmbeddedAuthOptions, 'jwks' | 'enrolments' | 'hs256Secret' | 'hs256SecretPrevious'> & {
+  Omit<EmbeddedAuthOptions, 'jwks' | 'enrolments' | 'hs256Secret'> & {
     /** Several paths or addresses are merged; the later source wins. */
     readonly source: TimetableOptions['source'] | readonly string[];
     readonly hs256Secret?: string | undefined;
-    readonly hs256SecretPrevious?: string | undefined;
     /** A path or an http(s) address. */
     readonly jwks?: string | undefined;
     /** Values by name, or by origin and name: `https://host Authorization`. */
@@ -260,8 +238,6 @@ export type ServiceOptions = Omit<TimetableOptions, 'source' | 'gate' | 'buildOn
     readonly follow?: boolean | undefined;
     readonly feedSecret?: string | undefined;
     readonly feedSecretFile?: string | undefined;
-    readonly feedSecretPrevious?: string | undefined;
-    readonly feedSecretPreviousFile?: string | undefined;
     readonly feedDays?: number | undefined;
     readonly feedRevocationsFile?: string | undefined;
     readonly adminPort?: number | undefined;
@@ -315,13 +291,8 @@ export type DefaultedName =
   | 'watch'
   | 'shrinkPercentMax'
   | 'rejectPercentMax'
-  | 'growthPercentMax'
-  | 'allowEmpty'
-  | 'snapshotFilesKept'
   | 'once'
   | 'jwksRefreshSeconds'
-  | 'jwksCooldownSeconds'
-  | 'jwksStaleSecondsMax'
   | 'tokenType'
   | 'adminHost'
   | 'feedDays'

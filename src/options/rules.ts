@@ -12,8 +12,6 @@ type IsBroken = (values: Values, isGiven: (name: string) => boolean) => boolean;
 /** Messages and their conditions. `{name}` is a setting. A place checks only rules about its own settings. */
 export type Rules = Readonly<Record<string, IsBroken>>;
 
-const OF_FETCHED_KEYS = ['jwksRefreshSeconds', 'jwksCooldownSeconds', 'jwksStaleSecondsMax'];
-
 const NOT_FOR_STORES = [
   'sourceHeaders',
   'fieldMap',
@@ -23,19 +21,14 @@ const NOT_FOR_STORES = [
   'encoding',
   'from',
   'to',
-  'growthPercentMax',
 ];
 
 export const RULES: Rules = {
   ...rulesOf(
-    OF_FETCHED_KEYS,
+    ['jwksRefreshSeconds'],
     (name) => `{${name}} has no effect, as {jwks} is not an http(s) address`,
     ({ jwks }) => !isFetched(jwks),
   ),
-  '{jwksCooldownSeconds} must not be more than {jwksRefreshSeconds}': (values) =>
-    isFetched(values.jwks) && Number(values.jwksCooldownSeconds) > Number(values.jwksRefreshSeconds),
-  '{jwksStaleSecondsMax} must be at least twice {jwksRefreshSeconds}': (values) =>
-    isFetched(values.jwks) && Number(values.jwksStaleSecondsMax) < 2 * Number(values.jwksRefreshSeconds),
   '{from} must be before {to}': ({ from, to }) =>
     from !== undefined && to !== undefined && String(from) >= String(to),
   // RFC 9068 section 4.
@@ -44,18 +37,6 @@ export const RULES: Rules = {
   'the HS256 secret is given twice: as {hs256Secret}, and as {hs256SecretFile}; expected one of the two': (
     values,
   ) => values.hs256Secret !== undefined && values.hs256SecretFile !== undefined,
-  'the previous HS256 secret is given twice: as {hs256SecretPrevious}, and as {hs256SecretPreviousFile}; expected one of the two':
-    (values) => values.hs256SecretPrevious !== undefined && values.hs256SecretPreviousFile !== undefined,
-  ...rulesOf(
-    ['hs256SecretPrevious', 'hs256SecretPreviousFile'],
-    (name) => `{${name}} has no effect without {hs256Secret} or {hs256SecretFile}`,
-    ({ hs256Secret, hs256SecretFile }) => hs256Secret === undefined && hs256SecretFile === undefined,
-  ),
-  ...rulesOf(
-    ['snapshotFilesKept'],
-    (name) => `{${name}} has no effect without {snapshotFile}`,
-    ({ snapshotFile }) => snapshotFile === undefined,
-  ),
   ...rulesOf(
     NOT_FOR_STORES,
     (name) => `{${name}} has no effect with a store as the source: its publisher reads the records`,
@@ -107,10 +88,7 @@ export const COMMAND_RULES: Rules = {
       'refreshSeconds',
       'shrinkPercentMax',
       'rejectPercentMax',
-      'growthPercentMax',
       'memoryMbMax',
-      'eventsMax',
-      'allowEmpty',
       'staleSecondsMax',
       'snapshotFile',
     ],
@@ -160,7 +138,7 @@ export const COMMAND_RULES: Rules = {
   '{adminPort} and {port} are the same; expected two ports': ({ adminPort, port }) =>
     adminPort === port && port !== 0,
   ...rulesOf(
-    ['feedSecretPrevious', 'feedSecretPreviousFile', 'feedDays', 'feedRevocationsFile', 'publicUrl'],
+    ['feedDays', 'feedRevocationsFile', 'publicUrl'],
     (name) => `{${name}} has no effect without {feedSecret} or {feedSecretFile}: there are no feeds`,
     ({ feedSecret, feedSecretFile }) => feedSecret === undefined && feedSecretFile === undefined,
   ),
@@ -168,9 +146,6 @@ export const COMMAND_RULES: Rules = {
     feedSecret,
     feedSecretFile,
   }) => feedSecret !== undefined && feedSecretFile !== undefined,
-  'the feed secret before a rotation is given twice: as {feedSecretPrevious}, and as {feedSecretPreviousFile}; expected one of the two':
-    ({ feedSecretPrevious, feedSecretPreviousFile }) =>
-      feedSecretPrevious !== undefined && feedSecretPreviousFile !== undefined,
   ...rulesOf(
     [
       'upstreamClientId',

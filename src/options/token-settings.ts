@@ -1,7 +1,7 @@
 /** The settings of bearer tokens: keys, required claims, and the events of their users. */
 
 import { claimsFault } from '../auth/identity.js';
-import { SECRET_BYTES_MIN, type SecretUse, secretBytes } from '../auth/key-set.js';
+import { SECRET_BYTES_MIN, type SecretUse, secretsIn } from '../auth/key-set.js';
 import { keySourceFault } from '../auth/remote-keys.js';
 import { TOKEN_TYPES } from '../auth/verifier.js';
 import { IDENTITY_FIELDS } from '../model/fields.js';
@@ -23,12 +23,12 @@ import {
 export function secretKind(use: SecretUse): Kind {
   return {
     unit: 'secret',
-    range: `at least ${SECRET_BYTES_MIN} bytes, as text or as base64:… or base64url:…`,
+    range: `at least ${SECRET_BYTES_MIN} bytes, as text or as base64:… or base64url:…; one secret a line, the present one first`,
     fault(value) {
       if (!(value instanceof Uint8Array) && (typeof value !== 'string' || value === ''))
         return 'it must not be empty';
-      const bytes = secretBytes(value, use);
-      return typeof bytes === 'string' ? bytes : null;
+      const secrets = secretsIn(value, use);
+      return typeof secrets === 'string' ? secrets : null;
     },
   };
 }
@@ -68,21 +68,11 @@ export const TOKEN_SETTINGS: readonly Setting[] = inGroup('Tokens', 'auth', {
     isEnvironmentOnly: true,
     isSecret: true,
     kind: secretKind('HS256'),
-    help: 'secret of HS256 tokens',
+    help: 'secret of HS256 tokens; further lines are earlier secrets, whose tokens stay valid',
   },
   hs256SecretFile: {
     kind: PATH,
-    help: `file with the secret of HS256 tokens, at least ${SECRET_BYTES_MIN} bytes, as text or as base64:… or base64url:…; read again when it changes`,
-  },
-  hs256SecretPrevious: {
-    isEnvironmentOnly: true,
-    isSecret: true,
-    kind: secretKind('HS256'),
-    help: 'secret of HS256 tokens before a rotation: its tokens stay valid',
-  },
-  hs256SecretPreviousFile: {
-    kind: PATH,
-    help: 'file with the secret of HS256 tokens before a rotation, read again when it changes',
+    help: `file with the secret of HS256 tokens in its first line, at least ${SECRET_BYTES_MIN} bytes, as text or as base64:… or base64url:…; further lines are earlier secrets, whose tokens stay valid; read again when it changes`,
   },
   jwks: {
     isSecret: true,
@@ -92,17 +82,7 @@ export const TOKEN_SETTINGS: readonly Setting[] = inGroup('Tokens', 'auth', {
   jwksRefreshSeconds: {
     kind: amount('seconds', 1, 86_400),
     default: 300,
-    help: 'time between two regular fetches of the key set; a withdrawn key is accepted at most this long',
-  },
-  jwksCooldownSeconds: {
-    kind: amount('seconds', 1, 3600),
-    default: 30,
-    help: 'shortest time between any two fetches, also after a failure or for an unknown key',
-  },
-  jwksStaleSecondsMax: {
-    kind: amount('seconds', 2, 31_536_000),
-    default: 86_400,
-    help: 'how long fetched keys are used while fetching fails; after that, tokens get 503',
+    help: 'time between two regular fetches of the key set; a withdrawn key is accepted at most this long. While fetching fails, the last keys are used for a day',
   },
   tokenType: {
     kind: oneOf('type', TOKEN_TYPES),

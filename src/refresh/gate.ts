@@ -1,13 +1,13 @@
 import { formatPosition } from '../model/event.js';
 import { outsideHint } from '../model/expansion.js';
-import type { IntakeBounds, Refusal } from '../snapshot/intake-bounds.js';
+import type { Refusal } from '../snapshot/intake-bounds.js';
 import { faultyRecords, type SnapshotSummary } from '../snapshot/summary.js';
 
 /** Checks that a new snapshot must pass to replace the served one. */
 export interface GateOptions {
   /**
    * A snapshot is refused if it has fewer events than the served one, by more than this percentage: 0 to 100.
-   * Default 30.
+   * A snapshot without events is refused even as the first, unless the percentage is 100. Default 30.
    */
   readonly shrinkPercentMax?: number | undefined;
   /**
@@ -15,13 +15,6 @@ export interface GateOptions {
    * 100. Default 10.
    */
   readonly rejectPercentMax?: number | undefined;
-  /**
-   * A load, except the first, is given up if it has more records than the served snapshot, by more than this
-   * percentage: 0 to 1,000,000,000. Default 1000. Loads of at most 1,000 records always pass.
-   */
-  readonly growthPercentMax?: number | undefined;
-  /** Whether a snapshot without events may be served. Default false. */
-  readonly allowEmpty?: boolean | undefined;
 }
 
 export type Gate = { readonly [Name in keyof GateOptions]-?: NonNullable<GateOptions[Name]> };
@@ -36,7 +29,7 @@ export type { Refusal, RefusalCode } from '../snapshot/intake-bounds.js';
  */
 export function judge(next: SnapshotSummary, served: SnapshotSummary | null, options: Gate): Refusal | null {
   const { events } = next;
-  if (events === 0 && !options.allowEmpty) return { code: 'empty', detail: describeEmpty(next) };
+  if (events === 0 && options.shrinkPercentMax < 100) return { code: 'empty', detail: describeEmpty(next) };
   if (served === null) return null;
   const faulty = faultyRecords(next);
   const rejectedPercent = percentRejected(next);
@@ -54,11 +47,6 @@ export function judge(next: SnapshotSummary, served: SnapshotSummary | null, opt
     return { code: 'shrunk', detail };
   }
   return null;
-}
-
-export function growthBound(served: SnapshotSummary | null, gate: Gate): IntakeBounds['growth'] {
-  if (served === null) return null;
-  return { served: served.events + faultyRecords(served), percentMax: gate.growthPercentMax };
 }
 
 /** Percent of all records, 0 to 100. A record that a later source overrides is no fault, so it does not count. */

@@ -16,7 +16,7 @@ import type { LoadProgress, PartsReport } from '../source/source.js';
 import type { Loaded } from '../thread/task-messages.js';
 import { Weight } from '../thread/weight.js';
 import { ChangePace } from './change-pace.js';
-import { type Gate, growthBound, judge, type Refusal } from './gate.js';
+import { type Gate, judge, type Refusal } from './gate.js';
 import type { AnyLoader } from './loader.js';
 import { askedParts, changedParts, failingMsMaxOf, sourceParts } from './parts.js';
 import { Patience } from './patience.js';
@@ -62,10 +62,10 @@ interface KeeperEvents {
 export interface KeeperOptions {
   readonly loader: AnyLoader;
   readonly gate: Gate | null;
-  readonly bounds: Omit<IntakeBounds, 'growth'>;
+  readonly bounds: IntakeBounds;
   readonly refreshSeconds: number;
   readonly watch: boolean;
-  readonly snapshotFile: { readonly path: string; readonly keep: number } | null;
+  readonly snapshotFile: string | null;
   readonly pin: string | null;
   readonly onProgress?: (progress: LoadProgress) => void;
   readonly events: KeeperEvents;
@@ -97,8 +97,6 @@ export class Keeper {
   #servedVersion: string | null = null;
   #refusal: Refusal | null = null;
   #parts: PartsReport = NO_PARTS;
-  /** A part was missing, so the next timetable may be much larger. */
-  #isPartial = false;
   /** The served image was built and perhaps patched by this process, so a load may patch it. */
   #isBuilt = false;
   state: LoadState = LOADING;
@@ -108,11 +106,12 @@ export class Keeper {
     this.#options = options;
     const { loader, snapshotFile, events, pin, refreshSeconds, watch, random } = options;
     this.#file =
-      snapshotFile &&
-      new SnapshotFile(snapshotFile, loader, this.#abort.signal, {
-        onError: (error) => events.failed(error),
-        onWritten: () => this.#noteFile(),
-      });
+      snapshotFile === null
+        ? null
+        : new SnapshotFile(snapshotFile, loader, this.#abort.signal, {
+            onError: (error) => events.failed(error),
+            onWritten: () => this.#noteFile(),
+          });
     const intervalMs = pin === null ? refreshSeconds * 1000 : 0;
     this.#patience = new Patience(intervalMs);
     // A watch reports a change once, so a failed load of a watched source is tried again.
@@ -277,10 +276,7 @@ export class Keeper {
       parts: askedParts(this.#parts, force),
       allowMissing: refreshSeconds > 0 || watch,
       timeLimits: this.#patience.limits,
-      bounds: {
-        ...bounds,
-        growth: gate && !this.#isPartial ? growthBound(served?.summary ?? null, gate) : null,
-      },
+      bounds,
     });
     // The load may have ended before the abort, but its result must not be published.
     this.#abort.signal.throwIfAborted();
@@ -349,7 +345,6 @@ export class Keeper {
     this.#sequence = sequence;
     this.#served = image;
     this.#history = history;
-    this.#isPartial = this.#parts.parts.some(({ copy }) => copy === null);
     this.#weight.replace(image.summary.bytes);
     this.#options.events.publish({ image, delta, history, origin, patch, sequence });
     this.#options.loader.published?.(image.summary);

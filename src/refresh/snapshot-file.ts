@@ -25,19 +25,13 @@ export type SnapshotToKeep = KeptImage & KeptPublications;
 /** A snapshot as it was read. */
 export type StoredSnapshot = KeptImage & Pick<Loaded, 'history' | 'sequence'>;
 
-interface FileOptions {
-  readonly path: string;
-  /** Number of earlier images to keep beside the file. */
-  readonly keep: number;
-}
-
 /**
  * The snapshot file is read once at the start, and written in the background: at once after each load, and
  * with pauses after patches. Of several waiting snapshots, only the newest is written. A failed write is tried
  * again.
  */
 export class SnapshotFile {
-  readonly #file: FileOptions;
+  readonly #path: string;
   readonly #loader: AnyLoader;
   /** Aborts a read; writes are never aborted. */
   readonly #signal: AbortSignal;
@@ -58,13 +52,13 @@ export class SnapshotFile {
 
   /** @throws LecternError `option-invalid` for a path that cannot be written to, or that is one of the source's files */
   constructor(
-    file: FileOptions,
+    path: string,
     loader: AnyLoader,
     signal: AbortSignal,
     { onError, onWritten }: { onError(error: Error): void /** Also after a failure. */; onWritten(): void },
   ) {
-    checkSnapshotPath(file.path, file.keep, loader.files);
-    this.#file = file;
+    checkSnapshotPath(path, loader.files);
+    this.#path = path;
     this.#loader = loader;
     this.#signal = signal;
     this.#onError = onError;
@@ -72,7 +66,7 @@ export class SnapshotFile {
   }
 
   async read(): Promise<StoredSnapshot | null> {
-    const { path } = this.#file;
+    const path = this.#path;
     if (!existsSync(path)) return null;
     try {
       const task = { task: 'read-image', path, use: 'restart' } as const;
@@ -92,7 +86,7 @@ export class SnapshotFile {
    */
   async faultOf(image: SnapshotImage): Promise<LecternError | null> {
     try {
-      await this.#loader.run({ task: 'check-rows', path: this.#file.path, image }, this.#request(false));
+      await this.#loader.run({ task: 'check-rows', path: this.#path, image }, this.#request(false));
     } catch (error) {
       if (isOf(error, 'image-unusable')) return error;
       this.#tellUnread(error);
@@ -148,13 +142,13 @@ export class SnapshotFile {
 
   async #write({ image, sourceVersion, parts, ...publications }: SnapshotToKeep): Promise<void> {
     const beside = withPublications(storedParts(parts, this.#loader.rules), publications);
-    const task = { task: 'write-image', ...this.#file, image, sourceVersion, beside } as const;
+    const task = { task: 'write-image', path: this.#path, image, sourceVersion, beside } as const;
     const request = { listeners: { signal: new AbortController().signal }, keepsProcessAlive: true };
     try {
       await this.#loader.run({ ...task, source: this.#loader.imageSource }, request);
       this.failure = null;
     } catch (cause) {
-      const message = `the snapshot file ${this.#file.path} could not be written: ${reasonOf(cause)}`;
+      const message = `the snapshot file ${this.#path} could not be written: ${reasonOf(cause)}`;
       const failure = isOf(cause, 'image-not-written') ? cause.message : message;
       if (failure !== this.failure) this.#tell('image-not-written', message, cause);
       this.failure = failure;
@@ -166,7 +160,7 @@ export class SnapshotFile {
     if (this.#signal.aborted) return;
     // If the file could not be opened, the message already names it.
     const isNamed = isOf(cause, 'source-unreadable');
-    const prefix = isNamed ? '' : `the snapshot file ${this.#file.path} cannot be used: `;
+    const prefix = isNamed ? '' : `the snapshot file ${this.#path} cannot be used: `;
     this.#tell('image-unusable', prefix + reasonOf(cause), cause);
   }
 

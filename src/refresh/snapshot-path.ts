@@ -4,13 +4,11 @@ import { LecternError } from '../errors.js';
 import { linkTarget } from '../snapshot/image-file.js';
 
 /**
- * Throws `option-invalid` if the file, or an earlier one kept beside it, cannot be written or would replace a
- * source.
+ * Throws `option-invalid` if the file cannot be written or would replace a source.
  */
-export function checkSnapshotPath(path: string, keep: number, sources: readonly string[]): void {
+export function checkSnapshotPath(path: string, sources: readonly string[]): void {
   const target = linkTarget(path);
-  const replaced = [target, ...Array.from({ length: keep }, (_, i) => `${target}.${i + 1}`)];
-  const names = new Set(replaced.flatMap(namesOf));
+  const names = new Set(namesOf(target));
   const source = sources.find((each) => namesOf(each).some((name) => names.has(name)));
   if (source !== undefined) {
     throw invalid(path, `it would replace the source ${source}; expected another path for snapshots`);

@@ -205,7 +205,7 @@ export class Replica implements AnyLoader {
       throw new LecternError('announcement-refused', `the image ${head.id} cannot be read: ${problem}`);
     }
     const memoryBytesMax = bounds.memoryBytesMax ?? memoryForLoad();
-    const refusal = refusalOfHead(head, bounds.eventsMax, memoryBytesMax);
+    const refusal = refusalOfHead(head, memoryBytesMax);
     if (refusal !== null) {
       this.#tellRefusal(head, refusal);
       return { kind: 'refused', refusal };
@@ -350,13 +350,7 @@ function patchOf({ patch = null }: Head, serves: Served | null): FetchTask['patc
 }
 
 /** Why a replica does not fetch an image; null if it may. */
-function refusalOfHead(
-  { events, bytes }: Head,
-  eventsMax: number | null,
-  memoryBytesMax: number,
-): Refusal | null {
-  if (eventsMax !== null && events > eventsMax)
-    return { code: 'events', detail: `it has ${events} events, and the limit is ${eventsMax}` };
+function refusalOfHead({ bytes }: Head, memoryBytesMax: number): Refusal | null {
   if (bytes <= memoryBytesMax) return null;
   const [needs, has] = [bytes, memoryBytesMax].map((each) => `${Math.ceil(each / 2 ** 20)} MiB`);
   return { code: 'memory', detail: `it needs ${needs} of memory, and only ${has} are left` };

@@ -2,10 +2,8 @@ import { randomBytes } from 'node:crypto';
 import {
   closeSync,
   constants,
-  existsSync,
   fstatSync,
   fsyncSync,
-  linkSync,
   openSync,
   read as readBytes,
   readdirSync,
@@ -43,14 +41,12 @@ const readPiece = promisify(readBytes);
 /**
  * Writes a temporary file and renames it: readers see the old or the new image, even if this process dies. Synchronous.
  *
- * @param keep earlier images to keep, as `path.1` (the newest) to `path.<keep>`
  * @throws LecternError `image-not-written`; the temporary file is removed
  */
 export function writeImageFile(
   path: string,
   image: SnapshotImage,
   sourceVersion: string | null,
-  keep = 0,
   source: ImageSource | null = null,
   beside: Beside | null = null,
 ): void {
@@ -59,7 +55,7 @@ export function writeImageFile(
     refuseForeign(path);
     const target = linkTarget(path);
     removeAbandoned(target);
-    replaceFile(target, pieces, keep);
+    replaceFile(target, pieces);
   } catch (error) {
     if (error instanceof LecternError || !(error instanceof Error && 'code' in error)) throw error;
     throw unwritten(path, FAILURES[String(error.code)] ?? error.message, error);
@@ -83,7 +79,7 @@ export function linkTarget(path: string): string {
   return target;
 }
 
-function replaceFile(path: string, parts: readonly Uint8Array[], keep: number): void {
+function replaceFile(path: string, parts: readonly Uint8Array[]): void {
   // Processes in two containers with a shared folder can have equal numbers.
   const temporary = `${path}.${process.pid}-${threadId}-${randomBytes(4).toString('hex')}.tmp`;
   try {
@@ -91,7 +87,6 @@ function replaceFile(path: string, parts: readonly Uint8Array[], keep: number): 
       for (const bytes of parts) writeAll(file, bytes);
       fsyncSync(file);
     });
-    if (keep > 0) keepEarlier(path, keep);
     renameSync(temporary, path);
   } catch (error) {
     rmSync(temporary, { force: true });
@@ -140,16 +135,6 @@ function isRunning(pid: number): boolean {
     // EPERM: the process exists but belongs to another user.
     return !(error instanceof Error && 'code' in error && error.code === 'ESRCH');
   }
-}
-
-/** The image stays at `path` throughout. */
-function keepEarlier(path: string, keep: number): void {
-  if (!existsSync(path)) return;
-  for (let n = keep - 1; n >= 1; n--) {
-    if (existsSync(`${path}.${n}`)) renameSync(`${path}.${n}`, `${path}.${n + 1}`);
-  }
-  rmSync(`${path}.1`, { force: true });
-  linkSync(path, `${path}.1`);
 }
 
 /** How an image is read. */

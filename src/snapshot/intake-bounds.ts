@@ -1,10 +1,10 @@
 import { getHeapStatistics } from 'node:v8';
-import { GROWTH_RECORDS_MIN, LOAD_BASE_BYTES, LOAD_LOOK_CHUNKS, LOAD_LOOK_RECORDS } from '../limits.js';
+import { LOAD_BASE_BYTES, LOAD_LOOK_CHUNKS, LOAD_LOOK_RECORDS } from '../limits.js';
 import type { SnapshotBuilder } from './builder.js';
 import type { SnapshotImage } from './image.js';
 
-/** `empty`, `shrunk` and `rejected` judge a complete set; the other codes abort a load. */
-export type RefusalCode = 'empty' | 'shrunk' | 'rejected' | 'grown' | 'events' | 'memory';
+/** `empty`, `shrunk` and `rejected` judge a complete set; `memory` aborts a load. */
+export type RefusalCode = 'empty' | 'shrunk' | 'rejected' | 'memory';
 
 /** Why a snapshot was not published. */
 export interface Refusal {
@@ -31,41 +31,14 @@ export class RefusedLoad extends Error {
 }
 
 export interface IntakeBounds {
-  readonly eventsMax: number | null;
   readonly memoryBytesMax: number | null;
-  /** Null for the first load and for forced loads. */
-  readonly growth: {
-    /** Records of the served set. */
-    readonly served: number;
-    readonly percentMax: number;
-  } | null;
 }
 
-export const UNBOUNDED: IntakeBounds = { eventsMax: null, memoryBytesMax: null, growth: null };
+export const UNBOUNDED: IntakeBounds = { memoryBytesMax: null };
 
 interface Holder {
   /** Bytes in typed arrays. */
   readonly heldBytes: number;
-}
-
-/** Returns a check of the numbers of events and faulty records, which throws RefusedLoad beyond the bounds. */
-export function countCheck({ eventsMax, growth }: IntakeBounds): (events: number, faulty: number) => void {
-  const recordsMax =
-    growth === null
-      ? Number.POSITIVE_INFINITY
-      : Math.max(GROWTH_RECORDS_MIN, Math.floor(growth.served * (1 + growth.percentMax / 100)));
-  return (events, faulty) => {
-    if (eventsMax !== null && events > eventsMax) {
-      throw new RefusedLoad('events', `it has more than ${eventsMax} events, the limit`);
-    }
-    if (events + faulty > recordsMax) {
-      throw new RefusedLoad(
-        'grown',
-        `it has more than ${recordsMax} records; the served timetable has ${growth?.served}, ` +
-          `and at most ${growth?.percentMax} % more are accepted`,
-      );
-    }
-  };
 }
 
 /**
@@ -76,7 +49,6 @@ export class IntakeWatch {
   readonly #builder: SnapshotBuilder;
   readonly #holders: readonly Holder[];
   readonly #bounds: IntakeBounds;
-  readonly #checkCounts: (events: number, faulty: number) => void;
   readonly #heapBytesBefore: number = heapBytes();
   #records = 0;
   #chunks = 0;
@@ -87,17 +59,10 @@ export class IntakeWatch {
     this.#builder = builder;
     this.#holders = holders;
     this.#bounds = bounds;
-    this.#checkCounts = countCheck(bounds);
-  }
-
-  /** Call this after each record that was not decoded. */
-  count(): void {
-    this.#checkCounts(this.#builder.eventCount, this.#builder.faultyCount);
   }
 
   /** Call this after each decoded or rejected record. */
   record(): void {
-    this.count();
     if (++this.#records % LOAD_LOOK_RECORDS === 0) this.look();
   }
 

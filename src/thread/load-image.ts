@@ -84,7 +84,6 @@ export async function loadImage(
     undecoded(bytes, view, spans, names, times) {
       if (!intake.add(bytes, view, spans, times)) return false;
       if (names.count > 0) builder.unserved.countNames(names.view ?? view, names.places, names.count);
-      watch.count();
       return true;
     },
   };

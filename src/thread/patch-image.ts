@@ -14,11 +14,10 @@ import { createInstantReader } from '../normalise/instant-reader.js';
 import { createNormaliser, isRejection, namedPosition } from '../normalise/normalise.js';
 import { compareEvents, extendHistory } from '../snapshot/differences.js';
 import { isSameImage, type SnapshotImage } from '../snapshot/image.js';
-import { countCheck, RefusedLoad } from '../snapshot/intake-bounds.js';
+import { RefusedLoad } from '../snapshot/intake-bounds.js';
 import { mendRejections } from '../snapshot/mended-rejections.js';
 import { type EventChanges, patchImage } from '../snapshot/patch.js';
 import { Snapshot } from '../snapshot/snapshot.js';
-import { faultyRecords } from '../snapshot/summary.js';
 import { LoadNotes } from '../source/load-notes.js';
 import type { RecordSink } from '../source/source.js';
 import { readRecordChunks } from './read-record-chunks.js';
@@ -30,7 +29,7 @@ export async function runPatchTask(task: PatchTask, chunks: AsyncIterable<Uint8A
   const beganMs = performance.now();
   const given = await readGivenChanges(task, chunks);
   const before = new Snapshot(served);
-  const { changes, summary } = checkChanges(given, before, task);
+  const { changes, summary } = checkChanges(given, before);
   const isNothing = changes.upserts.length === 0 && changes.removals.length === 0;
   const patched = isNothing ? served : patchImage(served, changes);
   const builtAtMs = Date.now();
@@ -122,15 +121,11 @@ interface CheckedChanges {
   readonly summary: Pick<SnapshotImage['summary'], 'rejected' | 'rejectedByCode' | 'rejections'>;
 }
 
-/** @throws RefusedLoad for more events than the bounds allow */
-function checkChanges(given: GivenChanges, before: Snapshot, { bounds }: PatchTask): CheckedChanges {
+function checkChanges(given: GivenChanges, before: Snapshot): CheckedChanges {
   const { upserts, rejections } = given;
   const removals = [...given.removals].filter((id) => before.ordinalOf(id) !== -1);
   const touched = new Set([...given.removals, ...upserts.keys()]);
   const summary = { ...before.summary, ...mendRejections(before.summary, touched, rejections) };
-  let events = before.eventCount - removals.length;
-  for (const id of upserts.keys()) if (before.ordinalOf(id) === -1) events++;
-  countCheck(bounds)(events, faultyRecords(summary));
   const { rejected, rejectedByCode, rejections: kept } = summary;
   return {
     changes: { upserts: [...upserts.values()], removals },

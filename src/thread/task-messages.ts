@@ -98,7 +98,6 @@ export type Task =
       readonly sourceVersion: string | null;
       readonly source: ImageSource | null;
       readonly beside: Beside | null;
-      readonly keep: number;
     };
 
 export interface TaskListeners extends Pick<LoadOptions, 'signal' | 'onProgress' | 'onVersion' | 'onParts'> {

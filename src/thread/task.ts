@@ -44,8 +44,8 @@ export async function runTaskHere(
     }
     case 'write-image': {
       const { writeImageFile } = await import('../snapshot/image-file.js');
-      const { path, image, sourceVersion, keep, source, beside } = task;
-      writeImageFile(path, image, sourceVersion, keep, source, beside);
+      const { path, image, sourceVersion, source, beside } = task;
+      writeImageFile(path, image, sourceVersion, source, beside);
       return { kind: 'done' };
     }
   }

@@ -35,16 +35,13 @@ export function loaderOf(options: Resolved<'openTimetable'>): AnyLoader {
 export function keepingOf(
   options: Resolved<'openTimetable'>,
 ): Pick<KeeperOptions, 'gate' | 'bounds' | 'refreshSeconds' | 'watch' | 'snapshotFile' | 'pin'> {
-  const { gate = {}, watch, snapshotFile, snapshotFilesKept, pin, eventsMax, memoryMbMax } = options;
+  const { gate = {}, watch, snapshotFile, pin, memoryMbMax } = options;
   return {
     gate: gate === false ? null : resolveOptions('gate', gate),
-    bounds: {
-      eventsMax: eventsMax ?? null,
-      memoryBytesMax: memoryMbMax === undefined ? null : memoryMbMax * 2 ** 20,
-    },
+    bounds: { memoryBytesMax: memoryMbMax === undefined ? null : memoryMbMax * 2 ** 20 },
     refreshSeconds: intervalSeconds(options),
     watch,
-    snapshotFile: snapshotFile === undefined ? null : { path: snapshotFile, keep: snapshotFilesKept },
+    snapshotFile: snapshotFile ?? null,
     pin: pin ?? null,
   };
 }

@@ -1,8 +1,8 @@
 /** Access rules from options, or from files that are read again when they change. */
-import { type Access, PresentAccess, type SecretPair } from '../auth/access.js';
+import { type Access, PresentAccess } from '../auth/access.js';
 import { parseRevocations } from '../auth/feed-revocations.js';
 import { enrolmentsOf, parseEnrolments } from '../auth/identity.js';
-import { KEYS_LEFT_OUT_TOLD_MAX, parsePublicKeys, parseSecret, readSecret } from '../auth/key-set.js';
+import { KEYS_LEFT_OUT_TOLD_MAX, parsePublicKeys, readSecrets } from '../auth/key-set.js';
 import { isAddress } from '../auth/remote-keys.js';
 import { LecternError } from '../errors.js';
 import { FILE_KINDS, type FileReport, type KeptFile, type Take } from '../files/kept-files.js';
@@ -44,13 +44,8 @@ export function logFiles(log: Logger | undefined): (report: FileReport) => void 
 }
 
 function ofTokens(auth: EmbeddedAuthOptions, access: PresentAccess, log: Logger | undefined): KeptFile[] {
-  const { hs256Secret, hs256SecretFile, hs256SecretPrevious, hs256SecretPreviousFile, jwks } = auth;
-  const given = {
-    secret: hs256Secret,
-    secretFile: hs256SecretFile,
-    secretPrevious: hs256SecretPrevious,
-    secretPreviousFile: hs256SecretPreviousFile,
-  };
+  const { hs256Secret, hs256SecretFile, jwks } = auth;
+  const given = { secret: hs256Secret, secretFile: hs256SecretFile };
   const files = ofSecrets('HS256', given, (secrets) =>
     access.change({ tokenKeys: { ...access.access.tokenKeys, secrets } }),
   );
@@ -108,42 +103,25 @@ function ofFeeds(feed: Resolved<'feed'>, change: (more: Partial<Access>) => void
   return [...files, kept];
 }
 
-type SecretOptions = Pick<
-  FeedServingOptions,
-  'secret' | 'secretFile' | 'secretPrevious' | 'secretPreviousFile'
->;
-
-/** Reads both secrets together, because a rotation moves one from a file to the other. */
+/** A secret file has one secret a line; the first is the present one. */
 function ofSecrets(
   use: 'HS256' | 'feed',
-  { secret, secretFile, secretPrevious, secretPreviousFile }: SecretOptions,
-  take: (pair: SecretPair) => void,
+  { secret, secretFile }: Pick<FeedServingOptions, 'secret' | 'secretFile'>,
+  take: (secrets: readonly Uint8Array[]) => void,
 ): KeptFile[] {
-  const names =
-    use === 'feed'
-      ? ['feed.secret', 'feed.secretPrevious']
-      : ['auth.hs256Secret', 'auth.hs256SecretPrevious'];
-  const given = [secret, secretPrevious].map((value, n) =>
-    value === undefined ? null : readSecret(value, names[n] as string, use),
-  );
-  const files: KeptText[] = [];
-  const placeOf = (path: string | undefined): number => {
-    if (path === undefined) return -1;
-    const name = `the ${use} secret file ${path}`;
-    return files.push({ path, name, bytesMax: KEY_FILE_BYTES_MAX, code: 'key-invalid' }) - 1;
-  };
-  const places = [placeOf(secretFile), placeOf(secretPreviousFile)];
-  const check = (texts: readonly string[]): Take => {
-    const [signing = null, previous = null] = places.map((place, n) => {
-      const file = files[place];
-      return file === undefined ? given[n] : parseSecret(texts[place] as string, file.name, use);
-    });
-    // The rules of options have already refused a previous secret without a present one.
-    return () => (signing === null ? undefined : take({ signing, previous }));
-  };
-  if (files.length > 0) return [keptTexts(use === 'feed' ? 'feed-secrets' : 'token-secrets', files, check)];
-  check([])();
-  return [];
+  if (secret !== undefined) {
+    take(readSecrets(secret, use === 'feed' ? 'feed.secret' : 'auth.hs256Secret', use));
+    return [];
+  }
+  if (secretFile === undefined) return [];
+  const name = `the ${use} secret file ${secretFile}`;
+  const file = { path: secretFile, name, bytesMax: KEY_FILE_BYTES_MAX, code: 'key-invalid' } as const;
+  return [
+    keptTexts(use === 'feed' ? 'feed-secrets' : 'token-secrets', [file], ([text = '']) => {
+      const secrets = readSecrets(text, name, use);
+      return () => take(secrets);
+    }),
+  ];
 }
 
 function jsonFile(path: string, what: string, bytesMax: number): KeptText {

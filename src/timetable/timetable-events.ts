@@ -19,7 +19,7 @@ export interface PublishedEvent {
 export interface RefusedEvent {
   /** Why the snapshot was not published. */
   readonly refusal: Refusal;
-  /** Summary of the refused snapshot; null if its load was aborted (codes `grown`, `events` and `memory`). */
+  /** Summary of the refused snapshot; null if its load was aborted (code `memory`). */
   readonly summary: SnapshotSummary | null;
 }
 

@@ -129,7 +129,7 @@ test('/ready reports no-keys until there is a usable key', async (t) => {
   await new Promise<void>((resolve) => issuer.listen(0, '127.0.0.1', resolve));
   t.teardown(() => issuer.close());
   const jwks = `http://127.0.0.1:${(issuer.address() as AddressInfo).port}/jwks`;
-  const times = { jwksRefreshSeconds: 1, jwksCooldownSeconds: 1, jwksStaleSecondsMax: 2 };
+  const times = { jwksRefreshSeconds: 1 };
   const reasons = async (origin = ''): Promise<unknown> => (await ask(`${origin}/ready`)).json.reasons;
   const timetable = openTimetable({ source: RECORDS });
   const server = await timetable.serve({ auth: { jwks, ...times }, port: 0, admin: { port: 0 } });
@@ -164,10 +164,6 @@ test('/ready reports no-keys until there is a usable key', async (t) => {
     }
   };
   await allSay('');
-  hasKeys = false;
-  const failingMs = performance.now();
-  await allSay('no-keys');
-  t.ok(performance.now() - failingMs > 900, 'keys that cannot be fetched again serve for a while');
 });
 
 test('a repeated refusal is reported again', async (t) => {

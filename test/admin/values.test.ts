@@ -340,7 +340,7 @@ test('the age of the key set and the outcomes of its fetches are reported', asyn
     ...OPTIONS,
     source: new MemorySource(RECORDS),
     jwks: `http://127.0.0.1:${(issuer.address() as AddressInfo).port}/`,
-    jwksCooldownSeconds: 1,
+    jwksRefreshSeconds: 1,
     workers: 2,
   });
   t.teardown(() => service.close());

@@ -1,6 +1,5 @@
 /** Feed addresses that must not be accepted: damaged, spliced, cut, forged, expired and revoked. */
 import { createHash, createHmac, randomBytes } from 'node:crypto';
-import type { SecretPair } from '../../src/auth/access.js';
 import { FeedAddresses } from '../../src/auth/feed-address.js';
 import type { FeedGrant } from '../../src/auth/feed-grant.js';
 import { seeded } from './hostile-tokens.js';
@@ -9,9 +8,12 @@ export const NOW_MS: number = Date.UTC(2026, 10, 23);
 const DAY_MS = 86_400_000;
 /** A user whose addresses are all revoked. */
 export const REVOKED = 'mallory';
-export const SECRETS: SecretPair = { signing: randomBytes(32), previous: randomBytes(32) };
+export const SECRETS: readonly [signing: Uint8Array, earlier: Uint8Array] = [
+  randomBytes(32),
+  randomBytes(32),
+];
 
-export function addressesOf(secrets: SecretPair = SECRETS): FeedAddresses {
+export function addressesOf(secrets: readonly Uint8Array[] = SECRETS): FeedAddresses {
   return new FeedAddresses({
     secrets,
     revocations: () => new Map([[REVOKED, NOW_MS + 1]]),
@@ -74,9 +76,9 @@ export function* hostileFeeds(
 ): Generator<readonly [kind: string, address: string]> {
   const below = seeded(seed);
   const ours = addressesOf();
-  const strangers = addressesOf({ signing: randomBytes(32), previous: null });
+  const strangers = addressesOf([randomBytes(32)]);
   // Signed with a secret that only verifies: genuine, so here they are expired or revoked.
-  const former = addressesOf({ signing: SECRETS.previous as Uint8Array, previous: null });
+  const former = addressesOf([SECRETS[1]]);
   const good = Array.from({ length: 40 }, (_, n) => ours.sign(grantFor(`user ${n}`)));
   const pick = <T>(list: readonly T[]): T => list[below(list.length)] as T;
   const partsOf = (address: string): [string, string] => address.split('.') as [string, string];

@@ -49,8 +49,7 @@ for (const [workers, figure] of [
         issuer: issuer.address,
         audience: 'timetable',
         tokenType: 'at+jwt',
-        jwksCooldownSeconds: COOLDOWN_MS / 1000,
-        jwksRefreshSeconds: 2,
+        jwksRefreshSeconds: COOLDOWN_MS / 1000,
       },
       { log },
     );

@@ -6,8 +6,7 @@ import {
   createPublicKeySet,
   createSecretKeySet,
   parsePublicKeys,
-  parseSecret,
-  readSecret,
+  readSecrets,
 } from '../../src/auth/key-set.js';
 import { readTextFile } from '../../src/files/text-file.js';
 
@@ -16,7 +15,8 @@ const smallRsa = generateKeyPairSync('rsa', { modulusLength: 1024 });
 const publicJwk = rsa.publicKey.export({ format: 'jwk' });
 
 test('a secret has at least 32 bytes', async (t) => {
-  const bytesOf = (secret: string | Uint8Array): number => readSecret(secret, 'the secret', 'HS256').length;
+  const bytesOf = (secret: string | Uint8Array): number =>
+    readSecrets(secret, 'the secret', 'HS256')[0]?.length ?? 0;
   t.throws(() => bytesOf('x'.repeat(31)), { code: 'key-invalid', message: /31 bytes.*at least 32/ });
   t.equal(bytesOf('x'.repeat(32)), 32);
   t.equal(bytesOf('ä'.repeat(16)), 32, 'bytes, not characters');
@@ -24,11 +24,27 @@ test('a secret has at least 32 bytes', async (t) => {
   t.same(createSecretKeySet(Buffer.alloc(32)).algorithms, ['HS256']);
 });
 
+test('a text has one secret a line, the present one first', async (t) => {
+  const [one, two] = ['1'.repeat(32), '2'.repeat(40)];
+  const read = (text: string): string[] =>
+    readSecrets(text, 'the file', 'HS256').map((bytes) => Buffer.from(bytes).toString());
+  t.strictSame(read(one), [one]);
+  t.strictSame(read(`${one}\n${two}\n`), [one, two]);
+  t.strictSame(read(`${one}\r\n\r\n${two}\r\n`), [one, two], 'empty lines are left out');
+  for (const [text, message] of [
+    ['', /the file is invalid: it is empty; expected a secret of at least 32 bytes$/],
+    ['\n\n', /it is empty/],
+    [`${one}\nshort`, /in line 2, it has 5 bytes; HS256 needs at least 32; each line is one secret$/],
+    [`${one}\n`.repeat(9), /it has 9 lines; expected one secret a line, at most 8$/],
+  ] as const)
+    t.throws(() => read(text), { code: 'key-invalid', message });
+});
+
 test('a secret that was read has its own memory', async (t) => {
   const pooled = Buffer.from('x'.repeat(32));
   t.ok(pooled.buffer.byteLength > 32);
   for (const secret of [pooled, 'x'.repeat(32)])
-    t.equal(readSecret(secret, 'the secret', 'feed').buffer.byteLength, 32);
+    t.equal(readSecrets(secret, 'the secret', 'feed')[0]?.buffer.byteLength, 32);
 });
 
 test('a key set that must not be used is refused, with the reason', async (t) => {
@@ -152,7 +168,6 @@ test('a secret may be base64 text; its length counts after decoding, and errors 
   const url = random.toString('base64url');
   const good: readonly [text: string, bytes: Uint8Array][] = [
     [`base64:${plain}`, random],
-    [`base64:${plain.slice(0, 20)}\n${plain.slice(20)}\n`, random],
     [`base64: ${plain}\r\n`, random],
     [`base64url:${url}`, random],
     [`base64:${random.subarray(0, 32).toString('base64')}`, random.subarray(0, 32)],
@@ -162,7 +177,8 @@ test('a secret may be base64 text; its length counts after decoding, and errors 
     [plain, Buffer.from(plain)],
   ];
   for (const [text, bytes] of good) {
-    const { candidates } = createSecretKeySet(parseSecret(text, 'the file', 'HS256'));
+    const [secret = new Uint8Array(0)] = readSecrets(text, 'the file', 'HS256');
+    const { candidates } = createSecretKeySet(secret);
     const lookup = await candidates({ alg: 'HS256', kid: undefined });
     const [key] = 'keys' in lookup ? lookup.keys : [];
     t.equal(key?.type, 'secret', text.slice(0, 10));
@@ -185,7 +201,7 @@ test('a secret may be base64 text; its length counts after decoding, and errors 
     [`base64:${plain}\u0000`, /not base64 /],
   ];
   for (const [text, message] of bad) {
-    const error = faultOf(() => parseSecret(text, 'the file', 'HS256'));
+    const error = faultOf(() => readSecrets(text, 'the file', 'HS256'));
     t.match(error, { code: 'key-invalid', message }, message.source);
     const shown = text.replace(/^base64(url)?:/, '').slice(0, 8);
     if (shown !== '') t.notOk(error?.message.includes(shown), 'the secret is not repeated');

@@ -55,7 +55,7 @@ if (NO_BROWSER !== null) {
   test('the page of a feed works in a browser', { skip: NO_BROWSER }, () => {});
 } else {
   test('the page of a feed works in a browser', async (t) => {
-    const access = new PresentAccess({ feedSecrets: { signing: randomBytes(32), previous: null } });
+    const access = new PresentAccess({ feedSecrets: [randomBytes(32)] });
     const { send } = await serve(t, setUp({ views: viewsOf(LESSONS), access, feeds: {} }).handler);
     const pageOf = async (query: string): Promise<string> => {
       const issued = await send(`/api/v1/schedule/feed?${query}`, { headers: bearer({ studyGroup: 'A' }) });

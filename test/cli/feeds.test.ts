@@ -59,8 +59,8 @@ test('wrong feed settings are reported at the start', async (t) => {
     [
       2,
       [],
-      { ...env, LECTERN_FEED_SECRET_PREVIOUS: 'base64:!' },
-      /LECTERN_FEED_SECRET_PREVIOUS is invalid: it begins with base64:/,
+      { LECTERN_FEED_SECRET: `${'x'.repeat(32)}\nbase64:!` },
+      /LECTERN_FEED_SECRET is invalid: in line 2, it begins with base64:/,
     ],
     [
       2,

@@ -46,7 +46,7 @@ test('serve follows its file, refuses broken data, loads on request, and starts 
     writeFileSync(join(folder, 'new'), text);
     renameSync(join(folder, 'new'), source);
   };
-  const options = ['--dev', '--port', '0', '--snapshot-file', snapshot, '--snapshot-files-kept', '1'];
+  const options = ['--dev', '--port', '0', '--snapshot-file', snapshot];
 
   const first = start(['serve', source, ...options, '--log-level', 'info']);
   const origin = /at (http:\/\/[^/]+)/.exec(await first.printed('A new token'))?.[1] ?? '';
@@ -114,8 +114,8 @@ test('an empty first load gives one clear line, unless empty timetables are allo
     '--dev',
     '--port',
     '0',
-    '--empty-set',
-    'publish',
+    '--shrink-percent-max',
+    '100',
   ]);
   t.match(await empty.printed('A new token'), /^0 events/m);
   empty.child.kill('SIGTERM');

@@ -11,10 +11,6 @@ const HIDDEN = 'a value that no message shows';
 
 const CASES: readonly (readonly [argv: readonly string[], message: RegExp])[] = [
   [
-    [...ADDRESS, '--hs256-secret-previous-file', 'f'],
-    /--hs256-secret-previous-file has no effect without LECTERN_HS256_SECRET or --hs256-secret-file/,
-  ],
-  [
     [...ADDRESS, '--upstream-token-url', 'https://issuer.example/'],
     /--upstream-token-url needs --upstream-client-id, and one of LECTERN_UPSTREAM_CLIENT_SECRET and /,
   ],

@@ -18,16 +18,11 @@ test('impossible token options are refused without repeating an address', async 
     ],
     [{ jwks: '' }, /must not be empty/],
     [{ jwks: ADDRESS, jwksRefreshSeconds: 0.5 }, /--jwks-refresh-seconds .* from 1 to 86400/],
-    [{ jwks: ADDRESS, jwksCooldownSeconds: 0 }, /--jwks-cooldown-seconds .* from 1 to 3600/],
-    [{ jwks: ADDRESS, jwksStaleSecondsMax: 1 }, /--jwks-stale-seconds-max .* from 2 to 31536000/],
-    [
-      { jwks: 'keys.json', jwksStaleSecondsMax: 900 },
-      /^--jwks-stale-seconds-max has no effect, as --jwks is not/,
-    ],
     [{ jwksRefreshSeconds: 60 }, /^--jwks-refresh-seconds has no effect/],
-    [{ jwksCooldownSeconds: 60 }, /^--jwks-cooldown-seconds has no effect/],
-    [{ jwks: ADDRESS, jwksStaleSecondsMax: 500 }, /must be at least twice --jwks-refresh-seconds$/],
-    [{ jwks: ADDRESS, jwksRefreshSeconds: 10 }, /^--jwks-cooldown-seconds must not be more than/],
+    [
+      { jwks: 'keys.json', jwksRefreshSeconds: 60 },
+      /^--jwks-refresh-seconds has no effect, as --jwks is not/,
+    ],
     [{ tokenType: 'at+jwt', issuer: 'i' }, /^--token-type at\+jwt needs --issuer and --audience/],
     [{ tokenType: 'at+jwt', audience: 'a' }, /^--token-type at\+jwt needs/],
     [{ tokenType: 'jwt' as 'any' }, /--token-type .* must be any or at\+jwt/],
@@ -42,8 +37,6 @@ test('token options have defaults, which a key file may keep', async (t) => {
   t.match(resolveSettings({ source: 'x', jwks: 'keys.json' }), {
     jwks: 'keys.json',
     jwksRefreshSeconds: 300,
-    jwksCooldownSeconds: 30,
-    jwksStaleSecondsMax: 86_400,
     tokenType: 'any',
   });
   t.equal(resolveSettings({ source: 'x', jwks: ADDRESS, jwksRefreshSeconds: 60 }).jwksRefreshSeconds, 60);

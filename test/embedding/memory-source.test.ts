@@ -346,7 +346,7 @@ test('a memory source without events is refused, and published once it has some'
   await refused.close();
 
   const memory = new MemorySource();
-  const timetable = openTimetable({ source: memory, gate: { allowEmpty: true, shrinkPercentMax: 100 } });
+  const timetable = openTimetable({ source: memory, gate: { shrinkPercentMax: 100 } });
   t.equal((await timetable.ready).events, 0);
   const done = published(timetable, 1);
   memory.apply({ upsert: [record(1)] });

@@ -30,14 +30,14 @@ function median(values: readonly number[]): number {
 
 function resigned(address: string): string {
   const payload = address.slice(0, address.lastIndexOf('.'));
-  const key = createHmac('sha256', SECRETS.signing).update('lectern feed addresses, 1').digest();
+  const key = createHmac('sha256', SECRETS[0]).update('lectern feed addresses, 1').digest();
   return `${payload}.${createHmac('sha256', key).update(payload).digest('base64url')}`;
 }
 
 /** Subjects of equal length, so that all addresses are as long. */
 function addressesByKind(): Readonly<Record<string, readonly string[]>> {
   const ours = addressesOf();
-  const former = addressesOf({ signing: SECRETS.previous as Uint8Array, previous: null });
+  const former = addressesOf([SECRETS[1]]);
   const many = (make: (subject: string) => string) =>
     Array.from({ length: 200 }, (_, n) => make(`son${1000 + n}`));
   const changed = (address: string, at: number): string =>

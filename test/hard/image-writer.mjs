@@ -34,5 +34,5 @@ for (let version = Number(first); ; version++) {
   if (!isReady) process.stdout.write('ready\n');
   isReady = true;
   // Several writes to one build, because kills should hit the writing.
-  for (let again = 0; again < 25; again++) writeImageFile(path, image, String(version), 1);
+  for (let again = 0; again < 25; again++) writeImageFile(path, image, String(version));
 }

@@ -24,7 +24,7 @@ function* records(generation) {
 
 const again = (generation) => ({ [Symbol.iterator]: () => records(generation) });
 const source = new MemorySource(again(0));
-const timetable = openTimetable({ source, snapshotFile, snapshotFilesKept: 1 });
+const timetable = openTimetable({ source, snapshotFile });
 await timetable.ready;
 const rounds = [];
 /** A snapshot's summary lives as long as the snapshot. */

@@ -30,7 +30,6 @@ const LIMIT_MIB = 512;
 const MIB = 2 ** 20;
 const SCRIPT = fileURLToPath(new URL('./bounded.mjs', import.meta.url));
 /** Growth is allowed, so that only memory can stop a load. */
-const OPEN = { gate: { growthPercentMax: 1e9 } };
 
 interface Outcome {
   readonly result: string;
@@ -46,7 +45,7 @@ type Serve = (req: IncomingMessage, res: ServerResponse, n: number) => void;
 
 interface Job {
   readonly kind: string;
-  readonly options: object;
+  readonly options?: object;
   /** The source that replaces the served file. */
   readonly hostile?: () => Readable;
   readonly serve?: Serve;
@@ -211,90 +210,78 @@ const JOBS: readonly (Job & { readonly name: string; readonly isQuick?: true })[
   {
     name: 'a file of 1,000,000',
     kind: 'file',
-    options: OPEN,
     hostile: () => Readable.from(some('ndjson', 2000)),
     outcome: MEMORY,
   },
   {
     name: 'a file as MessagePack',
     kind: 'file',
-    options: OPEN,
     hostile: () => Readable.from(some('messagepack', 2000)),
     outcome: MEMORY,
   },
   {
     name: 'a file whose texts all differ',
     kind: 'file',
-    options: OPEN,
     hostile: () => Readable.from(some('ndjson', 500, { isVaried: true })),
     outcome: MEMORY,
   },
   {
     name: 'a calendar',
     kind: 'file',
-    options: OPEN,
     hostile: () => Readable.from(some('icalendar', 2000)),
     outcome: MEMORY,
   },
   {
     name: 'CSV whose texts all differ',
     kind: 'file',
-    options: OPEN,
     hostile: () => Readable.from(some('csv', 1500, { isVaried: true })),
     outcome: MEMORY,
   },
   {
     name: 'a gzipped file',
     kind: 'file',
-    options: OPEN,
     hostile: () => packed(some('ndjson', 40, { title: LONG_TITLE })),
     outcome: MEMORY,
   },
-  { name: 'an address as NDJSON', kind: 'address', options: OPEN, serve: pouring('ndjson'), outcome: MEMORY },
+  { name: 'an address as NDJSON', kind: 'address', serve: pouring('ndjson'), outcome: MEMORY },
   {
     name: 'an address as an array',
     kind: 'address',
-    options: OPEN,
     serve: pouring('json-array'),
     outcome: MEMORY,
   },
   {
     name: 'an address as MessagePack',
     kind: 'address',
-    options: OPEN,
     serve: pouring('messagepack', { isVaried: true }),
     outcome: MEMORY,
   },
-  { name: 'an address in pages', kind: 'address', options: OPEN, serve: paging, outcome: MEMORY },
+  { name: 'an address in pages', kind: 'address', serve: paging, outcome: MEMORY },
   {
     name: 'one line of 1 GB',
     kind: 'address',
-    options: OPEN,
     serve: oneLine,
     outcome: { result: 'refused', reason: /its only record was rejected/ },
   },
   {
     name: 'several sources',
     kind: 'several',
-    options: OPEN,
     serve: pouring('ndjson', { isVaried: true }),
     // The address is stale; the file beside it is still served.
     outcome: { result: 'unchanged' },
   },
-  { name: 'records of a program', kind: 'records', options: OPEN, outcome: MEMORY },
-  { name: 'the same asynchronously', kind: 'async-records', options: OPEN, outcome: MEMORY },
-  { name: 'standard input', kind: 'stdin', options: OPEN, outcome: MEMORY },
+  { name: 'records of a program', kind: 'records', outcome: MEMORY },
+  { name: 'the same asynchronously', kind: 'async-records', outcome: MEMORY },
+  { name: 'standard input', kind: 'stdin', outcome: MEMORY },
   {
     name: 'a map of a million lecturers',
     kind: 'lecturers',
-    options: OPEN,
     hostile: () => Readable.from(giantMap()),
     outcome: { result: 'unchanged' },
   },
   {
     name: 'as many as just go',
     kind: 'file',
-    options: OPEN,
     hostile: () => Readable.from(some('ndjson', 900)),
     outcome: { result: 'published' },
   },

@@ -11,7 +11,7 @@ const SECRET = randomBytes(32);
 
 /** @returns a client, and the address of the page of a feed without its origin */
 async function start(t: Test, query = '?studyGroup=A', options: SetUpOptions = {}) {
-  const access = new PresentAccess({ feedSecrets: { signing: SECRET, previous: null } });
+  const access = new PresentAccess({ feedSecrets: [SECRET] });
   const now = (): number => Date.UTC(2026, 0, 1);
   const client = await serve(t, setUp({ access, feeds: { now }, ...options }).handler);
   const issued = await client.send(`/api/v1/schedule/feed${query}`, { headers: bearer({ studyGroup: 'A' }) });

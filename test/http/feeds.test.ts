@@ -11,7 +11,7 @@ const SECRET = randomBytes(32);
 const DAY_MS = 86_400_000;
 
 function accessOf(more: object = {}): PresentAccess {
-  return new PresentAccess({ feedSecrets: { signing: SECRET, previous: null }, ...more });
+  return new PresentAccess({ feedSecrets: [SECRET], ...more });
 }
 
 interface Issued {
@@ -261,19 +261,19 @@ test('a revocation takes effect at once, and only for earlier addresses', async 
   t.equal((await send(`${old}.json`)).status, 200);
 });
 
-test('after a rotation the previous secret verifies addresses but signs none', async (t) => {
+test('after a rotation the earlier secret verifies addresses but signs none', async (t) => {
   const access = accessOf();
   const { send, pathOf } = await start(t, { access });
   const old = await pathOf('?studyGroup=A');
   const next = randomBytes(32);
-  access.change({ feedSecrets: { signing: next, previous: SECRET } });
+  access.change({ feedSecrets: [next, SECRET] });
   const young = await pathOf('?studyGroup=A');
   t.equal((await send(`${old}.json`)).status, 200);
   t.equal((await send(`${young}.json`)).status, 200);
-  access.change({ feedSecrets: { signing: next, previous: null } });
+  access.change({ feedSecrets: [next] });
   t.equal((await send(`${old}.json`)).status, 404);
   t.equal((await send(`${young}.json`)).status, 200);
-  access.change({ feedSecrets: { signing: SECRET, previous: null } });
+  access.change({ feedSecrets: [SECRET] });
   t.equal((await send(`${young}.json`)).status, 404);
   access.change({ feedSecrets: null });
   t.equal((await send(`${old}.json`)).status, 404);

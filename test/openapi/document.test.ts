@@ -262,7 +262,7 @@ test('answers of the endpoints agree with the document', async (t) => {
 });
 
 test('feeds agree with the document', async (t) => {
-  const feedSecrets = { signing: randomBytes(32), previous: null };
+  const feedSecrets = [randomBytes(32)];
   const { send, port } = await serve(
     t,
     setUp({ access: new PresentAccess({ feedSecrets }), feeds: {} }).handler,

@@ -160,13 +160,8 @@ const DEFAULTED: Readonly<Record<DefaultedName, true>> = {
   follow: true,
   shrinkPercentMax: true,
   rejectPercentMax: true,
-  growthPercentMax: true,
-  allowEmpty: true,
-  snapshotFilesKept: true,
   once: true,
   jwksRefreshSeconds: true,
-  jwksCooldownSeconds: true,
-  jwksStaleSecondsMax: true,
   tokenType: true,
   adminHost: true,
   feedDays: true,
@@ -265,7 +260,7 @@ test('a wrong origin is repeated, with what would be right', async (t) => {
 
 test('secrets are never repeated', async (t) => {
   const secrets = SETTINGS.filter(({ isSecret }) => isSecret === true);
-  t.ok(secrets.length >= 9, `${secrets.length} secrets`);
+  t.ok(secrets.length >= 7, `${secrets.length} secrets`);
   for (const setting of secrets) {
     for (const value of ['ftp://hidden', { hidden: 'hidden' }, ['hidden']]) {
       // A kind that accepts the value is replaced, because its check must not matter.

@@ -34,7 +34,7 @@ export function keep(
   const keeper = new Keeper({
     loader: loader.asLoader,
     gate: GATE_DEFAULTS,
-    bounds: { eventsMax: null, memoryBytesMax: null },
+    bounds: { memoryBytesMax: null },
     refreshSeconds: 0,
     watch: false,
     snapshotFile: null,
@@ -79,5 +79,5 @@ export function keepStored(
 ): Setting {
   const loader = new FakeLoader(source);
   loader.stored = stored;
-  return keep(source, { snapshotFile: { path: existingFile(t), keep: 0 } }, loader);
+  return keep(source, { snapshotFile: existingFile(t) }, loader);
 }

@@ -59,7 +59,7 @@ test('free memory is the least of the machine and of every group around the proc
   const loader = new Loader({ kind: 'file', path: '/none' }, { identifiers: 'uuid' }, 'here');
   const { keeper } = keep(down, {
     loader,
-    bounds: { eventsMax: null, memoryBytesMax: memoryForLoad(places) },
+    bounds: { memoryBytesMax: memoryForLoad(places) },
   });
   await t.rejects(keeper.start(), {
     code: 'snapshot-refused',

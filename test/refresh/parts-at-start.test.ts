@@ -1,5 +1,4 @@
 /** Several sources at the first load, and after a restart. */
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
 import { open, record, startAddresses, states, titles } from './addresses.js';
@@ -19,20 +18,6 @@ test('at the first load an unreadable address is left out and reported, if refre
   t.strictSame(upstream.asked(), ['0 304', '1 200', '2 304']);
   t.equal(timetable.all().total, 7);
   t.equal(timetable.status, 'ok');
-});
-
-test('a timetable with missing parts may grow without limit', async (t) => {
-  const upstream = await startAddresses(t, 2);
-  const folder = t.testdir({});
-  const path = join(folder, 'large.ndjson');
-  const specs = [...upstream.spec.specs, { kind: 'glob', pattern: `${folder}/*` }] as const;
-  writeFileSync(path, '<html>');
-  const { timetable } = open(t, { source: { kind: 'merged', specs }, gate: { growthPercentMax: 10 } });
-  await timetable.ready;
-  t.equal(timetable.all().total, 5);
-  writeFileSync(path, Array.from({ length: 3000 }, (_, n) => record(`e${n}`, '')).join(''));
-  t.match(await timetable.refresh(), { result: 'published' });
-  t.equal(timetable.all({ limit: 1 }).total, 3005);
 });
 
 test('some sources must be readable at the first load', async (t) => {

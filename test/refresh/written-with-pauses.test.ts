@@ -12,7 +12,7 @@ test('after a patch the file is written with a delay, and on closing with the se
   const path = join(folder, 'image');
   const loader = new FakeLoader({ image: full, version: '1' });
   loader.stored = new Error('there is none');
-  const { keeper } = keep(loader.source, { snapshotFile: { path, keep: 0 } }, loader);
+  const { keeper } = keep(loader.source, { snapshotFile: path }, loader);
   await keeper.start();
   await delay(20);
   const written = (): (string | null)[] => loader.written.map(({ sourceVersion }) => sourceVersion);

@@ -75,11 +75,11 @@ test('a refused first image and an absent server are logged', async (t) => {
   const store = await openStore(source, 'make');
   t.teardown(() => store.close());
   const { keyFile, publicKeyFile } = writeKeys(folder, 'feed');
-  await store.swap('head', await new SigningKey(keyFile).sign(HEAD), null);
-  const refused = await startReplica(t, { source, feedPublicKey: publicKeyFile, eventsMax: 5 });
+  await store.swap('head', await new SigningKey(keyFile).sign({ ...HEAD, bytes: 2 ** 40 }), null);
+  const refused = await startReplica(t, { source, feedPublicKey: publicKeyFile, memoryMbMax: 64 });
   const absent = await startReplica(t, { source: 'nats://127.0.0.1:1/timetable' });
   await until(() => refused('timetable refused').length > 0, 'the refusal is logged');
-  t.match(refused('timetable refused'), ['it has 10 events, and the limit is 5']);
+  t.match(refused('timetable refused'), [/it needs 1048576 MiB of memory, and only 64 MiB are left/]);
   await until(() => absent(FAILED).length > 0 && absent(WAITING).length > 0, 'the failure is logged');
   t.equal(absent(FAILED).length, 1);
   t.match(absent(FAILED), [/127\.0\.0\.1:1/]);

@@ -47,7 +47,7 @@ const events = Array.from({ length: EVENTS }, (_, n) =>
     courseName: n % 9 === 0 ? null : `Course "${n % 40}"`,
   }),
 );
-writeImageFile(path, imageOf(events, 2), 'version 1', 0, { name: 'events.ndjson', digest: 'abc' });
+writeImageFile(path, imageOf(events, 2), 'version 1', { name: 'events.ndjson', digest: 'abc' });
 const ORIGINAL = readFileSync(path);
 
 const QUERIES: readonly (readonly [string, string])[][] = [

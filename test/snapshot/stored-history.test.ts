@@ -28,7 +28,7 @@ test('history survives a file', async (t) => {
   for (const count of [0, 1, 5, 30]) {
     const { image, deltas } = published(count);
     const path = `${t.testdir()}/history.snapshot`;
-    writeImageFile(path, image, null, 0, null, withPublications(PARTS, { sequence: 1234, deltas }));
+    writeImageFile(path, image, null, null, withPublications(PARTS, { sequence: 1234, deltas }));
     const { beside, image: read } = await readImageFile(path);
     t.match(beside?.meta, PARTS.meta, 'what else is kept stays');
     t.strictSame(beside?.arrays[0], PARTS.arrays[0]);

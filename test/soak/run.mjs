@@ -103,8 +103,7 @@ const jwks = await issuer.start();
 const options = {
   source,
   jwks,
-  jwksCooldownSeconds: 1,
-  jwksRefreshSeconds: 5,
+  jwksRefreshSeconds: 1,
   dev: false,
   port: 0,
   workers: Number(values.workers),

@@ -19,7 +19,7 @@ function patchTask(served: SnapshotImage, more: Partial<PatchTask> = {}): PatchT
     served,
     deltas: [],
     removals: [],
-    bounds: { eventsMax: null, memoryBytesMax: 512 * MIB, growth: null },
+    bounds: { memoryBytesMax: 512 * MIB },
     version: '7',
     ...more,
   };
@@ -81,7 +81,7 @@ test('aborting the signal ends a practice patch', async (t) => {
 test('changes that outgrow the memory are refused, and the next ones find a new thread', async (t) => {
   const { run } = keptThread(t);
   const removals = Array.from({ length: 1_500_000 }, (_, n) => idOf(n));
-  const bounds = { eventsMax: null, memoryBytesMax: 64 * MIB, growth: null };
+  const bounds = { memoryBytesMax: 64 * MIB };
   t.match(await run(patchTask(served, { removals, bounds })), {
     kind: 'refused',
     refusal: { code: 'memory' },

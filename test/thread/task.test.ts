@@ -37,7 +37,7 @@ function loadTask(more: Partial<LoadTask>): LoadTask {
     served: null,
     mayPatch: false,
     deltas: [],
-    bounds: { eventsMax: null, memoryBytesMax: null, growth: null },
+    bounds: { memoryBytesMax: null },
     parts: [],
     allowMissing: false,
     ...more,
@@ -184,7 +184,7 @@ test('differences too large for the memory of a load are dropped, and the load c
   const load = (title: string, more: Partial<LoadTask>): Promise<Done> =>
     spawnTask(loadTask(more), { feed: recordChunks(records(title)), keepsProcessAlive: true });
   const served = imageOf(await load('one', {}));
-  const boundsOf = (mib: number) => ({ eventsMax: null, memoryBytesMax: mib * 2 ** 20, growth: null });
+  const boundsOf = (mib: number) => ({ memoryBytesMax: mib * 2 ** 20 });
   for (const [mib, kept] of [
     [200, 1],
     [50, 0],
@@ -207,7 +207,7 @@ test('if the thread of a load runs out of memory, only the load is refused', asy
       yield new TextEncoder().encode(lines.map((each) => `${JSON.stringify(each)}\n`).join(''));
     }
   }
-  const bounds = { eventsMax: null, memoryBytesMax: 10 * 2 ** 20, growth: null };
+  const bounds = { memoryBytesMax: 10 * 2 ** 20 };
   const result = await spawnTask(loadTask({ bounds }), { feed: feed(), keepsProcessAlive: true });
   t.strictSame(result, {
     kind: 'refused',

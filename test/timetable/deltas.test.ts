@@ -132,25 +132,15 @@ test('a refused delta is requested again, and force publishes it', async (t) => 
 });
 
 test('bounds apply to deltas', async (t) => {
-  const many = Array.from({ length: 1200 }, (_, n) => record(n + 1));
-  const tooMany = await opened({ eventsMax: 6 });
-  tooMany.source.next = () => ({ upserts: [record(6), record(7)], removals: [], version: 'v2' });
-  t.match(await tooMany.timetable.refresh(), { result: 'refused', reason: /more than 6 events/ });
-  tooMany.source.next = () => ({ upserts: [record(6), record(7)], removals: [idOf(1)], version: 'v3' });
-  t.match(await tooMany.timetable.refresh(), { result: 'published' });
-  await tooMany.timetable.close();
-
-  const grown = await opened();
-  grown.source.next = () => ({ upserts: many, removals: [], version: 'v2' });
-  t.match(await grown.timetable.refresh(), { result: 'refused', reason: /more than 1000 records/ });
-  grown.source.next = () => ({
+  const faulty = await opened();
+  faulty.source.next = () => ({
     upserts: [1, 2, 3].map((n) => record(n, { time: 'soon' })),
     removals: [],
     version: 'v3',
   });
-  t.match(await grown.timetable.refresh(), { result: 'refused', reason: /3 of 5 records were rejected/ });
-  t.equal(grown.timetable.all().total, 5);
-  await grown.timetable.close();
+  t.match(await faulty.timetable.refresh(), { result: 'refused', reason: /3 of 5 records were rejected/ });
+  t.equal(faulty.timetable.all().total, 5);
+  await faulty.timetable.close();
 
   const large = await opened({ memoryMbMax: 64 });
   large.source.next = () => ({

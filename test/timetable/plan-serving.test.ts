@@ -20,14 +20,13 @@ test('settings reach the serving threads as plain data, without secrets and with
   const log = { info() {}, warn() {}, error() {} };
   const plan = planOf({
     auth: {
-      hs256Secret: HIDDEN,
-      hs256SecretPrevious: HIDDEN,
+      hs256Secret: `${HIDDEN}\n${HIDDEN}`,
       jwks: { keys: [{ kty: HIDDEN }] },
       enrolments: { [HIDDEN]: {} },
       issuer: 'https://login.example.org',
       claims: { studyGroup: ['groups'] },
     },
-    feed: { secret: HIDDEN, secretPrevious: HIDDEN, days: 9, revocations: { [HIDDEN]: 0 } },
+    feed: { secret: `${HIDDEN}\n${HIDDEN}`, days: 9, revocations: { [HIDDEN]: 0 } },
     admin: { port: 0, token: HIDDEN.replaceAll(' ', '-') },
     log,
     corsOrigins: ['https://timetable.example.org'],

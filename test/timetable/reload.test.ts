@@ -71,11 +71,9 @@ class Files {
   }
 
   take(now: Generation, before: Generation): void {
-    this.#write('previous', before.secret);
-    this.#write('secret', now.secret);
+    this.#write('secret', `${now.secret}\n${before.secret}\n`);
     this.#write('keys.json', JSON.stringify({ keys: [now.jwk, before.jwk] }));
-    this.#write('feed-previous', before.feedSecret);
-    this.#write('feed-secret', now.feedSecret);
+    this.#write('feed-secret', `${now.feedSecret}\n${before.feedSecret}\n`);
     this.#write('admin-token', now.adminToken);
     this.#write('rooms.json', JSON.stringify([{ id: `room ${now.number}` }]));
     const groups = now.number % 2 === 0 ? ['A'] : ['A', 'B'];
@@ -94,13 +92,11 @@ async function start(t: Test, files: Files) {
   const { log, lines } = keptLog();
   const auth = {
     hs256SecretFile: files.of('secret'),
-    hs256SecretPreviousFile: files.of('previous'),
     jwks: files.of('keys.json'),
     enrolmentsFile: files.of('enrolments.json'),
   };
   const feed = {
     secretFile: files.of('feed-secret'),
-    secretPreviousFile: files.of('feed-previous'),
     revocationsFile: files.of('revoked.json'),
   };
   const service = await startService(
@@ -114,7 +110,6 @@ async function start(t: Test, files: Files) {
       adminTokenFile: files.of('admin-token'),
       rooms: files.of('rooms.json'),
       feedSecretFile: feed.secretFile,
-      feedSecretPreviousFile: feed.secretPreviousFile,
       feedRevocationsFile: feed.revocationsFile,
     },
     { log },
