@@ -360,6 +360,10 @@ export const ADMIN_TOKEN_CHARACTERS_MIN = 22;
 
 /** Log lines that wait for standard error: 7,000 × 150 bytes. Later lines are dropped and counted. */
 export const LOG_BYTES_MAX: number = 1 * MIB;
+/** Lines of one kind that are logged at once in a minute. People who edit a file see each load; 20 changes a second do not fill a log. */
+export const LOGGED_LINES_MAX = 20;
+/** Reasons of one failure that are logged until it ends. Some reasons hold a number that changes with each attempt. */
+export const LOGGED_REASONS_MAX = 5;
 /** Log lines of one thread in transit to the main thread: 4,096 × 0.5 KB = 2 MB, taken in 50 ms. */
 export const LOG_MESSAGES_MAX = 4096;
 

@@ -1,7 +1,7 @@
 /** Adds files, a log and an example request to `openTimetable` and `serve`, for the command line. */
 import { createClaimTable } from './auth/identity.js';
 import { LecternError } from './errors.js';
-import { LastingFault, type Logger } from './http/logger.js';
+import type { Logger } from './http/logger.js';
 import type { ListenAddress } from './http/server/listen-address.js';
 import type { Resolved, ResolvedSettings, ServiceOptions } from './options/option-types.js';
 import { optionsOf, resolveSettings } from './options/resolve.js';
@@ -12,6 +12,7 @@ import { emptyFilters, fieldLossOf, type SnapshotSummary } from './snapshot/summ
 import { filesOf } from './source/file-watch.js';
 import type { LoadProgress } from './source/source.js';
 import { intervalSeconds, isStoreSource } from './timetable/keeping.js';
+import { LoadLog } from './timetable/load-log.js';
 import type { TimetableServer } from './timetable/open-servers.js';
 import { openTimetable } from './timetable/timetable.js';
 import type { Timetable } from './timetable/timetable-interface.js';
@@ -119,7 +120,7 @@ type Loads = Pick<ResolvedSettings, 'rejectPercentMax'> & Pick<Service, 'isRegul
 function logEvents(timetable: Timetable, { rejectPercentMax, isRegular }: Loads, log: Logger): void {
   const source = timetable.source.name;
   const isFinal = (): boolean => timetable.summary === null && !isRegular;
-  const fault = new LastingFault();
+  const loads = new LoadLog(log, source, 'timetable published');
   let before: SnapshotSummary | null = null;
   const warned = new Map<string, string>();
   /** Does not repeat a warning that the previous timetable already caused. */
@@ -137,7 +138,7 @@ function logEvents(timetable: Timetable, { rejectPercentMax, isRegular }: Loads,
       ...ambiguousTimes(summary),
       ...(summary.expanded && { expanded: summary.expanded }),
     };
-    log.info({ source, snapshot: id, origin, ...counts }, 'timetable published');
+    loads.published({ snapshot: id, origin, ...counts });
     warnOfFields(
       'some fields of records are not served; their names may be misspelt',
       summary.unserved.fields.flatMap(({ name, suggestion }) =>
@@ -156,9 +157,9 @@ function logEvents(timetable: Timetable, { rejectPercentMax, isRegular }: Loads,
     log.warn({ source, events, rejected, reason }, 'first timetable has many bad records');
   });
   timetable.on('refused', ({ refusal, summary }) => {
-    if (isFinal() || !fault.isNew(refusal.detail)) return;
+    if (isFinal()) return;
     const { id, events, rejected } = summary ?? {};
-    log.warn({ source, snapshot: id, events, rejected, reason: refusal.detail }, 'timetable refused');
+    loads.refused(refusal.detail, { snapshot: id, events, rejected });
   });
   // Each part gets one line. A part that continues to fail is not reported again.
   let told = 0;
@@ -169,18 +170,12 @@ function logEvents(timetable: Timetable, { rejectPercentMax, isRegular }: Loads,
       log.error({ source: name, state, records, reason: lastError }, 'source failed; the others are served');
   });
   timetable.on('loaded', ({ result }) => {
-    const isGood = result === 'published' || result === 'unchanged';
-    if (isGood && fault.ends()) log.info({ source }, 'timetable loaded again');
+    loads.ended(result, timetable.source);
     const others = told - PARTS_LOGGED_MAX;
     if (others > 0) log.warn({ source, others }, 'further sources failed, or work again');
     told = 0;
   });
-  timetable.on('error', (error) => {
-    const reason = error.message;
-    const message = FAULTS[error instanceof LecternError ? error.code : ''];
-    if (message !== undefined) log.error({ source, reason }, message);
-    else if (!isFinal() && fault.isNew(reason)) log.error({ source, reason }, 'timetable not loaded');
-  });
+  timetable.on('error', (error) => loads.failed(error, isFinal()));
 }
 
 const SOURCE_SILENT_MS = 3000;
@@ -226,15 +221,6 @@ function ambiguousTimes({ ambiguousTimes: { gaps, overlaps } }: SnapshotSummary)
 const UNSERVED_LOGGED_MAX = 20;
 /** Most log lines about single sources for one load. */
 const PARTS_LOGGED_MAX = 20;
-
-/** Messages of faults that do not concern the timetable itself. */
-const FAULTS: Readonly<Record<string, string>> = {
-  'image-not-written': 'snapshot file not written',
-  'image-unusable': 'snapshot file not read',
-  'rooms-unusable': 'rooms file not read',
-  'key-invalid': 'credentials of the source not read',
-  'thread-lost': 'serving thread lost',
-};
 
 /** An example request for a user with events if possible, otherwise for any user. */
 async function exampleRequest(

@@ -24,10 +24,11 @@ const PUBLISHER_ROUND_MS = 1000;
 interface PublisherEvents {
   announced(head: Head): void;
   led(isLeader: boolean): void;
+  /** An attempt to write an announcement or the lease failed. */
   failed(error: Error): void;
   /** A record of the store is malformed or forged, and counts for nothing. */
   ignored(key: string): void;
-  /** A round succeeded after failed ones. */
+  /** Both succeed again. */
   recovered(): void;
 }
 
@@ -136,7 +137,6 @@ export class Publisher {
 
   async #everyRound(work: () => Promise<void>): Promise<void> {
     const { signal } = this.#abort;
-    let told = '';
     while (!signal.aborted) {
       let wake = (): void => {};
       const woken = new Promise<void>((resolve) => {
@@ -145,13 +145,11 @@ export class Publisher {
       this.#wakes.add(wake);
       try {
         await work();
-        if (this.#failing.delete(work)) this.#options.events.recovered();
-        told = '';
+        if (this.#failing.delete(work) && !this.isFailing) this.#options.events.recovered();
       } catch (error) {
         this.#failing.add(work);
         const failure = error instanceof Error ? error : new Error(String(error));
-        if (failure.message !== told && !signal.aborted) this.#options.events.failed(failure);
-        told = failure.message;
+        if (!signal.aborted) this.#options.events.failed(failure);
       }
       const timer = setTimeout(wake, PUBLISHER_ROUND_MS);
       await woken;

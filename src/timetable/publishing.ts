@@ -1,6 +1,5 @@
 import type { Admin } from '../admin/open-admin.js';
 import { KeptFiles } from '../files/kept-files.js';
-import { LastingFault } from '../http/logger.js';
 import type { ListenAddress } from '../http/server/listen-address.js';
 import type { PublishedTimetable, PublishingOptions } from '../options/option-types.js';
 import { readRulesOf } from '../options/reading-settings.js';
@@ -13,6 +12,7 @@ import { fieldLossOf, type SnapshotSummary } from '../snapshot/summary.js';
 import { openStore } from '../store/open-store.js';
 import { storeAddress } from '../store/store-address.js';
 import { keepingOf } from './keeping.js';
+import { FailureLog, FrequentLine, LoadLog } from './load-log.js';
 import { ObservedPublisher } from './observed-publisher.js';
 import { planAdmin } from './plan-admin.js';
 
@@ -50,26 +50,28 @@ export async function publishTimetable(
   const key = new SigningKey(keyFile);
   const plan = admin === undefined ? null : planAdmin(admin);
   const store = openStore(storeAddress(to), 'make');
+  const loads = new LoadLog(log, loader.name, 'timetable loaded');
+  const stored = new FailureLog(log, { store: store.name }, 'store works again');
+  const announcements = new FrequentLine((fields) => log?.info(fields, 'timetable announced'));
   const publisher = new Publisher(store, {
     key,
     loader,
     events: {
       announced: ({ id, sequence, events, bytes }) =>
-        log?.info({ snapshot: id, sequence, events, bytes }, 'timetable announced'),
+        announcements.tell({ snapshot: id, sequence, events, bytes }),
       led: (isLeader) =>
         log?.info({ store: store.name }, isLeader ? 'publisher leads' : 'publisher stands by'),
-      failed: (error) => log?.error({ store: store.name, reason: error.message }, 'timetable not announced'),
+      failed: (error) => stored.failed('error', error.message, 'timetable not announced'),
+      recovered: () => stored.worked(),
       ignored: (record) =>
         log?.warn(
           { store: store.name, record },
           'a record of the store is malformed or forged: it is ignored',
         ),
-      recovered: () => log?.info({ store: store.name }, 'timetable can be announced again'),
     },
   });
   const observed = new ObservedPublisher(loader.name, publisher, ({ force }) => refresh(force));
   let before: SnapshotSummary | null = null;
-  const fault = new LastingFault();
   const keeper = new Keeper({
     ...keepingOf(options),
     loader,
@@ -77,7 +79,7 @@ export async function publishTimetable(
       publish: (publication) => {
         const { image, origin } = publication;
         const { id, events, rejected } = image.summary;
-        log?.info({ source: loader.name, snapshot: id, origin, events, rejected }, 'timetable loaded');
+        loads.published({ snapshot: id, origin, events, rejected });
         const loss = fieldLossOf(before, image.summary);
         before = image.summary;
         if (loss !== null) log?.warn({ source: loader.name, ...loss }, 'fields have lost their values');
@@ -85,20 +87,15 @@ export async function publishTimetable(
         publisher.publish(publication);
       },
       refused: (refusal) => {
-        if (fault.isNew(refusal.detail))
-          log?.warn({ source: loader.name, reason: refusal.detail }, 'timetable refused');
+        loads.refused(refusal.detail);
         observed.activity.refused(refusal);
       },
       ended: (result) => {
-        const isGood = result === 'published' || result === 'unchanged';
-        if (isGood && fault.ends()) log?.info({ source: loader.name }, 'timetable loaded again');
         observed.activity.loaded(result);
+        loads.ended(result, observed.source);
       },
       changed: (state) => observed.become(state),
-      failed: (error) => {
-        if (fault.isNew(error.message))
-          log?.error({ source: loader.name, reason: error.message }, 'timetable not loaded');
-      },
+      failed: (error) => loads.failed(error),
     },
   });
   const files = new KeptFiles();

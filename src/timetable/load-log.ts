@@ -1,0 +1,120 @@
+import { LecternError } from '../errors.js';
+import type { Logger } from '../http/logger.js';
+import { LOGGED_LINES_MAX, LOGGED_REASONS_MAX } from '../limits.js';
+import type { LoadState } from '../model/source-state.js';
+import type { LoadResult } from '../refresh/keeper.js';
+
+/** Failures of a source, a file or a store. Each reason is logged once until it works again. */
+export class FailureLog {
+  readonly #log: Logger | undefined;
+  readonly #fields: object;
+  readonly #recovery: string;
+  readonly #told = new Set<string>();
+  #failures = 0;
+
+  /** @param recovery the message when it works again */
+  constructor(log: Logger | undefined, fields: object, recovery: string) {
+    this.#log = log;
+    this.#fields = fields;
+    this.#recovery = recovery;
+  }
+
+  failed(level: 'warn' | 'error', reason: string, message: string, more: object = {}): void {
+    this.#failures++;
+    const line = `${message}: ${reason}`;
+    if (this.#told.has(line) || this.#told.size >= LOGGED_REASONS_MAX) return;
+    this.#told.add(line);
+    this.#log?.[level]({ ...this.#fields, ...more, reason }, message);
+  }
+
+  worked(): void {
+    if (this.#failures > 0) this.#log?.info({ ...this.#fields, failures: this.#failures }, this.#recovery);
+    this.#failures = 0;
+    this.#told.clear();
+  }
+}
+
+const MINUTE_MS = 60_000;
+
+/**
+ * A line that may come many times a second, such as the publications of a followed database. Of the lines beyond
+ * LOGGED_LINES_MAX in a minute, only the last is logged, at the end of the minute, with their number.
+ */
+export class FrequentLine {
+  readonly #log: (fields: object) => void;
+  readonly #everyMs: number;
+  #lines = 0;
+  #latest: object = {};
+  #unlogged = 0;
+
+  constructor(log: (fields: object) => void, everyMs: number = MINUTE_MS) {
+    this.#log = log;
+    this.#everyMs = everyMs;
+  }
+
+  tell(fields: object): void {
+    if (this.#lines === LOGGED_LINES_MAX) {
+      this.#latest = fields;
+      this.#unlogged++;
+      return;
+    }
+    if (this.#lines++ === 0) setTimeout(() => this.#endMinute(), this.#everyMs).unref();
+    this.#log(fields);
+  }
+
+  #endMinute(): void {
+    const unlogged = this.#unlogged;
+    this.#lines = 0;
+    this.#unlogged = 0;
+    if (unlogged > 0) this.tell({ ...this.#latest, ...(unlogged > 1 && { unlogged: unlogged - 1 }) });
+  }
+}
+
+/** Messages of faults of which each one is logged, because none is repeated by itself. */
+const FAULTS: Readonly<Record<string, string>> = {
+  'image-unusable': 'snapshot file not read',
+  'rooms-unusable': 'rooms file not read',
+  'key-invalid': 'credentials of the source not read',
+  'thread-lost': 'serving thread lost',
+};
+
+/** Logs how the state of a source changes. Metrics count the loads. */
+export class LoadLog {
+  readonly #log: Logger | undefined;
+  readonly #source: string;
+  readonly #loads: FailureLog;
+  readonly #file: FailureLog;
+  readonly #published: FrequentLine;
+
+  /** @param published the message of a publication */
+  constructor(log: Logger | undefined, source: string, published: string) {
+    this.#log = log;
+    this.#source = source;
+    this.#loads = new FailureLog(log, { source }, 'source works again');
+    this.#file = new FailureLog(log, { source }, 'snapshot file written again');
+    this.#published = new FrequentLine((fields) => log?.info({ source, ...fields }, published));
+  }
+
+  published(fields: object): void {
+    this.#published.tell(fields);
+  }
+
+  refused(reason: string, fields: object = {}): void {
+    this.#loads.failed('warn', reason, 'timetable refused', fields);
+  }
+
+  /** @param isFinal whether the caller reports a failed load itself */
+  failed(error: Error, isFinal = false): void {
+    const reason = error.message;
+    const code = error instanceof LecternError ? error.code : '';
+    const message = FAULTS[code];
+    if (code === 'image-not-written') this.#file.failed('error', reason, 'snapshot file not written');
+    else if (message !== undefined) this.#log?.error({ source: this.#source, reason }, message);
+    else if (!isFinal) this.#loads.failed('error', reason, 'timetable not loaded');
+  }
+
+  ended(result: LoadResult, { snapshotFileError = null }: Pick<LoadState, 'snapshotFileError'>): void {
+    if (result === 'published' || result === 'unchanged') this.#loads.worked();
+    if (snapshotFileError === null) this.#file.worked();
+  }
+}
