@@ -382,6 +382,10 @@ export const HEADERS_BYTES_MAX: number = 16 * KIB;
 export const GENERATED_EVENTS_MAX = 10_000_000;
 /** Bytes of a record in a store: a signed head has 1 KB, a replica's report 2 KB. NATS takes 1 MiB. */
 export const STORE_RECORD_BYTES_MAX: number = 64 * KIB;
+/** Files in a folder of a store: 1,000 reports, 1,000 announced heads, and as many images and patches; ten times that. */
+export const STORE_FILES_MAX = 30_000;
+/** Files of one record in a folder store, which keeps 8 and a few of writers at work. */
+export const STORE_REVISIONS_LISTED_MAX = 200;
 /** Longest silence of a store; after that, a call or a read fails. */
 export const STORE_SILENT_MS_MAX = 5000;
 /** Longest time that a closing publisher or replica waits for the store: each makes two or three calls. */

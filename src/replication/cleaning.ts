@@ -2,7 +2,7 @@ import { IMAGES_KEPT, IMAGES_UNUSED_BYTES_MAX } from '../limits.js';
 import { monotonicMs } from '../model/clock.js';
 import type { Store } from '../store/store.js';
 import type { Head, SigningKey } from './head.js';
-import { announcedTexts, HEAD, readPin } from './store-records.js';
+import { announcedTexts, HEAD, isHash, readPin } from './store-records.js';
 
 /** An object stays this long after its last use, because replicas may fetch it. */
 const UNUSED_MS_MIN = 600_000;
@@ -41,7 +41,8 @@ export class StoreCleaner {
     const kept = new Set([...newest, head, pinned].flatMap(objectsOf));
     for (const [key, each] of announced) if (each === null || !kept.has(each.hash)) await store.remove(key);
     await this.#deleteUnused(
-      new Map(objects.flatMap((each) => (kept.has(each.name) ? [] : [[each.name, each.bytes]]))),
+      // Objects with other names are not Lectern's.
+      new Map(objects.flatMap(({ name, bytes }) => (kept.has(name) || !isHash(name) ? [] : [[name, bytes]]))),
     );
     await store.removeAbandoned();
   }

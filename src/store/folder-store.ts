@@ -1,10 +1,28 @@
 import { randomBytes } from 'node:crypto';
-import { createReadStream, type FSWatcher, watch } from 'node:fs';
-import { link, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { constants, type FSWatcher, watch } from 'node:fs';
+import {
+  type FileHandle,
+  link,
+  lstat,
+  mkdir,
+  open,
+  opendir,
+  rename,
+  rm,
+  rmdir,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { LecternError } from '../errors.js';
-import { STORE_RECORD_BYTES_MAX } from '../limits.js';
-import { stopSilent } from './silent-reads.js';
+import {
+  STORE_CHUNK_BYTES,
+  STORE_FILES_MAX,
+  STORE_RECORD_BYTES_MAX,
+  STORE_REVISIONS_LISTED_MAX,
+  STORE_SILENT_MS_MAX,
+} from '../limits.js';
+import { withinTime } from './silent-reads.js';
 import {
   type IfMissing,
   NO_STORE,
@@ -16,21 +34,35 @@ import {
 
 /** Digits of a revision in a file name. */
 const REVISION_DIGITS = 12;
-const REVISION = new RegExp(`^\\d{${REVISION_DIGITS},}$`);
+const REVISION = new RegExp(`^\\d{${REVISION_DIGITS}}$`);
+/** The last revision but one. No writer gets there: it takes 31 years at 1,000 writes a second. */
+const REVISION_MAX = 10 ** REVISION_DIGITS - 2;
 /** This many revisions of a record stay, so that a slow reader still finds its file. */
 const REVISIONS_KEPT = 8;
 /** A record changes a few times a second, so a reader finds its file at once or with the next attempt. */
 const READS_MAX = 100;
-const TEMPORARY = /\.tmp$/;
 /** Files of other programs begin with a dot, like `.nfs…` of network file systems, or have other characters. */
 const OWN = /^[\w-][\w.-]*(?<!\.tmp)$/;
+const TEMPORARY = /\.[0-9a-f]{16}\.tmp$/;
 /** Temporary files of crashed writers. */
 const TEMPORARY_MS_MAX = 3_600_000;
+/** The text of a record whose file is no record. No reader accepts it, and the next write replaces it. */
+const UNUSABLE = 'not a record';
+/** Reasons why a file is no record; errors of the store have other codes, such as EIO and ESTALE. */
+const UNUSABLE_CODES = new Set<unknown>([null, 'ELOOP', 'EACCES', 'EPERM', 'ENXIO', 'ENODEV', 'ENOTDIR']);
+/** Time between two checks that a watch has the present folder. */
+const WATCH_CHECK_MS = 1000;
 
 /**
  * A store in a folder that all machines mount. Revision n of a record is the file `records/<key>/<n>`, made
  * by a hard link, which fails if the file exists. So one of two writers wins, without a lock and without
  * comparing clocks.
+ *
+ * A removed record leaves no file. Its last revision is noted in `records/.removed`, and a new record begins above
+ * it; so a writer that was stopped for any time finds that the revision before its own is gone, and fails.
+ *
+ * Anybody who can write to the folder may have put anything into it. So nothing is opened through a link, or waited
+ * for; and what is no record counts as one that no reader accepts.
  */
 export class FolderStore implements Store {
   readonly name: string;
@@ -39,32 +71,37 @@ export class FolderStore implements Store {
   readonly #folder: string;
   readonly #images: string;
   readonly #records: string;
+  readonly #removed: string;
+  readonly #calls: Calls;
 
-  constructor(folder: string, ifMissing: IfMissing) {
+  constructor(folder: string, ifMissing: IfMissing, silentMsMax: number = STORE_SILENT_MS_MAX) {
     this.name = `folder://${folder}`;
     this.#mayMake = ifMissing === 'make';
     this.#folder = folder;
     this.#images = join(folder, 'images');
     this.#records = join(folder, 'records');
+    this.#removed = join(this.#records, '.removed');
+    this.#calls = new Calls(this.name, silentMsMax);
   }
 
   put(name: string, chunks: AsyncIterable<Uint8Array>): Promise<void> {
     return this.#attempt(async () => {
       await this.#makeFolder(this.#images);
       const path = join(this.#images, name);
-      if (await exists(path)) return;
+      if ((await this.#sizeOf(path)) !== null) return;
       const temporary = temporaryOf(path);
       try {
-        const file = await open(temporary, 'wx');
+        const file = await this.#open(() => open(temporary, 'wx'));
         try {
-          for await (const chunk of chunks) await file.writeFile(chunk);
+          for await (const chunk of chunks) await this.#calls.run(() => file.writeFile(chunk));
+          // A slow disk takes long for this, and other calls must not wait for it.
           await file.sync();
         } finally {
-          await file.close();
+          await this.#calls.run(() => file.close());
         }
-        await rename(temporary, path);
+        await this.#calls.run(() => rename(temporary, path));
       } catch (error) {
-        await rm(temporary, { force: true });
+        await this.#remove(temporary);
         throw error;
       }
     });
@@ -72,155 +109,304 @@ export class FolderStore implements Store {
 
   get(name: string): Promise<StoredBytes | null> {
     return this.#attempt(async () => {
-      const path = join(this.#images, name);
-      if (!(await exists(path))) return null;
-      const chunks = stopSilent(createReadStream(path, { highWaterMark: 1024 * 1024 }), this.name);
-      return Object.assign(chunks, { sha256: null });
+      await this.#checkFolder(this.#images);
+      const file = await this.#open(() => openRegular(join(this.#images, name))).catch(orNull(isUnusable));
+      return file && Object.assign(this.#chunksOf(file), { sha256: null });
     });
   }
 
   bytesOf(name: string): Promise<number | null> {
-    return this.#attempt(
-      async () => (await stat(join(this.#images, name)).catch(absent(null)))?.size ?? null,
-    );
+    return this.#attempt(async () => {
+      await this.#checkFolder(this.#images);
+      return this.#sizeOf(join(this.#images, name));
+    });
   }
 
   list(): Promise<readonly StoredObject[]> {
     return this.#attempt(async () => {
       const objects: StoredObject[] = [];
-      for (const name of (await filesIn(this.#images)).filter((each) => OWN.test(each))) {
-        const status = await stat(join(this.#images, name)).catch(absent(null));
-        if (status?.isFile() === true) objects.push({ name, bytes: status.size });
+      for (const name of (await this.#allNames(this.#images)).filter((each) => OWN.test(each))) {
+        const bytes = await this.#sizeOf(join(this.#images, name));
+        if (bytes !== null) objects.push({ name, bytes });
       }
       return objects;
     });
   }
 
   delete(name: string): Promise<void> {
-    return this.#attempt(() => rm(join(this.#images, name), { force: true }));
+    return this.#attempt(async () => {
+      await this.#checkFolder(this.#images);
+      await this.#remove(join(this.#images, name));
+    });
   }
 
   removeAbandoned(): Promise<void> {
     return this.#attempt(async () => {
+      const isOld = async (path: string): Promise<boolean> => {
+        const status = await this.#calls.run(() => lstat(path)).catch(orNull(isAbsent));
+        return status !== null && status.mtimeMs < Date.now() - TEMPORARY_MS_MAX;
+      };
       for (const folder of [this.#images, this.#records]) {
-        for (const name of (await filesIn(folder)).filter((each) => TEMPORARY.test(each))) {
+        for (const name of (await this.#allNames(folder)).filter((each) => TEMPORARY.test(each))) {
           const path = join(folder, name);
-          const modifiedMs = (await stat(path).catch(absent(null)))?.mtimeMs ?? Number.POSITIVE_INFINITY;
-          if (modifiedMs < Date.now() - TEMPORARY_MS_MAX) await rm(path, { force: true });
+          if (await isOld(path)) await rm(path, { recursive: true, force: true });
         }
+      }
+      // A removal that was interrupted is finished.
+      for (const key of await this.#keys()) {
+        if (!(await isOld(join(this.#records, key)))) continue;
+        const latest = await this.#latest(key);
+        if (latest === null || latest.text === '') await this.#forget(key, latest?.revision ?? 0);
       }
     });
   }
 
   read(key: string): Promise<StoredRecord | null> {
-    return this.#attempt(async () => {
-      for (let n = 0; n < READS_MAX; n++) {
-        const revision = (await this.#revisions(key)).at(-1);
-        if (revision === undefined) return null;
-        const text = await readFile(this.#fileOf(key, revision), 'utf8').catch(absent(null));
-        // An empty text marks a removed record. The revision stays, so that a late writer of an old revision
-        // fails.
-        if (text !== null) return text === '' ? null : { text, revision };
-      }
-      throw new Error(`the files of the record ${key} are listed, but cannot be opened`);
-    });
+    return this.#attempt(() => this.#read(key));
   }
 
   swap(key: string, text: string, revision: number | null): Promise<number | null> {
     if (Buffer.byteLength(text) > STORE_RECORD_BYTES_MAX)
       throw new RangeError(`the record ${key} is too long`);
     return this.#attempt(async () => {
-      const present = (await this.#revisions(key)).at(-1);
-      if (revision === null ? (await this.read(key)) !== null : present !== revision) return null;
-      return this.#append(key, text, (present ?? 0) + 1);
+      const revisions = await this.#revisions(key);
+      const present = revisions?.at(-1) ?? null;
+      if (revisions === null || (present ?? 0) >= REVISION_MAX) {
+        await this.#discard(join(this.#records, key));
+        return null;
+      }
+      if (revision === null ? (await this.#read(key)) !== null : present !== revision) return null;
+      return this.#append(key, text, present);
     });
   }
 
   keys(): Promise<readonly string[]> {
-    return this.#attempt(async () => {
-      const keys: string[] = [];
-      for (const entry of await readdir(this.#records, { withFileTypes: true }).catch(absent([]))) {
-        const { name } = entry;
-        if (entry.isDirectory() && OWN.test(name) && (await this.read(name)) !== null) keys.push(name);
-      }
-      return keys;
-    });
+    return this.#attempt(() => this.#keys());
   }
 
   remove(key: string): Promise<void> {
     return this.#attempt(async () => {
       // Terminates: each further round means that another writer was first.
       for (;;) {
-        const present = await this.read(key);
-        if (present === null || (await this.#append(key, '', present.revision + 1)) !== null) return;
+        const latest = await this.#latest(key);
+        if (latest === null) return;
+        if (latest.revision === 0 || latest.revision >= REVISION_MAX)
+          return this.#discard(join(this.#records, key));
+        const isRemoved = latest.text === '';
+        const last = isRemoved ? latest.revision : await this.#append(key, '', latest.revision);
+        if (last !== null) return this.#forget(key, last);
       }
     });
   }
 
   watch(keys: readonly string[], onChange: () => void): { close(): void } {
-    let watcher: FSWatcher | null = null;
-    try {
-      watcher = watch(this.#records, { recursive: true, persistent: false }, (_, path) => {
-        if (path === null || keys.some((key) => path.startsWith(key))) onChange();
-      });
-      watcher.on('error', () => {});
-    } catch {
-      // The folder does not exist yet, or cannot be watched.
-    }
-    return { close: () => watcher?.close() };
+    const watches = keys.map((key) => new FolderWatch(join(this.#records, key), this.#calls, onChange));
+    return {
+      close: () => {
+        for (const each of watches) each.close();
+      },
+    };
   }
 
   async close(): Promise<void> {}
 
-  /** @returns null if the revision exists */
-  async #append(key: string, text: string, revision: number): Promise<number | null> {
-    const folder = join(this.#records, key);
-    await this.#makeFolder(folder);
-    const temporary = temporaryOf(join(this.#records, key));
-    try {
-      await writeFile(temporary, text, { flag: 'wx', flush: true });
-      await link(temporary, this.#fileOf(key, revision));
-    } catch (error) {
-      if (codeOf(error) === 'EEXIST') return null;
-      throw error;
-    } finally {
-      await rm(temporary, { force: true });
+  async #read(key: string): Promise<StoredRecord | null> {
+    const latest = await this.#latest(key);
+    // An empty text marks a record whose removal is under way.
+    return latest?.text === '' ? null : latest;
+  }
+
+  /** The last revision; revision 0 if the folder of the record is none, or has too many files. */
+  async #latest(key: string): Promise<StoredRecord | null> {
+    for (let n = 0; n < READS_MAX; n++) {
+      const revisions = await this.#revisions(key);
+      if (revisions === null) return { text: UNUSABLE, revision: 0 };
+      const revision = revisions.at(-1);
+      if (revision === undefined) return null;
+      const path = this.#fileOf(key, revision);
+      const text = await this.#calls.run(() => recordIn(path)).catch(orNull(isAbsent));
+      if (text !== null) return { text, revision };
     }
-    const revisions = await this.#revisions(key);
-    // After a long pause, this writer may have made a revision that existed before and was removed. Only
-    // revisions with at least REVISIONS_KEPT later ones are removed, so with fewer later ones this revision
-    // is new.
-    if ((revisions.at(-1) ?? 0) >= revision + REVISIONS_KEPT) {
-      await rm(this.#fileOf(key, revision), { force: true });
+    throw new Error(`the files of the record ${key} are listed, but cannot be opened`);
+  }
+
+  /**
+   * @param present the revision to replace; null for a new record
+   * @returns null if another writer was first
+   */
+  async #append(key: string, text: string, present: number | null): Promise<number | null> {
+    const folder = join(this.#records, key);
+    await this.#makeFolder(this.#records);
+    await this.#makeRecordFolder(folder);
+    const revision = (present ?? (await this.#floor())) + 1;
+    if (revision > REVISION_MAX) {
+      await this.#discard(this.#removed);
       return null;
     }
-    for (const old of revisions.slice(0, -REVISIONS_KEPT)) await rm(this.#fileOf(key, old), { force: true });
+    const path = this.#fileOf(key, revision);
+    const temporary = temporaryOf(folder);
+    try {
+      await this.#calls.run(() => writeFile(temporary, text, { flag: 'wx', flush: true }));
+      await this.#calls.run(() => link(temporary, path));
+    } catch (error) {
+      if (codeOf(error) === 'EEXIST') return null;
+      if (!isAbsent(error)) throw error;
+      // The record was removed meanwhile, with its folder.
+      return present === null ? this.#append(key, text, null) : null;
+    } finally {
+      await this.#remove(temporary);
+    }
+    const revisions = (await this.#revisions(key)) ?? [];
+    // After a long pause, the record may have been removed, or its revisions replaced.
+    if (present === null ? (await this.#floor()) >= revision : !revisions.includes(present)) {
+      await this.#remove(path);
+      // Perhaps only another record was removed.
+      return present === null && revisions.length === 1 ? this.#append(key, text, null) : null;
+    }
+    for (const old of revisions.slice(0, -REVISIONS_KEPT)) await this.#remove(this.#fileOf(key, old));
     return revision;
+  }
+
+  /** Removes the files of a removed record. */
+  async #forget(key: string, last: number): Promise<void> {
+    if (last > 0) await this.#raiseFloor(last);
+    for (const revision of (await this.#revisions(key)) ?? []) {
+      if (revision <= last) await this.#remove(this.#fileOf(key, revision));
+    }
+    // The folder stays if it has files of other programs, or if the record was made again.
+    await this.#calls.run(() => rmdir(join(this.#records, key))).catch(() => {});
+  }
+
+  /** The highest revision of all removed records. */
+  async #floor(): Promise<number> {
+    const names = await this.#names(this.#removed, STORE_REVISIONS_LISTED_MAX);
+    if (names === null) await this.#discard(this.#removed);
+    return Math.max(0, ...(names ?? []).filter((each) => REVISION.test(each)).map(Number));
+  }
+
+  async #raiseFloor(revision: number): Promise<void> {
+    await this.#makeRecordFolder(this.#removed);
+    const path = join(this.#removed, nameOf(revision));
+    await this.#calls.run(() => writeFile(path, '', { flag: 'wx' })).catch(orNull(isPresent));
+    const floor = await this.#floor();
+    for (const name of (await this.#names(this.#removed, STORE_REVISIONS_LISTED_MAX)) ?? []) {
+      if (REVISION.test(name) && Number(name) < floor) await this.#remove(join(this.#removed, name));
+    }
+  }
+
+  /** Removes what no writer of Lectern has left. The files may be many, so nobody waits for their removal. */
+  async #discard(folder: string): Promise<void> {
+    const temporary = temporaryOf(folder);
+    await this.#calls.run(() => rename(folder, temporary)).catch(orNull(isAbsent));
+    rm(temporary, { recursive: true, force: true }).catch(() => {});
   }
 
   /** A missing parent folder shows a mistyped path, or a share that is not mounted. */
   async #makeFolder(folder: string): Promise<void> {
     const parent = dirname(this.#folder);
-    if (!(await exists(parent))) throw new Error(`there is no folder ${parent}`);
-    await mkdir(folder, { recursive: true });
+    const isThere = await this.#calls.run(() => stat(parent)).catch(orNull(isAbsent));
+    if (isThere === null) throw new Error(`there is no folder ${parent}`);
+    await this.#calls.run(() => mkdir(this.#folder, { recursive: true }));
+    await this.#calls.run(() => mkdir(folder)).catch(orNull(isPresent));
+    await this.#checkFolder(folder);
   }
 
-  async #revisions(key: string): Promise<number[]> {
-    const names = await filesIn(join(this.#records, key));
-    return names
-      .filter((each) => REVISION.test(each))
-      .map(Number)
-      .sort((a, b) => a - b);
+  /** Replaces whatever is no folder. */
+  async #makeRecordFolder(folder: string): Promise<void> {
+    const isMade = await this.#calls.run(() => mkdir(folder)).catch(orNull(isPresent));
+    if (isMade !== null || (await this.#calls.run(() => lstat(folder))).isDirectory()) return;
+    await this.#remove(folder);
+    await this.#calls.run(() => mkdir(folder));
+  }
+
+  /** A link could lead to files of others, which cleaning would delete. */
+  async #checkFolder(folder: string): Promise<void> {
+    const status = await this.#calls.run(() => lstat(folder)).catch(orNull(isAbsent));
+    if (status !== null && !status.isDirectory())
+      throw new Error(
+        `${folder} is ${status.isSymbolicLink() ? 'a symbolic link' : 'a file'}; expected a folder`,
+      );
+  }
+
+  /** In ascending order; null if the folder is none, or has too many files. */
+  async #revisions(key: string): Promise<number[] | null> {
+    const names = await this.#names(join(this.#records, key), STORE_REVISIONS_LISTED_MAX);
+    if (names === null) return null;
+    const revisions = names.filter((each) => REVISION.test(each)).map(Number);
+    return revisions.sort((a, b) => a - b);
+  }
+
+  async #keys(): Promise<readonly string[]> {
+    return (await this.#allNames(this.#records)).filter((each) => OWN.test(each));
+  }
+
+  async #allNames(folder: string): Promise<readonly string[]> {
+    await this.#checkFolder(folder);
+    const names = await this.#names(folder, STORE_FILES_MAX);
+    if (names !== null) return names;
+    throw new Error(
+      `${folder} has more than ${STORE_FILES_MAX} files; remove those that Lectern did not make`,
+    );
+  }
+
+  /** The names in a folder, none if it is absent. Null if it is no folder, or has more than `max`. */
+  #names(folder: string, max: number): Promise<readonly string[] | null> {
+    return this.#calls.run(async () => {
+      const status = await lstat(folder).catch(orNull(isAbsent));
+      if (status === null) return [];
+      if (!status.isDirectory()) return null;
+      const names: string[] = [];
+      try {
+        for await (const { name } of await opendir(folder, { bufferSize: 1024 })) {
+          if (names.length === max) return null;
+          names.push(name);
+        }
+      } catch (error) {
+        if (!isAbsent(error)) throw error;
+      }
+      return names;
+    });
+  }
+
+  /** Null if there is no regular file. */
+  async #sizeOf(path: string): Promise<number | null> {
+    const status = await this.#calls.run(() => lstat(path)).catch(orNull(isAbsent));
+    return status?.isFile() === true ? status.size : null;
+  }
+
+  /** Links are not followed. Somebody else may have made a folder. */
+  #remove(path: string): Promise<void> {
+    return this.#calls.run(() => rm(path, { force: true, recursive: true }));
+  }
+
+  #open(opening: () => Promise<FileHandle>): Promise<FileHandle> {
+    return this.#calls.run(opening, (late) => void late.close().catch(() => {}));
+  }
+
+  async *#chunksOf(file: FileHandle): AsyncGenerator<Uint8Array> {
+    try {
+      for (;;) {
+        const memory = Buffer.allocUnsafe(STORE_CHUNK_BYTES);
+        const { bytesRead } = await this.#attempt(() =>
+          this.#calls.run(() => file.read(memory, 0, memory.length, null)),
+        );
+        if (bytesRead === 0) return;
+        yield memory.subarray(0, bytesRead);
+      }
+    } finally {
+      // The end is not awaited, because it may hang like a read.
+      file.close().catch(() => {});
+    }
   }
 
   #fileOf(key: string, revision: number): string {
-    return join(this.#records, key, String(revision).padStart(REVISION_DIGITS, '0'));
+    return join(this.#records, key, nameOf(revision));
   }
 
   async #attempt<T>(work: () => Promise<T>): Promise<T> {
     try {
       // The folder itself may be the empty mount point of a share.
-      this.#mayMake ||= await exists(this.#records);
+      this.#mayMake ||= (await this.#calls.run(() => lstat(this.#records)).catch(orNull(isAbsent))) !== null;
       if (!this.#mayMake) throw new Error(NO_STORE);
       return await work();
     } catch (cause) {
@@ -231,25 +417,143 @@ export class FolderStore implements Store {
   }
 }
 
+/**
+ * System calls, one at a time and each with a time limit. A call to a file system that hangs keeps one of the four
+ * threads that a process has for files, so no second call is made meanwhile.
+ */
+class Calls {
+  readonly #name: string;
+  readonly #silentMsMax: number;
+  readonly #waiting: (() => void)[] = [];
+  #isRunning = false;
+
+  constructor(name: string, silentMsMax: number) {
+    this.#name = name;
+    this.#silentMsMax = silentMsMax;
+  }
+
+  /** @throws LecternError `store-unavailable` if the call takes too long; `onLate` then gets its late result */
+  async run<T>(call: () => Promise<T>, onLate?: (value: T) => void): Promise<T> {
+    if (this.#isRunning) {
+      const turn = new Promise<void>((resolve) => this.#waiting.push(resolve));
+      await withinTime(turn, this.#name, this.#silentMsMax, () => this.#next());
+    }
+    this.#isRunning = true;
+    const running = call();
+    const next = (): void => this.#next();
+    running.then(next, next);
+    return withinTime(running, this.#name, this.#silentMsMax, onLate);
+  }
+
+  #next(): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#isRunning = false;
+    else next();
+  }
+}
+
+/** Watches a folder that may be made, removed and made again. */
+class FolderWatch {
+  readonly #folder: string;
+  readonly #calls: Calls;
+  readonly #onChange: () => void;
+  #watcher: FSWatcher | null = null;
+  /** The folder that is watched; null for none. */
+  #watched: string | null = null;
+  #isClosed = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(folder: string, calls: Calls, onChange: () => void) {
+    this.#folder = folder;
+    this.#calls = calls;
+    this.#onChange = onChange;
+    void this.#look(true);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    this.#watcher?.close();
+  }
+
+  async #look(isFirst: boolean): Promise<void> {
+    const status = await this.#calls.run(() => lstat(this.#folder)).catch(() => null);
+    if (this.#isClosed) return;
+    const found = status?.isDirectory() === true ? `${status.dev} ${status.ino}` : null;
+    if (found !== this.#watched) {
+      this.#watcher?.close();
+      this.#watcher = found === null ? null : this.#open();
+      this.#watched = this.#watcher === null ? null : found;
+      if (!isFirst) this.#onChange();
+    }
+    this.#timer = setTimeout(() => void this.#look(false), WATCH_CHECK_MS).unref();
+  }
+
+  #open(): FSWatcher | null {
+    try {
+      const watcher = watch(this.#folder, { persistent: false }, (_, name) => {
+        // The folder itself is gone. Another folder may get its inode.
+        if (name === basename(this.#folder)) this.#watched = null;
+        this.#onChange();
+      });
+      watcher.on('error', () => {});
+      return watcher;
+    } catch {
+      // The folder is gone, or cannot be watched.
+      return null;
+    }
+  }
+}
+
+/** Opens a regular file for reading, not through a link, and without waiting for the writer of a pipe. */
+async function openRegular(path: string): Promise<FileHandle> {
+  const { O_RDONLY, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = constants;
+  const file = await open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
+  if ((await file.stat()).isFile()) return file;
+  await file.close();
+  throw new Error(`${path} is not a regular file`);
+}
+
+/** The text of a revision; UNUSABLE for what is no record. Throws ENOENT. */
+async function recordIn(path: string): Promise<string> {
+  try {
+    const file = await openRegular(path);
+    try {
+      const memory = Buffer.allocUnsafe(STORE_RECORD_BYTES_MAX + 1);
+      let length = 0;
+      for (let read = 1; read > 0 && length < memory.length; length += read) {
+        read = (await file.read(memory, length, memory.length - length, length)).bytesRead;
+      }
+      return length > STORE_RECORD_BYTES_MAX ? UNUSABLE : memory.toString('utf8', 0, length);
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    if (isAbsent(error) || !isUnusable(error)) throw error;
+    return UNUSABLE;
+  }
+}
+
 function temporaryOf(path: string): string {
   return `${path}.${randomBytes(8).toString('hex')}.tmp`;
 }
 
-async function exists(path: string): Promise<boolean> {
-  return (await stat(path).catch(absent(null))) !== null;
+function nameOf(revision: number): string {
+  return String(revision).padStart(REVISION_DIGITS, '0');
 }
 
-async function filesIn(folder: string): Promise<string[]> {
-  return readdir(folder).catch(absent([]));
-}
-
-/** For `catch`: returns `value` if the path does not exist. */
-function absent<T>(value: T): (error: unknown) => T {
+/** For `catch`: null for these errors. */
+function orNull(isExpected: (error: unknown) => boolean): (error: unknown) => null {
   return (error) => {
-    if (codeOf(error) === 'ENOENT') return value;
+    if (isExpected(error)) return null;
     throw error;
   };
 }
+
+const isAbsent = (error: unknown): boolean => codeOf(error) === 'ENOENT';
+const isPresent = (error: unknown): boolean => codeOf(error) === 'EEXIST';
+const isUnusable = (error: unknown): boolean =>
+  isAbsent(error) || (!(error instanceof LecternError) && UNUSABLE_CODES.has(codeOf(error)));
 
 function codeOf(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : null;

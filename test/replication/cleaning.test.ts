@@ -100,7 +100,7 @@ test('the remains of a killed writer are removed', async (t) => {
   const trial = await openTrial(t);
   const { store, key, folder } = trial;
   await announce(trial, 1);
-  const left = join(folder, 'share', 'images', `${hashOf(2)}.0123.tmp`);
+  const left = join(folder, 'share', 'images', `${hashOf(2)}.0123456789abcdef.tmp`);
   writeFileSync(left, 'half');
   const cleaner = new StoreCleaner(store, key);
   await cleaner.clean();

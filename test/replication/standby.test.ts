@@ -7,7 +7,7 @@ for (const { kind, skip } of KINDS) {
     const fleet = await openFleet(t, kind);
     const { store } = fleet;
     // A leader that was killed: its lease stays and is never renewed.
-    await store.swap('leader', JSON.stringify({ owner: 'killed', beat: 1 }), null);
+    await store.swap('leader', JSON.stringify({ owner: 'killed', beat: 1, renewedAtMs: 1 }), null);
     const source = new MemorySource(events(10, 'n 0'));
     const [one, two] = [await fleet.publisher(source), await fleet.publisher(source)];
     const tookMs = await until(async () => (await store.read('head')) !== null, 'a standby leads');

@@ -1,0 +1,117 @@
+/** A fleet on a folder into which somebody else writes. */
+import { spawnSync } from 'node:child_process';
+import {
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'tap';
+import { MemorySource } from '../refresh/built.js';
+import { keptLog } from '../serving/threads.js';
+import { events, openChannel, openFleet, titleOf, until, untilServed } from './fleet.js';
+
+/** Replaces the last revision of a record, or makes the record. */
+function replaceRecord(share: string, key: string, make: (path: string) => void): void {
+  const folder = join(share, 'records', key);
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  make(join(folder, '000000000099'));
+}
+
+const fifo = (path: string): void => void spawnSync('mkfifo', [path]);
+const zero = (path: string): void => symlinkSync('/dev/zero', path);
+const sparse = (path: string): void => {
+  writeFileSync(path, '{"id":null,"sequence":1}');
+  truncateSync(path, 180e6);
+};
+const json =
+  (text: string) =>
+  (path: string): void =>
+    writeFileSync(path, text);
+
+/** Records of every kind that a store has, each wrong in another way. */
+const WRONG: Readonly<Record<string, readonly ((path: string) => void)[]>> = {
+  head: [fifo, sparse, json('null'), json('a.b.c')],
+  pin: [fifo, zero, sparse, json('[]'), json('{"id":{"toString":1},"sequence":1e300}')],
+  leader: [fifo, json('{"owner":{"toString":1},"beat":1,"renewedAtMs":1e300}')],
+  'replica.a': [zero, json('{"name":{"toString":1},"formats":["x"]}')],
+  'announced.A': [fifo, json('{}')],
+};
+
+test('whatever records hold: announcements go on, replicas serve, and the status names the records', {
+  timeout: 120_000,
+}, async (t) => {
+  const fleet = await openFleet(t, 'folder');
+  const share = join(fleet.folder, 'share');
+  const { log, lines } = keptLog();
+  const source = new MemorySource(events(10, 'first'));
+  const publishing = await fleet.publisher(source, { log });
+  await publishing.announced;
+  const replica = fleet.replica();
+  await untilServed([replica], 'first');
+  const channel = await openChannel(fleet.address, { publicKeyFile: fleet.publicKeyFile });
+  t.teardown(() => channel.close());
+  for (const round of [0, 1, 2, 3, 4]) {
+    for (const [key, all] of Object.entries(WRONG)) {
+      const make = all[round];
+      if (make !== undefined) replaceRecord(share, key, make);
+    }
+    const { ignored } = await channel.status();
+    t.ok(ignored.includes('pin') || round === 4, `the status names the pin, round ${round}`);
+    source.replace(events(10, `round ${round}`));
+    await untilServed([replica], `round ${round}`);
+  }
+  const told = new Set(
+    lines
+      .filter(({ message }) => message === 'a record of the store is malformed or forged: it is ignored')
+      .map(({ fields }) => (fields as { readonly record: string }).record),
+  );
+  t.strictSame(
+    [...told].sort().filter((key) => key !== 'head'),
+    ['pin', 'replica.a'],
+  );
+  await channel.unpin();
+  t.strictSame(
+    (await channel.status()).ignored.filter((key) => key === 'pin'),
+    [],
+    'the next choice of an operator replaces the record',
+  );
+});
+
+test('an image that became a named pipe is stored again, and a linked folder of images is left alone', {
+  timeout: 120_000,
+}, async (t) => {
+  const fleet = await openFleet(t, 'folder');
+  const images = join(fleet.folder, 'share', 'images');
+  const { log, lines } = keptLog();
+  const source = new MemorySource(events(10, 'first'));
+  const publishing = await fleet.publisher(source, { log });
+  await publishing.announced;
+  const channel = await openChannel(fleet.address, { publicKeyFile: fleet.publicKeyFile });
+  t.teardown(() => channel.close());
+  const hash = (await channel.status()).head?.hash ?? '';
+  rmSync(join(images, hash));
+  fifo(join(images, hash));
+  const replica = fleet.replica();
+  await untilServed([replica], 'first');
+
+  const elsewhere = join(fleet.folder, 'elsewhere');
+  renameSync(images, elsewhere);
+  writeFileSync(join(elsewhere, 'f'.repeat(64)), 'of somebody else');
+  const before = readdirSync(elsewhere).sort();
+  symlinkSync(elsewhere, images);
+  source.replace(events(10, 'second'));
+  const isTold = (): boolean =>
+    lines.some(({ fields }) => / is a symbolic link; expected a folder/.test(JSON.stringify(fields)));
+  await until(isTold, 'the publisher says what is wrong');
+  t.strictSame(readdirSync(elsewhere).sort(), before);
+  t.equal(titleOf(replica), 'first', 'served on');
+  rmSync(images);
+  renameSync(elsewhere, images);
+  await untilServed([replica], 'second');
+});
