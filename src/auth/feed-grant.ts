@@ -25,7 +25,7 @@ export function writeFeedGrant({ subject, claimed, pairs, issuedMs, expiresMs }:
   return Buffer.from(text, 'utf8').toString('base64url');
 }
 
-/** Null if the text is not a grant of this version. Other versions had other fields. */
+/** Null if the text is not a grant of this version. A program with the same secret may sign anything. */
 export function readFeedGrant(written: string): FeedGrant | null {
   try {
     return parseGrant(written);
@@ -35,9 +35,11 @@ export function readFeedGrant(written: string): FeedGrant | null {
 }
 
 function parseGrant(written: string): FeedGrant | null {
-  const [subject, identities, query, issuedMs, expiresMs] = JSON.parse(
-    Buffer.from(written, 'base64url').toString('utf8'),
-  ) as [string, readonly Group[] | null, readonly Group[], number, number];
+  const grant: unknown = JSON.parse(Buffer.from(written, 'base64url').toString('utf8'));
+  if (!Array.isArray(grant) || grant.length !== 5) return null;
+  const [subject, identities, query, issuedMs, expiresMs] = grant as readonly unknown[];
+  if (!isText(subject) || !isInstant(issuedMs) || !isInstant(expiresMs)) return null;
+  if (!areGroups(query) || !(identities === null || areGroups(identities))) return null;
   const claimed = identities?.map(filterOf) ?? null;
   if (claimed?.includes(null)) return null;
   return {
@@ -47,6 +49,21 @@ function parseGrant(written: string): FeedGrant | null {
     issuedMs,
     expiresMs,
   };
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value.isWellFormed();
+}
+
+function isInstant(value: unknown): value is number {
+  return Number.isSafeInteger(value);
+}
+
+function areGroups(value: unknown): value is readonly Group[] {
+  return (
+    Array.isArray(value) &&
+    value.every((group) => Array.isArray(group) && group.length > 0 && group.every(isText))
+  );
 }
 
 function filterOf([name, ...values]: Group): FieldFilter | null {
