@@ -39,8 +39,23 @@ const X_LOG_DATA = 0x77;
 const KEEPALIVE = 0x6b;
 /** 2000-01-01 in epoch milliseconds. */
 const EPOCH_MS = 946_684_800_000;
-/** Time between two requests for the server's position. */
-const ASK_PAUSE_MS = 2;
+/** Time between two requests for the server's position, while it is busy. */
+const ASK_PAUSE_MS_MIN = 2;
+const ASK_PAUSE_MS_MAX = 100;
+
+/** A moment at the server: a position of its log, and then its clock in microseconds since 2000. */
+export interface Moment {
+  readonly lsn: bigint;
+  readonly at: bigint;
+}
+
+/** The server process of a stream. */
+export interface ProcessState {
+  /** Whether it waits for its log to grow. */
+  readonly sleeps: boolean;
+  /** The server's clock after this was seen, in microseconds since 2000. */
+  readonly at: bigint;
+}
 
 /** `16/B374D848` as one number. */
 export function parseLsn(text: string): bigint {
@@ -67,7 +82,10 @@ export class ChangeStream {
   };
   /** Everything before this position was received. */
   #position = 0n;
-  #received = 0;
+  /** When the server sent its last position, by its clock in microseconds since 2000. */
+  #answeredAt = 0n;
+  /** The server process of the stream. */
+  #pid = 0;
   #xid = 0;
   #hasChanges = false;
   #heardMs: number = performance.now();
@@ -111,6 +129,8 @@ export class ChangeStream {
     const parser = new PgoutputParser();
     this.#parse = (data) => parser.parse(data);
     const slot = `lectern_${process.pid}_${randomBytes(6).toString('hex')}`;
+    const [found] = await this.#database.query<{ readonly pid: number }>('SELECT pg_backend_pid() AS pid');
+    this.#pid = found?.pid ?? 0;
     await this.#createSlot(slot);
     const publication = this.#tables.publication.replaceAll('"', '""').replaceAll("'", "''");
     const client = this.#database.client;
@@ -153,26 +173,34 @@ export class ChangeStream {
   }
 
   /**
-   * Resolves once every transaction committed before `lsn` was received. The server is asked for its position. An open
-   * transaction may keep that position below `lsn`, so two equal answers also suffice, if no change came between them.
+   * Resolves once every transaction that was committed before `moment` was received. The server is asked for its
+   * position, but an open transaction may keep that position below the moment's. Then everything was received if the
+   * server process has nothing to read: it sleeps although it woke after the moment, which a second answer shows (the
+   * first may have been on its way to sleep), and then answers once more, behind everything that it sent before.
    */
-  async reached(lsn: bigint): Promise<void> {
-    let answered = -1n;
-    let received = -1;
-    while (this.#position < lsn && !(answered === this.#position && received === this.#received)) {
-      answered = this.#position;
-      received = this.#received;
+  async reached(moment: Moment, look: (pid: number) => Promise<ProcessState>): Promise<void> {
+    let answers = 0;
+    let sleptAt: bigint | null = null;
+    for (let pauseMs = ASK_PAUSE_MS_MIN; this.#position < moment.lsn; ) {
       const kept = new Promise<void>((resolve) => {
         this.#onKeepalive = resolve;
       });
       this.#acknowledge(true);
       await this.#database.within(kept, FOLLOWED_SILENT_MS_MAX);
-      if (this.#position < lsn) await new Promise((resolve) => setTimeout(resolve, ASK_PAUSE_MS));
       if (this.#isClosed)
         throw new LecternError(
           'source-unreadable',
           `cannot read ${this.#name}: the stream of changes was lost`,
         );
+      if (sleptAt !== null && this.#answeredAt > sleptAt) return;
+      if (this.#answeredAt > moment.at) answers++;
+      if (sleptAt === null && answers >= 2) {
+        const { sleeps, at } = await look(this.#pid);
+        if (sleeps) sleptAt = at;
+      }
+      if (sleptAt !== null || answers < 2) continue;
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      pauseMs = Math.min(2 * pauseMs, ASK_PAUSE_MS_MAX);
     }
   }
 
@@ -200,10 +228,10 @@ export class ChangeStream {
     this.#heardMs = performance.now();
     try {
       if (chunk[0] === X_LOG_DATA) {
-        this.#received++;
         this.#change(this.#parse(chunk.subarray(25)));
       } else if (chunk[0] === KEEPALIVE) {
         this.#advance(chunk.readBigUInt64BE(1));
+        this.#answeredAt = chunk.readBigInt64BE(9);
         if (chunk[17] === 1) this.#acknowledge(false);
         this.#onKeepalive?.();
       }

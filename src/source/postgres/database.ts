@@ -25,6 +25,7 @@ export class Database {
   readonly client: Client;
   readonly #guard: MessageGuard;
   readonly #options: DatabaseOptions;
+  #last: Promise<unknown> = Promise.resolve();
 
   private constructor({ client, guard }: Connected, options: DatabaseOptions) {
     this.client = client;
@@ -46,14 +47,21 @@ export class Database {
   }
 
   async result<Row extends object>(text: string, values: readonly unknown[] = []): Promise<QueryResult<Row>> {
-    return this.within(this.client.query<Row>(text, [...values]), this.#options.answerMsMax);
+    return this.#alone(() => this.client.query<Row>(text, [...values]));
   }
 
   /** The rows of one statement, values as the server writes them. Several statements are refused. */
   async texts(text: string): Promise<QueryResult<(string | null)[]>> {
     const asSent = { getTypeParser: () => (value: unknown) => value } as never;
     const query = { text, rowMode: 'array', queryMode: 'extended', types: asSent } as const;
-    return this.within(this.client.query<(string | null)[]>(query as never), this.#options.answerMsMax);
+    return this.#alone(() => this.client.query<(string | null)[]>(query as never));
+  }
+
+  /** Runs one statement at a time: `pg` warns of a statement that begins before the last one has ended. */
+  #alone<Value>(run: () => Promise<Value>): Promise<Value> {
+    const running = this.#last.then(() => this.within(run(), this.#options.answerMsMax));
+    this.#last = running.catch(() => {});
+    return running;
   }
 
   /** Reads the bytes of a COPY. */

@@ -39,13 +39,36 @@ const LOOK_MS = 10_000;
 /** Time until the next load, if the stream reported a transaction that is not visible yet. */
 const UNSEEN_MS = 20;
 
+/** Microseconds since 2000, as in the protocol of replication. */
+const SERVER_CLOCK = '((extract(epoch FROM clock_timestamp()) - 946684800) * 1000000)::int8::text';
+/**
+ * Where the log ends. With synchronous_commit off, others see a commit before the server writes it to disk, and streams
+ * it, within three times wal_writer_delay.
+ */
+const LOG_END = `(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()
+  WHEN current_setting('synchronous_commit') = 'off' THEN pg_current_wal_insert_lsn() ELSE pg_current_wal_flush_lsn() END)::text`;
+/** $1 is a process, $2 a position of the log, $3 the SERVER_CLOCK at that position. The clock is read last. */
+const PROCESS_STATE = `SELECT (SELECT coalesce(wait_event, '') FROM pg_stat_activity WHERE pid = $1) AS waits,
+  CASE WHEN pg_is_in_recovery() THEN true WHEN pg_current_wal_flush_lsn() >= $2::pg_lsn THEN true
+    ELSE ${SERVER_CLOCK}::int8 - $3::int8 > 3000000 * extract(epoch FROM current_setting('wal_writer_delay')::interval) END AS "isOnDisk",
+  ${SERVER_CLOCK} AS at`;
+/** The name of the wait for a longer log in PostgreSQL 10 to 18, whose letters differ in case. */
+const WAITS_FOR_LOG = 'walsenderwaitforwal';
+
 type Versions = Pick<RecordLoadOptions, 'previous' | 'served'>;
 
 interface SnapshotFacts {
   readonly seen: string;
   readonly lsn: string;
+  readonly at: string;
   /** The exported snapshot; null if none was requested. */
   readonly snapshot: string | null;
+}
+
+interface ServerProcess {
+  readonly waits: string | null;
+  readonly isOnDisk: boolean;
+  readonly at: string;
 }
 
 /** One session with the database: it begins with a new slot, and ends with a failure or a change of structure. */
@@ -167,14 +190,21 @@ export class PostgresFollower {
     const [facts] = await reader.query<SnapshotFacts>(
       // The position is requested after the snapshot was taken, so it covers everything that the snapshot sees.
       `SELECT txid_current_snapshot()::text AS seen,
-         (CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_flush_lsn() END)::text AS lsn,
+         ${LOG_END} AS lsn,
+         ${SERVER_CLOCK} AS at,
          ${isWhole ? 'pg_export_snapshot()' : 'null'} AS snapshot`,
     );
     const state = await stateOf(reader, plan.table);
     if (facts === undefined || state?.structure !== plan.structure) return null;
     const seen = parseSnapshot(facts.seen);
     if (isWhole) return this.#readWhole(stay, seen, String(facts.snapshot), state);
-    await stream.reached(parseLsn(facts.lsn));
+    const { lsn, at } = facts;
+    await stream.reached({ lsn: parseLsn(lsn), at: BigInt(at) }, async (pid) => {
+      const [state] = await reader.query<ServerProcess>(PROCESS_STATE, [pid, lsn, at]);
+      // A pooler hides the process.
+      const waits = (state?.waits ?? WAITS_FOR_LOG).toLowerCase() === WAITS_FOR_LOG;
+      return { sleeps: waits && state?.isOnDisk === true, at: BigInt(state?.at ?? 0) };
+    });
     // Meanwhile the stream may have reported more keys than are kept.
     if (pending.isWhole) {
       await reader.query('ROLLBACK');
