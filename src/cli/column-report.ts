@@ -62,8 +62,13 @@ export function proposalFor(
     identifiers: proposal.identifiers ?? (identifiers === 'uuid' ? null : identifiers),
   };
   // A map file with a wrong column makes every load fail.
-  const file = summary === null ? {} : { 'map-file': reading.mapFile };
-  const kept = Object.entries({ ...file, encoding: reading.encoding, from: reading.from, to: reading.to });
+  const { mapFile, encoding, calendarFrom, calendarTo } = reading;
+  const kept = Object.entries({
+    ...(summary === null ? {} : { 'map-file': mapFile }),
+    encoding,
+    'calendar-from': calendarFrom,
+    'calendar-to': calendarTo,
+  });
   const options = kept.flatMap(([flag, value]) => (value ? [`--${flag} ${shellQuoted(value)}`] : []));
   const command = ['lectern serve', ...source.args, ...options, ...proposedOptions(whole), '--dev'].join(' ');
   const notes = [...proposal.notes, ...source.hidden];

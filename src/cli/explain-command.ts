@@ -1,7 +1,7 @@
 import { LecternError } from '../errors.js';
 import { DIRECTORIES } from '../model/fields.js';
 import type { ReadingSettings } from '../options/option-types.js';
-import { readRulesOf } from '../options/reading-settings.js';
+import { ruleOptionsOf } from '../options/reading-settings.js';
 import { withFieldMap } from '../options/source-of-settings.js';
 import { invalidParameters } from '../query/object-form.js';
 import { STRICT } from '../query/parameters.js';
@@ -34,7 +34,7 @@ export async function explain(
   const progress = createProgressLine(name);
   const timetable = openTimetable({
     source: spec,
-    ...readRulesOf(await withFieldMap(reading)),
+    ...ruleOptionsOf(await withFieldMap(reading)),
     rooms,
     watch: false,
     gate: false,

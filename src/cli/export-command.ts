@@ -3,7 +3,7 @@ import { extname } from 'node:path';
 import { LecternError } from '../errors.js';
 import { FORMATS, type FormatName } from '../model/format.js';
 import type { ReadingSettings } from '../options/option-types.js';
-import { readRulesOf } from '../options/reading-settings.js';
+import { ruleOptionsOf } from '../options/reading-settings.js';
 import { withFieldMap } from '../options/source-of-settings.js';
 import { invalidParameters } from '../query/object-form.js';
 import { type ParameterPairs, type ParseOptions, STRICT } from '../query/parameters.js';
@@ -53,7 +53,7 @@ export async function exportEvents(
   if (pairs.some(([name]) => name === 'format')) {
     throw new LecternError('option-invalid', 'the query names a format; give it as --format');
   }
-  const rules = readRulesOf(await withFieldMap(reading));
+  const rules = ruleOptionsOf(await withFieldMap(reading));
   const { spec, name } = namedSource(source, reading);
   // Registered before the file is created, because a signal could otherwise leave the file behind.
   const signals = listenForSignals(COMMAND_SIGNALS);

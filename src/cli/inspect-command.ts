@@ -120,7 +120,7 @@ function formatExpanded(expanded: ExpansionWindow | undefined): string {
   if (expanded === undefined) return '';
   const hint = outsideHint(expanded);
   const lines = [
-    `recurring events are expanded from ${expanded.from} until ${expanded.to}, exclusive (--from, --to)`,
+    `recurring events are expanded from ${expanded.from} until ${expanded.to}, exclusive (--calendar-from, --calendar-to)`,
   ];
   return ['', ...lines, ...(hint === null ? [] : [hint])].join('\n');
 }
@@ -192,7 +192,7 @@ function formatRejections(summary: Inspection['summary'], format: SourceFormat):
   if (rejected === 0) {
     if (events > 0) return 'no records left out';
     return format === 'icalendar'
-      ? 'the calendar has no events between --from and --to'
+      ? 'the calendar has no events between --calendar-from and --calendar-to'
       : 'the source has no records';
   }
   const kept = rejections.length < rejected ? `the first ${formatCount(rejections.length)}` : 'them all';

@@ -69,7 +69,7 @@ export function formatReady(
 
 function describeExpansion(expanded: ExpansionWindow): string[] {
   const hint = outsideHint(expanded);
-  const window = `Recurring events are served from ${expanded.from} until ${expanded.to}, exclusive (--from, --to)`;
+  const window = `Recurring events are served from ${expanded.from} until ${expanded.to}, exclusive (--calendar-from, --calendar-to)`;
   return hint === null ? [window] : [window, hint];
 }
 

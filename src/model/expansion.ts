@@ -48,7 +48,7 @@ export function outsideHint({ outside }: ExpansionWindow): string | null {
   const [have, whose] = events === 1 ? ['recurring event has', 'its'] : ['recurring events have', 'their'];
   return (
     `${events} ${have} no occurrence in these days; ${whose} occurrences are from ${from} until ${to} (exclusive): ` +
-    `set from and to (on the command line --from ${from} --to ${to}) to serve them`
+    `set calendarFrom and calendarTo (on the command line --calendar-from ${from} --calendar-to ${to}) to serve them`
   );
 }
 

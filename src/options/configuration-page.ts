@@ -1,6 +1,6 @@
 /** docs/configuration.md, from the table. */
 import { type Place, type Setting, shownDefault, variableOf } from './setting.js';
-import { SETTINGS, settingsOfCommand } from './table.js';
+import { SETTINGS } from './table.js';
 
 /** How a program passes the options of each place. */
 const PLACES: Readonly<Record<Place, string>> = {
@@ -41,12 +41,9 @@ export function configurationPage(): string {
 function rowOf(setting: Setting): string {
   const { name, option, places, commands, short, flag, isEnvironmentOnly, help } = setting;
   const flags = isEnvironmentOnly === true ? [] : [short, flag];
-  const published = setting.publishFlag === undefined ? undefined : settingsOfCommand('publish').get(name);
-  const inPublish = (text: string | null | undefined): string =>
-    text === null || text === undefined ? '' : `; of publish: ${code(text)}`;
   const cells = [
-    flags.filter(Boolean).map(code).join(', ') + inPublish(published?.flag),
-    code(variableOf(setting)) + inPublish(published && variableOf(published)),
+    flags.filter(Boolean).map(code).join(', '),
+    code(variableOf(setting)),
     flag === null ? '' : commands.join(', '),
     valuesOf(setting),
     setting.default === undefined ? '' : code(shownDefault(setting)),

@@ -30,9 +30,9 @@ export interface TimetableOptions {
   /** Encoding of text files, as TextDecoder names it. Default: UTF-8, or UTF-16 with a byte order mark. */
   readonly encoding?: string | undefined;
   /** First day of the expansion of recurring events, such as `2026-09-01`. Default: a year before the load. */
-  readonly from?: string | undefined;
+  readonly calendarFrom?: string | undefined;
   /** Day before which the expansion ends. Default: two years after the load. */
-  readonly to?: string | undefined;
+  readonly calendarTo?: string | undefined;
   /** Further rooms for free-time queries: the path of a file, which is watched, or a list. Default: none. */
   readonly rooms?: string | readonly Room[] | undefined;
   /** Answer an unknown query parameter with a fault, or ignore it. Default `reject`. */
@@ -255,10 +255,13 @@ export type PublisherSettings = Omit<ResolvedSettings, 'rooms' | 'unknownParamet
   readonly once: boolean;
 };
 
+/** The options from which the rules of reading are made. */
+export type RuleOption = Exclude<keyof ReadRules, 'from' | 'to'> | 'calendarFrom' | 'calendarTo';
+
 /** The settings of reading a source. */
 export type ReadingSettings = Pick<
   ResolvedSettings,
-  keyof ReadRules | 'mapFile' | 'sourceHeaders' | 'table' | 'query' | 'postgresPasswordFile'
+  RuleOption | 'mapFile' | 'sourceHeaders' | 'table' | 'query' | 'postgresPasswordFile'
 >;
 
 interface OptionsByPlace {

@@ -6,7 +6,7 @@ import { parseInstant } from '../model/time.js';
 import { isZoneAbbreviation, Zone } from '../model/zone.js';
 import { fieldMapFault } from '../source/field-map.js';
 import type { PostgresOptions } from '../source/postgres/postgres-spec.js';
-import type { Resolved } from './option-types.js';
+import type { Resolved, RuleOption } from './option-types.js';
 import {
   either,
   inGroup,
@@ -144,13 +144,11 @@ export const READING_SETTINGS: readonly Setting[] = inGroup(
       kind: ENCODING,
       help: 'encoding of text files, such as windows-1252; default: UTF-8, or UTF-16 with a byte order mark',
     },
-    from: {
+    calendarFrom: {
       kind: DATE,
       help: 'first day of the expansion of recurring events in calendars; default: one year before the load',
     },
-    to: {
-      // In `lectern publish`, --to is the store.
-      publishFlag: '--until',
+    calendarTo: {
       kind: DATE,
       help: 'first day after the expansion of recurring events in calendars; default: two years after the load',
     },
@@ -231,11 +229,22 @@ export const DATABASE_REFRESHING_SETTINGS: readonly Setting[] = inGroup(
   SERVE_AND_PUBLISH,
 );
 
-export function readRulesOf(
-  options: Pick<Resolved<'openTimetable'>, Exclude<keyof ReadRules, 'identifiers'> | 'identifiers'>,
-): ReadRules {
-  const { identifiers, fieldMap, dateOrder, timeZone, encoding, from, to } = options;
-  return { identifiers, fieldMap, dateOrder, timeZone, encoding, from, to };
+/** The options of reading, for `openTimetable`. */
+export function ruleOptionsOf({
+  identifiers,
+  fieldMap,
+  dateOrder,
+  timeZone,
+  encoding,
+  calendarFrom,
+  calendarTo,
+}: Pick<Resolved<'openTimetable'>, RuleOption>): Pick<Resolved<'openTimetable'>, RuleOption> {
+  return { identifiers, fieldMap, dateOrder, timeZone, encoding, calendarFrom, calendarTo };
+}
+
+export function readRulesOf(options: Pick<Resolved<'openTimetable'>, RuleOption>): ReadRules {
+  const { calendarFrom: from, calendarTo: to, ...rules } = ruleOptionsOf(options);
+  return { ...rules, from, to };
 }
 
 /** The database settings of sources. */

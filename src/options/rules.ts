@@ -19,8 +19,8 @@ const NOT_FOR_STORES = [
   'lecturerIdsFile',
   'dateOrder',
   'encoding',
-  'from',
-  'to',
+  'calendarFrom',
+  'calendarTo',
 ];
 
 export const RULES: Rules = {
@@ -29,8 +29,8 @@ export const RULES: Rules = {
     (name) => `{${name}} has no effect, as {jwks} is not an http(s) address`,
     ({ jwks }) => !isFetched(jwks),
   ),
-  '{from} must be before {to}': ({ from, to }) =>
-    from !== undefined && to !== undefined && String(from) >= String(to),
+  '{calendarFrom} must be before {calendarTo}': ({ calendarFrom, calendarTo }) =>
+    calendarFrom !== undefined && calendarTo !== undefined && String(calendarFrom) >= String(calendarTo),
   // RFC 9068 section 4.
   '{tokenType} at+jwt needs {issuer} and {audience}: RFC 9068 requires both checks': (values) =>
     values.tokenType === 'at+jwt' && (values.issuer === undefined || values.audience === undefined),
@@ -83,8 +83,8 @@ export const COMMAND_RULES: Rules = {
       'mapFile',
       'dateOrder',
       'encoding',
-      'from',
-      'to',
+      'calendarFrom',
+      'calendarTo',
       'refreshSeconds',
       'shrinkPercentMax',
       'rejectPercentMax',

@@ -31,8 +31,6 @@ export interface Setting {
   readonly option?: string;
   /** The flag on the command line; null for settings that only programs have. */
   readonly flag: `--${string}` | null;
-  /** The flag of the setting in `lectern publish`, if it differs. */
-  readonly publishFlag?: `--${string}`;
   /**
    * The environment variable; null for none. By default, its name is made from the flag: `--base-path` gives
    * LECTERN_BASE_PATH.

@@ -37,16 +37,8 @@ export function settingsOf(place: Place): ReadonlyMap<string, Setting> {
 
 export const COMMANDS: readonly CommandName[] = ['serve', 'publish'];
 
-/**
- * The settings of a command, by their names, with the flags that they have in this command. Settings of
- * programs are included.
- */
+/** The settings of a command, by their names. Settings of programs are included. */
 export function settingsOfCommand(command: CommandName): ReadonlyMap<string, Setting> {
   const settings = SETTINGS.filter(({ flag, commands }) => flag === null || commands.includes(command));
-  return new Map(settings.map((setting) => [setting.name, asIn(command, setting)]));
-}
-
-function asIn(command: CommandName, setting: Setting): Setting {
-  const { publishFlag } = setting;
-  return command === 'publish' && publishFlag !== undefined ? { ...setting, flag: publishFlag } : setting;
+  return new Map(settings.map((setting) => [setting.name, setting]));
 }

@@ -143,8 +143,11 @@ test('publish refuses wrong usage', async (t) => {
     t.equal(status, 2, text);
     return (JSON.parse(text) as { readonly reason: string }).reason;
   };
-  t.match(reasonOf('--until', 'x'), /^--until \(LECTERN_UNTIL\) is "x": it must be a date/);
-  t.equal(reasonOf('--from', '2026-02-01', '--until', '2026-01-01'), '--from must be before --until');
+  t.match(reasonOf('--calendar-to', 'x'), /^--calendar-to \(LECTERN_CALENDAR_TO\) is "x": it must be a date/);
+  t.equal(
+    reasonOf('--calendar-from', '2026-02-01', '--calendar-to', '2026-01-01'),
+    '--calendar-from must be before --calendar-to',
+  );
   t.match(reasonOf('--log-level', 'loud'), /^--log-level \(LECTERN_LOG_LEVEL\) is "loud"/);
   t.match(reasonOf('--table', 'events'), /^--table has no effect, as no source is a PostgreSQL address/);
   const several = lectern('serve', source, 'nats://127.0.0.1:1/timetable', '--dev');
@@ -164,16 +167,16 @@ test('publish and serve know the variables of both commands, and warn of unknown
   const variables = {
     LECTERN_PUBLISH_TO: join(folder, 'share'),
     LECTERN_FEED_KEY: writeKeys(folder, 'feed').keyFile,
-    LECTERN_UNTIL: '2030-01-01',
+    LECTERN_CALENDAR_TO: '2030-01-01',
     LECTERN_ONCE: 'on',
-    LECTERN_UNTILL: '2030-01-01',
+    LECTERN_CALENDAR_TOO: '2030-01-01',
   };
   const { code, stderr } = await start(['publish', join(folder, 'events.ndjson')], variables).ended;
   t.equal(code, 0, stderr);
   t.match(stderr, '"msg":"timetable announced"');
   const warned = stderr.split('\n').filter((line) => line.includes('unknown variable'));
   t.equal(warned.length, 1, stderr);
-  t.match(warned[0], /LECTERN_UNTILL.* did you mean LECTERN_UNTIL\?/);
+  t.match(warned[0], /LECTERN_CALENDAR_TOO.* did you mean LECTERN_CALENDAR_TO\?/);
   t.strictSame(unknownVariables(variables, {}).length, 1);
 });
 

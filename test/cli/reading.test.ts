@@ -98,7 +98,10 @@ const WRONG: readonly [argv: readonly string[], message: RegExp][] = [
     ['--date-order', 'dym'],
     /^error: --date-order \(LECTERN_DATE_ORDER\) is "dym": it must be ymd, dmy or mdy$/m,
   ],
-  [['--from', '2026-09-01', '--to', '2025-09-01'], /^error: --from must be before --to$/m],
+  [
+    ['--calendar-from', '2026-09-01', '--calendar-to', '2025-09-01'],
+    /^error: --calendar-from must be before --calendar-to$/m,
+  ],
   [
     ['--map-file', join(folder, 'absent.json')],
     /^error: the field map .*absent\.json cannot be read: there is no such file/m,
@@ -143,10 +146,10 @@ test('with --pin, reading settings except the time zone are refused', async (t) 
     '--dev',
     '--map',
     'title=x',
-    '--from',
+    '--calendar-from',
     '2026-01-01',
   ]);
   t.equal(code, 2);
   t.match(stderr, '--map has no effect with --pin');
-  t.match(stderr, '--from has no effect with --pin');
+  t.match(stderr, '--calendar-from has no effect with --pin');
 });

@@ -110,20 +110,20 @@ test('names and variables are unique, and so are the flags of each command', asy
 
 test('a made-up setting of lectern publish appears there alone, and is checked', async (t) => {
   const table = SETTINGS as Setting[];
-  table.push({ ...MADE_UP, commands: ['publish'], publishFlag: '--coffee-minutes' });
+  table.push({ ...MADE_UP, commands: ['publish'] });
   t.teardown(() => table.pop());
   const helpOf = (name: string): string =>
     createProgram(() => {})
       .commands.find((command) => command.name() === name)
       ?.helpInformation() ?? '';
-  t.match(helpOf('publish'), /--coffee-minutes <minutes>\s+how long the tea stands/);
-  t.notMatch(helpOf('serve'), /(tea|coffee)-minutes/);
+  t.match(helpOf('publish'), /--tea-minutes <minutes>\s+how long the tea stands/);
+  t.notMatch(helpOf('serve'), 'tea-minutes');
   const given = { source: 'x', publishTo: 'y', feedKey: 'z' };
   t.match(resolvePublisher(given), { teaMinutes: 4 });
   t.throws(() => resolvePublisher({ ...given, teaMinutes: 10 }), {
-    message: '--coffee-minutes (LECTERN_COFFEE_MINUTES) is 10: it must be a number from 1 to 9',
+    message: '--tea-minutes (LECTERN_TEA_MINUTES) is 10: it must be a number from 1 to 9',
   });
-  t.match(configurationPage(), '| `--tea-minutes`; of publish: `--coffee-minutes` |');
+  t.match(configurationPage(), '| `--tea-minutes` | `LECTERN_TEA_MINUTES` | publish |');
 });
 
 test('a publisher in a program has its options checked', async (t) => {

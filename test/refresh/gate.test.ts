@@ -102,8 +102,8 @@ test('a refusal gives the numbers', async (t) => {
   t.equal(
     judge(summary(0, 0, { expanded }), null, GATE_DEFAULTS)?.detail,
     'it has no events: recurring events are expanded from 2025-11-23 until 2028-11-23 (exclusive), and 2 recurring events have no ' +
-      'occurrence in these days; their occurrences are from 2023-09-01 until 2023-12-24 (exclusive): set from and to (on the command line ' +
-      '--from 2023-09-01 --to 2023-12-24) to serve them',
+      'occurrence in these days; their occurrences are from 2023-09-01 until 2023-12-24 (exclusive): set calendarFrom and calendarTo (on the command line ' +
+      '--calendar-from 2023-09-01 --calendar-to 2023-12-24) to serve them',
   );
   t.match(judge(summary(1), summary(10), GATE_DEFAULTS)?.detail, /^it has 1 event, /);
 });
