@@ -13,7 +13,7 @@ export const SLOW = {
 };
 
 /** Tests that are in `npm test` with small numbers, and in `npm run test:slow` with larger ones. */
-export const SLOW_SIZES = [];
+export const SLOW_SIZES = ['attack/hostile-sources.'];
 
 /** Tests that `npm run test:hard` runs at full size. */
 const HARD = [

@@ -9,7 +9,7 @@ import { IDENTITY_VALUES_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
 import { type Field, IDENTITY_FIELDS, type IdentityFieldName } from '../model/fields.js';
 import { describeIdentifier, parseIdentifier } from '../model/identifier.js';
-import { compareCodePoints, normaliseText } from '../model/text.js';
+import { compareCodePoints, normaliseText, quoteEscaped } from '../model/text.js';
 import type { FieldFilter } from '../query/query.js';
 
 const FIELD_NAMES: readonly string[] = IDENTITY_FIELDS.map((field) => field.name);
@@ -173,7 +173,7 @@ export function parseEnrolments(
       const field = IDENTITY_FIELDS.find((f) => f.name === key);
       if (field === undefined) {
         const known = IDENTITY_FIELDS.map((f) => f.name).join(', ');
-        throw fault(`${where}: the field ${JSON.stringify(key)} does not exist; the fields are ${known}`);
+        throw fault(`${where}: the field ${quoteEscaped(key)} does not exist; the fields are ${known}`);
       }
       if (!Array.isArray(values)) throw fault(`${where}: ${key} is not an array of strings`);
       enrolment[field.name] = values.map((value: unknown, i) => {

@@ -1,6 +1,7 @@
 /** Name-based UUIDs for texts that are not UUIDs (RFC 9562 section 5.5). Equal texts of one field get equal UUIDs, in every load. */
 import { hash } from 'node:crypto';
 import type { FieldName } from './fields.js';
+import { normaliseText } from './text.js';
 
 /** The root of all namespaces, chosen at random once. Another root would change every derived identifier. */
 const ROOT = '5c04556c-e5e7-4f0c-88fc-fc2724c8fa91';
@@ -17,9 +18,9 @@ const HEX_PAIRS: Uint16Array = Uint16Array.from({ length: 256 }, (_, byte) =>
 
 const namespaces = new Map<FieldName, Buffer>();
 
-/** @param text is compared in Unicode NFC */
+/** @param text is compared in Unicode NFC, or as it is if it cannot be normalised */
 export function derivedIdentifier(field: FieldName, text: string): string {
-  return nameBased(namespaceOf(field), text.normalize('NFC'));
+  return nameBased(namespaceOf(field), normaliseText(text) ?? text);
 }
 
 /** The bytes hashed before a text of the field. */

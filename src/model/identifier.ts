@@ -1,6 +1,7 @@
 import { derivedIdentifier } from './derived-identifier.js';
 import type { IdentifierMode } from './event.js';
 import type { FieldName } from './fields.js';
+import { normaliseText } from './text.js';
 
 /** The text form of RFC 9562 section 4, with any variant and version. */
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
@@ -18,7 +19,9 @@ export function parseIdentifier(text: string, mode: IdentifierMode, field: Field
   if (mode !== 'any') {
     if (LOWER_CASE_UUID.test(text)) return text;
     if (UUID.test(text)) return text.toLowerCase();
-    return mode === 'derived' && text !== '' && text.isWellFormed() ? derivedIdentifier(field, text) : null;
+    return mode === 'derived' && text !== '' && normaliseText(text) !== null
+      ? derivedIdentifier(field, text)
+      : null;
   }
   if (text.length === 0 || !text.isWellFormed()) return null;
   // A code point has at most two UTF-16 units, so only lengths between these two bounds need counting.

@@ -18,7 +18,7 @@ import type {
 } from '../model/event.js';
 import { FIELDS, type Field, type FieldName, type KnownField } from '../model/fields.js';
 import { describeIdentifier, digitsOf, parseIdentifier } from '../model/identifier.js';
-import { normaliseText, quoteEscaped } from '../model/text.js';
+import { normaliseText, quoteEscaped, textFault } from '../model/text.js';
 import { formatInstant, parseInstant } from '../model/time.js';
 import { TextMemo } from '../structures/text-memo.js';
 import { ContentIdentifiers } from './content-identifiers.js';
@@ -75,6 +75,9 @@ function readText(
   if (kind === 'identifier') {
     const identifier = parseIdentifier(text, mode, name);
     if (identifier !== null) return identifier;
+    if (mode === 'derived' && text.isWellFormed() && text !== '') {
+      return { code: 'malformed-text', detail: `${name} ${quoteEscaped(text)} ${textFault(text)}` };
+    }
     const expected = describeIdentifier(mode) + hintFor(kind, mode);
     return { code: 'malformed-identifier', detail: `${name} is ${quoteEscaped(text)}; expected ${expected}` };
   }
@@ -87,9 +90,7 @@ function readText(
   const canonical = text.length > unitsMax ? text : normaliseText(text);
   if (canonical !== null && canonical.length <= unitsMax) return canonical;
   const fault =
-    canonical === null
-      ? 'holds half of a surrogate pair and so has no UTF-8 form; expected well-formed Unicode'
-      : `has ${canonical.length} characters; expected at most ${unitsMax}`;
+    canonical === null ? textFault(text) : `has ${canonical.length} characters; expected at most ${unitsMax}`;
   return { code: 'malformed-text', detail: `${name} ${quoteEscaped(text)} ${fault}` };
 }
 

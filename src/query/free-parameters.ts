@@ -2,7 +2,7 @@ import { CAPACITY_MAX, PARAMETER_VALUES_MAX, WEEKS_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
 import { CONFLICT_DIMENSIONS, type ConflictBy } from '../model/fields.js';
 import { describeIdentifier, parseIdentifier } from '../model/identifier.js';
-import { compareCodePoints, normaliseText } from '../model/text.js';
+import { compareCodePoints, normaliseText, textFault } from '../model/text.js';
 import { DAY_MS, INSTANT_MS_MAX } from '../model/time.js';
 import { type Among, type FreeQuery, weeksOfDays, weeksOfWindow } from './free.js';
 import {
@@ -87,7 +87,7 @@ function readBuildings(given: GivenTexts, tell: TellFault): readonly string[] | 
   const values = readValues('building', given, tell);
   for (const value of values ?? []) {
     if (normaliseText(value) === null) {
-      tell('building', 'malformed-text', `${quoteShortened(value)} is not well-formed text`);
+      tell('building', 'malformed-text', `${quoteShortened(value)} ${textFault(value)}`);
     }
   }
   return values === null ? null : canonical(values.map(normaliseText));
@@ -103,7 +103,7 @@ function readAmong(by: ConflictBy, { given, identifiers }: FreeGiven, tell: Tell
   const texts = values.map((value) => (hasTexts ? normaliseText(value) : null));
   values.forEach((value, n) => {
     if (ids[n] !== null || texts[n] !== null) return;
-    if (hasTexts) tell('among', 'malformed-text', `${quoteShortened(value)} is not well-formed text`);
+    if (hasTexts) tell('among', 'malformed-text', `${quoteShortened(value)} ${textFault(value)}`);
     else
       tell(
         'among',

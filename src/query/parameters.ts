@@ -11,7 +11,7 @@ import { CONFLICT_DIMENSIONS, type ConflictBy, FIELDS, PARAMETER_FIELDS } from '
 import type { Format, FormatName } from '../model/format.js';
 import { describeIdentifier, parseIdentifier } from '../model/identifier.js';
 import { suggest } from '../model/suggest.js';
-import { compareCodePoints, normaliseText, searchForm } from '../model/text.js';
+import { compareCodePoints, normaliseText, searchForm, textFault } from '../model/text.js';
 import { formatInstant, parseInstant } from '../model/time.js';
 import type { ClusterKey } from '../snapshot/cluster-reader.js';
 import type { EventKey } from '../snapshot/snapshot.js';
@@ -246,7 +246,7 @@ class ParameterParser {
       else if (kind === 'identifier') {
         const detail = `${quoteShortened(value)} is not ${describeIdentifier(identifiers)}`;
         this.#fault(name, 'malformed-identifier', detail);
-      } else this.#fault(name, 'malformed-text', `${quoteShortened(value)} is not well-formed text`);
+      } else this.#fault(name, 'malformed-text', `${quoteShortened(value)} ${textFault(value)}`);
     }
     this.#filters.push({ field, values: [...canonical].sort(compareCodePoints) });
   }

@@ -1,4 +1,4 @@
-import { UNSERVED_FIELDS_KEPT_MAX, UNSERVED_NAME_UNITS_MAX } from '../limits.js';
+import { CALENDAR_PROPERTIES_MAX, UNSERVED_FIELDS_KEPT_MAX, UNSERVED_NAME_UNITS_MAX } from '../limits.js';
 import { FIELDS, type FieldName } from '../model/fields.js';
 import { suggest } from '../model/suggest.js';
 import { compareCodePoints } from '../model/text.js';
@@ -26,7 +26,7 @@ const SERVED: ReadonlySet<string> = new Set(FIELDS.map(({ name }) => name));
  * The number of remembered positions. Most sources write names in one order, so each position remembers its
  * last name.
  */
-const PLACES_MAX = 64;
+const PLACES_MAX: number = CALENDAR_PROPERTIES_MAX;
 
 interface CountedName {
   readonly name: string;

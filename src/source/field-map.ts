@@ -5,6 +5,7 @@ import { FIELDS, type FieldName, NAMED_FIELDS } from '../model/fields.js';
 import { isUuid } from '../model/identifier.js';
 import type { FieldMap, ReadRules } from '../model/read-rules.js';
 import { suggest } from '../model/suggest.js';
+import { quoteEscaped } from '../model/text.js';
 import { TextMemo } from '../structures/text-memo.js';
 import { CALENDAR_FIELD_MAP } from './calendar/calendar-field-map.js';
 import { ColumnWatch, checkColumns } from './column-watch.js';
@@ -62,7 +63,7 @@ function entryFault(field: string, text: unknown): string | null {
   if (!MAPPED_FIELDS.includes(field)) {
     const near = suggest(field, MAPPED_FIELDS);
     const hint = near === null ? `the fields are ${MAPPED_FIELDS.join(', ')}` : `did you mean ${near}?`;
-    return `there is no field ${JSON.stringify(field)}: ${hint}`;
+    return `there is no field ${quoteEscaped(field)}: ${hint}`;
   }
   if (typeof text !== 'string') return `the column of ${field} must be a text`;
   const template = parseTemplate(text);

@@ -171,7 +171,8 @@ class HttpLoad {
     const length = headers['content-length'];
     const bytesTotal = isOnly && length !== undefined ? Number(length) : null;
     const bytes = this.#call.body(answer);
-    const decoded = isEncoded ? gunzip(sourceName, bytes) : bytes;
+    const bytesMax = this.#spec.bytesMax ?? UPSTREAM_BYTES_MAX;
+    const decoded = isEncoded ? gunzip(sourceName, bytes, bytesMax) : bytes;
     const read = await readRecords(decoded, this.#sinkFor(page), {
       rules,
       onRecord,
@@ -180,7 +181,7 @@ class HttpLoad {
       // Without these fields, the body ends with the connection, which may end for any reason (RFC 9112
       // section 6.3).
       endIsCertain: isEncoded || length !== undefined || headers['transfer-encoding'] !== undefined,
-      unpackedBytesMax: this.#spec.bytesMax ?? UPSTREAM_BYTES_MAX,
+      unpackedBytesMax: bytesMax,
       signal,
       onProgress: () => {
         // The limits apply during unpacking, too.

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { LecternError } from '../errors.js';
 import { LECTURER_IDS_BYTES_MAX } from '../limits.js';
-import { normaliseText } from '../model/text.js';
+import { normaliseText, quoteEscaped } from '../model/text.js';
 import { readJsonObject } from './json-file.js';
 import type { RecordSink, Source } from './source.js';
 
@@ -70,7 +70,7 @@ function idsByName(
   const ids = new Map<string, string>();
   for (const [name, id] of Object.entries(map)) {
     if (typeof id !== 'string') {
-      const problem = `the identifier of ${JSON.stringify(name)} is not a string`;
+      const problem = `the identifier of ${quoteEscaped(name)} is not a string`;
       throw new LecternError(code, `the map of lecturer identifiers is not valid: ${problem}`);
     }
     ids.set(normaliseText(name) ?? name, id);

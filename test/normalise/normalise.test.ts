@@ -274,6 +274,21 @@ const REJECTED: readonly [
     'title "a\\ud83d" holds half of a surrogate pair and so has no UTF-8 form; expected well-formed Unicode',
   ],
   [
+    'a run of combining marks, which would take quadratic time to normalise',
+    { ...MINIMAL, title: `a${'\u0301\u0323'.repeat(16)}` },
+    'malformed-text',
+    'title',
+    `title "a${'\u0301\u0323'.repeat(16)}" has more than 30 combining marks in a row`,
+  ],
+  [
+    'a run of combining marks from which an identifier would be made',
+    { ...MINIMAL, roomId: '\u0301'.repeat(31) },
+    'malformed-text',
+    'roomId',
+    `roomId "${'\u0301'.repeat(31)}" has more than 30 combining marks in a row`,
+    'derived',
+  ],
+  [
     'a text other than the title that is too long',
     { ...MINIMAL, title: 'a'.repeat(1025), lecturer: 'a'.repeat(1025) },
     'malformed-text',

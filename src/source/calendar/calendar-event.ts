@@ -1,5 +1,5 @@
 /** One VEVENT while its lines arrive, with its unparsed times. */
-import { RECORD_BYTES_MAX } from '../../limits.js';
+import { CALENDAR_PROPERTIES_MAX, RECORD_BYTES_MAX, ZONE_NAME_UNITS_MAX } from '../../limits.js';
 import type { RecordPosition, Rejection, RejectionCode } from '../../model/event.js';
 import type { FieldName } from '../../model/fields.js';
 import type { GivenTime } from './calendar-time.js';
@@ -57,6 +57,7 @@ export class EventLines {
   readonly #dates: GivenTime[] = [];
   readonly #excludedDates: GivenTime[] = [];
   #bytes = 0;
+  #properties = 0;
 
   constructor(position: RecordPosition, columns: Record<string, string>) {
     this.position = position;
@@ -80,7 +81,7 @@ export class EventLines {
   }
 
   #takeProperty(line: ContentLine): void {
-    const { name, parameters, value } = line;
+    const { name, value } = line;
     const columns = this.#columns;
     switch (name) {
       case 'DTSTART':
@@ -96,11 +97,12 @@ export class EventLines {
         this.#excludedRules.push(value);
         return;
       case 'RDATE':
-        for (const each of value.split(',')) this.#dates.push(givenTime(each, parameters));
+      case 'EXDATE': {
+        const tzid = this.#tzidOf(line);
+        const dates = name === 'RDATE' ? this.#dates : this.#excludedDates;
+        for (const each of value.split(',')) dates.push({ value: each.trim(), tzid });
         return;
-      case 'EXDATE':
-        for (const each of value.split(',')) this.#excludedDates.push(givenTime(each, parameters));
-        return;
+      }
       case 'ORGANIZER':
         columns[name] ??= personOf(line);
         columns.PERSON = columns[name];
@@ -115,8 +117,21 @@ export class EventLines {
       case 'PERSON':
         return;
       default:
-        columns[name] ??= unescapeText(value);
+        if (Object.hasOwn(columns, name)) return;
+        columns[name] = unescapeText(value);
+        if (++this.#properties > CALENDAR_PROPERTIES_MAX) {
+          const detail = `the event has more than ${CALENDAR_PROPERTIES_MAX} different properties, the limit`;
+          this.fault = faultOf('malformed-record', null, detail);
+        }
     }
+  }
+
+  #tzidOf({ name, parameters }: ContentLine): string | null {
+    const tzid = parameters === '' ? null : parameterOf(parameters, 'TZID');
+    if (tzid === null || tzid.length <= ZONE_NAME_UNITS_MAX) return tzid;
+    const detail = `the TZID of ${name} has ${tzid.length} characters; expected at most ${ZONE_NAME_UNITS_MAX}`;
+    this.fault ??= faultOf('malformed-time', fieldOf(name), detail);
+    return null;
   }
 
   #takeSingle(name: Single, line: ContentLine): void {
@@ -128,16 +143,16 @@ export class EventLines {
     this.#singles.set(name, line);
   }
 
-  end(): CalendarEvent {
+  end(): CalendarEvent | EventFault {
     const singles = this.#singles;
     const time = (name: Single): GivenTime | null => {
       const line = singles.get(name);
-      return line === undefined ? null : givenTime(line.value, line.parameters);
+      return line === undefined ? null : { value: line.value.trim(), tzid: this.#tzidOf(line) };
     };
     const replaces = singles.get('RECURRENCE-ID');
     const isFuture =
       replaces !== undefined && replaces.parameters !== '' && rangeOf(replaces) === 'THISANDFUTURE';
-    return {
+    const event = {
       position: this.position,
       columns: this.#columns,
       start: time('DTSTART'),
@@ -150,6 +165,7 @@ export class EventLines {
       dates: this.#dates,
       excludedDates: this.#excludedDates,
     };
+    return this.fault ?? event;
   }
 }
 
@@ -158,13 +174,9 @@ function tooLarge(): EventFault {
   return faultOf('record-too-large', null, detail);
 }
 
-function fieldOf(name: Single): FieldName {
-  if (name === 'DTSTART') return 'time';
-  return name === 'RECURRENCE-ID' ? 'id' : 'endTime';
-}
-
-function givenTime(value: string, parameters: string): GivenTime {
-  return { value: value.trim(), tzid: parameters === '' ? null : parameterOf(parameters, 'TZID') };
+function fieldOf(name: string): FieldName {
+  if (name === 'DTEND' || name === 'DURATION') return 'endTime';
+  return name === 'RECURRENCE-ID' ? 'id' : 'time';
 }
 
 function rangeOf({ parameters }: ContentLine): string | undefined {

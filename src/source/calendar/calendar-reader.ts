@@ -1,5 +1,5 @@
 import { LecternError } from '../../errors.js';
-import { CALENDAR_DEPTH_MAX, CALENDAR_STEPS_MAX } from '../../limits.js';
+import { CALENDAR_DEPTH_MAX, CALENDAR_STEPS_MAX, NAME_UNITS_MAX } from '../../limits.js';
 import type { ExpansionWindow } from '../../model/expansion.js';
 import type { ReadRules } from '../../model/read-rules.js';
 import { type FormatReader, malformed, rejectFault } from '../formats/reader.js';
@@ -148,13 +148,19 @@ export class CalendarReader implements FormatReader {
     return true;
   }
 
-  #takeCalendarLine({ bytes, start, end, isPlain }: FoundLine): void {
+  #takeCalendarLine({ bytes, start, end, lineNumber, isPlain }: FoundLine): void {
     const line = readContentLine(bytes, start, end, isPlain);
     if (typeof line === 'string') return;
     this.#flat?.forgetZones();
     const text = unescapeText(line.value);
     const scope = this.#scope;
-    if (line.name === 'X-WR-CALNAME') scope.name = text;
+    const isName = line.name === 'X-WR-CALNAME' || line.name === 'NAME';
+    if (isName && text.length > NAME_UNITS_MAX) {
+      // Each event has this name, so a long one would make a load of quadratic size.
+      const detail = `${line.name} has ${text.length} characters; expected at most ${NAME_UNITS_MAX}; the events have no name of their calendar`;
+      const position = { record: ++this.#components, line: lineNumber };
+      this.#output.reject({ position }, faultOf('malformed-text', 'studyGroup', detail));
+    } else if (line.name === 'X-WR-CALNAME') scope.name = text;
     else if (line.name === 'NAME') scope.name ??= text;
     else if (line.name === 'X-WR-TIMEZONE') scope.ownZone = zoneOfName(text);
   }
@@ -232,11 +238,11 @@ export class CalendarReader implements FormatReader {
   }
 
   #endEvent(lines: EventLines): void {
-    if (lines.fault !== null) {
-      this.#output.reject(lines, lines.fault);
+    const event = lines.end();
+    if (isFault(event)) {
+      this.#output.reject(lines, event);
       return;
     }
-    const event = lines.end();
     const uid = uidOf(event);
     if (isRecurring(event) || event.replaces !== null) {
       this.#kept.keep(uid, event, this.#scope, this.#sourceName);

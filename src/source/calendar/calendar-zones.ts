@@ -1,4 +1,5 @@
 /** Time zones by their names in calendars. */
+import { ZONE_NAME_UNITS_MAX } from '../../limits.js';
 import { DAY_MS } from '../../model/time.js';
 import { Zone, ZoneClock } from '../../model/zone.js';
 import { WINDOWS_ZONES } from './windows-zones.js';
@@ -47,6 +48,7 @@ const NAMES_KEPT_MAX = 1200;
 /** Finds a zone by its IANA or Windows name, but not by an abbreviation. The name may have a prefix such as `/mozilla.org/20050126_1/`. */
 export function zoneOfName(name: string): CalendarZone | null {
   const trimmed = name.trim();
+  if (trimmed.length > ZONE_NAME_UNITS_MAX) return null;
   const before = known.get(trimmed);
   if (before !== undefined) return before;
   const zone = findZone(trimmed);

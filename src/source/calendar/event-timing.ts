@@ -1,4 +1,5 @@
 /** The start and the length of an event. */
+import { ZONE_NAME_UNITS_MAX } from '../../limits.js';
 import type { FieldName } from '../../model/fields.js';
 import { DAY_MS, INSTANT_MS_MAX, INSTANT_MS_MIN } from '../../model/time.js';
 import { isZoneAbbreviation } from '../../model/zone.js';
@@ -27,7 +28,8 @@ export class CalendarScope {
   }
 
   define(tzid: string, observances: readonly Observance[], steps: Steps): void {
-    if (zoneOfName(tzid) !== null) return;
+    // No event can have a longer TZID.
+    if (tzid.length > ZONE_NAME_UNITS_MAX || zoneOfName(tzid) !== null) return;
     const rules = readZoneRules(observances, steps);
     this.#defined.set(tzid, typeof rules === 'string' ? rules : new CalendarZone(new RuledZone(rules)));
   }

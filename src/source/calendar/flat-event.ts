@@ -209,8 +209,7 @@ export class FlatEvents {
         this.times[0] = startMs;
         this.times[1] = endMs;
         this.#putId(uidEnd, startMs);
-        this.#putGroup(scope.name);
-        return next;
+        return this.#putGroup(scope.name) ? next : -1;
       } else if (use !== OTHER && isFirst && !(use === ATTENDEE && hasOrganizer)) {
         if (!this.#takeText(use, chunk, nameStart, lineEnd)) return -1;
       }
@@ -297,10 +296,13 @@ export class FlatEvents {
     this.#span(ID, ID_AT, ID_AT + UUID_BYTES, 0);
   }
 
-  #putGroup(name: string | null): void {
-    if (name === null) return;
+  #putGroup(name: string | null): boolean {
+    if (name === null) return true;
     if (this.#group?.name !== name) this.#group = { name, text: foundText(name) };
-    this.#put(STUDY_GROUP, this.#group.text);
+    const { text } = this.#group;
+    if (text.length > VALUE_BYTES_MAX) return false;
+    this.#put(STUDY_GROUP, text);
+    return true;
   }
 }
 

@@ -8,6 +8,7 @@ import {
 import type { IdentifierMode } from '../../model/event.js';
 import { FIELDS, type FieldName } from '../../model/fields.js';
 import { isUuid } from '../../model/identifier.js';
+import { normaliseText } from '../../model/text.js';
 import { viewOf } from '../../structures/byte-strings.js';
 import type { NameSpans } from '../name-spans.js';
 import type { RecordSink } from '../source.js';
@@ -39,7 +40,7 @@ export class OccurrenceBytes {
 
   constructor({ columns }: CalendarEvent, uid: string, identifiers: IdentifierMode) {
     const names = Object.keys(columns).filter((name) => !USED.has(name));
-    const parts = [namespaceOf('id'), Buffer.from(uid.normalize('NFC'))];
+    const parts = [namespaceOf('id'), Buffer.from(normaliseText(uid) ?? uid)];
     this.#startAt = NAMESPACE_BYTES + (parts[1] as Buffer).length + 1;
     this.#idAt = this.#startAt + INSTANT_BYTES;
     let end = this.#idAt + UUID_BYTES;

@@ -71,25 +71,18 @@ export async function readRecords(
   }
   const gzipped = isGzip(head);
   const whole = prepend(head, pieces);
-  /** The first bytes, while the format is unknown. */
-  let untold: Buffer = Buffer.alloc(0);
+  const untold = new FirstBytes();
   let reader: FormatReader | null = null;
-  let unpackedBytes = 0;
   const beginWith = (head: Buffer, ended: boolean): Promise<FormatReader | null> =>
     begin(sink, head, ended, { ...options, rules: { ...rules, encoding: transcoder.encoding } });
-  for await (const chunk of gzipped ? gunzip(sourceName, whole) : whole) {
+  for await (const chunk of gzipped ? gunzip(sourceName, whole, unpackedBytesMax) : whole) {
     signal?.throwIfAborted();
-    unpackedBytes += chunk.length;
-    if (unpackedBytes > unpackedBytesMax) {
-      const problem = `it has more than ${unpackedBytesMax} bytes, unpacked from ${bytesRead}`;
-      throw new LecternError('source-too-large', `cannot read ${sourceName}: ${problem}`);
-    }
     const text = transcoder.push(chunk);
     if (reader !== null) {
       reader.push(text);
     } else if (text.length > 0) {
-      untold = untold.length === 0 ? text : Buffer.concat([untold, text]);
-      reader = await beginWith(untold, false);
+      const head = untold.push(text);
+      if (head !== null) reader = await beginWith(head, false);
     }
     if (reader !== null && !gzipped) options.onRead?.(chunk);
     options.onProgress?.({ bytesRead, bytesTotal, records: reader?.records ?? 0 });
@@ -97,7 +90,7 @@ export async function readRecords(
   signal?.throwIfAborted();
   const last = transcoder.finish();
   if (reader !== null) reader.push(last);
-  else reader = (await beginWith(Buffer.concat([untold, last]), true)) as FormatReader;
+  else reader = (await beginWith(Buffer.concat([untold.all, last]), true)) as FormatReader;
   reader.finish();
   for (const _step of reader.rest?.() ?? []) {
     options.onProgress?.({ bytesRead, bytesTotal, records: reader.records });
@@ -115,6 +108,29 @@ export async function readRecords(
     ...(reader.expanded === undefined ? {} : { expanded: reader.expanded }),
     ...(reader.endsCut === true ? { endsCut: true } : {}),
   };
+}
+
+/** The first bytes, while the format is unknown. */
+class FirstBytes {
+  readonly #pieces: Buffer[] = [];
+  #length = 0;
+  #nextLength = 1;
+
+  get all(): Buffer {
+    return this.#pieces.length === 1 ? (this.#pieces[0] as Buffer) : Buffer.concat(this.#pieces);
+  }
+
+  /**
+   * @returns all bytes whenever their number has doubled, else null: pieces may have one byte each, and looking at
+   * all bytes for each of them would take quadratic time
+   */
+  push(piece: Buffer): Buffer | null {
+    this.#pieces.push(piece);
+    this.#length += piece.length;
+    if (this.#length < this.#nextLength) return null;
+    this.#nextLength = Math.max(this.#length + 1, Math.min(2 * this.#length, READ_CHUNK_BYTES));
+    return this.all;
+  }
 }
 
 /** Null if more bytes are needed to recognise the format. */
@@ -185,8 +201,13 @@ async function* prepend(head: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerat
 }
 
 /** Unpacks gzip data (RFC 1952) of one or several members. Only zeros may follow the last member. */
-export async function* gunzip(sourceName: string, chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
+export async function* gunzip(
+  sourceName: string,
+  chunks: AsyncIterable<Uint8Array>,
+  unpackedBytesMax: number,
+): AsyncGenerator<Buffer> {
   let given = 0;
+  let unpacked = 0;
   async function* counted(): AsyncGenerator<Uint8Array> {
     for await (const chunk of chunks) {
       given += chunk.length;
@@ -198,7 +219,14 @@ export async function* gunzip(sourceName: string, chunks: AsyncIterable<Uint8Arr
   // Failures of source and decompression appear in the loop.
   pipeline(packed, plain, () => {});
   try {
-    for await (const chunk of plain) yield chunk as Buffer;
+    for await (const chunk of plain) {
+      unpacked += (chunk as Buffer).length;
+      if (unpacked > unpackedBytesMax) {
+        const problem = `it has more than ${unpackedBytesMax} bytes, unpacked from ${given}`;
+        throw new LecternError('source-too-large', `cannot read ${sourceName}: ${problem}`);
+      }
+      yield chunk as Buffer;
+    }
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
     if (!code.startsWith('Z_')) throw error;

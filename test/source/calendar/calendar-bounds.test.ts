@@ -1,9 +1,18 @@
 /** Work and memory of a whole calendar are bounded, and a fault names the bound that was reached. */
 import { test } from 'tap';
-import { CALENDAR_STEPS_MAX, EVENT_STEPS_MAX } from '../../../src/limits.js';
+import {
+  CALENDAR_PROPERTIES_MAX,
+  CALENDAR_STEPS_MAX,
+  EVENT_STEPS_MAX,
+  NAME_UNITS_MAX,
+} from '../../../src/limits.js';
 import { CalendarReader } from '../../../src/source/calendar/calendar-reader.js';
 import { WAITING_BYTES_MAX } from '../../../src/source/calendar/kept-events.js';
 import { readZoneRules } from '../../../src/source/calendar/zone-rules.js';
+import { readRecords } from '../../../src/source/formats/read-records.js';
+import type { Source } from '../../../src/source/source.js';
+import { loadImage } from '../../../src/thread/load-image.js';
+import { inPieces } from '../collect.js';
 import { calendarOf, eventOf, readCalendar } from './calendars.js';
 import { cpuMs } from './floor.js';
 
@@ -198,5 +207,47 @@ test('each event of an undefined zone is rejected separately, however many there
     /TZID "Campus" is not a known zone, and no earlier VTIMEZONE defines it; the event cannot wait for a later VTIMEZONE/,
   );
   t.match(rejections.at(-1)?.detail, /TZID "Campus" is not a known zone, and no VTIMEZONE defines it$/);
+  t.end();
+});
+
+test('a name of a calendar that is too long for its events is left out and reported', (t) => {
+  const long = calendarOf(
+    `X-WR-CALNAME:${'x'.repeat(NAME_UNITS_MAX + 1)}`,
+    ...event('a', 'DTSTART:20260914T080000Z'),
+  );
+  const { events, rejections } = readCalendar(long, WINDOW);
+  t.equal(events[0]?.['X-WR-CALNAME'], undefined);
+  t.match(rejections, [
+    { code: 'malformed-text', detail: /^X-WR-CALNAME has 1025 characters; expected at most 1024/ },
+  ]);
+  t.end();
+});
+
+test('the longest name of a calendar fits into ordinary events, whatever its characters', async (t) => {
+  const texts = ['SUMMARY', 'LOCATION', 'CATEGORIES', 'ATTENDEE'].map(
+    (name) => `${name}:${'x'.repeat(1000)}`,
+  );
+  const lines = event('a', 'DTSTART:20260914T080000Z', 'DTEND:20260914T090000Z', ...texts);
+  // A control character takes six bytes in JSON.
+  const bytes = Buffer.from(calendarOf(`X-WR-CALNAME:${'\u0001'.repeat(NAME_UNITS_MAX)}`, ...lines));
+  const source: Source = {
+    name: 'test',
+    load: async (sink, options = {}) => {
+      const reading = { ...options, sourceName: 'test', bytesTotal: null };
+      return { ...(await readRecords(inPieces(bytes, 0), sink, reading)), version: null };
+    },
+  };
+  const { image } = await loadImage(source, { identifiers: 'uuid' });
+  t.strictSame([image.summary.events, image.summary.rejected], [1, 0]);
+});
+
+test('an event with too many properties, or a name of a time zone that is too long, is rejected', (t) => {
+  const properties = Array.from({ length: CALENDAR_PROPERTIES_MAX + 1 }, (_, n) => `X-${n}:x`);
+  const start = 'DTSTART:20260914T080000Z';
+  const many = readCalendar(calendarOf(...event('a', start, ...properties)), WINDOW);
+  t.match(many.rejections, [{ code: 'malformed-record', detail: /more than 256 different properties/ }]);
+  const zoned = `RDATE;TZID=${'z'.repeat(300)}:20260915T080000,20260916T080000`;
+  const long = readCalendar(calendarOf(...event('a', start, zoned)), WINDOW);
+  t.match(long.rejections, [{ code: 'malformed-time', detail: /the TZID of RDATE has 300 characters/ }]);
   t.end();
 });

@@ -1,0 +1,148 @@
+/**
+ * Each input of the tables comes to an end: a result, or an error that says why. Its processor time grows with its
+ * size: four times the bytes take at most eight times the time.
+ */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t, { test } from 'tap';
+import { parseRevocations } from '../../src/auth/feed-revocations.js';
+import { parseEnrolments } from '../../src/auth/identity.js';
+import { LecternError } from '../../src/errors.js';
+import { RefusedLoad } from '../../src/snapshot/intake-bounds.js';
+import { filesOfGlob } from '../../src/source/find-files.js';
+import { readRecords } from '../../src/source/formats/read-records.js';
+import { parseLinks } from '../../src/source/http/link.js';
+import { withLecturerIds } from '../../src/source/lecturer-ids.js';
+import { readFieldMap } from '../../src/source/map-file.js';
+import { readRooms } from '../../src/source/rooms-file.js';
+import type { Source } from '../../src/source/source.js';
+import { loadImage } from '../../src/thread/load-image.js';
+import { size } from '../hard/size.js';
+import { inPieces, memorySource } from '../source/collect.js';
+import { HOSTILE, type HostileSource, MARKS, repeated } from './hostile-sources.js';
+
+const BYTES = size(12_000, 225_000, 100_000);
+const GROWTH_MAX = 8;
+/** A shorter time is noise: compiling the code takes as long. */
+const FLOOR_MS = 12;
+/** Noise only adds time, so the least of some rounds counts. */
+const ROUNDS_MAX = 4;
+const TIMEOUT = { timeout: size(600_000, 1_800_000, 900_000) };
+const LOAD_BYTES_MAX = 1024 ** 3;
+
+type Work = () => Promise<unknown>;
+/** Makes an input of about this many bytes. */
+type Hostile = (bytes: number) => Work;
+
+const folder = mkdtempSync(join(tmpdir(), 'lectern-hostile-'));
+t.teardown(() => rmSync(folder, { recursive: true }));
+let files = 0;
+
+async function cpuMsOf(work: Work): Promise<number> {
+  const began = process.cpuUsage();
+  try {
+    await work();
+  } catch (error) {
+    // Any other error would be a fault of the service.
+    if (!(error instanceof LecternError || error instanceof RefusedLoad)) throw error;
+  }
+  const { user, system } = process.cpuUsage(began);
+  return (user + system) / 1000;
+}
+
+/** The time of an input, and of one that is four times as large. */
+async function timesOf(hostile: Hostile): Promise<readonly [small: number, large: number]> {
+  const [one, four] = [hostile(BYTES), hostile(4 * BYTES)];
+  let [small, large] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+  for (let round = 0; round < ROUNDS_MAX; round++) {
+    small = Math.min(small, await cpuMsOf(one));
+    large = Math.min(large, await cpuMsOf(four));
+    if (large <= GROWTH_MAX * Math.max(small, FLOOR_MS)) break;
+  }
+  return [small, large];
+}
+
+function loadOf({ make, rules, pieceBytes = 65_536 }: HostileSource): Hostile {
+  return (bytes) => {
+    // A piece of one byte takes as long as 40 bytes of a record.
+    const content = make(pieceBytes === 1 ? bytes / 8 : bytes);
+    const source: Source = {
+      name: 'hostile',
+      load: async (sink, options = {}) => {
+        const pieces = inPieces(content, pieceBytes);
+        const read = await readRecords(pieces, sink, { ...options, sourceName: 'hostile', bytesTotal: null });
+        return { ...read, version: null };
+      },
+    };
+    const bounds = { eventsMax: null, memoryBytesMax: LOAD_BYTES_MAX, growth: null };
+    return () => loadImage(source, { identifiers: 'uuid', ...rules }, { bounds });
+  };
+}
+
+function fileOf(content: (bytes: number) => string, read: (path: string) => Promise<unknown>): Hostile {
+  return (bytes) => {
+    const path = join(folder, `file-${++files}`);
+    writeFileSync(path, content(bytes));
+    return () => read(path);
+  };
+}
+
+const readLecturers = (path: string): Promise<unknown> =>
+  withLecturerIds(memorySource([]), path).load({ record() {}, reject() {} });
+
+/** What sources send besides records, and files of the configuration. */
+const OTHERS: Readonly<Record<string, Hostile>> = {
+  'rooms: names of marks': fileOf(
+    (bytes) => JSON.stringify([{ id: 'x', name: repeated(bytes, MARKS) }]),
+    (path) => readRooms(path, { identifiers: 'derived' }),
+  ),
+  'rooms: faults': fileOf(
+    (bytes) => `[${repeated(bytes, '{"id":7,"name":8},')}1]`,
+    (path) => readRooms(path, { identifiers: 'uuid' }),
+  ),
+  'field map: a long name': fileOf(
+    (bytes) => JSON.stringify({ [repeated(bytes, 'titel')]: 'x' }),
+    (mapFile) => readFieldMap({ mapFile }),
+  ),
+  'field map: braces': fileOf(
+    (bytes) => JSON.stringify({ title: repeated(bytes, '{{') }),
+    (mapFile) => readFieldMap({ mapFile }),
+  ),
+  'lecturers: a name of marks': fileOf((bytes) => `{"${repeated(bytes, MARKS)}":"x"}`, readLecturers),
+  'lecturers: open brackets': fileOf((bytes) => `{"a":${repeated(bytes, '[')}`, readLecturers),
+  'enrolments: a value of marks': (bytes) => {
+    const map = { alice: { studyGroup: [repeated(bytes, MARKS)] } };
+    return async () => parseEnrolments(map, 'derived', 'enrolments');
+  },
+  'enrolments: many values': (bytes) => {
+    const map = { alice: { studyGroup: Array.from({ length: bytes / 8 }, (_, n) => `G${n}`) } };
+    return async () => parseEnrolments(map, 'derived', 'enrolments');
+  },
+  'revocations: a long time': (bytes) => {
+    const map = { alice: `2026-09-14T08:00:00.${repeated(bytes, '0')}Z`, bob: repeated(bytes, '2') };
+    return async () => parseRevocations(map, 'revocations');
+  },
+  'links: blanks and commas': (bytes) => async () => parseLinks(`<a>${repeated(bytes, ', ,\t')}`),
+  'links: parameters': (bytes) => async () => parseLinks(`<a>${repeated(bytes, '; a="\\b"')}`),
+  'links: open quotes': (bytes) => async () => parseLinks(`<a>${repeated(bytes, ';a="')}`),
+  'links: blanks before nothing': (bytes) => async () => parseLinks(`<a>${repeated(bytes, ' \t')}x`),
+  'folder: many names': (bytes) => {
+    const path = join(folder, `names-${bytes}`);
+    mkdirSync(path);
+    for (let n = 0; n < bytes / 200; n++) writeFileSync(join(path, `${n}.json`), '');
+    return () => filesOfGlob(`${path}/*{0,1,2}*[0-9]*.json`);
+  },
+};
+
+test('every input ends, and its time grows with its size', TIMEOUT, async (t) => {
+  const all: (readonly [string, Hostile])[] = [
+    ...HOSTILE.map((each) => [each.name, loadOf(each)] as const),
+    ...Object.entries(OTHERS),
+  ];
+  for (const [name, hostile] of all) {
+    const [small, large] = await timesOf(hostile);
+    const growth = large / Math.max(small, FLOOR_MS);
+    t.ok(growth <= GROWTH_MAX, `${name}: ${small.toFixed(0)} ms, four times as much ${large.toFixed(0)} ms`);
+  }
+});
