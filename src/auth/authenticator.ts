@@ -1,4 +1,5 @@
 /** Folder auth/. Tokens: keys, verification, and the identities of users. This folder knows fields but no events. */
+import { TOKEN_ENTRY_BYTES } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
 import type { FieldFilter } from '../query/query.js';
 import type { AccessSource, TokenKeys } from './access.js';
@@ -108,12 +109,19 @@ export class Authenticator {
       const isEnrolled = enrolments?.has(subject) === true;
       const identities = isEnrolled ? mapIdentities(claims, subject, { table, mode, enrolments }) : claimed;
       const user: AuthenticatedUser = { subject, identities, claimed, usableUntilMs, usableFromMs };
-      this.#cache.set(key, user);
+      this.#cache.set(key, user, weightOf(identities) + (identities === claimed ? 0 : weightOf(claimed)));
       return { outcome: 'ok', user };
     } finally {
       began.delete(key);
     }
   }
+}
+
+/** A value takes a text, 24 bytes and at most 2 for each unit, and its place in a list. */
+function weightOf(identities: readonly FieldFilter[] | null): number {
+  let bytes = 0;
+  for (const { values } of identities ?? []) for (const value of values) bytes += 32 + 2 * value.length;
+  return 1 + Math.floor(bytes / TOKEN_ENTRY_BYTES);
 }
 
 /**

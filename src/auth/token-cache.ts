@@ -18,9 +18,11 @@ export interface Remembered<Value> {
   readonly untilMs: number;
   /** If the clock is set back, entries end early instead of living longer. */
   readonly storedAtMs: number;
+  readonly weight: number;
 }
 
 export interface TokenCacheOptions {
+  /** An entry with many values counts as several entries. */
   readonly entriesMax?: number | undefined;
   readonly ttlMsMax?: number;
   readonly now?: (() => number) | undefined;
@@ -42,6 +44,7 @@ export class TokenCache<Value extends Usable> {
   #epoch = {};
   #young = new Map<string, Remembered<Value>>();
   #old = new Map<string, Remembered<Value>>();
+  #youngWeight = 0;
 
   constructor({
     entriesMax = TOKEN_CACHE_ENTRIES_MAX,
@@ -62,8 +65,7 @@ export class TokenCache<Value extends Usable> {
     const entry = young ?? this.#old.get(key);
     if (entry === undefined) return undefined;
     if (!this.isUsable(entry)) {
-      this.#young.delete(key);
-      this.#old.delete(key);
+      this.#remove(key);
       return undefined;
     }
     if (young === undefined) this.#put(key, entry);
@@ -75,26 +77,35 @@ export class TokenCache<Value extends Usable> {
     return epoch === this.#epoch && nowMs < untilMs && nowMs >= value.usableFromMs && nowMs >= storedAtMs;
   }
 
-  /** Stores the result of a verified token. */
-  set(key: string, value: Value): void {
+  /** Stores the result of a verified token. @param weight the number of usual entries that take as much memory */
+  set(key: string, value: Value, weight = 1): void {
     const storedAtMs = this.#now();
     const untilMs = Math.min(value.usableUntilMs, storedAtMs + this.#ttlMsMax);
     if (storedAtMs >= untilMs) return;
-    this.#put(key, { value, epoch: this.#epoch, untilMs, storedAtMs });
+    this.#put(key, { value, epoch: this.#epoch, untilMs, storedAtMs, weight });
   }
 
   clear(): void {
     this.#epoch = {};
     this.#young = new Map();
     this.#old = new Map();
+    this.#youngWeight = 0;
   }
 
   #put(key: string, entry: Remembered<Value>): void {
-    if (this.#young.size >= this.#generationEntriesMax && !this.#young.has(key)) {
+    this.#remove(key);
+    if (this.#youngWeight + entry.weight > this.#generationEntriesMax) {
       this.#old = this.#young;
       this.#young = new Map();
+      this.#youngWeight = 0;
     }
-    this.#old.delete(key);
     this.#young.set(key, entry);
+    this.#youngWeight += entry.weight;
+  }
+
+  #remove(key: string): void {
+    this.#youngWeight -= this.#young.get(key)?.weight ?? 0;
+    this.#young.delete(key);
+    this.#old.delete(key);
   }
 }

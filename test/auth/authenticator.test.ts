@@ -6,7 +6,7 @@ import { createSecretKeySet } from '../../src/auth/key-set.js';
 import { createVerifier, type Verifier } from '../../src/auth/verifier.js';
 import { goodClaims, hs256, NOW_MS, NOW_SECONDS, SECRET } from './tokens.js';
 
-function setUp(start = NOW_MS) {
+function setUp(start = NOW_MS, cacheEntriesMax?: number) {
   const clock = { nowMs: start, verified: 0 };
   const now = () => clock.nowMs;
   const inner = createVerifier({ keySets: [createSecretKeySet(Buffer.from(SECRET))], now });
@@ -19,7 +19,14 @@ function setUp(start = NOW_MS) {
   const table = createClaimTable();
   return {
     clock,
-    authenticator: new Authenticator({ verifier, table, enrolments: null, mode: 'uuid', now }),
+    authenticator: new Authenticator({
+      verifier,
+      table,
+      enrolments: null,
+      mode: 'uuid',
+      now,
+      ...(cacheEntriesMax === undefined ? {} : { cacheEntriesMax }),
+    }),
   };
 }
 
@@ -130,4 +137,19 @@ test('a test token always has a subject', async (t) => {
     outcome: 'ok',
     token: { subject: 'developer' },
   });
+});
+
+test('tokens with many values take the place of many tokens', async (t) => {
+  const { authenticator } = setUp(NOW_MS, 100);
+  const remembered = async (studyGroups: readonly string[]): Promise<number> => {
+    const tokens = Array.from({ length: 200 }, (_, n) =>
+      hs256(goodClaims({ sub: `user ${n}`, studyGroups })),
+    );
+    for (const token of tokens) await authenticator.verify(token);
+    return tokens.filter((token) => authenticator.lookup(token) !== undefined).length;
+  };
+  const light = await remembered(['A', 'B']);
+  t.ok(light >= 50 && light <= 100, `${light}`);
+  const heavy = await remembered(Array.from({ length: 900 }, (_, n) => `${n}`));
+  t.ok(heavy >= 1 && heavy <= 2, `${heavy}`);
 });
