@@ -31,7 +31,7 @@ export async function runFiles(files, isCancelled = () => false) {
     say(`\n${file}\n`);
     const child = spawn(process.execPath, ['--import=tsx', file], {
       cwd: ROOT,
-      env: { ...process.env, TAP_TIMEOUT: process.env.TAP_TIMEOUT ?? '180' },
+      env: { ...process.env, TAP_TIMEOUT: process.env.TAP_TIMEOUT ?? '900' },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     await report.read(child, file, { tellsTests: true });

@@ -4,12 +4,16 @@ import { Parser } from 'tap-parser';
 
 /** Differences of large values are cut, because their beginning is the most useful. */
 const DETAIL_LINES_MAX = 40;
+/** Tests whose times are printed. */
+const SLOWEST = Number(process.env.SLOWEST ?? 10);
 
 /** The outcome of a run of tests. */
 export class Report {
   #write;
   #failures = [];
   #notRun = [];
+  /** The tests of all files, with their times. */
+  #timed = [];
   #passed = 0;
   #files = 0;
   #beganMs = performance.now();
@@ -67,6 +71,11 @@ export class Report {
       const lines = details.map((line) => `      ${line}\n`);
       this.#write(`  ${title === '' ? file : `${file}: ${title}`}\n${lines.join('')}`);
     }
+    if (this.#timed.length > SLOWEST) {
+      this.#write('\nThe slowest tests:\n');
+      for (const { path, ms } of this.#timed.sort((a, b) => b.ms - a.ms).slice(0, SLOWEST))
+        this.#write(`  ${(ms / 1000).toFixed(1)} s  ${path.join(': ')}\n`);
+    }
     const files = `${this.#files} ${this.#files === 1 ? 'file' : 'files'}`;
     const seconds = ((performance.now() - this.#beganMs) / 1000).toFixed(1);
     const notRun = this.#notRun.length === 0 ? '' : `, ${this.#notRun.length} not run`;
@@ -95,6 +104,7 @@ export class Report {
         counts.failed++;
       } else if (result.ok && group === null) counts.passed++;
       group = null;
+      if (path.length === 1) this.#timed.push({ path: [...path, name], ms: result.time ?? 0 });
       total.passed += counts.passed;
       total.failed += counts.failed;
       if (isTold) this.#tell(name, result, counts);

@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { test } from 'tap';
 import { SECRET } from '../auth/tokens.js';
 import { MemorySource, openTimetable, startService } from '../refresh/built.js';
-import { get, keptLog, makeThrow, until, watchThreads } from '../serving/threads.js';
+import { get, keptLog, makeThrow, watchThreads } from '../serving/threads.js';
+import { until } from '../waiting/until.js';
 
 const TOKEN = 'an-admin-token-of-good-length';
 const RECORDS = Array.from({ length: 10 }, (_, n) => ({
@@ -159,9 +160,10 @@ test('/ready reports no-keys until there is a usable key', async (t) => {
   for (const origin of origins) t.strictSame(await reasons(origin), ['no-keys']);
   hasKeys = true;
   const allSay = async (expected: string): Promise<void> => {
-    while ((await Promise.all(origins.map(reasons))).some((found) => String(found) !== expected)) {
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+    await until(
+      () => Promise.all(origins.map(reasons)),
+      (seen) => seen.every((found) => String(found) === expected),
+    );
   };
   await allSay('');
 });

@@ -11,7 +11,8 @@ import { ROOT } from '../cli/lectern.js';
 import { testFolder } from '../files/test-folder.js';
 import { MemorySource, openTimetable, startService } from '../refresh/built.js';
 import { openFleet } from '../replication/fleet.js';
-import { get, until, watchThreads } from '../serving/threads.js';
+import { get, watchThreads } from '../serving/threads.js';
+import { until } from '../waiting/until.js';
 import { scrape, total } from './scrape.js';
 
 const RECORDS = Array.from({ length: 20 }, (_, n) => ({

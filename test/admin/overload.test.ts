@@ -8,6 +8,7 @@ import { hs256, SECRET } from '../auth/tokens.js';
 import { timetableFile } from '../hard/http-service.js';
 import { startService } from '../refresh/built.js';
 import { get } from '../serving/threads.js';
+import { until } from '../waiting/until.js';
 
 const CLIENTS = fileURLToPath(new URL('../hard/load-clients.mjs', import.meta.url));
 const AUTHORIZATION = `Bearer ${hs256({ sub: 'alice', exp: Math.floor(Date.now() / 1000) + 3600 })}`;
@@ -40,9 +41,7 @@ function load(t: Test, port: number): () => Promise<void> {
 }
 
 for (const workers of [1, 2]) {
-  test(`an overloaded service is alive and ready: ${workers} serving threads`, {
-    timeout: 60_000,
-  }, async (t) => {
+  test(`an overloaded service is alive and ready: ${workers} serving threads`, async (t) => {
     const service = await startService({
       source,
       watch: false,
@@ -79,6 +78,7 @@ for (const workers of [1, 2]) {
         t.equal((await get(`${admin}/live`)).status, 200);
         liveMs.push(performance.now() - beganMs);
       }
+      // The state is asked for often, not all the time.
       await delay(20);
     }
     await Promise.all(loads.map((end) => end()));
@@ -95,8 +95,6 @@ for (const workers of [1, 2]) {
       `/live: ${liveMs.length} times, median ${median} ms, ${liveMs.at(-1)} at most`,
     );
 
-    const endMs = performance.now() + 10_000;
-    while ((await ready()) !== atRest && performance.now() < endMs) await delay(50);
-    t.equal(await ready(), atRest, 'once it is over');
+    await until(ready, (seen) => seen === atRest);
   });
 }

@@ -25,7 +25,8 @@ import { hs256, SECRET, signed } from '../auth/tokens.js';
 import { testFolder } from '../files/test-folder.js';
 import { viewsOf } from '../http/harness.js';
 import { MemorySource, startService } from '../refresh/built.js';
-import { get, until } from '../serving/threads.js';
+import { get } from '../serving/threads.js';
+import { until } from '../waiting/until.js';
 import { parseMetrics, scrape, total } from './scrape.js';
 
 const RECORDS = Array.from({ length: 40 }, (_, n) => ({

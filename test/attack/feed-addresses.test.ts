@@ -8,11 +8,10 @@ import { serve, setUp } from '../http/harness.js';
 import { addressesOf, grantFor, hostileFeeds, NOW_MS, REVOKED, SECRETS } from './hostile-feeds.js';
 
 const COUNT = 100_000;
-const REQUESTS = size(10_000, COUNT);
+const REQUESTS = size(3000, COUNT, 10_000);
 const SEED = 20_261_123;
-const TIMEOUT = { timeout: 900_000 };
 
-test('none of 100,000 bad addresses is accepted', TIMEOUT, async (t) => {
+test('none of 100,000 bad addresses is accepted', async (t) => {
   const addresses = addressesOf();
   const accepted: string[] = [];
   const kinds = new Map<string, number>();
@@ -34,7 +33,7 @@ test('none of 100,000 bad addresses is accepted', TIMEOUT, async (t) => {
   );
 });
 
-test('over HTTP all bad addresses get the same 404', TIMEOUT, async (t) => {
+test('over HTTP all bad addresses get the same 404', async (t) => {
   const revocations = new Map([[REVOKED, NOW_MS + 1]]);
   const access = new PresentAccess({ feedSecrets: SECRETS, feedRevocations: revocations });
   const { handler, logged } = setUp({ access, feeds: { now: () => NOW_MS }, accessLog: 1 });

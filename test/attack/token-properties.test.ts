@@ -9,9 +9,8 @@ import { recordFigure } from '../hard/figures.mjs';
 import { HARD, size } from '../hard/size.js';
 import { AUDIENCE, claims, goodTokens, ISSUER, KEY_SETS, make } from './hostile-tokens.js';
 
-const RUNS = size(3000, 50_000);
+const RUNS = size(500, 50_000, 3000);
 const SEED = 20_240_902;
-const TIMEOUT = { timeout: 900_000 };
 const SECOND_MS = 1000;
 const TOLERANCE_MS = 5 * SECOND_MS;
 const PROPERTIES = 4;
@@ -44,7 +43,7 @@ test('good tokens are accepted', async (t) => {
   for (const token of goodTokens()) t.ok(await isLetIn(token));
 });
 
-test('arbitrary texts are refused', TIMEOUT, async (t) => {
+test('arbitrary texts are refused', async (t) => {
   const part = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 40 }),
     fc.base64String({ maxLength: 60 }),
@@ -65,7 +64,7 @@ test('arbitrary texts are refused', TIMEOUT, async (t) => {
   held++;
 });
 
-test('a good token with any change is refused', TIMEOUT, async (t) => {
+test('a good token with any change is refused', async (t) => {
   const change = fc.record({
     at: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
     removed: fc.integer({ min: 0, max: 4 }),
@@ -111,7 +110,7 @@ function isWithin(said: Record<string, unknown>, nowMs: number): boolean {
   );
 }
 
-test('a well-signed token with arbitrary claims is accepted only if they are valid', TIMEOUT, async (t) => {
+test('a well-signed token with arbitrary claims is accepted only if they are valid', async (t) => {
   const nowSeconds = Math.floor(Date.now() / SECOND_MS);
   const anything = fc.jsonValue({ maxDepth: 2 });
   const time = fc.oneof(
@@ -159,7 +158,7 @@ test('a well-signed token with arbitrary claims is accepted only if they are val
   held++;
 });
 
-test('a good token with other headers is accepted only if these are harmless', TIMEOUT, async (t) => {
+test('a good token with other headers is accepted only if these are harmless', async (t) => {
   const more = fc.dictionary(
     fc.oneof(
       fc.constantFrom('crit', 'b64', 'jwk', 'jku', 'x5u', 'zip', 'kid', 'typ', 'alg'),

@@ -10,7 +10,7 @@ import { HARD, size } from '../hard/size.js';
 import { serve, USUAL, viewsOf } from '../http/harness.js';
 import { AUDIENCE, attackMatrix, goodTokens, hostileTokens, ISSUER, KEY_SETS } from './hostile-tokens.js';
 
-const GENERATED = size(4000, 100_000);
+const GENERATED = size(1000, 100_000, 4000);
 const CONNECTIONS = 16;
 
 /** Sends a token on one of a few connections. */
@@ -61,7 +61,7 @@ function told(statuses: ReadonlyMap<number, number>, among: string): string {
   return `${sum((status) => status < 400)} accepted, ${sum((status) => status >= 500)} answers of 5xx among ${among}`;
 }
 
-test(`${GENERATED} generated tokens are refused`, { timeout: 900_000 }, async (t) => {
+test(`${GENERATED} generated tokens are refused`, async (t) => {
   const ask = await setUp(t);
   const tokens = hostileTokens(GENERATED, 20_240_902);
   const statuses = new Map<number, number>();

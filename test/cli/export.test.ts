@@ -11,12 +11,12 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { decode } from '@msgpack/msgpack';
 import { type Test, test } from 'tap';
 import type { TimetableEvent } from '../../src/model/event.js';
 import { csvOf, icsOf, ndjsonOf } from '../oracle/representations.js';
+import { until } from '../waiting/until.js';
 import { CLI, lectern, ROOT } from './lectern.js';
 import { assertOneLine, runHere } from './run-here.js';
 
@@ -142,7 +142,10 @@ async function interrupt(t: Test, signal: NodeJS.Signals): Promise<void> {
   const child = spawn(process.execPath, argv, { cwd: ROOT, stdio: ['pipe', 'pipe', 'pipe'] });
   child.stdin.write('{"id":');
   // The unfinished file exists before the load begins.
-  while (readdirSync(folder).length < 2) await delay(20);
+  await until(
+    () => readdirSync(folder),
+    (seen) => seen.length >= 2,
+  );
   const ended = once(child, 'close');
   child.kill(signal);
   t.same(await ended, [null, signal], 'it ends as the signal does');

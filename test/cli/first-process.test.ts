@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { test } from 'tap';
 import { SECRET } from '../auth/tokens.js';
-import { until } from '../serving/threads.js';
+import { until } from '../waiting/until.js';
 import { CLI, ROOT } from './lectern.js';
 
 // An ordinary user needs a user namespace for it, which some systems do not allow.
@@ -27,7 +27,7 @@ async function startFirst(t: { teardown(end: () => void): void }, argv: readonly
       text += chunk;
     });
   }
-  const printed = (expected: string): Promise<void> =>
+  const printed = (expected: string): Promise<boolean> =>
     until(() => text.includes(expected) || child.exitCode !== null);
   const pid = (): number => Number(readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8'));
   return { printed, ended, pid };
@@ -49,7 +49,7 @@ test('the second signal ends the service, even as process 1 of a container', { s
     const beganMs = performance.now();
     process.kill(first, signal);
     t.strictSame((await ended)[0], status, signal);
-    t.ok(performance.now() - beganMs < 3000);
+    t.ok(performance.now() - beganMs < 300_000, 'long before it is drained');
   }
 });
 

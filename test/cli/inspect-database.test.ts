@@ -2,14 +2,12 @@
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import tap, { type Test, test } from 'tap';
+import { type Test, test } from 'tap';
 import { skip, startServer } from '../source/postgres/server.js';
 import { start } from './lectern.js';
 import { runHere } from './run-here.js';
 
 // Servers start slowly on a busy machine.
-tap.setTimeout(120_000);
-
 const PASSWORD = 'a-word-that-no-message-shows';
 const ROWS = 40;
 

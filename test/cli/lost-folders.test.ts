@@ -2,10 +2,10 @@
 import { spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Test, test } from 'tap';
 import { hs256, SECRET } from '../auth/tokens.js';
+import { until } from '../waiting/until.js';
 
 const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 /** The user nobody, who has none of root's rights. */
@@ -62,14 +62,13 @@ async function run(
       .slice(0, -1)
       .map((line) => JSON.parse(line) as Line);
   const told = async (from: number, msg: string): Promise<string> => {
-    for (;;) {
-      const found = lines()
+    const found = await until(() => {
+      if (child.exitCode !== null || child.signalCode !== null) throw new Error(`it has ended: ${log}`);
+      return lines()
         .slice(from)
         .find((line) => line.msg === msg);
-      if (found !== undefined) return found.reason ?? '';
-      if (child.exitCode !== null || child.signalCode !== null) throw new Error(`it has ended: ${log}`);
-      await delay(10);
-    }
+    });
+    return found?.reason ?? '';
   };
   await told(0, 'timetable published');
   const port = /http:\/\/127\.0\.0\.1:(\d+)/.exec(log)?.[1];
@@ -106,7 +105,7 @@ test(
     put(source, 'first');
     open(0o777);
     const service = await run(t, [source, '--snapshot-file', snapshot], { user: OTHER_USER });
-    while (!existsSync(snapshot)) await delay(10);
+    await until(() => existsSync(snapshot));
     const cases: readonly (readonly [string, () => void, RegExp])[] = [
       ['removed', () => rmSync(home, { recursive: true }), /its folder was removed$/],
       ['a file', () => writeFileSync(home, ''), /a part of its path is not a directory$/],

@@ -1,8 +1,8 @@
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
+import { until } from '../waiting/until.js';
 import { CLI, ROOT } from './lectern.js';
 
 const DEMO = 'fixtures/demo.ndjson.gz';
@@ -91,11 +91,6 @@ for (const [i, [name, open]] of BROKEN.entries()) {
 
 /** /health once there is a snapshot, slightly after the output about it. */
 async function healthyWithin(origin: string): Promise<unknown> {
-  for (let i = 0; i < 100; i++) {
-    await delay(100);
-    const response = await fetch(`${origin}/health`);
-    const health: unknown = await response.json();
-    if (response.ok && i > 0) return health;
-  }
-  throw new Error('not ready in time');
+  await until(async () => (await fetch(`${origin}/health`)).ok);
+  return (await fetch(`${origin}/health`)).json();
 }

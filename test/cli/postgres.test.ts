@@ -1,19 +1,17 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import tap, { test } from 'tap';
+import { test } from 'tap';
 import { readImageFile } from '../../src/snapshot/image-file.js';
 import { sourceOfSpec } from '../../src/source/spec.js';
 import { hs256, SECRET } from '../auth/tokens.js';
 import { writeKeys } from '../replication/fleet.js';
 import { eventsTable, skip, startServer } from '../source/postgres/server.js';
+import { until } from '../waiting/until.js';
 import { start } from './lectern.js';
 import { runHere } from './run-here.js';
 
 // Servers and publishers start slowly on a busy machine.
-tap.setTimeout(180_000);
-
 const PASSWORD = 'a-word-that-no-message-shows';
 
 test('a database is used from the command line', { skip }, async (t) => {
@@ -101,7 +99,7 @@ test('a database is used from the command line', { skip }, async (t) => {
     };
     await server.sql('DELETE FROM events WHERE title = $1', ['Lesson 1']);
     await server.sql("UPDATE events SET title = 'followed' WHERE title = 'Lesson 2'");
-    while (!(await titles()).includes('followed')) await delay(20);
+    await until(titles, (seen) => seen.includes('followed'));
     t.equal((await titles()).length, 59);
     t.notOk((await titles()).includes('Lesson 1'));
     service.child.kill('SIGTERM');
@@ -115,7 +113,7 @@ test('a database is used from the command line', { skip }, async (t) => {
   });
 });
 
-test('a database is published, also while it is followed', { skip, timeout: 120_000 }, async (t) => {
+test('a database is published, also while it is followed', { skip }, async (t) => {
   const server = await startServer((end) => t.teardown(end));
   await server.sql(`${eventsTable('events', 60)} CREATE PUBLICATION lectern FOR TABLE events;`);
   const folder = t.testdir();

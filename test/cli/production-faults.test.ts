@@ -1,9 +1,7 @@
-import tap, { test } from 'tap';
+import { test } from 'tap';
 import { lectern } from './lectern.js';
 
 // It starts several processes.
-tap.setTimeout(120_000);
-
 const DEMO = 'fixtures/demo.ndjson.gz';
 
 test('production logs every fault of the settings as a record', async (t) => {

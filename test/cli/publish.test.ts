@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import tap, { test } from 'tap';
+import { test } from 'tap';
 import { unknownVariables } from '../../src/cli/serve-messages.js';
 import { openStore } from '../../src/store/open-store.js';
 import { storeAddress } from '../../src/store/store-address.js';
@@ -11,8 +11,6 @@ import { events, writeKeys } from '../replication/fleet.js';
 import { lectern as run, start } from './lectern.js';
 
 // One test waits until a command gives up.
-tap.setTimeout(180_000);
-
 const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 
 function lectern(...argv: readonly string[]): { readonly status: number | null; readonly text: string } {
@@ -20,9 +18,7 @@ function lectern(...argv: readonly string[]): { readonly status: number | null; 
   return { status, text: stdout + stderr };
 }
 
-test('publish --once announces an image; feed shows the images and chooses one', {
-  timeout: 120_000,
-}, async (t) => {
+test('publish --once announces an image; feed shows the images and chooses one', async (t) => {
   const folder = t.testdir();
   const { keyFile, publicKeyFile } = writeKeys(folder, 'feed');
   const [source, share] = [join(folder, 'events.ndjson'), join(folder, 'share')];
@@ -93,7 +89,7 @@ test('publish --once announces an image; feed shows the images and chooses one',
   t.notMatch(lectern('feed', 'pin', large, share).text, 'warning');
 });
 
-test('publish --once ends with an error if another publisher leads', { timeout: 120_000 }, async (t) => {
+test('publish --once ends with an error if another publisher leads', async (t) => {
   const folder = testFolder(t);
   const { keyFile } = writeKeys(folder, 'feed');
   const [source, other, share] = ['events.ndjson', 'other.ndjson', 'share'].map((name) => join(folder, name));

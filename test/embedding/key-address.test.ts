@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Test, test } from 'tap';
 import { signed } from '../auth/tokens.js';
+import { timeForAFault, until } from '../waiting/until.js';
 import { MemorySource, openTimetable, record } from './built.js';
 
 const key = generateKeyPairSync('ed25519');
@@ -56,10 +57,10 @@ test('keys are fetched again until the timetable is closed', async (t) => {
   const auth = { jwks: address, jwksRefreshSeconds: 1 };
   await timetable.serve({ port: 0, auth });
   timetable.handler({ auth });
-  while (asked() < 4) await new Promise((resolve) => setTimeout(resolve, 20));
+  await until(asked, (seen) => seen >= 4);
   await timetable.close();
   const before = asked();
-  await new Promise((resolve) => setTimeout(resolve, 1300));
+  await timeForAFault(1300);
   t.equal(asked(), before, 'nothing is fetched after close()');
 });
 

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { test } from 'tap';
 import type { PublishedEvent, Timetable } from '../../src/index.js';
+import { timeForAFault } from '../waiting/until.js';
 import { idOf, LecternError, MemorySource, openTimetable, record, temporaryFolder } from './built.js';
 
 /** Resolves when a snapshot with that many events was published. */
@@ -48,6 +49,7 @@ test('changes that arrive during a build cause one more build', async (t) => {
   const done = published(timetable, 41);
   for (let n = 2; n <= 41; n++) {
     memory.apply({ upsert: [record(n)] });
+    // Changes arrive one by one.
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
   await done;
@@ -75,7 +77,7 @@ test('without watching, a change waits for a refresh', async (t) => {
   const timetable = openTimetable({ source: memory, watch: false });
   await timetable.ready;
   memory.apply({ upsert: [record(2)] });
-  await new Promise((resolve) => setTimeout(resolve, 150));
+  await timeForAFault(150);
   t.equal(timetable.all().total, 1);
   await timetable.refresh();
   t.equal(timetable.all().total, 2);

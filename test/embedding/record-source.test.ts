@@ -1,5 +1,6 @@
 import { test } from 'tap';
 import type { RecordLoad, RecordLoadOptions, RecordSource } from '../../src/index.js';
+import { timeForAFault, until } from '../waiting/until.js';
 import { idOf, LecternError, openTimetable, record } from './built.js';
 
 /** A source whose next answer can be set; it records its requests. */
@@ -37,7 +38,7 @@ for (const buildOn of ['thread', 'here'] as const) {
 
     source.next = () => ({ notModified: true });
     const confirmedMs = timetable.source.lastSuccessMs ?? 0;
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await until(Date.now, (seen) => seen > confirmedMs);
     await timetable.refresh();
     t.equal(timetable.view, view, 'the very same snapshot');
     t.ok((timetable.source.lastSuccessMs ?? 0) > confirmedMs, 'it was confirmed');
@@ -200,14 +201,14 @@ test('a watch that fails to close is reported, and everything else closes', asyn
       signal = options.signal;
       return new Promise(() => {});
     };
-    while (signal === null) await new Promise((resolve) => setTimeout(resolve, 5));
+    const given = await until<AbortSignal | null>(() => signal);
     await t.rejects(timetable.close(), { message: 'cannot unsubscribe' });
-    t.ok((signal as AbortSignal).aborted, 'the load was given up');
+    t.ok(given?.aborted, 'the load was given up');
     t.equal(timetable.view, null, 'and the data let go of');
     t.throws(() => timetable.find(), { code: 'closed' });
     t.type(handler, 'function');
     const { length } = source.asked;
-    await new Promise((resolve) => setTimeout(resolve, 120));
+    await timeForAFault(120);
     t.equal(source.asked.length, length, 'no other load begins');
     await timetable.close();
     t.equal(closes, 1, 'a watch is closed once');
@@ -220,6 +221,7 @@ test('nothing is published after close, not even by a load that is nearly finish
     const timetable = openTimetable({ source });
     const events: string[] = [];
     timetable.on('published', () => events.push('published')).on('error', () => events.push('error'));
+    // The end comes at different moments of the load.
     await new Promise((resolve) => setTimeout(resolve, delayMs));
     events.length = 0;
     const closing = timetable.close();

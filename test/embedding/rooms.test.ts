@@ -1,8 +1,8 @@
 /** The rooms file and list, in a program and in its serving threads. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
+import { until } from '../waiting/until.js';
 import { openTimetable, record, temporaryFolder } from './built.js';
 
 const HALL = 'aaaaaaaa-0000-4000-8000-000000000001';
@@ -15,14 +15,6 @@ const RECORDS = [
   record(2, { roomId: LAB, time: '2024-09-02T10:00:00Z', endTime: '2024-09-02T11:00:00Z' }),
 ];
 const MORNING = { by: 'room', startTime: '2024-09-02T09:00:00Z', endTime: '2024-09-02T10:00:00Z' } as const;
-
-async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 200; tries++) {
-    if (await holds()) return;
-    await delay(50);
-  }
-  throw new Error('it never became so');
-}
 
 test('free() uses the rooms that a program gives', async (t) => {
   const rooms = [

@@ -2,7 +2,6 @@
 import { execFileSync } from 'node:child_process';
 import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import { Packr, unpack } from 'msgpackr';
 import { type Test, test } from 'tap';
@@ -10,6 +9,7 @@ import type { TimetableOptions } from '../../src/index.js';
 import { readImageFile, writeImageFile } from '../../src/snapshot/image-file.js';
 import { IMAGE_FORMAT_VERSION } from '../../src/snapshot/image-format.js';
 import { sourceDigest } from '../../src/source/spec.js';
+import { timeForAFault } from '../waiting/until.js';
 import { BUILT_MODULE, idOf, openTimetable, record, runProgram, temporaryFolder } from './built.js';
 
 /** Writes a snapshot file of these records. */
@@ -130,7 +130,7 @@ test('a pinned file never becomes stale; damaged files and pipes are refused at 
   const pin = await snapshotOf(t, [record(1), record(2)]);
   const timetable = openTimetable({ source: [record(9)], pin, staleSecondsMax: 0.05, refreshSeconds: 0.05 });
   const { id } = await timetable.ready;
-  await delay(200);
+  await timeForAFault(200);
   await timetable.refresh({ force: true });
   t.equal(timetable.find().total, 2, 'no source is asked, so the file does not become stale');
   t.match([timetable.status, timetable.publication], ['ok', { origin: 'pin' }]);

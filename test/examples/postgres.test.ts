@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
 import type { TimetableEvent } from '../../src/index.js';
 import { eventsTable, skip, startServer } from '../source/postgres/server.js';
+import { until } from '../waiting/until.js';
 import { runExample } from './run-example.js';
 
 test('postgres-express.mjs serves a committed change', { skip }, async (t) => {
@@ -12,11 +12,10 @@ test('postgres-express.mjs serves a committed change', { skip }, async (t) => {
     t.match(schedule, /^http:\/\/127\.0\.0\.1:\d+\/timetable\/schedule$/, 'its address is one line');
     t.equal((await fetch(schedule)).headers.get('x-total-count'), '50');
     await server.sql(`UPDATE events SET "studyGroup" = 'moved' WHERE id = md5('event1')::uuid`);
-    let found: TimetableEvent[] = [];
-    for (let tries = 0; tries < 600 && found.length === 0; tries++) {
-      await delay(50);
-      found = (await (await fetch(`${schedule}?studyGroup=moved`)).json()) as TimetableEvent[];
-    }
+    const found = await until(
+      async () => (await (await fetch(`${schedule}?studyGroup=moved`)).json()) as TimetableEvent[],
+      (seen) => seen.length > 0,
+    );
     t.match(found, [{ title: 'Lesson 1', studyGroup: 'moved' }]);
   } finally {
     t.strictSame(await end(), { code: 0, stderr: '' }, 'ends by itself when it is asked to');

@@ -1,9 +1,9 @@
 import { rmSync } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
 import { LecternError } from '../../src/errors.js';
 import { type FileReport, type KeptFile, KeptFiles } from '../../src/files/kept-files.js';
 import { keptTexts } from '../../src/files/kept-texts.js';
+import { until } from '../waiting/until.js';
 import { Folder } from './folder.js';
 
 /** A file that holds `good` and more, and its accepted contents. */
@@ -18,10 +18,6 @@ function keptIn(...paths: string[]): { readonly file: KeptFile; readonly taken: 
     return () => void taken.push([...contents]);
   });
   return { file, taken };
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await delay(10);
 }
 
 test('a change takes effect; a bad or missing file is reported once and changes nothing', async (t) => {

@@ -3,9 +3,9 @@ import { closeSync, existsSync, mkdtempSync, openSync, rmSync, writeFileSync } f
 import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { type Test, test } from 'tap';
 import { readTextFile } from '../../src/files/text-file.js';
+import { timeForAFault } from '../waiting/until.js';
 
 const BYTES_MAX = 200_000;
 
@@ -72,7 +72,7 @@ test('a pipe is read to its end, up to the bound', {
     (error: NodeJS.ErrnoException) => error.code,
   );
   // Its opening waits for the reader's, in another thread.
-  await delay(100);
+  await timeForAFault(100);
   await t.rejects(read(path), { code: 'key-invalid', message: /more than 200000 bytes/ });
   t.equal(await writing, 'EPIPE');
 });

@@ -1,10 +1,8 @@
 /** Many event streams: their memory, what a publication costs, and whether others notice. */
-import tap, { test } from 'tap';
+import { test } from 'tap';
 import { changeTitles, cpuPerRequestMs, snapshotId, untilPublished } from './changed-service.js';
 import { latencyP99Ms, startClients, startWarmService, timetableFile, told } from './http-service.js';
 import { HARD, size } from './size.js';
-
-tap.setTimeout(600_000);
 
 const EVENTS = 2000;
 const STREAMS = size(200, 2000);

@@ -49,6 +49,7 @@ const MODES = {
     socket.pause();
     socket.write(`${REQUEST}\r\n`.repeat(Number(count)));
     tell({ open: 1 });
+    // The clients are silent meanwhile.
     await delay(3000);
     socket.on('data', (chunk) => {
       bytes += chunk.length;
@@ -173,6 +174,7 @@ const MODES = {
       const aheadMs = (bytes / 1024 / Number(count)) * 1000 - (performance.now() - beganMs);
       if (aheadMs > 20) {
         socket.pause();
+        // The pace of the reader.
         setTimeout(() => socket.resume(), aheadMs);
       }
     });

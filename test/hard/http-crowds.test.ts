@@ -56,6 +56,7 @@ test(`${IDLE} connections stay idle`, TIMEOUT, async (t) => {
   const before = service.rssMib();
   const clients = startClients((end) => t.teardown(end), 'idle', service, IDLE, '/api/v1/schedule?limit=1');
   await clients.next();
+  // Memory of the connections settles.
   await delay(3000);
   const each = ((service.rssMib() - before) * 1024) / IDLE;
   const beside = await latencyP99Ms(service, LOAD_MS);

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Test, test } from 'tap';
+import { until } from '../waiting/until.js';
 import { startChangedService } from './changed-service.js';
 import {
   latencyP99Ms,
@@ -26,6 +27,7 @@ async function untilSockets(service: ServiceProcess, count: number, timeoutMs: n
   const beganMs = performance.now();
   while (service.sockets() > count) {
     if (performance.now() - beganMs > timeoutMs) break;
+    // A look reads /proc.
     await delay(50);
   }
 }
@@ -48,7 +50,10 @@ async function stall(
   await clients.next();
   const openedMs = performance.now() - beganMs;
   // The system has accepted them; the service accepts them a moment later.
-  while (service.sockets() < sockets + STALLED) await delay(20);
+  await until(
+    () => service.sockets(),
+    (seen) => seen >= sockets + STALLED,
+  );
   const p99 = await latencyP99Ms(service, 2000);
   await untilSockets(service, sockets, CLOSED_MS_MAX + 5000);
   const closedMs = performance.now() - beganMs;
@@ -110,6 +115,7 @@ for (const [name, figure, path] of [
     const rss = watchMax(service.rssMib, 20);
     const clients = startClients((end) => t.teardown(end), 'pipelined', service, 1000, path);
     await clients.next();
+    // The clients have filled the buffers.
     await delay(2000);
     const p99 = await latencyP99Ms(service, 1000);
     const outcome = await clients.next();

@@ -103,9 +103,11 @@ async function closedLoop({ connections, forMs }) {
     const kept = record();
     run = { done: kept.done, next: (self) => self.ask() };
     for (const self of idle.splice(0, connections)) self.ask();
+    // The length of the load.
     setTimeout(() => {
       const result = kept.result({});
       run = { done() {}, next: (self) => idle.push(self) };
+      // The last answers arrive.
       setTimeout(() => resolve(result), 300);
     }, forMs);
   });
@@ -153,6 +155,7 @@ async function openLoop({ rate, connections, forMs }) {
       lastMs = nowMs;
       send();
     }, 1);
+    // The length of the load.
     setTimeout(() => {
       clearInterval(timer);
       run = { done() {}, next: (self) => idle.push(self) };

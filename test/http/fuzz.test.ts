@@ -7,7 +7,7 @@ import { HARD, size } from '../hard/size.js';
 import { serve, setUp, token } from './harness.js';
 import { rawCases } from './raw-cases.js';
 
-const RUNS = size(400, 20_000);
+const RUNS = size(100, 20_000, 400);
 const SEED = 20_240_902;
 
 /** Sends the pieces, closes the sending side, and resolves with all bytes received until the service closes the other. */
@@ -15,6 +15,7 @@ function exchange(port: number, pieces: readonly Buffer[]): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1');
     let text = '';
+    // Only a test that fails waits so long.
     const timer = setTimeout(() => {
       socket.destroy();
       reject(new Error('neither answered nor closed'));
@@ -79,9 +80,7 @@ function cut(bytes: Buffer, places: readonly number[]): Buffer[] {
 
 const places = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 2 });
 
-test('arbitrary bytes and damaged requests never cause a 5xx or a hang', {
-  timeout: size(60_000, 900_000),
-}, async (t) => {
+test('arbitrary bytes and damaged requests never cause a 5xx or a hang', async (t) => {
   const { handler, logged } = setUp();
   const { port, send } = await serve(t, handler);
   const cases = rawCases(`Authorization: Bearer ${token()}\r\n`)

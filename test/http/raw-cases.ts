@@ -334,6 +334,7 @@ export function sendRaw(port: number, { bytes, closes }: RawCase, timeoutMs = 50
     const socket = connect(port, '127.0.0.1');
     let text = '';
     let isProbed = false;
+    // Only a test that fails waits so long.
     const timer = setTimeout(() => {
       socket.destroy();
       reject(

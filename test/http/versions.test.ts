@@ -1,6 +1,7 @@
 /** Lectern-Version on every list, and requests that wait for a version. */
 import { type Test, test } from 'tap';
 import { VERSION_WAIT_MS_MAX, VERSION_WAITS_MAX } from '../../src/limits.js';
+import { timeForAFault } from '../waiting/until.js';
 import { bearer, EVENTS, serve, setUp } from './harness.js';
 import { PublishedViews } from './live-views.js';
 
@@ -61,7 +62,7 @@ test('a request waits for a version, and gets it or a later one', async (t) => {
   const other = new PublishedViews(EVENTS);
   const second = other.publishEvents(OTHERS);
   const waiting = [ask(second), ask(`2.${'x'.repeat(22)}`)];
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await timeForAFault(50);
   t.equal(views.publishEvents(OTHERS), second);
   const [reached, missed] = await Promise.all(waiting);
   t.equal(reached?.status, 200);
@@ -101,9 +102,13 @@ test('waits are bounded in time and in number', async (t) => {
   const headers = { ...USER, 'Lectern-Min-Version': `2.${'x'.repeat(22)}` };
   const began = performance.now();
   const one = send('/api/v1/schedule', { headers });
-  const others = Array.from({ length: VERSION_WAITS_MAX - 1 }, () => send('/api/v1/schedule', { headers }));
-  const bystander = await send('/api/v1/schedule', { headers: USER });
-  t.equal(bystander.status, 200);
+  const others: ReturnType<typeof send>[] = [];
+  while (others.length < VERSION_WAITS_MAX - 1) {
+    others.push(send('/api/v1/schedule', { headers }));
+    // The kernel accepts at most 511 connections ahead of the server, and may reset others.
+    if (others.length % 256 !== 0 && others.length < VERSION_WAITS_MAX - 1) continue;
+    t.equal((await send('/api/v1/schedule', { headers: USER })).status, 200, 'a bystander');
+  }
   t.equal((await one).status, 503);
   t.ok(performance.now() - began >= VERSION_WAIT_MS_MAX - 50);
   for (const { status } of await Promise.all(others)) if (status !== 503) t.fail(`${status}`);

@@ -4,12 +4,11 @@ import { once } from 'node:events';
 import { cpSync, mkdtempSync, rmSync, symlinkSync, utimesSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { test } from 'tap';
+import { until } from '../waiting/until.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const WAIT_MS_MAX = 60_000;
 
 /** Whether any process of a group still exists. */
 function isAlive(group: number): boolean {
@@ -19,12 +18,6 @@ function isAlive(group: number): boolean {
   } catch {
     return false;
   }
-}
-
-async function until(condition: () => boolean): Promise<boolean> {
-  const beganMs = performance.now();
-  while (!condition() && performance.now() - beganMs < WAIT_MS_MAX) await delay(50);
-  return condition();
 }
 
 test('npm run dev restarts after a change, and Ctrl-C leaves nothing behind', {

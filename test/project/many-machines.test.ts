@@ -3,14 +3,12 @@ import { spawnSync } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import tap, { test } from 'tap';
+import { test } from 'tap';
 import { lectern, start } from '../cli/lectern.js';
 import { testFolder } from '../files/test-folder.js';
 import { events } from '../replication/fleet.js';
 
 // It starts about ten processes.
-tap.setTimeout(180_000);
-
 const PAGE = readFileSync(new URL('../../docs/many-machines.md', import.meta.url), 'utf8');
 const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
 

@@ -2,14 +2,12 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import pg from 'pg';
-import tap, { test } from 'tap';
+import { test } from 'tap';
 import { start } from '../cli/lectern.js';
 import { runHere } from '../cli/run-here.js';
 import { skip, startServer } from '../source/postgres/server.js';
 
 // Servers start slowly on a busy machine.
-tap.setTimeout(120_000);
-
 const PAGE = readFileSync(new URL('../../docs/postgresql.md', import.meta.url), 'utf8');
 const ADDRESS = 'postgres://lectern@db.example.org/school';
 /** Events of each served command, in the order of the page. */

@@ -1,5 +1,4 @@
 /** The scripts that run tests: the files that a name matches, the tests that a change affects, and the selections. */
-import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -67,35 +66,6 @@ test('a change affects the tests that import it', async (t) => {
   t.notOk(changed.files.includes('test/embedding/reads.test.ts'));
   t.ok(changed.left > 5, 'tests of the build are told of');
   t.ok(affectedBy(['test/oracle/schedule.ts'], files).files.length > 1);
-});
-
-function script(name: string, ...argv: string[]): { status: number | null; stdout: string; stderr: string } {
-  // Runs as from a shell, without tap's settings for its children.
-  const { NODE_OPTIONS: _options, ...env } = process.env;
-  const path = join(ROOT, 'scripts', name);
-  return spawnSync(process.execPath, [path, ...argv], { cwd: ROOT, env, encoding: 'utf8' });
-}
-
-test('test:one runs a file from source, without control codes', async (t) => {
-  const { status, stdout, stderr } = script('test-one.mjs', 'model/time');
-  t.equal(status, 0, stderr);
-  t.match(stdout, /^\ntest\/model\/time\.test\.ts\nok {7}/);
-  t.match(stdout, /\n1 file in [\d.]+ s: \d+ passed, 0 failed\n$/);
-  t.notOk(stdout.includes('\u001b'));
-});
-
-test('an unknown name gives a sentence', async (t) => {
-  const none = script('test-one.mjs', 'query/plam');
-  t.equal(none.status, 2);
-  t.match(
-    none.stderr,
-    /^No test file has "query\/plam" in its path\. Near it are:\n {2}test\/query\/plan\.test\.ts\n/,
-  );
-  t.match(script('test-one.mjs').stderr, /^Which test\? npm run test:one -- /);
-  t.match(script('test-watch.mjs', 'qqq').stderr, 'No test file has "qqq" in its path.\n');
-  const unknown = script('test.mjs', 'all');
-  t.equal(unknown.status, 2);
-  t.match(unknown.stderr, 'there are no tests "all": fast, slow, hard');
 });
 
 test('the tests with larger sizes are in the selections that ask for them', async (t) => {

@@ -46,9 +46,7 @@ function searchOf(
 }
 
 for (const mode of ['uuid', 'any'] as const satisfies IdentifierMode[]) {
-  test(`directories agree with a scan of all events (identifiers: ${mode})`, {
-    timeout: 120_000,
-  }, async (t) => {
+  test(`directories agree with a scan of all events (identifiers: ${mode})`, async (t) => {
     const seen = { compared: 0, some: 0, withoutId: 0, withoutName: 0, searched: 0 };
     const sets = fc.tuple(
       eventSets(mode, { repeats: true }),

@@ -134,7 +134,7 @@ test('plans say how events are counted', async (t) => {
 const DATA_SETS = findDataSets();
 if (DATA_SETS.length === 0) test(NO_DATA, async (t) => t.comment(NO_DATA));
 for (const dataSet of DATA_SETS) {
-  test(`directories of real data agree with the oracle: ${dataSet.name}`, { timeout: 300_000 }, async (t) => {
+  test(`directories of real data agree with the oracle: ${dataSet.name}`, async (t) => {
     const normalise = createNormaliser('uuid');
     const events = namedRecordsOf(dataSet).map((record, n) => {
       const event = normalise(record, { record: n + 1 });

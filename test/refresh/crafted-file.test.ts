@@ -5,7 +5,6 @@
 import { readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
 import { test } from 'tap';
 import { hs256, SECRET } from '../auth/tokens.js';
@@ -14,14 +13,13 @@ import { recordFigure } from '../hard/figures.mjs';
 import { HARD, size } from '../hard/size.js';
 import { arrayAt, type Change, changes, crafted, smallChange } from '../snapshot/crafted.js';
 import { idOf } from '../snapshot/images.js';
+import { until } from '../waiting/until.js';
 import { openTimetable } from './built.js';
 
 const EVENTS = 300;
-const RUNS = size(15, 100);
+const RUNS = size(4, 100, 15);
 /** Even on a busy machine everything takes less than a tenth of this time, unless it hangs. */
 const PATIENCE_MS = 10_000;
-/** Loads beside answers have the lowest priority and take long on a busy machine. */
-const LOADED_MS = 60_000;
 const PATHS = [
   '/schedule/all',
   '/schedule/all?format=msgpack',
@@ -110,11 +108,10 @@ async function trial(
       if (![0, 200, 500, 503].includes(reply.status)) throw new Error(`status ${reply.status}`);
       if (reply.type.includes('problem')) JSON.parse(reply.body.toString('utf8'));
     }
-    const untilMs = performance.now() + LOADED_MS;
-    while (timetable.source.state !== 'loaded') {
-      if (performance.now() > untilMs) throw new Error(`not loaded: ${timetable.source.lastError}`);
-      await delay(2);
-    }
+    await until(
+      () => timetable.source,
+      ({ state }) => state === 'loaded',
+    );
     // Every thread has the publication.
     await timetable.refresh();
     for (const [n, path] of PATHS.entries()) {
@@ -146,9 +143,7 @@ async function good(folder: string): Promise<{ source: string; bytes: Buffer; ri
   return { source, bytes: readFileSync(file), right };
 }
 
-test('a service that starts from a crafted file is right once the source is loaded', {
-  timeout: size(120_000, 1_200_000),
-}, async (t) => {
+test('a service that starts from a crafted file is right once the source is loaded', async (t) => {
   const folder = t.testdir();
   const { source, bytes, right } = await good(folder);
   const file = join(folder, 'image');
@@ -205,10 +200,16 @@ for (const workers of [1, 2]) {
       await timetable.ready;
       const agent = new Agent({ keepAlive: true });
       t.teardown(() => agent.destroy());
-      while (faults.length < 2) await delay(2);
+      await until(
+        () => faults.length,
+        (seen) => seen >= 2,
+      );
       t.match(faults[0], /^the snapshot file .* cannot be used: row 0 is not a row$/);
       const { port } = server.address;
-      while ((await ask(port, '/schedule/all', agent)).status !== 503) await delay(2);
+      await until(
+        async () => (await ask(port, '/schedule/all', agent)).status,
+        (seen) => seen === 503,
+      );
       for (const path of PATHS) t.equal((await ask(port, path, agent)).status, 503, path);
       t.match(timetable, { status: 'starting', summary: null, view: null });
       t.throws(() => timetable.find(), { code: 'not-ready' });

@@ -5,6 +5,7 @@ import { test } from 'tap';
 import { LecternError } from '../../src/errors.js';
 import { LOADING } from '../../src/model/source-state.js';
 import { imageOfCount } from '../snapshot/images.js';
+import { timeForAFault, until } from '../waiting/until.js';
 import { FakeLoader } from './fake-loader.js';
 import { down, full, half, keep, keepStored, other, STORED, titleOf } from './kept.js';
 
@@ -201,8 +202,7 @@ test('an image from disk with damaged rows is withdrawn, and the source is loade
   );
   checked.open();
   await keeper.refresh(false);
-  await delay(1);
-  t.equal(told[1], 'failed: row 7 is no row');
+  t.equal(await until(() => told[1]), 'failed: row 7 is no row');
   t.ok(keeper.state.isWithdrawn, 'also when the load has failed, too');
   t.match(keeper.state, { state: 'failed', lastError: 'the upstream is down' });
   loader.source = { image: full, version: '7' };
@@ -233,8 +233,7 @@ for (const version of ['7', '8']) {
     await keeper.start();
     const loading = keeper.refresh(false);
     checked.open();
-    await delay(1);
-    t.equal(told[1], 'failed: row 7 is no row');
+    t.equal(await until(() => told[1]), 'failed: row 7 is no row');
     loaded.open();
     t.match(await loading, { result: 'failed', reason: 'row 7 is no row' });
     await keeper.refresh(false);
@@ -249,7 +248,7 @@ test('an unfinished check of rows is reported, and serving continues', async (t)
   loader.rowsFault = new Error('no thread could be started');
   await keeper.start();
   await keeper.refresh(false);
-  await delay(1);
+  await timeForAFault(1);
   t.equal(told.length, 2);
   t.match(told[1], /^failed: .*cannot be used: no thread could be started$/);
   t.match(keeper.state, { state: 'loaded', lastError: null });
@@ -276,7 +275,7 @@ test('a pinned file is served, and the source is never asked', async (t) => {
   const { keeper, told } = keep(down, { pin: 'some image', refreshSeconds: 0.001, watch: true }, loader);
   await keeper.start();
   await keeper.refresh(true);
-  await delay(20);
+  await timeForAFault(20);
   t.strictSame(told, ['published full from pin']);
   t.strictSame(loader.asked, []);
   t.equal(loader.onChange, null);
@@ -302,7 +301,10 @@ test('without a regular refresh a failed first load is final', async (t) => {
 test('with a regular refresh a failed first load is tried again', async (t) => {
   const { loader, keeper, told } = keep(down, { refreshSeconds: 0.005 });
   const started = keeper.start();
-  for (let n = 0; n < 200 && loader.asked.length < 3; n++) await delay(5);
+  await until(
+    () => loader.asked.length,
+    (seen) => seen >= 3,
+  );
   t.equal(keeper.state.state, 'failed');
   loader.source = { image: full, version: '1' };
   await started;
@@ -317,7 +319,11 @@ test('a source that reports a change is loaded at once, unless the keeper is clo
   await keeper.start();
   loader.source = { image: other, version: '2' };
   for (let n = 0; n < 5; n++) loader.onChange?.();
-  await delay(10);
+  await until(
+    () => told.length,
+    (seen) => seen >= 2,
+  );
+  await timeForAFault(5);
   t.strictSame(told, ['published full from source', 'published other from source +0 ~10 -0']);
   t.equal(loader.asked.length, 2, 'changes that come together are one load');
   await keeper.close();
@@ -325,14 +331,13 @@ test('a source that reports a change is loaded at once, unless the keeper is clo
 });
 
 for (const refreshSeconds of [0, 10]) {
-  test(`closing aborts the first load, with a refresh every ${refreshSeconds} s`, {
-    timeout: 5000,
-  }, async (t) => {
+  test(`closing aborts the first load, with a refresh every ${refreshSeconds} s`, async (t) => {
     const loader = new FakeLoader({ image: full, version: '1' });
     loader.gate = new Promise(() => {});
     const { keeper, told } = keep({ image: full, version: '1' }, { refreshSeconds }, loader);
     const started = keeper.start();
     const rejected = t.rejects(started, { code: 'closed' });
+    // One turn of the event loop.
     await delay(0);
     await keeper.close();
     await rejected;
@@ -340,10 +345,10 @@ for (const refreshSeconds of [0, 10]) {
   });
 }
 
-test('closing ends the wait for another first load', { timeout: 5000 }, async (t) => {
+test('closing ends the wait for another first load', async (t) => {
   const { keeper, told } = keep(down, { refreshSeconds: 10 });
   const started = keeper.start();
-  await delay(5);
+  await timeForAFault(5);
   await keeper.close();
   await started;
   t.strictSame(told, ['failed: the upstream is down']);

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Test, test } from 'tap';
 import { goodEvents } from '../hard/endless.mjs';
-import { keptLog, until } from '../serving/threads.js';
+import { keptLog } from '../serving/threads.js';
+import { until } from '../waiting/until.js';
 import { openTimetable, startService } from './built.js';
 
 function folderFor(t: Test): string {
@@ -91,9 +92,8 @@ test('a pipe that was there at the start is read, and read again if it has a wri
   t.equal(timetable.all().total, 190);
 });
 
-test('a pipe without a writer is reported within seconds', {
+test('a pipe without a writer is reported', {
   skip: process.platform === 'win32',
-  timeout: 30_000,
 }, async (t) => {
   const folder = folderFor(t);
   const path = join(folder, 'events');
@@ -104,12 +104,10 @@ test('a pipe without a writer is reported within seconds', {
   const options = { dev: true, port: 0, watch: false } as const;
   const other = await startService({ ...options, source: file }, { log: whole.log });
   t.teardown(() => other.close());
-  const beganMs = performance.now();
   const service = await startService({ ...options, source: path }, { log: pipe.log });
   t.teardown(() => service.close());
   const waiting = () => pipe.lines.filter(({ message }) => message === 'still waiting for the source');
   await until(() => waiting().length > 0);
-  t.ok(performance.now() - beganMs < 10_000);
   t.match(waiting(), [
     { level: 'warn', fields: { source: path, reason: `no data in the named pipe ${path}` } },
   ]);

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
 import { Refresher, type RefreshOutcome } from '../../src/refresh/refresher.js';
+import { timeForAFault, until } from '../waiting/until.js';
 
 const DONE: RefreshOutcome = { failed: false, retryAfterMs: null, dueMs: null };
 const FAILED: RefreshOutcome = { failed: true, retryAfterMs: null, dueMs: null };
@@ -25,6 +26,7 @@ class Manual {
 
   async end(outcome: RefreshOutcome = DONE): Promise<void> {
     this.#end?.(outcome);
+    // One turn of the event loop.
     await delay(0);
   }
 }
@@ -79,14 +81,17 @@ test('the next refresh begins after the interval, also after failures', async (t
   const refresher = new Refresher(refresh, 20, () => 0.5);
   await refresher.request();
   // This timer keeps the process alive, which the timers of the refresher do not.
-  for (let n = 0; n < 400 && begunMs.length < 5; n++) await delay(5);
+  await until(
+    () => begunMs.length,
+    (seen) => seen >= 5,
+  );
   t.ok(begunMs.length >= 5, `${begunMs.length} refreshes`);
   for (let n = 1; n < begunMs.length; n++) {
     t.ok((begunMs[n] ?? 0) - (begunMs[n - 1] ?? 0) >= 18, 'not before the interval is over');
   }
   await refresher.close();
   const { length } = begunMs;
-  await delay(60);
+  await timeForAFault(60);
   t.equal(begunMs.length, length, 'none after it was closed');
 });
 
@@ -97,7 +102,7 @@ test('Retry-After of a source is honoured', async (t) => {
     return { failed: true, retryAfterMs: 10_000, dueMs: 1 };
   }, 5);
   await refresher.request();
-  await delay(60);
+  await timeForAFault(60);
   t.equal(begun, 1);
   await refresher.request();
   t.equal(begun, 2, 'but a person may ask');
@@ -113,12 +118,12 @@ test('closing waits for a running refresh, and begins no other', async (t) => {
   const closing = refresher.close().then(() => {
     closed = true;
   });
-  await delay(10);
+  await timeForAFault(10);
   t.equal(closed, false);
   await manual.end();
   await Promise.all([closing, waiting]);
   t.strictSame(manual.begun, [false]);
   await refresher.request(true);
-  await delay(10);
+  await timeForAFault(10);
   t.strictSame(manual.begun, [false], 'nor later');
 });

@@ -1,9 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
 import type { ReadRules } from '../../src/model/read-rules.js';
 import { Refresher } from '../../src/refresh/refresher.js';
 import { renewalMs } from '../../src/refresh/renewal.js';
 import type { SnapshotImage } from '../../src/snapshot/image.js';
+import { timeForAFault, until } from '../waiting/until.js';
 import { FakeLoader } from './fake-loader.js';
 import { full, keep } from './kept.js';
 
@@ -53,7 +53,11 @@ test('a due load needs no interval, but waits for Retry-After', async (t) => {
       return { failed: false, retryAfterMs, dueMs: begun === 1 ? 10 : null };
     }, 0);
     await refresher.request();
-    await delay(80);
+    await until(
+      () => begun,
+      (seen) => seen >= expected,
+    );
+    await timeForAFault(30);
     t.equal(begun, expected);
     await refresher.close();
   }
@@ -74,7 +78,11 @@ test('a timetable is loaded again at midnight if, and only if, it has recurring 
     };
     const { keeper } = keep({ image, version: null }, { now, random: () => 0 }, loader);
     await keeper.start();
-    await delay(150);
+    await until(
+      () => loader.asked.length,
+      (seen) => seen >= loads,
+    );
+    await timeForAFault(image === full ? 100 : 0);
     t.ok(image === full ? loader.asked.length === loads : loader.asked.length >= loads);
     await keeper.close();
   }

@@ -24,6 +24,7 @@ await timetable.ready;
 await timetable.serve({ port: 0, log, auth: { hs256Secret: 'x'.repeat(32), enrolmentsFile } });
 
 const until = async (isSo) => {
+  // The parent ends it, if this never comes true.
   while (!isSo()) await delay(10);
 };
 const isTold = (pattern) => told.some(({ message }) => pattern.test(message));

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
+import { timeForAFault, until } from '../waiting/until.js';
 import { FakeLoader } from './fake-loader.js';
 import { full, keep, other } from './kept.js';
 
@@ -14,9 +14,8 @@ test('after a patch the file is written with a delay, and on closing with the se
   loader.stored = new Error('there is none');
   const { keeper } = keep(loader.source, { snapshotFile: path }, loader);
   await keeper.start();
-  await delay(20);
   const written = (): (string | null)[] => loader.written.map(({ sourceVersion }) => sourceVersion);
-  t.strictSame(written(), ['1'], 'a load is written at once');
+  t.strictSame(await until(written, (seen) => seen.length > 0), ['1'], 'a load is written at once');
   for (const [version, image] of [
     ['2', other],
     ['3', full],
@@ -25,7 +24,7 @@ test('after a patch the file is written with a delay, and on closing with the se
     loader.source = { image, version, isPatch: true };
     await keeper.refresh(false);
   }
-  await delay(20);
+  await timeForAFault(20);
   t.strictSame(written(), ['1'], 'patches wait');
   await keeper.close();
   t.strictSame(written(), ['1', '4'], 'the last of them');

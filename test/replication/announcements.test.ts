@@ -5,7 +5,7 @@ import { MemorySource } from '../refresh/built.js';
 import { events, KINDS, openFleet, titleOf, untilServed, writeKeys } from './fleet.js';
 
 for (const { kind, skip } of KINDS) {
-  test(`${kind}: replicas refuse bad announcements`, { skip, timeout: 170_000 }, async (t) => {
+  test(`${kind}: replicas refuse bad announcements`, { skip }, async (t) => {
     const fleet = await openFleet(t, kind);
     const source = new MemorySource(events(10, 'good'));
     const publishing = await fleet.publisher(source);

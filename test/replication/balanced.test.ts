@@ -11,7 +11,7 @@ import { SlowLink } from './chaos/slow-link.js';
 import { events, openChannel, openFleet, until, untilServed } from './fleet.js';
 
 const PUBLICATIONS = 6;
-const options = { skip: NATS_MISSING, timeout: 170_000 };
+const options = { skip: NATS_MISSING };
 
 async function portOf(t: Test, timetable: Timetable): Promise<number> {
   const server = createServer(timetable.handler()).listen(0, '127.0.0.1');
@@ -72,6 +72,7 @@ test('a client behind a balancer never sees an older version', options, async (t
   const reading = [careful, careless].map(async (client) => {
     while (!isEnding) {
       await client.read();
+      // A client that asks with pauses.
       await delay(10);
     }
   });

@@ -11,6 +11,6 @@ const ONLY = [
   'half of the events, forced',
 ];
 
-test('a fleet of processes survives five failures', { skip: NATS_MISSING, timeout: 175_000 }, async (t) => {
+test('a fleet of processes survives five failures', { skip: NATS_MISSING }, async (t) => {
   await runChaos(t, { cycles: ONLY.length, seed: 20261123, only: ONLY });
 });

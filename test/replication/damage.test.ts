@@ -5,7 +5,7 @@ import { SeenOrder } from '../../src/replication/seen-order.js';
 import { MemorySource } from '../refresh/built.js';
 import { events, KINDS, openChannel, openFleet, titleOf, until, untilServed } from './fleet.js';
 
-test('forged sequences do not stop announcements', { timeout: 170_000 }, async (t) => {
+test('forged sequences do not stop announcements', async (t) => {
   const fleet = await openFleet(t, 'folder');
   const { store } = fleet;
   const source = new MemorySource(events(10, 'first'));
@@ -36,7 +36,6 @@ test('forged sequences do not stop announcements', { timeout: 170_000 }, async (
 for (const { kind, skip } of KINDS) {
   test(`${kind}: replicas survive a store that is damaged, restored or emptied`, {
     skip,
-    timeout: 170_000,
   }, async (t) => {
     const fleet = await openFleet(t, kind);
     const { store } = fleet;

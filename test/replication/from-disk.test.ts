@@ -5,9 +5,7 @@ import { MemorySource } from '../refresh/built.js';
 import { NATS_MISSING } from '../store/nats-server.js';
 import { events, openFleet, titleOf, until, untilServed } from './fleet.js';
 
-test('a replica starts from its disk while the images of the store are damaged', {
-  timeout: 170_000,
-}, async (t) => {
+test('a replica starts from its disk while the images of the store are damaged', async (t) => {
   const fleet = await openFleet(t, 'folder');
   const snapshotFile = join(fleet.folder, 'replica', 'snapshot');
   mkdirSync(join(fleet.folder, 'replica'));
@@ -37,7 +35,6 @@ test('a replica starts from its disk while the images of the store are damaged',
 
 test('a replica serves from its disk at once while NATS is down', {
   skip: NATS_MISSING,
-  timeout: 170_000,
 }, async (t) => {
   const fleet = await openFleet(t, 'nats');
   const snapshotFile = join(fleet.folder, 'replica', 'snapshot');

@@ -8,7 +8,7 @@ import { NATS_MISSING } from '../store/nats-server.js';
 import { SlowLink } from './chaos/slow-link.js';
 import { events, openChannel, openFleet, titleOf, until, untilServed } from './fleet.js';
 
-const options = { skip: NATS_MISSING, timeout: 170_000 };
+const options = { skip: NATS_MISSING };
 
 const idOf = ({ summary }: Timetable): string => summary?.id ?? '';
 

@@ -43,9 +43,7 @@ const WRONG: Readonly<Record<string, readonly ((path: string) => void)[]>> = {
   'announced.A': [fifo, json('{}')],
 };
 
-test('whatever records hold: announcements go on, replicas serve, and the status names the records', {
-  timeout: 120_000,
-}, async (t) => {
+test('whatever records hold: announcements go on, replicas serve, and the status names the records', async (t) => {
   const fleet = await openFleet(t, 'folder');
   const share = join(fleet.folder, 'share');
   const { log, lines } = keptLog();
@@ -83,9 +81,7 @@ test('whatever records hold: announcements go on, replicas serve, and the status
   );
 });
 
-test('an image that became a named pipe is stored again, and a linked folder of images is left alone', {
-  timeout: 120_000,
-}, async (t) => {
+test('an image that became a named pipe is stored again, and a linked folder of images is left alone', async (t) => {
   const fleet = await openFleet(t, 'folder');
   const images = join(fleet.folder, 'share', 'images');
   const { log, lines } = keptLog();

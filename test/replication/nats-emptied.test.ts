@@ -6,7 +6,7 @@ import { MemorySource } from '../refresh/built.js';
 import { NATS_MISSING } from '../store/nats-server.js';
 import { events, openFleet, titleOf, untilServed } from './fleet.js';
 
-const options = { skip: NATS_MISSING, timeout: 170_000 };
+const options = { skip: NATS_MISSING };
 
 test('a download whose chunks vanish ends, whole or with an error', options, async (t) => {
   const fleet = await openFleet(t, 'nats');
@@ -26,6 +26,7 @@ test('a download whose chunks vanish ends, whole or with an error', options, asy
     let bytes = 0;
     for await (const chunk of chunks ?? []) {
       bytes += chunk.length;
+      // A slow reader.
       await delay(20);
     }
     return bytes;

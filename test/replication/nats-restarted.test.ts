@@ -3,7 +3,7 @@ import { MemorySource } from '../refresh/built.js';
 import { NATS_MISSING } from '../store/nats-server.js';
 import { events, openFleet, titleOf, until, untilServed } from './fleet.js';
 
-const options = { skip: NATS_MISSING, timeout: 170_000 };
+const options = { skip: NATS_MISSING };
 
 test('replicas survive a killed and restarted server', options, async (t) => {
   const fleet = await openFleet(t, 'nats');

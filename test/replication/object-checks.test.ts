@@ -7,6 +7,7 @@ import { ObjectChecks } from '../../src/replication/object-checks.js';
 import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { storeAddress } from '../../src/store/store-address.js';
+import { until } from '../waiting/until.js';
 
 test('reports of a fault lead to one read of an image in five minutes, and announcements do not wait for the read', async (t) => {
   const share = join(t.testdir(), 'share');
@@ -26,7 +27,7 @@ test('reports of a fault lead to one read of an image in five minutes, and annou
       if (method === 'get') {
         return async (name: string) => {
           reads++;
-          while (isHung) await new Promise((resolve) => setTimeout(resolve, 5));
+          await until(() => !isHung);
           return target.get(name);
         };
       }

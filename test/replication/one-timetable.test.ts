@@ -5,7 +5,6 @@ import { events, KINDS, openChannel, openFleet, titleOf, until, untilServed } fr
 for (const { kind, skip } of KINDS) {
   test(`${kind}: one publisher builds, and all replicas serve the same`, {
     skip,
-    timeout: 170_000,
   }, async (t) => {
     const fleet = await openFleet(t, kind);
     const source = new MemorySource(events(10, 'first'));

@@ -9,7 +9,6 @@ import { events, KINDS, openFleet, until, untilServed } from './fleet.js';
 for (const { kind, skip } of KINDS) {
   test(`${kind}: a change of few records is announced with a patch`, {
     skip,
-    timeout: 120_000,
   }, async (t) => {
     const fleet = await openFleet(t, kind);
     const { store } = fleet;

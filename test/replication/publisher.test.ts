@@ -1,17 +1,15 @@
 /** Publishers on one store. Tests can hold the calls of a publisher, as if its process were stopped. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import tap, { type Test, test } from 'tap';
+import { type Test, test } from 'tap';
 import type { Publication } from '../../src/refresh/keeper.js';
 import { type Head, headOf, SigningKey } from '../../src/replication/head.js';
 import { Publisher, type PublisherOptions } from '../../src/replication/publisher.js';
 import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { storeAddress } from '../../src/store/store-address.js';
+import { timeForAFault } from '../waiting/until.js';
 import { until, writeKeys } from './fleet.js';
-
-tap.setTimeout(180_000);
 
 interface Swap {
   readonly who: string;
@@ -38,7 +36,7 @@ function controlled(store: Store, who: string, log: Swap[], controls: Controls):
       return async (...args: unknown[]) => {
         const key = typeof args[0] === 'string' ? args[0] : undefined;
         if (controls.holdsAtSwap && method === 'swap' && key === 'head') controls.isHeld = true;
-        while (controls.isHeld) await delay(10);
+        await until(() => !controls.isHeld, 'it may go on');
         if (controls.fails(method, key)) throw new Error('it fails once');
         const result: unknown = await (value as (...given: readonly unknown[]) => unknown).apply(
           target,
@@ -110,9 +108,7 @@ function late(log: readonly Swap[]): Swap[] {
   });
 }
 
-test('a leader that continues after a pause replaces nothing, and there is one head at a time', {
-  timeout: 170_000,
-}, async (t) => {
+test('a leader that continues after a pause replaces nothing, and there is one head at a time', async (t) => {
   const { store, log, publisher } = await openFleet(t);
   const one = await publisher('one');
   one.publisher.publish(publication('present'));
@@ -132,7 +128,7 @@ test('a leader that continues after a pause replaces nothing, and there is one h
   t.notOk(one.publisher.feed.isLeader, 'the stopped leader knows that its lease has ended');
   one.controls.holdsAtSwap = false;
   one.controls.isHeld = false;
-  await delay(3000);
+  await timeForAFault(3000);
   t.equal(await idOf(store), 'present', 'the older timetable is not announced');
 
   two.controls.holdsAtSwap = true;
@@ -143,13 +139,13 @@ test('a leader that continues after a pause replaces nothing, and there is one h
   );
   two.controls.holdsAtSwap = false;
   two.controls.isHeld = false;
-  await delay(3000);
+  await timeForAFault(3000);
   t.equal(await idOf(store), 'older');
   t.strictSame(late(log), []);
   t.ok(new Set(log.filter(({ key }) => key === 'leader').map(({ who }) => who)).size === 2, 'both have led');
 });
 
-test('a former leader is fenced off even if the first attempt fails', { timeout: 170_000 }, async (t) => {
+test('a former leader is fenced off even if the first attempt fails', async (t) => {
   for (const method of ['keys', 'read'] as const) {
     const { store, log, publisher } = await openFleet(t);
     const first = await publisher('first');
@@ -178,9 +174,7 @@ test('a former leader is fenced off even if the first attempt fails', { timeout:
   }
 });
 
-test('a standby announces with a higher sequence than any head that it saw', {
-  timeout: 60_000,
-}, async (t) => {
+test('a standby announces with a higher sequence than any head that it saw', async (t) => {
   const { store, key, publisher } = await openFleet(t);
   const first = await publisher('first');
   first.publisher.publish(publication('present'));

@@ -6,9 +6,7 @@ import { type Head, headOf, SigningKey } from '../../src/replication/head.js';
 import { MemorySource } from '../refresh/built.js';
 import { events, openChannel, openFleet, titleOf, until, untilServed } from './fleet.js';
 
-test('a refused image keeps its reason, and can be pinned and rolled back', {
-  timeout: 120_000,
-}, async (t) => {
+test('a refused image keeps its reason, and can be pinned and rolled back', async (t) => {
   const fleet = await openFleet(t, 'folder');
   const source = new MemorySource(events(10, 'good'));
   const publishing = await fleet.publisher(source);
@@ -56,9 +54,7 @@ test('a refused image keeps its reason, and can be pinned and rolled back', {
   t.equal(await metric('lectern_feed_pinned'), 0);
 });
 
-test('a pinned image stays when the store loses the pin, until an operator chooses again', {
-  timeout: 120_000,
-}, async (t) => {
+test('a pinned image stays when the store loses the pin, until an operator chooses again', async (t) => {
   const fleet = await openFleet(t, 'folder');
   const source = new MemorySource(events(10, 'good'));
   const publishing = await fleet.publisher(source);
@@ -92,9 +88,7 @@ test('a pinned image stays when the store loses the pin, until an operator choos
   await until(async () => (await reasons()).every((reason) => reason === null), 'nothing is wrong');
 });
 
-test('an image beyond the limits of a replica is refused with the reason', {
-  timeout: 120_000,
-}, async (t) => {
+test('an image beyond the limits of a replica is refused with the reason', async (t) => {
   const fleet = await openFleet(t, 'folder');
   const { store } = fleet;
   const source = new MemorySource(events(10, 'small'));
@@ -118,9 +112,7 @@ test('an image beyond the limits of a replica is refused with the reason', {
   t.equal(titleOf(replica), 'small');
 });
 
-test('a replica that cannot read the announced format serves on, and says so', {
-  timeout: 60_000,
-}, async (t) => {
+test('a replica that cannot read the announced format serves on, and says so', async (t) => {
   const fleet = await openFleet(t, 'folder');
   const publishing = await fleet.publisher(new MemorySource(events(10, 'good')));
   await publishing.announced;

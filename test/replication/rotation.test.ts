@@ -8,9 +8,7 @@ import { HeadReader } from '../../src/replication/head.js';
 import { MemorySource } from '../refresh/built.js';
 import { events, openFleet, titleOf, until, untilServed, writeKeys } from './fleet.js';
 
-test('replicas take both keys, then the publisher signs with the new one', {
-  timeout: 120_000,
-}, async (t) => {
+test('replicas take both keys, then the publisher signs with the new one', async (t) => {
   const fleet = await openFleet(t, 'folder');
   const next = writeKeys(fleet.folder, 'next');
   const source = new MemorySource(events(10, 'first'));
@@ -28,6 +26,7 @@ test('replicas take both keys, then the publisher signs with the new one', {
   writeFileSync(fleet.publicKeyFile, `${old}${both}`);
   await replica.reload();
   writeFileSync(fleet.keyFile, readFileSync(next.keyFile));
+  // The publisher reads its key file again every second.
   await delay(1500);
   source.replace(events(10, 'third'));
   await untilServed([replica], 'third');

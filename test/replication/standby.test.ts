@@ -3,7 +3,7 @@ import { MemorySource } from '../refresh/built.js';
 import { events, KINDS, openChannel, openFleet, titleOf, until, untilServed } from './fleet.js';
 
 for (const { kind, skip } of KINDS) {
-  test(`${kind}: a standby takes over, and old images are removed`, { skip, timeout: 170_000 }, async (t) => {
+  test(`${kind}: a standby takes over, and old images are removed`, { skip }, async (t) => {
     const fleet = await openFleet(t, kind);
     const { store } = fleet;
     // A leader that was killed: its lease stays and is never renewed.

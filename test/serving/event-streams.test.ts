@@ -6,6 +6,7 @@ import { test } from 'tap';
 import { hs256, SECRET } from '../auth/tokens.js';
 import { StreamClient } from '../http/live-views.js';
 import { MemorySource, openTimetable, startService } from '../refresh/built.js';
+import { until } from '../waiting/until.js';
 
 const THREADS = 3;
 const PATH = '/api/v1/schedule/changes';
@@ -50,7 +51,7 @@ test(`${THREADS} threads send every publication to all streams, within one bound
   const open = async (): Promise<string | undefined> =>
     /^lectern_event_streams_open (\d+)$/m.exec(await (await fetch(metrics)).text())?.[1];
   // Counts are sampled from time to time.
-  while ((await open()) !== String(streams.length)) await new Promise((resolve) => setTimeout(resolve, 100));
+  await until(open, (seen) => seen === String(streams.length));
   // Each thread has a third of them, rounded up.
   const more = await Promise.all(
     Array.from({ length: 10 * THREADS + THREADS }, async () => {

@@ -8,7 +8,8 @@ import { canReusePort, openDoor } from '../../src/serving/door.js';
 import { hs256, SECRET } from '../auth/tokens.js';
 import { start } from '../cli/lectern.js';
 import { MemorySource, openTimetable, startService } from '../refresh/built.js';
-import { get, openConnections, until, watchThreads } from './threads.js';
+import { timeForAFault, until } from '../waiting/until.js';
+import { get, openConnections, watchThreads } from './threads.js';
 
 const RECORDS = [
   {
@@ -101,10 +102,11 @@ test('SIGTERM under load lets started requests finish, and the process exits wit
     socket.write(asked.repeat(5));
     return socket;
   });
-  await delay(500);
+  // The answers have filled the buffers.
+  await timeForAFault(500);
   child.kill('SIGTERM');
   await until(() => idle.size === 0);
-  await delay(100);
+  await timeForAFault(100);
   t.equal(child.exitCode, null, 'it waits for those who read slowly');
   for (const bytes of await Promise.all(slow.map(bytesUntilClosed))) {
     t.ok(bytes > 5 * complete && bytes < 5 * complete + 10_000, `${bytes} bytes are 5 whole answers`);
@@ -126,6 +128,7 @@ test('a signal while threads start ends the service', async (t) => {
       LECTERN_HS256_SECRET: SECRET,
     });
     t.teardown(() => child.kill('SIGKILL'));
+    // The signal comes at different moments of the start.
     await delay(ms);
     child.kill('SIGTERM');
     const { code, signal } = await ended;

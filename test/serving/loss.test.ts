@@ -1,9 +1,9 @@
 /** Threads that are lost. */
-import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
 import { hs256, SECRET } from '../auth/tokens.js';
 import { MemorySource, openTimetable, startService } from '../refresh/built.js';
-import { get, keptLog, makeThrow, openConnections, until, watchThreads } from './threads.js';
+import { timeForAFault, until } from '../waiting/until.js';
+import { get, keptLog, makeThrow, openConnections, watchThreads } from './threads.js';
 
 const RECORDS = [
   {
@@ -31,12 +31,12 @@ test('connections reach every thread; a lost thread is replaced, and the others 
   const [first, second] = threads;
   await first?.terminate();
   await until(() => open.size < 60);
-  await delay(50);
+  await timeForAFault(50);
   const left = open.size;
   t.ok(left > 0 && left < 60, `${60 - left} of 60 connections were the first thread's`);
   makeThrow(second);
   await until(() => open.size < left);
-  await delay(50);
+  await timeForAFault(50);
   t.ok(open.size > 0, `${left - open.size} were the second's, ${open.size} the third's`);
 
   // During and after the replacement: the present snapshot, from the first request on.
@@ -46,7 +46,7 @@ test('connections reach every thread; a lost thread is replaced, and the others 
   for (let n = 0; n < 100; n++) {
     const { status, headers: fields } = await get(`${service.baseUrl}/schedule`, headers);
     t.strictSame([status, fields['x-total-count']], [200, '2']);
-    await delay(5);
+    await timeForAFault(5);
   }
   const losses = lines.filter(({ message }) => message === 'serving thread lost');
   t.equal(losses.length, 2);

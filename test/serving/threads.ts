@@ -86,8 +86,3 @@ export async function openConnections(count: number, port: number, path: string)
   );
   return open;
 }
-
-/** Waits until a condition is true; the test's own time limit bounds this. */
-export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 10));
-}

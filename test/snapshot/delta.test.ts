@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import tap, { test } from 'tap';
+import { test } from 'tap';
 import {
   SNAPSHOT_DIFFERENCES_ENTRIES_MAX,
   SNAPSHOT_HISTORY_ENTRIES_MAX,
@@ -29,8 +29,6 @@ import { Snapshot } from '../../src/snapshot/snapshot.js';
 import { eventOf, idOf, imageOf } from './images.js';
 
 // On a busy machine this takes minutes.
-tap.setTimeout(300_000);
-
 const ENTRIES_MAX = 1000;
 
 type Content = ReadonlyMap<string, NormalisedEvent>;

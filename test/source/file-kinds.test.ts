@@ -3,12 +3,12 @@ import { appendFileSync, closeSync, mkdtempSync, openSync, renameSync, rmSync, w
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
 import { READ_CHUNK_BYTES } from '../../src/limits.js';
 import { fileSource } from '../../src/source/file.js';
 import { FilePatience } from '../../src/source/open-file.js';
 import { testFolder } from '../files/test-folder.js';
+import { timeForAFault } from '../waiting/until.js';
 import { collect, failureOf } from './collect.js';
 
 const LINE = '{"id":1}\n';
@@ -50,7 +50,8 @@ test('a pipe without a writer is given up, and a replaced pipe at once', {
   const writer = openSync(path, 'r+');
   t.teardown(() => closeSync(writer));
   const reading = failureOf(collect(fileSource(path)));
-  await delay(100);
+  // No event tells that the pipe is being read.
+  await timeForAFault(100);
   renameSync(join(folder, 'good'), path);
   t.match(await reading, {
     code: 'source-unreadable',
@@ -118,7 +119,7 @@ test('a read of a removed file continues, but a replaced file is given up', asyn
   const folder = t.testdir({ data: LINE });
   const patience = new FilePatience(join(folder, 'none'), { idleMsMax: 300 });
   patience.opened({ dev: 1n, ino: 1n });
-  const late = new Promise((resolve) => setTimeout(() => resolve('read'), 200));
+  const late = timeForAFault(200).then(() => 'read');
   t.equal(await patience.wait(late), 'read');
   writeFileSync(join(folder, 'none'), 'another');
   const failure = await failureOf(patience.wait(new Promise(() => {})));

@@ -10,13 +10,13 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Test, test } from 'tap';
 import type { WatchOptions } from '../../src/files/path-watch.js';
 import { watchSource } from '../../src/source/file-watch.js';
 import type { SourceSpec } from '../../src/source/spec.js';
 import { testFolder } from '../files/test-folder.js';
+import { timeForAFault, until } from '../waiting/until.js';
 
 /** Quick enough for a test, with a settling time clearly longer than a check takes. */
 const QUICK = { pollMs: 25, settleMs: 60 } as const;
@@ -24,12 +24,10 @@ const QUICK = { pollMs: 25, settleMs: 60 } as const;
 /** Counts the reports of a watch. */
 function watching(t: Test, spec: SourceSpec, options: WatchOptions = QUICK) {
   let count = 0;
-  let heard = (): void => {};
   const watch = watchSource(
     spec,
     () => {
       count++;
-      heard();
     },
     options,
   );
@@ -40,21 +38,12 @@ function watching(t: Test, spec: SourceSpec, options: WatchOptions = QUICK) {
     get count() {
       return count;
     },
-    /** Waits for a number of reports. The timer also keeps the test alive, which a watch does not. */
-    async told(times: number): Promise<void> {
-      let late = false;
-      const timer = setTimeout(() => {
-        late = true;
-        heard();
-      }, 5000);
-      while (count < times && !late) {
-        await new Promise<void>((resolve) => {
-          heard = resolve;
-        });
-      }
-      clearTimeout(timer);
-      if (late) throw new Error(`told ${count} times; expected ${times}`);
-    },
+    /** Waits for a number of reports. */
+    told: (times: number) =>
+      until(
+        () => count,
+        (seen) => seen >= times,
+      ),
   };
 }
 
@@ -142,11 +131,11 @@ test('a file is reported once, when its writing is finished', async (t) => {
   const watch = watching(t, file(path), { pollMs: 20, settleMs: 300 });
   for (let i = 0; i < 8; i++) {
     appendFileSync(path, 'b');
-    await delay(80);
+    await timeForAFault(80);
     t.equal(watch.count, 0, `after ${i + 1} writes`);
   }
   await watch.told(1);
-  await delay(350);
+  await timeForAFault(350);
   t.equal(watch.count, 1);
 });
 
@@ -154,9 +143,9 @@ test('a file that vanishes and returns unchanged is no change', async (t) => {
   const path = join(t.testdir({ data: 'a' }), 'data');
   const watch = watching(t, file(path), { pollMs: 10, settleMs: 100 });
   renameSync(path, `${path}.away`);
-  await delay(40);
+  await timeForAFault(40);
   renameSync(`${path}.away`, path);
-  await delay(150);
+  await timeForAFault(150);
   t.equal(watch.count, 0);
 });
 
@@ -190,7 +179,7 @@ test('all files of a source are watched, including maps of lecturers, and nothin
     lecturerIds: join(folder, 'ids'),
   });
   writeFileSync(join(folder, 'unrelated'), 'b');
-  await delay(150);
+  await timeForAFault(150);
   t.equal(watch.count, 0);
   for (const [i, name] of ['one', 'two', 'ids'].entries()) {
     writeFileSync(join(folder, name), '{"b":"c"}');
@@ -233,11 +222,11 @@ test('files added, changed or removed in a folder or glob are reported once each
   }
   writeFileSync(path('files/readme.md'), 'a file that is not read');
   mkdirSync(path('files/folder.ics'));
-  await delay(200);
+  await timeForAFault(200);
   t.equal(watch.count, changes.length);
   watch.close();
   writeFileSync(path('files/d.ics'), 'd');
-  await delay(200);
+  await timeForAFault(200);
   t.equal(watch.count, changes.length, 'closed');
 });
 
@@ -247,10 +236,10 @@ test('a closed watch reports nothing, not even a change it found before', async 
   const early = watching(t, file(path));
   early.close();
   writeFileSync(path, 'bc');
-  await delay(50);
+  await timeForAFault(50);
   watch.close();
   watch.close();
-  await delay(150);
+  await timeForAFault(150);
   t.equal(watch.count + early.count, 0);
 });
 

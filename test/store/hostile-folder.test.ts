@@ -102,7 +102,7 @@ function filesIn(folder: string): readonly (readonly [string, number])[] {
 }
 
 for (const [kind, make] of Object.entries(HOSTILE)) {
-  test(`${kind} counts as no record, and the next write replaces it`, { timeout: 20_000 }, async (t) => {
+  test(`${kind} counts as no record, and the next write replaces it`, async (t) => {
     const { store, share, elsewhere } = await openTrial(t);
     make(join(share, 'records', 'head'), elsewhere);
     const again = join(elsewhere, 'again');
@@ -129,7 +129,7 @@ for (const [kind, make] of Object.entries(HOSTILE)) {
   });
 }
 
-test('what stands in place of an image is no image, and is replaced', { timeout: 20_000 }, async (t) => {
+test('what stands in place of an image is no image, and is replaced', async (t) => {
   const { store, share, elsewhere } = await openTrial(t);
   const content = async function* () {
     yield Buffer.from('image');
@@ -234,9 +234,7 @@ test('a removal that was interrupted is finished later', async (t) => {
   t.strictSame(await store.keys(), ['other']);
 });
 
-test('a watch that began before the store existed tells of changes, as does one of a record made again', {
-  timeout: 20_000,
-}, async (t) => {
+test('a watch that began before the store existed tells of changes, as does one of a record made again', async (t) => {
   const share = join(testFolder(t), 'share');
   const [store, reader] = [new FolderStore(share, 'make'), new FolderStore(share, 'fail')];
   let tell = (): void => {};
@@ -264,9 +262,7 @@ test('a watch that began before the store existed tells of changes, as does one 
   t.match(await reader.read('head'), { text: 'third' });
 });
 
-test('a file system that hangs keeps one thread of a store, and is used again when it answers', {
-  timeout: 20_000,
-}, async (t) => {
+test('a file system that hangs keeps one thread of a store, and is used again when it answers', async (t) => {
   const { share } = await openTrial(t);
   const store = new FolderStore(share, 'make', 100);
   const { lstat } = promises;

@@ -6,9 +6,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Test, test } from 'tap';
 import { openStore } from '../../src/store/open-store.js';
 import { testFolder } from '../files/test-folder.js';
+import { timeForAFault, until } from '../waiting/until.js';
 import { NATS_MISSING, type NatsServer, startNats } from './nats-server.js';
 
-const options = { skip: NATS_MISSING, timeout: 170_000 };
+const options = { skip: NATS_MISSING };
 
 async function serverOf(t: Test): Promise<NatsServer> {
   const server = await startNats(join(testFolder(t), 'nats'));
@@ -36,7 +37,7 @@ function openSockets(): number {
 }
 
 async function untilSockets(count: number): Promise<number> {
-  for (let n = 0; n < 100 && openSockets() > count; n++) await delay(50);
+  await until(openSockets, (seen) => seen <= count);
   return openSockets();
 }
 
@@ -52,7 +53,7 @@ test('a closed store makes no connection', async (t) => {
   await t.rejects(store.get('image'), unavailable);
   await t.rejects(store.list(), unavailable);
   store.watch(['head'], () => {});
-  await delay(200);
+  await timeForAFault(200);
   t.equal(server.connections(), 0);
 });
 
@@ -69,7 +70,10 @@ test('a store that is closed while it connects keeps no socket', async (t) => {
   const server = await silentServer(t);
   const store = await openStore(`nats://127.0.0.1:${server.port}/timetable`, 'make');
   const reading = store.read('head').catch((error: unknown) => error);
-  while (server.connections() === 0) await delay(10);
+  await until(
+    () => server.connections(),
+    (seen) => seen > 0,
+  );
   // The end of the connection that this process accepted.
   const accepted = 1;
   await store.close();
@@ -85,7 +89,7 @@ test('a server that answers too late gets no connection', options, async (t) => 
   await t.rejects(store.read('head'), unavailable);
   t.equal(await untilSockets(before), before, 'the socket is not kept');
   server.signal('SIGCONT');
-  await delay(500);
+  await timeForAFault(500);
   t.equal(openSockets(), before);
   t.equal(await store.read('head'), null, 'the store connects again when it is used again');
   await store.close();
@@ -99,7 +103,10 @@ test('a store that is closed while it reconnects keeps no socket', options, asyn
   t.equal(await store.read('head'), null);
   await server.stop();
   const silent = await silentServer(t, server.port);
-  while (silent.connections() === 0) await delay(10);
+  await until(
+    () => silent.connections(),
+    (seen) => seen > 0,
+  );
   const accepted = openSockets() - before - silent.connections();
   t.ok(accepted >= 1, 'it is connected');
   await store.close();
@@ -123,12 +130,12 @@ test(
       for (let n = 0; n < 200; n++) {
         const head = await other.read('head').catch(() => null);
         await other.swap('head', `${n}`, head?.revision ?? null);
+        // A change is told within this time, or the next one is.
         await delay(100);
         if (told > before) return true;
       }
       return false;
     };
-    await delay(500);
     t.ok(await isTold(), 'a bucket that did not exist');
     const { jetstreamManager } = await import('@nats-io/jetstream');
     const { connect } = await import('@nats-io/transport-node');

@@ -1,14 +1,13 @@
 /** A real nats-server in its own folder. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
+import { on, once } from 'node:events';
 import { mkdirSync } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
+import type { Readable } from 'node:stream';
 
 /** Why it is missing, or false. */
 export const NATS_MISSING: string | false =
   spawnSync('nats-server', ['-v']).status === 0 ? false : 'nats-server is not installed';
 
-const START_MS_MAX = 60_000;
 const LOG_LENGTH_MAX = 100_000;
 /**
  * Below the ports of outgoing connections: otherwise a client that reconnects repeatedly could take the port of
@@ -49,8 +48,6 @@ export async function startNats(folder: string, more: readonly string[] = []): P
       void server.start().catch(() => {});
     });
   };
-  // Ends the server also when the test is ended from outside.
-  process.once('exit', kill);
   const server: NatsServer = {
     get port() {
       return port;
@@ -62,6 +59,8 @@ export async function startNats(folder: string, more: readonly string[] = []): P
     address: (bucket = 'timetable') => `nats://127.0.0.1:${port}/${bucket}`,
     async start() {
       const isFirst = port === 0;
+      // Ends the server also when the test is ended from outside.
+      process.off('exit', kill).once('exit', kill);
       do {
         if (isFirst) port = PORTS.from + Math.floor(Math.random() * PORTS.count);
         const argv = ['-js', '-sd', folder, '-a', '127.0.0.1', '-p', String(port), ...more];
@@ -72,6 +71,7 @@ export async function startNats(folder: string, more: readonly string[] = []): P
     async stop(signal = 'SIGKILL') {
       const ending = child;
       child = null;
+      process.off('exit', kill);
       if (ending === null || ending.exitCode !== null || ending.signalCode !== null) return;
       const ended = once(ending, 'exit');
       ending.kill(signal);
@@ -86,15 +86,11 @@ export async function startNats(folder: string, more: readonly string[] = []): P
 /** Waits until the server listens. Resolves to false if its port is taken. */
 async function isReady(child: ChildProcess): Promise<boolean> {
   let log = '';
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+  child.stderr?.setEncoding('utf8');
+  for await (const [text] of on(child.stderr as Readable, 'data', { close: ['close'] })) {
     log = (log + text).slice(-2000);
-  });
-  const until = performance.now() + START_MS_MAX;
-  while (!log.includes('Server is ready')) {
+    if (log.includes('Server is ready')) return true;
     if (log.includes('address already in use')) return false;
-    if (child.exitCode !== null || performance.now() > until)
-      throw new Error(`nats-server did not start: ${log}`);
-    await delay(20);
   }
-  return true;
+  throw new Error(`nats-server did not start: ${log}`);
 }

@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
 import { STORE_CHUNK_BYTES } from '../../src/limits.js';
 import { chunksOf, putStream } from '../../src/store/nats-streams.js';
 import { stopSilent, withinTime } from '../../src/store/silent-reads.js';
+import { timeForAFault } from '../waiting/until.js';
 
 const unavailable = { code: 'store-unavailable' };
 
@@ -63,7 +63,7 @@ test('a put that was given up is not finished with the bytes that it has', async
     outcome = (async () => {
       const reader = stream.getReader();
       await reader.read();
-      await delay(100);
+      await timeForAFault(100);
       try {
         while (!(await reader.read()).done);
         return 'finished';
@@ -94,10 +94,10 @@ test('an answer that comes too late is an error, and its value goes to `onLate`'
 });
 
 test('the wait starts again if this process was stopped meanwhile', async (t) => {
-  const answer = delay(150, 'answer');
+  const answer = timeForAFault(150).then(() => 'answer');
   const waiting = withinTime(answer, 'test', 100);
   // As if the process was stopped.
-  const until = performance.now() + 800;
-  while (performance.now() < until);
+  const untilMs = performance.now() + 800;
+  while (performance.now() < untilMs);
   t.equal(await waiting, 'answer');
 });

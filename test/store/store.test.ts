@@ -1,7 +1,6 @@
 import { mkdirSync, promises, rmSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { join, resolve } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { type Test, test } from 'tap';
 import { NatsLink } from '../../src/store/nats-connection.js';
 import { NatsStore } from '../../src/store/nats-store.js';
@@ -9,6 +8,7 @@ import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { type NatsPlace, storeAddress, storePlaceOf } from '../../src/store/store-address.js';
 import { testFolder } from '../files/test-folder.js';
+import { timeForAFault, until } from '../waiting/until.js';
 import { NATS_MISSING, startNats } from './nats-server.js';
 
 /** One suite for every kind of store. */
@@ -147,12 +147,16 @@ for (const [kind, { skip, open }] of Object.entries(KINDS)) {
 
     let told = 0;
     const watch = other.watch(['head', 'pin'], () => told++);
-    await delay(300);
+    // A watch begins at some time, and may tell of the present state.
+    await timeForAFault(300);
     const before = told;
     let revision = (await store.read('head'))?.revision ?? null;
     for (let n = 0; n < 20; n++) revision = await store.swap('head', `told ${n}`, revision);
     t.type(revision, 'number', 'twenty swaps in a row');
-    for (let n = 0; n < 50 && told === before; n++) await delay(50);
+    await until(
+      () => told,
+      (seen) => seen !== before,
+    );
     t.ok(told > before, 'a watch tells of changes');
     watch.close();
 

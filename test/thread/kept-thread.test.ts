@@ -1,4 +1,4 @@
-import tap, { test } from 'tap';
+import { test } from 'tap';
 import type { SnapshotImage } from '../../src/snapshot/image.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
 import { KeptThread } from '../../src/thread/kept-thread.js';
@@ -7,8 +7,6 @@ import type { LoadDone, PatchTask } from '../../src/thread/task-messages.js';
 import { idOf, imageOfCount } from '../snapshot/images.js';
 
 // On a busy machine this takes minutes.
-tap.setTimeout(300_000);
-
 const MIB = 2 ** 20;
 
 function patchTask(served: SnapshotImage, more: Partial<PatchTask> = {}): PatchTask {

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import tap, { test } from 'tap';
+import { test } from 'tap';
 import type { SnapshotImage } from '../../src/snapshot/image.js';
 import { isSameImage } from '../../src/snapshot/image.js';
 import type { SourceSpec } from '../../src/source/spec.js';
@@ -14,10 +14,8 @@ import { size } from '../hard/size.js';
 import { findDataSets, NO_DATA, recordsOf } from '../query/real-sets.js';
 
 // Real timetables are loaded fifteen times each.
-tap.setTimeout(300_000);
-
 const SEED = 70;
-const RUNS = size(20, 1000);
+const RUNS = size(5, 1000, 20);
 const HOURS = { time: '2024-10-26T08:00:00Z', endTime: '2024-10-26T09:00:00Z' };
 const DATA_SETS = findDataSets();
 

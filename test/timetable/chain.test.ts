@@ -14,6 +14,7 @@ import { size } from '../hard/size.js';
 import { MemorySource, openTimetable, startService } from '../refresh/built.js';
 import { get, keptLog } from '../serving/threads.js';
 import { startUpstream, type Upstream } from '../source/http/upstream.js';
+import { until } from '../waiting/until.js';
 
 const LIFE_MS = 2000;
 const CHAIN_MS = size(3000, 20_000);
@@ -106,6 +107,7 @@ async function runFor(
     while (performance.now() < untilMs || (loads.published ?? 0) < 3 || issuer.issued < 3) {
       const { status } = await get(`${second.baseUrl}/schedule?limit=5`, { authorization });
       if (status !== 200) failed++;
+      // A client that asks with pauses.
       await delay(1);
     }
   };
@@ -152,7 +154,7 @@ test(`no refresh fails in the library with its own load thread for ${CHAIN_MS / 
     loads[result] = (loads[result] ?? 0) + 1;
   });
   const untilMs = performance.now() + CHAIN_MS;
-  while (performance.now() < untilMs || (loads.published ?? 0) < 10 || issuer.issued < 3) await delay(10);
+  await until(() => performance.now() >= untilMs && (loads.published ?? 0) >= 10 && issuer.issued >= 3);
   t.equal(loads.failed ?? 0, 0, JSON.stringify({ ...loads, tokens: issuer.issued }));
 });
 

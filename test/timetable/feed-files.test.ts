@@ -1,13 +1,12 @@
 /** Feeds served by the library: with files that change, and with several threads. */
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
 import { type Test, test } from 'tap';
 import type { FeedServingOptions, ServeOptions } from '../../src/index.js';
 import { openTimetable } from '../../src/index.js';
 import { hs256, SECRET } from '../auth/tokens.js';
 import { Folder } from '../files/folder.js';
-import { size } from '../hard/size.js';
+import { until } from '../waiting/until.js';
 
 const EVENTS = ['A', 'B'].map((studyGroup, n) => ({
   id: `00000000-0000-4000-8000-00000000000${n}`,
@@ -61,23 +60,20 @@ async function answers(address: string): Promise<readonly string[]> {
   return [...found];
 }
 
-/** The short limit holds only on a quiet machine: parallel tests keep each other from the processor for seconds. */
-const TAKEN_UP_MS_MAX = size(10_000, 1000);
-
 async function becomes(t: Test, address: string, expected: string, what: string): Promise<void> {
-  const untilMs = performance.now() + TAKEN_UP_MS_MAX;
-  let found: readonly string[] = [];
-  do {
-    await delay(50);
-    found = await answers(address);
-  } while (found.join() !== expected && performance.now() < untilMs);
+  const found = await until(
+    () => answers(address),
+    (seen) => seen.join() === expected,
+  );
   t.same(found, [expected], what);
 }
 
 /** Waits until the log has this number of lines. */
 async function told(logged: readonly string[], lines: number): Promise<void> {
-  const untilMs = performance.now() + TAKEN_UP_MS_MAX;
-  while (logged.length < lines && performance.now() < untilMs) await delay(20);
+  await until(
+    () => logged,
+    (seen) => seen.length >= lines,
+  );
 }
 
 function keyIdOf(address: string): string {

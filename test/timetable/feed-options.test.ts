@@ -5,12 +5,12 @@ import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
 import { openTimetable } from '../../src/index.js';
 import { hs256, SECRET } from '../auth/tokens.js';
 import { testFolder } from '../files/test-folder.js';
 import { keptLog } from '../serving/threads.js';
+import { until } from '../waiting/until.js';
 
 const EVENTS = ['A', 'B'].map((studyGroup, n) => ({
   id: `00000000-0000-4000-8000-00000000000${n}`,
@@ -91,7 +91,10 @@ test('a shared secret is refused when a file changes, and the earlier one stays'
   ] as const) {
     const count = lines.length;
     writeFileSync(secretFile, content);
-    while (lines.length === count) await delay(20);
+    await until(
+      () => lines.length,
+      (seen) => seen > count,
+    );
     t.match(lines.at(-1), { level, fields: { file: secretFile } });
   }
   t.notMatch(JSON.stringify(lines), shared);

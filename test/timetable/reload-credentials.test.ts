@@ -6,7 +6,6 @@ import { randomBytes } from 'node:crypto';
 import { renameSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { type Test, test } from 'tap';
 import { scrape, total } from '../admin/scrape.js';
 import { hs256, SECRET } from '../auth/tokens.js';
@@ -14,8 +13,9 @@ import { size } from '../hard/size.js';
 import { startService } from '../refresh/built.js';
 import { get, keptLog } from '../serving/threads.js';
 import { startUpstream } from '../source/http/upstream.js';
+import { until } from '../waiting/until.js';
 
-const ROUNDS = size(2, 20);
+const ROUNDS = size(1, 20, 2);
 /** A busy machine is slower than a second. */
 const TAKEN_UP_MS_MAX = size(10_000, 1000);
 /** Tokens are requested again after half of this time. */
@@ -97,14 +97,20 @@ async function changeUnderLoad(t: Test, path: string, gate: Gate, options: Optio
     gate.good = [next, now];
     const beganMs = performance.now();
     put(next);
-    while (gate.seen !== next) await delay(5);
+    await until(
+      () => gate.seen,
+      (seen) => seen === next,
+    );
     tookMs.push(performance.now() - beganMs);
     now = next;
     gate.good = [now];
     put('');
-    while ((await refusedFiles()) !== 1) await delay(20);
+    await until(refusedFiles, (seen) => seen === 1);
     const loadsBefore = gate.loads;
-    while (gate.loads < loadsBefore + 3) await delay(10);
+    await until(
+      () => gate.loads,
+      (seen) => seen >= loadsBefore + 3,
+    );
   }
   isOver = true;
   await reading;

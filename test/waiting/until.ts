@@ -1,20 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { inspect } from 'node:util';
 
-/** Only a test that fails waits so long. A busy machine may take long for everything. */
+/** Only a test that fails waits so long: on a busy machine everything takes long. */
 const WAIT_MS_MAX = 60_000;
-/** Looking may cost a request. */
-const PAUSE_MS = 10;
+const PAUSE_MS = 5;
 
 /**
- * Waits for a condition that no event tells of. Rejects with what was seen last.
+ * Waits for a condition that no event tells of, and resolves to the value that held. Rejects with the value seen last.
  *
- * @param what says what is waited for, as in "both replicas serve it"
- * @param look sees the present state
- * @param holds whether this state is the wanted one. Default: it is true
+ * @param look reads the present value
+ * @param holds whether it is the wanted value. Default: it is true
  */
 export async function until<Seen>(
-  what: string,
   look: () => Seen | Promise<Seen>,
   holds: (seen: Seen) => boolean = Boolean,
 ): Promise<Seen> {
@@ -22,8 +19,18 @@ export async function until<Seen>(
   for (;;) {
     const seen = await look();
     if (holds(seen)) return seen;
-    if (performance.now() > untilMs)
-      throw new Error(`after ${WAIT_MS_MAX / 1000} s it was not so: ${what}; seen was ${inspect(seen)}`);
+    if (performance.now() > untilMs) {
+      const wanted = holds === Boolean ? '' : ` with ${holds}`;
+      throw new Error(`not so within ${WAIT_MS_MAX / 1000} s: ${look}${wanted}; seen last: ${inspect(seen)}`);
+    }
     await delay(PAUSE_MS);
   }
+}
+
+/**
+ * Passes time in which a fault would show. No event tells that something does not happen; a slow machine can hide the fault,
+ * but cannot fail the test.
+ */
+export function timeForAFault(ms: number): Promise<void> {
+  return delay(ms);
 }

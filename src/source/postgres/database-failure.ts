@@ -4,8 +4,9 @@ import { type PostgresAddress, type PostgresHost, showHost } from './postgres-ad
 
 /** The error of a wait in which nothing came in time. */
 export class Hang extends Error {
-  constructor(msMax: number) {
-    super(`nothing came for ${Math.round(msMax) / 1000} s`);
+  /** @param ms often what is left of a limit, so it is told in tenths of a second */
+  constructor(ms: number) {
+    super(`nothing came for ${Math.max(Math.round(ms / 100), 1) / 10} s`);
   }
 }
 

@@ -12,6 +12,7 @@ import {
 } from '../../../src/http/answer/compression.js';
 import type { NormalisedEvent } from '../../../src/model/event.js';
 import { viewOfEvents } from '../../query/reading.js';
+import { timeForAFault, until } from '../../waiting/until.js';
 import { bearer, EVENTS, type Reply, serve, setUp, viewsOf } from '../harness.js';
 
 const MANY = Array.from({ length: 400 }, (_, n) => ({
@@ -75,14 +76,12 @@ test('bodies in pieces of any size, even in shared memory, decompress to the ori
 });
 
 /** Repeats a request until the answer has the coding. */
-async function compressed(t: Test, ask: () => Promise<Reply>, coding: Coding): Promise<Reply> {
-  for (let n = 0; n < 100; n++) {
-    const reply = await ask();
-    if (reply.headers['content-encoding'] === coding) return reply;
-    t.equal(reply.headers['content-encoding'], undefined);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-  throw new Error('the answer was never compressed');
+function compressed(t: Test, ask: () => Promise<Reply>, coding: Coding): Promise<Reply> {
+  return until(ask, ({ headers }) => {
+    const given = headers['content-encoding'];
+    if (given !== coding) t.equal(given, undefined);
+    return given === coding;
+  });
 }
 
 test('a repeated answer is compressed, and has the same content', async (t) => {
@@ -179,7 +178,7 @@ async function compressions(cacheBytes: number, byteLength: number | null): Prom
   for (let n = 0; n < 6; n++) {
     const coding = answers.codingFor('br');
     if (coding !== null) answers.offer(answer, coding);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await timeForAFault(20);
   }
   return count;
 }
@@ -204,7 +203,7 @@ test('short or personal answers and pages with a next link are never compressed'
       for (let n = 0; n < 10; n++) {
         const reply = await send(target, { headers });
         t.strictSame([reply.status, reply.headers['content-encoding']], [200, undefined], target);
-        await new Promise((resolve) => setTimeout(resolve, 2));
+        await timeForAFault(2);
       }
     }
   }

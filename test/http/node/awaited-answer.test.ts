@@ -7,7 +7,7 @@ import type { LoneRequestHandler } from '../../../src/http/handler.js';
 import type { Awaited, LoneRequest } from '../../../src/http/node/lone-request.js';
 import { CONNECTION_PATIENCE } from '../../../src/http/server/connections.js';
 import { HttpServer, type HttpServerOptions } from '../../../src/http/server/server.js';
-
+import { timeForAFault, until } from '../../waiting/until.js';
 import { serve as serveHandler, setUp, token } from '../harness.js';
 
 const LONE = 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nlone';
@@ -86,15 +86,6 @@ async function serve(t: Test, options: HttpServerOptions = {}): Promise<Served> 
   };
 }
 
-/** Waits until a condition is true, at most 5 s. */
-async function until(isSo: () => boolean): Promise<void> {
-  const deadlineMs = performance.now() + 5000;
-  while (!isSo()) {
-    if (performance.now() > deadlineMs) throw new Error('it has not come true');
-    await new Promise((resolve) => setTimeout(resolve, 2));
-  }
-}
-
 /** The bodies of answers, or the status if it is not 200. */
 const bodiesOf = (text: string): string[] =>
   [...text.matchAll(/HTTP\/1\.1 (\d+)[\s\S]*?\r\n\r\n(node|lone|late)?/g)].map(([, status = '', body]) =>
@@ -145,8 +136,7 @@ test('later requests are answered after the awaited one', async (t) => {
       if (!atOnce) socket.write(behind);
       await until(() => waiting[0]?.res !== null);
       t.equal(waiting[0]?.lone.isAwaited, false);
-      // Time in which the next request could wrongly be answered first.
-      await new Promise((resolve) => setTimeout(resolve, 10));
+      await timeForAFault(10);
       t.equal(received(), '', name);
       waiting[0]?.send();
       await until(() => bodiesOf(received()).length === bodies.length);
@@ -224,7 +214,7 @@ test('draining and closing wait for awaited answers, and then close their connec
     if (way === 'drain') server.drain();
     const ended = way === 'close' ? server.close({ deadlineMs: 5000 }) : Promise.resolve();
     // Time for several checks for idle connections.
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await timeForAFault(300);
     t.equal(waiting[0]?.lone.isAwaited, false);
     waiting[0]?.send();
     await closed;
@@ -249,7 +239,7 @@ test('a connection is not idle while an answer is awaited', async (t) => {
     await until(() => bodiesOf(received()).length === 1);
     socket.write(get());
     await until(() => waiting.length === 1);
-    await new Promise((resolve) => setTimeout(resolve, 'times' in options ? 1300 : 400));
+    await timeForAFault('times' in options ? 1300 : 400);
     t.equal(server.counts.open, 1);
     waiting[0]?.send();
     await until(() => bodiesOf(received()).length === 2);

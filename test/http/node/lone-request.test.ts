@@ -10,6 +10,7 @@ import type { LoneRequest } from '../../../src/http/node/lone-request.js';
 import { refuseDirectly } from '../../../src/http/server/refusal.js';
 import { HttpServer, type HttpServerOptions } from '../../../src/http/server/server.js';
 import { HEADER_FIELDS_MAX } from '../../../src/limits.js';
+import { timeForAFault } from '../../waiting/until.js';
 import { serve, setUp, token } from '../harness.js';
 
 /** Records how a request was answered; its path decides: at once, later, or through a response. */
@@ -24,6 +25,7 @@ function sayingTheWay(): LoneRequestHandler {
         if (url === '/made') request.makeResponse(request.req).end('made');
         else if (url === '/late') {
           const res = request.makeResponse(request.req);
+          // The answer comes after the requests behind it.
           setTimeout(() => res.end('late'), 20);
         } else
           request.answer(
@@ -172,6 +174,7 @@ test('a connection with lone requests is closed when idle, but never while it wa
   waiting.send(get('/wait'));
   const state = await Promise.race([
     waiting.closed,
+    // Time in which it could wrongly be closed.
     new Promise((resolve) => setTimeout(() => resolve('open'), idleMs + 400)),
   ]);
   t.equal(state, 'open', 'while its answer is made');
@@ -180,7 +183,7 @@ test('a connection with lone requests is closed when idle, but never while it wa
 
   const mixed = opened();
   mixed.send(get());
-  await new Promise((resolve) => setTimeout(resolve, idleMs / 2));
+  await timeForAFault(idleMs / 2);
   mixed.send(get());
   t.ok((await mixed.closed) >= idleMs - 20, 'the time begins anew with each request');
 });
@@ -260,6 +263,7 @@ test('an unfinished answer is completed before garbage is refused', async (t) =>
       socket.on('error', reject);
       socket.on('close', () => resolve(Buffer.concat(chunks).toString('latin1')));
       socket.write(get() + behind);
+      // The client reads late.
       setTimeout(() => socket.resume(), 100);
     });
     t.ok(waiting > 0, 'some of it had to wait');

@@ -9,7 +9,7 @@ import { MemorySource, openTimetable } from '../../refresh/built.js';
 import { collectGarbage } from '../collect-garbage.js';
 import { generateTargets, PATHS } from './query-strings.js';
 
-const QUERIES = size(6000, 100_000);
+const QUERIES = size(1500, 100_000, 6000);
 /**
  * Requested first, because code is slow when it runs for the first time. Queries of another seed, and those
  * with the largest results, come first; their duration is recorded, too.
@@ -91,9 +91,7 @@ class Asker {
   }
 }
 
-test(`${QUERIES} generated query strings cause no 5xx, and none takes longer than ${WORST_MS} ms`, {
-  timeout: size(60_000, 900_000),
-}, async (t) => {
+test(`${QUERIES} generated query strings cause no 5xx, and none takes longer than ${WORST_MS} ms`, async (t) => {
   const events = [...generateEvents({ events: EVENTS, seed: 7 })];
   const warmUp = generateTargets(events, WARM_UP, SEED - WARM_UP);
   const targets = generateTargets(events, QUERIES, SEED);

@@ -2,8 +2,8 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
+import { until } from '../../waiting/until.js';
 import { collectGarbage } from '../collect-garbage.js';
 import { serve } from '../harness.js';
 
@@ -17,15 +17,19 @@ test('unfinished answers end with their connection, even queued ones', async (t)
     const socket = connect(port, '127.0.0.1');
     await once(socket, 'connect');
     socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(6));
-    while (begun.length < 6 * (n + 1)) await delay(5);
+    await until(
+      () => begun.length,
+      (seen) => seen >= 6 * (n + 1),
+    );
     socket.resetAndDestroy();
   }
-  let left = begun.length;
-  for (let n = 0; n < 100 && left > 0; n++) {
-    await delay(20);
-    collectGarbage();
-    left = begun.filter((response) => response.deref() !== undefined).length;
-  }
+  const left = await until(
+    () => {
+      collectGarbage();
+      return begun.filter((response) => response.deref() !== undefined).length;
+    },
+    (seen) => seen === 0,
+  );
   t.equal(begun.length, 30);
   t.equal(left, 0, `${left} of ${begun.length} responses are still held`);
 });

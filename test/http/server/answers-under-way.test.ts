@@ -11,6 +11,7 @@ import { CELL } from '../../../src/metrics/cells.js';
 import { Meter } from '../../../src/metrics/meter.js';
 import type { Body, Read } from '../../../src/view/answer.js';
 import type { View } from '../../../src/view/view.js';
+import { timeForAFault, until } from '../../waiting/until.js';
 import { collectGarbage } from '../collect-garbage.js';
 import { bearer, serve, setUp, type TestViews, viewsOf } from '../harness.js';
 
@@ -48,6 +49,7 @@ class Publications {
   async alive(): Promise<number> {
     for (let n = 0; n < 3; n++) {
       collectGarbage();
+      // Weak references are emptied some time after a collection.
       await delay(10);
     }
     return this.#memories.filter((memory) => memory.deref() !== undefined).length;
@@ -132,7 +134,7 @@ test('clients that left or have read everything do not affect others', async (t)
     t.equal(body.length, BYTES);
     const leaver = await slowReader(t, port);
     leaver.destroy();
-    await delay(20);
+    await timeForAFault(20);
   }
   t.equal(first.destroyed, false, 'one that reads from the oldest goes on');
   t.equal(meter.get(CELL.slowReaders), 0);
@@ -159,8 +161,10 @@ test('a connection with many waiting answers has one listener for all', async (t
   // In one piece, because node reads no more requests while so much waits to be written.
   client.write(head.repeat(MANY));
   await read;
-  await delay(50);
-  t.ok(asked === MANY, `${asked} requests are under way`);
+  await until(
+    () => asked,
+    (seen) => seen === MANY,
+  );
   const more = socket.listenerCount('close') - before;
   t.ok(more > 0 && more < MANY / 2, `${more} more listeners`);
   client.destroy();

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
 import { HttpServer } from '../../../src/http/server/server.js';
+import { timeForAFault, until } from '../../waiting/until.js';
 
 const BODY = Buffer.alloc(4 * 1024 * 1024, 'x');
 const REQUEST = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
@@ -16,10 +16,10 @@ test('closing waits for answers that slow readers have not taken, pipelined ones
   const socket = connect(port, '127.0.0.1');
   socket.pause();
   socket.write(REQUEST.repeat(4));
-  // Long enough that the answers fill the buffers of both kernels and stop.
-  await delay(150);
+  // No event tells that the answers fill the buffers of both kernels.
+  await timeForAFault(150);
   const closed = server.close({ deadlineMs: 10_000 });
-  await delay(150);
+  await timeForAFault(150);
   let received = 0;
   socket.on('data', (chunk: Buffer) => {
     received += chunk.length;
@@ -50,12 +50,15 @@ for (const way of ['close', 'drain'] as const) {
     t.teardown(() => server.close({ deadlineMs: 0 }));
     let received = 0;
     const socket = connect(port, '127.0.0.1');
-    const ended = once(socket, 'close');
+    const ended = new Promise((resolve) => socket.once('close', resolve));
     socket.on('data', (chunk: Buffer) => {
       received += chunk.length;
     });
     socket.write(REQUEST);
-    await delay(50);
+    await until(
+      () => received,
+      (seen) => seen > 0,
+    );
     if (way === 'close') await server.close({ deadlineMs: 10_000 });
     else server.drain();
     await ended;
@@ -87,15 +90,16 @@ test('closing ends idle and unused connections at once, and endless requests at 
   });
   stuck.pause();
   stuck.write(REQUEST.repeat(3));
-  await delay(100);
+  // Nothing is read, so nothing tells that the answers have begun.
+  await timeForAFault(100);
   const began = performance.now();
   await server.close({ deadlineMs: 600 });
   const endedMs = performance.now() - began;
   t.ok(endedMs >= 550, `the one that does not read was waited for: ${endedMs} ms`);
   stuck.resume();
   const [unusedEnd, idleEnd] = await Promise.all(ends);
-  t.ok((unusedEnd as number) - began < 500, 'never used');
-  t.ok((idleEnd as number) - began < 500, 'idle');
+  for (const ended of [unusedEnd, idleEnd])
+    t.ok((ended as number) - began < endedMs, 'unused and idle ones at once');
 });
 
 test('connections that wait in the accept queue are answered before the port closes', async (t) => {

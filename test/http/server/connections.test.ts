@@ -1,12 +1,12 @@
 /** Clients that do not read, do not send, or are too many, tested with limits of milliseconds instead of seconds. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
 import type { RequestHandler } from '../../../src/http/handler.js';
 import type { ConnectionPatience } from '../../../src/http/server/connections.js';
 import { HttpServer } from '../../../src/http/server/server.js';
 import { PIPELINED_WAITING_MAX, READERS_CUT_OFF_MANY, REQUESTS_IN_FLIGHT_MAX } from '../../../src/limits.js';
+import { timeForAFault, until } from '../../waiting/until.js';
 
 const PATIENCE: ConnectionPatience = {
   lookMs: 20,
@@ -43,10 +43,6 @@ const large: RequestHandler = (_req, res) => {
   res.end(LARGE);
 };
 
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await delay(5);
-}
-
 test('a client that does not read a large answer is cut off; one that reads steadily is not', async (t) => {
   const { server, open } = await listen(t, large);
   const stalled = await open();
@@ -57,6 +53,7 @@ test('a client that does not read a large answer is cut off; one that reads stea
   steady.on('data', (chunk: Buffer) => {
     received += chunk.length;
     steady.pause();
+    // A client that reads steadily, but slowly.
     setTimeout(() => steady.resume(), 1);
   });
   steady.write(GET);
@@ -79,7 +76,8 @@ test('when many are cut off at once, further clients that do not read are cut of
   };
   const many = 3 * READERS_CUT_OFF_MANY;
   await Promise.all(Array.from({ length: many }, stall));
-  await delay(300);
+  // They have been stalled for a third of their time when the last one comes.
+  await timeForAFault(300);
   await stall();
   await until(() => server.counts.slowReaders >= READERS_CUT_OFF_MANY);
   await until(() => server.counts.open === 0);
@@ -136,6 +134,7 @@ test('slow answers and rare requests keep their connection', async (t) => {
   const { server, open } = await listen(
     t,
     (_req, res) => {
+      // The answer comes later than the silence allowed.
       setTimeout(() => res.end('late'), 150);
     },
     { readerWindowMs: 60, idleMsMax: 300 },
@@ -185,12 +184,12 @@ test('pipelined requests are handled a few at a time; too many end the connectio
   });
   socket.write(GET.repeat(50));
   await until(() => handled === REQUESTS_IN_FLIGHT_MAX);
-  await delay(50);
+  await timeForAFault(50);
   t.equal(handled, REQUESTS_IN_FLIGHT_MAX, 'at a time');
   // The last one first: answers still come in the order of the requests.
   while (handled < 50 || waiting.length > 0) {
     waiting.pop()?.();
-    await delay(1);
+    await timeForAFault(1);
     if (handled < 50) t.ok(waiting.length <= REQUESTS_IN_FLIGHT_MAX);
   }
   await until(() => text.includes('answer 49.'));

@@ -11,6 +11,7 @@ import {
   REQUEST_TIMEOUT_MS,
 } from '../../../src/limits.js';
 import { startNode } from '../../cli/lectern.js';
+import { until } from '../../waiting/until.js';
 
 const TIMES = { headersMs: 200, requestMs: 400, keepAliveMs: 300, lookMs: 50 };
 /**
@@ -41,8 +42,22 @@ async function listen(t: Test): Promise<number> {
   return port;
 }
 
+interface Closed {
+  readonly text: string;
+  readonly ms: number;
+}
+
+/** Tries again if other work of the machine has delayed it. */
+async function closing(t: Test, bytes: string): Promise<Closed> {
+  const port = await listen(t);
+  return until(
+    () => closingOnce(port, bytes),
+    ({ ms }) => ms < LATE_MS,
+  );
+}
+
 /** The bytes received until the connection is closed, and the time until then. */
-function closing(port: number, bytes: string): Promise<{ text: string; ms: number }> {
+function closingOnce(port: number, bytes: string): Promise<Closed> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1');
     const beganMs = performance.now();
@@ -57,24 +72,21 @@ function closing(port: number, bytes: string): Promise<{ text: string; ms: numbe
 }
 
 test('header fields that do not arrive in time get 408', async (t) => {
-  const { text, ms } = await closing(await listen(t), 'GET / HTTP/1.1\r\nHost: a\r\n');
+  const { text, ms } = await closing(t, 'GET / HTTP/1.1\r\nHost: a\r\n');
   t.match(text, /^HTTP\/1\.1 408 Request Timeout\r\n[\s\S]*"code":"request-timeout"/);
-  t.ok(ms >= TIMES.headersMs - 10 && ms < LATE_MS, `${ms} ms`);
+  t.ok(ms >= TIMES.headersMs - 10, `${ms} ms`);
 });
 
 test('a request is answered before its body arrives; if the body is late, a 408 follows', async (t) => {
-  const { text, ms } = await closing(
-    await listen(t),
-    'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n',
-  );
+  const { text, ms } = await closing(t, 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n');
   t.match(text, /^HTTP\/1\.1 200 OK\r\n[\s\S]*answeredHTTP\/1\.1 408 Request Timeout\r\n/);
-  t.ok(ms >= TIMES.requestMs - 10 && ms < LATE_MS, `${ms} ms`);
+  t.ok(ms >= TIMES.requestMs - 10, `${ms} ms`);
 });
 
 test('an idle connection is closed without an answer', async (t) => {
-  const { text, ms } = await closing(await listen(t), 'GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+  const { text, ms } = await closing(t, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n');
   t.match(text, /^HTTP\/1\.1 200 OK\r\n[\s\S]*answered$/);
-  t.ok(ms >= TIMES.keepAliveMs - 10 && ms < LATE_MS, `${ms} ms`);
+  t.ok(ms >= TIMES.keepAliveMs - 10, `${ms} ms`);
 });
 
 test('requests are read strictly even with --insecure-http-parser', async (t) => {
@@ -86,6 +98,9 @@ test('requests are read strictly even with --insecure-http-parser', async (t) =>
   const { child, printed } = startNode(['--insecure-http-parser', '-e', program]);
   t.teardown(() => child.kill('SIGKILL'));
   const port = Number(/port (\d+) ready/.exec(await printed('ready'))?.[1]);
-  const { text } = await closing(port, 'GET / HTTP/1.1\r\nHost: a\r\na: \x01\r\nConnection: close\r\n\r\n');
+  const { text } = await closingOnce(
+    port,
+    'GET / HTTP/1.1\r\nHost: a\r\na: \x01\r\nConnection: close\r\n\r\n',
+  );
   t.match(text, /^HTTP\/1\.1 400 Bad Request\r\n/);
 });

@@ -20,7 +20,9 @@ function oneOf<T>(all: readonly T[], random: Random): T {
   return all[Math.floor(random() * all.length)] as T;
 }
 
-const pause = (random: Random, msMax = 3000): Promise<void> => delay(200 + random() * msMax);
+/** The time that a failure lasts. What comes of it is waited for elsewhere. */
+const failingFor = (ms: number): Promise<void> => delay(ms);
+const pause = (random: Random, msMax = 3000): Promise<void> => failingFor(200 + random() * msMax);
 
 async function restart(machine: Machine, random: Random, signal: NodeJS.Signals, conditions?: Conditions) {
   await machine.end(signal);
@@ -61,7 +63,7 @@ async function announce(
   const next = { ...head, sequence: head.sequence + 1, patch: null, ...facts };
   const record = await store.read('head');
   await store.swap('head', await (isSigned ? key : stranger).sign(next), record?.revision ?? null);
-  await delay(1500);
+  await failingFor(1500);
 }
 
 async function putGarbage({ store }: ChaosFleet): Promise<Pick<Head, 'id' | 'hash' | 'bytes'>> {
@@ -103,7 +105,7 @@ export const ACTS: Readonly<Record<string, Act>> = {
   async 'publisher stopped for longer than its lease'({ publishers }, random) {
     const machine = oneOf(publishers, random);
     machine.stop();
-    await delay(9000 + random() * 2000);
+    await failingFor(9000 + random() * 2000);
     machine.goOn();
   },
   async 'both publishers killed'({ publishers }, random) {
@@ -146,7 +148,7 @@ export const ACTS: Readonly<Record<string, Act>> = {
     const before = fleet.head?.id;
     fleet.publish(`deleted ${Math.floor(random() * 1e9)}`);
     await until(() => fleet.head?.id !== before, 'the next head');
-    await delay(500);
+    await failingFor(500);
     if (fleet.head !== null) await fleet.store.delete(fleet.head.hash);
     fleet.link.mend();
   },
@@ -176,7 +178,7 @@ export const ACTS: Readonly<Record<string, Act>> = {
     cpSync(folder, copy, { recursive: true });
     await fleet.server.start();
     fleet.publish(`later ${Math.floor(random() * 1e9)}`);
-    await delay(4000);
+    await failingFor(4000);
     await fleet.server.stop('SIGKILL');
     rmSync(folder, { recursive: true });
     renameSync(copy, folder);
@@ -184,7 +186,7 @@ export const ACTS: Readonly<Record<string, Act>> = {
   },
   async 'slow link'({ link }) {
     Object.assign(link, { bytesPerSecond: 400_000, latencyMs: 100 });
-    await delay(6000);
+    await failingFor(6000);
     link.mend();
   },
   async 'link cut'({ link }, random) {
@@ -213,15 +215,15 @@ export const ACTS: Readonly<Record<string, Act>> = {
   },
   async 'half of the events'(fleet) {
     fleet.publish('half', 1000);
-    await delay(2500);
+    await failingFor(2500);
   },
   // Forced publishers announce this timetable, so it reaches the gates of the replicas.
   async 'half of the events, forced'(fleet) {
     fleet.publish('half', 1000);
-    await delay(200);
+    await failingFor(200);
     for (const each of fleet.publishers) each.force();
     await until(() => fleet.head?.events === 1000, 'the poison is announced');
-    await delay(2500);
+    await failingFor(2500);
   },
   async 'garbage with a right hash'(fleet) {
     await announce(fleet, await putGarbage(fleet));
@@ -232,7 +234,7 @@ export const ACTS: Readonly<Record<string, Act>> = {
   async 'an older head'({ store, olderHead }) {
     const record = await store.read('head');
     if (olderHead !== null) await store.swap('head', olderHead, record?.revision ?? null);
-    await delay(1500);
+    await failingFor(1500);
   },
   async 'pinned, then not'(fleet) {
     const channel = await openChannel(fleet.server.address());
@@ -240,7 +242,7 @@ export const ACTS: Readonly<Record<string, Act>> = {
       const { images } = await channel.status();
       const id = images.at(-1)?.id;
       if (id !== undefined) await channel.pin(id).catch(() => {});
-      await delay(3000);
+      await failingFor(3000);
       await channel.unpin();
     } finally {
       await channel.close();

@@ -1,12 +1,11 @@
 /** A process of Lectern that can be killed, stopped and started again. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { SECRET } from '../../auth/tokens.js';
+import { until as untilSeen } from '../../waiting/until.js';
 
 const CLI = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url));
-const START_MS_MAX = 60_000;
 
 export interface Conditions {
   /** Error of its clock, in milliseconds. */
@@ -70,12 +69,13 @@ export class Machine {
     this.adminPort = 0;
     for (const stream of [child.stdout, child.stderr])
       stream.setEncoding('utf8').on('data', (text: string) => this.#heard(text));
-    const endMs = performance.now() + START_MS_MAX;
-    while (!this.log.includes(until)) {
-      if (child.exitCode !== null || performance.now() > endMs)
-        throw new Error(`${this.name} did not start: ${this.log}`);
-      await delay(20);
-    }
+    await untilSeen(
+      () => {
+        if (child.exitCode !== null) throw new Error(`${this.name} did not start: ${this.log}`);
+        return this.log;
+      },
+      (log) => log.includes(until),
+    );
   }
 
   /** Ends it, and waits until it has ended. */

@@ -63,6 +63,7 @@ export class SlowLink {
   async #pass(from: Socket, to: Socket): Promise<void> {
     for await (const chunk of from as AsyncIterable<Buffer>) {
       const ms = this.latencyMs + (this.bytesPerSecond && (chunk.length / this.bytesPerSecond) * 1000);
+      // The slowness of the link.
       if (ms > 0) await delay(ms);
       if (!to.write(chunk)) await once(to, 'drain');
     }

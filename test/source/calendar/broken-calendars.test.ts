@@ -200,9 +200,7 @@ test('text that is not UTF-8, or an event that is too long, costs one event', (t
   t.end();
 });
 
-test('a damaged calendar never hangs and throws only documented errors', {
-  timeout: 120_000,
-}, (t) => {
+test('a damaged calendar never hangs and throws only documented errors', (t) => {
   const seen = { read: 0, events: 0, rejected: 0, refused: 0 };
   const good = Buffer.from(SMALL);
   const change = fc.record({
@@ -237,9 +235,9 @@ test('a damaged calendar never hangs and throws only documented errors', {
         for (const { at, length, bytes: put } of changes) {
           bytes = Buffer.concat([bytes.subarray(0, at), put, bytes.subarray(at + length)]);
         }
-        const before = performance.now();
+        const before = process.cpuUsage();
         const found = outcome(bytes, pieceBytes);
-        assert.ok(performance.now() - before < 2000);
+        assert.ok(process.cpuUsage(before).user < 2_000_000);
         if (typeof found === 'string') {
           seen.refused++;
           assert.ok(found.length < 400, found);
@@ -253,7 +251,7 @@ test('a damaged calendar never hangs and throws only documented errors', {
         assert.deepEqual(outcome(bytes), found);
       },
     ),
-    { numRuns: size(2000, 100_000), seed: 5 },
+    { numRuns: size(400, 100_000, 2000), seed: 5 },
   );
   t.ok(
     seen.read > 500 && seen.events > 500 && seen.rejected > 200 && seen.refused > 100,
@@ -275,7 +273,7 @@ function costMs(text: string): number {
   return least;
 }
 
-test('time grows at most in proportion to the input', { timeout: 120_000 }, (t) => {
+test('time grows at most in proportion to the input', (t) => {
   const overrides = (count: number): string =>
     calendarOf(
       ...lesson('m', 'RRULE:FREQ=MINUTELY;COUNT=8000'),

@@ -37,9 +37,7 @@ const picks = fc.array(
 const written = (at: Temporal.PlainDateTime): string =>
   at.toString({ smallestUnit: 'second' }).replace(/[-:]/g, '');
 
-test('generated exceptions of rules agree with a slow expansion, in five zones', {
-  timeout: size(120_000, 1_800_000),
-}, (t) => {
+test('generated exceptions of rules agree with a slow expansion, in five zones', (t) => {
   const seen = { served: 0, excluded: 0, added: 0, changed: 0, following: 0 };
   fc.assert(
     fc.property(rule, placed, picks, picks, picks, (given, { at, zone }, out, more, changed) => {
@@ -107,7 +105,7 @@ test('generated exceptions of rules agree with a slow expansion, in five zones',
       });
       seen.following += shifted.length;
     }),
-    { numRuns: size(70, 5000), seed: 47 },
+    { numRuns: size(20, 5000, 70), seed: 47 },
   );
   t.ok(
     seen.served > 1000 && seen.excluded > 50 && seen.added > 50 && seen.changed > 50 && seen.following > 100,

@@ -42,7 +42,7 @@ test('passing over occurrences of COUNT does not change the result', (t) => {
       occurrences += found.seen.length;
       assert.deepEqual(found, outcome(text + ALL_MONTHS, fromMs));
     }),
-    { numRuns: size(300, 10_000), seed: 7 },
+    { numRuns: size(80, 10_000, 300), seed: 7 },
   );
   t.ok(occurrences > 300, `${occurrences}`);
   t.end();

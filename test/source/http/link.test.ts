@@ -49,11 +49,11 @@ test('a field that cannot be parsed completely is refused', (t) => {
 
 test('a long field takes time in proportion to its length', (t) => {
   const field = `${'</2>; title="'.padEnd(500, ' ')}${'\\"'.repeat(4000)}`;
-  const beganMs = performance.now();
+  const before = process.cpuUsage();
   t.equal(parseLinks(field), null);
   t.equal(parseLinks(`</2>${' '.repeat(8000)}x`), null);
   t.equal(parseLinks(`</2>${';'.repeat(8000)}"`), null);
-  t.ok(performance.now() - beganMs < 10_000);
+  t.ok(process.cpuUsage(before).user < 10_000_000);
   t.end();
 });
 

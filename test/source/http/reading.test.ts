@@ -201,6 +201,7 @@ test('an abort ends the load with its reason, at every stage', async (t) => {
     const controller = new AbortController();
     const reason = new Error('enough');
     const source = httpSource({ kind: 'http', url: upstream.origin });
+    // Time for the first bytes to arrive.
     setTimeout(() => controller.abort(reason), 50);
     t.equal(await failureOf(collect(source, { signal: controller.signal })), reason, stage);
     await allClosed(upstream);

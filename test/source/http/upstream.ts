@@ -4,6 +4,7 @@ import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { inspect } from 'node:util';
 import type { Test } from 'tap';
+import { until } from '../../waiting/until.js';
 import { CERTIFICATE, PRIVATE_KEY } from './certificate.js';
 
 /** Lectern's own server in the role of the upstream. */
@@ -64,16 +65,12 @@ export async function startUpstream(
   };
 }
 
-/** Waits until no connection is open. Fails after two seconds. */
+/** Waits until no connection is open. */
 export async function allClosed(upstream: Upstream): Promise<void> {
-  await eventually(() => upstream.connections.open === 0, 'a connection is still open');
-}
-
-async function eventually(condition: () => boolean, problem: string): Promise<void> {
-  for (let i = 0; !condition(); i++) {
-    if (i === 200) throw new Error(problem);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
+  await until(
+    () => upstream.connections.open,
+    (seen) => seen === 0,
+  );
 }
 
 /** Everything that an error could show in a log: message, stack, causes and properties. */

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { type Test, test } from 'tap';
 import { openTimetable, type Timetable } from '../../../src/index.js';
 import { RECORD_BYTES_MAX } from '../../../src/limits.js';
 import { postgresSource } from '../../../src/source/postgres/postgres.js';
 import { loadImage } from '../../../src/thread/load-image.js';
+import { until } from '../../waiting/until.js';
 import { eventsTable, skip, startServer, type TestServer } from './server.js';
 
 const RULES = { identifiers: 'uuid' } as const;
@@ -23,7 +23,10 @@ async function equalsWhole(timetable: Timetable, server: TestServer): Promise<bo
     RULES,
   );
   const { id, rejected, rejectedByCode } = image.summary;
-  for (let tries = 0; tries < 200 && timetable.summary?.id !== id; tries++) await delay(20);
+  await until(
+    () => timetable.summary?.id,
+    (seen) => seen === id,
+  );
   const { summary } = timetable;
   return (
     summary?.id === id &&
@@ -96,7 +99,7 @@ test('a stream that breaks in the turn in which it begins is replaced', { skip }
   const timetable = follow(t, `postgres://postgres@127.0.0.1:${port}/postgres?sslmode=disable`);
   await timetable.ready.catch(() => {});
   t.equal(broken(), 1);
-  while (timetable.summary === null) await delay(20);
+  await until(() => timetable.summary);
   await server.sql("UPDATE events SET title = 'after the break'");
   t.ok(await equalsWhole(timetable, server), 'changes arrive');
 });

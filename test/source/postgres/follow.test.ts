@@ -9,6 +9,7 @@ import { postgresSource } from '../../../src/source/postgres/postgres.js';
 import { parsePostgresAddress } from '../../../src/source/postgres/postgres-address.js';
 import type { PostgresSpec } from '../../../src/source/postgres/postgres-spec.js';
 import { loadImage } from '../../../src/thread/load-image.js';
+import { timeForAFault, until } from '../../waiting/until.js';
 import { eventsTable, skip, startServer, type TestServer } from './server.js';
 
 const WAIT_MS_MAX = 60_000;
@@ -54,6 +55,7 @@ function follow(
         const { image } = await loadImage(postgresSource(source), rules);
         for (let tries = 0; tries < 20; tries++) {
           if (timetable.summary?.id === image.summary.id && timetable.source.state === 'loaded') return;
+          // The load above may be of an earlier state, so it is repeated now and then.
           await delay(20);
         }
         if (performance.now() - beganMs > WAIT_MS_MAX)
@@ -67,7 +69,10 @@ const slotsOf = async (server: TestServer): Promise<number> =>
   (await server.sql('SELECT FROM pg_replication_slots')).length;
 
 async function untilNoSlot(server: TestServer): Promise<number> {
-  for (let tries = 0; tries < 100 && (await slotsOf(server)) > 0; tries++) await delay(50);
+  await until(
+    () => slotsOf(server),
+    (seen) => seen === 0,
+  );
   return slotsOf(server);
 }
 
@@ -116,7 +121,7 @@ test('a table is followed', { skip }, async (t) => {
     await after('TRUNCATE events', '[0,0,300]');
     await after(`INSERT INTO events VALUES (md5('only')::uuid, now(), now())`, '[1,0,0]');
     await server.sql(`BEGIN; UPDATE events SET title = 'never'; ROLLBACK`);
-    await delay(100);
+    await timeForAFault(100);
     t.equal(timetable.find().events[0]?.title, null);
     await timetable.close();
     t.equal(await untilNoSlot(server), 0, 'no slot stays behind');
@@ -136,7 +141,10 @@ test('a table is followed', { skip }, async (t) => {
     await rests();
     t.equal(await slotsOf(server), 1);
     await server.sql(`ALTER TABLE events DROP COLUMN "endTime"; UPDATE events SET title = 'x'`);
-    while (!/no column "endTime"/.test(told.at(-1) ?? '')) await delay(20);
+    await until(
+      () => told.at(-1) ?? '',
+      (seen) => /no column "endTime"/.test(seen),
+    );
     t.equal(timetable.summary?.events, 299, 'the last good timetable stays');
     await server.sql(`ALTER TABLE events ADD COLUMN "endTime" timestamptz DEFAULT '2026-12-01T00:00:00Z'`);
     await rests();
@@ -161,10 +169,7 @@ test('a table is followed', { skip }, async (t) => {
       for (const rewrite of rewrites) {
         // The load of the change begins before the rewrite, and waits for its end.
         await writer.query(`BEGIN; ${change} COMMIT; BEGIN; ${rewrite}`);
-        for (let tries = 0; (await blocked()).length === 0; tries++) {
-          if (tries === 200) throw new Error('no load waits for the rewrite');
-          await delay(20);
-        }
+        await until(blocked, (seen) => seen.length > 0);
         await writer.query('COMMIT');
         await rests();
         await server.sql('ALTER TABLE events ALTER COLUMN title TYPE text');
@@ -242,10 +247,17 @@ test('a table is followed', { skip }, async (t) => {
     // The commit waits for a missing standby, and stays invisible meanwhile.
     await server.sql("ALTER SYSTEM SET synchronous_standby_names = 'none'");
     await server.sql('SELECT pg_reload_conf()');
-    await delay(200);
+    await until(
+      async () =>
+        (
+          await server.sql(
+            "SELECT FROM pg_settings WHERE name = 'synchronous_standby_names' AND setting = 'none'",
+          )
+        ).length,
+    );
     const client = await server.connect();
     const committing = client.query(`UPDATE events SET title = 'late' WHERE ${event(1)}`);
-    await delay(500);
+    await timeForAFault(500);
     t.equal(
       timetable.find().events.find(({ title }) => title === 'late'),
       undefined,
@@ -329,8 +341,10 @@ test('a table is followed', { skip }, async (t) => {
     await rests();
     await server.sql('ALTER ROLE poor NOREPLICATION');
     await server.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'poor'");
-    while (!/must be superuser or replication role|permission denied/.test(told.at(-1) ?? ''))
-      await delay(20);
+    await until(
+      () => told.at(-1) ?? '',
+      (seen) => /must be superuser or replication role|permission denied/.test(seen),
+    );
     t.notMatch(told.at(-1), /\n/, 'one sentence');
     t.equal(timetable.find({ limit: 1 }).events[0]?.title, 'seen', 'the last good timetable stays');
     await server.sql('ALTER ROLE poor REPLICATION');

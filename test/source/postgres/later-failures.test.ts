@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
 import { openTimetable } from '../../../src/index.js';
+import { until } from '../../waiting/until.js';
 import { eventsTable, skip, startServer } from './server.js';
 
 test('a password or a column that changes later leaves the last good timetable', { skip }, async (t) => {
@@ -20,14 +20,20 @@ test('a password or a column that changes later leaves the last good timetable',
   const told: string[] = [];
   timetable.on('error', ({ message }) => told.push(message));
   const isTold = async (expected: RegExp): Promise<void> => {
-    while (!expected.test(told.at(-1) ?? '')) await delay(20);
+    await until(
+      () => told.at(-1) ?? '',
+      (seen) => expected.test(seen),
+    );
     t.notMatch(told.at(-1), /\n|first/, 'one sentence, no password');
     t.equal(timetable.summary?.events, events, 'the last good timetable stays');
   };
   await server.sql("ALTER ROLE later PASSWORD 'second'");
   await isTold(/the server refuses the password of "later"/);
   await server.sql("ALTER ROLE later PASSWORD 'first'");
-  while (timetable.source.state !== 'loaded') await delay(20);
+  await until(
+    () => timetable.source.state,
+    (seen) => seen === 'loaded',
+  );
   await server.sql('ALTER TABLE later RENAME "time" TO begins');
   await isTold(/has no column "time".*--map time=/);
 });

@@ -1,15 +1,16 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
 import { openTimetable, type Timetable } from '../../../src/index.js';
+import { timeForAFault, until } from '../../waiting/until.js';
 import { eventsTable, skip, startServer } from './server.js';
 
-async function until(timetable: Timetable, events: number): Promise<number | undefined> {
-  for (let tries = 0; tries < 1000 && timetable.summary?.events !== events; tries++) await delay(20);
-  return timetable.summary?.events;
-}
+const untilThere = (timetable: Timetable, events: number): Promise<number | undefined> =>
+  until(
+    () => timetable.summary?.events,
+    (seen) => seen === events,
+  );
 
 test('notices cause loads, even after the connection was lost, and beside a file', { skip }, async (t) => {
   const server = await startServer((end) => t.teardown(end));
@@ -40,27 +41,33 @@ test('notices cause loads, even after the connection was lost, and beside a file
   const notify = (statement: string): Promise<unknown> => server.sql(`${statement}; NOTIFY "Time""table"`);
   const listens = async (): Promise<void> => {
     const asked = "SELECT FROM pg_stat_activity WHERE query LIKE 'LISTEN%' OR query = 'SELECT 1'";
-    for (let tries = 0; tries < 1000 && (await server.sql(asked)).length === 0; tries++) await delay(20);
+    await until(
+      () => server.sql(asked),
+      (seen) => seen.length > 0,
+    );
   };
   await listens();
   await notify(`DELETE FROM events WHERE title = 'Lesson 1'`);
-  t.equal(await until(timetable, 30), 30);
+  t.equal(await untilThere(timetable, 30), 30);
   const before = results.length;
   await notify('SELECT 1');
-  for (let tries = 0; tries < 500 && results.length === before; tries++) await delay(20);
+  await until(
+    () => results.length,
+    (seen) => seen > before,
+  );
   t.equal(results.at(-1), 'unchanged', 'the version query gave the same');
   await server.sql(
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'lectern'",
   );
   await server.sql(`DELETE FROM events WHERE title = 'Lesson 2'`);
-  t.equal(await until(timetable, 29), 29, 'a notice may have been lost meanwhile');
+  t.equal(await untilThere(timetable, 29), 29, 'a notice may have been lost meanwhile');
   await listens();
   await notify(`DELETE FROM events WHERE title = 'Lesson 3'`);
-  t.equal(await until(timetable, 28), 28);
+  t.equal(await untilThere(timetable, 28), 28);
   await server.stop('fast');
-  await delay(500);
+  await timeForAFault(500);
   t.equal(timetable.summary?.events, 28, 'the last good rows stay');
   await server.start();
   await server.sql(`DELETE FROM events WHERE title = 'Lesson 4'`);
-  t.equal(await until(timetable, 27), 27);
+  t.equal(await untilThere(timetable, 27), 27);
 });

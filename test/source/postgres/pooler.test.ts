@@ -4,10 +4,10 @@ import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
 import { openTimetable } from '../../../src/index.js';
 import { freePort } from '../../hard/free-port.mjs';
+import { until } from '../../waiting/until.js';
 import { eventsTable, owner, skip as skipServer, startServer } from './server.js';
 
 const PROGRAM = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer'].find((path) => existsSync(path));
@@ -15,17 +15,15 @@ const skip =
   skipServer || (PROGRAM === undefined && 'PgBouncer is not installed (apt-get install pgbouncer)');
 
 async function listens(port: number): Promise<void> {
-  for (let tries = 0; tries < 200; tries++) {
+  await until(async () => {
     const socket = connect(port, '127.0.0.1');
     const isOpen = await once(socket, 'connect').then(
       () => true,
       () => false,
     );
     socket.destroy();
-    if (isOpen) return;
-    await delay(50);
-  }
-  throw new Error('PgBouncer does not listen');
+    return isOpen;
+  });
 }
 
 test('a pooler in transaction mode serves loads, and is named when it cannot replicate', {

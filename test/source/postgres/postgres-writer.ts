@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { until } from '../../waiting/until.js';
 import type { TestServer } from './server.js';
 
 export interface PostgresWriter {
@@ -70,6 +71,7 @@ export function startPostgresWriter(
     while (!isStopped) {
       nextMs = Math.max(nextMs + (1000 * CONNECTIONS) / perSecond, performance.now() - 1000);
       const waitMs = nextMs - performance.now();
+      // The pace of the writer.
       if (waitMs > 0) await delay(waitMs);
       if (isPaused) continue;
       underWay++;
@@ -95,7 +97,10 @@ export function startPostgresWriter(
     },
     async pause() {
       isPaused = true;
-      while (underWay > 0) await delay(5);
+      await until(
+        () => underWay,
+        (seen) => seen === 0,
+      );
     },
     resume() {
       isPaused = false;

@@ -5,6 +5,7 @@ import type { LecternError } from '../../../src/errors.js';
 import { postgresSource } from '../../../src/source/postgres/postgres.js';
 import type { PostgresSpec } from '../../../src/source/postgres/postgres-spec.js';
 import { loadImage } from '../../../src/thread/load-image.js';
+import { until } from '../../waiting/until.js';
 import { collect } from '../collect.js';
 import { eventsTable, skip, startServer } from './server.js';
 
@@ -296,6 +297,7 @@ test('a PostgreSQL database as a source', { skip }, async (t) => {
       /not read whole within 0\.5 s/,
     );
     const controller = new AbortController();
+    // While the query sleeps.
     setTimeout(() => controller.abort(new Error('enough')), 200);
     await t.rejects(read({ query: 'SELECT pg_sleep(20)' }, { signal: controller.signal }), {
       message: 'enough',
@@ -304,13 +306,15 @@ test('a PostgreSQL database as a source', { skip }, async (t) => {
 
   await t.test('a server that stops during COPY fails the load', async (t) => {
     const query = "SELECT repeat('x', 10000) AS t, pg_sleep(0.001) FROM generate_series(1, 5000)";
+    const copying = () =>
+      server.sql("SELECT FROM pg_stat_activity WHERE query LIKE 'COPY%repeat%' AND state = 'active'");
     const reading = fails(t, { query }, /the connection was lost|the server was shut down/);
-    await new Promise((resolve) => setTimeout(resolve, 1000));
+    await until(copying, (seen) => seen.length > 0);
     await server.stop('fast');
     await reading;
     await server.start();
     const again = fails(t, { query }, /the connection was lost|the server crashed|connection was reset/);
-    await new Promise((resolve) => setTimeout(resolve, 1000));
+    await until(copying, (seen) => seen.length > 0);
     await server.stop('immediate');
     await again;
     await fails(t, { table: 'events' }, /nothing listens there/);

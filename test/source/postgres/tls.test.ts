@@ -90,27 +90,25 @@ test('TLS follows sslmode', { skip }, async (t) => {
   await t.test('a login is bound to the certificate, or refused', async (t) => {
     await server.sql("ALTER ROLE postgres PASSWORD 'word'; CREATE ROLE old LOGIN");
     await server.sql("SET password_encryption = md5; ALTER ROLE old PASSWORD 'word'");
-    const method = (name: string): void =>
+    const method = async (name: string): Promise<void> => {
       writeFileSync(join(server.folder, 'pg_hba.conf'), `local all all trust\nhost all all all ${name}\n`);
+      await server.sql('SELECT pg_reload_conf()');
+      // The postmaster reads the file, and new connections follow it.
+      await delay(200);
+    };
     const bound = 'sslmode=require&channel_binding=require&password=word';
-    method('scram-sha-256');
-    await server.sql('SELECT pg_reload_conf()');
-    await delay(200);
+    await method('scram-sha-256');
     t.strictSame(await ask('127.0.0.1', bound), encrypted, 'the parameters that a provider gives');
     t.strictSame(await ask('127.0.0.1', bound.replace('sslmode=require&', '')), encrypted);
     t.strictSame(await ask('127.0.0.1', 'channel_binding=prefer&password=word'), encrypted);
     const refused = /channel_binding=require needs TLS and a login with SCRAM-SHA-256/;
     for (const name of ['trust', 'password', 'md5']) {
-      method(name);
-      await server.sql('SELECT pg_reload_conf()');
-      await delay(200);
+      await method(name);
       const user = name === 'md5' ? '&user=old' : '';
       await fails(t, '127.0.0.1', `${bound}${user}`, refused);
       t.match(await ask('127.0.0.1', `sslmode=require&password=word${user}`), { ssl: true }, name);
     }
-    method('trust');
-    await server.sql('SELECT pg_reload_conf()');
-    await delay(200);
+    await method('trust');
   });
 
   await t.test('versions of TLS and a list of revoked certificates are honoured', async (t) => {
