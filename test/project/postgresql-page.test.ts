@@ -7,7 +7,6 @@ import { start } from '../cli/lectern.js';
 import { runHere } from '../cli/run-here.js';
 import { skip, startServer } from '../source/postgres/server.js';
 
-// Servers start slowly on a busy machine.
 const PAGE = readFileSync(new URL('../../docs/postgresql.md', import.meta.url), 'utf8');
 const ADDRESS = 'postgres://lectern@db.example.org/school';
 /** Events of each served command, in the order of the page. */
