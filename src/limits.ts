@@ -408,9 +408,14 @@ export const ANNOUNCED_MAX = 1000;
 export const REPORTS_MAX = 1000;
 /** Characters of a text in a report or a lease: a name, or the reason of a failure. */
 export const RECORD_TEXT_MAX = 1000;
-/** Images kept in a store, besides those that are pinned, served or fetched. */
+/** Newest images kept in a store. Besides these stay the pinned one and the last of each minute, hour and day. */
 export const IMAGES_KEPT = 5;
-/** Bytes of images that stay a while after their last use: four images of a million events, or ten minutes at 3.5 MB a second. */
+/** Bytes of the images that are kept in a store, IMAGES_KEPT excepted: 41 images of 50 MB, or 4 of a million events. */
+export const IMAGES_KEPT_BYTES_MAX: number = 2048 * MIB;
+/** Images that stay a while after their last use: at three changes a second one is stored each 43 s, and a slow replica fetches 30 MB in 285 s. */
+export const IMAGES_UNUSED = 8;
+/** The least and most bytes of these images and their patches: 64 MiB hold ten minutes of small ones, 2 GiB four images of a million events. */
+export const IMAGES_UNUSED_BYTES_MIN: number = 64 * MIB;
 export const IMAGES_UNUSED_BYTES_MAX: number = 2048 * MIB;
 /** Bytes of a NATS message. A link is alive if it carries one within STORE_SILENT_MS_MAX, which is 105 KB/s. */
 export const STORE_CHUNK_BYTES: number = 512 * KIB;
@@ -422,6 +427,12 @@ export const STORE_MESSAGE_BYTES_MAX: number = 32 * MIB;
 export const STORE_OPERATIONS_MAX = 10_000;
 /** Bytes of an image in memory during transfer. */
 export const IMAGE_CHUNK_BYTES: number = 1 * MIB;
+/** Images up to this length are stored whole with each announcement: three a second are 3 MB a second. */
+export const STORED_WHOLE_BYTES_MAX: number = 1 * MIB;
+/** Patches after which an image is stored whole again: in a head, 128 × 110 bytes take 19 KB. */
+export const STORED_PATCHES_MAX = 128;
+/** Share of an image's length that its patches may have: parsing JSON takes eight times as long as copying bytes. */
+export const STORED_PATCHES_SHARE_MAX: number = 1 / 8;
 /** Most events of a patch that is announced with an image. With more events or bytes, replicas fetch the whole image. */
 export const ANNOUNCED_PATCH_EVENTS_MAX = 1000;
 /** Share of changed events at which patching an image takes about as long as fetching it. */

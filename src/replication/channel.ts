@@ -2,7 +2,7 @@ import { LecternError } from '../errors.js';
 import { openStore } from '../store/open-store.js';
 import type { Store } from '../store/store.js';
 import { storeAddress } from '../store/store-address.js';
-import { type Head, HeadReader, withoutPatch } from './head.js';
+import { type Head, HeadReader, storedOf, withoutPatch } from './head.js';
 import {
   announcedKey,
   announcedTexts,
@@ -124,7 +124,7 @@ class StoreChannel implements Channel {
 
   async pin(id: string): Promise<void> {
     const image = await this.#image(id);
-    const bytes = image === null ? null : await this.#store.bytesOf(image.hash);
+    const bytes = image === null ? null : await this.#store.bytesOf(storedOf(image).hash);
     if (image === null || bytes === null) {
       const ids = (await this.status()).images.map((each) => each.id).join(', ') || 'none';
       throw refused(`the image ${JSON.stringify(id)} is not in the store; its images are: ${ids}`);

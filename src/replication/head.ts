@@ -24,6 +24,23 @@ export interface Head {
   readonly hash: string;
   /** Length of the image file. */
   readonly bytes: number;
+  /**
+   * The earlier image that the store has in place of this one, and the patches from it to this one, the first one
+   * first. Absent or null if the store has this image itself.
+   */
+  readonly stored?: {
+    /** SHA-256 of the earlier image's file in hexadecimal, and its object's name in the store. */
+    readonly hash: string;
+    /** Length of the file. */
+    readonly bytes: number;
+    /** Names and lengths of the patches' objects. */
+    readonly patches: readonly {
+      /** SHA-256 of the patch in hexadecimal, and its object's name in the store. */
+      readonly hash: string;
+      /** Length of the patch. */
+      readonly bytes: number;
+    }[];
+  } | null;
   /** A patch that turns another image into this one. Absent or null if there is none. */
   readonly patch?: {
     /** Hash of the image to which the patch applies. */
@@ -152,6 +169,11 @@ export function withoutPatch(head: Head): Head {
   return { ...head, patch };
 }
 
+/** What the store has of an image: the image itself, or an earlier image with patches. */
+export function storedOf({ hash, bytes, stored = null }: Head): NonNullable<Head['stored']> {
+  return stored ?? { hash, bytes, patches: [] };
+}
+
 /** Reads a head without checking its signature. Null for text that is not a head. */
 export function headOf(text: string): Head | null {
   try {
@@ -174,8 +196,14 @@ function checkHead(payload: Uint8Array): Head {
   const isContent = patch?.content === undefined || typeof patch.content === 'string';
   const isPatch =
     patch === null || (isHash(patch.base) && isHash(patch.hash) && isCount(patch.bytes) && isContent);
+  const isStored =
+    (head?.stored ?? null) === null ||
+    [head?.stored, ...(head?.stored?.patches ?? [])].every(
+      (each) => isHash(each?.hash) && isCount(each?.bytes),
+    );
   const isGood =
     isPatch &&
+    isStored &&
     (history === null || (isHash(history.hash) && isCount(history.bytes))) &&
     isId(epoch) &&
     [sequence, format, bytes, events, rejected, announcedAtMs].every(isCount) &&

@@ -6,6 +6,9 @@ import {
   ANNOUNCED_PATCH_EVENTS_MAX,
   ANNOUNCED_PATCH_INLINE_BYTES_MAX,
   IMAGE_CHUNK_BYTES,
+  STORED_PATCHES_MAX,
+  STORED_PATCHES_SHARE_MAX,
+  STORED_WHOLE_BYTES_MAX,
 } from '../limits.js';
 import type { Publication } from '../refresh/keeper.js';
 import type { Loader } from '../refresh/loader.js';
@@ -20,7 +23,7 @@ import { IMAGE_FORMAT_VERSION } from '../snapshot/image-format.js';
 import { writeImagePatch } from '../snapshot/image-patch.js';
 import { readPastRecords } from '../snapshot/past-records.js';
 import type { Store } from '../store/store.js';
-import type { Head } from './head.js';
+import { type Head, storedOf } from './head.js';
 
 /** An image to announce: its facts, its patch, and a way to put both into the store. */
 export interface ImageObjects {
@@ -29,12 +32,17 @@ export interface ImageObjects {
   /** The patch, with the hash of its base; null if the changes are unknown or too large. */
   readonly patch: { readonly base: string; readonly content: Buffer } | null;
   /**
-   * Puts image, patch and history into the store, unless it has them. Resolves to the announcement of patch
-   * and history.
+   * Puts image, patch and history into the store, unless it has them. The image itself is left out if an earlier
+   * image and a few patches give it. Resolves to their announcement.
    *
-   * @param head the present head, whose history is continued
+   * @param head the present head, whose history and patches are continued
+   * @param isWhole whether the image itself is put in any case
    */
-  put(store: Store, head: Head | null): Promise<Required<Pick<Head, 'patch' | 'history'>>>;
+  put(
+    store: Store,
+    head: Head | null,
+    isWhole?: boolean,
+  ): Promise<Required<Pick<Head, 'stored' | 'patch' | 'history'>>>;
 }
 
 /** Turns publications into files and patches. */
@@ -109,10 +117,11 @@ export class ImageWriter {
     const content = base === null || ids === null ? null : writeImagePatch(image, ids);
     const patch = base === null || content === null ? null : { base, content };
     const facts = { id, format: IMAGE_FORMAT_VERSION, hash, bytes, events, rejected };
-    const put: ImageObjects['put'] = async (store, head) => {
-      await store.put(hash, chunksOf(path));
-      const announcedPatch = await putPatch(store, patch);
-      return { patch: announcedPatch, history: await this.#putHistory(store, head, image, own) };
+    const put: ImageObjects['put'] = async (store, head, isWhole = false) => {
+      const announced = await putPatch(store, patch);
+      const stored = isWhole ? null : await continued(store, head, announced, bytes);
+      if (stored === null) await store.put(hash, chunksOf(path));
+      return { stored, patch: announced, history: await this.#putHistory(store, head, image, own) };
     };
     this.#present = { facts, patch, put };
   }
@@ -165,6 +174,25 @@ async function putPatch(store: Store, patch: ImageObjects['patch']): Promise<(He
   // The object is needed in any case, because replicas of earlier versions read no inline patch.
   if (content.length > ANNOUNCED_PATCH_INLINE_BYTES_MAX) return announced;
   return { ...announced, content: content.toString('base64') };
+}
+
+/**
+ * What the store has of the present head's image, with one more patch. Null if the next image must be stored itself:
+ * without a patch, if it is small, or after many patches.
+ */
+async function continued(
+  store: Store,
+  head: Head | null,
+  patch: (Head['patch'] & {}) | null,
+  imageBytes: number,
+): Promise<NonNullable<Head['stored']> | null> {
+  if (head === null || patch === null || patch.base !== head.hash) return null;
+  if (imageBytes <= STORED_WHOLE_BYTES_MAX) return null;
+  const before = storedOf(head);
+  const patches = [...before.patches, { hash: patch.hash, bytes: patch.bytes }];
+  const bytes = patches.reduce((sum, each) => sum + each.bytes, 0);
+  if (patches.length > STORED_PATCHES_MAX || bytes > STORED_PATCHES_SHARE_MAX * imageBytes) return null;
+  return (await store.bytesOf(before.hash)) === before.bytes ? { ...before, patches } : null;
 }
 
 async function* only(content: Uint8Array): AsyncGenerator<Uint8Array> {

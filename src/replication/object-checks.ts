@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { monotonicMs } from '../model/clock.js';
 import type { Store } from '../store/store.js';
-import type { Head } from './head.js';
+import { type Head, storedOf } from './head.js';
 
 /**
  * Reports are not signed, and a replica on a slow link may report every image as damaged. So reports lead to one
@@ -31,19 +31,21 @@ export class ObjectChecks {
   }
 
   /**
-   * False if the image is missing, or if a check that an earlier call began has found wrong bytes.
+   * False if the image or the earlier image is missing, or if a check that an earlier call began has found wrong bytes.
    *
    * @param isSuspect whether a replica reports the image as damaged
    */
-  async isGood({ hash, bytes }: Head, isSuspect: boolean): Promise<boolean> {
-    if ((await this.#store.bytesOf(hash)) !== bytes) return false;
+  async isGood(head: Head, isSuspect: boolean): Promise<boolean> {
+    const { hash } = head;
+    const stored = storedOf(head);
+    if ((await this.#store.bytesOf(stored.hash)) !== stored.bytes) return false;
     if (this.#bad.delete(hash)) {
       // If the image cannot be stored again, it is checked again.
       this.#checkedAtMs.delete(hash);
       return false;
     }
     if (this.#checking === null && isSuspect && this.#isDue(hash)) {
-      this.#checking = this.#check(hash).finally(() => {
+      this.#checking = this.#check(head).finally(() => {
         this.#checking = null;
       });
     }
@@ -65,15 +67,18 @@ export class ObjectChecks {
     return true;
   }
 
-  async #check(hash: string): Promise<void> {
-    const digest = createHash('sha256');
+  async #check(head: Head): Promise<void> {
+    const { hash, patches } = storedOf(head);
     try {
-      for await (const chunk of (await this.#store.get(hash)) ?? []) digest.update(chunk);
-      if (digest.digest('hex') === hash) return;
+      for (const each of [hash, ...patches.map((patch) => patch.hash)]) {
+        const digest = createHash('sha256');
+        for await (const chunk of (await this.#store.get(each)) ?? []) digest.update(chunk);
+        if (digest.digest('hex') !== each) throw new Error('it has other bytes');
+      }
     } catch {
       // An image that cannot be read is stored again.
+      this.#bad.add(head.hash);
+      this.#onBad();
     }
-    this.#bad.add(hash);
-    this.#onBad();
   }
 }

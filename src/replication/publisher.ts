@@ -2,21 +2,25 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { LecternError } from '../errors.js';
 import { REPORTS_MAX, STORE_LEAVE_MS_MAX } from '../limits.js';
+import { monotonicMs } from '../model/clock.js';
 import type { FeedState } from '../refresh/feed-state.js';
 import type { Publication } from '../refresh/keeper.js';
 import type { Loader } from '../refresh/loader.js';
 import { withinTime } from '../store/silent-reads.js';
 import type { Store } from '../store/store.js';
 import { StoreCleaner } from './cleaning.js';
-import { type Head, type SigningKey, withoutPatch } from './head.js';
+import { type Head, type SigningKey, storedOf, withoutPatch } from './head.js';
 import { type ImageObjects, ImageWriter } from './image-objects.js';
 import { Leadership } from './lease.js';
 import { ObjectChecks } from './object-checks.js';
 import { SeenReports } from './seen-reports.js';
 import { announcedKey, HEAD, readPin, replace, sequenceAfter } from './store-records.js';
 
-/** Number of rounds between two checks that the store still has the image; each check also removes old images. */
+/** Number of rounds between two checks that the store still has the image. */
 const ROUNDS_PER_INSPECTION = 4;
+
+/** Time between two readings of reports, each with a removal of old images. */
+const CLEANING_MS = 4000;
 
 /** Time between two rounds of a publisher. */
 const PUBLISHER_ROUND_MS = 1000;
@@ -66,6 +70,8 @@ export class Publisher {
   /** Whether this publisher, after it began to lead, has made the swaps of a former leader fail. */
   #isFenced = false;
   #rounds = 0;
+  /** When reports are read and old images removed next. */
+  #cleanAtMs = 0;
   /** Keys of ignored records that were told. */
   readonly #ignored = new Set<string>();
   readonly #wakes = new Set<() => void>();
@@ -90,6 +96,7 @@ export class Publisher {
     this.#running = Promise.all([
       this.#everyRound(() => this.#keepLease()),
       this.#everyRound(() => this.#keepHead()),
+      this.#everyRound(() => this.#keepClean()),
     ]);
   }
 
@@ -193,9 +200,18 @@ export class Publisher {
     }
     const objects = await this.#images.present();
     if (objects === null) return;
-    if (isInspection) await this.#reports.read();
-    const isNew = await this.#announce(objects, isInspection);
-    if (isInspection || isNew) await this.#cleaner.clean();
+    await this.#announce(objects, isInspection);
+  }
+
+  /** Runs beside the announcements, because a store may hold any number of records of others. */
+  async #keepClean(): Promise<void> {
+    if (!this.#leadership.isLeader || monotonicMs() < this.#cleanAtMs) return;
+    try {
+      await this.#reports.read();
+      await this.#cleaner.clean();
+    } finally {
+      this.#cleanAtMs = monotonicMs() + CLEANING_MS;
+    }
   }
 
   /** Changes the revision of the head, so that a swap which the former leader has begun fails. */
@@ -204,31 +220,33 @@ export class Publisher {
     if (record !== null) await this.#store.swap(HEAD, record.text, record.revision);
   }
 
-  /** @returns whether there is a new announcement */
-  async #announce(objects: ImageObjects, isInspection: boolean): Promise<boolean> {
+  async #announce(objects: ImageObjects, isInspection: boolean): Promise<void> {
     const { facts: file } = objects;
     // A head with a lower sequence is that of a store that was restored from an older copy.
     const sequenceMin = this.#sequenceSeen;
     const { head, revision } = await this.#readHead();
     this.#sequence = head?.sequence ?? null;
     const epoch = head?.epoch ?? newEpoch();
+    let isDamaged = false;
     // A publisher of another version may have announced the same content in another format.
     if (head?.id === file.id && head.format === file.format && head.sequence >= sequenceMin) {
       this.#announcedOnce();
-      if (!isInspection) return false;
+      if (!isInspection) return;
       await this.#recordHead(head);
       const isSuspect = this.#reports.live.some(({ damaged }) => damaged === head.hash);
-      if (await this.#checks.isGood(head, isSuspect)) return false;
-      if (head.hash === file.hash) {
+      if (await this.#checks.isGood(head, isSuspect)) return;
+      isDamaged = true;
+      if (storedOf(head).hash === file.hash) {
         await this.#store.delete(file.hash);
-        await objects.put(this.#store, head);
-        return false;
+        await objects.put(this.#store, head, isDamaged);
+        return;
       }
-      // Another publisher's file of the same content was lost: this publisher's file replaces it.
+      // Another publisher's file of the same content was lost, or an earlier image or its patches: this publisher's
+      // file replaces them.
     }
     const pin = await readPin(this.#store, (key) => this.#ignore(key));
     const sequence = sequenceAfter(this.#sequenceSeen, pin?.sequence);
-    const beside = await objects.put(this.#store, head);
+    const beside = await objects.put(this.#store, head, isDamaged);
     const next = {
       epoch,
       sequence,
@@ -240,7 +258,6 @@ export class Publisher {
     if (head !== null) await this.#recordHead(head);
     await this.#swapIn(next, revision);
     this.#images.announced(objects);
-    return true;
   }
 
   async #swapIn(next: Head, revision: number | null): Promise<void> {

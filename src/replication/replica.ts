@@ -210,7 +210,7 @@ export class Replica implements AnyLoader {
       this.#tellRefusal(head, refusal);
       return { kind: 'refused', refusal };
     }
-    const { hash, bytes, id } = head;
+    const { hash, bytes, id, stored = null } = head;
     const isSigned = this.#options.publicKeyFile !== null;
     const patch = served?.summary.id === this.#serves?.id ? patchOf(head, this.#serves) : null;
     const isHistoryAnnounced = this.#historyHash !== null;
@@ -218,6 +218,7 @@ export class Replica implements AnyLoader {
       store: this.#options.address,
       hash,
       bytes,
+      stored,
       id,
       isSigned,
       patch,

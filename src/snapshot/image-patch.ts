@@ -65,20 +65,29 @@ export interface PatchedImage {
 }
 
 /**
- * Applies a patch. The result equals the image of the patch's writer, byte for byte.
+ * Applies patches in their order, as one. The result equals the image of the last patch's writer, byte for byte.
  *
  * @throws Error for bytes that are not a patch, or if the result has other contents
  */
-export function applyImagePatch(base: SnapshotImage, bytes: Buffer): PatchedImage {
-  const { hashSeed, summary, hidden, upserts, removals } = readStoredPatch(bytes);
-  if (!isDeepStrictEqual(hashSeed, base.hashSeed)) throw new Error('the patch is of another image');
+export function applyImagePatch(base: SnapshotImage, contents: readonly Buffer[]): PatchedImage {
+  const changes = new Map<string, NormalisedEvent | null>();
+  let last: StoredPatch | null = null;
+  for (const bytes of contents) {
+    last = readStoredPatch(bytes);
+    if (!isDeepStrictEqual(last.hashSeed, base.hashSeed)) throw new Error('the patch is of another image');
+    for (const event of last.upserts) changes.set(event.id, event);
+    for (const id of last.removals) changes.set(id, null);
+  }
+  if (last === null) return { image: base, changedIds: [] };
+  const { summary, hidden } = last;
+  const upserts = [...changes.values()].filter((event) => event !== null);
+  const removals = [...changes].flatMap(([id, event]) => (event === null ? [id] : []));
   const patched = patchImage(base, { upserts, removals });
   const { id, events, slots } = patched.summary;
   const isSame = id === summary.id && events === summary.events && slots === summary.slots;
   if (!isSame || patched.summary.bytes !== summary.bytes || hiddenDigestOf(patched) !== hidden)
     throw new Error('the patch makes another image');
-  const changedIds = [...upserts.map((event) => event.id), ...removals];
-  return { image: { ...patched, summary }, changedIds };
+  return { image: { ...patched, summary }, changedIds: [...changes.keys()] };
 }
 
 function readStoredPatch(bytes: Buffer): StoredPatch {

@@ -5,10 +5,12 @@ import { checkFetchedImage } from '../snapshot/check-image.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import { unusable } from '../snapshot/image-file.js';
 import { ImageFiller } from '../snapshot/image-filler.js';
+import { applyImagePatch } from '../snapshot/image-patch.js';
+import { OUT_OF_MEMORY } from '../snapshot/intake-bounds.js';
 import { openStore } from '../store/open-store.js';
 import type { Store } from '../store/store.js';
-import { announcedDifferences, fetchHistory, fetchHistoryOnly } from './fetch-history.js';
-import { fetchPatch, practisePatch } from './fetch-patch.js';
+import { announcedDifferences, fetchHistory, fetchHistoryOnly, receiveSmall } from './fetch-history.js';
+import { fetchPatch, mayPatch, practisePatch } from './fetch-patch.js';
 import { differencesFrom } from './load-image.js';
 import type { FetchTask, LoadDone, Loaded } from './task-messages.js';
 import { countAsTaken } from './weight.js';
@@ -31,7 +33,7 @@ export async function fetchImage(task: FetchTask): Promise<LoadDone> {
   stores.set(task.store, store);
   if (task.served?.summary.id === task.id) return fetchHistoryOnly(store, task);
   const loaded = (await fetchPatch(store, task)) ?? (await fetchWhole(store, task));
-  practiseLater(loaded);
+  if (loaded.kind === 'loaded') practiseLater(loaded);
   return loaded;
 }
 
@@ -50,11 +52,15 @@ function practiseLater({ image }: Loaded): void {
   setTimeout(practise, PRACTICE_DELAY_MS).unref();
 }
 
-async function fetchWhole(store: Store, task: FetchTask): Promise<Loaded> {
-  const { id, hash, isSigned, served, deltas, memoryBytesMax } = task;
-  const image = await receive(store, task);
+async function fetchWhole(store: Store, task: FetchTask): Promise<LoadDone> {
+  const { id, hash, bytes, isSigned, served, deltas, memoryBytesMax } = task;
+  const { patches, ...whole } = task.stored ?? { hash, bytes, patches: [] };
+  const received = await receive(store, whole);
   const name = `${hash.slice(0, 12)} of ${store.name}`;
-  checkFetchedImage(name, image, isSigned);
+  checkFetchedImage(name, received, isSigned);
+  if (patches.length > 0 && !mayPatch(received, memoryBytesMax))
+    return { kind: 'refused', refusal: OUT_OF_MEMORY };
+  const image = patches.length === 0 ? received : await patchedImage(store, received, patches, hash);
   if (image.summary.id !== id) throw unusable(name, `its content is ${image.summary.id}, not ${id}`);
   const bytesLeft = memoryBytesMax - image.summary.bytes;
   const announced = await fetchHistory(store, task);
@@ -65,7 +71,10 @@ async function fetchWhole(store: Store, task: FetchTask): Promise<Loaded> {
   return { kind: 'loaded', image, sourceVersion: null, ...differences };
 }
 
-async function receive(store: Store, { hash, bytes }: FetchTask): Promise<SnapshotImage> {
+async function receive(
+  store: Store,
+  { hash, bytes }: Pick<FetchTask, 'hash' | 'bytes'>,
+): Promise<SnapshotImage> {
   const chunks = await store.get(hash);
   if (chunks === null) throw damaged(store.name, hash, 'is missing');
   const digest = chunks.sha256 === null ? createHash('sha256') : null;
@@ -82,6 +91,30 @@ async function receive(store: Store, { hash, bytes }: FetchTask): Promise<Snapsh
     throw damaged(store.name, hash, 'has other bytes than announced');
   try {
     return filler.finish().image;
+  } catch (error) {
+    throw unusable(
+      `${hash.slice(0, 12)} of ${store.name}`,
+      error instanceof Error ? error.message : String(error),
+    );
+  }
+}
+
+/** The image that the patches make of an earlier one. */
+async function patchedImage(
+  store: Store,
+  earlier: SnapshotImage,
+  patches: NonNullable<FetchTask['stored']>['patches'],
+  hash: string,
+): Promise<SnapshotImage> {
+  const contents: Buffer[] = [];
+  for (const patch of patches) {
+    const content = await receiveSmall(store, patch);
+    if (content === null)
+      throw damaged(store.name, patch.hash, 'is missing, or has other bytes than announced');
+    contents.push(content);
+  }
+  try {
+    return applyImagePatch(earlier, contents).image;
   } catch (error) {
     throw unusable(
       `${hash.slice(0, 12)} of ${store.name}`,

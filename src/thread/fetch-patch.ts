@@ -21,7 +21,7 @@ import type { FetchTask, Loaded } from './task-messages.js';
 export async function fetchPatch(store: Store, task: FetchTask): Promise<Loaded | null> {
   const { patch, served, id, memoryBytesMax } = task;
   if (patch === null || served === null) return null;
-  if (LOAD_BASE_BYTES + PATCH_IMAGE_SHARE * served.summary.bytes > memoryBytesMax) return null;
+  if (!mayPatch(served, memoryBytesMax)) return null;
   try {
     const bytes = await receiveSmall(store, patch);
     const loaded = bytes === null ? null : patched(served, task.deltas, bytes);
@@ -35,6 +35,11 @@ export async function fetchPatch(store: Store, task: FetchTask): Promise<Loaded 
     // Fetching the whole image gives the same content, or an error that says what is wrong with the store.
     return null;
   }
+}
+
+/** Whether there is memory for a patch. */
+export function mayPatch({ summary }: SnapshotImage, memoryBytesMax: number): boolean {
+  return LOAD_BASE_BYTES + PATCH_IMAGE_SHARE * summary.bytes <= memoryBytesMax;
 }
 
 /**
@@ -55,7 +60,7 @@ export function practisePatch(image: SnapshotImage): void {
 
 /** @throws Error like {@link applyImagePatch} */
 function patched(served: SnapshotImage, deltas: FetchTask['deltas'], bytes: Buffer): Loaded {
-  const { image, changedIds } = applyImagePatch(served, bytes);
+  const { image, changedIds } = applyImagePatch(served, [bytes]);
   const [before, after] = [new Snapshot(served), new Snapshot(image)];
   const delta = compareEvents(before, after, changedIds, SNAPSHOT_DELTA_ENTRIES_MAX);
   const history = extendHistory(deltas, delta, after);

@@ -51,6 +51,12 @@ export interface FetchTask {
   /** Name of the object, which is the SHA-256 of its bytes in hexadecimal. */
   readonly hash: string;
   readonly bytes: number;
+  /** The earlier image that the store has instead, and the objects with the patches from it; null for none. */
+  readonly stored: {
+    readonly hash: string;
+    readonly bytes: number;
+    readonly patches: readonly { readonly hash: string; readonly bytes: number }[];
+  } | null;
   /** Id of the image's content. */
   readonly id: string;
   /** Whether the hash comes from an announcement with a good signature. */

@@ -1,7 +1,7 @@
 import { existsSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Test, test } from 'tap';
-import { IMAGES_KEPT, IMAGES_UNUSED_BYTES_MAX } from '../../src/limits.js';
+import { IMAGES_KEPT, IMAGES_UNUSED_BYTES_MIN } from '../../src/limits.js';
 import { StoreCleaner } from '../../src/replication/cleaning.js';
 import { type Head, SigningKey } from '../../src/replication/head.js';
 import { openStore } from '../../src/store/open-store.js';
@@ -14,7 +14,7 @@ const hashOf = (n: number): string => n.toString(16).padStart(64, '0');
 const idOf = (n: number): string => String(n).padStart(22, '0');
 
 /** Announces an image. */
-async function announce({ store, key }: Trial, n: number): Promise<void> {
+async function announce({ store, key }: Trial, n: number, announcedAtMs = 0): Promise<void> {
   await store.put(
     hashOf(n),
     (async function* () {
@@ -31,7 +31,7 @@ async function announce({ store, key }: Trial, n: number): Promise<void> {
     bytes: 7,
     events: 1,
     rejected: 0,
-    announcedAtMs: 0,
+    announcedAtMs,
   };
   const text = await key.sign(head);
   await store.swap(`announced.${idOf(n)}`, text, null);
@@ -79,9 +79,47 @@ test('an image stays for ten minutes after five newer ones, whatever unsigned re
   t.equal((await store.keys()).filter((each) => each.startsWith('announced.')).length, IMAGES_KEPT);
 });
 
+test('the last image of each minute, hour and day stays for five minutes, a day and a week', async (t) => {
+  const trial = await openTrial(t);
+  const nowMs = Date.parse('2026-11-27T12:30:30Z');
+  const [minute, hour, day] = [1, 60, 24 * 60];
+  const ages: (readonly [age: number, isKept: boolean])[] = [
+    ...Array.from({ length: IMAGES_KEPT }, (): [number, boolean] => [0, true]),
+    ...([
+      [1.2 * minute, true],
+      [1.4 * minute, false],
+      [2.3 * minute, true],
+      [6.5 * minute, false],
+      [50 * minute, true],
+      [90 * minute, false],
+      [100 * minute, true],
+      [23 * hour, true],
+      [25 * hour, false],
+      [50 * hour, true],
+      [51 * hour, false],
+      [6.9 * day, true],
+      [8 * day, false],
+    ] as const),
+  ];
+  const oldestFirst = ages.toReversed();
+  for (const [n, [age]] of oldestFirst.entries()) await announce(trial, n, nowMs - age * MINUTE_MS);
+  await new StoreCleaner(
+    trial.store,
+    trial.key,
+    () => 0,
+    () => nowMs,
+  ).clean();
+  const keys = await trial.store.keys();
+  const kept = oldestFirst.flatMap(([age], n) => (keys.includes(`announced.${idOf(n)}`) ? [age] : []));
+  t.strictSame(
+    kept,
+    oldestFirst.flatMap(([age, isKept]) => (isKept ? [age] : [])),
+  );
+});
+
 test('unused images that take too much are deleted at once, the longest unused first', async (t) => {
   const trial = await openTrial(t);
-  const bytes = IMAGES_UNUSED_BYTES_MAX / 2;
+  const bytes = IMAGES_UNUSED_BYTES_MIN / 2;
   const large = new Proxy(trial.store, {
     get: (target, method: keyof Store) => {
       if (method === 'list') return async () => (await target.list()).map(({ name }) => ({ name, bytes }));

@@ -12,7 +12,7 @@ for (const { kind, skip } of KINDS) {
   }, async (t) => {
     const fleet = await openFleet(t, kind);
     const { store } = fleet;
-    const all = events(3000, 'first');
+    const all = events(6000, 'first');
     const source = new MemorySource(all);
     const publishing = await fleet.publisher(source);
     await publishing.announced;
@@ -49,6 +49,24 @@ for (const { kind, skip } of KINDS) {
     const past = headOf((await store.read(`announced.${second?.id}`))?.text ?? '');
     t.strictSame(past?.patch, { base: first?.hash, hash: second?.patch?.hash, bytes }, 'and only there');
 
+    const newcomer = fleet.replica();
+    await untilServed([newcomer], 'second');
+    t.notOk(
+      (await store.list()).some(({ name }) => name === second?.hash),
+      'a new replica takes the earlier image and the patch',
+    );
+    t.strictSame(second?.stored?.hash, first?.hash);
+    t.equal(newcomer.summary?.id, second?.id);
+
+    if (kind === 'folder') {
+      await store.delete(first?.hash ?? '');
+      await until(
+        async () => ((await head())?.stored ?? null) === null,
+        'without the earlier image, the image is stored',
+      );
+      t.ok((await store.list()).some(({ name }) => name === second?.hash));
+    }
+
     source.replace(all.map((event, n) => (n === 0 ? { ...event, title: 'third' } : event)));
     await untilServed(replicas, 'third');
     const third = await head();
@@ -56,7 +74,7 @@ for (const { kind, skip } of KINDS) {
     const names = (await store.list()).map(({ name }) => name);
     t.ok(names.includes(third?.patch?.hash ?? ''), 'cleaning keeps the patch');
 
-    source.replace(events(3000, 'fourth'));
+    source.replace(events(6000, 'fourth'));
     await untilServed(replicas, 'fourth');
     const fourth = await head();
     t.equal(fourth?.patch ?? null, null, 'many changes have no patch');

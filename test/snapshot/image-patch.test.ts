@@ -43,7 +43,7 @@ test('a replica that applies announced patches has the bytes of the publisher', 
       publisher = n % 2 === 0 ? patchImage(publisher, step) : imageOf(events.values(), 0, publisher.hashSeed);
       const patch = writeImagePatch(publisher, touched);
       assert.ok(patch !== null);
-      replica = applyImagePatch(replica, patch).image;
+      replica = applyImagePatch(replica, [patch]).image;
       assert.ok(bytesOf(replica).equals(bytesOf(publisher)), `step ${n}`);
     }
   });
@@ -59,8 +59,8 @@ test('a patch that does not give the announced image is refused', (t) => {
   const ids = new Set([changed.id, idOf(3)]);
   const patch = writeImagePatch(next, ids);
   assert.ok(patch !== null);
-  t.equal(applyImagePatch(base, patch).image.summary.id, next.summary.id);
-  t.same([...applyImagePatch(base, patch).changedIds].sort(), [...ids].sort());
+  t.equal(applyImagePatch(base, [patch]).image.summary.id, next.summary.id);
+  t.same([...applyImagePatch(base, [patch]).changedIds].sort(), [...ids].sort());
 
   const altered = (change: (stored: Record<string, unknown>) => void): Buffer => {
     const stored = JSON.parse(patch.toString('utf8')) as Record<string, unknown>;
@@ -92,10 +92,10 @@ test('a patch that does not give the announced image is refused', (t) => {
     nothing: [Buffer.from('null'), /./],
   };
   for (const [name, [bytes, message]] of Object.entries(refusals)) {
-    t.throws(() => applyImagePatch(base, bytes), { message }, name);
+    t.throws(() => applyImagePatch(base, [bytes]), { message }, name);
   }
   const other = imageOf([eventOf(1)], 0, base.hashSeed);
-  t.throws(() => applyImagePatch(other, patch), /another image/, 'another base');
+  t.throws(() => applyImagePatch(other, [patch]), /another image/, 'another base');
   t.equal(bytesOf(base).equals(bytesOf(imageOfCount(50))), false, 'images have seeds of their own');
   t.end();
 });

@@ -11,6 +11,7 @@ const task: FetchTask = {
   store: 'folder:///nowhere',
   hash: 'a',
   bytes: 1,
+  stored: null,
   id: served.summary.id,
   isSigned: true,
   patch: null,

@@ -55,6 +55,7 @@ async function announced(folder: string): Promise<{
     store: address,
     hash: hashOf(file),
     bytes: file.length,
+    stored: null,
     id: next.summary.id,
     isSigned: true,
     patch: { hash: hashOf(patch), bytes: patch.length },
