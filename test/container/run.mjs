@@ -77,6 +77,11 @@ async function tryImage(podman, image) {
     data,
     [...generateEvents({ events: EVENTS, seed: 1 })].map((event) => JSON.stringify(event)).join('\n'),
   );
+  const looked = await podman.do(
+    ...['run', '--rm', '--volume', `${data}:/data/timetable.ndjson:ro`, '--entrypoint', NODE, image],
+    ...['dist/cli.js', 'inspect', '/data/timetable.ndjson', '--json'],
+  );
+  holds('another command of Lectern runs in the image', JSON.parse(looked).summary.events, EVENTS);
   const port = await freePort();
   await podman.do(
     ...[

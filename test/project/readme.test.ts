@@ -45,7 +45,7 @@ const PLAIN = [
   ...Object.keys(process.env).filter((name) => name.startsWith('LECTERN_')),
 ].flatMap((name) => ['-u', name]);
 
-const LANGUAGES = ['sql', 'bash', 'console', 'js', 'json', 'sh', 'text'];
+const LANGUAGES = ['sql', 'bash', 'cjs', 'console', 'js', 'json', 'sh', 'text'];
 /** The pages by path. The README comes first, because later pages use the file that it writes. */
 const PAGES: ReadonlyMap<string, string> = new Map(
   [
@@ -108,6 +108,7 @@ function checkout(t: { teardown(end: () => void): void }): string {
   for (const name of ['dist', 'fixtures', 'package.json']) symlinkSync(join(ROOT, name), join(folder, name));
   mkdirSync(join(folder, 'node_modules'));
   symlinkSync(ROOT, join(folder, 'node_modules/lectern'));
+  symlinkSync(join(ROOT, 'node_modules/.bin'), join(folder, 'node_modules/.bin'));
   return folder;
 }
 
@@ -224,11 +225,14 @@ if (MISSING.length > 0) {
     });
 
     await t.test('the example programs work', async (t) => {
-      const programs = blocks('js');
-      t.ok(programs.length > 0);
-      for (const program of programs) {
-        writeFileSync(join(folder, 'example.mjs'), program);
-        const { code, output } = await run(process.execPath, ['example.mjs'], folder);
+      const programs = [
+        ...blocks('js').map((text) => ['example.mjs', text] as const),
+        ...blocks('cjs').map((text) => ['example.cjs', text] as const),
+      ];
+      t.ok(programs.length > 7);
+      for (const [name, program] of programs) {
+        writeFileSync(join(folder, name), program);
+        const { code, output } = await run(process.execPath, [name], folder);
         t.equal(code, 0, 'it ends well', { output });
         t.match(output, /endTime: '/, 'prints events');
       }
