@@ -17,6 +17,7 @@ const PAGES: ReadonlyMap<string, string> = new Map(pathsIn('', '.md').map((path)
 /** Options of other programs that the pages mention. */
 const FOREIGN_FLAGS = [
   '--banner',
+  '--experimental-vm-modules',
   '--format',
   '--max-semi-space-size',
   '--prefix',

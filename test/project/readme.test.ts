@@ -229,7 +229,7 @@ if (MISSING.length > 0) {
         ...blocks('js').map((text) => ['example.mjs', text] as const),
         ...blocks('cjs').map((text) => ['example.cjs', text] as const),
       ];
-      t.ok(programs.length > 7);
+      t.ok(programs.length > 5);
       for (const [name, program] of programs) {
         writeFileSync(join(folder, name), program);
         const { code, output } = await run(process.execPath, [name], folder);
