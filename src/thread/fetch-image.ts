@@ -13,7 +13,7 @@ import { announcedDifferences, fetchHistory, fetchHistoryOnly, receiveSmall } fr
 import { fetchPatch, mayPatch, practisePatch } from './fetch-patch.js';
 import { differencesFrom } from './load-image.js';
 import type { FetchTask, LoadDone, Loaded } from './task-messages.js';
-import { countAsTaken } from './weight.js';
+import { COLLECTION_BYTES, countAsTaken } from './weight.js';
 
 /** A thread that fetches again keeps its connection. */
 const stores = new Map<string, Store>();
@@ -43,8 +43,11 @@ function practiseLater({ image }: Loaded): void {
   hasPractised = true;
   const practise = (): void => {
     try {
-      for (let round = 0; round < PRACTICE_ROUNDS; round++) practisePatch(image);
-      countAsTaken(PRACTICE_ROUNDS * image.summary.bytes);
+      for (let round = 0; round < PRACTICE_ROUNDS; round++) {
+        practisePatch(image);
+        // Each round makes two images.
+        countAsTaken(COLLECTION_BYTES);
+      }
     } catch {
       // A failed practice does no harm. If memory is short, for example, the next task reports it.
     }

@@ -5,7 +5,7 @@ import { letOthersGoFirst } from './priority.js';
 import { runTaskHere } from './task.js';
 import { errorOf, taskFailureOf } from './task-failure.js';
 import type { FromTask, SecretsAnswer, StreamChunk, Task, TaskListeners } from './task-messages.js';
-import { countAsTaken } from './weight.js';
+import { COLLECTION_BYTES, countAsTaken } from './weight.js';
 
 /**
  * The entry of a worker thread: runs its one task, posts the result and ends. A thread without a task of its
@@ -73,12 +73,18 @@ async function performNext(): Promise<number> {
   return perform(task);
 }
 
+/** Idle time after which the garbage of the last tasks is collected, in 5 to 30 ms. */
+const IDLE_COLLECTION_MS = 1000;
+
 /** Runs posted tasks until the thread ends. */
 async function performAll(): Promise<never> {
+  let idle: NodeJS.Timeout | undefined;
   for (;;) {
     const imageBytes = await performNext();
-    // Without this call, an idle thread would hold the earlier image until the next task.
+    clearTimeout(idle);
+    // Otherwise an idle thread would hold the images of several earlier tasks until V8 collects.
     setImmediate(countAsTaken, imageBytes);
+    idle = setTimeout(countAsTaken, IDLE_COLLECTION_MS, COLLECTION_BYTES).unref();
   }
 }
 

@@ -8,6 +8,8 @@ interface WeightDelays {
 }
 
 const DELAYS: WeightDelays = { shortMs: 100, longMs: 1000 };
+/** V8 collects at once when it counts more than 128 MiB as taken. */
+export const COLLECTION_BYTES: number = 129 * 1024 * 1024;
 /** More bytes than this do not wait for a shared collection. */
 const SHARED_COLLECTION_BYTES_MAX = 128 * 1024 * 1024;
 

@@ -1,6 +1,6 @@
 import { type Test, test } from 'tap';
 import { SNAPSHOT_WEIGHT_BYTES_MAX } from '../../src/limits.js';
-import { Weight } from '../../src/thread/weight.js';
+import { COLLECTION_BYTES, countAsTaken, Weight } from '../../src/thread/weight.js';
 import { timeForAFault, until } from '../waiting/until.js';
 
 const MIB = 1024 * 1024;
@@ -103,4 +103,16 @@ test('a snapshot that is replaced just before a collection gets another collecti
   );
   await timeForAFault(150);
   t.strictSame(lengths, [41, 41], 'and then no more');
+});
+
+test('COLLECTION_BYTES counted as taken start a collection at once', async (t) => {
+  const collected = new Promise<void>((resolve) => {
+    const registry = new FinalizationRegistry(() => resolve());
+    for (let n = 0; n < 100; n++) registry.register({ snapshot: n }, n);
+    t.teardown(() => registry.unregister(registry));
+  });
+  await new Promise(setImmediate);
+  countAsTaken(COLLECTION_BYTES);
+  await collected;
+  t.pass('collected');
 });
