@@ -28,8 +28,10 @@ interface Key {
 
 const KEY_ID_CHARACTERS = 4;
 const MAC_CHARACTERS = 43;
-/** Memory of a grant besides its address: texts, lists and a Map entry. */
+/** Memory of a grant besides its address and values: objects, lists and a Map entry. */
 const ENTRY_BYTES = 1024;
+/** Memory of a value of one letter: a pair of name and value, or a text in a list. */
+const VALUE_BYTES = 80;
 
 /**
  * The secret may also sign tokens. With a derived key, a token never passes as an address, or an address as a
@@ -74,7 +76,7 @@ export class FeedAddresses {
     const known = this.#known.get(address);
     if (known !== undefined && this.#isGood(known)) return known;
     const grant = this.#verify(address);
-    if (grant !== null) this.#known.set(address, grant, ENTRY_BYTES + address.length);
+    if (grant !== null) this.#known.set(address, grant, bytesOf(grant) + address.length);
     return grant;
   }
 
@@ -99,6 +101,11 @@ export class FeedAddresses {
     const isGood = grant !== null && this.#isGood(grant);
     return isGenuine && isGood ? grant : null;
   }
+}
+
+function bytesOf({ pairs, claimed }: FeedGrant): number {
+  const claims = (claimed ?? []).reduce((count, { values }) => count + values.length, 0);
+  return ENTRY_BYTES + VALUE_BYTES * (pairs.length + claims);
 }
 
 function macOf({ object }: Key, payload: string): string {

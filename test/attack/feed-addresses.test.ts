@@ -2,6 +2,7 @@
 import { Agent, request } from 'node:http';
 import { test } from 'tap';
 import { PresentAccess } from '../../src/auth/access.js';
+import { FeedAddresses } from '../../src/auth/feed-address.js';
 import { recordFigure } from '../hard/figures.mjs';
 import { HARD, size } from '../hard/size.js';
 import { serve, setUp } from '../http/harness.js';
@@ -76,4 +77,24 @@ test('over HTTP all bad addresses get the same 404', async (t) => {
   t.same([...routes], ['["/feeds"]']);
   if (HARD)
     recordFigure('feed-addresses', `0 of ${COUNT} accepted; ${REQUESTS} over HTTP, all with the same 404`);
+});
+
+test('addresses with many values take the place of many in the memory for addresses', async (t) => {
+  const secrets = SECRETS;
+  const addresses = new FeedAddresses({
+    secrets,
+    revocations: () => new Map(),
+    cacheBytesMax: 64 * 1024,
+    now: () => NOW_MS,
+  });
+  const isKept = (address: string): boolean => {
+    const first = addresses.grantOf(address);
+    return first === addresses.grantOf(address);
+  };
+  const many = Array.from({ length: 500 }, () => 'A');
+  t.equal(isKept(addresses.sign(grantFor('alice'))), true);
+  const pairs = many.map((value) => ['type', value] as const);
+  t.equal(isKept(addresses.sign(grantFor('alice', { pairs }))), false, 'half of the memory is less');
+  const claimed = [{ field: 'studyGroup' as const, values: many }];
+  t.equal(isKept(addresses.sign(grantFor('alice', { claimed }))), false);
 });

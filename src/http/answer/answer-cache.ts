@@ -26,7 +26,7 @@ export interface KnownTarget {
   readonly answers: Partial<Record<FormatName, KnownAnswer>>;
 }
 
-/** Memory of an entry besides body and target: objects, two copies of the header fields, a Map entry. */
+/** Memory of an entry besides body, target and header fields: objects, another copy of usual fields, a Map entry. */
 const ENTRY_BYTES = 1536;
 
 export class AnswerCache {
@@ -84,7 +84,11 @@ export class AnswerCache {
       [answerFormat]: { ...answer, wire: null },
     };
     let bytes = ENTRY_BYTES + target.length;
-    for (const { body } of Object.values(answers)) bytes += body?.length ?? 0;
+    for (const { body, headers } of Object.values(answers)) {
+      bytes += body?.length ?? 0;
+      // A link to the next page repeats the query, and may be three times as long as the target.
+      for (const field of headers) bytes += field.length;
+    }
     return this.#known.set(target, { format, answers }, bytes);
   }
 

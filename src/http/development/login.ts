@@ -2,7 +2,7 @@
 import type { DevelopmentIssuer } from '../../auth/development-issuer.js';
 import { type ClaimTable, canonicalValue } from '../../auth/identity.js';
 import type { ParameterFault, ParameterFaultCode } from '../../errors.js';
-import { PARAMETER_VALUES_MAX } from '../../limits.js';
+import { PARAMETER_FAULTS_MAX, PARAMETER_VALUES_MAX } from '../../limits.js';
 import type { IdentifierMode } from '../../model/event.js';
 import type { IdentityFieldName } from '../../model/fields.js';
 import { describeIdentifier } from '../../model/identifier.js';
@@ -71,6 +71,7 @@ function parseLogin(
   const values: ValuesByField = {};
   let subject: string | undefined;
   for (const [name, value] of pairs) {
+    if (faults.length === PARAMETER_FAULTS_MAX) break;
     const refuse = (code: ParameterFaultCode, detail: string): void => {
       faults.push({ parameter: name, code, detail });
     };

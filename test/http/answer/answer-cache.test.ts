@@ -147,3 +147,11 @@ test('kept answers are copies', (t) => {
   t.equal(Buffer.from(cache.find('/target')?.answers.json?.body ?? []).toString(), 'xxxxxxxxxx');
   t.end();
 });
+
+test('the header fields of an answer count, among them a link that repeats a long query', async (t) => {
+  const cache = new AnswerCache(40_000);
+  const answer = { entityTag: 'W/"x"', body: Buffer.alloc(10) };
+  t.equal(cache.keep('/x', null, 'json', { ...answer, headers: ['Link', 'x'.repeat(15_000)] }), true);
+  t.ok(cache.bytes > 15_000);
+  t.equal(cache.keep('/y', null, 'json', { ...answer, headers: ['Link', 'x'.repeat(20_000)] }), false);
+});

@@ -286,3 +286,9 @@ test('a web page that rebinds its name to this machine gets no token', async (t)
   t.match((await send('http://evil.example/api/v1/login')).json(), { status: 421 });
   t.equal((await send('/api/v1/schedule', { headers: { Host: 'evil.example' } })).status, 401);
 });
+
+test('login lists at most 100 faults', async (t) => {
+  const { send } = await serve(t, setUp({ dev: true }).handler);
+  const reply = await send(`/api/v1/login?${'a=1&'.repeat(1900)}`);
+  t.equal((reply.json() as { errors: unknown[] }).errors.length, 100);
+});
