@@ -400,6 +400,8 @@ export const STORE_LEAVE_MS_MAX = 1000;
 export const REPLICA_POLL_SECONDS = 2;
 /** A leader whose lease did not change for this long is replaced one round later: within 10 s. */
 export const LEASE_MS_MAX = 7000;
+/** A replica without a report for this long may have ended: five reports. */
+export const REPLICA_SILENT_MS = 10_000;
 /** A replica without a report for this long is gone: its record is removed. */
 export const REPLICA_GONE_MS = 60_000;
 /** Records of announced heads that are read: ten times what a store keeps. */

@@ -1,5 +1,6 @@
-import { LEASE_MS_MAX } from '../limits.js';
+import { LEASE_MS_MAX, REPLICA_SILENT_MS } from '../limits.js';
 import { type Announcement, type Channel, type ChannelStatus, openChannel } from '../replication/channel.js';
+import type { ReplicaReport } from '../replication/store-records.js';
 import { formatBytes, formatCountOf } from './wording.js';
 
 export type FeedAction = 'status' | 'pin' | 'unpin' | 'rollback';
@@ -52,11 +53,7 @@ function formatStatus(status: ChannelStatus): string {
     `pinned     ${pinned ?? 'none'}`,
     `publisher  ${describeLeader(status)}`,
     ...(images.length === 0 ? ['images     none'] : images.map((image) => `image      ${describe(image)}`)),
-    ...replicas.map(({ name, version, serves, lastError }) => {
-      const what =
-        serves === null ? 'serves nothing yet' : `serves ${serves.id}, sequence ${serves.sequence}`;
-      return `replica    ${name}, version ${version}: ${what}${lastError === null ? '' : `; ${lastError}`}`;
-    }),
+    ...replicas.map((replica) => `replica    ${describeReplica(replica)}`),
     ...ignored.map((key) => `ignored    record ${key}: it is malformed or forged`),
   ];
   return lines.join('\n');
@@ -68,6 +65,15 @@ function describeLeader({ leader, leaderRenewedAtMs }: ChannelStatus): string {
   const agoMs = Date.now() - leaderRenewedAtMs;
   const seen = `${leader}, last seen ${new Date(leaderRenewedAtMs).toISOString()}`;
   return agoMs > LEASE_MS_MAX ? `${seen}: it may have ended` : seen;
+}
+
+/** A replica that was killed is listed for a minute, and does not serve. */
+function describeReplica({ name, version, serves, lastError, reportedAtMs }: ReplicaReport): string {
+  const isSilent = Date.now() - reportedAtMs > REPLICA_SILENT_MS;
+  const image = serves === null ? 'nothing yet' : `${serves.id}, sequence ${serves.sequence}`;
+  const what = isSilent ? `it may have ended, and served ${image}` : `serves ${image}`;
+  const why = lastError === null ? '' : `; ${lastError}`;
+  return `${name}, version ${version}, last seen ${new Date(reportedAtMs).toISOString()}: ${what}${why}`;
 }
 
 function describe(image: Announcement | null): string {

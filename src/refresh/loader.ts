@@ -93,6 +93,8 @@ export interface AnyLoader
   published?(summary: SnapshotSummary): void;
   /** The state of a replica; other loaders have none. */
   feed?(): FeedState;
+  /** A server of the timetable listens on this port, which names a replica. */
+  listens?(port: number): void;
   /** The gate refused the last load. */
   refused?(refusal: Refusal): void;
   close?(): Promise<void>;

@@ -23,6 +23,9 @@ import { type Head, HeadReader } from './head.js';
 import { SeenOrder } from './seen-order.js';
 import { announcedKey, HEAD, PIN, type ReplicaReport, readPin, replicaKey } from './store-records.js';
 
+/** Of a host's name in a report. */
+const HOST_CHARACTERS_MAX = 64;
+
 /** Time between two reports of a replica. */
 const REPORT_MS = 2000;
 
@@ -62,7 +65,9 @@ export class Replica implements AnyLoader {
   readonly rules: ReadRules;
   readonly #options: ReplicaOptions;
   readonly #reader: HeadReader;
+  /** Key of the report: one name may stand for several replicas, for example in containers. */
   readonly #key: string;
+  #port: number | null = null;
   readonly #quarantined = new Map<string, LecternError>();
   readonly #fetches = new KeptThread<FetchTask>('fetch-image', Number.POSITIVE_INFINITY);
   readonly #store: Store;
@@ -95,10 +100,7 @@ export class Replica implements AnyLoader {
     this.name = shownAddress(options.address);
     const digest = createHash('sha256').update(this.name).digest('base64url');
     this.imageSource = { name: this.name, digest };
-    const host = hostname()
-      .replace(/[^\w-]/g, '-')
-      .slice(0, 64);
-    this.#key = replicaKey(`${host}-${randomBytes(4).toString('hex')}`);
+    this.#key = replicaKey(randomBytes(12).toString('base64url'));
   }
 
   async load(request: LoadRequest): Promise<LoadDone> {
@@ -123,6 +125,11 @@ export class Replica implements AnyLoader {
 
   watch(onChange: () => void): { close(): void } {
     return this.#store.watch([HEAD, PIN], onChange);
+  }
+
+  listens(port: number): void {
+    this.#port ??= port;
+    if (this.#timer !== null) void this.#report();
   }
 
   /** The image is served from now on. */
@@ -329,12 +336,13 @@ export class Replica implements AnyLoader {
     if (this.#closed) return;
     const store = this.#store;
     const report: ReplicaReport = {
-      name: this.#key.slice(replicaKey('').length),
+      name: `${hostname().slice(0, HOST_CHARACTERS_MAX)}${this.#port === null ? `, process ${process.pid}` : `:${this.#port}`}`,
       version: VERSION,
       serves: this.#serves,
       damaged: this.#damaged,
       lastError: this.#lastError?.slice(0, RECORD_TEXT_MAX) ?? null,
       beat: ++this.#beat,
+      reportedAtMs: Date.now(),
     };
     const text = JSON.stringify(report);
     this.#revision = await store.swap(this.#key, text, this.#revision);

@@ -42,7 +42,7 @@ export interface Floor {
  * damage makes the publisher read the image itself.
  */
 export interface ReplicaReport {
-  /** Name of the replica. */
+  /** Host and port of the replica, or host and process id of a replica that does not listen. */
   readonly name: string;
   /** Version of Lectern that the replica runs. */
   readonly version: string;
@@ -61,6 +61,8 @@ export interface ReplicaReport {
   readonly lastError: string | null;
   /** Grows with each report. */
   readonly beat: number;
+  /** When the replica made this report, by its own clock, for people only. A live replica reports every two seconds. */
+  readonly reportedAtMs: number;
 }
 
 type Check = (value: unknown) => boolean;
@@ -90,6 +92,7 @@ const REPORT_SHAPE: Shape<ReplicaReport> = {
   damaged: orNull(isHash),
   lastError: orNull(isText),
   beat: isCount,
+  reportedAtMs: isTime,
 };
 
 /** The checked members; null if one is missing or wrong. */

@@ -23,6 +23,7 @@ import type { Explanation } from '../query/explain.js';
 import { checkText, invalidParameters, readQueryObject } from '../query/object-form.js';
 import { Keeper, type LoadOutcome, type Publication } from '../refresh/keeper.js';
 import { Listeners } from '../refresh/listeners.js';
+import type { AnyLoader } from '../refresh/loader.js';
 import type { RefreshOptions } from '../refresh/refresher.js';
 import { NO_DIFFERENCES } from '../snapshot/differences.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
@@ -88,7 +89,7 @@ class KeptTimetable implements Timetable {
   readonly #files = new KeptFiles();
   readonly #handlers: { close(): void }[] = [];
   readonly #listeners = new Listeners<TimetableEvents>();
-  readonly #isReplica: boolean;
+  readonly #loader: AnyLoader;
   #closed = false;
 
   constructor(options: Resolved<'openTimetable'>) {
@@ -101,7 +102,7 @@ class KeptTimetable implements Timetable {
     const limits = { staleMsMax, cacheBytesMax: this.#cacheBytesMax };
     this.#rooms = new KeptRooms(options, () => this.#showAgain({ rooms: this.#rooms.table }));
     const loader = loaderOf(options);
-    this.#isReplica = loader.feed !== undefined;
+    this.#loader = loader;
     const kept = this.#files.keep([...this.#rooms.files, ...loader.credentialFiles], ({ error }) => {
       if (error !== null) this.#listeners.tell('error', error);
     });
@@ -261,7 +262,9 @@ class KeptTimetable implements Timetable {
 
   async serve(options: ServeOptions): Promise<TimetableServer> {
     if (this.#closed) throw this.#unreadable();
-    return this.#servers.open(options);
+    const server = await this.#servers.open(options);
+    this.#loader.listens?.(server.address.port);
+    return server;
   }
 
   async close(): Promise<void> {
@@ -314,7 +317,7 @@ class KeptTimetable implements Timetable {
     const changes =
       delta === null ? null : { added: delta.added, changed: delta.changed, removed: delta.removed };
     const rooms = this.#rooms.table;
-    const hasSharedSequence = this.#isReplica;
+    const hasSharedSequence = this.#loader.feed !== undefined;
     this.#show({ image, differences, state, sequence, hasSharedSequence, changes, rooms, patch });
     this.#listeners.tell('published', { summary: image.summary, origin, changes });
   }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test } from 'tap';
 import { unknownVariables } from '../../src/cli/serve-messages.js';
+import { replace } from '../../src/replication/store-records.js';
 import { openStore } from '../../src/store/open-store.js';
 import { storeAddress } from '../../src/store/store-address.js';
 import { testFolder } from '../files/test-folder.js';
@@ -72,6 +73,23 @@ test('publish --once announces an image; feed shows the images and chooses one',
     t.match(lectern('feed', 'status', share).text, new RegExp(`^publisher +host-1, ${seen}$`, 'm'));
   }
   await store.remove('leader');
+  for (const [agoMs, what] of [
+    [1000, 'serves nothing yet'],
+    [11_000, 'it may have ended, and served nothing yet'],
+  ] as const) {
+    const reportedAtMs = Date.now() - agoMs;
+    const report = {
+      name: 'host-1:8080',
+      version: '1',
+      serves: null,
+      damaged: null,
+      lastError: null,
+      beat: 1,
+    };
+    await replace(store, 'replica.one', JSON.stringify({ ...report, reportedAtMs }));
+    const line = `host-1:8080, version 1, last seen ${new Date(reportedAtMs).toISOString()}: ${what}`;
+    t.match(lectern('feed', 'status', share).text, new RegExp(`^replica +${line}$`, 'm'));
+  }
   t.match(lectern('feed', 'status', join(share, 'mistyped')), {
     status: 1,
     text: /share\/mistyped failed: there is no store at this address yet; the publisher makes it/,

@@ -15,7 +15,15 @@ test('forged sequences do not stop announcements', async (t) => {
   const sequence = Number.MAX_SAFE_INTEGER;
   await store.swap('pin', JSON.stringify({ id: null, sequence }), null);
   const serves = { epoch, sequence, id: 'i'.repeat(22), hash: 'f'.repeat(64) };
-  const forged = { name: 'forged', version: '1', serves, damaged: null, lastError: null, beat: 1 };
+  const forged = {
+    name: 'forged',
+    version: '1',
+    serves,
+    damaged: null,
+    lastError: null,
+    beat: 1,
+    reportedAtMs: 1,
+  };
   await store.swap('replica.forged', JSON.stringify(forged), null);
   const replica = fleet.replica();
   await untilServed([replica], 'first');

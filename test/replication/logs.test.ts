@@ -4,6 +4,7 @@ import { type Test, test } from 'tap';
 import { MemorySource } from '../../src/index.js';
 import type { ServiceOptions } from '../../src/options/option-types.js';
 import { type Head, SigningKey } from '../../src/replication/head.js';
+import { readReports } from '../../src/replication/store-records.js';
 import { startService } from '../../src/service.js';
 import { IMAGE_FORMAT_VERSION } from '../../src/snapshot/image-format.js';
 import { openStore } from '../../src/store/open-store.js';
@@ -64,6 +65,13 @@ test('each reason is logged once and at once; a replica that still waits is logg
   await until(() => late(WAITING).length > 0, 'another replica waits');
   t.equal(late(FAILED).length, 1);
   t.equal(reasonsOf(FAILED).length, 2, 'no reason was repeated');
+  const named = async (): Promise<string[]> =>
+    (await readReports(store, await store.keys())).flatMap(({ report }) => report?.name ?? []);
+  await until(
+    async () => (await named()).every((name) => /^.+:\d+$/.test(name)),
+    'replicas report host and port',
+  );
+  t.equal(new Set(await named()).size, 2, 'two replicas of one machine have two names');
 });
 
 test('a refused first image and an absent server are logged', async (t) => {

@@ -6,7 +6,15 @@ import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { storeAddress } from '../../src/store/store-address.js';
 
-const REPORT = { name: 'present', version: '1', serves: null, damaged: null, lastError: null, beat: 1 };
+const REPORT = {
+  name: 'present',
+  version: '1',
+  serves: null,
+  damaged: null,
+  lastError: null,
+  beat: 1,
+  reportedAtMs: 1,
+};
 
 test('the record of a vanished replica is removed, even if the record names another replica', async (t) => {
   const store = await openStore(storeAddress(join(t.testdir(), 'share')), 'make');
