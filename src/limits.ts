@@ -332,12 +332,26 @@ export const DATABASE_ANSWER_BYTES_MAX: number = 64 * MIB;
 /** Bytes of an error that are read, and UTF-16 units of each of its texts: messages have some hundred. */
 export const DATABASE_ERROR_BYTES_MAX: number = 16 * KIB;
 export const DATABASE_ERROR_TEXT_UNITS_MAX = 1000;
+/**
+ * Heap of the thread that follows and listens: 100,000 keys at 0.3 KB, one answer of 64 MiB as objects, one row of 32 MiB
+ * as text.
+ */
+export const DATABASE_HEAP_MIB = 256;
+/** A thread beats this often, and is ended after so many missed beats: 33 s. Reading never keeps a thread busy for a second. */
+export const THREAD_PULSE_MS = 3000;
+export const THREAD_PULSES_MISSED_MAX = 10;
 /** Changed rows of a followed table before it is read whole again: 100,000 × 0.3 KB = 30 MB. */
 export const FOLLOWED_CHANGES_MAX = 100_000;
 /** Changed rows that one statement reads: parsing 1,000 × 0.4 KB takes 5 ms. */
 export const FOLLOWED_ROWS_AT_ONCE = 1000;
-/** Silence after which a stream of changes counts as broken. Before that, the database server is asked for a heartbeat. */
-export const FOLLOWED_SILENT_MS_MAX = 30_000;
+/** Bytes of changed rows before the table is read whole, which needs less memory. */
+export const FOLLOWED_BYTES_MAX: number = 64 * MIB;
+/** Silence after which a connection counts as broken, so that a dead network is noticed within 15 s. */
+export const FOLLOWED_SILENT_MS_MAX = 10_000;
+/** Time between two heartbeats of an idle connection. */
+export const DATABASE_HEARTBEAT_MS = 4000;
+/** Idle time before TCP probes a connection. Node sends ten probes, one a second, so a dead one ends after 14 s. */
+export const DATABASE_KEEPALIVE_MS = 4000;
 /** Shortest and longest pause before the next attempt to listen or follow. Pauses double in between. */
 export const DATABASE_RETRY_MS_MIN = 500;
 export const DATABASE_RETRY_MS_MAX = 30_000;

@@ -12,12 +12,16 @@ import type { SnapshotSummary } from '../snapshot/summary.js';
 import { filesOf, watchSource } from '../source/file-watch.js';
 import { type LecternUpstream, lecternUpstreamsOf } from '../source/http/lectern-upstream.js';
 import { MemorySource } from '../source/memory-source.js';
-import { PostgresFollower } from '../source/postgres/follower.js';
-import { listenTo } from '../source/postgres/listen.js';
+import {
+  type DatabaseWatch,
+  hasWatchedDatabases,
+  WatchedDatabases,
+} from '../source/postgres/watched-databases.js';
 import type { RecordDelta, RecordSource, Records } from '../source/records.js';
 import { parseSourceArgument, type SourceSpec, sourceDigest, sourceOfSpec } from '../source/spec.js';
+import { DatabaseThread } from '../thread/database-thread.js';
 import { KeptThread } from '../thread/kept-thread.js';
-import { lineChunks, recordChunks } from '../thread/record-chunks.js';
+import { recordChunks } from '../thread/record-chunks.js';
 import { spawnTask } from '../thread/spawn-task.js';
 import { runTaskHere } from '../thread/task.js';
 import type {
@@ -111,8 +115,8 @@ export class Loader {
   readonly #rulesPrefix: string;
   /** Sources that are Lecterns and report their changes. */
   readonly #upstreams: readonly LecternUpstream[];
-  /** Null unless a table is followed. */
-  readonly #follower: PostgresFollower | null;
+  /** Null unless a database is followed or listened to. */
+  readonly #databases: DatabaseWatch | null;
   /** The source reports single changes. */
   readonly #isLive: boolean;
   readonly #patches: KeptThread<PatchTask>;
@@ -132,11 +136,12 @@ export class Loader {
     this.#upstreams =
       'load' in source ? [] : lecternUpstreamsOf(this.#source as SourceSpec, this.#credentials?.ask);
     this.rules = rules;
-    const isFollowed = 'kind' in source && source.kind === 'postgres' && source.follow === true;
-    this.#follower = isFollowed ? new PostgresFollower(source, rules) : null;
+    const hasDatabases = 'kind' in source && hasWatchedDatabases(source);
+    const Databases = place === 'thread' ? DatabaseThread : WatchedDatabases;
+    this.#databases = hasDatabases ? new Databases(source, rules) : null;
     this.#rulesPrefix = rulesPrefixOf(rules);
     this.#place = place;
-    this.#isLive = source instanceof MemorySource || this.#follower !== null;
+    this.#isLive = source instanceof MemorySource || this.#databases?.isFollowed === true;
     this.#patches = new KeptThread('patch', this.#isLive ? Number.POSITIVE_INFINITY : KEPT_THREAD_IDLE_MS);
     this.name = 'load' in source ? source.name : sourceOfSpec(source).name;
     this.files = 'load' in source ? [] : filesOf(source);
@@ -212,7 +217,7 @@ export class Loader {
       return 'kind' in changed
         ? changed
         : this.#patch(changed, recordChunks(changed.upserts), bounds, request);
-    if (this.#follower !== null) return this.#loadFollowed(this.#follower, task, request);
+    if (this.#databases?.isFollowed) return this.#loadFollowed(this.#databases, task, request);
     const limited = timeLimits === null ? source : withTimeLimits(source, timeLimits);
     const askSecretHeaders = this.#credentials?.askUntil(listeners.signal);
     return this.run(
@@ -286,18 +291,18 @@ export class Loader {
   }
 
   async #loadFollowed(
-    follower: PostgresFollower,
+    databases: DatabaseWatch,
     task: Omit<LoadTask, 'source'>,
     request: LoadRequest,
   ): Promise<LoadDone> {
     const { previousVersion, servedVersion, served, listeners } = request;
     const { signal, onVersion } = listeners;
     const asked = { previous: previousVersion, served: served === null ? null : servedVersion, signal };
-    const given = await abortable(follower.next(asked), signal);
+    const given = await abortable(databases.next(asked), signal);
     if ('notModified' in given) return { kind: 'not-modified' };
     const { version } = given;
     if (version !== null) onVersion?.(version);
-    if (!('whole' in given)) return this.#patch(given, lineChunks(given.lines), task.bounds, request);
+    if (!('whole' in given)) return this.#patch(given, chunksOf(given.chunks), task.bounds, request);
     let isGood = false;
     try {
       const done = await this.run({ ...task, source: given.whole }, request);
@@ -335,7 +340,7 @@ export class Loader {
     if ('load' in source) return checkWatch(source.watch?.(onChange), this.name);
     const files = watchSource(source, onChange);
     const streams = this.#upstreams.map((upstream) => upstream.watch(onChange));
-    const databases = [this.#follower?.watch(onChange), ...listenTo(source, onChange)];
+    const databases = [this.#databases?.watch(onChange)];
     return {
       ready: files.ready,
       close() {
@@ -376,6 +381,10 @@ function refusedWith(bytes: number): LoadDone {
   const [least, left] = [LOAD_BASE_BYTES, bytes].map((each) => `${Math.floor(each / 2 ** 20)} MiB`);
   const detail = `a load takes at least ${least} of memory, but machine and container have only ${left} left`;
   return { kind: 'refused', refusal: { code: 'memory', detail } };
+}
+
+async function* chunksOf(chunks: readonly Uint8Array<ArrayBuffer>[]): ByteFeed {
+  yield* chunks;
 }
 
 /** Other work runs between two chunks. Failures are reported as for any source. */

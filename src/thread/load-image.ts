@@ -102,6 +102,7 @@ export async function loadImage(
     if (typeof options.previous === 'string') return summary;
     throw new Error(`the source ${source.name} reports that nothing changed, but was not asked`);
   }
+  options.onAllRead?.();
   notes.checkColumns();
   watch.look();
   const readingNotes = { ambiguousTimes: notes.ambiguousTimes, expanded: summary.expanded };

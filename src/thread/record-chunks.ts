@@ -3,8 +3,6 @@ import type { ByteFeed } from './task-messages.js';
 
 /** Longest turn of converting an embedding program's records to text. */
 const STREAM_CHUNK_MS_MAX = 4;
-/** Most lines of one chunk, if they are already text. */
-const LINES_AT_ONCE = 4096;
 
 /**
  * Turns records into chunks of NDJSON. A chunk ends after a few milliseconds, so this thread is never busy for long.
@@ -31,14 +29,6 @@ export async function* recordChunks(records: Records): ByteFeed {
     for await (const record of records) if (isDueWith(record)) yield take();
   }
   if (lines.length > 0) yield take();
-}
-
-/** Lines of JSON as chunks of NDJSON. */
-export async function* lineChunks(lines: readonly string[]): ByteFeed {
-  for (let at = 0; at < lines.length; at += LINES_AT_ONCE) {
-    const text = `${lines.slice(at, at + LINES_AT_ONCE).join('\n')}\n`;
-    yield new TextEncoder().encode(text) as Uint8Array<ArrayBuffer>;
-  }
 }
 
 function lineOf(record: unknown): string {

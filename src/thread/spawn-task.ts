@@ -1,8 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { getHeapStatistics } from 'node:v8';
 import type { ResourceLimits, Worker } from 'node:worker_threads';
+import { LecternError } from '../errors.js';
 import { LECTURER_IDS_HEAP_BYTES, THREAD_END_MS_MAX } from '../limits.js';
 import { OUT_OF_MEMORY } from '../snapshot/intake-bounds.js';
+import { sourceOfSpec } from '../source/spec.js';
 import { prepareThread } from './start-thread.js';
 import { errorOf, taskFailureOf } from './task-failure.js';
 import type {
@@ -15,6 +17,7 @@ import type {
   Task,
   TaskListeners,
 } from './task-messages.js';
+import { SILENT_SECONDS, ThreadPulse } from './thread-pulse.js';
 
 export interface SpawnOptions extends TaskListeners {
   /** The chunks of a task whose source is a stream. Each chunk has its own buffer, which is transferred. */
@@ -24,7 +27,7 @@ export interface SpawnOptions extends TaskListeners {
   readonly onStuck?: (end: Promise<void>) => void;
 }
 
-/** Runs a task on another thread. Throws the errors of the task, the signal's reason, and errors of `onProgress`. */
+/** Runs a task on another thread, and ends a thread that hangs while it reads. Throws the errors of the task, the signal's reason, and errors of `onProgress`. */
 export async function spawnTask<T extends Task>(task: T, options: SpawnOptions): Promise<DoneOf<T>> {
   const { signal, feed } = options;
   signal?.throwIfAborted();
@@ -40,12 +43,15 @@ export async function spawnTask<T extends Task>(task: T, options: SpawnOptions):
   if (!options.keepsProcessAlive) worker.unref();
   const abort = (): void => void worker.terminate();
   signal?.addEventListener('abort', abort, { once: true });
+  const hung = new AbortController();
+  const pulse = task.task === 'load' ? new ThreadPulse(() => hung.abort(silenceOf(task.source))) : null;
   try {
-    return (await resultOf(worker, options)) as DoneOf<T>;
+    return (await resultOf(worker, options, undefined, { pulse, hung: hung.signal })) as DoneOf<T>;
   } catch (error) {
     if (task.task !== 'load' || !isOutOfMemory(error)) throw error;
     return { kind: 'refused', refusal: OUT_OF_MEMORY } as DoneOf<T>;
   } finally {
+    pulse?.stop();
     signal?.removeEventListener('abort', abort);
     await threadEnd(worker, options);
     const returned = feed?.return(undefined);
@@ -63,6 +69,21 @@ export async function textOf(kind: Task['task'] | 'database'): Promise<string> {
   return kind === 'fetch-image' || kind === 'database'
     ? (await import('./client-worker-text.js')).CLIENT_WORKER_TEXT
     : (await import('./worker-text.js')).WORKER_TEXT;
+}
+
+/** Beats until the records are read. */
+interface Watched {
+  readonly pulse: ThreadPulse | null;
+  /** Aborted with an error when the thread hangs. */
+  readonly hung: AbortSignal;
+}
+
+function silenceOf(source: LoadTask['source']): LecternError {
+  const { name } = source.kind === 'stream' ? source : sourceOfSpec(source);
+  return new LecternError(
+    'source-unreadable',
+    `cannot read ${name}: the thread that reads it did not answer for ${SILENT_SECONDS} s, and was ended`,
+  );
 }
 
 function hasDatabase(source: LoadTask['source']): boolean {
@@ -108,11 +129,20 @@ export async function threadEnd(
  *
  * @param stop aborted once the thread may take another task
  */
-export function resultOf(worker: Worker, options: SpawnOptions, stop?: AbortSignal): Promise<DoneOf<Task>> {
+export function resultOf(
+  worker: Worker,
+  options: SpawnOptions,
+  stop?: AbortSignal,
+  watched?: Watched,
+): Promise<DoneOf<Task>> {
   const { signal, onProgress, onVersion, onParts, feed } = options;
   return new Promise((resolve, reject) => {
+    watched?.hung.addEventListener('abort', () => reject(watched.hung.reason));
     const take = (message: FromTask): void => {
-      if (message.kind === 'progress') onProgress?.(message.progress);
+      watched?.pulse?.beat();
+      if (message.kind === 'alive') return;
+      if (message.kind === 'read') watched?.pulse?.stop();
+      else if (message.kind === 'progress') onProgress?.(message.progress);
       else if (message.kind === 'version') onVersion?.(message.version);
       else if (message.kind === 'parts') onParts?.(message.report);
       else if (message.kind === 'more') void feedOne(worker, feed as ByteFeed);

@@ -106,7 +106,8 @@ export type Task =
       readonly beside: Beside | null;
     };
 
-export interface TaskListeners extends Pick<LoadOptions, 'signal' | 'onProgress' | 'onVersion' | 'onParts'> {
+export interface TaskListeners
+  extends Pick<LoadOptions, 'signal' | 'onProgress' | 'onVersion' | 'onParts' | 'onAllRead'> {
   /**
    * Gets the present credentials of a source. A task has numbers in place of credentials, because these may
    * change during the load.
@@ -173,6 +174,10 @@ export type FromTask =
    */
   | { readonly kind: 'version'; readonly version: string | null }
   | { readonly kind: 'parts'; readonly report: PartsReport }
+  /** The thread of a load is not stuck. */
+  | { readonly kind: 'alive' }
+  /** All records were read; the thread may be busy from now on. */
+  | { readonly kind: 'read' }
   /** Requests the next chunk of a stream. */
   | { readonly kind: 'more' }
   /** Asks for credentials, because a request is about to be sent. The answer has the same number. */

@@ -1,6 +1,8 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
+import { THREAD_PULSE_MS } from '../limits.js';
 import type { AskSecretHeadersOf } from '../source/spec.js';
+import type { WatchTask } from './database-messages.js';
 import { letOthersGoFirst } from './priority.js';
 import { runTaskHere } from './task.js';
 import { errorOf, taskFailureOf } from './task-failure.js';
@@ -55,6 +57,7 @@ const listeners = {
   onProgress: (progress) => tell({ kind: 'progress', progress }),
   onVersion: (version) => tell({ kind: 'version', version }),
   onParts: (report) => tell({ kind: 'parts', report }),
+  onAllRead: () => tell({ kind: 'read' }),
 } satisfies TaskListeners;
 
 /** Returns the size in bytes of the image that the task made. */
@@ -99,9 +102,14 @@ function givePriority(task: Task): void {
   if (task.task !== 'read-image' && !isFirst && !isLight) letOthersGoFirst();
 }
 
-const only = workerData as Task | null;
-if (only !== null) givePriority(only);
+const only = workerData as Task | WatchTask | null;
+if (only?.task === 'load') setInterval(() => tell({ kind: 'alive' }), THREAD_PULSE_MS).unref();
 // No top-level await: as a text inside a bundle this module is a CommonJS script.
 if (only === null) void performAll();
+else if (only.task === 'watch-databases')
+  void import('./database-watch.js').then(({ watchDatabases }) => watchDatabases(only, port));
 // The listener of a stream that failed halfway would keep the thread alive, so the port is closed.
-else void perform(only).then(() => port.close());
+else {
+  givePriority(only);
+  void perform(only).then(() => port.close());
+}

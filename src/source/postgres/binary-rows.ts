@@ -162,6 +162,7 @@ export class BinaryRows {
         spans[place] = -1;
         continue;
       }
+      if (length < NULL) throw this.#malformed(`row ${this.records + 1} has a value of ${length} bytes`);
       if (end - at < length) return INCOMPLETE;
       const form = (this.#columns[n] as BinaryColumn).form;
       if (form === 'text') this.#readText(place, at, at + length);

@@ -5,7 +5,7 @@ import type {
   MessageRelation,
 } from 'pg-logical-replication/dist/output-plugins/pgoutput/pgoutput.types.js';
 import { LecternError } from '../../errors.js';
-import { FOLLOWED_SILENT_MS_MAX } from '../../limits.js';
+import { DATABASE_HEARTBEAT_MS, FOLLOWED_SILENT_MS_MAX } from '../../limits.js';
 import { Database, type DatabaseOptions } from './database.js';
 import { failureOf, Hang } from './database-failure.js';
 import type { PostgresAddress } from './postgres-address.js';
@@ -150,7 +150,7 @@ export class ChangeStream {
     const failure = await this.#database.within(Promise.race([started, ended]), START_MS_MAX);
     if (failure !== null) throw failure;
     void ended.then((error) => this.#break(error));
-    this.#timer = setInterval(this.#told, FOLLOWED_SILENT_MS_MAX / 3).unref();
+    this.#timer = setInterval(this.#told, DATABASE_HEARTBEAT_MS).unref();
     this.#database.unref();
   }
 

@@ -73,15 +73,17 @@ export function describeConnection(
 
 /** The error of a statement, in one sentence. */
 export function failureOf(error: unknown, name: string): LecternError {
+  if (error === null) return unreadable(name, LOST, null);
   if (error instanceof LecternError) return error;
   // A row before its description, for example, becomes a TypeError of the client.
   const isOdd = error instanceof TypeError;
   return unreadable(name, isOdd ? OUT_OF_TURN : describeState(error as ServerError), error);
 }
 
+const LOST = 'the connection was lost: the server ended it, or the network did';
+
 function describeState({ code = '', message, severity, hint }: ServerError): string {
-  if (/^Connection terminated|terminated unexpectedly/.test(message))
-    return 'the connection was lost: the server ended it, or the network did';
+  if (/^Connection terminated|terminated unexpectedly/.test(message)) return LOST;
   if (severity === undefined) return SYSTEM[code] ?? message;
   const told = hint === undefined ? message : `${message} (${hint})`;
   const more = STATES[code];

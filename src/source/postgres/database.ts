@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import type { Client, ClientConfig, QueryResult } from 'pg';
 import type { CopyToStreamQuery } from 'pg-copy-streams';
 import { LecternError } from '../../errors.js';
+import { DATABASE_KEEPALIVE_MS } from '../../limits.js';
 import { BoundLogin } from './bound-login.js';
 import { describeConnection, failureOf, Hang } from './database-failure.js';
 import { tlsWays } from './database-tls.js';
@@ -23,6 +24,8 @@ export interface DatabaseOptions {
 /** One connection to a database. Every wait has a limit. Failures are LecternErrors with one sentence. */
 export class Database {
   readonly client: Client;
+  /** Why the connection was lost; null if it was closed without a reason. */
+  lost: Error | null = null;
   readonly #guard: MessageGuard;
   readonly #options: DatabaseOptions;
   #last: Promise<unknown> = Promise.resolve();
@@ -30,6 +33,9 @@ export class Database {
   private constructor({ client, guard }: Connected, options: DatabaseOptions) {
     this.client = client;
     this.#guard = guard;
+    client.on('error', (error) => {
+      this.lost ??= error;
+    });
     this.#options = options;
   }
 
@@ -46,6 +52,11 @@ export class Database {
     return (await this.result<Row>(text, values)).rows;
   }
 
+  /** Checks that the server still answers, and closes the connection if not. */
+  async beat(msMax: number): Promise<void> {
+    await this.#alone(() => this.client.query('SELECT 1'), msMax).catch(() => {});
+  }
+
   async result<Row extends object>(text: string, values: readonly unknown[] = []): Promise<QueryResult<Row>> {
     return this.#alone(() => this.client.query<Row>(text, [...values]));
   }
@@ -58,8 +69,8 @@ export class Database {
   }
 
   /** Runs one statement at a time: `pg` warns of a statement that begins before the last one has ended. */
-  #alone<Value>(run: () => Promise<Value>): Promise<Value> {
-    const running = this.#last.then(() => this.within(run(), this.#options.answerMsMax));
+  #alone<Value>(run: () => Promise<Value>, msMax: number = this.#options.answerMsMax): Promise<Value> {
+    const running = this.#last.then(() => this.within(run(), msMax));
     this.#last = running.catch(() => {});
     return running;
   }
@@ -76,7 +87,10 @@ export class Database {
       return await withLimit(promise, msMax);
     } catch (error) {
       this.#options.signal?.throwIfAborted();
-      if (error instanceof Hang) this.close();
+      if (error instanceof Hang) {
+        this.lost ??= error;
+        this.close();
+      }
       throw failureOf(error, this.#options.name);
     }
   }
@@ -153,6 +167,7 @@ async function connect(address: PostgresAddress, options: DatabaseOptions): Prom
         application_name: address.applicationName,
         client_encoding: 'UTF8',
         keepAlive: true,
+        keepAliveInitialDelayMillis: DATABASE_KEEPALIVE_MS,
         ...(address.options === null ? {} : { options: address.options }),
         ...(options.replicates === true ? { replication: 'database' } : {}),
       };

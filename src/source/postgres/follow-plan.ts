@@ -1,4 +1,5 @@
 import { LecternError } from '../../errors.js';
+import { RECORD_BYTES_MAX } from '../../limits.js';
 import type { ReadRules } from '../../model/read-rules.js';
 import { mapOf } from '../field-map.js';
 import type { MapTemplate } from '../map-template.js';
@@ -247,7 +248,7 @@ async function publishStatement(database: Database, { name, oid }: TableFacts): 
   return `CREATE PUBLICATION ${free} FOR TABLE ${name};`;
 }
 
-/** The SQL to read rows by their keys. The statement takes one array of texts for each key column. */
+/** The SQL to read rows by their keys, cut where they are too long for a record. The statement takes one array of texts for each key column. */
 function readByKeys(rows: DescribedRows, keyColumns: readonly string[], types: readonly string[]): string {
   const names = keyColumns.map(quoteIdentifier);
   const arrays = types.map((type, n) => `$${n + 1}::text[]::${type}[]`);
@@ -258,6 +259,6 @@ function readByKeys(rows: DescribedRows, keyColumns: readonly string[], types: r
   };
   return (
     `SELECT ${jsonOf(key, 'k')} AS key, r.line FROM (SELECT * FROM unnest(${arrays.join(', ')}) AS u(${names.join(', ')})) k ` +
-    `LEFT JOIN LATERAL (SELECT ${jsonOf(rows)} AS line FROM (${rows.select}) t WHERE ${equal}) r ON true`
+    `LEFT JOIN LATERAL (SELECT left(${jsonOf(rows)}, ${RECORD_BYTES_MAX + 1}) AS line FROM (${rows.select}) t WHERE ${equal}) r ON true`
   );
 }

@@ -1,18 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import { LecternError } from '../../errors.js';
 import {
+  DATABASE_HEARTBEAT_MS,
   DATABASE_RETRY_MS_MAX,
   DATABASE_RETRY_MS_MIN,
+  FOLLOWED_BYTES_MAX,
   FOLLOWED_CHANGES_MAX,
   FOLLOWED_ROWS_AT_ONCE,
+  FOLLOWED_SILENT_MS_MAX,
   UPSTREAM_HEADERS_MS_MAX,
 } from '../../limits.js';
 import type { ReadRules } from '../../model/read-rules.js';
 import type { RecordLoadOptions, RecordWatch } from '../records.js';
 import { ChangeStream, parseLsn } from './change-stream.js';
 import { Database } from './database.js';
+import { failureOf, Hang } from './database-failure.js';
 import { checkMappedColumns, describeRows } from './described-rows.js';
 import { type FollowPlan, planFollowing, stateOf, type TableState } from './follow-plan.js';
+import { ProtocolFault } from './message-guard.js';
 import { PendingChanges, parseSnapshot, type SeenTransactions } from './pending-changes.js';
 import type { PostgresAddress } from './postgres-address.js';
 import { checkPostgresSpec, type PostgresSpec, postgresName } from './postgres-spec.js';
@@ -21,9 +26,9 @@ import { neededRows } from './sent-rows.js';
 /** A load of a followed table. */
 export type FollowedLoad =
   | { readonly notModified: true }
-  /** The changes since the served version: rows as NDJSON with the ids of their events, and ids of removed rows. */
+  /** The changes since the served version: rows as chunks of NDJSON with the ids of their events, and ids of removed rows. */
   | {
-      readonly lines: readonly string[];
+      readonly chunks: readonly Uint8Array<ArrayBuffer>[];
       readonly ids: readonly (string | number)[];
       readonly removals: readonly (string | number)[];
       readonly version: string;
@@ -34,8 +39,6 @@ export type FollowedLoad =
    */
   | { readonly whole: PostgresSpec; readonly version: string | null; end(isGood: boolean): Promise<void> };
 
-/** Time between two checks of the table's structure. */
-const LOOK_MS = 10_000;
 /** Time until the next load, if the stream reported a transaction that is not visible yet. */
 const UNSEEN_MS = 20;
 
@@ -55,6 +58,7 @@ const PROCESS_STATE = `SELECT (SELECT coalesce(wait_event, '') FROM pg_stat_acti
 /** The name of the wait for a longer log in PostgreSQL 10 to 18, whose letters differ in case. */
 const WAITS_FOR_LOG = 'walsenderwaitforwal';
 
+type FollowedChanges = Extract<FollowedLoad, { readonly chunks: unknown }>;
 type Versions = Pick<RecordLoadOptions, 'previous' | 'served'>;
 
 interface SnapshotFacts {
@@ -99,6 +103,11 @@ export class PostgresFollower {
   #timer: NodeJS.Timeout | undefined;
   #lookTimer: NodeJS.Timeout | undefined;
   #failures = 0;
+  #beganMs = 0;
+  /** Faults of the server since a session that lasted. */
+  #faults = 0;
+  /** A fault of the server or the network that ended the last session; the next load reports it. */
+  #lost: LecternError | null = null;
 
   /** @throws LecternError `option-invalid` */
   constructor(spec: PostgresSpec, rules: ReadRules) {
@@ -124,6 +133,12 @@ export class PostgresFollower {
     if (this.#onChange === null)
       return { whole: { ...this.#spec, follow: false }, version: null, async end() {} };
     try {
+      const lost = this.#lost;
+      this.#lost = null;
+      if (lost !== null) {
+        this.#faults++;
+        throw lost;
+      }
       const stay = this.#stay ?? (await this.#begin(options.signal));
       const load = (await this.#load(stay, options)) ?? (await this.#loadAnew(options));
       if (!('whole' in load)) this.#failures = 0;
@@ -159,7 +174,7 @@ export class PostgresFollower {
         unknown: (oid) => void this.#look(oid),
         broken: (error) => {
           lost.push(error);
-          this.#broken();
+          this.#broken(error);
         },
       });
       // The stream may break in the same turn of the event loop in which it begins.
@@ -168,9 +183,10 @@ export class PostgresFollower {
       this.#stay = stay;
       // A lost connection also ends the session.
       reader.client.once('end', () => {
-        if (this.#stay === stay) this.#broken();
+        if (this.#stay === stay) this.#broken(failureOf(reader.lost, this.#name));
       });
-      this.#lookTimer = setInterval(() => void this.#look(null), LOOK_MS).unref();
+      this.#beganMs = performance.now();
+      this.#lookTimer = setInterval(() => void this.#lookAlive(stay), DATABASE_HEARTBEAT_MS).unref();
       return stay;
     } catch (error) {
       reader.close();
@@ -213,6 +229,10 @@ export class PostgresFollower {
     const hasChanges = pending.hasSince(previousOwn ?? servedOwn);
     if (hasChanges) pending.take(++stay.version, seen);
     const read = await this.#readKeys(reader, plan, hasChanges ? pending.keys : []);
+    if (read === null) {
+      await reader.query('ROLLBACK');
+      return this.#load(stay, { previous: null, served });
+    }
     if (!(await this.#endRead(stay, state))) return null;
     return hasChanges ? { ...read, version: `${origin} ${stay.version}` } : { notModified: true };
   }
@@ -259,16 +279,19 @@ export class PostgresFollower {
     };
   }
 
+  /** Null if the rows have more bytes than are held. */
   async #readKeys(
     reader: Database,
     { id, keyColumns, readByKeys }: FollowPlan,
     keys: readonly string[],
-  ): Promise<{ lines: string[]; ids: (string | number)[]; removals: (string | number)[] }> {
-    const lines: string[] = [];
+  ): Promise<Pick<FollowedChanges, 'chunks' | 'ids' | 'removals'> | null> {
+    const chunks: Uint8Array<ArrayBuffer>[] = [];
+    let bytes = 0;
     const ids: (string | number)[] = [];
     const removals: (string | number)[] = [];
     for (let at = 0; at < keys.length; at += FOLLOWED_ROWS_AT_ONCE) {
       const some = keys.slice(at, at + FOLLOWED_ROWS_AT_ONCE).map((key) => JSON.parse(key) as string[]);
+      const lines: string[] = [];
       const arrays = keyColumns.map((_, n) => some.map((key) => key[n]));
       for (const { key, line } of await reader.query<{ readonly key: string; readonly line: string | null }>(
         readByKeys,
@@ -278,8 +301,13 @@ export class PostgresFollower {
         if (line !== null) lines.push(line);
         (line === null ? removals : ids).push(of);
       }
+      if (lines.length === 0) continue;
+      const chunk = new TextEncoder().encode(`${lines.join('\n')}\n`) as Uint8Array<ArrayBuffer>;
+      bytes += chunk.length;
+      if (bytes > FOLLOWED_BYTES_MAX) return null;
+      chunks.push(chunk);
     }
-    return { lines, ids, removals };
+    return { chunks, ids, removals };
   }
 
   /** Asks for another load if the stream reported changes that the snapshot does not see yet. */
@@ -297,8 +325,17 @@ export class PostgresFollower {
     else if (oid !== null) stay.stream.ignore(oid);
   }
 
-  /** Ends the session and asks for a load, which reports the fault. */
-  #broken(): void {
+  async #lookAlive(stay: Stay): Promise<void> {
+    await stay.reader.beat(FOLLOWED_SILENT_MS_MAX);
+    if (this.#stay === stay) await this.#look(null);
+  }
+
+  /**
+   * Ends the session and asks for a load. A lost connection may be replaced at once; silence and a breach of the
+   * protocol are reported first.
+   */
+  #broken(error: LecternError): void {
+    if (error.cause instanceof Hang || error.cause instanceof ProtocolFault) this.#lost = error;
     this.#leave();
     this.#tellIn(0);
   }
@@ -314,7 +351,9 @@ export class PostgresFollower {
 
   #retry(): void {
     this.#leave();
-    this.#tellIn(Math.min(DATABASE_RETRY_MS_MIN * 2 ** this.#failures++, DATABASE_RETRY_MS_MAX));
+    if (performance.now() - this.#beganMs > DATABASE_RETRY_MS_MAX) this.#faults = 0;
+    const failures = Math.max(this.#failures++, this.#faults);
+    this.#tellIn(Math.min(DATABASE_RETRY_MS_MIN * 2 ** failures, DATABASE_RETRY_MS_MAX));
   }
 
   #tellIn(ms: number): void {

@@ -1,4 +1,5 @@
 import {
+  DATABASE_HEARTBEAT_MS,
   DATABASE_RETRY_MS_MAX,
   DATABASE_RETRY_MS_MIN,
   FOLLOWED_SILENT_MS_MAX,
@@ -53,10 +54,7 @@ class ChannelWatch implements RecordWatch {
       this.#failures = 0;
       if (isAgain) this.#onChange();
       // A connection may be dead without notice.
-      timer = setInterval(
-        () => void database.query('SELECT 1').catch(() => database.close()),
-        FOLLOWED_SILENT_MS_MAX,
-      ).unref();
+      timer = setInterval(() => void database.beat(FOLLOWED_SILENT_MS_MAX), DATABASE_HEARTBEAT_MS).unref();
       await ended;
       // The load reports the fault.
       if (!signal.aborted) this.#onChange();

@@ -221,6 +221,10 @@ test('bytes that are not rows are refused', async (t) => {
   const negative = Buffer.from(bytes);
   negative.writeInt32BE(-2, SIGNATURE.length + 2);
   await fails(negative, /row 1 has a value of -2 bytes/);
+  // The title, behind an identifier and two instants: the value would end before it begins.
+  const back = Buffer.from(bytes);
+  back.writeInt32BE(-50, SIGNATURE.length + 46);
+  await fails(back, /row 1 has a value of -50 bytes/);
 });
 
 test('instants are written like Date.toISOString', (t) => {

@@ -1,0 +1,164 @@
+import type { Worker } from 'node:worker_threads';
+import { LecternError } from '../errors.js';
+import { DATABASE_HEAP_MIB, DATABASE_RETRY_MS_MAX, DATABASE_RETRY_MS_MIN } from '../limits.js';
+import type { ReadRules } from '../model/read-rules.js';
+import type { FollowedLoad } from '../source/postgres/follower.js';
+import { type DatabaseWatch, isFollowed } from '../source/postgres/watched-databases.js';
+import type { RecordLoadOptions, RecordWatch } from '../source/records.js';
+import { type SourceSpec, sourceOfSpec } from '../source/spec.js';
+import type { FromDatabases, ToDatabases, WatchTask } from './database-messages.js';
+import { isOutOfMemory, textOf } from './spawn-task.js';
+import { prepareThread } from './start-thread.js';
+import { errorOf } from './task-failure.js';
+import { SILENT_SECONDS, ThreadPulse } from './thread-pulse.js';
+
+type Answer = Extract<FromDatabases, { readonly number: number }>;
+
+interface Waiting {
+  resolve(answer: Answer): void;
+  reject(error: Error): void;
+}
+
+/**
+ * Follows and listens to databases on a thread of its own, so that nothing that a database sends can stop this thread.
+ * A thread that hangs, fails or needs too much memory is ended and replaced. A change that it did not report is found by
+ * the load that follows.
+ */
+export class DatabaseThread implements DatabaseWatch {
+  readonly isFollowed: boolean;
+  readonly #task: WatchTask;
+  readonly #missedMax: number | undefined;
+  #onChange: (() => void) | null = null;
+  #worker: Promise<Worker> | null = null;
+  #pulse: ThreadPulse | null = null;
+  #timer: NodeJS.Timeout | undefined;
+  #failures = 0;
+  #beganMs = 0;
+  /** Why the last thread ended; the next load reports it. */
+  #fault: LecternError | null = null;
+  #number = 0;
+  readonly #waiting = new Map<number, Waiting>();
+
+  /** @param missedMax beats that the thread may miss; see {@link ThreadPulse} */
+  constructor(source: SourceSpec, rules: ReadRules, missedMax?: number) {
+    this.isFollowed = isFollowed(source);
+    this.#task = { task: 'watch-databases', source, rules };
+    this.#missedMax = missedMax;
+  }
+
+  watch(onChange: () => void): RecordWatch {
+    this.#onChange = onChange;
+    this.#listen();
+    return {
+      close: () => {
+        this.#onChange = null;
+        clearTimeout(this.#timer);
+        this.#end(new LecternError('closed', 'the timetable was closed'));
+      },
+    };
+  }
+
+  /** A followed table begins with its first load. */
+  #listen(): void {
+    if (!this.isFollowed) this.#started().catch((error: LecternError) => this.#replace(error));
+  }
+
+  async next({ previous, served }: RecordLoadOptions): Promise<FollowedLoad> {
+    const { source } = this.#task;
+    if (this.#onChange === null && source.kind === 'postgres')
+      return { whole: { ...source, follow: false }, version: null, async end() {} };
+    const fault = this.#fault;
+    this.#fault = null;
+    if (fault !== null) throw fault;
+    const number = ++this.#number;
+    const answer = await this.#ask({ kind: 'next', number, previous, served });
+    if (answer.kind !== 'given') throw new Error('a load was asked for');
+    const { load } = answer;
+    if (!('whole' in load)) return load;
+    return { ...load, end: async (isGood) => void (await this.#ask({ kind: 'end', number, isGood })) };
+  }
+
+  async #ask(message: ToDatabases): Promise<Answer> {
+    const worker = await this.#started();
+    const answer = await new Promise<Answer>((resolve, reject) => {
+      this.#waiting.set(message.number, { resolve, reject });
+      worker.postMessage(message);
+    });
+    if (answer.kind === 'failed') throw errorOf(answer.failure);
+    return answer;
+  }
+
+  #started(): Promise<Worker> {
+    this.#worker ??= this.#start().catch((error) => {
+      this.#worker = null;
+      throw error;
+    });
+    return this.#worker;
+  }
+
+  async #start(): Promise<Worker> {
+    const start = await prepareThread('/thread/task-worker.ts', () => textOf('database'));
+    const resourceLimits = { maxOldGenerationSizeMb: DATABASE_HEAP_MIB };
+    const worker = start({ workerData: this.#task, name: 'lectern database', resourceLimits });
+    worker.unref();
+    const pulse = new ThreadPulse(
+      () => fail(`did not answer for ${SILENT_SECONDS} s, and was ended`),
+      this.#missedMax,
+    );
+    this.#pulse = pulse;
+    this.#beganMs = performance.now();
+    const fail = (problem: string): void => {
+      const name = sourceOfSpec(this.#task.source).name;
+      const error = new LecternError(
+        'source-unreadable',
+        `cannot read ${name}: the thread that reads the database ${problem}`,
+      );
+      if (this.#pulse === pulse) this.#replace(error);
+    };
+    worker.on('message', (message: FromDatabases) => {
+      pulse.beat();
+      if (message.kind === 'alive') return;
+      if (message.kind === 'changed') {
+        this.#onChange?.();
+        return;
+      }
+      this.#waiting.get(message.number)?.resolve(message);
+      this.#waiting.delete(message.number);
+    });
+    worker.on('error', (error) =>
+      fail(isOutOfMemory(error) ? `needed more than ${DATABASE_HEAP_MIB} MiB` : `failed: ${error.message}`),
+    );
+    worker.on('exit', () => fail('ended'));
+    return worker;
+  }
+
+  #replace(error: LecternError): void {
+    const isReported = this.#waiting.size > 0;
+    this.#end(error);
+    if (this.#onChange === null) return;
+    if (this.isFollowed && !isReported) {
+      this.#fault = error;
+      this.#onChange();
+    }
+    if (performance.now() - this.#beganMs > DATABASE_RETRY_MS_MAX) this.#failures = 0;
+    const pauseMs = Math.min(DATABASE_RETRY_MS_MIN * 2 ** this.#failures++, DATABASE_RETRY_MS_MAX);
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.#listen();
+      this.#onChange?.();
+    }, pauseMs).unref();
+  }
+
+  #end(error: Error): void {
+    this.#pulse?.stop();
+    this.#pulse = null;
+    const worker = this.#worker;
+    this.#worker = null;
+    void worker?.then(
+      (each) => each.terminate(),
+      () => {},
+    );
+    for (const { reject } of this.#waiting.values()) reject(error);
+    this.#waiting.clear();
+  }
+}

@@ -1,0 +1,37 @@
+import type { MessagePort } from 'node:worker_threads';
+import { THREAD_PULSE_MS } from '../limits.js';
+import type { FollowedLoad } from '../source/postgres/follower.js';
+import { WatchedDatabases } from '../source/postgres/watched-databases.js';
+import type { FromDatabases, ToDatabases, WatchTask } from './database-messages.js';
+import { taskFailureOf } from './task-failure.js';
+
+/** Runs in a thread of its own, for {@link DatabaseThread}. */
+export function watchDatabases({ source, rules }: WatchTask, port: MessagePort): void {
+  const tell = (message: FromDatabases): void => port.postMessage(message);
+  const databases = new WatchedDatabases(source, rules);
+  /** The whole loads that have not ended. */
+  const whole = new Map<number, Extract<FollowedLoad, { readonly whole: unknown }>>();
+  // A load is given up by the end of this thread.
+  const { signal } = new AbortController();
+  const answer = async (message: ToDatabases): Promise<FromDatabases> => {
+    const { number } = message;
+    if (message.kind === 'end') {
+      const load = whole.get(number);
+      whole.delete(number);
+      await load?.end(message.isGood);
+      return { kind: 'ended', number };
+    }
+    const load = await databases.next({ previous: message.previous, served: message.served, signal });
+    if (!('whole' in load)) return { kind: 'given', number, load };
+    whole.set(number, load);
+    const { end: _, ...sent } = load;
+    return { kind: 'given', number, load: sent };
+  };
+  port.on('message', (message: ToDatabases) => {
+    answer(message).then(tell, (error: unknown) =>
+      tell({ kind: 'failed', number: message.number, failure: taskFailureOf(error) }),
+    );
+  });
+  databases.watch(() => tell({ kind: 'changed' }));
+  setInterval(() => tell({ kind: 'alive' }), THREAD_PULSE_MS);
+}

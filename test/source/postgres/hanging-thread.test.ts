@@ -1,0 +1,138 @@
+/** Threads that hang or fail are replaced from outside. Reaches inside, because a real service waits for 33 s. */
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { Worker } from 'node:worker_threads';
+import { type Test, test } from 'tap';
+import { openTimetable } from '../../../src/index.js';
+import { DatabaseThread } from '../../../src/thread/database-thread.js';
+import { ThreadPulse } from '../../../src/thread/thread-pulse.js';
+import { until } from '../../waiting/until.js';
+import { int16, int32, message } from './false-server.js';
+import { eventsTable, skip, startServer, type TestServer } from './server.js';
+
+const RULES = { identifiers: 'uuid' } as const;
+
+/** Passes a database on, and sends bytes into the stream of changes when told. */
+async function intruder(t: Test, port: number): Promise<{ url: string; send(bytes: Buffer): void }> {
+  const streams = new Set<{ write(bytes: Buffer): void }>();
+  const proxy = createServer((client) => {
+    const server = connect(port, '127.0.0.1');
+    client.on('data', (data) => {
+      if (data.includes('START_REPLICATION')) streams.add(client);
+      server.write(data);
+    });
+    server.on('data', (data) => client.write(data));
+    for (const [one, other] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      one.on('error', () => {});
+      one.on('close', () => {
+        streams.delete(client);
+        other.destroy();
+      });
+    }
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  t.teardown(() => proxy.close());
+  const { port: own } = proxy.address() as AddressInfo;
+  return {
+    url: `postgres://postgres@127.0.0.1:${own}/postgres?sslmode=disable`,
+    send(bytes) {
+      for (const stream of streams) stream.write(bytes);
+    },
+  };
+}
+
+const logData = (...parts: readonly (string | Buffer)[]): Buffer =>
+  message('d', 'w', Buffer.alloc(24), ...parts);
+
+/**
+ * A change whose values overlap: each pair of columns is a text of 8 MiB and a value of a negative length, which leads
+ * back to the text. 16,000 such texts are decoded.
+ */
+function overlappingChange(): Buffer {
+  const count = 32_000;
+  const textBytes = 8 * 1024 * 1024;
+  const column = Buffer.concat([Buffer.from([0]), Buffer.from('c\0'), int32(25), int32(-1)]);
+  const columns = Buffer.concat(Array.from({ length: count }, () => column));
+  const relation = logData('R', int32(7), 's\0t\0d', int16(count), columns);
+  const text = Buffer.concat([Buffer.from('t'), int32(textBytes), Buffer.alloc(textBytes, 0x78)]);
+  const back = Buffer.concat([Buffer.from('b'), int32(-(text.length + 5))]);
+  return Buffer.concat([relation, logData('I', int32(7), 'N', int16(count), text, back)]);
+}
+
+async function followed(t: Test): Promise<TestServer> {
+  const server = await startServer((end) => t.teardown(end));
+  await server.sql(`${eventsTable('events', 50)} CREATE PUBLICATION lectern FOR TABLE events;`);
+  return server;
+}
+
+test('a followed database that keeps its thread busy for ever stops nothing else', { skip }, async (t) => {
+  const server = await followed(t);
+  const { url, send } = await intruder(t, server.port);
+  const source = { kind: 'postgres', url, table: 'events', follow: true } as const;
+  const databases = new DatabaseThread(source, RULES, 2);
+  let asked = 0;
+  const watch = databases.watch(() => asked++);
+  const { signal } = new AbortController();
+  const next = () => databases.next({ previous: null, served: null, signal });
+  const first = await next();
+  t.ok('whole' in first);
+  if ('whole' in first) await first.end(true);
+  const before = asked;
+  send(overlappingChange());
+  await until('the thread is ended, and a load is asked for', () => asked > before);
+  await t.rejects(next(), /cannot read .* the thread that reads the database did not answer/);
+  const again = await next();
+  t.ok('whole' in again, 'the next thread reads the table whole');
+  send(overlappingChange());
+  const beganMs = performance.now();
+  watch.close();
+  t.ok(performance.now() - beganMs < 1000, 'a close does not wait for the thread');
+});
+
+test('a fault in the stream of changes is said, and the table is followed again', { skip }, async (t) => {
+  const server = await followed(t);
+  const { url, send } = await intruder(t, server.port);
+  const source = { kind: 'postgres', url, table: 'events', follow: true } as const;
+  const timetable = openTimetable({ source, gate: false });
+  t.teardown(() => timetable.close());
+  const told: string[] = [];
+  timetable.on('error', ({ message }) => told.push(message));
+  await timetable.ready;
+  send(Buffer.concat([Buffer.from('N'), int32(7), Buffer.from('Mno')]));
+  send(Buffer.concat([Buffer.from('T'), int32(2 ** 31 - 1)]));
+  await until('the fault is told', () => told.length > 0);
+  t.match(told[0], /cannot read .*: the server sent a message RowDescription with the length 2147483647/);
+  await until('it is loaded again', () => timetable.source.state === 'loaded');
+  await server.sql("UPDATE events SET title = 'after the fault'");
+  await until('changes arrive', () =>
+    timetable.find().events.every(({ title }) => title === 'after the fault'),
+  );
+});
+
+test('a thread is silent if it misses its beats, and not before', async (t) => {
+  const busy = new Worker('for (;;);', { eval: true });
+  t.teardown(() => busy.terminate());
+  await new Promise<void>((resolve) => {
+    const pulse = new ThreadPulse(resolve, 0);
+    busy.on('message', () => pulse.beat());
+  });
+  let isSilent = false;
+  const good = new Worker(
+    "setInterval(() => require('node:worker_threads').parentPort.postMessage(0), 100)",
+    { eval: true },
+  );
+  const pulse = new ThreadPulse(() => {
+    isSilent = true;
+  }, 1);
+  for (let beats = 0; beats < 40; beats++) {
+    await once(good, 'message');
+    pulse.beat();
+  }
+  pulse.stop();
+  await good.terminate();
+  t.notOk(isSilent);
+});
