@@ -83,7 +83,7 @@ test('a followed database that keeps its thread busy for ever stops nothing else
   if ('whole' in first) await first.end(true);
   const before = asked;
   send(overlappingChange());
-  await until('the thread is ended, and a load is asked for', () => asked > before);
+  await until(() => asked > before);
   await t.rejects(next(), /cannot read .* the thread that reads the database did not answer/);
   const again = await next();
   t.ok('whole' in again, 'the next thread reads the table whole');
@@ -104,13 +104,11 @@ test('a fault in the stream of changes is said, and the table is followed again'
   await timetable.ready;
   send(Buffer.concat([Buffer.from('N'), int32(7), Buffer.from('Mno')]));
   send(Buffer.concat([Buffer.from('T'), int32(2 ** 31 - 1)]));
-  await until('the fault is told', () => told.length > 0);
+  await until(() => told.length > 0);
   t.match(told[0], /cannot read .*: the server sent a message RowDescription with the length 2147483647/);
-  await until('it is loaded again', () => timetable.source.state === 'loaded');
+  await until(() => timetable.source.state === 'loaded');
   await server.sql("UPDATE events SET title = 'after the fault'");
-  await until('changes arrive', () =>
-    timetable.find().events.every(({ title }) => title === 'after the fault'),
-  );
+  await until(() => timetable.find().events.every(({ title }) => title === 'after the fault'));
 });
 
 test('a thread is silent if it misses its beats, and not before', async (t) => {
