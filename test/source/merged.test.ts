@@ -71,17 +71,17 @@ test('overridden records are reported separately from faults', async (t) => {
     summary.rejections.map(({ position, code, detail }) => [position, code, detail]),
     [
       [
-        { record: 2, source: 'two' },
+        { record: 2, source: 'two', id: 'c' },
         'duplicate-id',
         'id "c" was already used by an earlier record, which is kept',
       ],
-      [{ record: 1, source: 'one' }, 'overridden', 'id "a" is overridden by the record of two'],
+      [{ record: 1, source: 'one', id: 'a' }, 'overridden', 'id "a" is overridden by the record of two'],
       [
-        { record: 3, source: 'one' },
+        { record: 3, source: 'one', id: 'b' },
         'duplicate-id',
         'id "b" was already used by an earlier record, which is kept',
       ],
-      [{ record: 4, source: 'one' }, 'overridden', 'id "c" is overridden by the record of two'],
+      [{ record: 4, source: 'one', id: 'c' }, 'overridden', 'id "c" is overridden by the record of two'],
       [{ record: 5, source: 'one' }, 'missing-field', summary.rejections[4]?.detail],
     ],
   );
