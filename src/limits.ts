@@ -101,6 +101,8 @@ export const CSV_REREAD_TIMES_MAX = 4;
 export const MEMORY_OVERLAY_ENTRIES_MIN = 1024;
 /** Rejections kept with position and reason: 1,000 × 0.3 KB. All rejections are counted. */
 export const REJECTIONS_KEPT_MAX = 1000;
+/** UTF-16 units of a property's name. V8 hashes longer texts by their length, so distinct names of equal length take quadratic time. */
+export const PROPERTY_NAME_UNITS_MAX = 16_383;
 /** UTF-16 units of an id kept with a rejection. */
 export const REJECTED_ID_UNITS_MAX = 64;
 /** Records, and their columns, that `inspect` samples: at most 100 MB of text. */

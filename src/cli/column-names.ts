@@ -78,9 +78,13 @@ function words(list: string): readonly string[] {
   return list.split(', ');
 }
 
+/** A longer name means nothing, and a long run of marks would take quadratic time. */
+const NAME_UNITS_READ = 256;
+
 /** `course_startTime` becomes `course start time`. */
 export function plainName(name: string): string {
   return name
+    .slice(0, NAME_UNITS_READ)
     .replace(/(\p{Ll})(\p{Lu})/gu, '$1 $2')
     .replaceAll('\u00df', 'ss')
     .normalize('NFD')

@@ -5,6 +5,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pack } from 'msgpackr';
 import t, { test } from 'tap';
 import { parseRevocations } from '../../src/auth/feed-revocations.js';
 import { parseEnrolments } from '../../src/auth/identity.js';
@@ -19,7 +20,7 @@ import { readRooms } from '../../src/source/rooms-file.js';
 import type { Source } from '../../src/source/source.js';
 import { loadImage } from '../../src/thread/load-image.js';
 import { size } from '../hard/size.js';
-import { inPieces, memorySource } from '../source/collect.js';
+import { collectBytes, inPieces, memorySource } from '../source/collect.js';
 import { HOSTILE, type HostileSource, MARKS, repeated } from './hostile-sources.js';
 
 const BYTES = size(12_000, 225_000, 100_000);
@@ -144,5 +145,23 @@ test('every input ends, and its time grows with its size', TIMEOUT, async (t) =>
     const [small, large] = await timesOf(hostile);
     const growth = large / Math.max(small, FLOOR_MS);
     t.ok(growth <= GROWTH_MAX, `${name}: ${small.toFixed(0)} ms, four times as much ${large.toFixed(0)} ms`);
+  }
+});
+
+test('names of properties that V8 hashes by their length are rejected, long texts are not', async (t) => {
+  const long = 'x'.repeat(16_384);
+  const record = (name: string, text: string): object => ({ id: 'a', more: { [name]: text } });
+  for (const [name, text, count] of [
+    [long, 'a', 0],
+    [long.slice(1), `"${long}":\\`, 1],
+  ] as const) {
+    const value = record(name, text);
+    const calendar = `BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART:20260914T080000Z\n${name}:${text}\nEND:VEVENT\nEND:VCALENDAR\n`;
+    for (const bytes of [`${JSON.stringify(value)}\n`, JSON.stringify([value]), pack([value]), calendar]) {
+      const { records, rejections } = await collectBytes(bytes);
+      t.equal(records.length, count);
+      if (count === 0)
+        t.match(rejections[0]?.detail, /name (of a property )?has 16384 characters; expected at most 16383/);
+    }
   }
 });

@@ -35,6 +35,10 @@ function numbered(bytes: number, text: (n: number) => string): string {
   return parts.join('');
 }
 
+function longName(n: number): string {
+  return `${'x'.repeat(16_400)}${n}`.slice(-16_400);
+}
+
 function line(fields: object): string {
   return `${JSON.stringify({ id: ID, ...TIMES, title: 'A', ...fields })}\n`;
 }
@@ -695,6 +699,32 @@ export const HOSTILE: readonly HostileSource[] = [
     make: (b) => calendar(numbered(b, (n) => event(n, ''))),
   },
   { name: 'calendar: nul lines', make: (b) => calendar(repeated(b, '\0\n')) },
+  {
+    name: 'ndjson: distinct names that V8 hashes by their length',
+    make: (b) => Buffer.from(numbered(32 * b, (n) => `{"id":1,"${longName(n)}":1}\n`)),
+  },
+  {
+    name: 'array: names that V8 hashes by their length, nested',
+    make: (b) => Buffer.from(`[${numbered(32 * b, (n) => `{"id":{"${longName(n)}" :1}},`)}1]`),
+  },
+  {
+    name: 'messagepack: names that V8 hashes by their length',
+    make: (b) =>
+      Buffer.concat(Array.from({ length: (32 * b) / 16_400 }, (_, n) => pack({ [longName(n)]: 1 }))),
+  },
+  {
+    name: 'calendar: names that V8 hashes by their length',
+    make: (b) => calendar(numbered(32 * b, (n) => event(n, `${longName(n).toUpperCase()}:x\r\n`))),
+  },
+  {
+    name: 'calendar: UIDs that V8 hashes by their length',
+    make: (b) =>
+      calendar(
+        numbered(32 * b, (n) =>
+          event(0, 'RRULE:FREQ=DAILY;COUNT=1\r\n').replace('UID:0', `UID:${longName(n)}`),
+        ),
+      ),
+  },
   {
     name: 'gzip: empty members',
     make: (b) => Buffer.concat(Array.from({ length: Math.ceil(b / 20) }, () => gzipSync(''))),

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { LecternError } from '../../errors.js';
 import { CALENDAR_DEPTH_MAX, CALENDAR_STEPS_MAX, NAME_UNITS_MAX } from '../../limits.js';
 import type { ExpansionWindow } from '../../model/expansion.js';
@@ -22,6 +23,7 @@ const CR = 0x0d;
 const COLON = 0x3a;
 const EVENT_BEGIN = Buffer.from('BEGIN:VEVENT');
 const NAME_UNITS_SHOWN = 40;
+const UID_UNITS_MAX = 1024;
 
 /**
  * iCalendar (RFC 5545). Ordinary events go to the sink when they end. Recurring events follow in `rest`,
@@ -263,13 +265,15 @@ export class CalendarReader implements FormatReader {
   }
 }
 
-/** The UID of an event. An event without a UID is identified by its content. */
+/**
+ * The UID of an event. An event without a UID is identified by its content. A digest stands for a long text: V8 hashes
+ * texts over 16,383 units by their length, so they would collide in a Map.
+ */
 function uidOf(event: CalendarEvent): string {
   const { columns, start, end, duration, rules } = event;
-  const uid = columns.UID;
-  if (uid !== undefined && uid !== '') return uid;
-  const { SUMMARY, LOCATION, DESCRIPTION } = columns;
-  return JSON.stringify([start, end, duration, rules, SUMMARY, LOCATION, DESCRIPTION]);
+  const { UID, SUMMARY, LOCATION, DESCRIPTION } = columns;
+  const uid = UID || JSON.stringify([start, end, duration, rules, SUMMARY, LOCATION, DESCRIPTION]);
+  return uid.length > UID_UNITS_MAX ? hash('sha256', uid, 'base64url') : uid;
 }
 
 function isEventBegin(bytes: Buffer, start: number, end: number): boolean {

@@ -1,5 +1,6 @@
 /** Content lines of RFC 5545 section 3.1, after unfolding. */
 import { isAscii, isUtf8 } from 'node:buffer';
+import { PROPERTY_NAME_UNITS_MAX } from '../../limits.js';
 
 const COLON = 0x3a;
 const SEMICOLON = 0x3b;
@@ -59,6 +60,8 @@ export function readContentLine(
   if (nameEnd === start || (delimiter !== COLON && delimiter !== SEMICOLON)) {
     return 'it has no property name with a colon';
   }
+  if (nameEnd - start > PROPERTY_NAME_UNITS_MAX)
+    return `its name has ${nameEnd - start} characters; expected at most ${PROPERTY_NAME_UNITS_MAX}`;
   if (delimiter === SEMICOLON) {
     let isQuoted = false;
     for (; at < end; at++) {

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { PROPERTY_NAME_UNITS_MAX } from '../../limits.js';
 
 /** Values without inner values: numbers, constants, binary data. */
 const OPAQUE = 0;
@@ -39,6 +40,8 @@ export class MessagePackScan {
   hasBadText = false;
   /** Whether a text came in several chunks. Such a text was not checked for `hasBadText`. */
   hasCutText = false;
+  /** Whether a text is so long that it may not be the name of a property. */
+  hasLongText = false;
   /** An extension type that only its own application can read. */
   foreignExtension: number | null = null;
 
@@ -56,6 +59,7 @@ export class MessagePackScan {
     this.hasRecordStructure = false;
     this.hasBadText = false;
     this.hasCutText = false;
+    this.hasLongText = false;
     this.foreignExtension = null;
     this.#pending = 1;
   }
@@ -110,6 +114,7 @@ export class MessagePackScan {
 
   #takeText(bytes: Buffer, start: number, length: number): number {
     const end = start + length;
+    if (length > PROPERTY_NAME_UNITS_MAX) this.hasLongText = true;
     if (end > bytes.length) {
       this.hasCutText = true;
       return this.#take(start, 0, length);

@@ -1,8 +1,17 @@
 import { Unpackr } from 'msgpackr';
+import { PROPERTY_NAME_UNITS_MAX } from '../../limits.js';
 import type { RecordPosition } from '../../model/event.js';
 import type { RecordSink } from '../source.js';
 import { arrayHeaderBytes, arrayLength, MessagePackScan } from './messagepack-scan.js';
-import { Carry, type FormatReader, malformed, rejectFault, rejectNotUtf8, rejectTooLarge } from './reader.js';
+import {
+  Carry,
+  type FormatReader,
+  malformed,
+  rejectFault,
+  rejectLongName,
+  rejectNotUtf8,
+  rejectTooLarge,
+} from './reader.js';
 
 /** The longest headers of an array and of a map, plus one byte. */
 const HEAD_BYTES = 5 + 5 + 1;
@@ -127,6 +136,11 @@ export class MessagePackReader implements FormatReader {
     }
     let value: unknown;
     try {
+      const units = scan.hasLongText ? longestName(IN_MAPS.unpack(bytes)) : 0;
+      if (units > PROPERTY_NAME_UNITS_MAX) {
+        this.#sink.reject(rejectLongName(position, units));
+        return;
+      }
       value = this.#unpackr.unpack(bytes);
     } catch (error) {
       this.#sink.reject(rejectFault(position, describeError(error)));
@@ -166,6 +180,20 @@ export class MessagePackReader implements FormatReader {
   #isLikely(): boolean {
     return this.#likely || this.#declared === 0 || beginsRecord(this.#head, arrayHeaderBytes(this.#head[0]));
   }
+}
+
+/** Decodes maps as Maps, whose names V8 does not keep. */
+const IN_MAPS = new Unpackr({ useRecords: false, mapsAsObjects: false });
+
+function longestName(value: unknown): number {
+  let longest = 0;
+  const isMap = value instanceof Map;
+  if (!isMap && !Array.isArray(value)) return longest;
+  for (const [name, inner] of value.entries()) {
+    if (isMap && typeof name === 'string') longest = Math.max(longest, name.length);
+    longest = Math.max(longest, longestName(inner));
+  }
+  return longest;
 }
 
 /** Whether the bytes begin an empty map, or a map with a text as its first name. Missing bytes pass. */

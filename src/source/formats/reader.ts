@@ -1,12 +1,16 @@
 import { isUtf8 } from 'node:buffer';
 import { LecternError } from '../../errors.js';
-import { RECORD_BYTES_MAX } from '../../limits.js';
+import { PROPERTY_NAME_UNITS_MAX, RECORD_BYTES_MAX } from '../../limits.js';
 import type { RecordPosition, Rejection } from '../../model/event.js';
 import type { ExpansionWindow } from '../../model/expansion.js';
 import { findJsonFault, type JsonFault } from '../../model/json-fault.js';
 import type { ReadRules } from '../../model/read-rules.js';
 import type { RecordSink, SourceFormat } from '../source.js';
 import { expectedText } from './text-encoding.js';
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const AFTER_NAME = /[ \t\n\r]*:/y;
 
 /**
  * Reads one format in pieces of any size. Each record goes to a sink once its last byte has arrived. `push`
@@ -68,6 +72,26 @@ export function rejectNotUtf8(position: RecordPosition, bytes?: Buffer, encoding
   return { position, code: 'malformed-text', field: null, detail };
 }
 
+export function rejectLongName(position: RecordPosition, units: number): Rejection {
+  const detail = `the name of a property has ${units} characters; expected at most ${PROPERTY_NAME_UNITS_MAX}`;
+  return rejectFault(position, detail);
+}
+
+/** Units of the longest property name in a JSON text; 0 if the text is too short to have one that is too long. */
+function longestName(text: string): number {
+  if (text.length <= PROPERTY_NAME_UNITS_MAX) return 0;
+  let longest = 0;
+  for (let start = text.indexOf('"'); start !== -1; ) {
+    let end = start + 1;
+    while (end < text.length && text.charCodeAt(end) !== QUOTE)
+      end += text.charCodeAt(end) === BACKSLASH ? 2 : 1;
+    AFTER_NAME.lastIndex = end + 1;
+    if (AFTER_NAME.test(text)) longest = Math.max(longest, end - start - 1);
+    start = text.indexOf('"', end + 1);
+  }
+  return longest;
+}
+
 export function rejectFault(position: RecordPosition, detail: string): Rejection {
   return { position, code: 'malformed-record', field: null, detail };
 }
@@ -106,6 +130,11 @@ export class JsonRecords {
   /** @returns the fault of the record; the caller rejects it */
   take(text: string, line: number): JsonFault | null {
     this.count++;
+    const units = longestName(text);
+    if (units > PROPERTY_NAME_UNITS_MAX) {
+      this.#sink.reject(rejectLongName({ record: this.count, line }, units));
+      return null;
+    }
     let value: unknown;
     try {
       value = JSON.parse(text);
