@@ -6,7 +6,7 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { transform } from 'esbuild';
-import { ALONE } from './test-selections.mjs';
+import { ALONE, FIRST } from './test-selections.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const FROM = join(ROOT, 'test');
@@ -43,11 +43,14 @@ async function buildOne(file) {
   writeFileSync(to.replace(/\.ts$/, '.js'), code.replace(SOURCE_IMPORT, '$1$2dist/$3'));
 }
 
+/** More files would make the longest program longer than the others together. */
+const FILES_MAX = 10;
+
 /**
- * Test files of one folder become one program, because starting a program costs more than most files.
+ * Test files of one folder become one program or a few, because starting a program costs more than most files.
  *
  * @param {readonly string[]} files
- * @returns {string[]} the programs, from the project's folder
+ * @returns {string[]} the programs, from the project's folder, in the order of their starts
  */
 export function writePrograms(files) {
   const folders = new Map();
@@ -56,11 +59,21 @@ export function writePrograms(files) {
     const key = isAlone(file) ? file : dirname(file);
     folders.set(key, [...(folders.get(key) ?? []), file]);
   }
-  return [...folders].map(([key, [first, ...others]]) => {
-    if (others.length === 0) return `.tests/${first}`;
-    const program = `.tests/${key}/together.test.js`;
-    const imports = [first, ...others].map((file) => `import './${basename(file)}';\n`);
-    writeFileSync(join(ROOT, program), imports.join(''));
-    return program;
+  const rank = (program) => {
+    const found = FIRST.findIndex((start) => program.startsWith(`.tests/${start}`));
+    return found === -1 ? FIRST.length : found;
+  };
+  const programs = [...folders].flatMap(([folder, own]) => {
+    const count = Math.ceil(own.length / FILES_MAX);
+    return Array.from({ length: count }, (_, n) => {
+      // Every count-th file, because neighbours by name are often alike.
+      const [first, ...others] = own.filter((_, at) => at % count === n);
+      if (others.length === 0) return `.tests/${first}`;
+      const program = `.tests/${folder}/together-${n + 1}.test.js`;
+      const imports = [first, ...others].map((file) => `import './${basename(file)}';\n`);
+      writeFileSync(join(ROOT, program), imports.join(''));
+      return program;
+    });
   });
+  return programs.sort((a, b) => rank(a) - rank(b));
 }

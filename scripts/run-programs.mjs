@@ -50,8 +50,8 @@ function endGroup(child) {
   }
 }
 
-/** The source of a compiled test file; a program of several files has the name of its folder. */
+/** The source of a compiled test file; a program of several files has the name of its folder and a number. */
 const nameOf = (program) =>
   program
-    .replace(/^\.tests\/(.*)\/together\.test\.js$/, 'test/$1')
+    .replace(/^\.tests\/(.*)\/together-(\d+)\.test\.js$/, 'test/$1, $2')
     .replace(/^\.tests\/(.*\.test)\.js$/, 'test/$1.ts');

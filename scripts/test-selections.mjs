@@ -20,6 +20,7 @@ export const SLOW = {
   'refresh/faults.': 'every fault of an upstream, under load',
   'replication/balanced.': 'twelve servers behind one address',
   'replication/chaos.': 'a fleet of processes and its failures',
+  'replication/histories.': 'replicas that come late, skip and restart',
   'replication/damage.': 'a fleet, with pauses',
   'replication/faults-told.': 'a slow link',
   'replication/from-disk.': 'a fleet that starts again',
@@ -31,7 +32,7 @@ export const SLOW = {
   'timetable/chain-issuer.': 'tokens of a real issuer that run out',
 };
 
-/** Tests that are in `npm test` with small numbers, and in `npm run test:slow` with larger ones. */
+/** Tests that are in `npm test` with small numbers and data sets, and in `npm run test:slow` with larger ones. */
 export const SLOW_SIZES = [
   'attack/feed-addresses.',
   'attack/hostile-sources.',
@@ -39,21 +40,29 @@ export const SLOW_SIZES = [
   'attack/token-cache.',
   'attack/token-properties.',
   'attack/tokens.',
+  'cli/inspect-columns.',
   'cli/shutdown.',
+  'encode/other-parsers.',
+  'encode/page-rows.',
   'http/fuzz.',
   'http/node/inner/',
   'http/request/query-fuzz.',
+  'query/directory-pages.',
+  'query/free.',
+  'query/mapped-real-data.',
   'query/real-data.',
   'refresh/crafted-file.',
+  'refresh/under-load.',
   'snapshot/crafted-image.',
+  'snapshot/display-names.',
   'snapshot/patch.',
   'snapshot/patched-build.',
   'source/calendar/',
   'source/fuzz.',
   'thread/patched-load.',
   'timetable/chained.',
-  'timetable/reload.',
   'timetable/reload-credentials.',
+  'timetable/reload.',
 ];
 
 /** Tests that `npm run test:hard` runs at full size. */
@@ -74,19 +83,29 @@ const HARD = [
   'timetable/',
 ];
 
-/** Files that run in a process of their own, with the reason. All others run together with those of their folder. */
+/** Files that run in a process of their own also in `npm test`, with the reason. */
 export const ALONE = {};
 
 /** Programs that take long are started first, so that none of them runs alone at the end. */
-export const FIRST = [];
+export const FIRST = [
+  'cli/',
+  'query/',
+  'refresh/',
+  'source/postgres/',
+  'snapshot/',
+  'serving/',
+  'attack/',
+  'embedding/',
+  'thread/',
+];
 
 const startsOf = (starts) => (path) => starts.some((start) => path.startsWith(start));
 const isSlow = startsOf(Object.keys(SLOW));
 const isSized = startsOf(SLOW_SIZES);
 
-/** By command: which files it runs, how many programs at a time, and the seconds that a program may take. */
+/** By command: its files, whether those of a folder run together, and the seconds that a program may take. */
 export const SELECTIONS = {
-  fast: { has: (path) => !isSlow(path), seconds: 600 },
+  fast: { has: (path) => !isSlow(path), isTogether: true, seconds: 600 },
   slow: { has: (path) => isSlow(path) || isSized(path), seconds: 900, env: { LECTERN_SLOW: '1' } },
   hard: { has: startsOf(HARD), seconds: 3600, jobs: 1, env: { LECTERN_HARD: '1' } },
 };

@@ -6,7 +6,7 @@
 import { build } from './ensure-built.mjs';
 import { runPrograms } from './run-programs.mjs';
 import { Report } from './test-report.mjs';
-import { FIRST, SELECTIONS } from './test-selections.mjs';
+import { SELECTIONS } from './test-selections.mjs';
 
 const [name, ...parts] = process.argv.slice(2);
 const selection = Object.hasOwn(SELECTIONS, name) ? SELECTIONS[name] : undefined;
@@ -23,11 +23,7 @@ if (files.length === 0) {
   process.stderr.write(`No test of "${name}" has ${parts.join(' or ')} in its path.\n`);
   process.exit(2);
 }
-const rank = (program) => {
-  const found = FIRST.findIndex((start) => program.startsWith(`.tests/${start}`));
-  return found === -1 ? FIRST.length : found;
-};
-const programs = writePrograms(files).sort((a, b) => rank(a) - rank(b));
+const programs = selection.isTogether ? writePrograms(files) : files.map((file) => `.tests/${file}`);
 const report = new Report((text) => process.stdout.write(text));
 await runPrograms(programs, report, selection);
 report.finish();

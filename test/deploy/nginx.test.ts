@@ -78,6 +78,7 @@ test('behind nginx with keep-alive connections there is no 502', {
   const pausesSeconds = size(0, 1) === 1 ? [59, 60, 61, 75] : [0.2, 0.5];
   for (const pause of pausesSeconds) {
     await burst(size(1500, 11_000));
+    // The clients pause between two bursts.
     await delay(pause * 1000);
   }
   await burst(1000);

@@ -5,6 +5,8 @@ import { BUILT_MODULE, type ProgramOutcome, ROOT, runProgram, temporaryFolder } 
 
 type TestContext = { teardown(end: () => void): void };
 
+/** Pauses in these programs are the slowness of sources. */
+
 /** Runs a module with `openTimetable`, `MemorySource` and `RECORDS` in scope, in a folder with `events.ndjson.gz`. */
 async function run(
   t: TestContext,

@@ -249,6 +249,7 @@ async function run(
 ): Promise<{ readonly code: number | null; readonly output: string }> {
   const child = spawn('env', [...PLAIN, command, ...argv], { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
   const kill = () => child.kill('SIGKILL');
+  // Only a test that fails waits so long.
   const timer = setTimeout(kill, PROGRAM_MS_MAX);
   process.once('exit', kill);
   let output = '';

@@ -262,9 +262,8 @@ function compareConflicts(t: Test, dataSet: DataSet, loaded: Loaded): void {
 }
 
 /** One small and one large set; the other sets, which are similar, in long runs. */
-const SMALL = 'enseeiht-2019';
-const USUAL = new Set([SMALL, 'rpi-fall-2024']);
-const dataSets = findDataSets().filter(({ name }) => HARD || (SLOW ? USUAL.has(name) : name === SMALL));
+const USUAL = new Set(['enseeiht-2019', 'rpi-fall-2024']);
+const dataSets = findDataSets().filter(({ name }) => HARD || USUAL.has(name));
 if (dataSets.length === 0) {
   test('real timetables agree with the oracles', { skip: NO_DATA }, () => {});
 }

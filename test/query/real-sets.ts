@@ -2,10 +2,11 @@
  * Real timetables, in the data folder beside the checkout. They are not part of the project: tests use them
  * if present, and otherwise say that they are missing.
  */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
+import { SLOW } from '../hard/size.js';
 
 const ENDING = '.ndjson.gz';
 const PROJECT_ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -19,13 +20,17 @@ export interface DataSet {
   readonly path: string;
 }
 
-/** Every data set of the folder by name; none if the folder does not exist. */
+/** `npm test` reads only small data sets, `npm run test:slow` all of them. */
+const SMALL_BYTES_MAX = 1_000_000;
+
+/** The data sets of the folder by name; none if the folder does not exist. */
 export function findDataSets(): DataSet[] {
   if (!existsSync(DATA_FOLDER)) return [];
   return readdirSync(DATA_FOLDER)
     .filter((file) => file.endsWith(ENDING))
     .sort()
-    .map((file) => ({ name: file.slice(0, -ENDING.length), path: join(DATA_FOLDER, file) }));
+    .map((file) => ({ name: file.slice(0, -ENDING.length), path: join(DATA_FOLDER, file) }))
+    .filter(({ path }) => SLOW || statSync(path).size <= SMALL_BYTES_MAX);
 }
 
 /** Why a test is skipped without real data. */

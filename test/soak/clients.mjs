@@ -1,4 +1,4 @@
-/** All clients: good ones, and ones that try to break servers. */
+/** All clients: good ones, and ones that try to break servers. Their pauses are the load. */
 import { setMaxListeners } from 'node:events';
 import { Agent, request } from 'node:http';
 import { connect, Socket } from 'node:net';

@@ -119,6 +119,7 @@ async function answerEarly(t: Test, port: number): Promise<number> {
       server.write(data);
     });
     server.on('data', (data) => {
+      // The data come after the answer.
       if (isStream) setTimeout(() => client.write(data), 20);
       else client.write(data);
     });
