@@ -6,7 +6,7 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { transform } from 'esbuild';
-import { ALONE, FIRST } from './test-selections.mjs';
+import { FIRST } from './test-selections.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const FROM = join(ROOT, 'test');
@@ -54,11 +54,7 @@ const FILES_MAX = 10;
  */
 export function writePrograms(files) {
   const folders = new Map();
-  const isAlone = (file) => Object.keys(ALONE).some((start) => file.startsWith(start));
-  for (const file of files) {
-    const key = isAlone(file) ? file : dirname(file);
-    folders.set(key, [...(folders.get(key) ?? []), file]);
-  }
+  for (const file of files) folders.set(dirname(file), [...(folders.get(dirname(file)) ?? []), file]);
   const rank = (program) => {
     const found = FIRST.findIndex((start) => program.startsWith(`.tests/${start}`));
     return found === -1 ? FIRST.length : found;

@@ -2,46 +2,57 @@
 
 /** Tests that `npm test` leaves to `npm run test:slow`, with what makes them slow. */
 export const SLOW = {
-  'hard/': 'large numbers, many clients, long runs',
-  'deploy/': 'nginx, systemd, promtool, LibreOffice and calendar programs',
-  'package/': 'packs and installs the package',
-  'examples/': 'starts each example',
-  'browser/': 'Chromium',
   'attack/clock-jumps.': 'the clock is set under load, with pauses',
+  'attack/hash-flooding.': 'compares processor times of loads',
+  'attack/hostile-sources.': 'sources that would cost more than linear time',
   'attack/real-issuer.': 'rounds of rotated keys, with cooldowns',
+  'browser/': 'Chromium',
+  'cli/first-process.': 'starts services as process 1 of a namespace',
+  'cli/inspect-database.': 'runs what inspect proposes against a real server',
+  'cli/log-output.': 'fills the pipes of services with logs',
   'cli/lost-folders.': 'several services that lose their folders',
+  'cli/output.': 'starts a command for each way that an output fails',
+  'cli/postgres.': 'every command with a real server',
   'cli/publish.': 'publishers and replicas in processes of their own',
+  'cli/shutdown.': 'ends services under load',
+  'deploy/': 'nginx, systemd, promtool, LibreOffice and calendar programs',
   'embedding/bundled.': 'bundles the library',
   'embedding/lifetime.': 'a program for each way to end',
+  'examples/': 'starts each example',
+  'hard/': 'large numbers, many clients, long runs',
+  'package/': 'packs and installs the package',
   'project/dev.': 'restarts npm run dev',
   'project/many-machines.': 'runs the commands of the page',
+  'project/postgresql-page.': 'runs the commands of the page against a real server',
   'project/readme.': 'runs every command of the pages',
   'project/watch.': 'restarts npm run test:watch',
+  'query/conflict-layouts.': 'compares processor times of the hardest timetables',
   'refresh/faults.': 'every fault of an upstream, under load',
   'replication/balanced.': 'twelve servers behind one address',
   'replication/chaos.': 'a fleet of processes and its failures',
-  'replication/histories.': 'replicas that come late, skip and restart',
   'replication/damage.': 'a fleet, with pauses',
   'replication/faults-told.': 'a slow link',
   'replication/from-disk.': 'a fleet that starts again',
+  'replication/histories.': 'replicas that come late, skip and restart',
   'replication/nats-': 'stores that are emptied and restarted',
   'replication/publisher.': 'leaders that hang, and their successors',
   'replication/rotation.': 'a fleet whose keys are rotated',
   'replication/standby.': 'publishers that take over',
-  'timetable/chain.': 'tokens that run out again and again',
+  'source/postgres/binary-rows.': 'every type in every field',
+  'source/postgres/pooler.': 'a pooler in front of a server',
+  'source/postgres/tls.': 'a server with every way to log in',
   'timetable/chain-issuer.': 'tokens of a real issuer that run out',
+  'timetable/chain.': 'tokens that run out again and again',
 };
 
 /** Tests that are in `npm test` with small numbers and data sets, and in `npm run test:slow` with larger ones. */
 export const SLOW_SIZES = [
   'attack/feed-addresses.',
-  'attack/hostile-sources.',
   'attack/outage.',
   'attack/token-cache.',
   'attack/token-properties.',
   'attack/tokens.',
   'cli/inspect-columns.',
-  'cli/shutdown.',
   'encode/other-parsers.',
   'encode/page-rows.',
   'http/fuzz.',
@@ -82,9 +93,6 @@ const HARD = [
   'thread/',
   'timetable/',
 ];
-
-/** Files that run in a process of their own also in `npm test`, with the reason. */
-export const ALONE = {};
 
 /** Programs that take long are started first, so that none of them runs alone at the end. */
 export const FIRST = [

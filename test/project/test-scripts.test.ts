@@ -24,11 +24,10 @@ const { testFiles, matching, closureOf, needsBuild, affectedBy } = (await load(
 interface Selections {
   readonly SLOW: Readonly<Record<string, string>>;
   readonly SLOW_SIZES: readonly string[];
-  readonly ALONE: Readonly<Record<string, string>>;
   readonly FIRST: readonly string[];
   readonly SELECTIONS: Readonly<Record<'fast' | 'slow' | 'hard', { has(path: string): boolean }>>;
 }
-const { SLOW, SLOW_SIZES, ALONE, FIRST, SELECTIONS } = (await load('test-selections.mjs')) as Selections;
+const { SLOW, SLOW_SIZES, FIRST, SELECTIONS } = (await load('test-selections.mjs')) as Selections;
 
 const FILES = ['test/http/server/close.test.ts', 'test/query/plan.test.ts', 'test/query/plan-b.test.ts'];
 
@@ -73,7 +72,8 @@ test('the tests with larger sizes are in the selections that ask for them', asyn
   const isHard = (path: string): boolean => /hard\/size\.js'|env\.LECTERN_HARD/.test(read(path));
   // The third argument of size() is the medium size.
   const isMedium = (path: string): boolean =>
-    isHard(path) && /\bSLOW\b|\bsize\([^(),]+,[^(),]+,[^(),]+\)/.test(read(path));
+    (isHard(path) || /\bfindDataSets\(/.test(read(path))) &&
+    /\bfindDataSets\(|\bSLOW\b|\bsize\([^(),]+,[^(),]+,[^(),]+\)/.test(read(path));
   const name = (path: string): string => path.replace(/^test\/(.*)\.ts$/, '$1.js');
   const files = testFiles().filter((path) => path !== 'test/project/test-scripts.test.ts');
   const hard = files.filter(isHard).map(name);
@@ -88,7 +88,7 @@ test('the tests with larger sizes are in the selections that ask for them', asyn
     [],
   );
   for (const path of files.map(name)) t.ok(SELECTIONS.fast.has(path) || SELECTIONS.slow.has(path), path);
-  for (const start of [...Object.keys(SLOW), ...SLOW_SIZES, ...Object.keys(ALONE), ...FIRST])
+  for (const start of [...Object.keys(SLOW), ...SLOW_SIZES, ...FIRST])
     t.ok(
       files.map(name).some((path) => path.startsWith(start)),
       `${start} has tests`,
