@@ -91,7 +91,6 @@ class StoreChannel implements Channel {
   }
 
   async status(): Promise<ChannelStatus> {
-    const keys = await this.#store.keys();
     const ignored: string[] = [];
     const ignore = (key: string): void => void ignored.push(key);
     const [head, pin, lease] = await Promise.all([
@@ -100,14 +99,14 @@ class StoreChannel implements Channel {
       readLease(this.#store, ignore),
     ]);
     const images: Head[] = [];
-    for (const [key, text] of await announcedTexts(this.#store, keys)) {
+    for (const [key, text] of await announcedTexts(this.#store)) {
       const image = await this.#reader.read(text).catch(() => null);
       if (image !== null && key === announcedKey(image.id)) images.push(image);
       else ignore(key);
     }
     images.sort((a, b) => b.sequence - a.sequence);
     const replicas: ReplicaReport[] = [];
-    for (const { key, report } of await readReports(this.#store, keys)) {
+    for (const { key, report } of await readReports(this.#store)) {
       if (report === null) ignore(key);
       else replicas.push(report);
     }

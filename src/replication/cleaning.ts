@@ -51,7 +51,7 @@ export class StoreCleaner {
     const store = this.#store;
     const objects = await store.list();
     const announced = new Map<string, Head | null>();
-    for (const [key, text] of await announcedTexts(store, await store.keys())) {
+    for (const [key, text] of await announcedTexts(store)) {
       announced.set(key, await this.#signed(text));
     }
     const heads = [...announced.values()].filter((head) => head !== null);

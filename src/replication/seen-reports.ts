@@ -22,7 +22,7 @@ export class SeenReports {
   async read(): Promise<void> {
     const nowMs = this.#now();
     const next = new Map<string, StoredReport & { readonly atMs: number }>();
-    for (const found of await readReports(this.#store, await this.#store.keys())) {
+    for (const found of await readReports(this.#store)) {
       const { key, revision } = found;
       if (found.report === null) this.#onIgnored(key);
       const before = this.#seen.get(key);

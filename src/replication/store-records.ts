@@ -170,9 +170,9 @@ export async function replace(store: Store, key: string, text: string): Promise<
 }
 
 /** The texts of the first ANNOUNCED_MAX announced heads, by key. */
-export async function announcedTexts(store: Store, keys: readonly string[]): Promise<Map<string, string>> {
+export async function announcedTexts(store: Store): Promise<Map<string, string>> {
   const texts = new Map<string, string>();
-  for (const key of keys.filter((each) => each.startsWith(ANNOUNCED)).slice(0, ANNOUNCED_MAX)) {
+  for (const key of (await store.keys(ANNOUNCED)).slice(0, ANNOUNCED_MAX)) {
     const record = await store.read(key);
     if (record !== null) texts.set(key, record.text);
   }
@@ -188,9 +188,9 @@ export interface StoredReport {
 }
 
 /** The first REPORTS_MAX reports of replicas. */
-export async function readReports(store: Store, keys: readonly string[]): Promise<StoredReport[]> {
+export async function readReports(store: Store): Promise<StoredReport[]> {
   const reports: StoredReport[] = [];
-  for (const key of keys.filter((each) => each.startsWith(REPLICA)).slice(0, REPORTS_MAX)) {
+  for (const key of (await store.keys(REPLICA)).slice(0, REPORTS_MAX)) {
     const record = await store.read(key);
     if (record === null) continue;
     reports.push({ key, revision: record.revision, report: checked(record.text, REPORT_SHAPE) });

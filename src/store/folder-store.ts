@@ -180,8 +180,8 @@ export class FolderStore implements Store {
     });
   }
 
-  keys(): Promise<readonly string[]> {
-    return this.#attempt(() => this.#keys());
+  keys(start = ''): Promise<readonly string[]> {
+    return this.#attempt(async () => (await this.#keys()).filter((key) => key.startsWith(start)));
   }
 
   remove(key: string): Promise<void> {

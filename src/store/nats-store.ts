@@ -20,6 +20,9 @@ import type { NatsPlace } from './store-address.js';
 /** Time between two checks that a NATS watch still has its bucket. */
 const WATCH_CHECK_MS = 5000;
 
+/** Descriptions of objects that are asked for at once. */
+const INFOS_AT_ONCE = 256;
+
 /** JetStream's error codes: stream not found; wrong last sequence. */
 const STREAM_NOT_FOUND = 10_059;
 const WRONG_LAST_SEQUENCE = 10_071;
@@ -89,14 +92,18 @@ export class NatsStore implements Store {
   }
 
   /** The client's own `list` would wait for descriptions that the server lost from a damaged file. */
-  async #infos({ objects, streams }: NatsClient): Promise<ObjectInfo[]> {
+  async #infos(client: NatsClient): Promise<ObjectInfo[]> {
     const prefix = `$O.${this.#bucket}.M.`;
-    const { state } = await streams.info(`OBJ_${this.#bucket}`, { subjects_filter: `${prefix}>` });
-    const names = Object.keys(state.subjects ?? {}).map((subject) =>
+    const subjects = await subjectsOf(client, `OBJ_${this.#bucket}`, prefix);
+    const names = [...subjects.keys()].map((subject) =>
       Buffer.from(subject.slice(prefix.length), 'base64url').toString(),
     );
-    const infos = await Promise.all(names.map((name) => objects.info(name)));
-    return infos.flatMap((info) => (info === null || info.deleted ? [] : [info]));
+    const infos: ObjectInfo[] = [];
+    for (let at = 0; at < names.length; at += INFOS_AT_ONCE) {
+      const some = names.slice(at, at + INFOS_AT_ONCE).map((name) => client.objects.info(name));
+      for (const info of await Promise.all(some)) if (info !== null && !info.deleted) infos.push(info);
+    }
+    return infos;
   }
 
   async delete(name: string): Promise<void> {
@@ -116,12 +123,10 @@ export class NatsStore implements Store {
   async removeAbandoned(): Promise<void> {
     const [stream, prefix] = [`OBJ_${this.#bucket}`, `$O.${this.#bucket}.C.`];
     await this.#read(async (client) => {
-      const { streams } = client;
       // Chunks are listed before objects, so that a put which ends meanwhile has its object.
-      const { state } = await streams.info(stream, { subjects_filter: `${prefix}>` });
-      const chunks = new Map(Object.entries(state.subjects ?? {}));
+      const chunks = await subjectsOf(client, stream, prefix);
       for (const { nuid } of await this.#infos(client)) chunks.delete(prefix + nuid);
-      for (const filter of this.#abandoned.find(chunks)) await streams.purge(stream, { filter });
+      for (const filter of this.#abandoned.find(chunks)) await client.streams.purge(stream, { filter });
     }, undefined);
   }
 
@@ -152,11 +157,11 @@ export class NatsStore implements Store {
   }
 
   /** The client's own `keys` may wait for a record that is replaced meanwhile. */
-  async keys(): Promise<readonly string[]> {
+  async keys(start = ''): Promise<readonly string[]> {
     const prefix = `$KV.${this.#bucket}.`;
-    return this.#read(async ({ streams }) => {
-      const { state } = await streams.info(`KV_${this.#bucket}`, { subjects_filter: `${prefix}>` });
-      return Object.keys(state.subjects ?? {}).map((subject) => subject.slice(prefix.length));
+    return this.#read(async (client) => {
+      const subjects = await subjectsOf(client, `KV_${this.#bucket}`, prefix + start);
+      return [...subjects.keys()].map((subject) => subject.slice(prefix.length));
     }, []);
   }
 
@@ -293,6 +298,28 @@ export class NatsStore implements Store {
     const reason = cause instanceof Error ? cause.message : String(cause);
     return new LecternError('store-unavailable', `the store ${this.name} failed: ${reason}`, { cause });
   }
+}
+
+/**
+ * The first subjects of a stream, at most 100,000, with the number of messages of each. The client itself would read all
+ * pages, however many records others made.
+ *
+ * @param prefix ends with a dot
+ */
+async function subjectsOf(
+  { connection }: NatsClient,
+  stream: string,
+  prefix: string,
+): Promise<Map<string, number>> {
+  const query = JSON.stringify({ subjects_filter: `${prefix}>` });
+  const options = { timeout: STORE_SILENT_MS_MAX };
+  const answer = await connection.request(`$JS.API.STREAM.INFO.${stream}`, query, options);
+  const { error, state } = answer.json<{
+    readonly error?: { readonly err_code: number; readonly description: string };
+    readonly state?: { readonly subjects?: Readonly<Record<string, number>> };
+  }>();
+  if (error !== undefined) throw Object.assign(new Error(error.description), { code: error.err_code });
+  return new Map(Object.entries(state?.subjects ?? {}));
 }
 
 /** Whether the bucket is missing: the API says so, or no server has the bucket's stream. */

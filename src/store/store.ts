@@ -59,7 +59,8 @@ export interface Store {
    * @returns the new revision, or null if another writer was first
    */
   swap(key: string, text: string, revision: number | null): Promise<number | null>;
-  keys(): Promise<readonly string[]>;
+  /** @param start only keys that begin with this text, which ends with a dot; default all */
+  keys(start?: string): Promise<readonly string[]>;
   remove(key: string): Promise<void>;
   /** Calls back after changes of these records. A call is only a hint: it may come late or never. */
   watch(keys: readonly string[], onChange: () => void): { close(): void };

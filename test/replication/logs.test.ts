@@ -66,7 +66,7 @@ test('each reason is logged once and at once; a replica that still waits is logg
   t.equal(late(FAILED).length, 1);
   t.equal(reasonsOf(FAILED).length, 2, 'no reason was repeated');
   const named = async (): Promise<string[]> =>
-    (await readReports(store, await store.keys())).flatMap(({ report }) => report?.name ?? []);
+    (await readReports(store)).flatMap(({ report }) => report?.name ?? []);
   await until(
     async () => (await named()).every((name) => /^.+:\d+$/.test(name)),
     'replicas report host and port',

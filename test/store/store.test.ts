@@ -126,6 +126,7 @@ for (const [kind, { skip, open }] of Object.entries(KINDS)) {
     t.strictSame(await store.read('head'), { text: 'second', revision: second });
     await store.swap('replica.a', '{}', null);
     t.strictSame([...(await other.keys())].sort(), ['head', 'replica.a']);
+    t.strictSame(await other.keys('replica.'), ['replica.a']);
     await store.remove('replica.a');
     t.strictSame(await other.keys(), ['head']);
     t.equal(await other.read('replica.a'), null);
