@@ -9,7 +9,7 @@ import type { SourcePart } from '../model/source-parts.js';
 import type { SourceState } from '../model/source-state.js';
 import type { FeedState } from '../refresh/feed-state.js';
 import type { Serving, ThreadMeter } from '../serving/serving.js';
-import { overdueSources } from '../view/describe-health.js';
+import { followLagMs, overdueSources } from '../view/describe-health.js';
 import type { ViewSource } from '../view/view-source.js';
 import type { Activity } from './activity.js';
 import {
@@ -173,6 +173,16 @@ function ofTimetable({ timetable, activity }: Observed, isReady: () => boolean):
       'lectern_source_last_success_timestamp_seconds',
       'When the source last delivered or confirmed the served timetable.',
       () => inSeconds(timetable.source.lastSuccessMs),
+    ),
+    gauge(
+      'lectern_followed_last_commit_timestamp_seconds',
+      'Time of the last commit seen that changed the followed table, by the clock of the database.',
+      () => inSeconds(timetable.source.followed?.lastCommitMs ?? null),
+    ),
+    gauge(
+      'lectern_followed_lag_seconds',
+      'How long the oldest commit of the followed table waits that is not served; 0 if all are served.',
+      () => inSeconds(timetable.source.followed ? followLagMs(timetable.source.followed) : null),
     ),
     gauge(
       'lectern_source_stale_seconds',

@@ -6,6 +6,14 @@ export interface SourceState extends LoadState {
   readonly name: string;
 }
 
+/** How far a followed table is. Times are epoch milliseconds. */
+export interface FollowState {
+  /** The time of the last commit that changed the table, by the clock of the database; null if none was seen. */
+  readonly lastCommitMs: number | null;
+  /** When the first commit came that is not served yet; null if all are served. */
+  readonly waitingSinceMs: number | null;
+}
+
 /** The state of the loads of a source. Times are epoch milliseconds. */
 export interface LoadState {
   /** `refused`: the last load worked, but the gate refused its snapshot. */
@@ -22,6 +30,8 @@ export interface LoadState {
   readonly overdueAtMs: number | null;
   /** The parts of several sources, a folder or a glob; null for a single source. */
   readonly parts: SourceParts | null;
+  /** Absent or null if the source is not a followed table. */
+  readonly followed?: FollowState | null;
   /** Why the snapshot file was not written at the last attempt. Absent or null if it was written. */
   readonly snapshotFileError?: string | null;
   /** Whether the published snapshot is damaged, so that nothing is served until the next publication. */

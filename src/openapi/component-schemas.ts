@@ -97,6 +97,16 @@ export const HEALTH_SCHEMA: JsonSchema = objectSchema({
       ...COUNT,
       description: 'Sources that are missing, or have failed for longer than ten refresh intervals',
     },
+    followed: objectSchema(
+      {
+        lastCommit: {
+          ...TIME_OR_NULL,
+          description: 'The last commit seen that changed the table, by the clock of the database',
+        },
+        lagSeconds: { type: 'number', description: 'How long the oldest commit waits that is not served' },
+      },
+      { type: ['object', 'null'], description: 'How far a followed table is; null for other sources' },
+    ),
     parts: objectSchema(
       {
         total: COUNT,

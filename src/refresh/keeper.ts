@@ -191,7 +191,11 @@ export class Keeper {
     try {
       // The first load includes everything reported before it.
       const watch = this.#options.loader.watch(() => {
-        if (this.#isStarted) this.#pace.changed();
+        if (!this.#isStarted) return;
+        const waits = (this.#options.loader.followed?.() ?? null)?.waitingSinceMs ?? null;
+        // Only the first commit after a load changes what serving threads report.
+        if (waits !== (this.state.followed?.waitingSinceMs ?? null)) this.#become(this.state);
+        this.#pace.changed();
       });
       this.#watch = watch;
       return watch.ready ?? null;
@@ -355,7 +359,14 @@ export class Keeper {
     const failingMsMax = failingMsMaxOf(this.#options.refreshSeconds * 1000);
     const overdueAtMs = state.failingSinceMs === null ? null : state.failingSinceMs + failingMsMax;
     const parts = sourceParts(this.#parts, failingMsMax);
-    this.state = { ...state, overdueAtMs, parts, snapshotFileError: this.#file?.failure ?? null };
+    const followed = this.#options.loader.followed?.() ?? null;
+    this.state = {
+      ...state,
+      overdueAtMs,
+      parts,
+      snapshotFileError: this.#file?.failure ?? null,
+      ...(followed && { followed }),
+    };
     this.#options.events.changed?.(this.state);
   }
 

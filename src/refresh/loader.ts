@@ -4,6 +4,7 @@ import { LecternError } from '../errors.js';
 import type { KeptFile } from '../files/kept-files.js';
 import { LOAD_BASE_BYTES, PRACTICE_DELAY_MS, PRACTICE_IMAGE_BYTES_MAX, PRACTICE_ROUNDS } from '../limits.js';
 import type { ReadRules } from '../model/read-rules.js';
+import type { FollowState } from '../model/source-state.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import type { ImageSource } from '../snapshot/image-layout.js';
 import type { Refusal } from '../snapshot/intake-bounds.js';
@@ -95,6 +96,8 @@ export interface AnyLoader
   > {
   /** The last load is now served. */
   published?(summary: SnapshotSummary): void;
+  /** How far a followed table is; null for other sources. */
+  followed?(): FollowState | null;
   /** The state of a replica; other loaders have none. */
   feed?(): FeedState;
   /** A server of the timetable listens on this port, which names a replica. */
@@ -333,6 +336,10 @@ export class Loader {
     const { signal } = listeners;
     const chunks = feed && inTurns(feed, this.name, signal);
     return abortable(runTaskHere(task, listeners, chunks) as Promise<DoneOf<T>>, signal);
+  }
+
+  followed(): FollowState | null {
+    return this.#databases?.state ?? null;
   }
 
   watch(onChange: () => void): { close(): void; readonly ready?: Promise<unknown> | null } {

@@ -1,4 +1,5 @@
 import type { ReadRules } from '../model/read-rules.js';
+import type { FollowState } from '../model/source-state.js';
 import type { FollowedLoad } from '../source/postgres/follower.js';
 import type { SourceSpec } from '../source/spec.js';
 import type { Failed } from './task-messages.js';
@@ -23,7 +24,7 @@ export type ToDatabases =
 type Sent<Load> = Load extends { readonly whole: unknown } ? Omit<Load, 'end'> : Load;
 
 export type FromDatabases =
-  | { readonly kind: 'alive' }
+  | { readonly kind: 'alive'; readonly state: FollowState | null }
   | { readonly kind: 'changed' }
   | { readonly kind: 'given'; readonly number: number; readonly load: Sent<FollowedLoad> }
   | { readonly kind: 'ended'; readonly number: number }

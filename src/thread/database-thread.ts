@@ -2,6 +2,7 @@ import type { Worker } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
 import { DATABASE_HEAP_MIB, DATABASE_RETRY_MS_MAX, DATABASE_RETRY_MS_MIN } from '../limits.js';
 import type { ReadRules } from '../model/read-rules.js';
+import type { FollowState } from '../model/source-state.js';
 import type { FollowedLoad } from '../source/postgres/follower.js';
 import { type DatabaseWatch, isFollowed } from '../source/postgres/watched-databases.js';
 import type { RecordLoadOptions, RecordWatch } from '../source/records.js';
@@ -26,6 +27,7 @@ interface Waiting {
  */
 export class DatabaseThread implements DatabaseWatch {
   readonly isFollowed: boolean;
+  state: FollowState | null = null;
   readonly #task: WatchTask;
   readonly #missedMax: number | undefined;
   #onChange: (() => void) | null = null;
@@ -117,7 +119,10 @@ export class DatabaseThread implements DatabaseWatch {
     };
     worker.on('message', (message: FromDatabases) => {
       pulse.beat();
-      if (message.kind === 'alive') return;
+      if (message.kind === 'alive') {
+        this.state = message.state;
+        return;
+      }
       if (message.kind === 'changed') {
         this.#onChange?.();
         return;

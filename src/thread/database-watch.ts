@@ -28,10 +28,18 @@ export function watchDatabases({ source, rules }: WatchTask, port: MessagePort):
     return { kind: 'given', number, load: sent };
   };
   port.on('message', (message: ToDatabases) => {
-    answer(message).then(tell, (error: unknown) =>
-      tell({ kind: 'failed', number: message.number, failure: taskFailureOf(error) }),
+    answer(message).then(
+      (answered) => {
+        tell({ kind: 'alive', state: databases.state });
+        tell(answered);
+      },
+      (error: unknown) => tell({ kind: 'failed', number: message.number, failure: taskFailureOf(error) }),
     );
   });
-  databases.watch(() => tell({ kind: 'changed' }));
-  setInterval(() => tell({ kind: 'alive' }), THREAD_PULSE_MS);
+  const tellState = (): void => tell({ kind: 'alive', state: databases.state });
+  databases.watch(() => {
+    tellState();
+    tell({ kind: 'changed' });
+  });
+  setInterval(tellState, THREAD_PULSE_MS);
 }

@@ -1,5 +1,6 @@
 import { monotonicMs } from '../model/clock.js';
 import type { SourcePart } from '../model/source-parts.js';
+import type { FollowState } from '../model/source-state.js';
 import type { ViewSource } from './view-source.js';
 
 /**
@@ -19,7 +20,15 @@ export function describeHealth(views: ViewSource, version: string): object {
           ageSeconds: (monotonicMs() - publication.builtMonotonicMs) / 1000,
           origin: publication.origin,
         };
-  const { state, lastSuccessMs, lastError, failingSinceMs, parts, snapshotFileError = null } = source;
+  const {
+    state,
+    lastSuccessMs,
+    lastError,
+    failingSinceMs,
+    parts,
+    snapshotFileError = null,
+    followed = null,
+  } = source;
   return {
     status,
     version,
@@ -31,6 +40,10 @@ export function describeHealth(views: ViewSource, version: string): object {
       lastError,
       failingSince: timeOf(failingSinceMs),
       overdue: overdueSources(views),
+      followed: followed && {
+        lastCommit: timeOf(followed.lastCommitMs),
+        lagSeconds: followLagMs(followed) / 1000,
+      },
       parts: parts && {
         total: parts.total,
         stale: parts.stale,
@@ -40,6 +53,11 @@ export function describeHealth(views: ViewSource, version: string): object {
       },
     },
   };
+}
+
+/** How long the oldest commit waits that is not served. */
+export function followLagMs({ waitingSinceMs }: FollowState): number {
+  return waitingSinceMs === null ? 0 : Math.max(0, Date.now() - waitingSinceMs);
 }
 
 /** How many sources are missing, or have failed for longer than ten refresh intervals. */

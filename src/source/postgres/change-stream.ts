@@ -24,8 +24,8 @@ export interface ChangeListener {
   row(key: readonly string[], xid: number): void;
   /** A change that cannot be listed row by row, such as TRUNCATE. */
   all(xid: number): void;
-  /** A transaction with reported changes was committed. */
-  committed(): void;
+  /** A transaction with reported changes was committed, at this time by the clock of the server. */
+  committed(atMs: number): void;
   /** The publication has a table that is not followed, perhaps a new partition. */
   unknown(oid: number): void;
   /** The stream has ended. */
@@ -270,7 +270,7 @@ export class ChangeStream {
         return;
       case 'commit':
         if (message.commitEndLsn !== null) this.#advance(parseLsn(message.commitEndLsn));
-        if (this.#hasChanges) this.#listener.committed();
+        if (this.#hasChanges) this.#listener.committed(Number(message.commitTime) / 1000);
         this.#hasChanges = false;
     }
   }

@@ -11,6 +11,7 @@ import {
   UPSTREAM_HEADERS_MS_MAX,
 } from '../../limits.js';
 import type { ReadRules } from '../../model/read-rules.js';
+import type { FollowState } from '../../model/source-state.js';
 import type { RecordLoadOptions, RecordWatch } from '../records.js';
 import { ChangeStream, parseLsn } from './change-stream.js';
 import { Database } from './database.js';
@@ -75,6 +76,9 @@ interface ServerProcess {
   readonly at: string;
 }
 
+/** The last instant that a Date can hold; a false server may send others. */
+const DATE_MS_MAX = 8.64e15;
+
 /** One session with the database: it begins with a new slot, and ends with a failure or a change of structure. */
 interface Stay {
   /** A part of the versions of this session's loads. */
@@ -116,6 +120,8 @@ export class PostgresFollower {
     this.#address = checkPostgresSpec(spec);
     this.#name = postgresName(this.#address, spec);
   }
+
+  state: FollowState = { lastCommitMs: null, waitingSinceMs: null };
 
   /** Calls back after each commit that changed the table, and when to try a failed load again. */
   watch(onChange: () => void): RecordWatch {
@@ -170,7 +176,11 @@ export class PostgresFollower {
       const stream = await ChangeStream.open(this.#address, options, plan, {
         row: (key, xid) => pending.addRow(JSON.stringify(key), xid),
         all: (xid) => pending.addAll(xid),
-        committed: () => this.#onChange?.(),
+        committed: (atMs) => {
+          const lastCommitMs = Math.abs(atMs) <= DATE_MS_MAX ? atMs : null;
+          this.state = { lastCommitMs, waitingSinceMs: this.state.waitingSinceMs ?? Date.now() };
+          this.#onChange?.();
+        },
         unknown: (oid) => void this.#look(oid),
         broken: (error) => {
           lost.push(error);
@@ -244,6 +254,7 @@ export class PostgresFollower {
   async #endRead({ reader, plan, pending }: Stay, before: TableState): Promise<boolean> {
     await reader.query('COMMIT');
     const after = await stateOf(reader, plan.table);
+    if (!pending.hasUnseen) this.state = { ...this.state, waitingSinceMs: null };
     this.#tellUnseen(pending);
     return after?.structure === before.structure && after.files === before.files;
   }

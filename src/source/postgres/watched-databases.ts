@@ -1,4 +1,5 @@
 import type { ReadRules } from '../../model/read-rules.js';
+import type { FollowState } from '../../model/source-state.js';
 import type { RecordLoadOptions, RecordWatch } from '../records.js';
 import type { SourceSpec } from '../spec.js';
 import { type FollowedLoad, PostgresFollower } from './follower.js';
@@ -8,6 +9,8 @@ import { listenTo } from './listen.js';
 export interface DatabaseWatch {
   /** Whether the source is a followed table, so that `next` makes its loads. */
   readonly isFollowed: boolean;
+  /** Null if the source is not followed. */
+  readonly state: FollowState | null;
   watch(onChange: () => void): RecordWatch;
   next(options: RecordLoadOptions): Promise<FollowedLoad>;
 }
@@ -35,6 +38,10 @@ export class WatchedDatabases implements DatabaseWatch {
 
   get isFollowed(): boolean {
     return this.#follower !== null;
+  }
+
+  get state(): FollowState | null {
+    return this.#follower?.state ?? null;
   }
 
   watch(onChange: () => void): RecordWatch {

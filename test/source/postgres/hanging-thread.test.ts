@@ -6,6 +6,7 @@ import { type Test, test } from 'tap';
 import { openTimetable } from '../../../src/index.js';
 import { DatabaseThread } from '../../../src/thread/database-thread.js';
 import { ThreadPulse } from '../../../src/thread/thread-pulse.js';
+import { describeHealth } from '../../../src/view/describe-health.js';
 import { until } from '../../waiting/until.js';
 import { int16, int32, message } from './false-server.js';
 import { eventsTable, skip, startServer, type TestServer } from './server.js';
@@ -109,6 +110,13 @@ test('a fault in the stream of changes is said, and the table is followed again'
   await until(() => timetable.source.state === 'loaded');
   await server.sql("UPDATE events SET title = 'after the fault'");
   await until(() => timetable.find().events.every(({ title }) => title === 'after the fault'));
+  await until(() => timetable.source.followed?.waitingSinceMs === null);
+  const [{ ms = 0 } = {}] = await server.sql<{ ms: number }>(
+    'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS ms',
+  );
+  const behindMs = ms - (timetable.source.followed?.lastCommitMs ?? 0);
+  t.ok(behindMs > 0 && behindMs < 60_000, 'the time of the last commit is known');
+  t.match(describeHealth(timetable, ''), { source: { followed: { lastCommit: /Z$/, lagSeconds: 0 } } });
 });
 
 test('a thread is silent if it misses its beats, and not before', async (t) => {
