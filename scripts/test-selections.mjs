@@ -71,7 +71,6 @@ export const SLOW_SIZES = [
   'source/calendar/',
   'source/fuzz.',
   'thread/patched-load.',
-  'timetable/chained.',
   'timetable/reload-credentials.',
   'timetable/reload.',
 ];

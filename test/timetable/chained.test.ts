@@ -10,7 +10,7 @@ import { hs256, SECRET } from '../auth/tokens.js';
 import { size } from '../hard/size.js';
 import { until } from '../waiting/until.js';
 
-const PUBLICATIONS = size(20, 500, 60);
+const PUBLICATIONS = size(60, 500);
 const idOf = (n: number): string => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
 const record = (n: number, title: string, more: object = {}): object => ({
   id: idOf(n),

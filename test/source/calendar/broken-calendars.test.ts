@@ -6,7 +6,7 @@ import { LecternError } from '../../../src/errors.js';
 import { CALENDAR_KEPT_BYTES_MAX, RECORD_BYTES_MAX } from '../../../src/limits.js';
 import { CalendarReader } from '../../../src/source/calendar/calendar-reader.js';
 import { sniff } from '../../../src/source/formats/sniff.js';
-import { size } from '../../hard/size.js';
+import { SLOW, size } from '../../hard/size.js';
 import { calendarOf, eventOf, type ReadCalendar, readCalendar } from './calendars.js';
 
 const RULES = { from: '2026-01-01', to: '2027-12-31', timeZone: 'Europe/Berlin' };
@@ -254,7 +254,7 @@ test('a damaged calendar never hangs and throws only documented errors', (t) => 
     { numRuns: size(400, 100_000, 2000), seed: 5 },
   );
   t.ok(
-    seen.read > 500 && seen.events > 500 && seen.rejected > 200 && seen.refused > 100,
+    !SLOW || (seen.read > 500 && seen.events > 500 && seen.rejected > 200 && seen.refused > 100),
     JSON.stringify(seen),
   );
   t.end();

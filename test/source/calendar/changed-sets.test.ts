@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { test } from 'tap';
 import { Temporal } from 'temporal-polyfill';
 import { derivedIdentifier } from '../../../src/model/derived-identifier.js';
-import { size } from '../../hard/size.js';
+import { SLOW, size } from '../../hard/size.js';
 import { localOf, type OracleSet, servedOf } from '../../oracle/recurrence-sets.js';
 import { type OracleRule, occurrenceAt, occurrencesOf, ruleText } from '../../oracle/recurrences.js';
 import { calendarOf, readCalendar } from './calendars.js';
@@ -108,7 +108,12 @@ test('generated exceptions of rules agree with a slow expansion, in five zones',
     { numRuns: size(20, 5000, 70), seed: 47 },
   );
   t.ok(
-    seen.served > 1000 && seen.excluded > 50 && seen.added > 50 && seen.changed > 50 && seen.following > 100,
+    !SLOW ||
+      (seen.served > 1000 &&
+        seen.excluded > 50 &&
+        seen.added > 50 &&
+        seen.changed > 50 &&
+        seen.following > 100),
     JSON.stringify(seen),
   );
   t.end();

@@ -310,13 +310,17 @@ test('a PostgreSQL database as a source', { skip }, async (t) => {
     const reading = fails(
       t,
       { query },
-      /the connection was lost|connection was reset|the server was shut down/,
+      /the connection was lost|connection was reset|closed the connection|the server was shut down/,
     );
     await until(copying, (seen) => seen.length > 0);
     await server.stop('fast');
     await reading;
     await server.start();
-    const again = fails(t, { query }, /the connection was lost|the server crashed|connection was reset/);
+    const again = fails(
+      t,
+      { query },
+      /the connection was lost|the server crashed|connection was reset|closed the connection/,
+    );
     await until(copying, (seen) => seen.length > 0);
     await server.stop('immediate');
     await again;
