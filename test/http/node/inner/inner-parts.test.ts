@@ -192,5 +192,5 @@ async function assertTold(t: Test, workers: number): Promise<void> {
 }
 
 test('a missing internal is reported once, in the log and in the metrics', async (t) => {
-  await Promise.all([assertTold(t, 1), assertTold(t, 2)]);
+  await Promise.all((SLOW ? [1, 2] : [2]).map((workers) => assertTold(t, workers)));
 });
