@@ -25,8 +25,7 @@ export type { ConflictBy, DirectoryName } from './model/fields.js';
 export type { FormatName } from './model/format.js';
 export type { DateOrder, FieldMap } from './model/read-rules.js';
 export type { Room } from './model/room.js';
-export type { SourcePart, SourceParts } from './model/source-parts.js';
-export type { SourceState } from './model/source-state.js';
+export type { SourcePart, SourceParts, SourceState } from './model/source-state.js';
 export type { AmbiguousTimes } from './model/zone.js';
 export type {
   AdminListenerOptions,

@@ -1,29 +1,112 @@
-import type { Registry } from 'prom-client';
+/**
+ * Metrics for dashboards of Node, with the names and types of prom-client's defaults. prom-client's defaults
+ * cover only the main thread and cannot be stopped.
+ */
+import { readFileSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { type Metric, Registry } from 'prom-client';
 import type { KeptFiles } from '../files/kept-files.js';
 import type { Logger } from '../http/logger.js';
 import { INNER_PARTS, missingInnerParts } from '../http/node/inner-parts.js';
-import { BYTES_AT, CELL, FAILURES_AT, ROUTE_LABELS, TOKEN_FAILURES } from '../metrics/cells.js';
+import * as cells from '../metrics/cells.js';
+import {
+  BYTES_AT,
+  CELL,
+  FAILURES_AT,
+  ROUTE_LABELS,
+  type SingleName,
+  TOKEN_FAILURES,
+} from '../metrics/cells.js';
 import { monotonicMs } from '../model/clock.js';
 import { REJECTION_CODES } from '../model/event.js';
-import type { SourcePart } from '../model/source-parts.js';
-import type { SourceState } from '../model/source-state.js';
+import type { SourcePart, SourceState } from '../model/source-state.js';
 import type { FeedState } from '../refresh/feed-state.js';
 import type { Serving, ThreadMeter } from '../serving/serving.js';
 import { followLagMs, overdueSources } from '../view/describe-health.js';
 import type { ViewSource } from '../view/view-source.js';
 import type { Activity } from './activity.js';
-import {
-  counter,
-  durationsByRoute,
-  type Family,
-  gauge,
-  perThread,
-  registryOf,
-  requestsByRoute,
-  type Sample,
-  sum,
-} from './families.js';
-import { nodeFamilies } from './node-metrics.js';
+
+/** The suffix is for parts of a histogram. */
+type Sample = readonly [labels: Readonly<Record<string, string>>, value: number, suffix?: string];
+/** Samples of a metric. A number is one sample without labels; null means unknown. */
+type Samples = readonly Sample[] | number | null;
+type Look = () => Samples | Promise<Samples>;
+
+interface Family {
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  readonly name: string;
+  readonly help: string;
+  readonly look: Look;
+}
+
+function counter(name: string, help: string, look: Look): Family {
+  return { type: 'counter', name, help, look };
+}
+
+function gauge(name: string, help: string, look: Look): Family {
+  return { type: 'gauge', name, help, look };
+}
+
+/** The registry of prom-client needs only a metric's name and `get`. */
+function registryOf(families: readonly Family[]): Registry {
+  const registry = new Registry();
+  for (const { type, name, help, look } of families) {
+    const get = async (): Promise<object> => {
+      const found = await look();
+      const samples: readonly Sample[] =
+        found === null || typeof found === 'number' ? [[{}, found ?? Number.NaN]] : found;
+      const values = samples.map(([labels, value, suffix = '']) => ({
+        metricName: name + suffix,
+        labels,
+        value,
+      }));
+      return { name, help, type, values };
+    };
+    registry.registerMetric({ name, get } as unknown as Metric);
+  }
+  return registry;
+}
+
+function sum(meters: readonly ThreadMeter[], cell: number): number {
+  return meters.reduce((total, { meter }) => total + meter.get(cell), 0);
+}
+
+/** One sample per thread. Values in milliseconds are converted to seconds. */
+function perThread(
+  threads: readonly ThreadMeter[],
+  name: cells.SingleName,
+  labels: Readonly<Record<string, string>> = {},
+): Sample[] {
+  const scale = name.endsWith('Ms') ? 1e-3 : 1;
+  return threads.map(({ thread, meter }) => [{ thread, ...labels }, meter.get(cells.CELL[name]) * scale]);
+}
+
+/** Omits routes and statuses that never occurred. */
+function requestsByRoute(meters: readonly ThreadMeter[]): Sample[] {
+  const samples: Sample[] = [];
+  for (const [route, label] of cells.ROUTE_LABELS.entries()) {
+    for (let place = 0; place < cells.STATUS_PLACES; place++) {
+      const count = sum(meters, cells.REQUESTS_AT + route * cells.STATUS_PLACES + place);
+      if (count > 0)
+        samples.push([{ route: label, status: String(cells.STATUSES[place] ?? 'other') }, count]);
+    }
+  }
+  return samples;
+}
+
+function durationsByRoute(meters: readonly ThreadMeter[]): Sample[] {
+  return cells.ROUTE_LABELS.flatMap((route, n) => {
+    let count = 0;
+    const buckets = Array.from({ length: cells.DURATION_CLASSES }, (_, i): Sample => {
+      count += sum(meters, cells.DURATIONS_AT + n * cells.DURATION_CLASSES + i);
+      const end = cells.DURATION_ENDS_MS[i];
+      return [{ route, le: end === undefined ? '+Inf' : String(end / 1000) }, count, '_bucket'];
+    });
+    if (count === 0) return [];
+    const seconds = sum(meters, cells.DURATION_SUMS_AT + n) / 1000;
+    return [...buckets, [{ route }, seconds, '_sum'], [{ route }, count, '_count']] satisfies Sample[];
+  });
+}
 
 type ObservedServing = Pick<Serving, 'condition' | 'keys' | 'meters'>;
 
@@ -329,4 +412,90 @@ function inSeconds(ms: number | null): number | null {
 
 function countsBy(label: string, counts: Readonly<Record<string, number>>): Sample[] {
   return Object.entries(counts).map(([name, count]) => [{ [label]: name }, count]);
+}
+
+/** Names without `nodejs_`. */
+const OF_THREADS: readonly (readonly [name: string, help: string, cell: SingleName])[] = [
+  ['eventloop_lag_seconds', 'Lag of the event loop when last measured, at most a second ago.', 'loopLagMs'],
+  ['eventloop_lag_min_seconds', 'Smallest delay of a timer in the last 10 to 20 seconds.', 'loopDelayMinMs'],
+  ['eventloop_lag_max_seconds', 'Longest delay of a timer in the last 10 to 20 seconds.', 'loopDelayMaxMs'],
+  ['eventloop_lag_mean_seconds', 'Mean delay of a timer in the last 10 to 20 seconds.', 'loopDelayMeanMs'],
+  [
+    'eventloop_lag_stddev_seconds',
+    'Standard deviation of the delays of a timer in the last 10 to 20 seconds.',
+    'loopDelayStddevMs',
+  ],
+  [
+    'eventloop_lag_p50_seconds',
+    'Half of the timer delays in the last 10 to 20 seconds are at most this.',
+    'loopDelayP50Ms',
+  ],
+  [
+    'eventloop_lag_p90_seconds',
+    '90 % of the timer delays in the last 10 to 20 seconds are at most this.',
+    'loopDelayP90Ms',
+  ],
+  [
+    'eventloop_lag_p99_seconds',
+    '99 % of the timer delays in the last 10 to 20 seconds are at most this.',
+    'loopDelayP99Ms',
+  ],
+  ['heap_size_total_bytes', 'Allocated size of the JavaScript heap.', 'heapTotalBytes'],
+  ['heap_size_used_bytes', 'Used size of the JavaScript heap.', 'heapUsedBytes'],
+  [
+    'external_memory_bytes',
+    'Memory outside the JavaScript heap that belongs to its objects.',
+    'heapExternalBytes',
+  ],
+];
+
+function nodeFamilies(threads: readonly ThreadMeter[]): Family[] {
+  const startSeconds = Math.round(Date.now() / 1000 - process.uptime());
+  const filesMax = openFilesMax();
+  const [major = '', minor = '', patch = ''] = process.versions.node.split('.');
+  const version = { version: process.version, major, minor, patch };
+  const { cpuUsage, memoryUsage } = process;
+  return [
+    ...OF_THREADS.map(([name, help, cell]) => gauge(`nodejs_${name}`, help, () => perThread(threads, cell))),
+    counter(
+      'process_cpu_user_seconds_total',
+      'Processor time of all threads in user mode.',
+      () => cpuUsage().user / 1e6,
+    ),
+    counter(
+      'process_cpu_system_seconds_total',
+      'Processor time of all threads in the kernel.',
+      () => cpuUsage().system / 1e6,
+    ),
+    counter('process_cpu_seconds_total', 'Processor time of all threads, user and kernel.', () => {
+      const { user, system } = cpuUsage();
+      return (user + system) / 1e6;
+    }),
+    gauge('process_start_time_seconds', 'Time at which the process started, since 1970.', () => startSeconds),
+    gauge('process_resident_memory_bytes', 'Memory of the process.', () => memoryUsage.rss()),
+    gauge('process_open_fds', 'Open files and sockets.', openFiles),
+    gauge('process_max_fds', 'Largest allowed number of open files and sockets.', () => filesMax),
+    gauge('nodejs_version_info', 'Version of Node; always 1.', () => [[version, 1]]),
+  ];
+}
+
+/**
+ * Counts open files (Linux only), asynchronously: with many connections a synchronous read would delay
+ * requests.
+ */
+async function openFiles(): Promise<number | null> {
+  const names = await readdir('/proc/self/fd').catch(() => null);
+  // One of these files was opened to read the folder.
+  return names === null ? null : names.length - 1;
+}
+
+/** Linux only. */
+function openFilesMax(): number | null {
+  try {
+    const limits = readFileSync('/proc/self/limits', 'latin1');
+    const count = /^Max open files +(\d+)/m.exec(limits)?.[1];
+    return count === undefined ? null : Number(count);
+  } catch {
+    return null;
+  }
 }

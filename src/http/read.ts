@@ -3,12 +3,12 @@
  * one after another, then answers 200.
  */
 import type { ParameterFault } from '../errors.js';
-import { PARAMETER_FAULTS_MAX } from '../limits.js';
+import { PARAMETER_FAULTS_MAX, VERSION_WAIT_MS_MAX, VERSION_WAITS_MAX } from '../limits.js';
 import { CELL } from '../metrics/cells.js';
 import type { Meter } from '../metrics/meter.js';
 import { isDirectory } from '../model/fields.js';
 import { FORMATS, type Format, type FormatName, LIST_FORMATS } from '../model/format.js';
-import { parseVersion } from '../model/timetable-version.js';
+import { parseVersion, type TimetableVersion } from '../model/timetable-version.js';
 import { ENDPOINT_FORMATS } from '../query/endpoint-parameters.js';
 import type { FieldFilter } from '../query/query.js';
 import { type Body, keptBody, type ReadResult, SharedSlices } from '../view/answer.js';
@@ -28,7 +28,6 @@ import { parseQueryString } from './request/query-string.js';
 import { mountPathOf } from './request/target.js';
 import { lastSegmentOf, type ReadRoute } from './routes.js';
 import { AnswersUnderWay } from './server/answers-under-way.js';
-import { VERSION_MALFORMED, VERSION_NOT_YET, VersionWaits } from './version-waits.js';
 
 const USER_NOT_MAPPED: Problem = {
   code: 'identity-not-mapped',
@@ -394,4 +393,52 @@ export function parametersInvalid(faults: readonly ParameterFault[]): Problem {
 function givenFormat(pairs: ParameterPairs, formats: readonly Format[]): FormatName | null {
   const [given, ...more] = pairs.filter(([name]) => name === 'format');
   return (more.length === 0 && formats.find(({ name }) => name === given?.[1])?.name) || null;
+}
+
+const VERSION_NOT_YET: Problem = {
+  code: 'version-not-yet',
+  detail:
+    'This service has not published the version in Lectern-Min-Version yet. Ask again, or ask without that header.',
+  headers: ['Retry-After', '1'],
+};
+
+const VERSION_MALFORMED: Problem = {
+  code: 'invalid-request',
+  detail: 'Lectern-Min-Version must be the Lectern-Version of an earlier answer.',
+};
+
+/** Requests that wait until a version is served. */
+class VersionWaits {
+  readonly #views: LiveViews;
+  readonly #waiting = new Set<() => boolean>();
+  #unfollow = (): void => {};
+
+  constructor(views: LiveViews) {
+    this.#views = views;
+  }
+
+  /** Resolves once the version is reached, or after the longest wait. @returns null if too many wait */
+  until(version: TimetableVersion): Promise<void> | null {
+    if (this.#waiting.size >= VERSION_WAITS_MAX) return null;
+    return new Promise((resolve) => {
+      const end = (): void => {
+        clearTimeout(timer);
+        this.#waiting.delete(look);
+        if (this.#waiting.size === 0) this.#unfollow();
+        resolve();
+      };
+      const look = (): boolean => {
+        const isReached = this.#views.view?.hasReached(version) === true;
+        if (isReached) end();
+        return isReached;
+      };
+      const timer = setTimeout(end, VERSION_WAIT_MS_MAX);
+      if (this.#waiting.size === 0) this.#unfollow = this.#views.follow(() => this.#lookAtAll());
+      this.#waiting.add(look);
+    });
+  }
+
+  #lookAtAll(): void {
+    for (const look of this.#waiting) look();
+  }
 }

@@ -1,6 +1,19 @@
-/** Folder openapi/. The OpenAPI 3.1 document, made from the tables. This folder answers no request. */
+/**
+ * Folder openapi/. The OpenAPI 3.1 document, made from the tables. This folder answers no request.
+ *
+ * JSON schemas of answers without events. Tests compare answers with them.
+ *
+ * Example answers of the document.
+ */
+import { PARAMETER_FAULTS, PROBLEMS } from '../errors.js';
 import { PAGE_LIMIT_MAX } from '../limits.js';
-import type { IdentifierMode } from '../model/event.js';
+import type {
+  ConflictEntry,
+  DirectoryEntry,
+  FreeEntry,
+  IdentifierMode,
+  TimetableEvent,
+} from '../model/event.js';
 import { DIRECTORIES, type DirectoryName } from '../model/fields.js';
 import {
   conflictEntrySchema,
@@ -8,26 +21,10 @@ import {
   eventSchema,
   freeEntrySchema,
   type JsonSchema,
+  objectSchema,
+  textSchema,
 } from '../model/schemas.js';
-import { ENDPOINT_PARAMETERS, type EndpointName } from '../query/endpoint-parameters.js';
-import {
-  changesSchema,
-  FEED_SCHEMA,
-  HEALTH_SCHEMA,
-  LOGIN_SCHEMA,
-  PROBLEM_SCHEMA,
-  TYPES_SCHEMA,
-} from './component-schemas.js';
-import {
-  EXAMPLE_CHANGES,
-  EXAMPLE_CONFLICT,
-  EXAMPLE_ENTRIES,
-  EXAMPLE_EVENT,
-  EXAMPLE_FREE,
-  EXAMPLE_STREAM,
-  EXAMPLE_TEXTS,
-} from './examples.js';
-import { feedPaths } from './feed-paths.js';
+import { ENDPOINT_PARAMETERS, type EndpointName, FEED_PARAMETERS } from '../query/endpoint-parameters.js';
 import {
   HEADER_PARAMETERS,
   idParameter,
@@ -38,6 +35,8 @@ import {
 import {
   EVERYWHERE,
   entryResponse,
+  FEED_NOT_MODIFIED,
+  feedResponse,
   HEADERS,
   jsonResponse,
   listResponse,
@@ -48,6 +47,144 @@ import {
   problemResponses,
   problemTable,
 } from './responses.js';
+
+const COUNT = { type: 'integer', minimum: 0 };
+
+/** RFC 9457, with a stable `code` and the faults of the query parameters. */
+const PROBLEM_SCHEMA: JsonSchema = objectSchema(
+  {
+    type: {
+      type: 'string',
+      format: 'uri',
+      description: 'Identifies the kind of problem: urn:lectern:problem:{code}',
+    },
+    title: textSchema('The kind of problem in words; the same for each code'),
+    status: { type: 'integer', description: 'The HTTP status' },
+    detail: textSchema('The fault, and the correct form'),
+    instance: { type: 'string', format: 'uri-reference', description: 'The path of the request' },
+    code: { type: 'string', enum: Object.keys(PROBLEMS), description: 'The kind of problem, for programs' },
+    errors: {
+      type: 'array',
+      description: 'With parameters-invalid: every fault of the query parameters',
+      items: objectSchema({
+        parameter: textSchema('The parameter at fault'),
+        code: { type: 'string', enum: Object.keys(PARAMETER_FAULTS), description: 'The kind of fault' },
+        detail: textSchema('The fault, and the correct form'),
+      }),
+    },
+  },
+  { optional: ['instance', 'errors'] },
+);
+
+const TYPES_SCHEMA: JsonSchema = {
+  type: 'array',
+  items: { type: 'string' },
+  uniqueItems: true,
+  description: 'The distinct event types, sorted by code point',
+};
+
+/** GET {base}/login. Names as in RFC 6749 section 5.1. */
+export const LOGIN_SCHEMA: JsonSchema = objectSchema({
+  access_token: textSchema('A signed JWT'),
+  token_type: { type: 'string', enum: ['Bearer'] },
+  expires_in: { type: 'integer', minimum: 1, description: 'Lifetime in seconds' },
+});
+
+/** @param event the schema of an event, or a reference to it */
+function changesSchema(event: JsonSchema): JsonSchema {
+  const events = { type: 'array', items: event };
+  return objectSchema({
+    from: textSchema('The id of the snapshot to compare with'),
+    to: textSchema('The id of the present snapshot'),
+    added: events,
+    changed: { ...events, description: 'The events as they are now' },
+    removed: { type: 'array', items: { type: 'string' }, description: 'Identifiers' },
+  });
+}
+
+/** GET {base}/schedule/feed. */
+const FEED_SCHEMA: JsonSchema = objectSchema({
+  url: { type: 'string', format: 'uri', description: 'The address of the feed: a credential' },
+  webcal: { type: 'string', format: 'uri', description: 'The same address, to open in a calendar program' },
+  page: { type: 'string', format: 'uri', description: 'The same timetable as a page for people' },
+  expiresAt: { type: 'string', format: 'date-time' },
+});
+
+const TIME_OR_NULL: JsonSchema = { type: ['string', 'null'], format: 'date-time' };
+
+export const HEALTH_SCHEMA: JsonSchema = objectSchema({
+  status: { type: 'string', enum: ['ok', 'degraded', 'starting'] },
+  version: textSchema('The version of the service'),
+  snapshot: objectSchema(
+    {
+      id: textSchema('Equal for equal data'),
+      events: COUNT,
+      rejected: { ...COUNT, description: 'Records that were left out' },
+      builtAt: { type: 'string', format: 'date-time' },
+      ageSeconds: { type: 'number', minimum: 0 },
+      origin: {
+        type: 'string',
+        enum: ['source', 'disk', 'pin'],
+        description: 'Loaded from the source, or read from a snapshot file',
+      },
+    },
+    { type: ['object', 'null'], description: 'The served snapshot; null while there is none' },
+  ),
+  snapshotFileError: {
+    type: ['string', 'null'],
+    description: 'Why the snapshot file was not written; null if it was',
+  },
+  source: objectSchema({
+    state: { type: 'string', enum: ['loading', 'loaded', 'failed', 'refused'] },
+    lastSuccess: TIME_OR_NULL,
+    lastError: { type: ['string', 'null'] },
+    failingSince: TIME_OR_NULL,
+    overdue: {
+      ...COUNT,
+      description: 'Sources that are missing, or have failed for longer than ten refresh intervals',
+    },
+    followed: objectSchema(
+      {
+        lastCommit: {
+          ...TIME_OR_NULL,
+          description: 'The last commit seen that changed the table, by the clock of the database',
+        },
+        lagSeconds: { type: 'number', description: 'How long the oldest commit waits that is not served' },
+      },
+      { type: ['object', 'null'], description: 'How far a followed table is; null for other sources' },
+    ),
+    parts: objectSchema(
+      {
+        total: COUNT,
+        stale: { ...COUNT, description: 'Sources whose last good events are served' },
+        missing: { ...COUNT, description: 'Sources that have never been read' },
+        skipped: {
+          ...COUNT,
+          description: 'Entries of folders that are not read, such as files with other endings',
+        },
+        listed: {
+          type: 'array',
+          items: objectSchema({
+            name: textSchema('A path, or an address without secrets'),
+            state: { type: 'string', enum: ['ok', 'stale', 'missing'] },
+            records: COUNT,
+            lastSuccess: TIME_OR_NULL,
+            failingSince: TIME_OR_NULL,
+            lastError: { type: ['string', 'null'] },
+            overdue: {
+              type: 'boolean',
+              description: 'Missing, or failing for longer than ten refresh intervals',
+            },
+          }),
+        },
+      },
+      {
+        type: ['object', 'null'],
+        description: 'The parts of the source, if it is several sources, a folder or a glob',
+      },
+    ),
+  }),
+});
 
 export interface OpenApiOptions {
   /** The base path without a trailing slash; empty for the root. */
@@ -356,3 +493,142 @@ ${parameterFaultTable()}
 </details>
 `;
 }
+
+/** @param events the list of a feed, with examples of its formats */
+function feedPaths(events: {
+  readonly items: JsonSchema;
+  readonly example: object;
+  readonly texts: Readonly<Record<string, string>>;
+}): Record<string, JsonSchema> {
+  return {
+    '/schedule/feed': {
+      get: {
+        operationId: 'makeFeed',
+        summary: 'The address of a feed',
+        description:
+          "An address that shows one timetable without a token: the user's own (for=personal), or the events that filters and window " +
+          'select. The address alone is enough to read it, until it expires or is revoked.',
+        tags: ['feeds'],
+        security: [{ bearerAuth: [] }],
+        parameters: [...FEED_PARAMETERS.keys()].map((name) => ({ $ref: `#/components/parameters/${name}` })),
+        responses: {
+          '200': jsonResponse('The address', { $ref: '#/components/schemas/Feed' }),
+          ...problemReferences([...EVERYWHERE, 401, 403, 421]),
+        },
+      },
+    },
+    '/feeds/{feed}': {
+      get: {
+        operationId: 'readFeed',
+        summary: 'A feed',
+        description:
+          'The address of /schedule/feed. Its ending chooses the format: .ics, .json, .csv, or .html for the page. Wrong, expired and revoked addresses get the same 404.',
+        tags: ['feeds'],
+        security: [],
+        parameters: [
+          {
+            name: 'feed',
+            in: 'path',
+            required: true,
+            description: 'The last part of an address from /schedule/feed, with its ending',
+            schema: { type: 'string' },
+          },
+        ],
+        responses: {
+          '200': feedResponse({ type: 'array', items: events.items }, [events.example], events.texts),
+          '304': FEED_NOT_MODIFIED,
+          ...problemReferences([...EVERYWHERE, 412]),
+        },
+      },
+    },
+  };
+}
+
+const EXAMPLE_EVENT: TimetableEvent = {
+  id: '7f2c0a52-8f4b-4d53-9f0e-0d8f6f0b6c11',
+  time: '2024-09-02T08:00:00.000Z',
+  endTime: '2024-09-02T09:30:00.000Z',
+  title: 'Linear Algebra',
+  roomId: '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417',
+  courseId: '51b5e7a5-0b9f-4b7c-8a5f-9f1f7a5b6d20',
+  studyGroup: 'CS-1',
+  lecturer: 'Ada Lovelace',
+  type: 'Lecture',
+  groupId: null,
+};
+
+const EXAMPLE_CALENDAR = [
+  'BEGIN:VCALENDAR',
+  'VERSION:2.0',
+  'PRODID:-//Lectern//Lectern//EN',
+  'BEGIN:VEVENT',
+  `UID:${EXAMPLE_EVENT.id}`,
+  'DTSTAMP:20240902T080000Z',
+  'DTSTART:20240902T080000Z',
+  'DTEND:20240902T093000Z',
+  `SUMMARY:${EXAMPLE_EVENT.title}`,
+  `LOCATION:${EXAMPLE_EVENT.roomId}`,
+  `DESCRIPTION:${EXAMPLE_EVENT.lecturer}\\n${EXAMPLE_EVENT.studyGroup}`,
+  `CATEGORIES:${EXAMPLE_EVENT.type}`,
+  'END:VEVENT',
+  'END:VCALENDAR',
+  '',
+].join('\r\n');
+
+/** Examples by the name of a format. The example of the page is cut short. */
+const EXAMPLE_TEXTS: Readonly<Record<string, string>> = {
+  ndjson: `${JSON.stringify(EXAMPLE_EVENT)}\n`,
+  csv: [Object.keys(EXAMPLE_EVENT), Object.values(EXAMPLE_EVENT)].map((row) => `${row.join()}\r\n`).join(''),
+  ics: EXAMPLE_CALENDAR,
+  html: '<!doctype html>\n<html lang="en">\n…\n</html>\n',
+};
+
+const EXAMPLE_CONFLICT: ConflictEntry = {
+  by: 'room',
+  key: '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417',
+  startTime: '2024-09-02T08:00:00.000Z',
+  endTime: '2024-09-02T10:00:00.000Z',
+  peak: 2,
+  events: [
+    EXAMPLE_EVENT,
+    {
+      ...EXAMPLE_EVENT,
+      id: 'b0a3f7de-3c55-4c5e-9d0a-6d2f6a1b9c02',
+      time: '2024-09-02T09:00:00.000Z',
+      endTime: '2024-09-02T10:00:00.000Z',
+      title: 'Databases',
+      courseId: 'c7d9a7a0-1a8e-4d0e-8a55-3f0c7c1f2e33',
+    },
+  ],
+};
+
+const EXAMPLE_FREE: FreeEntry = {
+  id: '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417',
+  name: 'A 101',
+  freeFrom: '2024-09-02T09:30:00.000Z',
+  freeUntil: null,
+};
+
+const EXAMPLE_CHANGES: Readonly<Record<string, unknown>> = {
+  from: '5p2iTKJ9cLw0n7b1R3x8Zg',
+  to: 'vWHhK2c8UBMg-U42p0PlWQ',
+  added: [],
+  changed: [EXAMPLE_EVENT],
+  removed: ['b0a3f7de-3c55-4c5e-9d0a-6d2f6a1b9c02'],
+};
+
+const EXAMPLE_ENTRIES: Readonly<Record<DirectoryName, DirectoryEntry>> = {
+  rooms: { id: '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417', name: 'Main Hall', events: 412 },
+  courses: { id: '51b5e7a5-0b9f-4b7c-8a5f-9f1f7a5b6d20', name: 'Linear Algebra', events: 96 },
+  groups: { id: null, name: 'CS-1', events: 238 },
+  lecturers: { id: 'b0a3f7de-3c55-4c5e-9d0a-6d2f6a1b9c02', name: 'Ada Lovelace', events: 51 },
+};
+
+/** The first lines of an event stream. */
+const EXAMPLE_STREAM: string = [
+  'retry: 2041',
+  `id: 1795454909436.${EXAMPLE_CHANGES.to}`,
+  `data: ${JSON.stringify(EXAMPLE_CHANGES)}`,
+  '',
+  '',
+].join('\n');

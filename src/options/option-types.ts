@@ -9,8 +9,7 @@ import type { GateOptions } from '../refresh/gate.js';
 import type { AnySource, BuildPlace } from '../refresh/loader.js';
 import type { Records } from '../source/records.js';
 import type { LoadProgress } from '../source/source.js';
-import type { LOG_LEVELS } from './serving-settings.js';
-import type { Place } from './setting.js';
+import type { LOG_LEVELS, Place } from './setting.js';
 
 /** How a timetable is opened. Only the source has no default. */
 export interface TimetableOptions {

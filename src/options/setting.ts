@@ -157,6 +157,8 @@ export function text(unit: string, fault: (value: string) => string | null = () 
   };
 }
 
+export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+
 export const PATH: Kind = { ...text('file'), range: 'a path' };
 
 export const PORT: Kind = count('number', 0, 65_535);

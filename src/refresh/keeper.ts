@@ -3,25 +3,24 @@
  * This folder knows nothing of requests.
  */
 import { LecternError } from '../errors.js';
-import { RETRY_MS_MAX } from '../limits.js';
+import { PARTS_LISTED_MAX, RETRY_MS_MAX } from '../limits.js';
 import { monotonicMs } from '../model/clock.js';
-import type { SourcePart } from '../model/source-parts.js';
-import { LOADING, type LoadState } from '../model/source-state.js';
+import type { ReadRules } from '../model/read-rules.js';
+import { LOADING, type LoadState, type SourcePart, type SourceParts } from '../model/source-state.js';
+import { DAY_MS } from '../model/time.js';
 import type { History } from '../snapshot/differences.js';
 import type { Patch } from '../snapshot/field-changes.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import { type IntakeBounds, OUT_OF_MEMORY } from '../snapshot/intake-bounds.js';
 import type { Origin, SnapshotSummary } from '../snapshot/summary.js';
-import type { LoadProgress, PartsReport } from '../source/source.js';
+import { hasMovingWindow } from '../source/renewed-daily.js';
+import type { LoadProgress, PartReport, PartsReport } from '../source/source.js';
 import type { Loaded } from '../thread/task-messages.js';
 import { Weight } from '../thread/weight.js';
-import { ChangePace } from './change-pace.js';
 import { type Gate, judge, type Refusal } from './gate.js';
 import type { AnyLoader } from './loader.js';
-import { askedParts, changedParts, failingMsMaxOf, sourceParts } from './parts.js';
 import { Patience } from './patience.js';
 import { keepingProcessAlive, Refresher, type RefreshOutcome } from './refresher.js';
-import { renewalMs } from './renewal.js';
 import { checkIdentifiers, SnapshotFile } from './snapshot-file.js';
 
 export interface Publication extends Pick<Loaded, 'image' | 'delta' | 'history'> {
@@ -404,4 +403,151 @@ export class Keeper {
   #messageOf(refusal: Refusal): string {
     return `the new snapshot of ${this.#options.loader.name} was refused: ${refusal.detail}`;
   }
+}
+
+/**
+ * After a patch, the next one waits three times as long as the patch took, at most 2 s, so patches take at
+ * most a quarter of a processor.
+ */
+export const PATCH_PAUSE_FACTOR = 3;
+/** The fastest of the last patches counts; the others waited for a processor or for compiled code. */
+export const PATCH_TIMES_KEPT = 4;
+export const PATCH_PAUSE_MS_MAX = 2000;
+/**
+ * Shortest pause after a patch. Changes during a pause share the next patch. With this pause,
+ * SNAPSHOTS_KEPT_MAX snapshots reach back 84 s.
+ */
+export const PATCH_PAUSE_MS_MIN = 330;
+
+/**
+ * Decides when reported changes cause a load. Changes of one turn of the event loop cause one load, and so do changes
+ * during a load. The pause after a patch is proportional to it, so that many changes cause few patches. A waiting
+ * change keeps the process alive; otherwise a program that awaits its publication would end.
+ */
+export class ChangePace {
+  readonly #load: () => void;
+  #isLoading = false;
+  #isDue = false;
+  #readyMs = 0;
+  /** How long the last patches took, in milliseconds. */
+  #patchesMs: readonly number[] = [];
+  #turn: NodeJS.Immediate | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(load: () => void) {
+    this.#load = load;
+  }
+
+  changed(): void {
+    if (this.#isDue) return;
+    this.#isDue = true;
+    if (!this.#isLoading) this.#schedule();
+  }
+
+  /** A load begins, which includes all changes so far. */
+  began(): void {
+    this.close();
+    this.#isLoading = true;
+  }
+
+  /** @param patchMs how long a patch took */
+  pauseAfter(patchMs: number): void {
+    this.#patchesMs = [...this.#patchesMs, patchMs].slice(-PATCH_TIMES_KEPT);
+    const pauseMs = PATCH_PAUSE_FACTOR * Math.min(...this.#patchesMs);
+    this.#readyMs = performance.now() + Math.min(Math.max(pauseMs, PATCH_PAUSE_MS_MIN), PATCH_PAUSE_MS_MAX);
+  }
+
+  ended(): void {
+    this.#isLoading = false;
+    if (this.#isDue) this.#schedule();
+  }
+
+  close(): void {
+    this.#isDue = false;
+    clearImmediate(this.#turn);
+    clearTimeout(this.#timer);
+  }
+
+  #schedule(): void {
+    const pauseMs = this.#readyMs - performance.now();
+    if (pauseMs > 0) this.#timer = setTimeout(this.#load, pauseMs);
+    else this.#turn = setImmediate(this.#load);
+  }
+}
+
+/** A source is overdue after failing for this many intervals. */
+const INTERVALS_MAX = 10;
+
+/**
+ * How long a source may fail before it is overdue. Without regular loads, a source that fails is overdue at
+ * once.
+ */
+function failingMsMaxOf(intervalMs: number): number {
+  return INTERVALS_MAX * intervalMs;
+}
+
+/** Null for a single source. */
+export function sourceParts({ parts, skipped }: PartsReport, failingMsMax: number): SourceParts | null {
+  if (parts.length === 0) return null;
+  const beforeMs = Date.now() - failingMsMax;
+  const all = parts.map((part) => sourcePart(part, beforeMs));
+  const failing = all.filter(({ state }) => state !== 'ok');
+  const good = all.filter(({ state }) => state === 'ok');
+  const since = failing.flatMap(({ failingSinceMs }) => failingSinceMs ?? []);
+  return {
+    total: all.length,
+    stale: all.filter(({ state }) => state === 'stale').length,
+    missing: all.filter(({ state }) => state === 'missing').length,
+    overdue: all.filter(({ isOverdue }) => isOverdue).length,
+    skipped,
+    failingSinceMs: since.length === 0 ? null : since.reduce((a, b) => Math.min(a, b)),
+    listed: all.length <= PARTS_LISTED_MAX ? all : [...failing, ...good].slice(0, PARTS_LISTED_MAX),
+  };
+}
+
+function sourcePart({ name, copy, confirmedMs, failure }: PartReport, beforeMs: number): SourcePart {
+  return {
+    name,
+    state: failure === null ? 'ok' : copy === null ? 'missing' : 'stale',
+    records: copy?.records ?? 0,
+    lastSuccessMs: confirmedMs,
+    failingSinceMs: failure?.sinceMs ?? null,
+    lastError: failure?.message ?? null,
+    isOverdue: failure !== null && (copy === null || failure.sinceMs <= beforeMs),
+  };
+}
+
+/** Parts that began to fail, and parts that work again. */
+function changedParts(before: SourceParts | null, after: SourceParts | null): SourcePart[] {
+  const failed = new Set(before?.listed.flatMap(({ name, state }) => (state === 'ok' ? [] : [name])));
+  return (after?.listed ?? []).filter(({ name, state }) => (state === 'ok') === failed.has(name));
+}
+
+/** A forced load asks all parts, even those with a Retry-After. */
+function askedParts({ parts }: PartsReport, force: boolean): PartsReport['parts'] {
+  return parts.map((part) =>
+    !force || part.failure === null ? part : { ...part, failure: { ...part.failure, retryAtMs: 0 } },
+  );
+}
+
+const RETRY_MS = 3_600_000;
+/** Renewals are spread over this time, so that replicas do not all load at once. */
+const SPREAD_MS = 600_000;
+
+/**
+ * The time until recurring events must be expanded again, because their window moves at midnight UTC. Null if
+ * never.
+ *
+ * @param random from 0 to 1
+ */
+export function renewalMs(
+  { expanded }: Pick<SnapshotSummary, 'expanded'>,
+  rules: ReadRules,
+  hasFailed: boolean,
+  now: () => number,
+  random: () => number,
+): number | null {
+  if (expanded === undefined || !hasMovingWindow(rules)) return null;
+  const untilMidnightMs = DAY_MS - (now() % DAY_MS);
+  return Math.round(Math.min(untilMidnightMs, hasFailed ? RETRY_MS : DAY_MS) + random() * SPREAD_MS);
 }

@@ -11,15 +11,24 @@ import type { Refusal } from '../snapshot/intake-bounds.js';
 import { Snapshot } from '../snapshot/snapshot.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import { filesOf, watchSource } from '../source/file-watch.js';
+import { Credentials, credentialsKey, mayChange } from '../source/http/credentials.js';
 import { type LecternUpstream, lecternUpstreamsOf } from '../source/http/lectern-upstream.js';
+import type { HttpSpec } from '../source/http.js';
 import { MemorySource } from '../source/memory-source.js';
 import {
   type DatabaseWatch,
   hasWatchedDatabases,
   WatchedDatabases,
 } from '../source/postgres/watched-databases.js';
-import type { RecordDelta, RecordSource, Records } from '../source/records.js';
-import { parseSourceArgument, type SourceSpec, sourceDigest, sourceOfSpec } from '../source/spec.js';
+import type { RecordDelta, RecordLoad, RecordLoadOptions, RecordSource, Records } from '../source/records.js';
+import {
+  type AskSecretHeadersOf,
+  type NumberedCredentials,
+  parseSourceArgument,
+  type SourceSpec,
+  sourceDigest,
+  sourceOfSpec,
+} from '../source/spec.js';
 import { DatabaseThread } from '../thread/database-thread.js';
 import { KeptThread } from '../thread/kept-thread.js';
 import { recordChunks } from '../thread/record-chunks.js';
@@ -34,11 +43,9 @@ import type {
   Task,
   TaskListeners,
 } from '../thread/task-messages.js';
-import { abortable, askSource, checkWatch } from './ask-source.js';
 import type { FeedState } from './feed-state.js';
 import { memoryForLoad } from './memory-room.js';
-import { type TimeLimits, withPipes, withTimeLimits } from './patience.js';
-import { SourceCredentials } from './source-credentials.js';
+import { mapParts, type TimeLimits, withPipes, withTimeLimits } from './patience.js';
 
 /** An idle patch thread ends after this time, and frees its 15 MiB. */
 const KEPT_THREAD_IDLE_MS = 10_000;
@@ -414,4 +421,120 @@ async function* standardInputChunks(signal: AbortSignal): ByteFeed {
   signal.addEventListener('abort', () => void process.stdin.destroy(), { once: true });
   // Copies each chunk, because it may be a part of a larger buffer, which cannot be transferred.
   for await (const chunk of process.stdin) yield Uint8Array.from(chunk as Uint8Array);
+}
+
+/**
+ * Asks a source of the embedding program. A delta must be relative to the served version.
+ *
+ * @throws LecternError `source-malformed` for an invalid answer; the error of the source; the signal's reason
+ */
+async function askSource(
+  source: RecordSource,
+  { previous, served }: Omit<RecordLoadOptions, 'signal'>,
+  signal: AbortSignal,
+): Promise<RecordLoad> {
+  const ask = async (version: string | null): Promise<RecordLoad> => {
+    const loading = Promise.resolve(source.load({ previous: version, served, signal }));
+    return checkRecordLoad(await abortable(loading, signal), source.name, version, served);
+  };
+  const given = await ask(previous);
+  // The previous version was refused, so a delta from that version does not fit the served one.
+  if (!('upserts' in given) || previous === null || previous === served) return given;
+  const again = await ask(served);
+  return 'notModified' in again ? { upserts: [], removals: [], version: served } : again;
+}
+
+/** Rejects as soon as the signal is aborted, because code of the embedding program may ignore the signal. */
+function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}
+
+/** @throws LecternError `source-malformed` if the watch cannot be ended */
+function checkWatch(given: unknown, name: string): { close(): void } {
+  if (given === undefined || given === null) return { close() {} };
+  if (typeof (given as { readonly close?: unknown }).close === 'function') return given as { close(): void };
+  // The rejection of a promise for a watch, for example, would end the process.
+  if (given instanceof Promise) given.catch(() => {});
+  const message = `watch() of ${name} must return an object with a close() function, or nothing`;
+  throw new LecternError('source-malformed', message);
+}
+
+/** Checks the result of the embedding program's source: a malformed result must not pass for an empty timetable. */
+function checkRecordLoad(
+  given: RecordLoad,
+  name: string,
+  previous: string | null,
+  served: string | null,
+): RecordLoad {
+  const fault = (problem: string): LecternError =>
+    new LecternError('source-malformed', `load() of ${name} ${problem}`);
+  if (typeof given !== 'object' || given === null) {
+    const expected = '{ records, version }, { upserts, removals, version } or { notModified: true }';
+    throw fault(`returned no object; expected ${expected}`);
+  }
+  if ('notModified' in given) {
+    if (previous !== null) return given;
+    throw fault('returned notModified although `previous` is null; expected records');
+  }
+  const { records, upserts, removals, version = null } = given as { readonly [name: string]: unknown };
+  if (version !== null && typeof version !== 'string') {
+    throw fault('returned a version that is not a string; expected a string or null');
+  }
+  if (upserts === undefined && removals === undefined) {
+    if (!isRecords(records)) throw fault('returned no iterable records');
+    return { records, version };
+  }
+  if (records !== undefined) throw fault('returned records and a delta; expected one of them');
+  if (served === null) throw fault('returned a delta although `previous` is null; expected records');
+  if (!isRecords(upserts)) throw fault('returned a delta without iterable upserts');
+  const isList = typeof removals === 'object' && removals !== null && Symbol.iterator in removals;
+  if (!isList) throw fault('returned a delta without iterable removals');
+  return { upserts, removals: removals as RecordDelta['removals'], version };
+}
+
+/** A string is iterable, too, but its characters are not records. */
+function isRecords(given: unknown): given is Records {
+  if (typeof given !== 'object' || given === null) return false;
+  return Symbol.iterator in given || Symbol.asyncIterator in given;
+}
+
+/** Credentials that may change stay on this thread. Loading threads ask for them before each request. */
+class SourceCredentials {
+  /** The source, with numbers instead of credentials. */
+  readonly source: SourceSpec;
+  readonly #credentials: Credentials[] = [];
+
+  /** @throws LecternError `option-invalid` */
+  constructor(source: SourceSpec) {
+    const known = new Map<string, number>();
+    this.source = mapParts(source, (part) => {
+      if (part.kind !== 'http' || !mayChange(part)) return part;
+      const { headers, clientCredentials, ...bare } = part;
+      const key = credentialsKey(part);
+      const number = known.get(key) ?? this.#credentials.push(new Credentials(part)) - 1;
+      known.set(key, number);
+      return { ...bare, credentials: number } satisfies HttpSpec & NumberedCredentials;
+    });
+  }
+
+  /** The files or addresses that the credentials come from. */
+  get files(): readonly KeptFile[] {
+    return this.#credentials.flatMap(({ files }) => files);
+  }
+
+  ask: AskSecretHeadersOf = (number, refused, signal) => {
+    const credentials = this.#credentials[number];
+    if (credentials === undefined) throw new Error(`there are no credentials ${number}`);
+    return credentials.ask(refused, signal);
+  };
+
+  /** @param signal aborts a slow request for a token */
+  askUntil(signal: AbortSignal): AskSecretHeadersOf {
+    return (number, refused) => this.ask(number, refused, signal);
+  }
 }

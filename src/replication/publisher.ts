@@ -1,20 +1,42 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { LecternError } from '../errors.js';
-import { REPORTS_MAX, STORE_LEAVE_MS_MAX } from '../limits.js';
+import {
+  IMAGES_KEPT,
+  IMAGES_KEPT_BYTES_MAX,
+  IMAGES_UNUSED,
+  IMAGES_UNUSED_BYTES_MAX,
+  IMAGES_UNUSED_BYTES_MIN,
+  LEASE_MS_MAX,
+  REPLICA_GONE_MS,
+  REPORTS_MAX,
+  STORE_LEAVE_MS_MAX,
+} from '../limits.js';
 import { monotonicMs } from '../model/clock.js';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../model/time.js';
 import type { FeedState } from '../refresh/feed-state.js';
 import type { Publication } from '../refresh/keeper.js';
 import type { Loader } from '../refresh/loader.js';
 import { withinTime } from '../store/silent-reads.js';
 import type { Store } from '../store/store.js';
-import { StoreCleaner } from './cleaning.js';
 import { type Head, type SigningKey, storedOf, withoutPatch } from './head.js';
 import { type ImageObjects, ImageWriter } from './image-objects.js';
-import { Leadership } from './lease.js';
-import { ObjectChecks } from './object-checks.js';
-import { SeenReports } from './seen-reports.js';
-import { announcedKey, HEAD, readPin, replace, sequenceAfter } from './store-records.js';
+import {
+  announcedKey,
+  announcedTexts,
+  HEAD,
+  isHash,
+  LEADER,
+  type Lease,
+  type OnIgnored,
+  type ReplicaReport,
+  readLease,
+  readPin,
+  readReports,
+  replace,
+  type StoredReport,
+  sequenceAfter,
+} from './store-records.js';
 
 /** Number of rounds between two checks that the store still has the image. */
 const ROUNDS_PER_INSPECTION = 4;
@@ -304,4 +326,292 @@ export class Publisher {
 
 function newEpoch(): string {
   return randomBytes(16).toString('base64url');
+}
+
+/** An object stays this long after its last use, because replicas may fetch it. */
+const UNUSED_MS_MIN = 600_000;
+
+/** Of former heads, the last one of each minute, hour and day stays for this long. */
+const KEPT_FOR: readonly { readonly eachMs: number; readonly forMs: number }[] = [
+  { eachMs: MINUTE_MS, forMs: 5 * MINUTE_MS },
+  { eachMs: HOUR_MS, forMs: DAY_MS },
+  { eachMs: DAY_MS, forMs: 7 * DAY_MS },
+];
+
+/**
+ * Deletes images and patches that no replica needs. The pinned image, the newest IMAGES_KEPT former heads and those of
+ * KEPT_FOR stay. Other objects stay for UNUSED_MS_MIN; if together they exceed IMAGES_UNUSED times the length of the head, or
+ * IMAGES_UNUSED_BYTES_MAX, the objects unused for longest go first. Heads without a valid signature count for nothing. Only the
+ * leader cleans.
+ */
+export class StoreCleaner {
+  readonly #store: Store;
+  readonly #key: Pick<SigningKey, 'reader'>;
+  readonly #now: () => number;
+  readonly #clock: () => number;
+  /** When this publisher first saw each object unused, by object name; the longest unused comes first. */
+  readonly #unusedSinceMs = new Map<string, number>();
+
+  constructor(
+    store: Store,
+    key: Pick<SigningKey, 'reader'>,
+    now: () => number = monotonicMs,
+    clock: () => number = Date.now,
+  ) {
+    this.#store = store;
+    this.#key = key;
+    this.#now = now;
+    this.#clock = clock;
+  }
+
+  async clean(): Promise<void> {
+    const store = this.#store;
+    const objects = await store.list();
+    const announced = new Map<string, Head | null>();
+    for (const [key, text] of await announcedTexts(store)) {
+      announced.set(key, await this.#signed(text));
+    }
+    const heads = [...announced.values()].filter((head) => head !== null);
+    const [record, pin] = await Promise.all([store.read(HEAD), readPin(store)]);
+    const head = record === null ? null : await this.#signed(record.text);
+    const pinned = heads.find(({ id }) => id === pin?.id) ?? null;
+    const keptHeads = new Set([...keptOf(heads, this.#clock()), head, pinned]);
+    const kept = new Set([...keptHeads].flatMap(objectsOf));
+    for (const [key, each] of announced) if (each === null || !keptHeads.has(each)) await store.remove(key);
+    const unusedMax = Math.max(IMAGES_UNUSED * (head?.bytes ?? 0), IMAGES_UNUSED_BYTES_MIN);
+    await this.#deleteUnused(
+      // Objects with other names are not Lectern's.
+      new Map(objects.flatMap(({ name, bytes }) => (kept.has(name) || !isHash(name) ? [] : [[name, bytes]]))),
+      Math.min(unusedMax, IMAGES_UNUSED_BYTES_MAX),
+    );
+    await store.removeAbandoned();
+  }
+
+  #signed(text: string): Promise<Head | null> {
+    return this.#key.reader.read(text).catch(() => null);
+  }
+
+  /** @param unused bytes of the objects, by name */
+  async #deleteUnused(unused: ReadonlyMap<string, number>, bytesMax: number): Promise<void> {
+    const since = this.#unusedSinceMs;
+    const nowMs = this.#now();
+    for (const name of since.keys()) if (!unused.has(name)) since.delete(name);
+    for (const name of unused.keys()) if (!since.has(name)) since.set(name, nowMs);
+    let bytes = [...unused.values()].reduce((sum, each) => sum + each, 0);
+    for (const [name, sinceMs] of since) {
+      if (bytes <= bytesMax && nowMs - sinceMs < UNUSED_MS_MIN) return;
+      await this.#store.delete(name);
+      since.delete(name);
+      bytes -= unused.get(name) ?? 0;
+    }
+  }
+}
+
+/** The former heads that stay for `pin` and `rollback`. Those that are older go first if their images are large. */
+function keptOf(heads: readonly Head[], nowMs: number): Head[] {
+  const byAge = heads.toSorted((a, b) => b.sequence - a.sequence);
+  const kept = new Set(byAge.slice(0, IMAGES_KEPT));
+  for (const { eachMs, forMs } of KEPT_FOR) {
+    const ofEach = new Map<number, Head>();
+    for (const head of byAge.filter(({ announcedAtMs }) => announcedAtMs > nowMs - forMs)) {
+      const place = Math.floor(head.announcedAtMs / eachMs);
+      const last = ofEach.get(place);
+      // An image without patches needs fewer objects.
+      if (last === undefined || (isWhole(head) && !isWhole(last))) ofEach.set(place, head);
+    }
+    for (const head of ofEach.values()) kept.add(head);
+  }
+  const images = new Map<string, number>();
+  return byAge.filter((head, n) => {
+    if (!kept.has(head)) return false;
+    const { hash, bytes } = storedOf(head);
+    images.set(hash, bytes);
+    return (
+      n < IMAGES_KEPT || [...images.values()].reduce((sum, each) => sum + each, 0) <= IMAGES_KEPT_BYTES_MAX
+    );
+  });
+}
+
+function isWhole({ stored = null }: Head): boolean {
+  return stored === null;
+}
+
+function objectsOf(head: Head | null): (string | undefined)[] {
+  if (head === null) return [];
+  const { hash, patches } = storedOf(head);
+  return [hash, ...patches.map((patch) => patch.hash), head.patch?.hash, head.history?.hash];
+}
+
+/**
+ * Which publisher leads. The leader's record changes with every renewal. A standby takes over once it has
+ * seen no change of this record for LEASE_MS_MAX on its own monotonic clock, so clocks of two machines are
+ * never compared.
+ */
+export class Leadership {
+  readonly #store: Store;
+  readonly #owner: string;
+  readonly #now: () => number;
+  #beat = 0;
+  #seenRevision: number | null = null;
+  #seenAtMs = 0;
+  /** When the last successful renewal began; null without a lease. */
+  #renewedAtMs: number | null = null;
+
+  constructor(store: Store, owner: string, now: () => number = monotonicMs) {
+    this.#store = store;
+    this.#owner = owner;
+    this.#now = now;
+  }
+
+  /**
+   * Whether this publisher leads: until LEASE_MS_MAX after its last renewal began. No standby takes over
+   * before that time.
+   */
+  get isLeader(): boolean {
+    return this.#renewedAtMs !== null && this.#now() - this.#renewedAtMs < LEASE_MS_MAX;
+  }
+
+  /** Takes or renews the lease if possible. Throws `store-unavailable`. */
+  async renew(): Promise<boolean> {
+    const beganMs = this.#now();
+    const lease = await readLease(this.#store);
+    const isOwn = lease?.owner === this.#owner;
+    if (lease !== null && !isOwn) {
+      this.#renewedAtMs = null;
+      if (lease.revision !== this.#seenRevision) {
+        this.#seenRevision = lease.revision;
+        this.#seenAtMs = this.#now();
+      }
+      if (this.#now() - this.#seenAtMs < LEASE_MS_MAX) return false;
+    }
+    const next: Lease = { owner: this.#owner, beat: ++this.#beat, renewedAtMs: Date.now() };
+    const present = lease ?? (await this.#store.read(LEADER));
+    const revision = await this.#store.swap(LEADER, JSON.stringify(next), present?.revision ?? null);
+    this.#renewedAtMs = revision === null ? null : beganMs;
+    return this.isLeader;
+  }
+
+  /** Gives up the lease, so that a standby takes over without waiting for LEASE_MS_MAX. */
+  async release(): Promise<void> {
+    if (this.#renewedAtMs === null) return;
+    this.#renewedAtMs = null;
+    const lease = await readLease(this.#store);
+    if (lease?.owner === this.#owner) await this.#store.remove(LEADER);
+  }
+}
+
+/**
+ * Reports are not signed, and a replica on a slow link may report every image as damaged. So reports lead to one
+ * check of an image in this time.
+ */
+const CHECK_AGAIN_MS = 300_000;
+
+/**
+ * Checks images in the store. Only images that a replica reported as damaged are read. Announcements do not
+ * wait for a check, because reading takes seconds.
+ */
+export class ObjectChecks {
+  readonly #store: Store;
+  readonly #onBad: () => void;
+  readonly #now: () => number;
+  /** When each image was last checked, by hash. */
+  readonly #checkedAtMs = new Map<string, number>();
+  /** Hashes of images with wrong bytes, until they are stored again. */
+  readonly #bad = new Set<string>();
+  #checking: Promise<void> | null = null;
+
+  /** @param onBad is called when a check finds wrong bytes */
+  constructor(store: Store, onBad: () => void, now: () => number = monotonicMs) {
+    this.#store = store;
+    this.#onBad = onBad;
+    this.#now = now;
+  }
+
+  /**
+   * False if the image or the earlier image is missing, or if a check that an earlier call began has found wrong bytes.
+   *
+   * @param isSuspect whether a replica reports the image as damaged
+   */
+  async isGood(head: Head, isSuspect: boolean): Promise<boolean> {
+    const { hash } = head;
+    const stored = storedOf(head);
+    if ((await this.#store.bytesOf(stored.hash)) !== stored.bytes) return false;
+    if (this.#bad.delete(hash)) {
+      // If the image cannot be stored again, it is checked again.
+      this.#checkedAtMs.delete(hash);
+      return false;
+    }
+    if (this.#checking === null && isSuspect && this.#isDue(hash)) {
+      this.#checking = this.#check(head).finally(() => {
+        this.#checking = null;
+      });
+    }
+    return true;
+  }
+
+  /** Resolves when no check runs. */
+  async settled(): Promise<void> {
+    await this.#checking;
+  }
+
+  /** Begins the pause until the next check of an image; false during a pause. */
+  #isDue(hash: string): boolean {
+    const nowMs = this.#now();
+    const checked = this.#checkedAtMs;
+    for (const [each, atMs] of checked) if (nowMs - atMs >= CHECK_AGAIN_MS) checked.delete(each);
+    if (checked.has(hash)) return false;
+    checked.set(hash, nowMs);
+    return true;
+  }
+
+  async #check(head: Head): Promise<void> {
+    const { hash, patches } = storedOf(head);
+    try {
+      for (const each of [hash, ...patches.map((patch) => patch.hash)]) {
+        const digest = createHash('sha256');
+        for await (const chunk of (await this.#store.get(each)) ?? []) digest.update(chunk);
+        if (digest.digest('hex') !== each) throw new Error('it has other bytes');
+      }
+    } catch {
+      // An image that cannot be read is stored again.
+      this.#bad.add(head.hash);
+      this.#onBad();
+    }
+  }
+}
+
+/**
+ * The replicas that report. A replica whose record stays the same for REPLICA_GONE_MS is gone, and its record
+ * is removed, as is a malformed record.
+ */
+export class SeenReports {
+  readonly #store: Store;
+  readonly #onIgnored: OnIgnored;
+  readonly #now: () => number;
+  #seen = new Map<string, StoredReport & { readonly atMs: number }>();
+
+  constructor(store: Store, onIgnored: OnIgnored, now: () => number = monotonicMs) {
+    this.#store = store;
+    this.#onIgnored = onIgnored;
+    this.#now = now;
+  }
+
+  async read(): Promise<void> {
+    const nowMs = this.#now();
+    const next = new Map<string, StoredReport & { readonly atMs: number }>();
+    for (const found of await readReports(this.#store)) {
+      const { key, revision } = found;
+      if (found.report === null) this.#onIgnored(key);
+      const before = this.#seen.get(key);
+      const atMs = before?.revision === revision ? before.atMs : nowMs;
+      if (nowMs - atMs <= REPLICA_GONE_MS) next.set(key, { ...found, atMs });
+      // The name in the report is unsigned text, so the record's own key is removed.
+      else await this.#store.remove(key);
+    }
+    this.#seen = next;
+  }
+
+  get live(): readonly ReplicaReport[] {
+    return [...this.#seen.values()].flatMap(({ report }) => report ?? []);
+  }
 }

@@ -1,16 +1,41 @@
-import { PATCH_EVENTS_MIN, PATCH_SHARE_MAX } from '../limits.js';
-import { INDEXED_FIELDS, type IndexedFieldName, UNINDEXED_FIELDS } from '../model/fields.js';
+import { LecternError } from '../errors.js';
+import { INTERVALS_PER_TREE_MAX, PATCH_EVENTS_MIN, PATCH_SHARE_MAX, ROW_BYTES_MAX } from '../limits.js';
+import type { NormalisedEvent } from '../model/event.js';
+import {
+  INDEXED_FIELDS,
+  type IndexedFieldName,
+  NAMED_FIELDS,
+  type NamedFieldName,
+  OUTPUT_FIELDS,
+  UNINDEXED_FIELDS,
+} from '../model/fields.js';
+import { formatInstant } from '../model/time.js';
+import { viewOf } from '../structures/byte-strings.js';
+import { Dictionary, NO_CODE } from '../structures/dictionary.js';
+import { buildHashTable, type HashIndexImage } from '../structures/hash-index.js';
+import { buildIntervalIndex } from '../structures/interval-index.js';
 import { KeyedHash } from '../structures/keyed-hash.js';
-import { inOwnBuffers } from '../structures/slabs.js';
+import { buildPostingLists, type CodeColumn, sharedCodeColumn } from '../structures/posting-lists.js';
+import { firstWhere, lowerBound } from '../structures/search.js';
+import { inOwnBuffers, scratch, shared } from '../structures/slabs.js';
+import { Splice } from '../structures/splice.js';
+import { spliceDictionary } from '../structures/splice-dictionary.js';
 import { CODED_FIELDS, type CodedField } from './columns.js';
-import { contentVersionOf } from './content-version.js';
-import { byteLengthOf, type FieldImage, type SlotsImage, type SnapshotImage } from './image.js';
+import { contentVersionOf, DAY_DIGEST_BYTES, dayOf, daysOf, digestDays } from './content-version.js';
+import { type Namer, namerOf } from './display-names.js';
+import {
+  byteLengthOf,
+  type ColumnImage,
+  type FieldImage,
+  type NamesImage,
+  type RowsImage,
+  type SlotsImage,
+  type SnapshotImage,
+} from './image.js';
 import { patchClusters } from './patch-clusters.js';
-import { type PatchedColumn, patchField, patchNames, patchUnindexed } from './patch-columns.js';
 import { type Edit, type EventChanges, placeChanges } from './patch-edit.js';
-import { patchDigests, patchIds, patchRows } from './patch-rows.js';
-import { patchSlots, slotsOfEvents } from './patch-slots.js';
 import { rebuildImage } from './rebuild.js';
+import { PACKED_ROW_FRAME_BYTES, packedByteLength } from './rows.js';
 import type { FieldUse, RecordCounts, SnapshotSummary } from './summary.js';
 
 export type { EventChanges } from './patch-edit.js';
@@ -123,4 +148,292 @@ function usesAfter(
 function spanOf({ startMs, endMs }: SlotsImage): SnapshotSummary['span'] {
   if (startMs.length === 0) return null;
   return { startMs: startMs[0]!, endMs: endMs.reduce((max, end) => Math.max(max, end)) };
+}
+
+type CellValues = readonly (string | null)[];
+
+interface PatchedColumn<Image extends ColumnImage = ColumnImage> {
+  /** The earlier column if nothing changed. */
+  readonly image: Image;
+  readonly codes: Splice;
+  /** Codes of the values of removed and added items, ascending. */
+  readonly touched: readonly number[];
+}
+
+/**
+ * Values without items leave the dictionary, and new ones join it.
+ *
+ * @param values of the added items
+ * @param usesOf how many items had a code before the change
+ */
+function patchColumn(
+  column: ColumnImage,
+  items: Splice,
+  values: CellValues,
+  usesOf: (code: number) => number,
+): PatchedColumn {
+  const dictionary = new Dictionary(column.dictionary);
+  const uses = new Map<number, number>();
+  const count = (code: number, more: number): void => {
+    uses.set(code, (uses.get(code) ?? usesOf(code)) + more);
+  };
+  for (const place of items.gone) {
+    const code = column.codes[place]!;
+    if (code < dictionary.size) count(code, -1);
+  }
+  const fresh = new Set<string>();
+  for (const value of values) {
+    if (value === null) continue;
+    const code = dictionary.codeOf(value);
+    if (code === NO_CODE) fresh.add(value);
+    else count(code, 1);
+  }
+  const unused = [...uses].filter(([, left]) => left === 0).map(([code]) => code);
+  const spliced = spliceDictionary(
+    column.dictionary,
+    unused.sort((a, b) => a - b),
+    fresh,
+  );
+  const { splice } = spliced;
+  const recode = splice.newPlaces;
+  const freshCodes = new Map(spliced.values.map((value, n) => [value, splice.come[n]!]));
+  const come = values.map((value) => {
+    if (value === null) return NO_CODE;
+    return freshCodes.get(value) ?? recode[dictionary.codeOf(value)]!;
+  });
+  const kept = [...uses.keys()].map((code) => recode[code]!).filter((code) => code !== NO_CODE);
+  const touched = [...kept, ...splice.come].sort((a, b) => a - b);
+  if (splice.isEmpty && hasSameCodes(column.codes, dictionary.size, items, come)) {
+    return { image: column, codes: splice, touched };
+  }
+  const codes = sharedCodeColumn(items.after, splice.after);
+  // Only a column with another dictionary can have codes of another width.
+  if (splice.isEmpty) items.copy(column.codes, codes);
+  else items.copyMapped(column.codes, codes, recode);
+  for (const [n, place] of items.come.entries()) codes[place] = come[n]!;
+  return { image: { dictionary: spliced.image, codes }, codes: splice, touched };
+}
+
+function hasSameCodes(codes: CodeColumn, size: number, items: Splice, come: readonly number[]): boolean {
+  if (items.isShifted || items.after !== items.before) return false;
+  // Every other item keeps its position here, so each added item is at the position of a removed item.
+  return come.every((code, n) => {
+    const before = codes[items.come[n]!]!;
+    return before === code || (before >= size && code === NO_CODE);
+  });
+}
+
+function patchField(
+  field: FieldImage,
+  events: Splice,
+  values: CellValues,
+  slots: SlotsImage,
+  slotOf: Uint32Array,
+): PatchedColumn<FieldImage> {
+  const { start } = field.postings;
+  const patched = patchColumn(field, events, values, (code) => start[code + 1]! - start[code]!);
+  const { codes, touched } = patched;
+  const postings =
+    patched.image === field ? field.postings : buildPostingLists(patched.image.codes, codes.after);
+  const longestMs = patchLongest(field.longestMs, patched, postings, slots, slotOf);
+  return { image: { ...patched.image, postings, longestMs }, codes, touched };
+}
+
+function patchLongest(
+  longestMs: Float64Array,
+  { codes, touched }: PatchedColumn,
+  { start, ordinals }: FieldImage['postings'],
+  { startMs, endMs }: SlotsImage,
+  slotOf: Uint32Array,
+): Float64Array {
+  const next = codes.copy(longestMs, shared.float64(codes.after));
+  let isSame = codes.isEmpty;
+  for (const code of touched) {
+    let longest = 0;
+    for (let n = start[code]!; n < start[code + 1]!; n++) {
+      const slot = slotOf[ordinals[n]!]!;
+      longest = Math.max(longest, endMs[slot]! - startMs[slot]!);
+    }
+    if (next[code] !== longest) isSame = false;
+    next[code] = longest;
+  }
+  return isSame ? longestMs : next;
+}
+
+/** Patches the column of a field without an index. The column is empty if no event has the field. */
+function patchUnindexed(column: ColumnImage, events: Splice, values: CellValues): ColumnImage {
+  const size = column.dictionary.start.length - 1;
+  if (size === 0 && values.every((value) => value === null)) return column;
+  const codes = size === 0 ? new Uint8Array(events.before).fill(NO_CODE) : column.codes;
+  const { image } = patchColumn({ ...column, codes }, events, values, useCounter(codes, size));
+  if (image.dictionary.start.length === 1) return { ...image, codes: sharedCodeColumn(0, 0) };
+  return image.codes === codes ? column : image;
+}
+
+/** The number of items with a code. Counts all codes on first use. */
+function useCounter(codes: CodeColumn, size: number): (code: number) => number {
+  let counts: Uint32Array | null = null;
+  return (code) => {
+    if (counts === null) {
+      counts = new Uint32Array(size);
+      for (let n = 0; n < codes.length; n++) if (codes[n]! < size) counts[codes[n]!]!++;
+    }
+    return counts[code]!;
+  };
+}
+
+function patchNames(
+  base: SnapshotImage['names'],
+  fields: Readonly<Record<NamedFieldName, PatchedColumn<FieldImage>>>,
+  columns: Pick<SnapshotImage, 'fields' | 'columns'>,
+): SnapshotImage['names'] {
+  const names = NAMED_FIELDS.map(({ name }) => [
+    name,
+    namesOf(base[name], fields[name], namerOf(name, columns)),
+  ]);
+  return Object.fromEntries(names) as Record<NamedFieldName, NamesImage>;
+}
+
+function namesOf(before: NamesImage, field: PatchedColumn<FieldImage>, namer: Namer): NamesImage {
+  const { image, codes, touched } = field;
+  const { start, ordinals } = image.postings;
+  const unnamed = Array.from(codes.come, () => null);
+  const moved = patchNamesColumn(before, codes, unnamed);
+  const values = touched.map((code) => namer.nameOf(ordinals.subarray(start[code], start[code + 1])));
+  return patchNamesColumn(moved, Splice.inPlace(codes.after, touched), values);
+}
+
+function patchNamesColumn(names: NamesImage, codes: Splice, values: CellValues): NamesImage {
+  if (codes.isEmpty) return names;
+  const size = names.dictionary.start.length - 1;
+  return patchColumn(names, codes, values, useCounter(names.codes, size)).image;
+}
+
+const OPENING_BRACKET = 0x5b;
+const CLOSING_BRACKET = 0x5d;
+const COMMA = 0x2c;
+const PACKED_INSTANT_BYTES = packedByteLength(formatInstant(0));
+
+/** @throws LecternError `source-too-large` when the rows do not fit into one arena */
+function patchRows(rows: RowsImage, { splice, events, rows: texts }: Edit): RowsImage {
+  const lengths = texts.map(({ length }) => length);
+  const bytesAfter = lengthAfter(rows.start, splice.gone, lengths);
+  if (bytesAfter > ROW_BYTES_MAX) {
+    throw new LecternError(
+      'source-too-large',
+      `the ${splice.after} events take ${bytesAfter} bytes as JSON; one snapshot holds at most ${ROW_BYTES_MAX}`,
+    );
+  }
+  const start = splice.starts(rows.start, lengths);
+  const packedStart = splice.starts(rows.packedStart, events.map(packedLength));
+  const bytes = shared.uint8(Math.max('[]'.length, bytesAfter));
+  splice.copyPieces(rows.start, rows.bytes, start, bytes);
+  for (const [n, text] of texts.entries()) bytes.set(text, start[splice.come[n]!]);
+  bytes[0] = OPENING_BRACKET;
+  const lastBefore = splice.newPlaceOf(splice.before - 1);
+  if (lastBefore !== -1) bytes[start[lastBefore + 1]! - 1] = COMMA;
+  bytes[bytes.length - 1] = CLOSING_BRACKET;
+  return { bytes, start, packedStart };
+}
+
+function lengthAfter(start: Uint32Array, gone: Uint32Array, lengths: readonly number[]): number {
+  let length = start[start.length - 1]!;
+  for (const ordinal of gone) length -= start[ordinal + 1]! - start[ordinal]!;
+  for (const more of lengths) length += more;
+  return length;
+}
+
+function packedLength(event: NormalisedEvent): number {
+  let length = PACKED_ROW_FRAME_BYTES;
+  for (const { name } of OUTPUT_FIELDS) {
+    const value = event[name];
+    length += typeof value === 'number' ? PACKED_INSTANT_BYTES : packedByteLength(value);
+  }
+  return length;
+}
+
+/** Hashes only the days with removed or added events. */
+function patchDigests(
+  before: { readonly slots: SlotsImage; readonly dayDigests: Uint8Array },
+  { splice, events }: Edit,
+  slots: SlotsImage,
+  rows: RowsImage,
+): Uint8Array {
+  const changed = new Set(events.map(({ time }) => dayOf(time)));
+  const known = new Map<number, Uint8Array>();
+  let g = 0;
+  for (const [n, { day, end }] of daysOf(before.slots).entries()) {
+    const at = n * DAY_DIGEST_BYTES;
+    const hasLost = g < splice.gone.length && splice.gone[g]! < end;
+    while (g < splice.gone.length && splice.gone[g]! < end) g++;
+    if (hasLost || changed.has(day)) continue;
+    known.set(day, before.dayDigests.subarray(at, at + DAY_DIGEST_BYTES));
+  }
+  return digestDays(slots, rows, (day) => known.get(day));
+}
+
+function patchIds(ids: HashIndexImage, { splice, events }: Edit, hash: KeyedHash): HashIndexImage {
+  const come = events.map(({ id }) => {
+    const bytes = Buffer.from(id, 'utf8');
+    return hash.bytes(viewOf(bytes), 0, bytes.length) >>> 0;
+  });
+  const isInPlace = !splice.isShifted && splice.after === splice.before;
+  if (isInPlace && come.every((value, n) => value === ids.hashes[splice.come[n]!])) return ids;
+  const hashes = splice.copy(ids.hashes, shared.uint32(splice.after));
+  for (const [n, value] of come.entries()) hashes[splice.come[n]!] = value;
+  return { hashes, table: buildHashTable(hashes) };
+}
+
+/** Removes slots without events and adds new ones. If no slot is removed or new, the earlier index stays. */
+function patchSlots(slots: SlotsImage, { splice, events }: Edit): SlotsImage {
+  const count = slots.startMs.length;
+  const sizes = scratch.uint32(count);
+  for (let slot = 0; slot < count; slot++) sizes[slot] = slots.first[slot + 1]! - slots.first[slot]!;
+  const gone: number[] = [];
+  for (const ordinal of splice.gone) sizes[lowerBound(slots.first, ordinal + 1) - 1]!--;
+  const come: { place: number; startMs: number; endMs: number; size: number }[] = [];
+  for (const { time, endTime } of events) {
+    const place = slotFrom(slots, time, endTime);
+    const last = come.at(-1);
+    if (place < count && slots.startMs[place] === time && slots.endMs[place] === endTime) sizes[place]!++;
+    else if (last?.startMs === time && last.endMs === endTime) last.size++;
+    else come.push({ place, startMs: time, endMs: endTime, size: 1 });
+  }
+  for (let slot = 0; slot < count; slot++) if (sizes[slot] === 0) gone.push(slot);
+  const slotSplice = new Splice(
+    count,
+    gone,
+    come.map(({ place }) => place),
+  );
+  const nextSizes = slotSplice.copy(sizes, scratch.uint32(slotSplice.after));
+  for (const [n, { size }] of come.entries()) nextSizes[slotSplice.come[n]!] = size;
+  const first = shared.uint32(slotSplice.after + 1);
+  for (let slot = 0; slot < nextSizes.length; slot++) first[slot + 1] = first[slot]! + nextSizes[slot]!;
+  if (slotSplice.isEmpty) return { ...slots, first: isEqual(first, slots.first) ? slots.first : first };
+  const startMs = slotSplice.copy(slots.startMs, shared.float64(slotSplice.after));
+  const endMs = slotSplice.copy(slots.endMs, shared.float64(slotSplice.after));
+  for (const [n, slot] of slotSplice.come.entries()) {
+    startMs[slot] = come[n]!.startMs;
+    endMs[slot] = come[n]!.endMs;
+  }
+  return { startMs, endMs, first, index: buildIntervalIndex(startMs, endMs, INTERVALS_PER_TREE_MAX) };
+}
+
+/** The first slot at or after these times. */
+function slotFrom({ startMs, endMs }: SlotsImage, start: number, end: number): number {
+  const from = lowerBound(startMs, start);
+  return firstWhere(from, startMs.length, (slot) => startMs[slot]! > start || endMs[slot]! >= end);
+}
+
+function isEqual(a: Uint32Array, b: Uint32Array): boolean {
+  return a.length === b.length && a.every((value, n) => value === b[n]);
+}
+
+/** The slot of each event, by ordinal. */
+export function slotsOfEvents({ first }: SlotsImage): Uint32Array {
+  const slotOf = scratch.uint32(first[first.length - 1]!);
+  for (let slot = 0; slot + 1 < first.length; slot++) {
+    for (let ordinal = first[slot]!; ordinal < first[slot + 1]!; ordinal++) slotOf[ordinal] = slot;
+  }
+  return slotOf;
 }

@@ -7,8 +7,7 @@ import { findInHashIndex } from '../structures/hash-index.js';
 import type { SnapshotBuilder } from './builder.js';
 import type { ArrivedEvents, Column } from './columns.js';
 import type { ColumnImage, SnapshotImage } from './image.js';
-import { type EventChanges, patchImage } from './patch.js';
-import { slotsOfEvents } from './patch-slots.js';
+import { type EventChanges, patchImage, slotsOfEvents } from './patch.js';
 import { ID_OFFSET, Rows } from './rows.js';
 import type { ReadingNotes } from './summary.js';
 

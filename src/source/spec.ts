@@ -3,6 +3,8 @@ import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { LecternError } from '../errors.js';
+import { LECTURER_IDS_BYTES_MAX } from '../limits.js';
+import { normaliseText, quoteEscaped } from '../model/text.js';
 import { addressDigest, parseAddress } from '../upstream/address.js';
 import type { AskSecretHeaders } from '../upstream/call.js';
 import { fileSource } from './file.js';
@@ -11,7 +13,7 @@ import { type FolderSpec, foundFiles, type GlobSpec } from './found-files.js';
 import type { ClientCredentials } from './http/credentials.js';
 import { headersByOrigin } from './http/headers-by-origin.js';
 import { type HttpSpec, httpSource } from './http.js';
-import { type LecturerIds, withLecturerIds } from './lecturer-ids.js';
+import { readJsonObject } from './json-file.js';
 import { mergedSource } from './merged.js';
 import type { FileLimits } from './open-file.js';
 import { postgresSource } from './postgres/postgres.js';
@@ -23,7 +25,7 @@ import {
   postgresId,
 } from './postgres/postgres-spec.js';
 import type { RecordSource } from './records.js';
-import type { Source } from './source.js';
+import type { RecordSink, Source } from './source.js';
 
 /** A source as plain data, which can cross threads. Header values may be secrets. */
 export type SourceSpec = (FileSpec | FolderSpec | GlobSpec | HttpSpec | PostgresSpec | MergedSpec) & {
@@ -229,4 +231,82 @@ function specOfPath(path: string): SourceSpec {
     if (isGlob(path)) return { kind: 'glob', pattern: path };
     return { kind: path.endsWith('/') ? 'folder' : 'file', path };
   }
+}
+
+/** Lecturer identifiers by display name, or the path of a JSON file that holds such an object. */
+type LecturerIds = Readonly<Record<string, string>> | string;
+
+/**
+ * Fills a missing `lecturerId` from `lecturer`, compared in Unicode NFC. Each load reads the map, and the
+ * version of the source includes the map.
+ */
+export function withLecturerIds(source: Source, lecturerIds: LecturerIds): Source {
+  const { find } = source;
+  return {
+    ...source,
+    ...(find !== undefined && {
+      async find(signal) {
+        const { sources, skipped } = await find(signal);
+        return { sources: sources.map((each) => withLecturerIds(each, lecturerIds)), skipped };
+      },
+    }),
+    async load(sink, { previous, onVersion, ...options } = {}) {
+      const ids =
+        typeof lecturerIds === 'string'
+          ? idsByName(await readJsonObject(lecturerIds, mapFile(lecturerIds)), 'source-malformed')
+          : idsByName(lecturerIds, 'option-invalid');
+      const prefix = `${digestOf(ids)} `;
+      const filling: RecordSink = {
+        record: (value, position) => sink.record(fill(value, ids), position),
+        reject: (rejection) => sink.reject(rejection),
+        notes: sink.notes,
+      };
+      const answer = await source.load(filling, {
+        ...options,
+        onVersion: (version) => onVersion?.(version === null ? null : prefix + version),
+        previous: previous?.startsWith(prefix) ? previous.slice(prefix.length) : null,
+      });
+      if (answer === 'not-modified' || answer.version === null) return answer;
+      return { ...answer, version: prefix + answer.version };
+    },
+  };
+}
+
+function mapFile(path: string): Parameters<typeof readJsonObject>[1] {
+  const name = `the map of lecturer identifiers ${path}`;
+  return { name, form: '{"name": "identifier"}', bytesMax: LECTURER_IDS_BYTES_MAX };
+}
+
+/** Copies the record, because it may belong to the embedding program. */
+function fill(value: unknown, ids: ReadonlyMap<string, string>): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  try {
+    const { lecturer, lecturerId } = value as Readonly<Record<string, unknown>>;
+    if (typeof lecturer !== 'string' || (lecturerId !== undefined && lecturerId !== null)) return value;
+    const id = ids.get(lecturer) ?? ids.get(normaliseText(lecturer) ?? lecturer);
+    return id === undefined ? value : { ...value, lecturerId: id };
+  } catch {
+    // Accessors may throw, which the normaliser reports.
+    return value;
+  }
+}
+
+function idsByName(
+  map: Readonly<Record<string, unknown>>,
+  code: 'source-malformed' | 'option-invalid',
+): ReadonlyMap<string, string> {
+  const ids = new Map<string, string>();
+  for (const [name, id] of Object.entries(map)) {
+    if (typeof id !== 'string') {
+      const problem = `the identifier of ${quoteEscaped(name)} is not a string`;
+      throw new LecternError(code, `the map of lecturer identifiers is not valid: ${problem}`);
+    }
+    ids.set(normaliseText(name) ?? name, id);
+  }
+  return ids;
+}
+
+function digestOf(ids: ReadonlyMap<string, string>): string {
+  const entries = [...ids].sort(([a], [b]) => (a < b ? -1 : 1));
+  return createHash('sha256').update(JSON.stringify(entries)).digest().subarray(0, 16).toString('base64url');
 }

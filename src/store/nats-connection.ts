@@ -1,13 +1,19 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { subscribe } from 'node:diagnostics_channel';
-import type { Socket } from 'node:net';
+import { readFileSync } from 'node:fs';
+import { isIP, type Socket } from 'node:net';
 import type { StreamAPI } from '@nats-io/jetstream';
 import type { KV } from '@nats-io/kv';
 import type { ObjectStore } from '@nats-io/obj';
-import type { NatsConnection } from '@nats-io/transport-node';
-import { STORE_LEAVE_MS_MAX, STORE_SILENT_MS_MAX } from '../limits.js';
-import { guardSocket } from './nats-guard.js';
-import { natsOptions, plainError } from './nats-options.js';
+import type { Authenticator, NatsConnection, NodeConnectionOptions } from '@nats-io/transport-node';
+import {
+  STORE_LEAVE_MS_MAX,
+  STORE_LINE_BYTES_MAX,
+  STORE_MESSAGE_BYTES_MAX,
+  STORE_OPERATIONS_MAX,
+  STORE_SILENT_MS_MAX,
+} from '../limits.js';
+import { monotonicMs } from '../model/clock.js';
 import { withinTime } from './silent-reads.js';
 
 /** A connection with two buckets of the same name: one for records and one for objects. */
@@ -181,4 +187,196 @@ class OwnSockets {
     this.#closed = true;
     this.destroy();
   }
+}
+
+const NEW_LINE = 10;
+/** MSG and HMSG, in either case. */
+const IS_MESSAGE = /^h?msg\s/i;
+const END_BYTES = 2;
+/** The client answers a PING and parses an INFO. An honest server sends a few of them a minute. */
+const CONTROL_COST = 100;
+
+/**
+ * Checks what a server sends before the client of NATS sees it: the client collects lines and messages of any length,
+ * and answers any number of PING.
+ */
+export class NatsGuard {
+  readonly #now: () => number;
+  #line: Buffer[] = [];
+  #lineBytes = 0;
+  /** Bytes of the present message that have not come. */
+  #left = 0;
+  #operationsLeft: number = STORE_OPERATIONS_MAX;
+  #spentMs: number;
+
+  constructor(now: () => number = monotonicMs) {
+    this.#now = now;
+    this.#spentMs = now();
+  }
+
+  /** @throws Error if the server sends more than an honest one */
+  check(chunk: Buffer): void {
+    for (let at = 0; at < chunk.length; ) {
+      if (this.#left > 0) {
+        const bytes = Math.min(this.#left, chunk.length - at);
+        this.#left -= bytes;
+        at += bytes;
+        continue;
+      }
+      const end = chunk.indexOf(NEW_LINE, at);
+      const to = end === -1 ? chunk.length : end + 1;
+      this.#lineBytes += to - at;
+      if (this.#lineBytes > STORE_LINE_BYTES_MAX)
+        throw new Error(`the server sent a line of more than ${STORE_LINE_BYTES_MAX} bytes`);
+      this.#line.push(chunk.subarray(at, to));
+      at = to;
+      if (end !== -1) this.#endLine();
+    }
+  }
+
+  #endLine(): void {
+    const line = Buffer.concat(this.#line).toString('latin1');
+    this.#line = [];
+    this.#lineBytes = 0;
+    const isMessage = IS_MESSAGE.test(line);
+    this.#spend(isMessage ? 1 : CONTROL_COST);
+    if (!isMessage) return;
+    const bytes = Number(line.trimEnd().split(/\s/).at(-1));
+    if (!(bytes <= STORE_MESSAGE_BYTES_MAX))
+      throw new Error(`the server sent a message of more than ${STORE_MESSAGE_BYTES_MAX} bytes`);
+    this.#left = bytes + END_BYTES;
+  }
+
+  /** Allows STORE_OPERATIONS_MAX operations at once, and as many each second. */
+  #spend(cost: number): void {
+    const nowMs = this.#now();
+    const gained = (STORE_OPERATIONS_MAX * (nowMs - this.#spentMs)) / 1000;
+    this.#operationsLeft = Math.min(STORE_OPERATIONS_MAX, this.#operationsLeft + gained) - cost;
+    this.#spentMs = nowMs;
+    if (this.#operationsLeft < 0)
+      throw new Error(
+        `the server sent more than ${STORE_OPERATIONS_MAX / CONTROL_COST} control lines or ${STORE_OPERATIONS_MAX} messages a second`,
+      );
+  }
+}
+
+/** Ends the connection if its server sends too much. All bytes of a socket come through `push`. */
+function guardSocket(socket: Socket): void {
+  const guard = new NatsGuard();
+  const push = socket.push.bind(socket);
+  socket.push = (chunk: Buffer | null) => {
+    if (chunk === null) return push(null);
+    try {
+      guard.check(chunk);
+    } catch (error) {
+      // The client removes its listeners for moments, and an error without a listener would end the process.
+      socket.on('error', () => {}).destroy(error as Error);
+      return false;
+    }
+    return push(chunk);
+  };
+}
+
+/** The part of the client that turns files into credentials. */
+interface Authenticators {
+  credsAuthenticator(file: () => Uint8Array): Authenticator;
+  nkeyAuthenticator(seed: () => Uint8Array): Authenticator;
+}
+
+/**
+ * Credentials and certificates are those of the address, or of the variables that NATS' own tools read. Each
+ * connection reads the files again.
+ *
+ * @throws Error if a file that one of these variables names cannot be used
+ */
+function natsOptions(
+  { protocol, hostname, username, password }: URL,
+  servers: readonly string[],
+  { credsAuthenticator, nkeyAuthenticator }: Authenticators,
+): NodeConnectionOptions {
+  const { NATS_USER, NATS_PASSWORD, NATS_TOKEN, NATS_CREDS, NATS_NKEY } = process.env;
+  const user = decodeURIComponent(username) || NATS_USER;
+  const pass = decodeURIComponent(password) || NATS_PASSWORD;
+  const token = user && !pass ? user : NATS_TOKEN;
+  const files = tlsFiles();
+  // The client checks the certificate of an IP address against the name localhost, unless told the address,
+  // and it takes only one address.
+  const address = { host: hostname.replace(/^\[|\]$/g, '') };
+  const isAddress = servers.length === 1 && isIP(address.host) !== 0;
+  const isTls = protocol === 'tls:' || Object.keys(files).length > 0;
+  return {
+    servers: [...servers],
+    name: 'lectern',
+    timeout: STORE_SILENT_MS_MAX,
+    reconnectTimeWait: 250,
+    maxReconnectAttempts: -1,
+    ...(user && pass ? { user, pass } : token ? { token } : {}),
+    ...(NATS_NKEY ? { authenticator: nkeyAuthenticator(reading('NATS_NKEY', (text) => text.trim())) } : {}),
+    ...(NATS_CREDS ? { authenticator: credsAuthenticator(reading('NATS_CREDS')) } : {}),
+    ...(isTls ? { tls: { ...files, ...(isAddress ? address : {}) } } : {}),
+  };
+}
+
+/** Reads a file for each connection. If the file cannot be read now, its last content is used. */
+function reading(variable: string, clean = (text: string): string => text): () => Uint8Array {
+  let last = fileOf(variable);
+  return () => {
+    try {
+      last = fileOf(variable);
+    } catch {
+      // The server decides whether the last content is still good.
+    }
+    return Buffer.from(clean(last));
+  };
+}
+
+/** The client reads these files for each connection. */
+function tlsFiles(): { readonly caFile?: string; readonly certFile?: string; readonly keyFile?: string } {
+  const { NATS_CA, NATS_CERT, NATS_KEY } = process.env;
+  for (const name of ['NATS_CA', 'NATS_CERT']) if (process.env[name]) fileOf(name, 'CERTIFICATE');
+  if (NATS_KEY) fileOf('NATS_KEY', 'PRIVATE KEY');
+  return {
+    ...(NATS_CA ? { caFile: NATS_CA } : {}),
+    ...(NATS_CERT ? { certFile: NATS_CERT } : {}),
+    ...(NATS_KEY ? { keyFile: NATS_KEY } : {}),
+  };
+}
+
+/** @param pem content that the file must have; the client would silently ignore a file without it */
+function fileOf(variable: string, pem?: string): string {
+  const path = process.env[variable] ?? '';
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? cause.code : 'it cannot be read';
+    throw new Error(`the file ${path} of ${variable} cannot be read: ${code}`, { cause });
+  }
+  if (pem !== undefined && !text.includes(`${pem}-----`))
+    throw new Error(`the file ${path} of ${variable} is not a ${pem.toLowerCase()} as PEM`);
+  return text;
+}
+
+/** Meanings of the client's errors, for operators. No meaning names a secret. */
+const MEANINGS: readonly (readonly [RegExp, string])[] = [
+  [
+    /authorization violation|authentication/i,
+    'the server refused the credentials: check user and password, token, NATS_CREDS or NATS_NKEY',
+  ],
+  [
+    /parse credentials|nkeys: |invalid (?:seed|prefix|checksum|encoding|public key)/i,
+    'the file of NATS_CREDS or NATS_NKEY holds no credentials',
+  ],
+  [
+    /self.signed|altnames|unable to (?:verify|get)|certificate has expired/i,
+    'the certificate of the server is not trusted: NATS_CA must name the file of its authority, and the host of the address must be a name in the certificate',
+  ],
+  [/does not support 'tls'/i, 'the server has no TLS: use nats:// without NATS_CA, NATS_CERT and NATS_KEY'],
+];
+
+/** A clear sentence for an error of connecting. Other errors stay as they are. */
+function plainError(error: unknown): unknown {
+  const text = error instanceof Error ? error.message : String(error);
+  const meaning = MEANINGS.find(([pattern]) => pattern.test(text))?.[1];
+  return meaning === undefined ? error : new Error(meaning, { cause: error });
 }

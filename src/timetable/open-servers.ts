@@ -1,22 +1,24 @@
+import { randomBytes } from 'node:crypto';
 import { Activity, type Announcer } from '../admin/activity.js';
 import type { Admin, AdminTimetable } from '../admin/open-admin.js';
 import type { TestTokenRequest } from '../auth/development-issuer.js';
 import { LecternError } from '../errors.js';
 import type { KeptFiles } from '../files/kept-files.js';
+import { findSwaggerUi } from '../http/development/docs-page.js';
 import type { ListenAddress } from '../http/server/listen-address.js';
 import type { SourceState } from '../model/source-state.js';
-import type { ServeOptions } from '../options/option-types.js';
+import type { Resolved, ServeOptions } from '../options/option-types.js';
 import { resolveOptions } from '../options/resolve.js';
 import type { FeedState } from '../refresh/feed-state.js';
 import { openServing } from '../serving/open-serving.js';
 import { issuerOfPlan } from '../serving/server-plan.js';
 import type { Serving, ServingCondition, ServingSettings } from '../serving/serving.js';
+import { threadsOf } from '../serving/worker-count.js';
 import { VERSION } from '../version.js';
 import type { Follower, Present, PublishedImage } from '../view/present.js';
 import { liveAccess, logFiles } from './live-access.js';
 import { planAdmin } from './plan-admin.js';
-import type { Reading } from './plan-auth.js';
-import { planServing } from './plan-serving.js';
+import { planAuth, planFeeds, type Reading } from './plan-auth.js';
 
 /** Options for closing a server. */
 export interface CloseOptions {
@@ -195,4 +197,34 @@ function unreadyReasons(
     'no-thread': summary !== null && !isServing,
   };
   return Object.entries(reasons).flatMap(([reason, holds]) => (holds ? [reason] : []));
+}
+
+/** The options of serve() with those of its parts, all checked. */
+interface CheckedServing extends Omit<Resolved<'serve'>, 'auth' | 'feed'> {
+  readonly auth: Resolved<'auth'>;
+  readonly feed: Resolved<'feed'> | undefined;
+}
+
+/** Plain data for the serving threads. Secrets, their files and the logger are left out; {@link liveAccess} has them. */
+export function planServing(
+  { auth, feed, admin, log, dev, workers, ...settings }: CheckedServing,
+  { identifiers, ...parsing }: Reading,
+  limits: Pick<ServingSettings, 'staleMsMax' | 'cacheBytesMax'>,
+): ServingSettings {
+  return {
+    ...settings,
+    ...parsing,
+    ...limits,
+    workers: threadsOf(workers),
+    auth: planAuth('serve', auth, identifiers, !dev),
+    feeds: planFeeds('serve', feed, settings),
+    development: dev
+      ? {
+          secret: randomBytes(32),
+          hosts: [settings.host, ...(admin?.allowedHosts ?? [])],
+          docsAssets: findSwaggerUi().href,
+        }
+      : null,
+    version: VERSION,
+  };
 }

@@ -1,5 +1,5 @@
 import { LecternError } from '../errors.js';
-import type { SourcePart } from '../model/source-parts.js';
+import type { SourcePart } from '../model/source-state.js';
 import type { Refusal } from '../refresh/gate.js';
 import type { LoadResult } from '../refresh/keeper.js';
 import type { ChangeCounts } from '../snapshot/differences.js';

@@ -1,15 +1,21 @@
 /**
  * Folder timetable/. The library, which opens, reads and serves a timetable, and knows nothing of the command
  * line.
+ *
+ * Answers to queries of a program.
  */
 import type { IncomingMessage } from 'node:http';
-import type { LecternError } from '../errors.js';
-import { KeptFiles } from '../files/kept-files.js';
-import type { RequestHandler } from '../http/handler.js';
+import { authenticatorOfPlan } from '../auth/authenticator.js';
+import { canonicalIdentities, type IdentityValues } from '../auth/identity.js';
+import { RemoteKeys } from '../auth/remote-keys.js';
+import { LecternError } from '../errors.js';
+import { type KeptFile, KeptFiles } from '../files/kept-files.js';
+import { createHandler, type RequestHandler } from '../http/handler.js';
 import { ANSWER_CACHE_SHARE } from '../limits.js';
 import type { DirectoryEntry, TimetableEvent } from '../model/event.js';
-import { type DirectoryName, isDirectory } from '../model/fields.js';
-import type { FormatName } from '../model/format.js';
+import { DIRECTORIES, type DirectoryName, isDirectory } from '../model/fields.js';
+import { FORMATS, type FormatName } from '../model/format.js';
+import type { RoomTable } from '../model/room.js';
 import { LOADING, type SourceState } from '../model/source-state.js';
 import type {
   EmbeddedHandlerOptions,
@@ -27,26 +33,16 @@ import type { AnyLoader } from '../refresh/loader.js';
 import type { RefreshOptions } from '../refresh/refresher.js';
 import { NO_DIFFERENCES } from '../snapshot/differences.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
-import type { Answer } from '../view/answer.js';
+import { readRooms, roomsOf } from '../source/rooms-file.js';
+import type { Answer, ReadResult } from '../view/answer.js';
 import { Present, type PublishedImage, publicationOf } from '../view/present.js';
-import type { View } from '../view/view.js';
-import type { PublicationState, TimetableStatus } from '../view/view-source.js';
+import type { ParseOptions, View } from '../view/view.js';
+import type { LiveViews, PublicationState, TimetableStatus } from '../view/view-source.js';
 import { ChangeLoops, type ChangesOptions, type TimetableChange } from './change-loop.js';
-import { createEmbeddedHandler } from './embedded-handler.js';
 import { keepingOf, loaderOf } from './keeping.js';
-import { KeptRooms } from './kept-rooms.js';
+import { liveAccess, logFiles } from './live-access.js';
 import { OpenServers, type TimetableServer } from './open-servers.js';
-import type { Reading } from './plan-auth.js';
-import {
-  answerOf,
-  bytesOf,
-  changesSince,
-  checkFormat,
-  directoryName,
-  eventPage,
-  parse,
-  unreadable,
-} from './queries.js';
+import { planAuth, planFeeds, type Reading } from './plan-auth.js';
 import type {
   BytesQuery,
   ChangeSet,
@@ -337,4 +333,156 @@ class KeptTimetable implements Timetable {
     this.#present.become(source);
     this.#servers.become(source);
   }
+}
+
+/**
+ * A handler for an existing server. The handler reads its files at once; `close` stops fetching its keys and
+ * watching its files.
+ */
+function createEmbeddedHandler<Request extends IncomingMessage>(
+  views: LiveViews,
+  options: EmbeddedHandlerOptions<Request>,
+  reading: Reading,
+  cacheBytesMax: number,
+  files: KeptFiles,
+): { readonly handler: RequestHandler<Request>; close(): void } {
+  const resolved = resolveOptions('handler', options);
+  const { auth: givenAuth, feed: givenFeed, identify = () => null, ...settings } = resolved;
+  const { log } = settings;
+  const { identifiers } = reading;
+  const auth = resolveOptions('auth', givenAuth ?? {});
+  const feed = givenFeed && resolveOptions('feed', givenFeed);
+  const feeds = planFeeds('handler', feed, settings);
+  const plan = givenAuth === undefined ? null : planAuth('handler', auth, identifiers, true);
+  const { access, files: accessFiles } = liveAccess({ auth, feed, identifiers }, log);
+  const kept = files.keep(accessFiles, logFiles(log));
+  kept.openNow();
+  const keys = plan === null || plan.remoteKeys === null ? null : new RemoteKeys(plan.remoteKeys, { log });
+  let endStreams = (): void => {};
+  const close = (): void => {
+    kept.close();
+    keys?.close();
+    endStreams();
+  };
+  try {
+    const handler = createHandler(views, {
+      ...settings,
+      ...reading,
+      cacheBytesMax,
+      feeds: feeds === null ? undefined : { ...feeds, access, identifiers },
+      ...(plan === null
+        ? { identify: (req) => canonicalIdentities(checkIdentity(identify(req as Request)), identifiers) }
+        : { authenticator: authenticatorOfPlan(plan, keys, access) }),
+    });
+    endStreams = handler.endStreams;
+    return { handler, close };
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
+/** Undefined counts as null. Promises are refused, because they would count as users without events. */
+function checkIdentity(given: unknown): IdentityValues | null {
+  if (given === undefined || given === null) return null;
+  if (typeof given === 'object' && !Array.isArray(given) && !('then' in given)) return given;
+  if (given instanceof Promise) given.catch(() => {});
+  throw new LecternError(
+    'option-invalid',
+    "identify() must return at once, with values by field such as { studyGroup: ['CS-1'] }, or null; do slow work before the handler",
+  );
+}
+
+/** The rooms given by the operator, directly or in a file that is read again when it changes. */
+class KeptRooms {
+  table: RoomTable | null = null;
+  readonly files: readonly KeptFile[];
+
+  /**
+   * @param onChange called when the rooms in the file have changed
+   * @throws LecternError `option-invalid` for bad rooms that do not come from a file
+   */
+  constructor(
+    options: Pick<Resolved<'openTimetable'>, 'rooms' | 'identifiers' | 'encoding' | 'watch'>,
+    onChange: () => void,
+  ) {
+    const { rooms, identifiers, watch } = options;
+    if (typeof rooms !== 'string') {
+      this.files = [];
+      if (rooms !== undefined) this.table = roomsOf(rooms, identifiers);
+      return;
+    }
+    const read: KeptFile['read'] = async (signal) => {
+      const table = await readRooms(rooms, options, signal);
+      const before = this.table;
+      if (table.digest === before?.digest) return null;
+      return () => {
+        this.table = table;
+        if (before !== null) onChange();
+      };
+    };
+    this.files = [{ kind: 'rooms', paths: [rooms], isWatched: watch, read }];
+  }
+}
+
+/** Null for an unknown or forgotten snapshot. Throws `parameters-invalid` for an id that is not a text. */
+function changesSince(view: View, since: unknown, reading: ParseOptions): ChangeSet | null {
+  const id = checkText('since', 'changes', 'the id of a snapshot', since);
+  const result = view.changes([['since', id]], reading);
+  if ('gone' in result) return null;
+  // Malformed ids count as unknown.
+  if ('faults' in result && result.faults.every(({ code }) => code === 'malformed-snapshot')) return null;
+  return parse(answerOf(result));
+}
+
+function answerOf(result: ReadResult, format: FormatName = 'json'): Answer {
+  if ('faults' in result) throw invalidParameters(result.faults);
+  if ('gone' in result) throw new LecternError('not-ready', result.gone);
+  if ('missing' in result) throw new Error(result.missing);
+  return result.read.execute(format);
+}
+
+/** @throws LecternError `parameters-invalid` for a format that does not exist */
+function checkFormat(format: FormatName): void {
+  if (FORMATS.some(({ name }) => name === format)) return;
+  const names = FORMATS.map(({ name }) => name).join(', ');
+  const detail = `format must be one of ${names}, not ${JSON.stringify(format) ?? String(format)}`;
+  throw invalidParameters([{ parameter: 'format', code: 'unknown-value', detail }]);
+}
+
+function eventPage(answer: Answer): EventPage {
+  return { events: parse(answer), total: answer.total, nextCursor: answer.nextCursor };
+}
+
+function bytesOf(answer: Answer): Uint8Array {
+  const chunks = [...answer.body.makeChunks()];
+  return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
+}
+
+function parse<T>(answer: Answer): T {
+  // A Buffer can decode shared memory; a TextDecoder cannot.
+  const bytes = bytesOf(answer);
+  return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')) as T;
+}
+
+/** @throws LecternError `option-invalid` */
+function directoryName(given: unknown): DirectoryName {
+  if (isDirectory(given)) return given;
+  const names = DIRECTORIES.map(({ name }) => name).join(', ');
+  throw new LecternError('option-invalid', `a directory is one of ${names}`);
+}
+
+/** Why a timetable cannot be read now. */
+function unreadable(isClosed: boolean, hasSnapshot: boolean, lastError: string | null): LecternError {
+  if (isClosed) return new LecternError('closed', 'the timetable is closed');
+  if (hasSnapshot) {
+    const reason = lastError ?? 'it was not loaded again';
+    return new LecternError('stale', `the snapshot is older than staleSecondsMax: ${reason}`);
+  }
+  return new LecternError(
+    'not-ready',
+    lastError === null
+      ? 'the timetable is still loading: await its `ready` first'
+      : `the timetable could not be loaded: ${lastError}`,
+  );
 }

@@ -1,6 +1,5 @@
 import { monotonicMs } from '../model/clock.js';
-import type { SourcePart } from '../model/source-parts.js';
-import type { FollowState } from '../model/source-state.js';
+import type { FollowState, SourcePart } from '../model/source-state.js';
 import type { ViewSource } from './view-source.js';
 
 /**

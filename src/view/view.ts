@@ -2,25 +2,38 @@
  * Folder view/. One snapshot, opened for reading by HTTP and the library. This folder knows neither status codes
  * nor sockets.
  */
-export type { ParameterPairs, ParseOptions } from '../query/parameters.js';
-
-import { keptBody } from '../encode/body.js';
+import { type Body, keptBody } from '../encode/body.js';
+import { calendarForm } from '../encode/calendar-rows.js';
 import { jsonChanges, messagePackChanges } from '../encode/changes.js';
 import { jsonConflicts, messagePackConflicts } from '../encode/conflict-entries.js';
-import { jsonRow } from '../encode/json.js';
-import { messagePackRow, packPlain } from '../encode/msgpack.js';
+import { CSV } from '../encode/csv-rows.js';
+import { jsonFree, messagePackFree } from '../encode/free-entries.js';
+import { jsonRow, jsonRows } from '../encode/json.js';
+import { messagePackRow, messagePackRows, packPlain } from '../encode/msgpack.js';
+import { NDJSON } from '../encode/ndjson-rows.js';
+import { pageForm } from '../encode/page-rows.js';
 import { RowCache } from '../encode/row-cache.js';
+import { type FeedHead, type RowListForm, rowList } from '../encode/row-lists.js';
 import { CACHE_BYTES_DEFAULT, CARRIED_CHANGES_MAX } from '../limits.js';
-import { type DirectoryName, isDirectory } from '../model/fields.js';
+import { type ConflictBy, type DirectoryName, isDirectory } from '../model/fields.js';
 import type { AnyFormatName } from '../model/format.js';
 import { parseIdentifier } from '../model/identifier.js';
 import type { RoomTable } from '../model/room.js';
 import { formatVersion, type TimetableVersion } from '../model/timetable-version.js';
 import { findConflicts } from '../query/conflicts.js';
-import { encodeConflictCursor } from '../query/cursor.js';
+import {
+  encodeConflictCursor,
+  encodeDirectoryCursor,
+  encodeEventCursor,
+  placeAfter,
+} from '../query/cursor.js';
 import type { EndpointName } from '../query/endpoint-parameters.js';
+import { executePlan } from '../query/execute.js';
 import { type Explanation, explainPlan } from '../query/explain.js';
+import { explainFree } from '../query/explain-free.js';
 import { type FeedQuery, parseFeedQuery } from '../query/feed-query.js';
+import { type FreeQuery, findFree } from '../query/free.js';
+import { FreeKeys } from '../query/free-keys.js';
 import {
   type DataSetFacts,
   type ParameterPairs,
@@ -29,8 +42,9 @@ import {
   parseParameters,
   type ReadFaults,
 } from '../query/parameters.js';
-import { planQuery } from '../query/plan.js';
-import type { FieldFilter, Query } from '../query/query.js';
+import { type Plan, planQuery } from '../query/plan.js';
+import type { FieldFilter, Query, Window } from '../query/query.js';
+import type { Selection } from '../query/selection.js';
 import {
   type ChangeCounts,
   type Differences,
@@ -42,11 +56,11 @@ import type { Snapshot } from '../snapshot/snapshot.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import { NO_CODE } from '../structures/dictionary.js';
 import { lowerBound } from '../structures/search.js';
-import type { Answer, Read, ReadResult } from './answer.js';
+import type { Answer, Encode, Read, ReadResult } from './answer.js';
 import { Directories } from './directories.js';
 import { EntityTags } from './entity-tag.js';
-import { EventLists } from './event-lists.js';
-import { FreeReader } from './free-reader.js';
+
+export type { ParameterPairs, ParseOptions } from '../query/parameters.js';
 
 /** What programs see of a snapshot. A request takes one view, and so sees one snapshot. */
 export interface View {
@@ -369,4 +383,146 @@ export class SnapshotView implements View {
 
 function queryOf({ filters, startMs, endMs }: Parameters, identities: Identities): Query {
   return { filters, identities, window: { startMs, endMs } };
+}
+
+/**
+ * For each representation with an opening, rows and a closing: a function that makes its form. EventLists
+ * keeps the forms.
+ */
+const FORMS: Readonly<
+  Record<
+    Exclude<AnyFormatName, 'json' | 'msgpack'>,
+    (snapshot: Snapshot, marksClashes: boolean) => RowListForm
+  >
+> = { ndjson: () => NDJSON, csv: () => CSV, ics: calendarForm, html: pageForm };
+
+/** Lists of the events of one snapshot, in each representation. */
+class EventLists {
+  readonly #snapshot: Snapshot;
+  readonly #rowCache: RowCache;
+  /** Forms by format name: first the forms without marked clashes, then the forms with them. */
+  readonly #forms = [new Map<string, RowListForm>(), new Map<string, RowListForm>()] as const;
+
+  constructor(snapshot: Snapshot, rowCache: RowCache) {
+    this.#snapshot = snapshot;
+    this.#rowCache = rowCache;
+  }
+
+  /** @param feed the head of the feed, if the list is a feed */
+  find(plan: Plan, parameters: Parameters, feed?: FeedHead): Encode {
+    const selection = executePlan(this.#snapshot, plan);
+    const { page, nextCursor } = this.#page(selection, parameters);
+    return (format) => {
+      const body = this.#body(page, format, parameters.clashes, feed);
+      return { total: selection.count, count: page.count, nextCursor, body };
+    };
+  }
+
+  /** The requested part of a result. */
+  #page(
+    selection: Selection,
+    { eventCursor, limit }: Parameters,
+  ): { page: Selection; nextCursor: string | null } {
+    const from = eventCursor === null ? 0 : selection.positionOf(this.#snapshot.ordinalAfter(eventCursor));
+    const to = Math.min(selection.count, from + limit);
+    const page = selection.slice(from, to);
+    const isLast = to === selection.count;
+    return { page, nextCursor: isLast ? null : encodeEventCursor(this.#snapshot.keyOf(page.last())) };
+  }
+
+  #body(page: Selection, format: AnyFormatName, marksClashes: boolean, feed?: FeedHead): Body {
+    const { rows } = this.#snapshot;
+    if (format === 'json') return jsonRows(rows, page, this.#rowCache);
+    if (format === 'msgpack') return messagePackRows(rows, page, this.#rowCache);
+    const form = this.#formOf(format, marksClashes);
+    const opening = feed === undefined ? undefined : form.openingOf?.(feed);
+    return rowList(rows, page, opening === undefined ? form : { ...form, opening }, this.#rowCache);
+  }
+
+  #formOf(format: keyof typeof FORMS, marksClashes: boolean): RowListForm {
+    const forms = this.#forms[marksClashes ? 1 : 0];
+    let form = forms.get(format);
+    if (form === undefined) {
+      form = FORMS[format](this.#snapshot, marksClashes);
+      forms.set(format, form);
+    }
+    return form;
+  }
+}
+
+/** GET /schedule/free from one snapshot and one table of rooms. */
+class FreeReader {
+  readonly #snapshot: Snapshot;
+  readonly #rooms: RoomTable | null;
+  readonly #tags: EntityTags;
+  readonly #directories: Directories;
+  /** Made on first use. */
+  readonly #keys = new Map<ConflictBy, FreeKeys>();
+
+  constructor(snapshot: Snapshot, directories: Directories, rooms: RoomTable | null, tags: EntityTags) {
+    this.#directories = directories;
+    this.#snapshot = snapshot;
+    this.#rooms = rooms;
+    this.#tags = tags;
+  }
+
+  read(parameters: Parameters): Read {
+    const digest = this.#rooms?.digest ?? '';
+    return {
+      format: parameters.format,
+      entityTag: (format) => this.#tags.of('free', parameters, null, format, digest),
+      execute: (format) => this.#answer(parameters, format),
+    };
+  }
+
+  /** @param parseMs time taken to read the parameters */
+  explain(parameters: Parameters, parseMs: number): Explanation {
+    const query = parameters.free as FreeQuery;
+    const planning = performance.now();
+    const keys = this.#keysOf(query.by);
+    const executing = performance.now();
+    const { keys: found, marks } = findFree(keys, query);
+    const encoding = performance.now();
+    const { total, count, body } = this.#answer(parameters, 'json');
+    const ended = performance.now();
+    return {
+      plan: explainFree(keys, query, found.length, marks),
+      total,
+      count,
+      bodyBytes: body.byteLength ?? 0,
+      timings: {
+        parseMs,
+        planMs: executing - planning,
+        executeMs: encoding - executing,
+        encodeMs: ended - encoding,
+      },
+    };
+  }
+
+  #keysOf(by: ConflictBy): FreeKeys {
+    let keys = this.#keys.get(by);
+    if (keys === undefined) {
+      keys = new FreeKeys(this.#snapshot, this.#directories.of(`${by}s`), by, this.#rooms);
+      this.#keys.set(by, keys);
+    }
+    return keys;
+  }
+
+  #answer({ free, directoryCursor, limit }: Parameters, format: AnyFormatName): Answer {
+    const query = free as FreeQuery;
+    const keys = this.#keysOf(query.by);
+    const found = findFree(keys, query).keys;
+    const from = directoryCursor === null ? 0 : placeAfter(keys, found, directoryCursor);
+    const page = found.subarray(from, Math.min(found.length, from + limit));
+    const last = page.at(-1);
+    const isLast = last === undefined || from + page.length === found.length;
+    const gaps = keys.gapsOf(page, query.windows[0] as Window);
+    const encode = format === 'json' ? jsonFree : messagePackFree;
+    return {
+      total: found.length,
+      count: page.length,
+      nextCursor: isLast ? null : encodeDirectoryCursor('free', keys.keyOf(last)),
+      body: encode(keys.named, page, gaps),
+    };
+  }
 }

@@ -2,6 +2,7 @@
  * Each input of the tables comes to an end: a result, or an error that says why. Its processor time grows with its
  * size: four times the bytes take at most eight times the time.
  */
+
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,10 +15,10 @@ import { RefusedLoad } from '../../src/snapshot/intake-bounds.js';
 import { filesOfGlob } from '../../src/source/find-files.js';
 import { readRecords } from '../../src/source/formats/read-records.js';
 import { parseLinks } from '../../src/source/http/link.js';
-import { withLecturerIds } from '../../src/source/lecturer-ids.js';
 import { readFieldMap } from '../../src/source/map-file.js';
 import { readRooms } from '../../src/source/rooms-file.js';
 import type { Source } from '../../src/source/source.js';
+import { withLecturerIds } from '../../src/source/spec.js';
 import { loadImage } from '../../src/thread/load-image.js';
 import { size } from '../hard/size.js';
 import { collectBytes, inPieces, memorySource } from '../source/collect.js';

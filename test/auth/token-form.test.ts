@@ -1,5 +1,5 @@
 import { test } from 'tap';
-import { describeTokenShapeFault } from '../../src/auth/token-form.js';
+import { describeTokenShapeFault } from '../../src/auth/verifier.js';
 import { TOKEN_BYTES_MAX } from '../../src/limits.js';
 import { goodClaims, hs256 } from './tokens.js';
 

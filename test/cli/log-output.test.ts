@@ -4,7 +4,7 @@ import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'tap';
-import { LogOutput } from '../../src/cli/log-output.js';
+import { LogOutput } from '../../src/cli/open-log.js';
 import { LOG_BYTES_MAX } from '../../src/limits.js';
 import { scrape } from '../admin/scrape.js';
 import { hs256, SECRET } from '../auth/tokens.js';

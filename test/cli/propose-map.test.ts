@@ -1,8 +1,14 @@
 /** The meaning that inspect finds in names and values of columns. */
+
 import { test } from 'tap';
 import { ColumnLook, type LookedColumn } from '../../src/cli/column-look.js';
-import { plainName } from '../../src/cli/column-names.js';
-import { type MapProposal, proposedOptions, proposeMap, shellQuoted } from '../../src/cli/propose-map.js';
+import {
+  type MapProposal,
+  plainName,
+  proposedOptions,
+  proposeMap,
+  shellQuoted,
+} from '../../src/cli/propose-map.js';
 
 function look(...records: readonly Readonly<Record<string, unknown>>[]): readonly LookedColumn[] {
   const columns = new ColumnLook();

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { test } from 'tap';
-import { StreamWatch, type Watched } from '../../src/http/stream-watch.js';
+import { StreamWatch, type Watched } from '../../src/http/event-streams.js';
 
 const STEP_MS = 100;
 

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { test } from 'tap';
 import type { DateOrder } from '../../src/model/read-rules.js';
-import { createInstantReader } from '../../src/normalise/instant-reader.js';
-import { parseLocalTime } from '../../src/normalise/local-time.js';
+import { createInstantReader, parseLocalTime } from '../../src/normalise/instant-reader.js';
 
 /** The time in ISO 8601, without an offset or with that of the text; or the fault. */
 function read(text: string, order: DateOrder | undefined): string {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { test } from 'tap';
 import { SEARCHED_UNITS_MAX } from '../../src/limits.js';
 import { searchForm } from '../../src/model/text.js';
-import { SearchedTexts } from '../../src/query/searched-texts.js';
+import { SearchedTexts } from '../../src/query/directory.js';
 import { Dictionary } from '../../src/structures/dictionary.js';
 
 function dictionaryOf(values: readonly string[]): Dictionary {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Test } from 'tap';
-import type { SourcePart } from '../../src/model/source-parts.js';
+import type { SourcePart } from '../../src/model/source-state.js';
 import type { TimetableOptions } from '../../src/options/option-types.js';
 import type { MergedSpec } from '../../src/source/spec.js';
 import { openTimetable } from '../../src/timetable/timetable.js';

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
-import type { SourcePart } from '../../src/model/source-parts.js';
+import type { SourcePart } from '../../src/model/source-state.js';
 import { describeHealth } from '../../src/view/describe-health.js';
 import { type Mood, open, partsOf, record, startAddresses, states, titles } from './addresses.js';
 

@@ -1,7 +1,7 @@
 import { test } from 'tap';
 import type { ReadRules } from '../../src/model/read-rules.js';
+import { renewalMs } from '../../src/refresh/keeper.js';
 import { Refresher } from '../../src/refresh/refresher.js';
-import { renewalMs } from '../../src/refresh/renewal.js';
 import type { SnapshotImage } from '../../src/snapshot/image.js';
 import { timeForAFault, until } from '../waiting/until.js';
 import { FakeLoader } from './fake-loader.js';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
 import { headOf } from '../../src/replication/head.js';
-import { SeenOrder } from '../../src/replication/seen-order.js';
+import { SeenOrder } from '../../src/replication/replica.js';
 import { MemorySource } from '../refresh/built.js';
 import { events, KINDS, openChannel, openFleet, titleOf, until, untilServed } from './fleet.js';
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { test } from 'tap';
 import { LEASE_MS_MAX } from '../../src/limits.js';
-import { Leadership } from '../../src/replication/lease.js';
+import { Leadership } from '../../src/replication/publisher.js';
 import { openStore } from '../../src/store/open-store.js';
 import { storeAddress } from '../../src/store/store-address.js';
 

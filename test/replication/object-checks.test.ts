@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
 import type { Head } from '../../src/replication/head.js';
-import { ObjectChecks } from '../../src/replication/object-checks.js';
+import { ObjectChecks } from '../../src/replication/publisher.js';
 import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { storeAddress } from '../../src/store/store-address.js';

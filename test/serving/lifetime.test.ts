@@ -1,10 +1,9 @@
 /** Ports, and the end. */
-
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
-import { canReusePort, openDoor } from '../../src/serving/door.js';
+import { canReusePort, openDoor } from '../../src/serving/open-serving.js';
 import { hs256, SECRET } from '../auth/tokens.js';
 import { start } from '../cli/lectern.js';
 import { MemorySource, openTimetable, startService } from '../refresh/built.js';

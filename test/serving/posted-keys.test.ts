@@ -1,8 +1,9 @@
 /** Keys in a serving thread: its requests for newer keys. */
+
 import { test } from 'tap';
 import type { KeyState } from '../../src/auth/remote-key-set.js';
 import { monotonicMs } from '../../src/model/clock.js';
-import { PostedKeys } from '../../src/serving/posted-keys.js';
+import { PostedKeys } from '../../src/serving/serving-worker.js';
 
 function state(more: Partial<KeyState> = {}): KeyState {
   return {

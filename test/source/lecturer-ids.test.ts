@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'tap';
 import { LECTURER_IDS_BYTES_MAX } from '../../src/limits.js';
 import { fileSource } from '../../src/source/file.js';
-import { withLecturerIds } from '../../src/source/lecturer-ids.js';
+import { withLecturerIds } from '../../src/source/spec.js';
 import { collect, failureOf, isUnchanged, memorySource } from './collect.js';
 
 const ADA = '00000000-0000-4000-8000-00000000000a';

@@ -5,7 +5,7 @@ import { COPY_BATCH_RECORDS } from '../../src/limits.js';
 import type { IdentifierMode, RecordPosition, Rejection } from '../../src/model/event.js';
 import { FIELDS } from '../../src/model/fields.js';
 import { createNormaliser } from '../../src/normalise/normalise.js';
-import { CopyWriter, replay } from '../../src/source/record-copy.js';
+import { CopyWriter, replay } from '../../src/source/merged.js';
 import type { RecordSink } from '../../src/source/source.js';
 import { failureOf } from './collect.js';
 

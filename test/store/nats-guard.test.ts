@@ -1,5 +1,4 @@
 /** Servers that are not NATS, or no longer: what a client takes from them is bounded. */
-
 import { execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -8,7 +7,7 @@ import { join } from 'node:path';
 import { TLSSocket } from 'node:tls';
 import { test } from 'tap';
 import { STORE_LINE_BYTES_MAX, STORE_MESSAGE_BYTES_MAX } from '../../src/limits.js';
-import { NatsGuard } from '../../src/store/nats-guard.js';
+import { NatsGuard } from '../../src/store/nats-connection.js';
 import { openStore } from '../../src/store/open-store.js';
 import { testFolder } from '../files/test-folder.js';
 

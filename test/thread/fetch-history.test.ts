@@ -1,7 +1,7 @@
 import { test } from 'tap';
 import { LecternError } from '../../src/errors.js';
 import type { Store } from '../../src/store/store.js';
-import { fetchHistoryOnly } from '../../src/thread/fetch-history.js';
+import { fetchHistoryOnly } from '../../src/thread/fetch-image.js';
 import type { FetchTask } from '../../src/thread/task-messages.js';
 import { imageOfCount } from '../snapshot/images.js';
 

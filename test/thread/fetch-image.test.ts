@@ -8,8 +8,7 @@ import { patchImage } from '../../src/snapshot/patch.js';
 import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { storeAddress } from '../../src/store/store-address.js';
-import { fetchImage as fetchImageTask } from '../../src/thread/fetch-image.js';
-import { practisePatch } from '../../src/thread/fetch-patch.js';
+import { fetchImage as fetchImageTask, practisePatch } from '../../src/thread/fetch-image.js';
 import type { FetchTask, Loaded } from '../../src/thread/task-messages.js';
 import { eventOf, idOf, imageOfCount } from '../snapshot/images.js';
 

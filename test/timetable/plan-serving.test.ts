@@ -4,7 +4,7 @@ import { test } from 'tap';
 import type { ServeOptions } from '../../src/index.js';
 import { resolveOptions } from '../../src/options/resolve.js';
 import { settingsOf } from '../../src/options/table.js';
-import { planServing } from '../../src/timetable/plan-serving.js';
+import { planServing } from '../../src/timetable/open-servers.js';
 
 const HIDDEN = 'a text of at least 32 bytes that is secret';
 const READING = { unknownParameters: 'reject', identifiers: 'uuid', timeZone: 'Europe/Berlin' } as const;

@@ -1,7 +1,8 @@
 /** A source that stays away is noticed: in /health, in the metric, and by a bound that follows the interval. */
+
 import { type Test, test } from 'tap';
 import { LOADING, type SourceState } from '../../src/model/source-state.js';
-import { sourceParts } from '../../src/refresh/parts.js';
+import { sourceParts } from '../../src/refresh/keeper.js';
 import { describeHealth, overdueSources } from '../../src/view/describe-health.js';
 import type { ViewSource } from '../../src/view/view-source.js';
 

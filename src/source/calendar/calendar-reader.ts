@@ -1,22 +1,23 @@
 import { hash } from 'node:crypto';
 import { LecternError } from '../../errors.js';
-import { CALENDAR_DEPTH_MAX, CALENDAR_STEPS_MAX, NAME_UNITS_MAX } from '../../limits.js';
+import { CALENDAR_DEPTH_MAX, CALENDAR_STEPS_MAX, NAME_UNITS_MAX, RECORD_BYTES_MAX } from '../../limits.js';
 import type { ExpansionWindow } from '../../model/expansion.js';
 import type { ReadRules } from '../../model/read-rules.js';
+import { DAY_MS, formatInstant, INSTANT_MS_MAX, INSTANT_MS_MIN, parseInstant } from '../../model/time.js';
 import { type FormatReader, malformed, rejectFault } from '../formats/reader.js';
 import type { RecordSink } from '../source.js';
 import { type CalendarEvent, EventLines, faultOf, isCancelled, isRecurring } from './calendar-event.js';
 import { type CalendarZone, zoneOfName } from './calendar-zones.js';
 import { readContentLine, unescapeText } from './content-line.js';
 import { withOthers } from './event-faults.js';
-import { EventOutput } from './event-output.js';
+import { EventOutput, type OutsideSpan } from './event-output.js';
 import { CalendarScope, isFault, timingOf, UNKNOWN_ZONE, unknownZone } from './event-timing.js';
 import type { Steps } from './expand-rule.js';
 import { FlatEvents, isTextAt } from './flat-event.js';
 import { KeptEvents, WAITING_BYTES_MAX } from './kept-events.js';
 import { type FoundLine, LineScanner } from './line-scanner.js';
-import { expansionText, windowOf } from './recurrence-window.js';
-import { ZoneLines } from './zone-lines.js';
+import type { RecurrenceWindow } from './recurrence-set.js';
+import type { Observance } from './zone-rules.js';
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -309,4 +310,78 @@ function componentOf(
 /** A text of the source, made safe for a message. */
 function show(text: string): string {
   return /^[A-Z0-9-]+$/.test(text) ? text : JSON.stringify(text.replace(/[^\x20-\x7e]/g, '?'));
+}
+
+/** The window of the rules; by default from one year before the load to two years after it, in whole days of UTC. */
+function windowOf({ from, to }: Pick<ReadRules, 'from' | 'to'>, nowMs: number): RecurrenceWindow {
+  const today = Math.floor(nowMs / DAY_MS) * DAY_MS;
+  return {
+    fromMs: from === undefined ? yearsAfter(today, -1) : instantOf('from', from),
+    toMs: to === undefined ? yearsAfter(today, 2) : instantOf('to', to),
+  };
+}
+
+function expansionText(
+  { fromMs, toMs }: RecurrenceWindow,
+  { events, firstMs, lastMs }: OutsideSpan,
+): ExpansionWindow {
+  const outside = events === 0 ? null : { events, from: dateOf(firstMs), to: dateOf(lastMs + DAY_MS) };
+  return { from: dateOf(fromMs), to: dateOf(toMs), outside };
+}
+
+function dateOf(instantMs: number): string {
+  return formatInstant(Math.min(Math.max(instantMs, INSTANT_MS_MIN), INSTANT_MS_MAX)).slice(0, 10);
+}
+
+function yearsAfter(instantMs: number, years: number): number {
+  const date = new Date(instantMs);
+  date.setUTCFullYear(date.getUTCFullYear() + years);
+  return date.getTime();
+}
+
+function instantOf(name: string, text: string): number {
+  const instantMs = parseInstant(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text);
+  if (typeof instantMs === 'number') return instantMs;
+  throw new LecternError(
+    'option-invalid',
+    `${name} is ${JSON.stringify(text)}; expected a date such as 2026-09-01`,
+  );
+}
+
+type WrittenObservance = {
+  -readonly [Name in keyof Observance]: Observance[Name] extends string ? string : string[];
+};
+
+/** Takes the lines of one VTIMEZONE. */
+class ZoneLines {
+  tzid = '';
+  readonly observances: Observance[] = [];
+  #current: WrittenObservance | null = null;
+  #bytes = 0;
+
+  begin(name: string): void {
+    const isObservance = name === 'STANDARD' || name === 'DAYLIGHT';
+    this.#current = isObservance ? { start: '', offsetFrom: '', offsetTo: '', rules: [], dates: [] } : null;
+    if (this.#current !== null) this.observances.push(this.#current);
+  }
+
+  end(_name: string): void {
+    this.#current = null;
+  }
+
+  take({ bytes, start, end, isPlain }: FoundLine): void {
+    this.#bytes += end - start;
+    if (this.#bytes > RECORD_BYTES_MAX) return;
+    const line = readContentLine(bytes, start, end, isPlain);
+    if (typeof line === 'string') return;
+    const { name, value } = line;
+    const observance = this.#current;
+    if (observance === null) {
+      if (name === 'TZID') this.tzid = value.trim();
+    } else if (name === 'DTSTART') observance.start = value.trim();
+    else if (name === 'TZOFFSETFROM') observance.offsetFrom = value;
+    else if (name === 'TZOFFSETTO') observance.offsetTo = value;
+    else if (name === 'RRULE') observance.rules.push(value);
+    else if (name === 'RDATE') for (const date of value.split(',')) observance.dates.push(date.trim());
+  }
 }

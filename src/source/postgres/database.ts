@@ -1,14 +1,18 @@
+import type { EventEmitter } from 'node:events';
+import { existsSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import type { Socket } from 'node:net';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import type { ConnectionOptions } from 'node:tls';
 import type { Client, ClientConfig, QueryResult } from 'pg';
 import type { CopyToStreamQuery } from 'pg-copy-streams';
 import { LecternError } from '../../errors.js';
-import { DATABASE_KEEPALIVE_MS } from '../../limits.js';
-import { BoundLogin } from './bound-login.js';
+import { readTextFile } from '../../files/text-file.js';
+import { DATABASE_FILE_BYTES_MAX, DATABASE_KEEPALIVE_MS } from '../../limits.js';
 import { describeConnection, failureOf, Hang } from './database-failure.js';
-import { tlsWays } from './database-tls.js';
 import { guardMessages, type MessageGuard } from './message-guard.js';
 import type { PostgresAddress, PostgresHost } from './postgres-address.js';
-import { passwordFor } from './postgres-password.js';
 
 export interface DatabaseOptions {
   /** For messages. */
@@ -239,4 +243,160 @@ function isRefused(error: unknown): boolean {
 
 function isTlsProblem(error: unknown): boolean {
   return error instanceof Error && /SSL connection/.test(error.message);
+}
+
+/**
+ * Enforces `channel_binding=require`. The client uses SCRAM-SHA-256-PLUS if the server offers it, and would
+ * otherwise log in without binding.
+ */
+class BoundLogin {
+  #isOffered = false;
+  #isDone = false;
+
+  /** Call this before connecting, so that the watch sees each message before the client does. */
+  watch(client: Client): void {
+    const { connection } = client as unknown as { readonly connection: EventEmitter };
+    connection.on('authenticationSASL', ({ mechanisms }: { readonly mechanisms: readonly string[] }) => {
+      this.#isOffered = mechanisms.includes('SCRAM-SHA-256-PLUS');
+    });
+    connection.on('authenticationSASLFinal', () => {
+      this.#isDone = true;
+    });
+  }
+
+  /** Call this before the password is used, because a false server may ask for the password as text. */
+  check(): void {
+    if (!this.#isOffered) throw unbound();
+  }
+
+  /** Call this after connecting, because a false server may not ask for a password at all. */
+  checkDone(): void {
+    if (!this.#isOffered || !this.#isDone) throw unbound();
+  }
+}
+
+function unbound(): LecternError {
+  return new LecternError(
+    'source-unreadable',
+    'channel_binding=require needs TLS and a login with SCRAM-SHA-256, and the server offered no SCRAM-SHA-256-PLUS; remove the parameter to connect without it',
+  );
+}
+
+/** The kinds of connection that `sslmode` allows, in libpq's order. */
+async function tlsWays(address: PostgresAddress): Promise<readonly (false | ConnectionOptions)[]> {
+  const { sslmode, sslrootcert, bindsChannel } = address;
+  if (sslmode === 'disable') return [false];
+  const own = { ...(await ownCertificate(address)), ...versionsOf(address) };
+  if (sslmode === 'allow' || sslmode === 'prefer') {
+    const unchecked = { ...own, rejectUnauthorized: false };
+    if (bindsChannel) return [unchecked];
+    return sslmode === 'allow' ? [false, unchecked] : [unchecked, false];
+  }
+  const usual = join(homedir(), '.postgresql', 'root.crt');
+  const path = sslrootcert ?? (existsSync(usual) ? usual : null);
+  // As in libpq, `require` checks the certificate of the server if there is a root certificate.
+  if (sslmode === 'require' && path === null) return [{ ...own, rejectUnauthorized: false }];
+  const ca = path === null || path === 'system' ? {} : { ca: await readCertificate(path) };
+  const crl = address.sslcrl === null ? {} : { crl: await readCertificate(address.sslcrl) };
+  // `require` and `verify-ca` ignore the names in the certificate.
+  const anyName = { checkServerIdentity: () => undefined };
+  return [
+    {
+      ...own,
+      ...ca,
+      ...crl,
+      rejectUnauthorized: true,
+      ...(sslmode === 'verify-full' || path === 'system' ? {} : anyName),
+    },
+  ];
+}
+
+function versionsOf({ tlsMin, tlsMax }: PostgresAddress): ConnectionOptions {
+  return {
+    ...(tlsMin === null ? {} : { minVersion: tlsMin }),
+    ...(tlsMax === null ? {} : { maxVersion: tlsMax }),
+  };
+}
+
+async function ownCertificate({ sslcert, sslkey, sslpassword }: PostgresAddress): Promise<ConnectionOptions> {
+  const folder = join(homedir(), '.postgresql');
+  const cert = sslcert ?? join(folder, 'postgresql.crt');
+  const key = sslkey ?? join(folder, 'postgresql.key');
+  if (sslcert === null && sslkey === null && !(existsSync(cert) && existsSync(key))) return {};
+  const passphrase = sslpassword === null ? {} : { passphrase: sslpassword };
+  return { cert: await readCertificate(cert), key: await readCertificate(key), ...passphrase };
+}
+
+function readCertificate(path: string): Promise<string> {
+  const name = `the certificate file ${path}`;
+  return readTextFile(path, { name, bytesMax: DATABASE_FILE_BYTES_MAX, code: 'source-unreadable' });
+}
+
+/** The permission bits of the group and other users, which must not read a password file. */
+const OPEN_TO_OTHERS = 0o077;
+
+/**
+ * The password for one host: from a file with only the password, from the address, or from a libpq password
+ * file. Files are read at each connection, so a new password needs no restart. Undefined if there is no
+ * password.
+ *
+ * @throws LecternError `source-unreadable` if a named file cannot be read
+ */
+async function passwordFor(
+  address: PostgresAddress,
+  place: PostgresHost,
+  passwordFile: string | undefined,
+): Promise<string | undefined> {
+  if (passwordFile !== undefined) {
+    const [line = ''] = (await readSecretFile(passwordFile, false)).split(/\r?\n/);
+    if (line === '') throw unreadable(passwordFile, 'its first line is empty; expected the password');
+    return line;
+  }
+  const { password, passfile } = address;
+  if (password?.startsWith('file:')) return passwordFor(address, place, password.slice('file:'.length));
+  if (password !== null) return password;
+  const path = passfile ?? join(homedir(), '.pgpass');
+  if (passfile === null && !existsSync(path)) return undefined;
+  return passwordIn(await readSecretFile(path, true), address, place);
+}
+
+/** @param isOfUser whether this is a libpq file, which only its owner may read */
+async function readSecretFile(path: string, isOfUser: boolean): Promise<string> {
+  const text = await readTextFile(path, {
+    name: `the password file ${path}`,
+    bytesMax: DATABASE_FILE_BYTES_MAX,
+    code: 'source-unreadable',
+    isRegular: true,
+  });
+  if (isOfUser && process.platform !== 'win32' && ((await stat(path)).mode & OPEN_TO_OTHERS) !== 0) {
+    throw unreadable(path, 'other users may read it; run chmod 600 on it');
+  }
+  return text;
+}
+
+function unreadable(path: string, problem: string): LecternError {
+  return new LecternError('source-unreadable', `the password file ${path} cannot be used: ${problem}`);
+}
+
+/** The first line `host:port:database:user:password` that matches. `*` matches everything, `\` escapes `:` and itself. */
+export function passwordIn(
+  text: string,
+  { database, user }: Pick<PostgresAddress, 'database' | 'user'>,
+  { host, port }: PostgresHost,
+): string | undefined {
+  // libpq uses this name for sockets in any folder, too.
+  const hosts = host.startsWith('/') ? [host, 'localhost'] : [host];
+  for (const line of text.split(/\r?\n/)) {
+    if (line.startsWith('#')) continue;
+    const cells = [...line.matchAll(/((?:[^:\\]|\\.)*)(?::|$)/g)].map(([, cell = '']) =>
+      cell.replace(/\\(.)/g, '$1'),
+    );
+    const [ofHost = '', ofPort, ofDatabase, ofUser, password] = cells;
+    if (password === undefined || password === '') continue;
+    const isHost = ofHost === '*' || hosts.includes(ofHost);
+    const isIt = (cell: string | undefined, value: string): boolean => cell === '*' || cell === value;
+    if (isHost && isIt(ofPort, String(port)) && isIt(ofDatabase, database) && isIt(ofUser, user))
+      return password;
+  }
+  return undefined;
 }

@@ -1,12 +1,7 @@
 import { createHash } from 'node:crypto';
 import { userInfo } from 'node:os';
-import {
-  decodePart,
-  invalidAddress as invalid,
-  PARAMETERS,
-  type ParameterName,
-  parametersOf,
-} from './postgres-parameters.js';
+import { LecternError } from '../../errors.js';
+import { suggest } from '../../model/suggest.js';
 
 const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'] as const;
 const BINDINGS = ['disable', 'prefer', 'require'] as const;
@@ -71,7 +66,7 @@ export function hidePassword(text: string): string {
  * Reads `postgres://user@host:port/database?parameters` as libpq does. Missing parts come from the
  * environment.
  *
- * @throws LecternError `option-invalid`; the message shows no value that may be a password
+ * @throws LecternError `option-invalidAddress`; the message shows no value that may be a password
  */
 export function parsePostgresAddress(
   text: string,
@@ -79,7 +74,7 @@ export function parsePostgresAddress(
 ): PostgresAddress {
   const [whole, login = '', authority = '', path = '', query = ''] = URI.exec(text) ?? [];
   if (whole === undefined) {
-    throw invalid(
+    throw invalidAddress(
       'it cannot be parsed; expected postgres://user@host:5432/database, with @ : / ? # in names as %40 and so on',
     );
   }
@@ -101,27 +96,29 @@ export function parsePostgresAddress(
   ): Choice => {
     const value = parameter(name) ?? usual;
     if ((choices as readonly string[]).includes(value)) return value as Choice;
-    throw invalid(`${name} is ${JSON.stringify(value)}; expected one of ${choices.join(', ')}`);
+    throw invalidAddress(`${name} is ${JSON.stringify(value)}; expected one of ${choices.join(', ')}`);
   };
   const optional = <Choice extends string>(name: ParameterName, choices: readonly Choice[]): Choice | null =>
     parameter(name) === null ? null : oneOf(name, choices, choices[0] as Choice);
   const sslrootcert = parameter('sslrootcert');
   const sslmode = oneOf('sslmode', SSL_MODES, sslrootcert === 'system' ? 'verify-full' : 'prefer');
   if (sslrootcert === 'system' && sslmode !== 'verify-full')
-    throw invalid(`sslrootcert=system needs sslmode=verify-full, and sslmode is ${sslmode}`);
+    throw invalidAddress(`sslrootcert=system needs sslmode=verify-full, and sslmode is ${sslmode}`);
   const sslnegotiation = oneOf('sslnegotiation', NEGOTIATIONS, 'postgres');
   if (sslnegotiation === 'direct' && ['disable', 'allow', 'prefer'].includes(sslmode))
-    throw invalid(`sslnegotiation=direct needs sslmode=require or stricter, and sslmode is ${sslmode}`);
+    throw invalidAddress(
+      `sslnegotiation=direct needs sslmode=require or stricter, and sslmode is ${sslmode}`,
+    );
   // `prefer` is read as `disable`, because it promises nothing.
   const bindsChannel = oneOf('channel_binding', BINDINGS, 'prefer') === 'require';
   if (bindsChannel && sslmode === 'disable')
-    throw invalid('channel_binding=require needs TLS, and sslmode is disable');
+    throw invalidAddress('channel_binding=require needs TLS, and sslmode is disable');
   const user = parameter('user') ?? userInfo().username;
   const database = parameter('dbname') ?? user;
   const hosts = hostsOf(parameter('host') ?? 'localhost', parameter('port') ?? '');
   const where = `${hosts.map(showHost).join()}/${database}`;
   const timeout = parameter('connect_timeout') ?? '0';
-  if (!/^\d{1,6}$/.test(timeout)) throw invalid('connect_timeout must be a whole number of seconds');
+  if (!/^\d{1,6}$/.test(timeout)) throw invalidAddress('connect_timeout must be a whole number of seconds');
   return {
     hosts,
     database,
@@ -155,7 +152,7 @@ function put(given: Map<ParameterName, string>, name: ParameterName, value: stri
 function placeOf(text: string): { readonly host: string; readonly port: string } {
   const [whole, six, host = '', port = ''] = /^(?:\[([^\]]*)\]|([^:[\]]*))(?::(\d*))?$/.exec(text) ?? [];
   if (whole === undefined) {
-    throw invalid('its host cannot be parsed; expected a name or an IP address, IPv6 in brackets');
+    throw invalidAddress('its host cannot be parsed; expected a name or an IP address, IPv6 in brackets');
   }
   return { host: six ?? decodePart(host), port };
 }
@@ -164,14 +161,14 @@ function hostsOf(hosts: string, ports: string): readonly PostgresHost[] {
   const names = hosts.split(',');
   const numbers = ports.split(',');
   if (numbers.length > 1 && numbers.length !== names.length) {
-    throw invalid(
+    throw invalidAddress(
       `it has ${names.length} hosts and ${numbers.length} ports; expected one port, or one for each host`,
     );
   }
   return names.map((host, n) => {
     const text = numbers[numbers.length === 1 ? 0 : n] || String(PORT_DEFAULT);
     const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
-    if (port < 1 || port > 65_535) throw invalid('its port must be a whole number from 1 to 65535');
+    if (port < 1 || port > 65_535) throw invalidAddress('its port must be a whole number from 1 to 65535');
     return { host: host || 'localhost', port };
   });
 }
@@ -179,4 +176,85 @@ function hostsOf(hosts: string, ports: string): readonly PostgresHost[] {
 export function showHost({ host, port }: PostgresHost): string {
   if (host.startsWith('/')) return `${host}:${port}`;
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+/** The supported parameters of libpq, with the environment variables for missing parameters. */
+const PARAMETERS = {
+  host: 'PGHOST',
+  port: 'PGPORT',
+  dbname: 'PGDATABASE',
+  user: 'PGUSER',
+  password: 'PGPASSWORD',
+  passfile: 'PGPASSFILE',
+  sslmode: 'PGSSLMODE',
+  sslrootcert: 'PGSSLROOTCERT',
+  sslcert: 'PGSSLCERT',
+  sslkey: 'PGSSLKEY',
+  // libpq has no variable for `sslpassword`.
+  sslpassword: '',
+  sslcrl: 'PGSSLCRL',
+  sslnegotiation: 'PGSSLNEGOTIATION',
+  ssl_min_protocol_version: 'PGSSLMINPROTOCOLVERSION',
+  ssl_max_protocol_version: 'PGSSLMAXPROTOCOLVERSION',
+  channel_binding: 'PGCHANNELBINDING',
+  connect_timeout: 'PGCONNECT_TIMEOUT',
+  application_name: 'PGAPPNAME',
+  options: 'PGOPTIONS',
+  target_session_attrs: 'PGTARGETSESSIONATTRS',
+} as const;
+
+type ParameterName = keyof typeof PARAMETERS;
+
+/** Parameters without an effect: the accepted values, which change nothing, and advice for other values. */
+const WITHOUT_EFFECT: Readonly<Record<string, readonly [values: readonly string[], advice: string]>> = {
+  client_encoding: [['UTF8', 'utf8', 'UTF-8', 'auto'], 'remove it: texts are always read as UTF-8'],
+  gssencmode: [['disable', 'prefer'], 'GSSAPI is not supported; remove it and encrypt with sslmode'],
+  hostaddr: [[], 'give the address as host'],
+  keepalives: [['1'], 'remove it: keepalives are always on'],
+  load_balance_hosts: [['disable'], 'remove it: hosts are tried in order'],
+  require_auth: [[], 'remove it; channel_binding=require protects the password'],
+  service: [[], 'write its parameters into the address'],
+  sslcertmode: [['allow'], 'remove it: a certificate is sent if there is one'],
+  sslcompression: [['0'], 'remove it: TLS is never compressed'],
+  sslcrldir: [[], 'give one file as sslcrl'],
+  sslsni: [['1'], 'remove it: the name of the host is always sent'],
+};
+
+function parametersOf(query: string): Map<ParameterName, string> {
+  const given = new Map<ParameterName, string>();
+  for (const part of query.split('&').filter((each) => each !== '')) {
+    const equals = part.indexOf('=');
+    const name = decodePart(equals === -1 ? part : part.slice(0, equals));
+    const value = equals === -1 ? '' : decodePart(part.slice(equals + 1));
+    if (Object.hasOwn(PARAMETERS, name)) given.set(name as ParameterName, value);
+    else checkUnsupported(name, value);
+  }
+  return given;
+}
+
+function checkUnsupported(name: string, value: string): void {
+  if (Object.hasOwn(WITHOUT_EFFECT, name)) {
+    const [values, advice] = WITHOUT_EFFECT[name] as (typeof WITHOUT_EFFECT)[string];
+    if (value === '' || values.includes(value)) return;
+    throw invalidAddress(`${name} cannot be used: ${advice}`);
+  }
+  const names = Object.keys(PARAMETERS);
+  const near = suggest(name, names);
+  const hint = near === null ? `the known parameters are ${names.join(', ')}` : `did you mean ${near}?`;
+  // A name unlike all known names may be a piece of a password.
+  throw invalidAddress(
+    `${near === null ? 'one of its parameters' : JSON.stringify(name)} is not known: ${hint}`,
+  );
+}
+
+function decodePart(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw invalidAddress('its percent-encoding is broken');
+  }
+}
+
+function invalidAddress(problem: string): LecternError {
+  return new LecternError('option-invalid', `the PostgreSQL address of the source is not valid: ${problem}`);
 }

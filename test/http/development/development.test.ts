@@ -1,7 +1,8 @@
 /** /login, /health and /docs, which exist only in development mode. */
+
 import { test } from 'tap';
 import { createClaimTable } from '../../../src/auth/identity.js';
-import { HEALTH_SCHEMA, LOGIN_SCHEMA } from '../../../src/openapi/component-schemas.js';
+import { HEALTH_SCHEMA, LOGIN_SCHEMA } from '../../../src/openapi/document.js';
 import { FIRST_MS, ROOM, serve, setUp, viewsOf } from '../harness.js';
 
 const PATHS = [

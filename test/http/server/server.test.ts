@@ -4,8 +4,7 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'tap';
 import { PLAIN_FIELDS } from '../../../src/http/answer/answer-fields.js';
-import { answerClientError } from '../../../src/http/server/client-error.js';
-import { HttpServer } from '../../../src/http/server/server.js';
+import { answerClientError, HttpServer } from '../../../src/http/server/server.js';
 import { until } from '../../waiting/until.js';
 import { bearer, serve, setUp, token } from '../harness.js';
 

@@ -1,8 +1,7 @@
 /** node:http gets every limit, and each is enforced. */
 import { connect } from 'node:net';
 import { type Test, test } from 'tap';
-import { createBareServer } from '../../../src/http/server/bare-server.js';
-import { HttpServer } from '../../../src/http/server/server.js';
+import { createBareServer, HttpServer } from '../../../src/http/server/server.js';
 import {
   CONNECTIONS_CHECKING_INTERVAL_MS,
   HEADERS_BYTES_MAX,

@@ -1,11 +1,12 @@
 /** Calendars with arbitrary bytes: good events are served, bad ones reported, and everything ends soon. */
+
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';
 import { LecternError } from '../../../src/errors.js';
 import { CALENDAR_KEPT_BYTES_MAX, RECORD_BYTES_MAX } from '../../../src/limits.js';
 import { CalendarReader } from '../../../src/source/calendar/calendar-reader.js';
-import { sniff } from '../../../src/source/formats/sniff.js';
+import { sniff } from '../../../src/source/formats/read-records.js';
 import { SLOW, size } from '../../hard/size.js';
 import { calendarOf, eventOf, type ReadCalendar, readCalendar } from './calendars.js';
 

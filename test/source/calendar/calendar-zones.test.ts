@@ -2,8 +2,12 @@ import { test } from 'tap';
 import { Temporal } from 'temporal-polyfill';
 import { CALENDAR_STEPS_MAX } from '../../../src/limits.js';
 import { Zone } from '../../../src/model/zone.js';
-import { CalendarZone, RuledZone, zoneOfName } from '../../../src/source/calendar/calendar-zones.js';
-import { WINDOWS_ZONES } from '../../../src/source/calendar/windows-zones.js';
+import {
+  CalendarZone,
+  RuledZone,
+  WINDOWS_ZONES,
+  zoneOfName,
+} from '../../../src/source/calendar/calendar-zones.js';
 import { readZoneRules } from '../../../src/source/calendar/zone-rules.js';
 import { SLOW } from '../../hard/size.js';
 

@@ -1,6 +1,7 @@
 /** Files given by mistake are named, with the remedy. */
+
 import { test } from 'tap';
-import { sniff } from '../../../src/source/formats/sniff.js';
+import { sniff } from '../../../src/source/formats/read-records.js';
 
 const CSV = 'Datum;Fach\r\n31.08.2026;Algebra\r\n';
 const inUtf16be = (text: string): Buffer => Buffer.from(text, 'utf16le').swap16();

@@ -1,8 +1,8 @@
 import { test } from 'tap';
 import { startService } from '../../../src/service.js';
 import { httpSource } from '../../../src/source/http.js';
-import { withLecturerIds } from '../../../src/source/lecturer-ids.js';
 import type { Source } from '../../../src/source/source.js';
+import { withLecturerIds } from '../../../src/source/spec.js';
 import { loadImage } from '../../../src/thread/load-image.js';
 import { collect, failureOf, isUnchanged } from '../collect.js';
 

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';
 import { isSameImage } from '../../../src/snapshot/image.js';
-import { instantText } from '../../../src/source/postgres/binary-instants.js';
-import { type BinaryColumn, BinaryRows } from '../../../src/source/postgres/binary-rows.js';
+import { type BinaryColumn, BinaryRows, instantText } from '../../../src/source/postgres/binary-rows.js';
 import type { RecordSink, Source } from '../../../src/source/source.js';
 import { loadImage } from '../../../src/thread/load-image.js';
 

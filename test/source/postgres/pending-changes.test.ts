@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { test } from 'tap';
-import { PendingChanges, parseSnapshot } from '../../../src/source/postgres/pending-changes.js';
+import { PendingChanges, parseSnapshot } from '../../../src/source/postgres/follower.js';
 
 test('a snapshot sees the transactions that ended before it', (t) => {
   const { sees } = parseSnapshot('100:110:102,105');

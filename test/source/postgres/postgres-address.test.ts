@@ -1,6 +1,6 @@
 import { test } from 'tap';
+import { passwordIn } from '../../../src/source/postgres/database.js';
 import { hidePassword, parsePostgresAddress } from '../../../src/source/postgres/postgres-address.js';
-import { passwordIn } from '../../../src/source/postgres/postgres-password.js';
 
 const parse = (text: string, environment: Record<string, string> = {}) =>
   parsePostgresAddress(text, environment);
