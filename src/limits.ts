@@ -74,7 +74,7 @@ export const KEY_SET_FRAMING_BYTES_MAX: number = 256 * KIB;
 export const KEY_SET_FETCH_MS_MAX = 5000;
 /** Shortest time between two fetches of a key set, if it is not fetched more often anyway. */
 export const KEY_SET_COOLDOWN_MS = 30_000;
-/** How long fetched keys are used while fetching fails: a day lets an issuer be mended, and ends a withdrawn key. */
+/** How long fetched keys are used while fetching fails: a day is enough to repair an issuer, and ends a withdrawn key. */
 export const KEY_SET_STALE_MS = 86_400_000;
 /** Values that one token or enrolment may select on, in all fields together. */
 export const IDENTITY_VALUES_MAX = 1000;
@@ -325,9 +325,9 @@ export const RETRY_AFTER_MS_MAX: number = 24 * 3600 * 1000;
 export const MAP_FILE_BYTES_MAX: number = 64 * KIB;
 /** A password file of libpq, or certificates: the roots of all public authorities have 250 KB. */
 export const DATABASE_FILE_BYTES_MAX: number = 1024 * KIB;
-/** A row or a change that a database sends as one message: 32 MiB held, joined, and as text are 96 MiB. */
+/** A row or a change that a database sends as one message: in pieces, joined, and as text, 32 MiB take 96 MiB. */
 export const DATABASE_ROW_BYTES_MAX: number = 32 * MIB;
-/** Another message of a database: 1,664 columns with names of 63 bytes are 135 KB. */
+/** Any other message of a database: 1,664 columns with names of 63 bytes are 135 KB. */
 export const DATABASE_MESSAGE_BYTES_MAX: number = 1 * MIB;
 /** Rows of one statement, COPY excepted: 1,000 changed rows of 64 KiB. */
 export const DATABASE_ANSWER_BYTES_MAX: number = 64 * MIB;
@@ -339,7 +339,7 @@ export const DATABASE_ERROR_TEXT_UNITS_MAX = 1000;
  * as text.
  */
 export const DATABASE_HEAP_MIB = 256;
-/** A thread beats this often, and is ended after so many missed beats: 33 s. Reading never keeps a thread busy for a second. */
+/** Time between two heartbeats of a thread, and the number of missed ones that ends it: 33 s. Reading never keeps a thread busy for a second. */
 export const THREAD_PULSE_MS = 3000;
 export const THREAD_PULSES_MISSED_MAX = 10;
 /** Changed rows of a followed table before it is read whole again: 100,000 × 0.3 KB = 30 MB. */
@@ -418,7 +418,7 @@ export const REPLICA_POLL_SECONDS = 2;
 export const LEASE_MS_MAX = 7000;
 /** A replica without a report for this long may have ended: five reports. */
 export const REPLICA_SILENT_MS = 10_000;
-/** A replica without a report for this long is gone: its record is removed. */
+/** A replica without a report for this long has ended: its record is removed. */
 export const REPLICA_GONE_MS = 60_000;
 /** Records of announced heads that are read: ten times what a store keeps. */
 export const ANNOUNCED_MAX = 1000;
@@ -426,13 +426,13 @@ export const ANNOUNCED_MAX = 1000;
 export const REPORTS_MAX = 1000;
 /** Characters of a text in a report or a lease: a name, or the reason of a failure. */
 export const RECORD_TEXT_MAX = 1000;
-/** Newest images kept in a store. Besides these stay the pinned one and the last of each minute, hour and day. */
+/** Newest images kept in a store. The pinned image and the last one of each minute, hour and day are kept, too. */
 export const IMAGES_KEPT = 5;
 /** Bytes of the images that are kept in a store, IMAGES_KEPT excepted: 41 images of 50 MB, or 4 of a million events. */
 export const IMAGES_KEPT_BYTES_MAX: number = 2048 * MIB;
-/** Images that stay a while after their last use: at three changes a second one is stored each 43 s, and a slow replica fetches 30 MB in 285 s. */
+/** Images that are kept for ten minutes after their last use: at three changes a second one is stored each 43 s, and a slow replica fetches 30 MB in 285 s. */
 export const IMAGES_UNUSED = 8;
-/** The least and most bytes of these images and their patches: 64 MiB hold ten minutes of small ones, 2 GiB four images of a million events. */
+/** The bytes of these images and their patches lie between these bounds: 64 MiB hold ten minutes of small ones, 2 GiB four images of a million events. */
 export const IMAGES_UNUSED_BYTES_MIN: number = 64 * MIB;
 export const IMAGES_UNUSED_BYTES_MAX: number = 2048 * MIB;
 /** Bytes of a NATS message. A link is alive if it carries one within STORE_SILENT_MS_MAX, which is 105 KB/s. */

@@ -259,12 +259,12 @@ function ofTimetable({ timetable, activity }: Observed, isReady: () => boolean):
     ),
     gauge(
       'lectern_followed_last_commit_timestamp_seconds',
-      'Time of the last commit seen that changed the followed table, by the clock of the database.',
+      'Time of the last commit that changed the followed table, by the clock of the database.',
       () => inSeconds(timetable.source.followed?.lastCommitMs ?? null),
     ),
     gauge(
       'lectern_followed_lag_seconds',
-      'How long the oldest commit of the followed table waits that is not served; 0 if all are served.',
+      'Age of the oldest commit of the followed table that is not served yet; 0 if all commits are served.',
       () => inSeconds(timetable.source.followed ? followLagMs(timetable.source.followed) : null),
     ),
     gauge(

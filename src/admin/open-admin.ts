@@ -35,7 +35,7 @@ export interface AdminOptions extends Observed {
   readonly allowedHosts: readonly string[];
   /** The token of POST /refresh; null if there is no such resource. */
   readonly token: AdminToken | null;
-  /** The reasons why /ready answers 503, without overload; empty if ready. */
+  /** The reasons, except overload, why /ready answers 503; empty if ready. */
   readonly unreadyReasons: () => readonly string[];
 }
 
@@ -211,7 +211,7 @@ function createAdminHandler(options: AdminOptions, exposition: Exposition): Requ
   };
 }
 
-/** Whether a request has this parameter, the only one that its resource has; null if it has others. */
+/** Whether a request has this parameter; null if it has any other, because its resource has no others. */
 function isAsked({ query }: Exchange, parameter: string): boolean | null {
   const { pairs, faults } = parseQueryString(query);
   if (faults.length > 0) return null;

@@ -58,7 +58,7 @@ export class PresentAccess implements AccessSource {
   change(change: Partial<Access>): void {
     const next = { ...this.access, ...change };
     const [tokens, feeds] = [next.tokenKeys.secrets?.[0], next.feedSecrets?.[0]];
-    // While feeds move to a secret of their own, the shared secret may still be an earlier one of theirs.
+    // While an operator gives feeds a secret of their own, the shared secret may stay as an earlier feed secret.
     if (tokens !== undefined && feeds !== undefined && hasSameBytes(tokens, feeds))
       throw new LecternError('key-invalid', SHARED_SECRET);
     this.access = next;

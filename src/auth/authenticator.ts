@@ -117,7 +117,7 @@ export class Authenticator {
   }
 }
 
-/** A value takes a text, 24 bytes and at most 2 for each unit, and its place in a list. */
+/** The memory of a value is a text (24 bytes, and at most 2 for each unit) and its place in a list. */
 function weightOf(identities: readonly FieldFilter[] | null): number {
   let bytes = 0;
   for (const { values } of identities ?? []) for (const value of values) bytes += 32 + 2 * value.length;

@@ -25,7 +25,7 @@ export function writeFeedGrant({ subject, claimed, pairs, issuedMs, expiresMs }:
   return Buffer.from(text, 'utf8').toString('base64url');
 }
 
-/** Null if the text is not a grant of this version. A program with the same secret may sign anything. */
+/** Null if the text is not a grant of this version: another program with the secret may sign any text. */
 export function readFeedGrant(written: string): FeedGrant | null {
   try {
     return parseGrant(written);

@@ -47,8 +47,8 @@ export type SecretUse = 'HS256' | 'feed';
 const SECRETS_MAX = 8;
 
 /**
- * Secrets, the present one first; the others only verify. A text has one secret a line. Returns the fault as a
- * clause ("it …") that reveals nothing of a secret.
+ * Reads secrets: the first one signs and verifies, the others only verify. A text has one secret a line. Returns a
+ * fault as a clause ("it …") that reveals nothing of a secret.
  */
 export function secretsIn(value: string | Uint8Array, use: SecretUse): readonly Uint8Array[] | string {
   const lines = typeof value === 'string' ? value.split(/\r?\n/).filter((line) => line !== '') : [value];
@@ -60,7 +60,7 @@ export function secretsIn(value: string | Uint8Array, use: SecretUse): readonly 
     const bytes = typeof line === 'string' ? bytesOfText(line) : line;
     const fault = typeof bytes === 'string' ? bytes : faultOfLength(bytes.byteLength, use);
     if (fault !== null) return n === 0 ? fault : `in line ${n + 1}, ${fault}; each line is one secret`;
-    // With their own memory: sending a part of a pooled buffer to a thread would send the whole pool.
+    // Each secret has memory of its own: sending a part of a pooled buffer to a thread would send the whole pool.
     secrets.push(Uint8Array.from(bytes as Uint8Array));
   }
   return secrets;

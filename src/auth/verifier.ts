@@ -1,7 +1,6 @@
 /**
- * Verifies bearer tokens with jose: signature against an explicit list of algorithms, then the claims.
- *
- * The form of a token, before verification.
+ * Verifies bearer tokens with jose: the form of the token first, then its signature against an explicit list of
+ * algorithms, then its claims.
  */
 import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose';
 import { KEY_TRIES_UNDER_WAY_MAX, KEY_WAITS_MAX, TOKEN_BYTES_MAX, TOKEN_HEADERS_MAX } from '../limits.js';

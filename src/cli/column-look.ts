@@ -97,7 +97,7 @@ export class ColumnLook {
   records = 0;
   readonly #columns = new Map<string, ColumnValues>();
   #forms: Catalogue['forms'] = new Map();
-  /** The keys of a database, and their different values. */
+  /** The keys of a database, with the distinct values of each. */
   #keys: readonly { readonly columns: readonly string[]; readonly distinct: Set<string> }[] = [];
 
   /** @returns whether to inspect more records */
@@ -118,8 +118,8 @@ export class ColumnLook {
   };
 
   /**
-   * The columns of a primary key that differs in every record. If the rows join several tables, it may take the keys
-   * of several. Empty if no key does.
+   * The columns whose values together identify a record: a primary key or, if the rows join several tables, the keys
+   * of several. Empty if no keys identify a record.
    */
   get key(): readonly string[] {
     return this.#keys.find(({ distinct }) => distinct.size === this.records)?.columns ?? [];

@@ -67,7 +67,7 @@ function describeLeader({ leader, leaderRenewedAtMs }: ChannelStatus): string {
   return agoMs > LEASE_MS_MAX ? `${seen}: it may have ended` : seen;
 }
 
-/** A replica that was killed is listed for a minute, and does not serve. */
+/** A killed replica is still listed for a minute. */
 function describeReplica({ name, version, serves, lastError, reportedAtMs }: ReplicaReport): string {
   const isSilent = Date.now() - reportedAtMs > REPLICA_SILENT_MS;
   const image = serves === null ? 'nothing yet' : `${serves.id}, sequence ${serves.sequence}`;

@@ -15,7 +15,7 @@ export interface NamedSource {
   readonly hidden: readonly string[];
 }
 
-/** A value of `--header` that names the place of a secret, and holds none. */
+/** A value of `--header` that names a variable or a file, and so holds no secret. */
 const PLACE = /^(?:\S+ +)?(?:env|file):/;
 
 /** @throws LecternError `option-invalid` */

@@ -28,11 +28,11 @@ const ZONE_EXAMPLE = 'Europe/Berlin';
 export interface ProposalGround {
   /** The rules that the user gave. */
   readonly rules: ReadRules;
-  /** The part of the user's field map that stays. Its fields get no other column. */
+  /** The part of the user's field map that is kept. Its fields get no other column. */
   readonly given?: Readonly<Record<string, string>>;
   /** The columns of the primary key of a database. */
   readonly key?: readonly string[];
-  /** Whether records were rejected because their ids came twice. */
+  /** Whether records were rejected because an earlier record had the same id. */
   readonly hasDuplicates?: boolean;
 }
 
@@ -135,7 +135,7 @@ function identifiersFor(
   }
   const isUuid = all.every((columns) => columns.length < 2 && columns.every(({ form }) => form === 'uuid'));
   if (id !== undefined && isUuid) return { mode: null, notes: [] };
-  // Whole numbers that identify the rows of a database stay what they are.
+  // Whole numbers that identify the rows of a database are kept unchanged.
   const areNumbers = all.flat().every(({ form }) => form === 'number' || form === 'uuid');
   const isKept = hasKey && id !== undefined && long === undefined && areNumbers;
   return { mode: isKept ? 'any' : 'derived', notes: [] };

@@ -163,7 +163,7 @@ class FileReading {
   /** A read may fail for a moment only, for example without free file descriptors. */
   readonly #retry = new Retry(() => void this.#read(true));
   /** The message of the last fault that was reported; null if the last read succeeded. */
-  #told: string | null = null;
+  #reported: string | null = null;
 
   constructor(file: KeptFile, signal: AbortSignal, tell: (report: FileReport) => void) {
     this.file = file;
@@ -227,8 +227,8 @@ class FileReading {
     if (error === null) this.#retry.succeeded();
     else if (this.#watches.length > 0) this.#retry.failed();
     const message = error?.message ?? null;
-    if (isRetry && message !== null && message === this.#told) return;
-    this.#told = message;
+    if (isRetry && message !== null && message === this.#reported) return;
+    this.#reported = message;
     const { kind, paths } = this.file;
     this.#tell({ kind, paths, error });
   }

@@ -2,10 +2,10 @@
  * Folder http/. HTTP: turns the bytes of a request into the bytes of its answer. This folder touches no typed
  * array and knows neither sources nor loads.
  *
- * The checks have a documented order: malformed, 414, 404, 405, 401, 403, 406, 400, 412, then 304 or 200. For
- * a known token, everything is synchronous: the response is written in the same turn of the event loop.
- *
- * Finds the user of a request by its bearer token: at once for known tokens, otherwise after verification.
+ * The checks have a documented order: malformed, 414, 404, 405, 401, 403, 406, 400, 412, then 304 or 200. A
+ * known token gives its user at once, and the response is written in the same turn of the event loop. Other tokens are
+ * verified first.
+
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -116,7 +116,7 @@ class Handler {
   readonly #findRoute: (path: string) => Route | null;
   readonly #reader: Reader;
   readonly #tokens: TokenCheck | null;
-  /** For the resources of development mode, of which /login gives a token to any client. */
+  /** The hosts that may ask for resources of development mode: /login gives a token to any client. */
   readonly #hosts: AllowedHosts;
   readonly #identify: NonNullable<HandlerOptions['identify']>;
 

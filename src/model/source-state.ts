@@ -4,11 +4,11 @@ export interface SourceState extends LoadState {
   readonly name: string;
 }
 
-/** How far a followed table is. Times are epoch milliseconds. */
+/** How far the changes of a followed table are served. Times are epoch milliseconds. */
 export interface FollowState {
   /** The time of the last commit that changed the table, by the clock of the database; null if none was seen. */
   readonly lastCommitMs: number | null;
-  /** When the first commit came that is not served yet; null if all are served. */
+  /** When the oldest commit that is not served yet was received; null if all are served. */
   readonly waitingSinceMs: number | null;
 }
 

@@ -24,7 +24,7 @@ const ASCII = /^\p{ASCII}*$/u;
 
 /** The bound of stream-safe text (UAX #15). Normalising a run takes quadratic time: 4 s for 120,000 marks. */
 const MARKS_IN_A_ROW_MAX = 30;
-/** A run is tried only at its first mark, so that the search takes linear time. */
+/** A match can begin only at the first mark of a run, so that the search takes linear time. */
 const TOO_MANY_MARKS = new RegExp(`(?<!\\p{M})\\p{M}{${MARKS_IN_A_ROW_MAX + 1}}`, 'u');
 
 /**

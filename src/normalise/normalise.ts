@@ -231,7 +231,7 @@ function givenId(record: Readonly<Record<string, unknown>>): string | null {
 
 /**
  * Adds the id that the source gave to the position of a record that has neither line nor byte, such as a row of a
- * database. The rows of a database have no order, so their numbers name nothing.
+ * database. The rows of a database have no order, so a number would not name a row.
  */
 export function namedPosition(value: unknown, position: RecordPosition): RecordPosition {
   if (position.line !== undefined || position.byte !== undefined) return position;

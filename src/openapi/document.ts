@@ -1,9 +1,6 @@
 /**
- * Folder openapi/. The OpenAPI 3.1 document, made from the tables. This folder answers no request.
- *
- * JSON schemas of answers without events. Tests compare answers with them.
- *
- * Example answers of the document.
+ * Folder openapi/. The OpenAPI 3.1 document, made from the tables, with JSON schemas and example answers. Tests compare
+ * answers with the schemas. This folder answers no request.
  */
 import { PARAMETER_FAULTS, PROBLEMS } from '../errors.js';
 import { PAGE_LIMIT_MAX } from '../limits.js';
@@ -147,11 +144,14 @@ export const HEALTH_SCHEMA: JsonSchema = objectSchema({
       {
         lastCommit: {
           ...TIME_OR_NULL,
-          description: 'The last commit seen that changed the table, by the clock of the database',
+          description: 'Time of the last commit that changed the table, by the clock of the database',
         },
-        lagSeconds: { type: 'number', description: 'How long the oldest commit waits that is not served' },
+        lagSeconds: { type: 'number', description: 'Age of the oldest commit that is not served yet' },
       },
-      { type: ['object', 'null'], description: 'How far a followed table is; null for other sources' },
+      {
+        type: ['object', 'null'],
+        description: 'How far the changes of a followed table are served; null for other sources',
+      },
     ),
     parts: objectSchema(
       {

@@ -2,13 +2,9 @@
  * Folder options/. The one table of settings, with the range of their values. This folder serves
  * nothing, and opens no file except a field map.
  *
- * The settings of the data: sources, bounds of a load, refreshing, gate and snapshot file.
- *
- * The settings of feeds: secrets, lifetime, revocations, public address.
- *
- * The settings of bearer tokens: keys, required claims, and the events of their users.
- *
- * The settings of the server: listening, threads, overload, CORS, admin listener, logs.
+ * The settings of bearer tokens: keys, required claims, and the events of their users; of the data: sources, bounds of
+ * a load, refreshing, gate and snapshot file; of the server: listening, threads, overload, CORS, admin listener, logs;
+ * of feeds: secrets, lifetime, revocations, public address.
  */
 import { claimsFault } from '../auth/identity.js';
 import { SECRET_BYTES_MIN, type SecretUse, secretsIn } from '../auth/key-set.js';

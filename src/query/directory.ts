@@ -276,7 +276,7 @@ export class SearchedTexts {
   search(q: string, isMatch: Uint8Array, offset: number): void {
     const text = this.#text;
     const start = this.#start;
-    // Terminates: each round goes on behind a value. If a match crosses the end of its value, so would later ones.
+    // Each round continues behind the value of the match. A match that crosses the end of its value is the last one there.
     for (let at = text.indexOf(q); at !== -1; ) {
       const next = lowerBound(start, at + 1);
       const end = start[next]!;

@@ -325,7 +325,7 @@ class ParameterParser {
     }
   }
 
-  /** A long text is not folded. */
+  /** The search form of a text. A text that is too long is refused before it is folded. */
   #searched(name: string, value: string): string {
     const isWellFormed = value.isWellFormed();
     const form = isWellFormed && value.length <= SEARCHED_UNITS_MAX ? searchForm(value) : value;

@@ -103,11 +103,11 @@ export interface AnyLoader
   > {
   /** The last load is now served. */
   published?(summary: SnapshotSummary): void;
-  /** How far a followed table is; null for other sources. */
+  /** How far the changes of a followed table are served; null for other sources. */
   followed?(): FollowState | null;
   /** The state of a replica; other loaders have none. */
   feed?(): FeedState;
-  /** A server of the timetable listens on this port, which names a replica. */
+  /** A server of the timetable listens on this port, which becomes a part of a replica's name. */
   listens?(port: number): void;
   /** The gate refused the last load. */
   refused?(refusal: Refusal): void;

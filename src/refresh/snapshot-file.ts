@@ -44,12 +44,12 @@ export class SnapshotFile {
   failure: string | null = null;
   #writing: Promise<void> | null = null;
   #waiting: SnapshotToKeep | null = null;
-  /** The waiting image was made by a patch, or its last write failed, so its write may be delayed. */
+  /** Whether the write of the waiting image may be delayed: a patch made the image, or its last write failed. */
   #mayWait = false;
   /** Writes that failed in a row. */
   #failures = 0;
   #isClosed = false;
-  /** When the next patched image may be written, or the failed write be tried again. */
+  /** When the next patched image may be written, or the failed write may be tried again. */
   #readyMs = 0;
   #timer: NodeJS.Timeout | undefined;
 

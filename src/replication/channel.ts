@@ -36,7 +36,7 @@ export interface ChannelStatus {
   readonly images: readonly Announcement[];
   /** Reports of replicas. A replica that ended without notice is listed for about a minute. */
   readonly replicas: readonly ReplicaReport[];
-  /** Keys of records that are malformed or not signed with the given key, and count for nothing. */
+  /** Keys of ignored records: they are malformed, or not signed with the given key. */
   readonly ignored: readonly string[];
 }
 
@@ -185,7 +185,7 @@ class StoreChannel implements Channel {
     return head;
   }
 
-  /** Null if there is no such record, or if it counts for nothing. */
+  /** Null if there is no such record, or if it is ignored. */
   async #head(key: string, onIgnored: OnIgnored = () => {}): Promise<Head | null> {
     const record = await this.#store.read(key);
     const head = record === null ? null : await this.#reader.read(record.text).catch(() => null);

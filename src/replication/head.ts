@@ -25,8 +25,7 @@ export interface Head {
   /** Length of the image file. */
   readonly bytes: number;
   /**
-   * The earlier image that the store has in place of this one, and the patches from it to this one, the first one
-   * first. Absent or null if the store has this image itself.
+   * The earlier image that the store has in place of this one, and the patches from it to this one, in their order. Absent or null if the store has this image itself.
    */
   readonly stored?: {
     /** SHA-256 of the earlier image's file in hexadecimal, and its object's name in the store. */

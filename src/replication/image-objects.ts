@@ -177,8 +177,8 @@ async function putPatch(store: Store, patch: ImageObjects['patch']): Promise<(He
 }
 
 /**
- * What the store has of the present head's image, with one more patch. Null if the next image must be stored itself:
- * without a patch, if it is small, or after many patches.
+ * What the store has of the present head's image, with one more patch. Null if the next image must be stored whole:
+ * because it has no patch, is small, or follows many patches.
  */
 async function continued(
   store: Store,

@@ -52,9 +52,9 @@ interface PublisherEvents {
   led(isLeader: boolean): void;
   /** An attempt to write an announcement or the lease failed. */
   failed(error: Error): void;
-  /** A record of the store is malformed or forged, and counts for nothing. */
+  /** A record of the store is ignored: it is malformed or forged. */
   ignored(key: string): void;
-  /** Both succeed again. */
+  /** Announcements and the lease are written again. */
   recovered(): void;
 }
 
@@ -94,7 +94,7 @@ export class Publisher {
   #rounds = 0;
   /** When reports are read and old images removed next. */
   #cleanAtMs = 0;
-  /** Keys of ignored records that were told. */
+  /** Keys of ignored records that were reported. */
   readonly #ignored = new Set<string>();
   readonly #wakes = new Set<() => void>();
   #announcedOnce = (): void => {};
@@ -225,7 +225,7 @@ export class Publisher {
     await this.#announce(objects, isInspection);
   }
 
-  /** Runs beside the announcements, because a store may hold any number of records of others. */
+  /** Announcements do not wait for this, because others may put any number of records into a store. */
   async #keepClean(): Promise<void> {
     if (!this.#leadership.isLeader || monotonicMs() < this.#cleanAtMs) return;
     try {
@@ -263,8 +263,8 @@ export class Publisher {
         await objects.put(this.#store, head, isDamaged);
         return;
       }
-      // Another publisher's file of the same content was lost, or an earlier image or its patches: this publisher's
-      // file replaces them.
+      // The store lost the file that another publisher made of this content, or an earlier image or its patches.
+      // This publisher's file replaces them.
     }
     const pin = await readPin(this.#store, (key) => this.#ignore(key));
     const sequence = sequenceAfter(this.#sequenceSeen, pin?.sequence);
@@ -316,7 +316,7 @@ export class Publisher {
     return { head, revision: record.revision };
   }
 
-  /** Tells of each ignored record once. */
+  /** Reports each ignored record once. */
   #ignore(key: string): void {
     if (this.#ignored.has(key) || this.#ignored.size >= REPORTS_MAX) return;
     this.#ignored.add(key);
@@ -341,8 +341,8 @@ const KEPT_FOR: readonly { readonly eachMs: number; readonly forMs: number }[] =
 /**
  * Deletes images and patches that no replica needs. The pinned image, the newest IMAGES_KEPT former heads and those of
  * KEPT_FOR stay. Other objects stay for UNUSED_MS_MIN; if together they exceed IMAGES_UNUSED times the length of the head, or
- * IMAGES_UNUSED_BYTES_MAX, the objects unused for longest go first. Heads without a valid signature count for nothing. Only the
- * leader cleans.
+ * IMAGES_UNUSED_BYTES_MAX, the objects unused for longest go first. Heads without a valid signature are ignored. Only the leader
+ * cleans.
  */
 export class StoreCleaner {
   readonly #store: Store;
@@ -528,7 +528,7 @@ export class ObjectChecks {
   }
 
   /**
-   * False if the image or the earlier image is missing, or if a check that an earlier call began has found wrong bytes.
+   * False if the stored image is missing, or if a check that an earlier call began has found wrong bytes.
    *
    * @param isSuspect whether a replica reports the image as damaged
    */

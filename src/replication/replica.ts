@@ -31,7 +31,7 @@ import {
   replicaKey,
 } from './store-records.js';
 
-/** Of a host's name in a report. */
+/** Characters of a host's name in a report. */
 const HOST_CHARACTERS_MAX = 64;
 
 /** Time between two reports of a replica. */
@@ -62,8 +62,8 @@ interface Target {
 }
 
 /**
- * Loads the announced image: the pinned image, or the head. The keeper looks for a new
- * announcement regularly, and decides whether the image is published.
+ * Loads the announced image: the pinned image, or the head. The keeper looks for a new announcement regularly, and
+ * decides whether the image is published.
  */
 export class Replica implements AnyLoader {
   readonly name: string;
@@ -183,7 +183,7 @@ export class Replica implements AnyLoader {
     await this.#store.close();
   }
 
-  /** Without its report, this replica is not shown any more. */
+  /** Removes the report, so that this replica is no longer listed. */
   async #leave(): Promise<void> {
     await this.#reporting;
     await this.#store.remove(this.#key);

@@ -104,7 +104,7 @@ function pick<T>(value: unknown, shape: Shape<T>): T | null {
   return Object.fromEntries(members.map(([name]) => [name, given[name]])) as T;
 }
 
-/** Told the keys of records that are malformed or forged, and count for nothing. */
+/** Called with the key of each ignored record: it is malformed or forged. */
 export type OnIgnored = (key: string) => void;
 
 async function readJson<T>(
@@ -179,7 +179,7 @@ export async function announcedTexts(store: Store): Promise<Map<string, string>>
   return texts;
 }
 
-/** The record of a report. */
+/** A report, with its record. */
 export interface StoredReport {
   readonly key: string;
   readonly revision: number;

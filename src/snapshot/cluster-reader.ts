@@ -66,7 +66,7 @@ export class Clusters {
     return start[end]! - start[first]!;
   }
 
-  /** The first cluster after a key, which the clusters may lack. */
+  /** The first cluster after a key. No cluster needs to have this key. */
   clusterAfter(key: ClusterKey): number {
     return firstWhere(0, this.count, (cluster) => compareClusterKeys(this.keyOf(cluster), key) > 0);
   }

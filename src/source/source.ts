@@ -82,7 +82,7 @@ export interface LoadOptions {
   readonly allowMissing?: boolean | undefined;
   /** Most compressed bytes of all new copies of parts together. Default: no limit. */
   readonly copyBytesMax?: number | undefined;
-  /** Called when all records were read; what follows keeps its thread busy. */
+  /** Called when all records were read. The thread may be busy from now on. */
   readonly onAllRead?: (() => void) | undefined;
   /** Called after all parts of several sources were read, before their records go to the sink. */
   readonly onParts?: ((report: PartsReport) => void) | undefined;

@@ -46,9 +46,9 @@ const OWN = /^[\w-][\w.-]*(?<!\.tmp)$/;
 const TEMPORARY = /\.[0-9a-f]{16}\.tmp$/;
 /** Temporary files of crashed writers. */
 const TEMPORARY_MS_MAX = 3_600_000;
-/** The text of a record whose file is no record. No reader accepts it, and the next write replaces it. */
+/** The text that is read in place of a file that is not a record. No reader accepts it, and the next write replaces it. */
 const UNUSABLE = 'not a record';
-/** Reasons why a file is no record; errors of the store have other codes, such as EIO and ESTALE. */
+/** Error codes of files that are not records. Errors of the store itself have other codes, such as EIO and ESTALE. */
 const UNUSABLE_CODES = new Set<unknown>([null, 'ELOOP', 'EACCES', 'EPERM', 'ENXIO', 'ENODEV', 'ENOTDIR']);
 /** Time between two checks that a watch has the present folder. */
 const WATCH_CHECK_MS = 1000;
@@ -59,10 +59,10 @@ const WATCH_CHECK_MS = 1000;
  * comparing clocks.
  *
  * A removed record leaves no file. Its last revision is noted in `records/.removed`, and a new record begins above
- * it; so a writer that was stopped for any time finds that the revision before its own is gone, and fails.
+ * that. So a writer that was stopped meanwhile fails, however long: the revision that it wants to replace is missing.
  *
- * Anybody who can write to the folder may have put anything into it. So nothing is opened through a link, or waited
- * for; and what is no record counts as one that no reader accepts.
+ * Other programs may write to the folder. So no link is followed and no pipe is waited for. A file that is not a
+ * record is read as a record that no reader accepts.
  */
 export class FolderStore implements Store {
   readonly name: string;
@@ -216,7 +216,7 @@ export class FolderStore implements Store {
     return latest?.text === '' ? null : latest;
   }
 
-  /** The last revision; revision 0 if the folder of the record is none, or has too many files. */
+  /** The last revision; revision 0 if the record's path is not a folder, or has too many files. */
   async #latest(key: string): Promise<StoredRecord | null> {
     for (let n = 0; n < READS_MAX; n++) {
       const revisions = await this.#revisions(key);
@@ -294,7 +294,7 @@ export class FolderStore implements Store {
     }
   }
 
-  /** Removes what no writer of Lectern has left. The files may be many, so nobody waits for their removal. */
+  /** Removes files that Lectern did not write. They may be many, so no call waits for their removal. */
   async #discard(folder: string): Promise<void> {
     const temporary = temporaryOf(folder);
     await this.#calls.run(() => rename(folder, temporary)).catch(orNull(isAbsent));
@@ -311,7 +311,7 @@ export class FolderStore implements Store {
     await this.#checkFolder(folder);
   }
 
-  /** Replaces whatever is no folder. */
+  /** Makes a record's folder, in place of anything else at its path. */
   async #makeRecordFolder(folder: string): Promise<void> {
     const isMade = await this.#calls.run(() => mkdir(folder)).catch(orNull(isPresent));
     if (isMade !== null || (await this.#calls.run(() => lstat(folder))).isDirectory()) return;
@@ -328,7 +328,7 @@ export class FolderStore implements Store {
       );
   }
 
-  /** In ascending order; null if the folder is none, or has too many files. */
+  /** In ascending order; null if the record's path is not a folder, or has too many files. */
   async #revisions(key: string): Promise<number[] | null> {
     const names = await this.#names(join(this.#records, key), STORE_REVISIONS_LISTED_MAX);
     if (names === null) return null;
@@ -349,7 +349,7 @@ export class FolderStore implements Store {
     );
   }
 
-  /** The names in a folder, none if it is absent. Null if it is no folder, or has more than `max`. */
+  /** The names in a folder; empty if it is absent. Null if it is not a folder, or has more than `max`. */
   #names(folder: string, max: number): Promise<readonly string[] | null> {
     return this.#calls.run(async () => {
       const status = await lstat(folder).catch(orNull(isAbsent));
@@ -374,7 +374,7 @@ export class FolderStore implements Store {
     return status?.isFile() === true ? status.size : null;
   }
 
-  /** Links are not followed. Somebody else may have made a folder. */
+  /** Links are not followed. A folder that another program made is removed, too. */
   #remove(path: string): Promise<void> {
     return this.#calls.run(() => rm(path, { force: true, recursive: true }));
   }
@@ -492,14 +492,14 @@ class FolderWatch {
   #open(): FSWatcher | null {
     try {
       const watcher = watch(this.#folder, { persistent: false }, (_, name) => {
-        // The folder itself is gone. Another folder may get its inode.
+        // The folder itself was removed. Another folder may get its inode.
         if (name === basename(this.#folder)) this.#watched = null;
         this.#onChange();
       });
       watcher.on('error', () => {});
       return watcher;
     } catch {
-      // The folder is gone, or cannot be watched.
+      // The folder was removed, or cannot be watched.
       return null;
     }
   }
@@ -514,7 +514,7 @@ async function openRegular(path: string): Promise<FileHandle> {
   throw new Error(`${path} is not a regular file`);
 }
 
-/** The text of a revision; UNUSABLE for what is no record. Throws ENOENT. */
+/** The text of a revision; UNUSABLE if the file is not a record. Throws ENOENT. */
 async function recordIn(path: string): Promise<string> {
   try {
     const file = await openRegular(path);

@@ -144,7 +144,7 @@ type Transport = Pick<
 >;
 let isTlsGuarded = false;
 
-/** Also guards what comes after TLS. Connections that the embedding program makes with the same client stay as they are. */
+/** Guards the bytes inside TLS, too. Other connections of an embedding program with the same client are not guarded. */
 function guardTls({ prototype }: Transport): void {
   if (isTlsGuarded) return;
   isTlsGuarded = true;
@@ -269,7 +269,7 @@ function guardSocket(socket: Socket): void {
     try {
       guard.check(chunk);
     } catch (error) {
-      // The client removes its listeners for moments, and an error without a listener would end the process.
+      // The client sometimes has no listener, and an error without a listener would end the process.
       socket.on('error', () => {}).destroy(error as Error);
       return false;
     }

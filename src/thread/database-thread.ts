@@ -60,7 +60,7 @@ export class DatabaseThread implements DatabaseWatch {
     };
   }
 
-  /** A followed table begins with its first load. */
+  /** Starts listening. Following starts with the first load. */
   #listen(): void {
     if (!this.isFollowed) this.#started().catch((error: LecternError) => this.#replace(error));
   }

@@ -9,9 +9,9 @@ import { taskFailureOf } from './task-failure.js';
 export function watchDatabases({ source, rules }: WatchTask, port: MessagePort): void {
   const tell = (message: FromDatabases): void => port.postMessage(message);
   const databases = new WatchedDatabases(source, rules);
-  /** The whole loads that have not ended. */
+  /** The whole loads that are still running. */
   const whole = new Map<number, Extract<FollowedLoad, { readonly whole: unknown }>>();
-  // A load is given up by the end of this thread.
+  // Nothing aborts this signal: ending the thread ends its loads.
   const { signal } = new AbortController();
   const answer = async (message: ToDatabases): Promise<FromDatabases> => {
     const { number } = message;

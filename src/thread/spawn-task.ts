@@ -27,7 +27,10 @@ export interface SpawnOptions extends TaskListeners {
   readonly onStuck?: (end: Promise<void>) => void;
 }
 
-/** Runs a task on another thread, and ends a thread that hangs while it reads. Throws the errors of the task, the signal's reason, and errors of `onProgress`. */
+/**
+ * Runs a task on another thread, and ends a thread that hangs while it reads. Throws the errors of the task, the
+ * signal's reason, and errors of `onProgress`.
+ */
 export async function spawnTask<T extends Task>(task: T, options: SpawnOptions): Promise<DoneOf<T>> {
   const { signal, feed } = options;
   signal?.throwIfAborted();

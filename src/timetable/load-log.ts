@@ -9,7 +9,7 @@ export class FailureLog {
   readonly #log: Logger | undefined;
   readonly #fields: object;
   readonly #recovery: string;
-  readonly #told = new Set<string>();
+  readonly #logged = new Set<string>();
   #failures = 0;
 
   /** @param recovery the message when it works again */
@@ -22,15 +22,15 @@ export class FailureLog {
   failed(level: 'warn' | 'error', reason: string, message: string, more: object = {}): void {
     this.#failures++;
     const line = `${message}: ${reason}`;
-    if (this.#told.has(line) || this.#told.size >= LOGGED_REASONS_MAX) return;
-    this.#told.add(line);
+    if (this.#logged.has(line) || this.#logged.size >= LOGGED_REASONS_MAX) return;
+    this.#logged.add(line);
     this.#log?.[level]({ ...this.#fields, ...more, reason }, message);
   }
 
   worked(): void {
     if (this.#failures > 0) this.#log?.info({ ...this.#fields, failures: this.#failures }, this.#recovery);
     this.#failures = 0;
-    this.#told.clear();
+    this.#logged.clear();
   }
 }
 
@@ -70,7 +70,7 @@ export class FrequentLine {
   }
 }
 
-/** Messages of faults of which each one is logged, because none is repeated by itself. */
+/** Messages of faults that do not repeat by themselves, so each one is logged. */
 const FAULTS: Readonly<Record<string, string>> = {
   'image-unusable': 'snapshot file not read',
   'rooms-unusable': 'rooms file not read',

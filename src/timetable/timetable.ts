@@ -1,8 +1,6 @@
 /**
- * Folder timetable/. The library, which opens, reads and serves a timetable, and knows nothing of the command
- * line.
- *
- * Answers to queries of a program.
+ * Folder timetable/. The library: it opens, reads and serves a timetable, and answers the queries of a program. It knows
+ * nothing of the command line.
  */
 import type { IncomingMessage } from 'node:http';
 import { authenticatorOfPlan } from '../auth/authenticator.js';

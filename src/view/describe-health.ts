@@ -54,7 +54,7 @@ export function describeHealth(views: ViewSource, version: string): object {
   };
 }
 
-/** How long the oldest commit waits that is not served. */
+/** Age of the oldest commit that is not served yet. */
 export function followLagMs({ waitingSinceMs }: FollowState): number {
   return waitingSinceMs === null ? 0 : Math.max(0, Date.now() - waitingSinceMs);
 }

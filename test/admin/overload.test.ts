@@ -1,4 +1,4 @@
-/** Answers to probes during an overload: alive and ready. Only a probe that asks for it is told to go elsewhere. */
+/** Answers to probes during an overload: alive and ready. Only a probe with ?overload=true gets 503. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -68,17 +68,17 @@ for (const workers of [1, 2]) {
     const loadEndMs = performance.now() + LOAD_MS_MAX;
     const seen = new Map<string, number>();
     const liveMs: number[] = [];
-    let untoldReady = '';
+    let plainReady = '';
     while ((liveMs.length < TOLD || Math.min(...liveMs) > LIVE_MS_MAX) && performance.now() < loadEndMs) {
       const state = await ready();
       seen.set(state, (seen.get(state) ?? 0) + 1);
       if (state !== atRest) {
-        untoldReady = await ready('/ready');
+        plainReady = await ready('/ready');
         const beganMs = performance.now();
         t.equal((await get(`${admin}/live`)).status, 200);
         liveMs.push(performance.now() - beganMs);
       }
-      // The state is asked for often, not all the time.
+      // The state is requested with pauses.
       await delay(20);
     }
     await Promise.all(loads.map((end) => end()));
@@ -87,7 +87,7 @@ for (const workers of [1, 2]) {
       ['503 [overloaded] true'],
       JSON.stringify([...seen]),
     );
-    t.equal(untoldReady, '200 [] true', 'pods that shed load stay behind their service');
+    t.equal(plainReady, '200 [] true', 'pods that shed load stay behind their service');
     // Other work of the machine delays some of them.
     t.ok(Math.min(...liveMs) < LIVE_MS_MAX, `/live took ${liveMs.map((ms) => ms.toFixed(0)).join(', ')} ms`);
 

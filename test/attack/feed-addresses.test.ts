@@ -79,7 +79,7 @@ test('over HTTP all bad addresses get the same 404', async (t) => {
     recordFigure('feed-addresses', `0 of ${COUNT} accepted; ${REQUESTS} over HTTP, all with the same 404`);
 });
 
-test('addresses with many values take the place of many in the memory for addresses', async (t) => {
+test('an address with many values counts as many addresses in the cache', async (t) => {
   const secrets = SECRETS;
   const addresses = new FeedAddresses({
     secrets,
@@ -94,7 +94,11 @@ test('addresses with many values take the place of many in the memory for addres
   const many = Array.from({ length: 500 }, () => 'A');
   t.equal(isKept(addresses.sign(grantFor('alice'))), true);
   const pairs = many.map((value) => ['type', value] as const);
-  t.equal(isKept(addresses.sign(grantFor('alice', { pairs }))), false, 'half of the memory is less');
+  t.equal(
+    isKept(addresses.sign(grantFor('alice', { pairs }))),
+    false,
+    'an address that needs more than half of the cache is not kept',
+  );
   const claimed = [{ field: 'studyGroup' as const, values: many }];
   t.equal(isKept(addresses.sign(grantFor('alice', { claimed }))), false);
 });

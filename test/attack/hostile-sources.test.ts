@@ -1,6 +1,6 @@
 /**
- * Each input of the tables comes to an end: a result, or an error that says why. Its processor time grows with its
- * size: four times the bytes take at most eight times the time.
+ * The load of each input in the tables ends with a result, or with an error that says why. Its processor time grows with
+ * its size: four times the bytes take at most eight times the time.
  */
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -67,7 +67,7 @@ async function timesOf(hostile: Hostile): Promise<readonly [small: number, large
 
 function loadOf({ make, rules, pieceBytes = 65_536 }: HostileSource): Hostile {
   return (bytes) => {
-    // A piece of one byte takes as long as 40 bytes of a record.
+    // Reading a piece of one byte takes as long as reading 40 bytes of a record.
     const content = make(pieceBytes === 1 ? bytes / 8 : bytes);
     const source: Source = {
       name: 'hostile',

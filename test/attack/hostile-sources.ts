@@ -1,4 +1,4 @@
-/** Sources made to be dear: each generator gives about `bytes` bytes of one kind of trouble. */
+/** Sources that aim at slow code: each generator gives about `bytes` bytes that aim at one place. */
 import { gzipSync } from 'node:zlib';
 import { pack } from 'msgpackr';
 import type { ReadRules } from '../../src/model/read-rules.js';

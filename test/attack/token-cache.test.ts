@@ -68,7 +68,7 @@ test(`${TOKENS} different tokens stay within the bounds of entries and memory`, 
   }
 });
 
-test(`${VERIFIED} tokens verified one after another take no more memory than the cache may have`, async (t) => {
+test(`${VERIFIED} tokens verified one after another take at most the memory that the cache may have`, async (t) => {
   const authenticator = authenticatorOf(() => NOW_MS, 1000);
   const rounds: number[] = [];
   for (let n = 0; n < VERIFIED; n++) {

@@ -158,7 +158,7 @@ test('a well-signed token with arbitrary claims is accepted only if they are val
   held++;
 });
 
-test('a good token with other headers is accepted only if these are harmless', async (t) => {
+test('a good token with other headers is accepted only if the headers are harmless', async (t) => {
   const more = fc.dictionary(
     fc.oneof(
       fc.constantFrom('crit', 'b64', 'jwk', 'jku', 'x5u', 'zip', 'kid', 'typ', 'alg'),

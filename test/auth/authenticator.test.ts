@@ -139,7 +139,7 @@ test('a test token always has a subject', async (t) => {
   });
 });
 
-test('tokens with many values take the place of many tokens', async (t) => {
+test('a token with many values counts as many tokens in the cache', async (t) => {
   const { authenticator } = setUp(NOW_MS, 100);
   const remembered = async (studyGroups: readonly string[]): Promise<number> => {
     const tokens = Array.from({ length: 200 }, (_, n) =>

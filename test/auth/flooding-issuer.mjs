@@ -29,5 +29,5 @@ const server = createServer((socket) => {
 });
 server.listen(0, '127.0.0.1', () => process.send(server.address().port));
 process.on('disconnect', () => process.exit());
-// Ends also when its parent has not said so.
+// The process ends even if its parent does not end it.
 setTimeout(() => process.exit(), 60_000);

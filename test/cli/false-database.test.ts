@@ -1,4 +1,4 @@
-/** A whole service beside a database that misbehaves: reads are answered, loads go on, and a signal ends it. */
+/** A service whose database misbehaves answers reads, continues to load, and ends at a signal. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
 import { int32, message, startFalseServer } from '../source/postgres/false-server.js';
@@ -21,7 +21,7 @@ test('a false database stops neither reads, nor later loads, nor the end of the 
     if (answer.status !== 200) t.fail(`/health answered ${answer.status}`);
     return (await answer.json()) as Health;
   };
-  /** Asks until the state holds. Each answer shows that the serving thread is free. */
+  /** Requests /health until the state holds. Each answer shows that the serving thread is free. */
   const becomes = async (holds: (state: Health) => boolean): Promise<Health> => {
     for (;;) {
       const state = await health();
@@ -42,7 +42,7 @@ test('a false database stops neither reads, nor later loads, nor the end of the 
   server.attack('login', (socket) => socket.write(message('N', 'Mtext')));
   await becomes(({ source }) => source.lastError === null);
 
-  // A message that never ends: the load waits for it when the signal comes.
+  // The load waits for the end of an endless message when the signal comes.
   let isWaiting = (): void => {};
   const waiting = new Promise<void>((resolve) => {
     isWaiting = resolve;

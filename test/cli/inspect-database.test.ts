@@ -1,4 +1,4 @@
-/** inspect of a database: what it proposes is pasted into a shell and runs. */
+/** The commands that inspect proposes for a database run when they are pasted into a shell. */
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -36,7 +36,7 @@ function pasted(t: Test, stdout: string): string[] {
   return words.split('\0').slice(0, -1);
 }
 
-test('what inspect proposes for a database runs when it is pasted', { skip }, async (t) => {
+test('the command that inspect proposes for a database runs when it is pasted', { skip }, async (t) => {
   const server = await startServer((end) => t.teardown(end), { auth: 'scram-sha-256' });
   await server.sql(`ALTER ROLE postgres PASSWORD '${PASSWORD}'; ${TABLES}`);
   const folder = t.testdir({});

@@ -72,7 +72,7 @@ function converse(port: number, load: Load, pauseMs: number): Promise<string | n
         load.announced++;
         socket.end();
       } else if (pauseMs === 0) ask();
-      // A client that asks with pauses.
+      // The client pauses between requests.
       else setTimeout(() => socket.writable && ask(), pauseMs);
     });
     let error = '';
@@ -102,7 +102,7 @@ test(`no request fails when the service is ended ${ROUNDS} times under load`, as
     const unusedClosed = new Promise<number>((resolve) =>
       unused.once('close', () => resolve(performance.now() - signalledMs)),
     );
-    // A client notices the end with its next answer.
+    // A client sees the end at its next answer.
     await delay(NOTICED_MS);
     load.isOver = true;
     await Promise.all(load.clients);
@@ -139,7 +139,7 @@ test('a second signal ends the service at once, even while it drains', async (t)
   service.child.kill('SIGINT');
   const { code, signal } = await service.ended;
   t.strictSame({ code, signal }, { code: null, signal: 'SIGINT' });
-  t.ok(performance.now() - secondMs < 300_000, 'long before it is drained');
+  t.ok(performance.now() - secondMs < 300_000, 'the process ends before its time for draining is over');
 });
 
 for (const [name, fault, origin] of [

@@ -72,7 +72,7 @@ test('a named pipe is a source once a process writes to it', async (t) => {
   const pipe = join(t.testdir({}), 'pipe');
   execFileSync('mkfifo', [pipe]);
   const inspecting = lectern(['inspect', pipe]);
-  // Time in which it could give up the pipe.
+  // In this time, the process could wrongly stop reading the pipe.
   await timeForAFault(300);
   const event =
     '{"id":"2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417","time":"2026-09-14T08:00:00Z","endTime":"2026-09-14T09:00:00Z"}';

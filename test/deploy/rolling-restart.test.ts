@@ -93,7 +93,7 @@ test('replicas behind nginx restart in turn, and no read is lost', {
   const reads = balancers.map(async ({ nginx, statuses }) => {
     const open = new Set<Promise<void>>();
     const beganMs = performance.now();
-    // Reads start at their times, whether or not the earlier ones were answered.
+    // Reads start at fixed times, even if earlier reads have no answer yet.
     for (let n = 0; !isEnding; n++) {
       await delay(Math.max(0, beganMs + n * READ_EVERY - performance.now()));
       const read = askNginx(nginx.port, `/api/v1/schedule?limit=${1 + (n % 50)}`, agent)

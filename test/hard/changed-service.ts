@@ -59,7 +59,7 @@ export async function untilPublished(service: ServiceProcess, before: string): P
   const endMs = performance.now() + PUBLISHED_MS_MAX;
   while ((await snapshotId(service)) === before) {
     if (performance.now() > endMs) throw new Error('the changed timetable was not published');
-    // A look is a request.
+    // Each look is a request, so there are pauses between them.
     await delay(100);
   }
 }

@@ -49,7 +49,7 @@ const MODES = {
     socket.pause();
     socket.write(`${REQUEST}\r\n`.repeat(Number(count)));
     tell({ open: 1 });
-    // The clients are silent meanwhile.
+    // The clients send nothing in this time.
     await delay(3000);
     socket.on('data', (chunk) => {
       bytes += chunk.length;

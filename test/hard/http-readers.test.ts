@@ -27,7 +27,7 @@ async function untilSockets(service: ServiceProcess, count: number, timeoutMs: n
   const beganMs = performance.now();
   while (service.sockets() > count) {
     if (performance.now() - beganMs > timeoutMs) break;
-    // A look reads /proc.
+    // Each look reads /proc, so there are pauses between them.
     await delay(50);
   }
 }

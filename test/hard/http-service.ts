@@ -205,7 +205,7 @@ export async function latencyP99Ms({ port }: Pick<ServiceProcess, 'port'>, forMs
       req.on('error', reject).end();
     });
     times.push(performance.now() - beganMs);
-    // A client that asks with pauses.
+    // The client pauses between requests.
     await delay(2);
   }
   agent.destroy();

@@ -136,7 +136,7 @@ test(`${WRITES_PER_SECOND} writes a second for ${MINUTES} minutes, with kills: s
     tries < 200 && (await server.sql('SELECT FROM pg_replication_slots')).length > 0;
     tries++
   )
-    // A look is a query.
+    // Each look is a query, so there are pauses between them.
     await delay(50);
   t.equal(
     (await server.sql('SELECT FROM pg_replication_slots')).length,

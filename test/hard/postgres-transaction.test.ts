@@ -43,7 +43,7 @@ test(`transactions of up to ${EVENTS} rows are served whole`, { skip, timeout: T
       const { status } = await get(`${service.baseUrl}/schedule?limit=50`, { authorization: AUTHORIZATION });
       reads.all++;
       if (status !== 200) reads.failed++;
-      // A client that asks with pauses.
+      // The client pauses between requests.
       await delay(5);
     }
   };

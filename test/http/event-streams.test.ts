@@ -244,7 +244,7 @@ test('a stream that is not read holds one message and is cut off', async (t) => 
   for (let n = 0; meter.get(CELL.slowReaders) === 0; n++) {
     views.publishEvents(events.map((event) => ({ ...event, title: `${n}`.padEnd(60, 'x') })));
     sentMax = n;
-    // Publications with pauses, as long as the reader is patient.
+    // Publications with pauses, until the slow reader is cut off.
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
   t.equal(meter.get(CELL.slowReaders), 1);

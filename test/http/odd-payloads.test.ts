@@ -1,4 +1,4 @@
-/** Tokens and feed addresses with good signatures and odd contents: no answer is a fault of the service. */
+/** Tokens and feed addresses with good signatures and odd contents never get a 5xx. */
 import { createHmac, createSecretKey } from 'node:crypto';
 import { Agent, get } from 'node:http';
 import { test } from 'tap';
@@ -30,7 +30,7 @@ interface Asked {
   readonly headers?: Record<string, string>;
 }
 
-/** Numbers of answers by status, and the faults of the service. Asks over few connections, which takes less time. */
+/** Counts answers by status, and collects those of 5xx. Few connections carry all requests, which takes less time. */
 async function askAll(port: number, all: readonly Asked[]) {
   const agent = new Agent({ keepAlive: true, maxSockets: 8 });
   const statuses = new Map<number, number>();
@@ -72,7 +72,7 @@ const start = (t: Parameters<typeof serve>[0]) => {
   return serve(t, setUp({ feeds: {}, access, table }).handler);
 };
 
-test('a good token with odd claims is refused, or has a user', async (t) => {
+test('a token with a good signature and odd claims is refused, or names a user', async (t) => {
   const { port } = await start(t);
   const payloads = CLAIMS.flatMap((claim) =>
     VALUES.map((value) => {
@@ -102,7 +102,7 @@ function addressOf(payload: string): string {
   return `${text}.${createHmac('sha256', key).update(text).digest('base64url')}`;
 }
 
-test('a feed address with a good signature and an odd payload is no feed', async (t) => {
+test('a feed address with a good signature and an odd payload gets 404', async (t) => {
   const { port, send } = await start(t);
   const plain = ['"alice"', 'null', '[["studyGroup","A"]]', '0', '9e15'];
   const personal = ['"alice"', '[["studyGroup","A"]]', '[]', '0', '9e15'];

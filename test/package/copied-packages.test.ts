@@ -1,6 +1,6 @@
 /**
- * The scripts of threads hold copies of packages. Each copy has exactly the version that package.json names: npm
- * installs this version, too, so `npm audit` sees the copy in every project that installs Lectern.
+ * The scripts of threads hold copies of packages. Each copy has exactly the version that package.json names. npm
+ * installs this version, too, so `npm audit` reports faults of the copy in every project that installs Lectern.
  */
 import { readFileSync } from 'node:fs';
 import { test } from 'tap';

@@ -1,4 +1,4 @@
-/** docs/postgresql.md is right: its statements and commands run, in their order, against a real server. */
+/** The statements and commands of docs/postgresql.md run in their order against a real server. */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import pg from 'pg';
@@ -18,7 +18,7 @@ function blocks(language: string): string[] {
     .map(([, , text]) => text as string);
 }
 
-/** The words of a command, as a shell reads them. */
+/** The words of a command, as a shell splits them. */
 function wordsOf(command: string): string[] {
   const script = `lectern() { printf '%s\\0' "$@"; }; ${command}`;
   return spawnSync('bash', ['-c', script], { encoding: 'utf8' }).stdout.split('\0').slice(0, -1);
@@ -72,7 +72,7 @@ test('the page on PostgreSQL', { skip }, async (t) => {
     t.strictSame(served, EVENTS);
   });
 
-  await t.test('local times that come twice or not at all are read as it says', async (t) => {
+  await t.test('local times that come twice or not at all are read as the page says', async (t) => {
     const rows = [...PAGE.matchAll(/^\| ([\d-]+ [\d:]+), which .* \| (\S+Z) \| (\S+Z) \|$/gm)];
     t.equal(rows.length, 2);
     for (const [, time = '', ours = '', theirs = ''] of rows) {
@@ -95,7 +95,7 @@ test('the page on PostgreSQL', { skip }, async (t) => {
     }
   });
 
-  await t.test('its triggers tell a channel', async (t) => {
+  await t.test('its triggers notify a channel', async (t) => {
     await client.query('LISTEN timetable');
     const told = new Promise((resolve) => client.once('notification', resolve));
     await client.query('UPDATE lesson_teams SET team = 2 WHERE lesson = 12');

@@ -49,8 +49,8 @@ test('the longest names have cursors, and stay apart even if they differ only at
     const others = ends.map((end, n) => eventOf(n, { roomId: `r${n}`, roomName: `${long}国${end}` }));
     return entriesOf(viewOfEvents(others, 'any'), 'rooms', [['cursor', cursor]]).length;
   };
-  t.equal(after('a', 'é'), 1, 'the id of the cursor is gone');
-  t.equal(after('\n', 'b'), 1, 'the name of the cursor is gone');
+  t.equal(after('a', 'é'), 1, 'the entry of the cursor was removed: its id');
+  t.equal(after('\n', 'b'), 1, 'the entry of the cursor was removed: its name');
 });
 
 test('a large directory comes in slices, equal in both formats', async (t) => {

@@ -39,6 +39,6 @@ test('a failed write of the snapshot file shows in health and metrics until one 
 
   rmSync(snapshotFile);
   await until(() => timetable.status === 'ok', 'the write is tried again');
-  t.equal(errors.length, 1, 'the reason is told once');
+  t.equal(errors.length, 1, 'the reason is reported once');
   t.equal(await metric(), '0');
 });

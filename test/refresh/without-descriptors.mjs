@@ -1,4 +1,4 @@
-/** A service that runs out of file descriptors for a moment while its files change. Prints what it told. */
+/** A service that runs out of file descriptors for a moment while its files change. Prints its reports. */
 import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -24,7 +24,7 @@ await timetable.ready;
 await timetable.serve({ port: 0, log, auth: { hs256Secret: 'x'.repeat(32), enrolmentsFile } });
 
 const until = async (isSo) => {
-  // The parent ends it, if this never comes true.
+  // If this condition never holds, the parent ends the process.
   while (!isSo()) await delay(10);
 };
 const isTold = (pattern) => told.some(({ message }) => pattern.test(message));

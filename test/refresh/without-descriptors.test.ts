@@ -22,7 +22,7 @@ test('files that changed while no descriptor was free are read as soon as one is
       { level: 'warn', reason: /enrolments.json cannot be read: too many files are open/ },
       { level: 'info', message: 'enrolments read anew' },
     ],
-    'the failure is told once, and the success once',
+    'the failure is reported once, and the success once',
   );
   t.equal(ofFile.length, 2);
 });

@@ -72,7 +72,7 @@ test('a client behind a balancer never sees an older version', options, async (t
   const reading = [careful, careless].map(async (client) => {
     while (!isEnding) {
       await client.read();
-      // A client that asks with pauses.
+      // The client pauses between requests.
       await delay(10);
     }
   });

@@ -113,7 +113,7 @@ export async function until(isSo: () => boolean | Promise<boolean>, what: string
       if (!(error instanceof Error) || !('code' in error) || error.code !== 'store-unavailable') throw error;
       failure = error;
     }
-    // A look may read the store.
+    // A look may read the store, so there are pauses between them.
     await delay(50);
   }
   throw new Error(`after ${WAIT_MS_MAX / 1000} s it was not so: ${what}`, { cause: failure });

@@ -1,4 +1,4 @@
-/** A fleet on a folder into which somebody else writes. */
+/** A fleet on a folder that another program writes to. */
 import { spawnSync } from 'node:child_process';
 import {
   mkdirSync,
@@ -34,7 +34,7 @@ const json =
   (path: string): void =>
     writeFileSync(path, text);
 
-/** Records of every kind that a store has, each wrong in another way. */
+/** Records of every kind in a store. Each is wrong in another way. */
 const WRONG: Readonly<Record<string, readonly ((path: string) => void)[]>> = {
   head: [fifo, sparse, json('null'), json('a.b.c')],
   pin: [fifo, zero, sparse, json('[]'), json('{"id":{"toString":1},"sequence":1e300}')],
@@ -43,7 +43,7 @@ const WRONG: Readonly<Record<string, readonly ((path: string) => void)[]>> = {
   'announced.A': [fifo, json('{}')],
 };
 
-test('whatever records hold: announcements go on, replicas serve, and the status names the records', async (t) => {
+test('with malformed and forged records, announcements continue, replicas serve, and the status names the records', async (t) => {
   const fleet = await openFleet(t, 'folder');
   const share = join(fleet.folder, 'share');
   const { log, lines } = keptLog();

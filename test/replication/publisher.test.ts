@@ -36,7 +36,7 @@ function controlled(store: Store, who: string, log: Swap[], controls: Controls):
       return async (...args: unknown[]) => {
         const key = typeof args[0] === 'string' ? args[0] : undefined;
         if (controls.holdsAtSwap && method === 'swap' && key === 'head') controls.isHeld = true;
-        await until(() => !controls.isHeld, 'it may go on');
+        await until(() => !controls.isHeld, 'the publisher is released');
         if (controls.fails(method, key)) throw new Error('it fails once');
         const result: unknown = await (value as (...given: readonly unknown[]) => unknown).apply(
           target,
@@ -198,6 +198,6 @@ test('a standby announces with a higher sequence than any head that it saw', asy
   standby.publisher.publish(publication('present'));
   const isAbove = async (): Promise<boolean> =>
     (headOf((await store.read('head'))?.text ?? '')?.sequence ?? 0) > ahead.sequence;
-  await until(isAbove, 'a head above it');
+  await until(isAbove, 'a head with a higher sequence');
   t.equal(await idOf(store), 'present');
 });

@@ -38,7 +38,7 @@ test('the record of a vanished replica is removed, even if the record names anot
   t.equal(reports.live.length, 1, 'it does not count again');
 });
 
-test('malformed reports count for nothing, are told, and are removed after a minute', async (t) => {
+test('malformed reports are ignored and logged, and are removed after a minute', async (t) => {
   const store = await openStore(storeAddress(join(t.testdir(), 'share')), 'make');
   const served = { epoch: 'e'.repeat(22), sequence: 1, id: 'i'.repeat(22), hash: 'f'.repeat(64) };
   const malformed: readonly unknown[] = [

@@ -179,7 +179,7 @@ const CUT = FULL.slice(0, -40);
 test('a fresh file that ends inside a record is not read yet', async (t) => {
   const path = join(t.testdir({ data: CUT }), 'data');
   const loading = failureOf(collect(fileSource(path)));
-  // The rest comes while the file rests.
+  // The last bytes are written while the reader waits for a pause.
   setTimeout(() => appendFileSync(path, FULL.slice(CUT.length)), 300);
   t.match(await loading, { code: 'source-unreadable', message: /it changed while it was read$/ });
   const whole = await collect(fileSource(path));
@@ -202,7 +202,7 @@ test('after a while without changes, the cut record of a file is rejected', asyn
   const controller = new AbortController();
   writeFileSync(path, CUT);
   const aborted = failureOf(collect(fileSource(path), { signal: controller.signal }));
-  // While the file rests.
+  // The reader is waiting for a pause in the writes.
   setTimeout(() => controller.abort(new Error('enough')), 100);
   t.match(await aborted, { message: 'enough' });
 });

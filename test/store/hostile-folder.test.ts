@@ -1,4 +1,4 @@
-/** Folders that somebody else has written into, and file systems that hang. */
+/** Folders that another program has written to, and file systems that hang. */
 import { spawnSync } from 'node:child_process';
 import {
   existsSync,
@@ -33,7 +33,7 @@ function makeSparse(path: string, bytes: number): void {
   truncateSync(path, bytes);
 }
 
-/** What may stand where a record is expected: each makes the folder `records/<key>`. */
+/** Each of these puts something else in the place of a record, at `records/<key>`. */
 const HOSTILE: Readonly<Record<string, (record: string, elsewhere: string) => void>> = {
   'a named pipe': (record) => {
     mkdirSync(record);
@@ -93,7 +93,7 @@ async function openTrial(t: Test): Promise<Trial> {
   return { store, share, elsewhere: join(folder, 'elsewhere') };
 }
 
-/** What stands elsewhere, with its length. */
+/** The files of another folder, with their lengths. */
 function filesIn(folder: string): readonly (readonly [string, number])[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true }).map((each) => {
     const path = join(each.parentPath, each.name);
@@ -115,7 +115,7 @@ for (const [kind, make] of Object.entries(HOSTILE)) {
     t.ok((read?.text.length ?? 0) < 100);
     t.match(await store.read('other'), { text: 'other' }, 'other records are read');
     t.strictSame([...(await store.keys())].sort(), ['head', 'other', 'pin']);
-    // One write may find that it has to remove what is there.
+    // The first write may fail, because it has to remove the other file.
     const text = 'signed';
     const isWritten = async (): Promise<boolean> =>
       (await store.swap('head', text, (await store.read('head'))?.revision ?? null)) !== null;
@@ -129,7 +129,7 @@ for (const [kind, make] of Object.entries(HOSTILE)) {
   });
 }
 
-test('what stands in place of an image is no image, and is replaced', async (t) => {
+test('another file in place of an image counts as missing, and is replaced', async (t) => {
   const { store, share, elsewhere } = await openTrial(t);
   const content = async function* () {
     yield Buffer.from('image');
@@ -193,7 +193,7 @@ test('a removed record leaves nothing, and a late writer of it fails', async (t)
   t.strictSame(readdirSync(records).sort(), ['.removed', 'head', 'other']);
   t.equal(readdirSync(join(records, '.removed')).length, 1);
 
-  // A writer has found the revision that it replaces, and is stopped before its link.
+  // A writer has read the revision that it will replace, and is stopped before it makes its link.
   const late = new FolderStore(share, 'make');
   const { link } = promises;
   let goOn = (): void => {};
@@ -234,7 +234,7 @@ test('a removal that was interrupted is finished later', async (t) => {
   t.strictSame(await store.keys(), ['other']);
 });
 
-test('a watch that began before the store existed tells of changes, as does one of a record made again', async (t) => {
+test('a watch reports changes if it began before the store existed, and after a record was made again', async (t) => {
   const share = join(testFolder(t), 'share');
   const [store, reader] = [new FolderStore(share, 'make'), new FolderStore(share, 'fail')];
   let tell = (): void => {};
@@ -262,7 +262,7 @@ test('a watch that began before the store existed tells of changes, as does one 
   t.match(await reader.read('head'), { text: 'third' });
 });
 
-test('a file system that hangs keeps one thread of a store, and is used again when it answers', async (t) => {
+test('a file system that hangs blocks one thread, and is used again when it answers', async (t) => {
   const { share } = await openTrial(t);
   const store = new FolderStore(share, 'make', 100);
   const { lstat } = promises;

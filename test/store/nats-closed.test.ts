@@ -130,7 +130,7 @@ test(
       for (let n = 0; n < 200; n++) {
         const head = await other.read('head').catch(() => null);
         await other.swap('head', `${n}`, head?.revision ?? null);
-        // A change is told within this time, or the next one is.
+        // This change or the next one is reported within this time.
         await delay(100);
         if (told > before) return true;
       }

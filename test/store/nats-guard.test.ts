@@ -1,4 +1,4 @@
-/** Servers that are not NATS, or no longer: what a client takes from them is bounded. */
+/** Servers that are not NATS, or stop being NATS: a client reads a bounded number of bytes from them. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';

@@ -92,7 +92,7 @@ test('a large snapshot that a small one replaces does not wait', async (t) => {
 
 test('a snapshot that is replaced just before a collection gets another collection', async (t) => {
   const lengths = lengthsMade(t);
-  // Until the second collection is over, the replacement is only just over.
+  // The clock stands still until the second collection, so the replacement counts as recent.
   t.intercept(performance, 'now', { value: () => (lengths.length < 2 ? 0 : 1000) });
   const weight = new Weight({ shortMs: 100, longMs: 50 });
   weight.replace(40 * MIB);

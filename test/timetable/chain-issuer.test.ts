@@ -61,7 +61,7 @@ test(`a chain needs no help for ${LIVES} lives of its tokens, of ${TOKEN_SECONDS
       const { status } = await get(`${second.baseUrl}/schedule?limit=5`, { authorization });
       reads.all++;
       if (status !== 200) reads.failed++;
-      // A client that asks with pauses.
+      // The client pauses between requests.
       await delay(5);
     }
   };

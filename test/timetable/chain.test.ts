@@ -107,7 +107,7 @@ async function runFor(
     while (performance.now() < untilMs || (loads.published ?? 0) < 3 || issuer.issued < 3) {
       const { status } = await get(`${second.baseUrl}/schedule?limit=5`, { authorization });
       if (status !== 200) failed++;
-      // A client that asks with pauses.
+      // The client pauses between requests.
       await delay(1);
     }
   };

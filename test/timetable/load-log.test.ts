@@ -1,4 +1,4 @@
-/** The log tells changes of the state of a source, a snapshot file and a store, not each attempt. */
+/** The log reports changes of the state of a source, a snapshot file or a store, not each attempt. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import { builtModule, MemorySource, startService } from '../refresh/built.js';
 import { writeKeys } from '../replication/fleet.js';
 import { keptLog, type LogLine } from '../serving/threads.js';
 
-// Threads of the build start faster than those of the source.
+// Threads of the built package start faster than threads of the source code.
 const { publishTimetable }: { publishTimetable: typeof Publish } = await import(builtModule('index.js'));
 const EVENT = {
   id: '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417',
@@ -123,7 +123,7 @@ test('of lines beyond the limit, the last is logged at the end of the minute', a
       if (lines.length > LOGGED_LINES_MAX) resolve();
     }, 20);
     for (let n = 1; n <= LOGGED_LINES_MAX + 7; n++) line.tell({ n });
-    // Its timer keeps no process alive.
+    // The timer does not keep a process alive, so the test waits for something else.
     const alive = setInterval(() => {}, 1000);
     t.teardown(() => clearInterval(alive));
   });
@@ -133,7 +133,7 @@ test('of lines beyond the limit, the last is logged at the end of the minute', a
   ]);
 });
 
-test('reasons with a number that changes do not fill the log', (t) => {
+test('reasons that differ only in a number do not fill the log', (t) => {
   const { log, lines } = keptLog();
   const failures = new FailureLog(log, {}, 'works again');
   for (let n = 0; n < 100; n++) failures.failed('error', `nothing came for ${n} s`, 'not loaded');

@@ -7,7 +7,7 @@ import { describeHealth, overdueSources } from '../../src/view/describe-health.j
 import type { ViewSource } from '../../src/view/view-source.js';
 
 const nowMs = Date.now();
-/** A busy machine takes seconds between two tests. */
+/** On a busy machine, seconds may pass between two tests. */
 const stopClock = (t: Test): unknown => t.intercept(Date, 'now', { value: () => nowMs });
 const SUMMARY = {} as ViewSource['summary'];
 const failing = (overdueAtMs: number): SourceState => ({

@@ -6,7 +6,7 @@ const WAIT_MS_MAX = 60_000;
 const PAUSE_MS = 5;
 
 /**
- * Waits for a condition that no event tells of, and resolves to the value that held. Rejects with the value seen last.
+ * Waits for a condition that no event announces, and resolves to the value that held. Rejects with the last value.
  *
  * @param look reads the present value
  * @param holds whether it is the wanted value. Default: it is true
@@ -21,15 +21,17 @@ export async function until<Seen>(
     if (holds(seen)) return seen;
     if (performance.now() > untilMs) {
       const wanted = holds === Boolean ? '' : ` with ${holds}`;
-      throw new Error(`not so within ${WAIT_MS_MAX / 1000} s: ${look}${wanted}; seen last: ${inspect(seen)}`);
+      throw new Error(
+        `the condition did not hold within ${WAIT_MS_MAX / 1000} s: ${look}${wanted}; seen last: ${inspect(seen)}`,
+      );
     }
     await delay(PAUSE_MS);
   }
 }
 
 /**
- * Passes time in which a fault would show. No event tells that something does not happen; a slow machine can hide the fault,
- * but cannot fail the test.
+ * Waits for some time in which a fault would show. No event announces that something does not happen. A slow machine can
+ * hide the fault, but cannot fail the test.
  */
 export function timeForAFault(ms: number): Promise<void> {
   return delay(ms);

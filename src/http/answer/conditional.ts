@@ -10,7 +10,8 @@ const SEPARATOR = /[ \t,]*/y;
 
 /**
  * The tag in If-None-Match that equals `entityTag` by weak comparison (RFC 9110 section 13.1.2), whatever its
- * content coding; null if there is none. A character that fits neither a tag nor a separator ends the list; so does the number of entries.
+ * content coding; null if there is none. The list ends after LIST_ENTRIES_MAX entries, or at a character that fits
+ * neither a tag nor a separator.
  */
 export function matchedEntityTag(ifNoneMatch: string, entityTag: string): string | null {
   if (ifNoneMatch === entityTag || ifNoneMatch.trim() === '*') return entityTag;

@@ -121,7 +121,7 @@ const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 /** Characters that identifiers of requests do not have, or that could disturb a reader of the log. */
 const NOT_IN_REQUEST_ID = /[^\w.~:+/=@-]/g;
 
-/** The identifiers of a request that others gave it, for the access log. */
+/** The identifiers that clients and proxies gave a request, for the access log. */
 export function readRequestIds(rawHeaders: readonly string[]): {
   readonly traceparent?: string;
   readonly requestId?: string;

@@ -2,9 +2,8 @@
  * Folder http/server/. The port and its connections: limits, overload, closing. This folder knows nothing of
  * timetables.
  *
- * A server of node:http with every limit set.
- *
- * Answers requests that node:http could not read, for which only a socket exists.
+ * The server is one of node:http with every limit set. Requests that node:http cannot read have only a socket; they are
+ * answered here, too.
  */
 import { once } from 'node:events';
 import {

@@ -267,8 +267,8 @@ export class CalendarReader implements FormatReader {
 }
 
 /**
- * The UID of an event. An event without a UID is identified by its content. A digest stands for a long text: V8 hashes
- * texts over 16,383 units by their length, so they would collide in a Map.
+ * The UID of an event, or its content if it has none. A digest replaces a long text: V8 hashes texts over
+ * 16,383 units by their length, so they would collide in a Map.
  */
 function uidOf(event: CalendarEvent): string {
   const { columns, start, end, duration, rules } = event;

@@ -8,7 +8,7 @@ import { type ContentLine, readContentLine } from './content-line.js';
 const LINES_REMEMBERED = 4096;
 const LINE_BYTES_REMEMBERED_MAX = 256;
 export const VALUE_BYTES_MAX = 2048;
-/** A run of CR is tried only at its first, so that the search takes linear time. */
+/** A match can begin only at the first CR of a run, so that the search takes linear time. */
 const FOLDS = /(?<!\r)\r*\n[ \t]/g;
 
 /** A text in the form of `undecoded` of RecordSink: UTF-8 with the escapes of JSON, and its quickHash. */

@@ -253,7 +253,7 @@ class MessagePackScan {
   hasBadText = false;
   /** Whether a text came in several chunks. Such a text was not checked for `hasBadText`. */
   hasCutText = false;
-  /** Whether a text is so long that it may not be the name of a property. */
+  /** Whether a text is too long for the name of a property. */
   hasLongText = false;
   /** An extension type that only its own application can read. */
   foreignExtension: number | null = null;

@@ -77,7 +77,7 @@ export function rejectLongName(position: RecordPosition, units: number): Rejecti
   return rejectFault(position, detail);
 }
 
-/** Units of the longest property name in a JSON text; 0 if the text is too short to have one that is too long. */
+/** Units of the longest property name in a JSON text; 0 if the whole text is shorter than the bound on names. */
 function longestName(text: string): number {
   if (text.length <= PROPERTY_NAME_UNITS_MAX) return 0;
   let longest = 0;

@@ -174,9 +174,10 @@ export class ChangeStream {
 
   /**
    * Resolves once every transaction that was committed before `moment` was received. The server is asked for its
-   * position, but an open transaction may keep that position below the moment's. Then everything was received if the
-   * server process has nothing to read: it sleeps although it woke after the moment, which a second answer shows (the
-   * first may have been on its way to sleep), and then answers once more, behind everything that it sent before.
+   * position until it has passed the moment's. An open transaction may hold the position back. Then three steps show
+   * that everything was received. Two answers after the moment show that the server process woke after it: before the
+   * first, the process may already have decided to sleep. The process sleeps again, so it has read the whole log. One
+   * more answer comes behind everything that it sent before.
    */
   async reached(moment: Moment, look: (pid: number) => Promise<ProcessState>): Promise<void> {
     let answers = 0;

@@ -4,7 +4,7 @@ import { type PostgresAddress, type PostgresHost, showHost } from './postgres-ad
 
 /** The error of a wait in which nothing came in time. */
 export class Hang extends Error {
-  /** @param ms often what is left of a limit, so it is told in tenths of a second */
+  /** @param ms is shown in tenths of a second, because it is often the rest of a limit */
   constructor(ms: number) {
     super(`nothing came for ${Math.max(Math.round(ms / 100), 1) / 10} s`);
   }

@@ -40,7 +40,7 @@ const USER_TYPES_MIN = 16_384;
 /** The type char(n), which pads its values with spaces. PostgreSQL drops them in the cast to text. */
 export const PADDED_TYPE = 1042;
 
-/** The forms of values by the OID of their type; other types, such as text, tell no form. */
+/** The forms of values by the OID of their type. Other types, such as text, may hold any form. */
 const FORMS_OF_TYPES: ReadonlyMap<number, FormOfType> = new Map([
   [2950, 'uuid'],
   [1184, 'instant'], // timestamptz

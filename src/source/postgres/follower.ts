@@ -45,8 +45,8 @@ const UNSEEN_MS = 20;
 /** Microseconds since 2000, as in the protocol of replication. */
 const SERVER_CLOCK = '((extract(epoch FROM clock_timestamp()) - 946684800) * 1000000)::int8::text';
 /**
- * Where the log ends. With synchronous_commit off, others see a commit before the server writes it to disk, and streams
- * it, within three times wal_writer_delay.
+ * Where the log ends. With synchronous_commit off, a commit is visible before the server writes it to disk and streams
+ * it, which takes at most three times wal_writer_delay.
  */
 const LOG_END = `(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()
   WHEN current_setting('synchronous_commit') = 'off' THEN pg_current_wal_insert_lsn() ELSE pg_current_wal_flush_lsn() END)::text`;
@@ -107,7 +107,7 @@ export class PostgresFollower {
   #lookTimer: NodeJS.Timeout | undefined;
   #failures = 0;
   #beganMs = 0;
-  /** Faults of the server since a session that lasted. */
+  /** Faults of the server since the last session that stayed open. */
   #faults = 0;
   /** A fault of the server or the network that ended the last session; the next load reports it. */
   #lost: LecternError | null = null;

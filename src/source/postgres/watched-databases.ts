@@ -5,9 +5,9 @@ import type { SourceSpec } from '../spec.js';
 import { type FollowedLoad, PostgresFollower } from './follower.js';
 import { listenTo } from './listen.js';
 
-/** What reports changes of a source's databases: on this thread, or on one of its own. */
+/** Reports changes of a source's databases, from this thread or from a thread of its own. */
 export interface DatabaseWatch {
-  /** Whether the source is a followed table, so that `next` makes its loads. */
+  /** Whether the source is a followed table. Then `next` makes its loads. */
   readonly isFollowed: boolean;
   /** Null if the source is not followed. */
   readonly state: FollowState | null;

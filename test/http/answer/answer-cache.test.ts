@@ -148,7 +148,7 @@ test('kept answers are copies', (t) => {
   t.end();
 });
 
-test('the header fields of an answer count, among them a link that repeats a long query', async (t) => {
+test('the cache counts the header fields of an answer, also a link that repeats a long query', async (t) => {
   const cache = new AnswerCache(40_000);
   const answer = { entityTag: 'W/"x"', body: Buffer.alloc(10) };
   t.equal(cache.keep('/x', null, 'json', { ...answer, headers: ['Link', 'x'.repeat(15_000)] }), true);

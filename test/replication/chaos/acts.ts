@@ -20,7 +20,7 @@ function oneOf<T>(all: readonly T[], random: Random): T {
   return all[Math.floor(random() * all.length)] as T;
 }
 
-/** The time that a failure lasts. What comes of it is waited for elsewhere. */
+/** How long a failure lasts. Other steps wait for its effects. */
 const failingFor = (ms: number): Promise<void> => delay(ms);
 const pause = (random: Random, msMax = 3000): Promise<void> => failingFor(200 + random() * msMax);
 

@@ -161,7 +161,7 @@ export class ChaosFleet {
         this.head = head;
         if (!this.forged.has(head.id)) this.announced.add(head.id);
       }
-      // The head is looked at often, not all the time.
+      // The head is read with pauses.
       await delay(50);
     }
   }

@@ -85,7 +85,7 @@ export class Reader {
   async #run(): Promise<void> {
     while (!this.#isEnding) {
       if (this.#machine.isRunning && this.#machine.port !== 0) await this.#readOnce();
-      // A client that asks with pauses.
+      // The client pauses between requests.
       await delay(PAUSE_MS);
     }
   }

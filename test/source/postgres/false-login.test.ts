@@ -1,4 +1,4 @@
-/** What a false server learns at the login: the table of docs/security.md, row by row. */
+/** The logins at which a false server gets the password: the table of docs/security.md, row by row. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';

@@ -95,7 +95,7 @@ const ATTACKS: readonly Attack[] = [
   },
 ];
 
-test('whatever a false server sends, a load ends, and says what is wrong', async (t) => {
+test('whatever a false server sends, the load ends with a result or an error that names the fault', async (t) => {
   const server = await startFalseServer((end) => t.teardown(end));
   const source = postgresSource({ kind: 'postgres', url: server.url, query: 'SELECT * FROM lessons' });
   for (const { name, bytes, end, points = POINTS } of ATTACKS) {

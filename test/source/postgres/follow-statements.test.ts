@@ -1,4 +1,4 @@
-/** The statements that a table which cannot be followed is told to run: PostgreSQL takes them, and they suffice. */
+/** If a table cannot be followed, the message has statements. PostgreSQL accepts them, and then the table is followed. */
 import { test } from 'tap';
 import type { ReadRules } from '../../../src/model/read-rules.js';
 import { Database } from '../../../src/source/postgres/database.js';
@@ -10,7 +10,7 @@ import { skip, startServer } from './server.js';
 const COLUMNS = '"time" timestamptz NOT NULL, "endTime" timestamptz NOT NULL, title text';
 const RANGE = "FOR VALUES FROM ('2026-01-01') TO ('2027-01-01')";
 
-/** For each table: SQL, and the told statements and options in their order. */
+/** For each table: SQL, and the statements and options of the messages in their order. */
 const CASES: Readonly<Record<string, readonly [sql: string, told: readonly string[]]>> = {
   'a publication with the usual name exists': [
     `CREATE TABLE a (id uuid PRIMARY KEY, ${COLUMNS}); CREATE TABLE b (id int); CREATE PUBLICATION lectern FOR TABLE b`,
@@ -61,7 +61,7 @@ const CASES: Readonly<Record<string, readonly [sql: string, told: readonly strin
   ],
 };
 
-test('what a table needs to be followed is told in statements that run', { skip }, async (t) => {
+test('messages have the statements that make a table fit for following', { skip }, async (t) => {
   const server = await startServer((end) => t.teardown(end));
   const open = async (): Promise<Database> => {
     const database = await Database.open(parsePostgresAddress(server.url()), {

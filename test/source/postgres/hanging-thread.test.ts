@@ -13,7 +13,7 @@ import { eventsTable, skip, startServer, type TestServer } from './server.js';
 
 const RULES = { identifiers: 'uuid' } as const;
 
-/** Passes a database on, and sends bytes into the stream of changes when told. */
+/** A proxy in front of a database, which can insert bytes into the stream of changes. */
 async function intruder(t: Test, port: number): Promise<{ url: string; send(bytes: Buffer): void }> {
   const streams = new Set<{ write(bytes: Buffer): void }>();
   const proxy = createServer((client) => {
@@ -70,7 +70,9 @@ async function followed(t: Test): Promise<TestServer> {
   return server;
 }
 
-test('a followed database that keeps its thread busy for ever stops nothing else', { skip }, async (t) => {
+test('a followed database that keeps its thread busy for ever does not stop the service', {
+  skip,
+}, async (t) => {
   const server = await followed(t);
   const { url, send } = await intruder(t, server.port);
   const source = { kind: 'postgres', url, table: 'events', follow: true } as const;
@@ -94,7 +96,7 @@ test('a followed database that keeps its thread busy for ever stops nothing else
   t.ok(performance.now() - beganMs < 1000, 'a close does not wait for the thread');
 });
 
-test('a fault in the stream of changes is said, and the table is followed again', { skip }, async (t) => {
+test('a fault in the stream of changes is reported, and the table is followed again', { skip }, async (t) => {
   const server = await followed(t);
   const { url, send } = await intruder(t, server.port);
   const source = { kind: 'postgres', url, table: 'events', follow: true } as const;
@@ -119,7 +121,7 @@ test('a fault in the stream of changes is said, and the table is followed again'
   t.match(describeHealth(timetable, ''), { source: { followed: { lastCommit: /Z$/, lagSeconds: 0 } } });
 });
 
-test('a thread is silent if it misses its beats, and not before', async (t) => {
+test('a thread counts as hanging after the allowed number of missed beats, and not before', async (t) => {
   const busy = new Worker('for (;;);', { eval: true });
   t.teardown(() => busy.terminate());
   await new Promise<void>((resolve) => {
