@@ -1,59 +1,20 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { PresentAccess } from '../auth/access.js';
-import type { KeyFeed, KeyState } from '../auth/remote-key-set.js';
 import { LecternError } from '../errors.js';
-import type { Logger } from '../http/logger.js';
 import { useInnerParts } from '../http/node/inner-parts.js';
 import { duplicateSocket } from '../http/node/listener.js';
 import type { OverloadCounts } from '../http/server/overload.js';
 import type { HttpServer } from '../http/server/server.js';
-import { ANSWER_CACHE_SHARE, LOG_MESSAGES_MAX } from '../limits.js';
-import { CELL } from '../metrics/cells.js';
+import { ANSWER_CACHE_SHARE } from '../limits.js';
 import { Meter } from '../metrics/meter.js';
 import { startSampling } from '../metrics/sampling.js';
-import { monotonicMs } from '../model/clock.js';
 import type { Handlers } from '../thread/task-messages.js';
 import { Weight } from '../thread/weight.js';
 import { Present } from '../view/present.js';
+import { PostedKeys } from './posted-keys.js';
 import { serverOfPlan } from './server-plan.js';
+import { createThreadLog } from './thread-log.js';
 import type { FromThread, NumberedPublication, ServingTask, ToThread } from './thread-messages.js';
-
-export class PostedKeys implements KeyFeed {
-  state: KeyState;
-  readonly #ask: () => void;
-  readonly #listeners: (() => void)[] = [];
-  #replied: Promise<void> | null = null;
-  #resolve = (): void => {};
-
-  /** @param ask posts a request for newer keys; the reply goes to `receive` */
-  constructor(state: KeyState, ask: () => void) {
-    this.state = state;
-    this.#ask = ask;
-  }
-
-  /** During the cooldown no request is posted, so forged tokens cost only the thread that receives them. */
-  want(): Promise<void> {
-    if (this.#replied !== null) return this.#replied;
-    if (monotonicMs() < this.state.nextFetchMs) return Promise.resolve();
-    this.#replied = new Promise<void>((resolve) => {
-      this.#resolve = resolve;
-    });
-    this.#ask();
-    return this.#replied;
-  }
-
-  follow(listener: () => void): void {
-    this.#listeners.push(listener);
-  }
-
-  receive(state: KeyState, isReply: boolean): void {
-    this.state = state;
-    for (const listener of this.#listeners) listener();
-    if (!isReply) return;
-    this.#replied = null;
-    this.#resolve();
-  }
-}
 
 /** The entry of a serving thread: its own server, which answers from images in shared memory. */
 const port = parentPort;
@@ -133,50 +94,3 @@ serve().catch((error: unknown) => {
   tell({ kind: 'failed', code, message: code === null ? stack : message });
   port.close();
 });
-
-type Level = 'info' | 'warn' | 'error';
-
-/**
- * The log of a serving thread: the main thread writes its lines. At most LOG_MESSAGES_MAX are in transit; further
- * lines are dropped. A line that says how many were dropped precedes the next line that is sent.
- */
-export function createThreadLog(
-  tell: (message: FromThread) => void,
-  logWaiting: SharedArrayBuffer,
-  meter: Meter | null,
-): Logger {
-  const waiting = new Int32Array(logWaiting);
-  let dropped = 0;
-
-  function send(level: Level, fields: object, message: string): void {
-    Atomics.add(waiting, 0, 1);
-    try {
-      tell({ kind: 'log', level, fields, message });
-    } catch {
-      // A field cannot be cloned. Of all fields, only an error is kept, because it matters most.
-      const { err } = fields as { readonly err?: unknown };
-      tell({ kind: 'log', level, fields: err instanceof Error ? { err: `${err.stack}` } : {}, message });
-    }
-  }
-
-  function line(level: Level, fields: object, message: string): void {
-    if (Atomics.load(waiting, 0) >= LOG_MESSAGES_MAX) {
-      dropped++;
-      meter?.add(CELL.logLinesDropped);
-      return;
-    }
-    const lines = dropped;
-    dropped = 0;
-    if (lines > 0) {
-      const message = 'log lines of a thread were dropped: too many waited for the main thread';
-      send('warn', { lines }, message);
-    }
-    send(level, fields, message);
-  }
-
-  return {
-    info: (fields, message) => line('info', fields, message),
-    warn: (fields, message) => line('warn', fields, message),
-    error: (fields, message) => line('error', fields, message),
-  };
-}

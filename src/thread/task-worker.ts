@@ -1,10 +1,9 @@
-import { readlinkSync } from 'node:fs';
-import { constants, setPriority } from 'node:os';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
 import { THREAD_PULSE_MS } from '../limits.js';
 import type { AskSecretHeadersOf } from '../source/spec.js';
 import type { WatchTask } from './database-messages.js';
+import { letOthersGoFirst } from './priority.js';
 import { runTaskHere } from './task.js';
 import { errorOf, taskFailureOf } from './task-failure.js';
 import type { FromTask, SecretsAnswer, StreamChunk, Task, TaskListeners } from './task-messages.js';
@@ -113,20 +112,4 @@ else if (only.task === 'watch-databases')
 else {
   givePriority(only);
   void perform(only).then(() => port.close());
-}
-
-/**
- * Gives threads that answer requests priority, because a build takes a processor for many seconds. Under full load a
- * tenth of a processor remains for the build. Linux has a priority for each thread; on other systems, nothing
- * happens.
- */
-export function letOthersGoFirst(): void {
-  try {
-    const thread = Number(readlinkSync('/proc/thread-self').split('/').at(-1));
-    if (Number.isInteger(thread) && thread !== process.pid) {
-      setPriority(thread, constants.priority.PRIORITY_BELOW_NORMAL);
-    }
-  } catch {
-    // The thread keeps its priority.
-  }
 }

@@ -1,4 +1,4 @@
-import { existsSync, renameSync, utimesSync, writeFileSync } from 'node:fs';
+import { renameSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
 import { hs256 } from '../auth/tokens.js';
@@ -71,7 +71,6 @@ test('serve follows its file, refuses broken data, loads on request, and starts 
     outcome.stderr,
     /"signal":"SIGUSR2","result":"published","reason":null,"msg":"load on request ended"/,
   );
-  t.ok(existsSync(`${snapshot}.1`), 'the snapshot before is kept');
 
   const second = start(['serve', source, ...options]);
   const again = await second.printed('A new token');
@@ -79,8 +78,8 @@ test('serve follows its file, refuses broken data, loads on request, and starts 
   second.child.kill('SIGTERM');
   t.equal((await second.ended).code, 0);
 
-  const pinned = start(['serve', '--pin', `${snapshot}.1`, '--dev', '--port', '0']);
-  t.match(await pinned.printed('A new token'), /^12 events, read from a snapshot file/m);
+  const pinned = start(['serve', '--pin', snapshot, '--dev', '--port', '0']);
+  t.match(await pinned.printed('A new token'), /^2 events, read from a snapshot file/m);
   pinned.child.kill('SIGTERM');
   t.equal((await pinned.ended).code, 0);
 

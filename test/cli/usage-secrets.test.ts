@@ -17,7 +17,13 @@ test('the message for an empty secret file says that it is empty', async (t) => 
   const file = join(t.testdir({}), 'secret.txt');
   writeFileSync(file, '\n');
   const outcome = await runHere(t, ['serve', DEMO, '--dev', '--hs256-secret-file', file, '--port', '0']);
-  assertOneLine(t, outcome, 1, /secret\.txt is empty; expected a secret of at least 32 bytes/, 'empty file');
+  assertOneLine(
+    t,
+    outcome,
+    1,
+    /secret\.txt is invalid: it is empty; expected a secret of at least 32 bytes/,
+    'empty file',
+  );
 });
 
 test('a malformed header is never repeated', async (t) => {

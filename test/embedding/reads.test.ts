@@ -220,7 +220,7 @@ test('ready rejects with a readable reason', async (t) => {
     [join(folder, 'none/'), 'source-unreadable', /none\/: there is no such file/],
     [join(folder, 'page.ndjson'), 'source-malformed', /page\.ndjson/],
     [[], 'snapshot-refused', /no events/],
-    [[{ id: 'x' }], 'snapshot-refused', /its only record was rejected, at record 1: id is "x"/],
+    [[{ id: 'x' }], 'snapshot-refused', /its only record was rejected, at record with id "x": id is "x"/],
   ];
   for (const [source, code, message] of cases) {
     const timetable = openTimetable({ source });

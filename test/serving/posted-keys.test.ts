@@ -3,7 +3,7 @@
 import { test } from 'tap';
 import type { KeyState } from '../../src/auth/remote-key-set.js';
 import { monotonicMs } from '../../src/model/clock.js';
-import { PostedKeys } from '../../src/serving/serving-worker.js';
+import { PostedKeys } from '../../src/serving/posted-keys.js';
 
 function state(more: Partial<KeyState> = {}): KeyState {
   return {

@@ -4,7 +4,7 @@ import { test } from 'tap';
 import { LOG_MESSAGES_MAX } from '../../src/limits.js';
 import { CELL } from '../../src/metrics/cells.js';
 import { Meter } from '../../src/metrics/meter.js';
-import { createThreadLog } from '../../src/serving/serving-worker.js';
+import { createThreadLog } from '../../src/serving/thread-log.js';
 import type { FromThread } from '../../src/serving/thread-messages.js';
 
 test('lines that the main thread does not take are dropped, counted and reported', (t) => {

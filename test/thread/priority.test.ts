@@ -1,7 +1,7 @@
 import { readlinkSync } from 'node:fs';
 import { constants, getPriority } from 'node:os';
 import { test } from 'tap';
-import { letOthersGoFirst } from '../../src/thread/task-worker.js';
+import { letOthersGoFirst } from '../../src/thread/priority.js';
 
 test('the first thread of a process keeps its priority', (t) => {
   const before = getPriority(process.pid);

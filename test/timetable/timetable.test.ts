@@ -230,7 +230,7 @@ test('options of replicas are refused for other sources, and options of reading 
     { fieldMap: { title: 'x' } },
     { dateOrder: 'dmy' },
     { encoding: 'latin1' },
-    { to: '2027-01-01' },
+    { calendarTo: '2027-01-01' },
   ] as const) {
     const [name] = Object.keys(options);
     const message = new RegExp(
