@@ -461,12 +461,12 @@ export const ANNOUNCED_PATCH_EVENTS_MIN = 100;
 export const ANNOUNCED_PATCH_INLINE_BYTES_MAX: number = 16 * KIB;
 /** Sequences come from a clock, so an unsigned record further ahead is forged: counting on from it could leave the safe integers. */
 export const SEQUENCE_AHEAD_MS_MAX: number = 10 * 365 * 86_400_000;
-/** Threads for patches practise on images up to this size, because practice takes as much memory again for a moment. */
-export const PRACTICE_IMAGE_BYTES_MAX: number = 64 * MIB;
-/** Time from the first load to the practice. Programs that end soon, such as tests, need no practice. */
-export const PRACTICE_DELAY_MS = 1000;
-/** Practice patches of a thread: V8 optimises the code of patches after a few runs. */
-export const PRACTICE_ROUNDS = 3;
+/** Threads for patches warm up with images up to this size, because a warm-up takes as much memory again for a moment. */
+export const WARM_UP_IMAGE_BYTES_MAX: number = 64 * MIB;
+/** Time from the first load to the warm-up. Programs that end soon, such as tests, need no warm-up. */
+export const WARM_UP_DELAY_MS = 1000;
+/** Patches of a warm-up: V8 optimises the code of patches after a few runs. */
+export const WARM_UP_ROUNDS = 3;
 /** Bytes of an announced patch: 1,000 events of 400 bytes, twice that for long texts, and rejections. */
 export const ANNOUNCED_PATCH_BYTES_MAX: number = 1 * MIB;
 /** Hashes of unusable images that a replica remembers. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LecternError } from '../errors.js';
 import type { KeptFile } from '../files/kept-files.js';
-import { LOAD_BASE_BYTES, PRACTICE_DELAY_MS, PRACTICE_IMAGE_BYTES_MAX, PRACTICE_ROUNDS } from '../limits.js';
+import { LOAD_BASE_BYTES, WARM_UP_DELAY_MS, WARM_UP_IMAGE_BYTES_MAX, WARM_UP_ROUNDS } from '../limits.js';
 import type { ReadRules } from '../model/read-rules.js';
 import type { FollowState } from '../model/source-state.js';
 import type { SnapshotImage } from '../snapshot/image.js';
@@ -130,7 +130,7 @@ export class Loader {
   /** The source reports single changes. */
   readonly #isLive: boolean;
   readonly #patches: KeptThread<PatchTask>;
-  #hasPractised = false;
+  #hasWarmedUp = false;
   /** When a terminated thread was found stuck; null if no thread is stuck. */
   #stuckSinceMs: number | null = null;
   /**
@@ -176,7 +176,7 @@ export class Loader {
       },
     });
     const image = done.kind === 'loaded' ? done.image : request.served;
-    if (image !== null) this.#practise(image, request);
+    if (image !== null) this.#warmUp(image, request);
     if (!('sourceVersion' in done) || done.sourceVersion === null) return done;
     return { ...done, sourceVersion: this.#rulesPrefix + done.sourceVersion };
   }
@@ -253,11 +253,11 @@ export class Loader {
    * Prepares the patch thread a moment after the first load. With a small timetable, the thread changes one event,
    * and the result is dropped. With a large timetable, the thread only loads its code.
    */
-  #practise(served: SnapshotImage, { bounds, listeners: { signal } }: LoadRequest): void {
-    if (!this.#isLive || this.#hasPractised || this.#place !== 'thread' || signal.aborted) return;
-    this.#hasPractised = true;
+  #warmUp(served: SnapshotImage, { bounds, listeners: { signal } }: LoadRequest): void {
+    if (!this.#isLive || this.#hasWarmedUp || this.#place !== 'thread' || signal.aborted) return;
+    this.#hasWarmedUp = true;
     const { name, rules } = this;
-    const practise = (): void => {
+    const warmUp = (): void => {
       if (signal.aborted) return;
       const memoryBytesMax = bounds.memoryBytesMax ?? memoryForLoad();
       const given = {
@@ -267,15 +267,15 @@ export class Loader {
         removals: [],
         version: null,
       };
-      for (let round = 0; round < PRACTICE_ROUNDS; round++) {
-        const feed = recordChunks(practiceRecords(served));
-        this.#patches.practise(
+      for (let round = 0; round < WARM_UP_ROUNDS; round++) {
+        const feed = recordChunks(warmUpRecords(served));
+        this.#patches.warmUp(
           { task: 'patch', name, rules, ...given },
           { signal, feed, keepsProcessAlive: false },
         );
       }
     };
-    setTimeout(practise, PRACTICE_DELAY_MS).unref();
+    setTimeout(warmUp, WARM_UP_DELAY_MS).unref();
   }
 
   /** The changes of another Lectern; null to load everything. */
@@ -365,11 +365,11 @@ export class Loader {
 }
 
 /** An event with another title. */
-function practiceRecords(image: SnapshotImage): object[] {
+function warmUpRecords(image: SnapshotImage): object[] {
   const { events, bytes } = image.summary;
-  if (events === 0 || bytes > PRACTICE_IMAGE_BYTES_MAX) return [];
+  if (events === 0 || bytes > WARM_UP_IMAGE_BYTES_MAX) return [];
   const row = new Snapshot(image).rows.rowOf(events >> 1);
-  return [{ ...(JSON.parse(row.toString('utf8')) as object), title: 'practice' }];
+  return [{ ...(JSON.parse(row.toString('utf8')) as object), title: 'warm-up' }];
 }
 
 const RULES_PREFIX = /^rules=[\w-]{22} /;

@@ -3,9 +3,9 @@ import { LecternError } from '../errors.js';
 import {
   LOAD_BASE_BYTES,
   PATCH_IMAGE_SHARE,
-  PRACTICE_DELAY_MS,
-  PRACTICE_IMAGE_BYTES_MAX,
-  PRACTICE_ROUNDS,
+  WARM_UP_DELAY_MS,
+  WARM_UP_IMAGE_BYTES_MAX,
+  WARM_UP_ROUNDS,
   SNAPSHOT_DELTA_ENTRIES_MAX,
 } from '../limits.js';
 import { readAnnouncedHistory } from '../snapshot/announced-history.js';
@@ -33,7 +33,7 @@ import { COLLECTION_BYTES, countAsTaken } from './weight.js';
 
 /** A thread that fetches again keeps its connection. */
 const stores = new Map<string, Store>();
-let hasPractised = false;
+let hasWarmedUp = false;
 /** Hash of the image whose last transfer stopped in the middle. */
 let stoppedHash: string | null = null;
 
@@ -49,26 +49,26 @@ export async function fetchImage(task: FetchTask): Promise<LoadDone> {
   stores.set(task.store, store);
   if (task.served?.summary.id === task.id) return fetchHistoryOnly(store, task);
   const loaded = (await fetchPatch(store, task)) ?? (await fetchWhole(store, task));
-  if (loaded.kind === 'loaded') practiseLater(loaded);
+  if (loaded.kind === 'loaded') warmUpLater(loaded);
   return loaded;
 }
 
-/** Practises a patch soon after the first image, because the first real patch may follow soon. */
-function practiseLater({ image }: Loaded): void {
-  if (hasPractised) return;
-  hasPractised = true;
-  const practise = (): void => {
+/** Warms up the code of patches soon after the first image, because the first real patch may follow soon. */
+function warmUpLater({ image }: Loaded): void {
+  if (hasWarmedUp) return;
+  hasWarmedUp = true;
+  const warmUp = (): void => {
     try {
-      for (let round = 0; round < PRACTICE_ROUNDS; round++) {
-        practisePatch(image);
+      for (let round = 0; round < WARM_UP_ROUNDS; round++) {
+        warmUpPatch(image);
         // Each round makes two images.
         countAsTaken(COLLECTION_BYTES);
       }
     } catch {
-      // A failed practice does no harm. If memory is short, for example, the next task reports it.
+      // A failed warm-up does no harm. If memory is short, for example, the next task reports it.
     }
   };
-  setTimeout(practise, PRACTICE_DELAY_MS).unref();
+  setTimeout(warmUp, WARM_UP_DELAY_MS).unref();
 }
 
 async function fetchWhole(store: Store, task: FetchTask): Promise<LoadDone> {
@@ -202,12 +202,12 @@ function mayPatch({ summary }: SnapshotImage, memoryBytesMax: number): boolean {
  * Makes and applies a patch of one event, and discards the result, so that the first real patch of the thread
  * runs compiled code. This briefly takes as much memory as the image, so large images are skipped.
  */
-export function practisePatch(image: SnapshotImage): void {
+export function warmUpPatch(image: SnapshotImage): void {
   const { events, bytes } = image.summary;
-  if (events === 0 || bytes > PRACTICE_IMAGE_BYTES_MAX) return;
+  if (events === 0 || bytes > WARM_UP_IMAGE_BYTES_MAX) return;
   const event = eventReader(image)(events >> 1);
   const next = patchImage(image, {
-    upserts: [{ ...event, title: `${event.title}, practice` }],
+    upserts: [{ ...event, title: `${event.title}, warm-up` }],
     removals: [],
   });
   const patch = writeImagePatch(next, new Set([event.id]));

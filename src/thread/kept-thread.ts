@@ -15,7 +15,7 @@ export class KeptThread<T extends PatchTask | FetchTask> {
   #idle: NodeJS.Timeout | undefined;
   #isUsed = false;
   /** Never rejects. */
-  #practice: Promise<unknown> = Promise.resolve();
+  #warmUp: Promise<unknown> = Promise.resolve();
 
   /** @param idleMsMax if infinite, only the signal ends an idle thread */
   constructor(kind: T['task'], idleMsMax: number) {
@@ -29,15 +29,15 @@ export class KeptThread<T extends PatchTask | FetchTask> {
    */
   async run(task: T, options: SpawnOptions): Promise<DoneOf<T>> {
     this.#isUsed = true;
-    await this.#practice;
+    await this.#warmUp;
     return this.#run(task, options);
   }
 
   /**
    * Starts the thread and runs a task whose result is not used, so that the first change finds compiled code.
    */
-  practise(task: T, options: SpawnOptions): void {
-    this.#practice = this.#practice.then(async () => {
+  warmUp(task: T, options: SpawnOptions): void {
+    this.#warmUp = this.#warmUp.then(async () => {
       if (this.#isUsed) await options.feed?.return(undefined);
       else await this.#run(task, options).catch(() => {});
     });

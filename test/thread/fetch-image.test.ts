@@ -8,7 +8,7 @@ import { patchImage } from '../../src/snapshot/patch.js';
 import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { storeAddress } from '../../src/store/store-address.js';
-import { fetchImage as fetchImageTask, practisePatch } from '../../src/thread/fetch-image.js';
+import { fetchImage as fetchImageTask, warmUpPatch } from '../../src/thread/fetch-image.js';
 import type { FetchTask, Loaded } from '../../src/thread/task-messages.js';
 import { eventOf, idOf, imageOfCount } from '../snapshot/images.js';
 
@@ -94,11 +94,11 @@ test('a patch in the announcement needs no object; if it has other bytes, the ob
   t.ok(fileOf((await fetchImage(damaged)).image).equals(file), 'of the object');
 });
 
-test('a practice patch changes nothing, and skips an empty image', async (t) => {
+test('a warm-up patch changes nothing, and skips an empty image', async (t) => {
   const image = imageOfCount(40);
   const before = fileOf(image);
-  practisePatch(image);
-  practisePatch(imageOfCount(0));
+  warmUpPatch(image);
+  warmUpPatch(imageOfCount(0));
   t.ok(fileOf(image).equals(before));
 });
 

@@ -52,25 +52,25 @@ function titlesOf(done: LoadDone): unknown[] {
   );
 }
 
-test('a practice patch runs before the first real one, and leaves nothing behind', async (t) => {
+test('a warm-up patch runs before the first real one, and leaves nothing behind', async (t) => {
   const { thread, options, run } = keptThread(t);
-  thread.practise(patchTask(served), { ...options, feed: recordChunks([record(1, 'practice')]) });
+  thread.warmUp(patchTask(served), { ...options, feed: recordChunks([record(1, 'warm-up')]) });
   const first = titlesOf(await run(patchTask(served), record(2, 'first')));
   t.ok(first.includes('first'));
-  t.notOk(first.includes('practice'));
+  t.notOk(first.includes('warm-up'));
   t.match(await run(patchTask(served)), { kind: 'unchanged', sourceVersion: '7' });
 });
 
-test('a practice patch that fails does no harm', async (t) => {
+test('a warm-up patch that fails does no harm', async (t) => {
   const { thread, options, run } = keptThread(t);
   const broken = { ...served, rows: null } as unknown as SnapshotImage;
-  thread.practise(patchTask(broken), { ...options, feed: recordChunks([record(1, 'practice')]) });
+  thread.warmUp(patchTask(broken), { ...options, feed: recordChunks([record(1, 'warm-up')]) });
   t.ok(titlesOf(await run(patchTask(served), record(2, 'first'))).includes('first'));
 });
 
-test('aborting the signal ends a practice patch', async (t) => {
+test('aborting the signal ends a warm-up patch', async (t) => {
   const { thread, options, run, abort } = keptThread(t);
-  thread.practise(patchTask(served), options);
+  thread.warmUp(patchTask(served), options);
   const running = run(patchTask(served));
   abort.abort(new Error('closed'));
   await t.rejects(running, { message: 'closed' });
