@@ -24,7 +24,7 @@ const IDENTIFIER_FIELDS: readonly FieldName[] = ['id', 'roomId', 'courseId', 'gr
 /** The zone of a proposal if the machine's zone is UTC. */
 const ZONE_EXAMPLE = 'Europe/Berlin';
 
-/** What is known besides the values of the columns. */
+/** Facts for a proposal, besides the values of the columns. */
 export interface ProposalGround {
   /** The rules that the user gave. */
   readonly rules: ReadRules;
@@ -111,7 +111,7 @@ function idOf(
   return own?.name ?? best(filled, 'id', (column) => column.isUnique, used)?.name;
 }
 
-/** The identifiers that the columns need. Those that the user gave stay, unless a value does not fit. */
+/** The setting `identifiers` that the columns need. The user's setting is kept, unless a value does not fit. */
 function identifiersFor(
   given: IdentifierMode,
   id: string | undefined,
@@ -141,7 +141,7 @@ function identifiersFor(
   return { mode: isKept ? 'any' : 'derived', notes: [] };
 }
 
-/** Whether `--identifiers any` takes the values of these columns, joined by a character. */
+/** Whether `--identifiers any` accepts the values of these columns, joined by a character. */
 function areIdentifiers(columns: readonly LookedColumn[]): boolean {
   const units = columns.reduce((sum, { unitsMax }) => sum + unitsMax, columns.length - 1);
   if (columns.length > 1) return units <= IDENTIFIER_CHARACTERS_MAX;
@@ -440,7 +440,7 @@ function words(list: string): readonly string[] {
   return list.split(', ');
 }
 
-/** A longer name means nothing, and a long run of marks would take quadratic time. */
+/** Longer names are cut: they mean nothing, and a long run of marks would take quadratic time. */
 const NAME_UNITS_READ = 256;
 
 /** `course_startTime` becomes `course start time`. */

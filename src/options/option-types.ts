@@ -71,7 +71,7 @@ export interface TimetableOptions {
 
 /** How bearer tokens are verified. At least one kind of key is required. */
 export interface EmbeddedAuthOptions {
-  /** The secret of HS256 tokens, at least 32 bytes. A text may be `base64:…` or `base64url:…`; its further lines are earlier secrets, whose tokens stay valid. */
+  /** The secret of HS256 tokens, at least 32 bytes. A text may be `base64:…` or `base64url:…`; its further lines are earlier secrets, whose tokens remain valid. */
   readonly hs256Secret?: string | Uint8Array | undefined;
   /** A file with the secret, in place of `hs256Secret`, read at the start and again when it changes. */
   readonly hs256SecretFile?: string | undefined;
@@ -98,7 +98,7 @@ export interface EmbeddedAuthOptions {
 
 /** Feeds: addresses that show one timetable without a token, for calendar programs. */
 export interface FeedServingOptions {
-  /** Signs the addresses: at least 32 bytes. A text may be `base64:…` or `base64url:…`; its further lines are earlier secrets, whose addresses stay valid. */
+  /** Signs the addresses: at least 32 bytes. A text may be `base64:…` or `base64url:…`; its further lines are earlier secrets, whose addresses remain valid. */
   readonly secret?: string | Uint8Array | undefined;
   /** A file with the secret, in place of `secret`, read at the start and again when it changes. */
   readonly secretFile?: string | undefined;

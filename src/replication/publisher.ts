@@ -328,10 +328,10 @@ function newEpoch(): string {
   return randomBytes(16).toString('base64url');
 }
 
-/** An object stays this long after its last use, because replicas may fetch it. */
+/** An object is kept this long after its last use, because replicas may be fetching it. */
 const UNUSED_MS_MIN = 600_000;
 
-/** Of former heads, the last one of each minute, hour and day stays for this long. */
+/** How long the last former head of each minute, hour and day is kept. */
 const KEPT_FOR: readonly { readonly eachMs: number; readonly forMs: number }[] = [
   { eachMs: MINUTE_MS, forMs: 5 * MINUTE_MS },
   { eachMs: HOUR_MS, forMs: DAY_MS },
@@ -407,7 +407,7 @@ export class StoreCleaner {
   }
 }
 
-/** The former heads that stay for `pin` and `rollback`. Those that are older go first if their images are large. */
+/** The former heads that are kept for `pin` and `rollback`. If their images are large, the oldest are dropped. */
 function keptOf(heads: readonly Head[], nowMs: number): Head[] {
   const byAge = heads.toSorted((a, b) => b.sequence - a.sequence);
   const kept = new Set(byAge.slice(0, IMAGES_KEPT));

@@ -52,7 +52,7 @@ export interface LoadProgress {
   readonly records: number;
 }
 
-/** What a database says about the rows of a source. */
+/** What the catalogue of a database says about the rows of a source. */
 export interface Catalogue {
   /** The form of a column's values by its name, if the column's type tells it. */
   readonly forms: ReadonlyMap<string, 'uuid' | 'instant' | 'local' | 'date' | 'clock' | 'number'>;

@@ -3,7 +3,7 @@
  * neither timetables nor images.
  */
 
-/** A value with its revision, which changes with every write. Anybody who can write to the store may have made it. */
+/** A value with its revision, which changes with every write. Any program that can write to the store may have made it. */
 export interface StoredRecord {
   readonly text: string;
   readonly revision: number;

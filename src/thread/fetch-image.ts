@@ -3,10 +3,10 @@ import { LecternError } from '../errors.js';
 import {
   LOAD_BASE_BYTES,
   PATCH_IMAGE_SHARE,
+  SNAPSHOT_DELTA_ENTRIES_MAX,
   WARM_UP_DELAY_MS,
   WARM_UP_IMAGE_BYTES_MAX,
   WARM_UP_ROUNDS,
-  SNAPSHOT_DELTA_ENTRIES_MAX,
 } from '../limits.js';
 import { readAnnouncedHistory } from '../snapshot/announced-history.js';
 import { checkFetchedImage } from '../snapshot/check-image.js';

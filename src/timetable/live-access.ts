@@ -38,7 +38,7 @@ export function liveAccess(
 export function logFiles(log: Logger | undefined): (report: FileReport) => void {
   return ({ kind, paths, error }) => {
     const file = paths.join(', ');
-    if (error === null) log?.info({ file }, `${FILE_KINDS[kind]} read anew`);
+    if (error === null) log?.info({ file }, `${FILE_KINDS[kind]} read again`);
     else log?.warn({ file, reason: error.message }, `${FILE_KINDS[kind]} not read: the earlier ones stay`);
   };
 }

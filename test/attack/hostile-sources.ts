@@ -616,7 +616,7 @@ export const HOSTILE: readonly HostileSource[] = [
       ),
   },
   {
-    name: 'calendar: dear rules',
+    name: 'calendar: expensive rules',
     make: (b) =>
       events(b, () => 'RRULE:FREQ=SECONDLY;BYMONTH=2;BYMONTHDAY=29;BYHOUR=3;BYMINUTE=1;BYSECOND=1\r\n'),
   },

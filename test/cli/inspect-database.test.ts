@@ -78,7 +78,7 @@ test('the command that inspect proposes for a database runs when it is pasted', 
     t.equal((await service.ended).code, 0);
   });
 
-  await t.test('rejected rows are named by their ids, whatever the identifiers', async (t) => {
+  await t.test('rejected rows are named by their ids with every value of --identifiers', async (t) => {
     await server.sql('UPDATE numbers SET end_time = $1 WHERE nr = 7', ['2020-01-01T00:00:00Z']);
     const map = ['--map', 'id=nr', '--map', 'time=start_time', '--map', 'endTime=end_time'];
     for (const identifiers of ['any', 'derived']) {

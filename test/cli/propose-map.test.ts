@@ -209,7 +209,7 @@ test('a zone and identifiers are proposed only where they are needed', (t) => {
   t.end();
 });
 
-test('identifiers that the user chose stay, unless a value does not fit', (t) => {
+test("the proposal keeps the user's --identifiers, unless a value does not fit", (t) => {
   const times = { time: '2024-08-31T08:00:00Z', endTime: '2024-08-31T09:30:00Z' };
   const any = { rules: { identifiers: 'any' } } as const;
   t.match(proposeMap(look({ ...times, uid: 'M-1', room: 7 }), any), {
@@ -245,7 +245,7 @@ test('the keys of a database identify its rows', (t) => {
     t.strictSame([map.id, rest.identifiers], [id, identifiers], JSON.stringify(keys));
   }
   const own = look({ ...times, id: ID, lesson: 1 });
-  t.strictSame(proposeMap(own, { rules, key: ['lesson'] }).map, {}, 'a column id that is unique stays');
+  t.strictSame(proposeMap(own, { rules, key: ['lesson'] }).map, {}, 'a unique column id is kept');
   t.match(proposeMap(own, { rules, key: ['lesson'], hasDuplicates: true }).map, { id: 'lesson' });
   const numbers = look({ ...times, id: ID, group: 7, title: 8 });
   t.notOk('studyGroup' in proposeMap(numbers, { rules }).map, 'a field of text takes no numbers');

@@ -130,7 +130,7 @@ test('a second signal ends the service at once, even while it drains', async (t)
   const socket = connect(service.port, '127.0.0.1');
   socket.on('error', () => {});
   service.child.kill('SIGTERM');
-  // It drains meanwhile.
+  // The process drains in this time.
   await timeForAFault(300);
   socket.write(REQUEST);
   const [chunk] = (await once(socket, 'data')) as [Buffer];

@@ -302,7 +302,7 @@ test('If-Match and If-Unmodified-Since that fail give 412, for new and for kept 
   t.equal((await send(`${path}?x=1`, { headers: { ...GOOD, 'If-Unmodified-Since': old } })).status, 400);
 });
 
-test('the access log names the identifiers that a request was given, cut and cleaned', async (t) => {
+test('the access log has traceparent and X-Request-Id of a request, shortened and without special characters', async (t) => {
   const { handler, logged } = setUp({ accessLog: 1 });
   const { send } = await serve(t, handler);
   const trace = `00-${'4bf92f3577b34da6a3ce929d0e0e4736'}-00f067aa0ba902b7-01`;

@@ -237,7 +237,7 @@ test('a stream that is not read holds one message and is cut off', async (t) => 
   socket.write(`GET ${PATH} HTTP/1.1\r\n${fields}\r\n`);
   await once(socket, 'data');
   socket.pause();
-  // Newer versions of Node tell of the reset first, and once() would reject.
+  // Newer versions of Node report the reset first, and once() would reject.
   const closed = new Promise((resolve) => socket.once('close', resolve));
   const events = Array.from({ length: 400 }, (_, n) => eventOf(n));
   let sentMax = 0;

@@ -27,7 +27,7 @@ test('a version whose load was abandoned is not read again', async (t) => {
     t.match(await keeper.refresh(false), { result: 'refused', reason: /it has too many/ });
   }
   t.strictSame(loader.asked, [null, '1', '2', '2']);
-  t.strictSame(told.slice(1), ['refused: rejected'], 'told once');
+  t.strictSame(told.slice(1), ['refused: rejected'], 'reported once');
   t.match(await keeper.refresh(true), { result: 'refused' });
   t.equal(loader.asked.at(-1), null, 'a forced load reads it');
   loader.source = { image: full, version: '1' };

@@ -44,6 +44,6 @@ for (const [path, text] of [
 }
 await until(() => isTold(/enrolments not read/) && told.some(({ level }) => level === 'error'));
 for (const fd of taken) closeSync(fd);
-await until(() => isTold(/enrolments read anew/) && timetable.find().events[0].title === 'second');
+await until(() => isTold(/enrolments read again/) && timetable.find().events[0].title === 'second');
 console.log(JSON.stringify(told));
 await timetable.close();

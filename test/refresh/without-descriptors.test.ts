@@ -20,7 +20,7 @@ test('files that changed while no descriptor was free are read as soon as one is
     ofFile,
     [
       { level: 'warn', reason: /enrolments.json cannot be read: too many files are open/ },
-      { level: 'info', message: 'enrolments read anew' },
+      { level: 'info', message: 'enrolments read again' },
     ],
     'the failure is reported once, and the success once',
   );

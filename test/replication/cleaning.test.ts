@@ -53,7 +53,7 @@ async function openTrial(t: Test): Promise<Trial> {
 const numbersIn = async (store: Store): Promise<number[]> =>
   (await store.list()).map(({ name }) => Number.parseInt(name, 16)).sort((a, b) => a - b);
 
-test('an image stays for ten minutes after five newer ones, whatever unsigned records say', async (t) => {
+test('an image is kept for ten minutes after five newer ones, even if unsigned records say otherwise', async (t) => {
   const trial = await openTrial(t);
   const { store, key } = trial;
   let nowMs = 0;
@@ -79,7 +79,7 @@ test('an image stays for ten minutes after five newer ones, whatever unsigned re
   t.equal((await store.keys()).filter((each) => each.startsWith('announced.')).length, IMAGES_KEPT);
 });
 
-test('the last image of each minute, hour and day stays for five minutes, a day and a week', async (t) => {
+test('the last image of each minute is kept for five minutes, of each hour for a day, of each day for a week', async (t) => {
   const trial = await openTrial(t);
   const nowMs = Date.parse('2026-11-27T12:30:30Z');
   const [minute, hour, day] = [1, 60, 24 * 60];

@@ -81,7 +81,7 @@ test('with malformed and forged records, announcements continue, replicas serve,
   );
 });
 
-test('an image that became a named pipe is stored again, and a linked folder of images is left alone', async (t) => {
+test('an image that was replaced by a named pipe is stored again, and a linked folder of images is not changed', async (t) => {
   const fleet = await openFleet(t, 'folder');
   const images = join(fleet.folder, 'share', 'images');
   const { log, lines } = keptLog();

@@ -54,7 +54,7 @@ test('a refused image keeps its reason, and can be pinned and rolled back', asyn
   t.equal(await metric('lectern_feed_pinned'), 0);
 });
 
-test('a pinned image stays when the store loses the pin, until an operator chooses again', async (t) => {
+test('a replica keeps the pinned image if the store loses the pin, until an operator chooses again', async (t) => {
   const fleet = await openFleet(t, 'folder');
   const source = new MemorySource(events(10, 'good'));
   const publishing = await fleet.publisher(source);

@@ -148,7 +148,7 @@ for (const [kind, { skip, open }] of Object.entries(KINDS)) {
 
     let told = 0;
     const watch = other.watch(['head', 'pin'], () => told++);
-    // A watch begins at some time, and may tell of the present state.
+    // A watch may begin later, and may report the present state first.
     await timeForAFault(300);
     const before = told;
     let revision = (await store.read('head'))?.revision ?? null;

@@ -137,7 +137,7 @@ test('a bad or missing file is refused, and the earlier content stays', async (t
   t.notMatch(text, '"short', 'no secret');
   folder.write('revoked.json', '{}');
   await becomes(t, bob, '200,B', 'a good file is taken up again');
-  t.match(logged.join('\n'), '"message":"feed revocations read anew"');
+  t.match(logged.join('\n'), '"message":"feed revocations read again"');
 });
 
 test('feed secrets are rotated by replacing the file', async (t) => {

@@ -51,7 +51,7 @@ async function publish(t: Test, options: PublishedTimetable): Promise<Loaded> {
   return { refresh: () => publishing.refresh(), lines };
 }
 
-const told = ({ lines }: Loaded, ...messages: string[]): string[] =>
+const logged = ({ lines }: Loaded, ...messages: string[]): string[] =>
   lines.flatMap(({ message, fields }) =>
     messages.includes(message)
       ? [`${message}${'failures' in fields ? ` after ${fields.failures}` : ''}`]
@@ -67,7 +67,7 @@ for (const start of [serve, publish]) {
     writeFileSync(file, line);
     const loaded = await start(t, { source: file });
     const lines = (): string[] =>
-      told(loaded, 'timetable not loaded', 'timetable refused', 'source works again');
+      logged(loaded, 'timetable not loaded', 'timetable refused', 'source works again');
     rmSync(file);
     for (let n = 0; n < 2; n++) await loaded.refresh();
     writeFileSync(file, '');
@@ -86,7 +86,7 @@ test('a snapshot file that cannot be written has one line, and one when it is wr
   const source = new MemorySource([EVENT]);
   const snapshotFile = join(folder, 'snapshots', 'file');
   const loaded = await serve(t, { source, snapshotFile });
-  const lines = (): string[] => told(loaded, 'snapshot file not written', 'snapshot file written again');
+  const lines = (): string[] => logged(loaded, 'snapshot file not written', 'snapshot file written again');
   const change = async (n: number): Promise<void> => {
     source.replace([{ ...EVENT, title: `n ${n}` }]);
     await loaded.refresh();

@@ -92,7 +92,7 @@ export async function describeRows(database: Database, spec: RowsSpec, name: str
   };
 }
 
-/** What the catalogue tells about the rows. */
+/** Reads the types and keys of the rows from the catalogue. */
 export async function catalogueOf(
   database: Database,
   { columns, types, origins }: DescribedRows,

@@ -107,7 +107,7 @@ test('every Accept header gives a result without an error', async (t) => {
   t.pass('every generated case');
 });
 
-test('only the first entries of a long list count, so that no list is costly', async (t) => {
+test('only the first entries of a long list count, so that no list is expensive', async (t) => {
   const others = (entry: string, more = 0): string => `${entry},`.repeat(LIST_ENTRIES_MAX - 1 + more);
   t.equal(negotiateFormat(`${others('a/b')}text/csv`, FORMATS), 'csv');
   t.equal(negotiateFormat(`${others('a/b', 1)}text/csv`, FORMATS), null);

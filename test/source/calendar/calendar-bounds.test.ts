@@ -223,7 +223,7 @@ test('a name of a calendar that is too long for its events is left out and repor
   t.end();
 });
 
-test('the longest name of a calendar fits into ordinary events, whatever its characters', async (t) => {
+test('the longest name of a calendar fits into ordinary events, even if JSON escapes every character', async (t) => {
   const texts = ['SUMMARY', 'LOCATION', 'CATEGORIES', 'ATTENDEE'].map(
     (name) => `${name}:${'x'.repeat(1000)}`,
   );

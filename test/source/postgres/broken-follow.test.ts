@@ -104,7 +104,7 @@ test('a stream that breaks in the turn in which it begins is replaced', { skip }
   t.ok(await equalsWhole(timetable, server), 'changes arrive');
 });
 
-/** Answers each request for the position at once with an old position, and passes what the server sends a moment later. */
+/** A proxy that answers each request for the position with an old position, and delays the bytes of the server. */
 async function answerEarly(t: Test, port: number): Promise<number> {
   const early = Buffer.alloc(23);
   early.write('d');

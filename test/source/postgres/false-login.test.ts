@@ -16,7 +16,7 @@ const CLEARTEXT = message('R', int32(3));
 const skip =
   spawnSync('openssl', ['version']).status !== 0 && 'openssl is not installed (apt-get install openssl)';
 
-/** Answers requests for TLS with yes or no, then asks for the password in clear, and keeps what it gets. */
+/** A server that accepts or refuses TLS, then asks for the password in clear and records the answer. */
 async function startThief(
   teardown: (end: () => unknown) => unknown,
   tls: { readonly cert: string; readonly key: string } | null,

@@ -11,7 +11,7 @@ export interface FalseServer {
   readonly url: string;
   /** Connections so far. */
   connections(): number;
-  /** Sends these bytes from now on, and whatever the load expects afterwards. None: a good server. */
+  /** From now on, sends these bytes and then what the load expects. Without bytes, the server is a good one. */
   attack(point: Point, bytes: (socket: Socket) => void): void;
 }
 
