@@ -13,7 +13,14 @@ const STAND_INS = {
 };
 
 /** Clients of databases and stores. Threads that use a client get another text, because few services need one. */
-const CLIENTS = ['pg', 'pg-copy-streams', '@nats-io/transport-node', '@nats-io/kv', '@nats-io/obj'];
+const CLIENTS = [
+  'pg',
+  'pg-copy-streams',
+  'pg-logical-replication',
+  '@nats-io/transport-node',
+  '@nats-io/kv',
+  '@nats-io/obj',
+];
 const LEFT_OUT = 'throw new Error("this client was left out of this bundle");';
 
 function standIns(withClients) {
@@ -22,8 +29,13 @@ function standIns(withClients) {
   return {
     name: 'stand-ins',
     setup(build) {
-      const names = new RegExp(`^(${Object.keys(contents).join('|')})$`);
-      build.onResolve({ filter: names }, ({ path }) => ({ path, namespace: 'stand-in' }));
+      // Of a client also the modules within its package.
+      const names = new RegExp(`^(?:(${Object.keys(STAND_INS).join('|')})|(${CLIENTS.join('|')})(?:/.*)?)$`);
+      build.onResolve({ filter: names }, ({ path }) => {
+        const [, whole, client] = names.exec(path) ?? [];
+        const name = whole ?? client ?? path;
+        return name in contents ? { path: name, namespace: 'stand-in' } : undefined;
+      });
       build.onLoad({ filter: /.*/, namespace: 'stand-in' }, ({ path }) => ({ contents: contents[path] }));
     },
   };

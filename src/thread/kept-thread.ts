@@ -46,6 +46,10 @@ export class KeptThread<T extends PatchTask | FetchTask> {
   async #run(task: T, options: SpawnOptions): Promise<DoneOf<T>> {
     const { signal, feed, keepsProcessAlive } = options;
     signal?.throwIfAborted();
+    if (isTooLarge(task)) {
+      await feed?.return(undefined);
+      return { kind: 'refused', refusal: OUT_OF_MEMORY } as DoneOf<T>;
+    }
     clearTimeout(this.#idle);
     const worker = this.#worker ?? (await this.#start(task, signal));
     if (keepsProcessAlive) worker.ref();
@@ -108,4 +112,13 @@ export class KeptThread<T extends PatchTask | FetchTask> {
     });
     return worker;
   }
+}
+
+/** V8 takes a message in one piece. Beyond the thread's heap, newer versions end the whole process. */
+const BYTES_PER_REMOVAL = 64;
+
+function isTooLarge(task: FetchTask | PatchTask): boolean {
+  if (task.task !== 'patch') return false;
+  const { memoryBytesMax } = task.bounds;
+  return memoryBytesMax !== null && BYTES_PER_REMOVAL * task.removals.length > memoryBytesMax;
 }

@@ -228,8 +228,15 @@ export class UpstreamCall {
 
   /** Aborts unless the returned function is called in time. */
   #within(ms: number, reason: () => LecternError): () => void {
-    const timer = setTimeout(() => this.#abort.abort(reason()), ms);
-    return () => clearTimeout(timer);
+    // A busy process has not read yet what has arrived. The event loop reads before the immediate.
+    let last: NodeJS.Immediate | undefined;
+    const timer = setTimeout(() => {
+      last = setImmediate(() => this.#abort.abort(reason()));
+    }, ms);
+    return () => {
+      clearTimeout(timer);
+      clearImmediate(last);
+    };
   }
 
   #failure(url: URL, error: unknown, where: string): unknown {

@@ -151,10 +151,10 @@ test('a slow reader does not count as a slow upstream', async (t) => {
   const body = ndjson(records(60_000));
   const upstream = await startUpstream(t, (_, response) => response.end(body));
   let count = 0;
-  const source = httpSource({ kind: 'http', url: upstream.origin, idleMsMax: 60 });
+  const source = httpSource({ kind: 'http', url: upstream.origin, idleMsMax: 200 });
   await source.load({
     record() {
-      const untilMs = performance.now() + (++count % 20_000 === 0 ? 150 : 0);
+      const untilMs = performance.now() + (++count % 20_000 === 0 ? 500 : 0);
       while (performance.now() < untilMs);
     },
     reject() {},
