@@ -8,6 +8,7 @@ import { STRICT } from '../query/parameters.js';
 import { openTimetable } from '../timetable/timetable.js';
 import type { ExplainedEndpoint } from '../view/view.js';
 import { namedSource } from './named-source.js';
+import { writeOut } from './printable.js';
 import { readScheduleRequest } from './schedule-request.js';
 import { createProgressLine, formatBytes, formatCount, formatCountOf, formatMs } from './wording.js';
 
@@ -51,7 +52,7 @@ export async function explain(
         ? `${formatCountOf(total, 'event')} of ${formatCount(summary.events)}`
         : `${formatCount(total)} ${endpoint}`;
     const { parseMs, planMs, executeMs, encodeMs } = timings;
-    process.stdout.write(
+    writeOut(
       `${plan}\n\n` +
         `${found}${count === total ? '' : `, ${formatCount(count)} on this page`}, ${formatBytes(bodyBytes)} of JSON\n` +
         `parse ${formatMs(parseMs)}, plan ${formatMs(planMs)}, execute ${formatMs(executeMs)}, encode ${formatMs(encodeMs)}\n`,

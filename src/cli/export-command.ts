@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type FileHandle, open, realpath, rename, stat, unlink } from 'node:fs/promises';
 import { extname } from 'node:path';
+import { StringDecoder } from 'node:string_decoder';
 import { LecternError } from '../errors.js';
 import { FORMATS, type FormatName } from '../model/format.js';
 import type { ReadingSettings } from '../options/option-types.js';
@@ -13,6 +14,7 @@ import type { Timetable } from '../timetable/timetable-interface.js';
 import type { Answer } from '../view/answer.js';
 import { EXIT_FAILURE, isWriteFailure, writeError } from './faults.js';
 import { namedSource } from './named-source.js';
+import { printable } from './printable.js';
 import { readScheduleRequest } from './schedule-request.js';
 import { COMMAND_SIGNALS, endBySignal, listenForSignals, type SignalListener } from './signals.js';
 import {
@@ -144,11 +146,12 @@ async function write(
   progress: ProgressLine,
 ): Promise<number | null> {
   let written = 0;
+  const decoder = process.stdout.isTTY ? new StringDecoder() : null;
   for (const chunk of body.makeChunks()) {
     for (let at = 0; at < chunk.length; at += PIECE_BYTES) {
       const piece = chunk.subarray(at, at + PIECE_BYTES);
       if (file !== null) await file.write(piece);
-      else if (!process.stdout.write(piece))
+      else if (!process.stdout.write(decoder === null ? piece : printable(decoder.write(piece))))
         await Promise.race([once(process.stdout, 'drain'), signals.first]);
       if (signals.received !== null) return null;
       written += piece.length;

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { LecternError } from '../errors.js';
+import { printable } from './printable.js';
 
 export const EXIT_FAILURE = 1;
 /** Wrong usage of the command line. */
@@ -15,7 +16,8 @@ export function reportFailure(error: unknown): number {
     writeError(`error: ${error.message}`);
     return exitCodeOf(error);
   }
-  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  process.stderr.write(`${printable(text)}\n`);
   return EXIT_FAILURE;
 }
 
@@ -28,7 +30,7 @@ export function logFailure(log: Pick<Logger, 'fatal'>, error: unknown, message: 
 
 /** Prints the text as one line, even if it has several lines. */
 export function writeError(text: string): void {
-  process.stderr.write(`${text.replace(/\s*[\r\n]+\s*/g, ' ').trim()}\n`);
+  process.stderr.write(`${printable(text.replace(/\s*[\r\n]+\s*/g, ' ').trim())}\n`);
 }
 
 /**

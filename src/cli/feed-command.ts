@@ -1,6 +1,7 @@
 import { LEASE_MS_MAX, REPLICA_SILENT_MS } from '../limits.js';
 import { type Announcement, type Channel, type ChannelStatus, openChannel } from '../replication/channel.js';
 import type { ReplicaReport } from '../replication/store-records.js';
+import { writeOut } from './printable.js';
 import { formatBytes, formatCountOf } from './wording.js';
 
 export type FeedAction = 'status' | 'pin' | 'unpin' | 'rollback';
@@ -19,7 +20,7 @@ export async function operateFeed(
 ): Promise<void> {
   const channel = await openChannel(address, { publicKeyFile: feedPublicKey });
   try {
-    process.stdout.write(`${await ACTIONS[action](channel, id, options)}\n`);
+    writeOut(`${await ACTIONS[action](channel, id, options)}\n`);
   } finally {
     await channel.close();
   }

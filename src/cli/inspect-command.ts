@@ -13,6 +13,7 @@ import { loadImage } from '../thread/load-image.js';
 import { ColumnLook } from './column-look.js';
 import { EXIT_FAILURE } from './faults.js';
 import { type NamedSource, namedSource } from './named-source.js';
+import { printable, writeOut } from './printable.js';
 import {
   type MapProposal,
   namesIn,
@@ -73,7 +74,7 @@ export async function inspect(
     };
     const title = `${opened.name}: ${format}${gzipped ? ', gzipped' : ''}, ${formatBytes(bytesRead)}${formatFound(found)}${formatExpanded(expanded)}`;
     const columns = describeColumns(look, proposal);
-    process.stdout.write(
+    writeOut(
       asJson
         ? `${JSON.stringify({ ...facts, columns: look.columns, proposal }, null, 2)}\n`
         : `${[title, formatInspection(inspection, format), ...columns].join('\n\n')}\n`,
@@ -91,10 +92,10 @@ export async function inspect(
         columns: look.columns,
         proposal,
       };
-      process.stdout.write(`${JSON.stringify(facts, null, 2)}\n`);
+      writeOut(`${JSON.stringify(facts, null, 2)}\n`);
     } else {
       const columns = describeColumns(look, proposal);
-      if (columns.length > 0) process.stdout.write(`${columns.join('\n\n')}\n`);
+      if (columns.length > 0) writeOut(`${columns.join('\n\n')}\n`);
     }
     throw error;
   } finally {
@@ -314,11 +315,8 @@ function describeProposal({ command, notes }: CommandProposal): string {
 
 /** Names come from outside: control characters are escaped, and long names are cut. */
 function showName(name: string): string {
-  const shown = JSON.stringify(name.length > NAME_UNITS_SHOWN ? `${name.slice(0, NAME_UNITS_SHOWN)}…` : name);
-  return shown.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) =>
-    (character.codePointAt(0) ?? 0) > 0xffff
-      ? '?'
-      : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  return printable(
+    JSON.stringify(name.length > NAME_UNITS_SHOWN ? `${name.slice(0, NAME_UNITS_SHOWN)}…` : name),
   );
 }
 

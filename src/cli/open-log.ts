@@ -5,6 +5,7 @@ import { LOG_BYTES_MAX } from '../limits.js';
 import { valueOrDefault } from '../options/resolve.js';
 import { LOG_LEVEL_DEFAULT, LOG_LEVEL_OF_DEVELOPMENT } from '../options/table.js';
 import { pauseSync } from '../thread/pause.js';
+import { printable } from './printable.js';
 
 /** The settings of the log, not yet checked. */
 export interface LogSettings {
@@ -72,7 +73,7 @@ export class LogOutput implements LogDestination {
   }
 
   write(line: string): void {
-    const bytes = Buffer.from(line);
+    const bytes = Buffer.from(printable(line));
     if (this.#waiting.length === 0) {
       const rest = this.#take(bytes);
       if (rest.length > 0) this.#keep(rest);

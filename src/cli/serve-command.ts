@@ -8,6 +8,7 @@ import { hidePassword } from '../source/postgres/postgres-address.js';
 import { shownAddress } from '../store/store-address.js';
 import { carryOnWithoutOutput, endOnFaults, logFailure, writeError } from './faults.js';
 import { openLog } from './open-log.js';
+import { writeOut } from './printable.js';
 import { formatReady, tellReloads, unknownVariables } from './serve-messages.js';
 import { endBySignal, listenForSignals, refreshOnSignals, type SignalListener } from './signals.js';
 import { createProgressLine, describeRejections } from './wording.js';
@@ -102,8 +103,8 @@ async function announce(
   const { dev, isRegular, timetable, workers } = service;
   if (dev) {
     const example = await service.example();
-    process.stdout.write(formatReady(service, summary, example, adminTokenFile !== undefined));
-    tellReloads(timetable, isRegular, (line) => process.stdout.write(line));
+    writeOut(formatReady(service, summary, example, adminTokenFile !== undefined));
+    tellReloads(timetable, isRegular, (line) => writeOut(line));
     return;
   }
   const reasons = describeRejections(summary);

@@ -2,6 +2,7 @@ import { REJECTION_SAMPLES } from '../limits.js';
 import { formatPosition, type Rejection } from '../model/event.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import type { LoadProgress } from '../source/source.js';
+import { printable } from './printable.js';
 
 export function formatCount(count: number): string {
   return count.toLocaleString('en-US');
@@ -88,7 +89,7 @@ export function createProgressLine(name: string): {
     if (nowMs < nextMs) return;
     nextMs = nowMs + INTERVAL_MS;
     isShown = true;
-    stream.write(`${ERASE}${text().slice(0, stream.columns - 1)}`);
+    stream.write(`${ERASE}${printable(text()).slice(0, stream.columns - 1)}`);
   };
   return {
     show,

@@ -34,6 +34,17 @@ function pipe(t: Test, folder: string = testFolder(t)): { readonly path: string;
   return { path, reader };
 }
 
+test('a log line holds no sequence for terminals, and the same value', (t) => {
+  const { path, reader } = pipe(t);
+  const output = new LogOutput(openSync(path, O_WRONLY | O_NONBLOCK));
+  const reason = '\u009b2J\u007f\u202e\u{e0001}';
+  output.write(`${JSON.stringify({ reason })}\n`);
+  const text = readAll(reader);
+  t.notMatch(text, /[^\P{Cc}\n]|\p{Cf}/u);
+  t.strictSame(JSON.parse(text), { reason });
+  t.end();
+});
+
 function readAll(fd: number): string {
   let text = '';
   const buffer = Buffer.alloc(65536);

@@ -99,6 +99,14 @@ test('publish --once announces an image; feed shows the images and chooses one',
     status: 0,
     text: /^ignored +record replica\.odd: it is malformed or forged$/m,
   });
+  const sequence = '\u001b]0;title\u0007\u009b2J\r\u202e';
+  const report = { version: sequence, serves: null, damaged: null, lastError: sequence, beat: 1 };
+  await store.swap('replica.evil', JSON.stringify({ name: `evil${sequence}`, ...report }), null);
+  for (const more of [[], ['--json']]) {
+    const { text } = lectern('feed', 'status', share, ...more);
+    t.match(text, /evil\\u001b\]0;title\\u0007\\u009b2J\\(u000d|r)\\u202e/);
+    t.notMatch(text, /[^\P{Cc}\n]|\p{Cf}/u, 'no character acts on a terminal');
+  }
   const third = publish('third');
   const large = publish('large', 11);
   const small = lectern('feed', 'pin', third, share).text;
