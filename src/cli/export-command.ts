@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type FileHandle, open, realpath, rename, stat, unlink } from 'node:fs/promises';
-import { extname } from 'node:path';
+import { basename, dirname, extname } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 import { LecternError } from '../errors.js';
 import { FORMATS, type FormatName } from '../model/format.js';
@@ -9,6 +9,7 @@ import { ruleOptionsOf } from '../options/reading-settings.js';
 import { withFieldMap } from '../options/source-of-settings.js';
 import { invalidParameters } from '../query/object-form.js';
 import { type ParameterPairs, type ParseOptions, STRICT } from '../query/parameters.js';
+import { quoted, removeAbandoned } from '../snapshot/abandoned-files.js';
 import { openTimetable } from '../timetable/timetable.js';
 import type { Timetable } from '../timetable/timetable-interface.js';
 import type { Answer } from '../view/answer.js';
@@ -205,6 +206,7 @@ class OutputFile {
     if (present?.isDirectory())
       throw Object.assign(new Error('it is a folder'), { code: 'EISDIR', syscall: 'open' });
     if (present !== null && !present.isFile()) return new OutputFile(path, await open(path, 'w'), null);
+    removeAbandoned(dirname(path), new RegExp(`^${quoted(basename(path))}\\.(\\d+)\\.unfinished$`));
     const unfinished = `${path}.${process.pid}.unfinished`;
     const file = await open(unfinished, 'w', present?.mode);
     return new OutputFile(path, file, unfinished);

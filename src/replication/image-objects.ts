@@ -12,6 +12,7 @@ import {
 } from '../limits.js';
 import type { Publication } from '../refresh/keeper.js';
 import type { Loader } from '../refresh/loader.js';
+import { removeAbandoned } from '../snapshot/abandoned-files.js';
 import {
   nextAnnouncedHistory,
   readAnnouncedHistory,
@@ -102,7 +103,7 @@ export class ImageWriter {
     // The changes stay unknown if the write fails.
     this.#sinceBase = null;
     const [base, own] = [this.#base, this.#deltas];
-    this.#folder ??= mkdtempSync(join(tmpdir(), 'lectern-'));
+    this.#folder ??= makeTemporaryFolder();
     const { id, events, rejected } = image.summary;
     const path = join(this.#folder, id);
     const plain = { sourceVersion: null, source: null, beside: null, keep: 0 };
@@ -142,6 +143,12 @@ export class ImageWriter {
     await store.put(hash, only(bytes));
     return { hash, bytes: bytes.length };
   }
+}
+
+/** A folder of this process. Those of killed publishers are removed. */
+function makeTemporaryFolder(): string {
+  removeAbandoned(tmpdir(), /^lectern-(\d+)-\w{6}$/);
+  return mkdtempSync(join(tmpdir(), `lectern-${process.pid}-`));
 }
 
 interface AnnouncedHistory {

@@ -6,7 +6,6 @@ import {
   fsyncSync,
   openSync,
   read as readBytes,
-  readdirSync,
   readlinkSync,
   readSync,
   realpathSync,
@@ -17,11 +16,12 @@ import {
   writeSync,
 } from 'node:fs';
 import { totalmem } from 'node:os';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { threadId } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
 import { IMAGE_MEMORY_SHARE_MAX, IMAGE_REASON_CHARACTERS_MAX } from '../limits.js';
+import { quoted, removeAbandoned } from './abandoned-files.js';
 import type { SnapshotImage } from './image.js';
 import {
   type Beside,
@@ -54,7 +54,8 @@ export function writeImageFile(
   try {
     refuseForeign(path);
     const target = linkTarget(path);
-    removeAbandoned(target);
+    const writers = new RegExp(`^${quoted(basename(target))}\\.(\\d+)-\\d+(?:-[0-9a-f]{8})?\\.tmp$`);
+    removeAbandoned(dirname(target), writers);
     replaceFile(target, pieces);
   } catch (error) {
     if (error instanceof LecternError || !(error instanceof Error && 'code' in error)) throw error;
@@ -110,31 +111,6 @@ function refuseForeign(path: string): void {
     path,
     'the file at this path is not a snapshot file and is not overwritten; expected a path for snapshots only',
   );
-}
-
-/** Removes files of killed writers. A container reuses process numbers, so files older than this process are removed, too. */
-function removeAbandoned(path: string): void {
-  const folder = dirname(path);
-  const prefix = `${basename(path)}.`;
-  const beganMs = Date.now() - process.uptime() * 1000;
-  for (const name of readdirSync(folder).filter((each) => each.startsWith(prefix))) {
-    const writer = /^(\d+)-\d+(?:-[0-9a-f]{8})?\.tmp$/.exec(name.slice(prefix.length))?.[1];
-    if (writer === undefined) continue;
-    const temporary = join(folder, name);
-    const modifiedMs = statSync(temporary, { throwIfNoEntry: false })?.mtimeMs ?? beganMs;
-    const isAbandoned = Number(writer) === process.pid ? modifiedMs < beganMs : !isRunning(Number(writer));
-    if (isAbandoned) rmSync(temporary, { force: true });
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // EPERM: the process exists but belongs to another user.
-    return !(error instanceof Error && 'code' in error && error.code === 'ESRCH');
-  }
 }
 
 /** How an image is read. */

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test } from 'tap';
@@ -186,15 +186,26 @@ test('publish and serve know the variables of both commands, and warn of unknown
       .map((each) => JSON.stringify(each))
       .join('\n'),
   });
+  const temporary = join(folder, 'tmp');
+  const killed = spawnSync(process.execPath, ['--version']).pid;
+  // The image of a killed publisher, of a running one, and a folder of another program.
+  const [gone, running, other] = [`lectern-${killed}-abcdef`, `lectern-${process.pid}-abcdef`, 'lectern-x'];
+  for (const name of [gone, running, other]) {
+    mkdirSync(join(temporary, name), { recursive: true });
+    writeFileSync(join(temporary, name, 'image'), '');
+  }
   const variables = {
     LECTERN_PUBLISH_TO: join(folder, 'share'),
     LECTERN_FEED_KEY: writeKeys(folder, 'feed').keyFile,
     LECTERN_CALENDAR_TO: '2030-01-01',
     LECTERN_ONCE: 'on',
     LECTERN_CALENDAR_TOO: '2030-01-01',
+    TMPDIR: temporary,
   };
   const { code, stderr } = await start(['publish', join(folder, 'events.ndjson')], variables).ended;
   t.equal(code, 0, stderr);
+  const left = readdirSync(temporary).filter((each) => each.startsWith('lectern-'));
+  t.strictSame(left.sort(), [running, other].sort(), 'only the files of the killed one go');
   t.match(stderr, '"msg":"timetable announced"');
   const warned = stderr.split('\n').filter((line) => line.includes('unknown variable'));
   t.equal(warned.length, 1, stderr);
