@@ -100,7 +100,14 @@ test('publish --once announces an image; feed shows the images and chooses one',
     text: /^ignored +record replica\.odd: it is malformed or forged$/m,
   });
   const sequence = '\u001b]0;title\u0007\u009b2J\r\u202e';
-  const report = { version: sequence, serves: null, damaged: null, lastError: sequence, beat: 1 };
+  const report = {
+    version: sequence,
+    serves: null,
+    damaged: null,
+    lastError: sequence,
+    beat: 1,
+    reportedAtMs: Date.now(),
+  };
   await store.swap('replica.evil', JSON.stringify({ name: `evil${sequence}`, ...report }), null);
   for (const more of [[], ['--json']]) {
     const { text } = lectern('feed', 'status', share, ...more);
