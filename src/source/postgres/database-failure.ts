@@ -64,7 +64,7 @@ export function describeConnection(
     if (error instanceof ProtocolFault) return `${where} does not speak PostgreSQL: ${message}`;
     if (/does not support SSL/.test(message)) return `${where} does not speak TLS, but sslmode requires it`;
     if (/establishing an SSL connection/.test(message)) return `${where} does not speak PostgreSQL`;
-    if (/terminated unexpectedly/.test(message)) return `${where} closed the connection at once`;
+    if (/terminated unexpectedly/.test(message)) return `${where} closed the connection`;
     if (Object.hasOwn(SYSTEM, code)) return `${SYSTEM[code]}: ${where}`;
     return describeState(error as ServerError);
   })();
