@@ -14,8 +14,14 @@ import { lectern as run, start } from './lectern.js';
 // One test waits until a command gives up.
 const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 
+/** Variables of the tests, such as LECTERN_SLOW, would each cause a warning. */
+const ENVIRONMENT = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => !name.startsWith('LECTERN_')),
+);
+
 function lectern(...argv: readonly string[]): { readonly status: number | null; readonly text: string } {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [CLI, ...argv], { encoding: 'utf8' });
+  const options = { encoding: 'utf8', env: ENVIRONMENT } as const;
+  const { status, stdout, stderr } = spawnSync(process.execPath, [CLI, ...argv], options);
   return { status, text: stdout + stderr };
 }
 
