@@ -56,6 +56,8 @@ interface PublisherEvents {
   ignored(key: string): void;
   /** Announcements and the lease are written again. */
   recovered(): void;
+  /** Old images and records were removed; otherwise with the reason. Announcements do not depend on it. */
+  cleaned(fault: Error | null): void;
 }
 
 export interface PublisherOptions {
@@ -177,8 +179,7 @@ export class Publisher {
         if (this.#failing.delete(work) && !this.isFailing) this.#options.events.recovered();
       } catch (error) {
         this.#failing.add(work);
-        const failure = error instanceof Error ? error : new Error(String(error));
-        if (!signal.aborted) this.#options.events.failed(failure);
+        if (!signal.aborted) this.#options.events.failed(asError(error));
       }
       const timer = setTimeout(wake, PUBLISHER_ROUND_MS);
       await woken;
@@ -231,6 +232,10 @@ export class Publisher {
     try {
       await this.#reports.read();
       await this.#cleaner.clean();
+      this.#options.events.cleaned(null);
+    } catch (error) {
+      // The other loops report a store that does not answer.
+      if (!this.isFailing && !this.#abort.signal.aborted) this.#options.events.cleaned(asError(error));
     } finally {
       this.#cleanAtMs = monotonicMs() + CLEANING_MS;
     }
@@ -322,6 +327,10 @@ export class Publisher {
     this.#ignored.add(key);
     this.#options.events.ignored(key);
   }
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
 }
 
 function newEpoch(): string {

@@ -57,6 +57,7 @@ export async function publishTimetable(
   const store = openStore(storeAddress(to), 'make');
   const loads = new LoadLog(log, loader.name, 'timetable loaded');
   const stored = new FailureLog(log, { store: store.name }, 'store works again');
+  const cleaning = new FailureLog(log, { store: store.name }, 'old images removed again');
   const announcements = new FrequentLine((fields) => log?.info(fields, 'timetable announced'));
   const publisher = new Publisher(store, {
     key,
@@ -68,6 +69,10 @@ export async function publishTimetable(
         log?.info({ store: store.name }, isLeader ? 'publisher leads' : 'publisher stands by'),
       failed: (error) => stored.failed('error', error.message, 'timetable not announced'),
       recovered: () => stored.worked(),
+      cleaned: (fault) => {
+        if (fault === null) cleaning.worked();
+        else cleaning.failed('warn', fault.message, 'old images not removed');
+      },
       ignored: (record) =>
         log?.warn(
           { store: store.name, record },

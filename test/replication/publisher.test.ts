@@ -59,7 +59,12 @@ async function openFleet(t: Test): Promise<{
   readonly store: Store;
   readonly key: SigningKey;
   readonly log: readonly Swap[];
-  publisher(who: string): Promise<{ readonly publisher: Publisher; readonly controls: Controls }>;
+  /** What publishers reported, in order. */
+  readonly told: readonly string[];
+  publisher(
+    who: string,
+    fails?: Controls['fails'],
+  ): Promise<{ readonly publisher: Publisher; readonly controls: Controls }>;
 }> {
   const closing: (() => Promise<void>)[] = [];
   t.teardown(() => Promise.all(closing.map((close) => close())));
@@ -67,6 +72,7 @@ async function openFleet(t: Test): Promise<{
   const key = new SigningKey(writeKeys(folder, 'feed').keyFile);
   const address = storeAddress(join(folder, 'share'));
   const log: Swap[] = [];
+  const told: string[] = [];
   const loader = {
     async run(task: { readonly path: string; readonly image: Publication['image'] }) {
       writeFileSync(task.path, task.image.summary.id);
@@ -76,10 +82,18 @@ async function openFleet(t: Test): Promise<{
     store: await openStore(address, 'make'),
     key,
     log,
-    async publisher(who) {
-      const controls: Controls = { fails: () => false, isHeld: false, holdsAtSwap: false };
+    told,
+    async publisher(who, fails: Controls['fails'] = () => false) {
+      const controls: Controls = { fails, isHeld: false, holdsAtSwap: false };
       const store = controlled(await openStore(address, 'make'), who, log, controls);
-      const events = { announced() {}, led() {}, failed() {}, ignored() {}, recovered() {} };
+      const events = {
+        announced() {},
+        led() {},
+        failed: ({ message }: Error) => told.push(`failed: ${message}`),
+        ignored() {},
+        recovered: () => told.push('recovered'),
+        cleaned: (fault: Error | null) => told.push(`cleaned: ${fault?.message ?? 'good'}`),
+      };
       const publisher = new Publisher(store, { key, loader, events });
       closing.push(async () => {
         controls.isHeld = false;
@@ -200,4 +214,16 @@ test('a standby announces with a higher sequence than any head that it saw', asy
     (headOf((await store.read('head'))?.text ?? '')?.sequence ?? 0) > ahead.sequence;
   await until(isAbove, 'a head with a higher sequence');
   t.equal(await idOf(store), 'present');
+});
+
+test('a store that cannot be cleaned is reported as such, and images are announced all the same', async (t) => {
+  const { store, told, publisher } = await openFleet(t);
+  const { publisher: one } = await publisher('one', (method) => method === 'list');
+  await until(() => told.length > 0, 'the store was cleaned for the first time');
+  for (const id of ['first', 'second']) {
+    one.publish(publication(id));
+    await until(async () => (await idOf(store)) === id, `the image ${id} is announced`);
+    t.ok(one.feed.isLeader && !one.isFailing);
+  }
+  t.strictSame(told, ['cleaned: it fails once']);
 });
