@@ -77,7 +77,21 @@ export class DatabaseThread implements DatabaseWatch {
     if (answer.kind !== 'given') throw new Error('a load was asked for');
     const { load } = answer;
     if (!('whole' in load)) return load;
-    return { ...load, end: async (isGood) => void (await this.#ask({ kind: 'end', number, isGood })) };
+    const worker = this.#worker;
+    const end = async (isGood: boolean): Promise<void> => {
+      if (this.#worker === worker) await this.#ask({ kind: 'end', number, isGood });
+      // Another thread does not know this load, and after a close there is none.
+      else if (isGood) throw this.#failure('ended while the table was read');
+    };
+    return { ...load, end };
+  }
+
+  #failure(problem: string): LecternError {
+    const { name } = sourceOfSpec(this.#task.source);
+    return new LecternError(
+      'source-unreadable',
+      `cannot read ${name}: the thread that reads the database ${problem}`,
+    );
   }
 
   async #ask(message: ToDatabases): Promise<Answer> {
@@ -110,12 +124,7 @@ export class DatabaseThread implements DatabaseWatch {
     this.#pulse = pulse;
     this.#beganMs = performance.now();
     const fail = (problem: string): void => {
-      const name = sourceOfSpec(this.#task.source).name;
-      const error = new LecternError(
-        'source-unreadable',
-        `cannot read ${name}: the thread that reads the database ${problem}`,
-      );
-      if (this.#pulse === pulse) this.#replace(error);
+      if (this.#pulse === pulse) this.#replace(this.#failure(problem));
     };
     worker.on('message', (message: FromDatabases) => {
       pulse.beat();

@@ -121,6 +121,23 @@ test('a fault in the stream of changes is reported, and the table is followed ag
   t.match(describeHealth(timetable, ''), { source: { followed: { lastCommit: /Z$/, lagSeconds: 0 } } });
 });
 
+test('a load that ends after its thread was closed starts no other thread', { skip }, async (t) => {
+  const url = (await followed(t)).url();
+  const databases = new DatabaseThread({ kind: 'postgres', url, table: 'events', follow: true }, RULES);
+  const watch = databases.watch(() => {});
+  const { signal } = new AbortController();
+  const load = await databases.next({ previous: null, served: null, signal });
+  if (!('whole' in load)) throw new Error('the first load reads the table whole');
+  let started = 0;
+  const count = (): number => started++;
+  process.on('worker', count);
+  t.teardown(() => process.off('worker', count));
+  watch.close();
+  await t.rejects(load.end(true), /the thread that reads the database ended while the table was read/);
+  await load.end(false);
+  t.equal(started, 0);
+});
+
 test('a thread counts as hanging after the allowed number of missed beats, and not before', async (t) => {
   const busy = new Worker('for (;;);', { eval: true });
   t.teardown(() => busy.terminate());
