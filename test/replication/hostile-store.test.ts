@@ -64,15 +64,15 @@ test('with malformed and forged records, announcements continue, replicas serve,
     source.replace(events(10, `round ${round}`));
     await untilServed([replica], `round ${round}`);
   }
-  const told = new Set(
-    lines
+  const reported = (): string[] => {
+    const records = lines
       .filter(({ message }) => message === 'a record of the store is malformed or forged: it is ignored')
-      .map(({ fields }) => (fields as { readonly record: string }).record),
-  );
-  t.strictSame(
-    [...told].sort().filter((key) => key !== 'head'),
-    ['pin', 'replica.a'],
-  );
+      .map(({ fields }) => (fields as { readonly record: string }).record);
+    return [...new Set(records)].sort().filter((key) => key !== 'head');
+  };
+  // Reports are read in a loop of their own.
+  await until(() => reported().includes('replica.a'), 'the report of a replica is named');
+  t.strictSame(reported(), ['pin', 'replica.a']);
   await channel.unpin();
   t.strictSame(
     (await channel.status()).ignored.filter((key) => key === 'pin'),
