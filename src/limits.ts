@@ -312,13 +312,6 @@ export const HEADER_FILE_BYTES_MAX: number = 16 * KIB;
 export const UPSTREAM_PAGES_MAX = 10_000;
 /** Bytes of one load over the network, all pages. No snapshot has more than ROW_BYTES_MAX. */
 export const UPSTREAM_BYTES_MAX: number = 2 * ROW_BYTES_MAX;
-/** Changes of another Lectern that are read instead of the whole timetable: parsing 4 MiB of JSON takes 30 ms. */
-export const UPSTREAM_CHANGES_BYTES_MAX: number = 4 * MIB;
-/** Longest silence of the event stream of another Lectern: three heartbeats. */
-export const UPSTREAM_STREAM_IDLE_MS_MAX: number = 3 * EVENT_STREAM_HEARTBEAT_MS;
-/** Pauses before the event stream of another Lectern is requested again. */
-export const UPSTREAM_STREAM_RETRY_MS_MIN = 500;
-export const UPSTREAM_STREAM_RETRY_MS_MAX = 60_000;
 /** Longest Retry-After that is honoured: a day. */
 export const RETRY_AFTER_MS_MAX: number = 24 * 3600 * 1000;
 /** A field map has one short line a field. */

@@ -12,7 +12,6 @@ import { Snapshot } from '../snapshot/snapshot.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import { filesOf, watchSource } from '../source/file-watch.js';
 import { Credentials, credentialsKey, mayChange } from '../source/http/credentials.js';
-import { type LecternUpstream, lecternUpstreamsOf } from '../source/http/lectern-upstream.js';
 import type { HttpSpec } from '../source/http.js';
 import { MemorySource } from '../source/memory-source.js';
 import {
@@ -123,8 +122,6 @@ export class Loader {
   readonly #credentials: SourceCredentials | null;
   readonly #place: BuildPlace;
   readonly #rulesPrefix: string;
-  /** Sources that are Lecterns and report their changes. */
-  readonly #upstreams: readonly LecternUpstream[];
   /** Null unless a database is followed or listened to. */
   readonly #databases: DatabaseWatch | null;
   /** The source reports single changes. */
@@ -143,8 +140,6 @@ export class Loader {
   constructor(source: AnySource, rules: ReadRules, place: BuildPlace) {
     this.#credentials = 'load' in source ? null : new SourceCredentials(withPipes(source));
     this.#source = this.#credentials?.source ?? source;
-    this.#upstreams =
-      'load' in source ? [] : lecternUpstreamsOf(this.#source as SourceSpec, this.#credentials?.ask);
     this.rules = rules;
     const hasDatabases = 'kind' in source && hasWatchedDatabases(source);
     const Databases = place === 'thread' ? DatabaseThread : WatchedDatabases;
@@ -222,11 +217,6 @@ export class Loader {
       this.#standardInput.catch(() => {});
       return loading;
     }
-    const changed = await this.#askUpstream(request);
-    if (changed !== null)
-      return 'kind' in changed
-        ? changed
-        : this.#patch(changed, recordChunks(changed.upserts), bounds, request);
     if (this.#databases?.isFollowed) return this.#loadFollowed(this.#databases, task, request);
     const limited = timeLimits === null ? source : withTimeLimits(source, timeLimits);
     const askSecretHeaders = this.#credentials?.askUntil(listeners.signal);
@@ -276,28 +266,6 @@ export class Loader {
       }
     };
     setTimeout(warmUp, WARM_UP_DELAY_MS).unref();
-  }
-
-  /** The changes of another Lectern; null to load everything. */
-  async #askUpstream(request: LoadRequest): Promise<LoadDone | RecordDelta | null> {
-    const { previousVersion, servedVersion, served, timeLimits, listeners } = request;
-    const source = this.#source as SourceSpec;
-    const [upstream] = this.#upstreams;
-    const isAlone = source.kind === 'http' && source.lecturerIds === undefined;
-    // Changes are JSON, and name the upstream's ids.
-    const isOdd = Object.entries(this.rules.fieldMap ?? {}).some(
-      ([field, column]) => field === 'id' || typeof column === 'object',
-    );
-    if (upstream === undefined || !isAlone || isOdd || served === null || previousVersion === null)
-      return null;
-    const changed = await upstream.changes(servedVersion, timeLimits ?? {}, listeners.signal);
-    const wasRefused = previousVersion !== servedVersion;
-    if (changed === 'not-modified')
-      return wasRefused ? { kind: 'unchanged', sourceVersion: servedVersion } : { kind: 'not-modified' };
-    if (changed === null) return null;
-    if (wasRefused && changed.version === previousVersion) return { kind: 'not-modified' };
-    listeners.onVersion?.(changed.version);
-    return changed;
   }
 
   async #loadFollowed(
@@ -353,12 +321,12 @@ export class Loader {
     const source = this.#source;
     if ('load' in source) return checkWatch(source.watch?.(onChange), this.name);
     const files = watchSource(source, onChange);
-    const streams = this.#upstreams.map((upstream) => upstream.watch(onChange));
-    const databases = [this.#databases?.watch(onChange)];
+    const databases = this.#databases?.watch(onChange);
     return {
       ready: files.ready,
       close() {
-        for (const each of [files, ...streams, ...databases]) each?.close();
+        files.close();
+        databases?.close();
       },
     };
   }
@@ -527,14 +495,12 @@ class SourceCredentials {
     return this.#credentials.flatMap(({ files }) => files);
   }
 
-  ask: AskSecretHeadersOf = (number, refused, signal) => {
-    const credentials = this.#credentials[number];
-    if (credentials === undefined) throw new Error(`there are no credentials ${number}`);
-    return credentials.ask(refused, signal);
-  };
-
   /** @param signal aborts a slow request for a token */
   askUntil(signal: AbortSignal): AskSecretHeadersOf {
-    return (number, refused) => this.ask(number, refused, signal);
+    return (number, refused) => {
+      const credentials = this.#credentials[number];
+      if (credentials === undefined) throw new Error(`there are no credentials ${number}`);
+      return credentials.ask(refused, signal);
+    };
   }
 }

@@ -23,7 +23,6 @@ import {
 import { refused, unreadableAnswer } from '../upstream/failure.js';
 import { gunzip, readRecords } from './formats/read-records.js';
 import { type ClientCredentials, Credentials, type HeaderFields } from './http/credentials.js';
-import { lecternVersionOf } from './http/lectern.js';
 import { isPage, type Link, nextTarget, parseLinks } from './http/link.js';
 import { renewedDaily } from './renewed-daily.js';
 import {
@@ -267,10 +266,7 @@ const DATE_RESOLUTION_MS = 1000;
 function versionOf(answer: UpstreamAnswer): string | null {
   const { url } = answer;
   const { etag, date, 'last-modified': lastModified }: IncomingHttpHeaders = answer.message.headers;
-  if (etag !== undefined && ENTITY_TAG.test(etag)) {
-    const lectern = lecternVersionOf(url, answer);
-    return JSON.stringify({ url: addressDigest(url), etag, ...(lectern !== null && { lectern }) });
-  }
+  if (etag !== undefined && ENTITY_TAG.test(etag)) return JSON.stringify({ url: addressDigest(url), etag });
   if (lastModified === undefined || date === undefined) return null;
   // Last-Modified is a strong validator if Date is at least this much later (section 8.8.2.2). NaN compares as false.
   const isSettled = Date.parse(date) - Date.parse(lastModified) >= DATE_RESOLUTION_MS;

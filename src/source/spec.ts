@@ -89,7 +89,7 @@ export function sourceOfSpec({ lecturerIds, ...spec }: SourceSpec, ask?: AskSecr
   }
 }
 
-export function askOf(spec: HttpSpec, ask: AskSecretHeadersOf | undefined): AskSecretHeaders | undefined {
+function askOf(spec: HttpSpec, ask: AskSecretHeadersOf | undefined): AskSecretHeaders | undefined {
   const { credentials } = spec as NumberedCredentials;
   return credentials === undefined || ask === undefined
     ? undefined

@@ -1,10 +1,13 @@
+import { request as ask } from 'node:http';
 import { test } from 'tap';
-import { startService } from '../../../src/service.js';
 import { httpSource } from '../../../src/source/http.js';
 import type { Source } from '../../../src/source/source.js';
 import { withLecturerIds } from '../../../src/source/spec.js';
 import { loadImage } from '../../../src/thread/load-image.js';
+import { MemorySource, openTimetable, startService } from '../../refresh/built.js';
+import { until } from '../../waiting/until.js';
 import { collect, failureOf, isUnchanged } from '../collect.js';
+import { startUpstream } from './upstream.js';
 
 const uuid = (n: number): string => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
 
@@ -62,4 +65,40 @@ test('another Lectern is a source', async (t) => {
     code: 'source-unreadable',
     message: 'the answer is 401 Unauthorized; expected 200',
   });
+});
+
+test('a timetable asks another Lectern for all events, and only when it refreshes', async (t) => {
+  const source = new MemorySource(EVENTS);
+  const first = await startService({ source, port: 0, dev: true });
+  t.teardown(() => first.close());
+  await first.ready;
+  const login = (await (await fetch(`${first.baseUrl}/login`)).json()) as { access_token: string };
+  const proxy = await startUpstream(t, ({ url, headers }, response) => {
+    const forward = ask(new URL(url ?? '', first.baseUrl), { headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 500, answer.headers);
+      answer.pipe(response);
+    });
+    response.on('close', () => forward.destroy());
+    forward.on('error', () => response.destroy()).end();
+  });
+  const second = openTimetable({
+    source: {
+      kind: 'http',
+      url: `${proxy.origin}/api/v1/schedule/all`,
+      headers: { authorization: `Bearer ${login.access_token}` },
+    },
+    refreshSeconds: 3600,
+    gate: false,
+  });
+  t.teardown(() => second.close());
+  await second.ready;
+  t.equal((await second.refresh()).result, 'unchanged');
+  source.apply({ upsert: [{ ...EVENTS[0], title: 'changed' }], remove: [uuid(24)] });
+  await until(
+    () => first.timetable.all().total,
+    (total) => total === EVENTS.length - 1,
+  );
+  t.equal((await second.refresh()).result, 'published');
+  t.strictSame(second.all().events, first.timetable.all().events);
+  t.strictSame(proxy.paths, Array(3).fill('/api/v1/schedule/all'));
 });
