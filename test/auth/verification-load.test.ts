@@ -122,10 +122,37 @@ test('a verification that began before the keys changed is not shared with later
   const after = authenticator.verify(token);
   t.not(after, before);
   t.equal(authenticator.verify(token), after, 'but the one that began then is');
-  t.equal(await before, await after, 'and the older one ends with its answer');
+  t.same(await before, await after, 'and the older one ends with its answer');
   t.equal((await after).outcome, 'ok');
   t.equal(seen.length, 2);
   t.ok(authenticator.lookup(token));
+});
+
+test('a verification with old keys that ends last takes the answer of the one with new keys', async (t) => {
+  const inner = createVerifier({ keySets: [createSecretKeySet(Buffer.from(SECRET))], now });
+  const releases: (() => void)[] = [];
+  const verifier: Verifier = {
+    async verify(token) {
+      await new Promise<void>((resolve) => releases.push(resolve));
+      return inner.verify(token);
+    },
+  };
+  const authenticator = new Authenticator({
+    verifier,
+    table: createClaimTable(),
+    enrolments: null,
+    mode: 'uuid',
+    now,
+  });
+  const token = hs256(goodClaims());
+  const before = authenticator.verify(token);
+  authenticator.clear();
+  const after = authenticator.verify(token);
+  releases[1]?.();
+  t.equal((await after).outcome, 'ok');
+  releases[0]?.();
+  t.same(await before, await after);
+  t.equal(releases.length, 2, 'nothing is verified a third time');
 });
 
 test('tokens that wait for keys are bounded, and do not delay other tokens', async (t) => {
