@@ -21,7 +21,8 @@ export function decisionsPage() {
     });
   return `# Decisions
 
-Each decision has one page: context, choice, measurements, rejected ways, when to look again. \`npm run docs\` writes this list.
+Each decision has one page in one form: context, decision, reasons, what was tried and dropped, the last figures, consequences.
+\`npm run docs\` writes this list.
 
 | page | decision |
 |---|---|
