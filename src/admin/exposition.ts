@@ -21,7 +21,7 @@ import { monotonicMs } from '../model/clock.js';
 import { REJECTION_CODES } from '../model/event.js';
 import type { SourcePart, SourceState } from '../model/source-state.js';
 import type { FeedState } from '../refresh/feed-state.js';
-import type { Serving, ThreadMeter } from '../serving/serving.js';
+import { reportedHeaps, type Serving, type ThreadHeap, type ThreadMeter } from '../serving/serving.js';
 import { followLagMs, overdueSources } from '../view/describe-health.js';
 import type { ViewSource } from '../view/view-source.js';
 import type { Activity } from './activity.js';
@@ -440,6 +440,9 @@ const OF_THREADS: readonly (readonly [name: string, help: string, cell: SingleNa
     '99 % of the timer delays in the last 10 to 20 seconds are at most this.',
     'loopDelayP99Ms',
   ],
+];
+
+const HEAPS: readonly (readonly [name: string, help: string, value: keyof ThreadHeap])[] = [
   ['heap_size_total_bytes', 'Allocated size of the JavaScript heap.', 'heapTotalBytes'],
   ['heap_size_used_bytes', 'Used size of the JavaScript heap.', 'heapUsedBytes'],
   [
@@ -449,6 +452,12 @@ const OF_THREADS: readonly (readonly [name: string, help: string, cell: SingleNa
   ],
 ];
 
+/** Also threads that load, patch, fetch or follow, while they run. */
+function heapPerThread(threads: readonly ThreadMeter[], value: keyof ThreadHeap): Sample[] {
+  const others = [...reportedHeaps(value)].map(([thread, bytes]): Sample => [{ thread }, bytes]);
+  return [...perThread(threads, value), ...others];
+}
+
 function nodeFamilies(threads: readonly ThreadMeter[]): Family[] {
   const startSeconds = Math.round(Date.now() / 1000 - process.uptime());
   const filesMax = openFilesMax();
@@ -457,6 +466,7 @@ function nodeFamilies(threads: readonly ThreadMeter[]): Family[] {
   const { cpuUsage, memoryUsage } = process;
   return [
     ...OF_THREADS.map(([name, help, cell]) => gauge(`nodejs_${name}`, help, () => perThread(threads, cell))),
+    ...HEAPS.map(([name, help, value]) => gauge(`nodejs_${name}`, help, () => heapPerThread(threads, value))),
     counter(
       'process_cpu_user_seconds_total',
       'Processor time of all threads in user mode.',

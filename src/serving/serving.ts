@@ -9,6 +9,9 @@ import type { Follower } from '../view/present.js';
 import type { LiveViews } from '../view/view-source.js';
 import type { ServerPlan } from './server-plan.js';
 
+/** The heaps of the threads that do not serve, for metrics. */
+export { reportedHeaps, type ThreadHeap } from '../thread/start-thread.js';
+
 /**
  * Plain data for every serving thread. Limits apply to one thread. Only in ServingOptions, `cacheBytesMax`
  * and `streamsMax` are totals for all threads.

@@ -3,12 +3,14 @@ import { THREAD_PULSE_MS } from '../limits.js';
 import type { FollowedLoad } from '../source/postgres/follower.js';
 import { WatchedDatabases } from '../source/postgres/watched-databases.js';
 import type { FromDatabases, ToDatabases, WatchTask } from './database-messages.js';
+import { ownHeap } from './start-thread.js';
 import { taskFailureOf } from './task-failure.js';
 
 /** Runs in a thread of its own, for {@link DatabaseThread}. */
 export function watchDatabases({ source, rules }: WatchTask, port: MessagePort): void {
   const tell = (message: FromDatabases): void => port.postMessage(message);
   const databases = new WatchedDatabases(source, rules);
+  const tellState = (): void => tell({ kind: 'alive', state: databases.state, heap: ownHeap() });
   /** The whole loads that are still running. */
   const whole = new Map<number, Extract<FollowedLoad, { readonly whole: unknown }>>();
   // Nothing aborts this signal: ending the thread ends its loads.
@@ -30,16 +32,16 @@ export function watchDatabases({ source, rules }: WatchTask, port: MessagePort):
   port.on('message', (message: ToDatabases) => {
     answer(message).then(
       (answered) => {
-        tell({ kind: 'alive', state: databases.state });
+        tellState();
         tell(answered);
       },
       (error: unknown) => tell({ kind: 'failed', number: message.number, failure: taskFailureOf(error) }),
     );
   });
-  const tellState = (): void => tell({ kind: 'alive', state: databases.state });
   databases.watch(() => {
     tellState();
     tell({ kind: 'changed' });
   });
+  tellState();
   setInterval(tellState, THREAD_PULSE_MS);
 }

@@ -1,4 +1,5 @@
 import { realpathSync } from 'node:fs';
+import { getHeapStatistics } from 'node:v8';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
 
@@ -23,7 +24,42 @@ export async function prepareThread(
   const boot = isSource
     ? `import('tsx/esm/api').then(({ register }) => { register(); return import(${url}); });`
     : await text();
-  return (options) => new Worker(boot, { ...options, execArgv: [], eval: true });
+  return (options) => {
+    const worker = new Worker(boot, { ...options, execArgv: [], eval: true });
+    const name = (options.name ?? '').replace('lectern ', '');
+    worker.on('message', (message: { readonly kind: string; readonly heap?: ThreadHeap }) => {
+      if (message.kind === 'alive' && message.heap !== undefined)
+        heaps.set(worker, { name, heap: message.heap });
+    });
+    worker.on('exit', () => heaps.delete(worker));
+    return worker;
+  };
+}
+
+/** Bytes, named like the cells of meters. */
+export interface ThreadHeap {
+  readonly heapUsedBytes: number;
+  readonly heapTotalBytes: number;
+  readonly heapExternalBytes: number;
+}
+
+const heaps = new Map<Worker, { readonly name: string; readonly heap: ThreadHeap }>();
+
+/** The heap of the calling thread. */
+export function ownHeap(): ThreadHeap {
+  const { used_heap_size, total_heap_size, external_memory } = getHeapStatistics();
+  return {
+    heapUsedBytes: used_heap_size,
+    heapTotalBytes: total_heap_size,
+    heapExternalBytes: external_memory,
+  };
+}
+
+/** One value of the last reported heaps of running threads that do not serve, by name. Equal names are added up. */
+export function reportedHeaps(value: keyof ThreadHeap): ReadonlyMap<string, number> {
+  const sums = new Map<string, number>();
+  for (const { name, heap } of heaps.values()) sums.set(name, (sums.get(name) ?? 0) + heap[value]);
+  return sums;
 }
 
 function expectWorkingFolder(): void {

@@ -7,6 +7,7 @@ import type { Beside, ImageSource } from '../snapshot/image-layout.js';
 import type { IntakeBounds, Refusal } from '../snapshot/intake-bounds.js';
 import type { LoadOptions, LoadProgress, PartReport, PartsReport } from '../source/source.js';
 import type { AskSecretHeadersOf, SourceSpec } from '../source/spec.js';
+import type { ThreadHeap } from './start-thread.js';
 
 /**
  * Tasks of worker threads, and their answers. A thread runs one task and ends, which frees its memory. A kept
@@ -174,8 +175,8 @@ export type FromTask =
    */
   | { readonly kind: 'version'; readonly version: string | null }
   | { readonly kind: 'parts'; readonly report: PartsReport }
-  /** The thread of a load is not stuck. */
-  | { readonly kind: 'alive' }
+  /** The thread is not stuck. */
+  | { readonly kind: 'alive'; readonly heap: ThreadHeap }
   /** All records were read; the thread may be busy from now on. */
   | { readonly kind: 'read' }
   /** Requests the next chunk of a stream. */

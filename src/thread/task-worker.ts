@@ -4,6 +4,7 @@ import { THREAD_PULSE_MS } from '../limits.js';
 import type { AskSecretHeadersOf } from '../source/spec.js';
 import type { WatchTask } from './database-messages.js';
 import { letOthersGoFirst } from './priority.js';
+import { ownHeap } from './start-thread.js';
 import { runTaskHere } from './task.js';
 import { errorOf, taskFailureOf } from './task-failure.js';
 import type { FromTask, SecretsAnswer, StreamChunk, Task, TaskListeners } from './task-messages.js';
@@ -103,13 +104,17 @@ function givePriority(task: Task): void {
 }
 
 const only = workerData as Task | WatchTask | null;
-if (only?.task === 'load') setInterval(() => tell({ kind: 'alive' }), THREAD_PULSE_MS).unref();
 // No top-level await: as a text inside a bundle this module is a CommonJS script.
-if (only === null) void performAll();
-else if (only.task === 'watch-databases')
+if (only?.task === 'watch-databases')
   void import('./database-watch.js').then(({ watchDatabases }) => watchDatabases(only, port));
-// The listener of a stream that failed halfway would keep the thread alive, so the port is closed.
 else {
-  givePriority(only);
-  void perform(only).then(() => port.close());
+  const tellAlive = (): void => tell({ kind: 'alive', heap: ownHeap() });
+  tellAlive();
+  setInterval(tellAlive, THREAD_PULSE_MS).unref();
+  if (only === null) void performAll();
+  else {
+    givePriority(only);
+    // The listener of a stream that failed halfway would keep the thread alive, so the port is closed.
+    void perform(only).then(() => port.close());
+  }
 }

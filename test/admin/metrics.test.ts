@@ -91,6 +91,43 @@ for (const workers of [1, 2]) {
   });
 }
 
+test('heaps of threads that load and patch are shown while these threads run', async (t) => {
+  let finish = (): void => {};
+  const finished = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  async function* records(): AsyncGenerator<object> {
+    yield* RECORDS;
+    await finished;
+  }
+  const source = new MemorySource(records());
+  const service = await startService({ ...OPTIONS, source });
+  t.teardown(() => service.close());
+  const seen = (thread: string): Promise<number> =>
+    until(
+      async () => {
+        const metrics = await scrape(service.adminAddress?.origin ?? '');
+        const [used = 0, total = 0, external = -1] = [
+          'heap_size_used',
+          'heap_size_total',
+          'external_memory',
+        ].map((name) => metrics.get(`nodejs_${name}_bytes{thread="${thread}"}`));
+        return used > 0 && used <= total && external >= 0 ? used : 0;
+      },
+      (used) => used > 0,
+    );
+  t.ok((await seen('load')) > 1e6, 'the load is under way');
+  finish();
+  await service.ready;
+  source.apply({ remove: ['00000000-0000-4000-8000-000000000003'] });
+  t.ok((await seen('patch')) > 1e6, 'the thread of patches waits for the next one');
+  // The thread of the load has ended.
+  await until(
+    async () =>
+      !(await scrape(service.adminAddress?.origin ?? '')).has('nodejs_heap_size_used_bytes{thread="load"}'),
+  );
+});
+
 test('docs/operations.md has every metric, and no others', async (t) => {
   const service = await startService({
     ...OPTIONS,
