@@ -7,7 +7,7 @@
 import { openTimetable, publishTimetable } from '../../dist/index.js';
 import { answerRequests } from './process.mjs';
 
-const [file, to, keyFile] = process.argv.slice(2);
+const [file, to, publisherKey] = process.argv.slice(2);
 
 async function publish() {
   const announced = ({ snapshot, bytes }, message) => {
@@ -16,7 +16,7 @@ async function publish() {
   };
   const quiet = () => {};
   const log = { trace: quiet, debug: quiet, info: announced, warn: quiet, error: quiet, fatal: quiet };
-  const publishing = await publishTimetable({ source: file, gate: false }, { to, keyFile, log });
+  const publishing = await publishTimetable({ source: file, gate: false }, { to, publisherKey, log });
   answerRequests({ refresh: () => publishing.refresh(true) }, () => publishing.close());
   await publishing.announced;
 }

@@ -9,8 +9,8 @@ import { forgetPeak, residentBytes } from '../reload/process-status.mjs';
 import { ReadTurns } from '../turns.mjs';
 import { answerRequests } from './process.mjs';
 
-const [source, feedPublicKey, snapshotFile] = process.argv.slice(2);
-const replica = openTimetable({ source, feedPublicKey, ...(snapshotFile ? { snapshotFile } : {}) });
+const [source, publisherPublicKey, snapshotFile] = process.argv.slice(2);
+const replica = openTimetable({ source, publisherPublicKey, ...(snapshotFile ? { snapshotFile } : {}) });
 replica.on('error', () => {});
 replica.on('published', () => process.send({ event: 'served', id: replica.summary.id, atMs: Date.now() }));
 

@@ -101,7 +101,7 @@ async function change(from, to, every, title) {
 
 function writeKeys() {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
-  const keys = { key: join(folder, 'feed.key'), publicKey: join(folder, 'feed.pub') };
+  const keys = { key: join(folder, 'publisher.key'), publicKey: join(folder, 'publisher.pub') };
   writeFileSync(keys.key, privateKey.export({ type: 'pkcs8', format: 'pem' }));
   writeFileSync(keys.publicKey, publicKey.export({ type: 'spki', format: 'pem' }));
   return keys;

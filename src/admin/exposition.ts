@@ -20,7 +20,7 @@ import {
 import { monotonicMs } from '../model/clock.js';
 import { REJECTION_CODES } from '../model/event.js';
 import type { SourcePart, SourceState } from '../model/source-state.js';
-import type { FeedState } from '../refresh/feed-state.js';
+import type { ChannelState } from '../refresh/channel-state.js';
 import { reportedHeaps, type Serving, type ThreadHeap, type ThreadMeter } from '../serving/serving.js';
 import { followLagMs, overdueSources } from '../view/describe-health.js';
 import type { ViewSource } from '../view/view-source.js';
@@ -116,7 +116,7 @@ export interface Observed {
   /** Null for a publisher, which answers no requests. */
   readonly serving: ObservedServing | null;
   /** The state of a replica or publisher; null for other services. */
-  readonly feed: () => FeedState | null;
+  readonly channel: () => ChannelState | null;
   readonly files: Pick<KeptFiles, 'counts' | 'refused'>;
   readonly losses: () => number;
   readonly version: string;
@@ -135,7 +135,7 @@ export class Exposition {
     this.#registry = registryOf([
       ...(serving === null ? [] : ofServing(serving)),
       ...ofTimetable(observed, isReady),
-      ...(observed.feed() === null ? [] : ofFeed(observed)),
+      ...(observed.channel() === null ? [] : ofChannel(observed)),
       ...ofFiles(observed),
       ...ofProcess(observed, this.#threads),
       ...nodeFamilies(this.#threads),
@@ -285,37 +285,37 @@ function ofTimetable({ timetable, activity }: Observed, isReady: () => boolean):
   ];
 }
 
-function ofFeed({ feed }: Observed): Family[] {
+function ofChannel({ channel }: Observed): Family[] {
   const sequence = gauge(
-    'lectern_feed_sequence',
+    'lectern_channel_sequence',
     'Sequence of the announcement that a replica serves, or that a publisher made or found.',
-    () => oneOrNone(feed()?.sequence),
+    () => oneOrNone(channel()?.sequence),
   );
-  if (feed()?.replica === null) {
-    const leader = gauge('lectern_feed_leader', '1 if this publisher leads, 0 if it stands by.', () =>
-      Number(feed()?.isLeader ?? false),
+  if (channel()?.replica === null) {
+    const leader = gauge('lectern_publisher_leader', '1 if this publisher leads, 0 if it stands by.', () =>
+      Number(channel()?.isLeader ?? false),
     );
     return [sequence, leader];
   }
   return [
     sequence,
     gauge(
-      'lectern_feed_lag_seconds',
+      'lectern_channel_lag_seconds',
       'Time since this replica learnt of the announcement that it should serve; 0 while it serves this announcement.',
-      () => inSeconds(feed()?.replica?.lagMs ?? null),
+      () => inSeconds(channel()?.replica?.lagMs ?? null),
     ),
     gauge(
-      'lectern_feed_quarantined_images',
+      'lectern_channel_quarantined_images',
       'Images that this replica refuses to serve.',
-      () => feed()?.replica?.quarantined ?? null,
+      () => channel()?.replica?.quarantined ?? null,
     ),
-    gauge('lectern_feed_pinned', '1 if this replica serves a pinned image, 0 otherwise.', () =>
-      Number(feed()?.replica?.isPinned ?? false),
+    gauge('lectern_channel_pinned', '1 if this replica serves a pinned image, 0 otherwise.', () =>
+      Number(channel()?.replica?.isPinned ?? false),
     ),
     gauge(
-      'lectern_feed_format_unreadable',
+      'lectern_channel_format_unreadable',
       '1 if this replica cannot read the format of the announced image, 0 otherwise.',
-      () => Number((feed()?.replica?.unreadableFormat ?? null) !== null),
+      () => Number((channel()?.replica?.unreadableFormat ?? null) !== null),
     ),
   ];
 }

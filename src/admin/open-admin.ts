@@ -112,7 +112,7 @@ function createAdminHandler(options: AdminOptions, exposition: Exposition): Requ
     const overloaded = options.serving?.condition.isOverloaded ?? false;
     const reasons = [...options.unreadyReasons(), ...(refuses && overloaded ? ['overloaded'] : [])];
     const ready = reasons.length === 0;
-    const unreadableFormat = options.feed()?.replica?.unreadableFormat ?? null;
+    const unreadableFormat = options.channel()?.replica?.unreadableFormat ?? null;
     const more = unreadableFormat === null ? {} : { unreadableFormat };
     sendJson(exchange, ready ? 200 : 503, { ready, reasons, overloaded, ...more });
   }

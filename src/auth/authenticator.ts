@@ -5,7 +5,7 @@ import type { FieldFilter } from '../query/query.js';
 import type { AccessSource, TokenKeys } from './access.js';
 import { type ClaimTable, createClaimTable, type Enrolments, mapIdentities } from './identity.js';
 import { createPublicKeySet, createSecretKeySet, type KeySet } from './key-set.js';
-import { createRemoteKeySet, type KeyFeed } from './remote-key-set.js';
+import { createRemoteKeySet, type FetchedKeys } from './remote-key-set.js';
 import type { RemoteKeysPlan } from './remote-keys.js';
 import { type Remembered, TokenCache, tokenKeyOf, type Usable } from './token-cache.js';
 import { createVerifier, type TokenRules, type VerificationFailure, type Verifier } from './verifier.js';
@@ -138,18 +138,18 @@ export interface AuthPlan extends TokenRules {
   readonly identifiers: IdentifierMode;
 }
 
-/** Throws LecternError `key-invalid`, `option-invalid`. @param feed updates of remote keys */
+/** Throws LecternError `key-invalid`, `option-invalid`. @param fetched updates of remote keys */
 export function authenticatorOfPlan(
   plan: AuthPlan,
-  feed: KeyFeed | null,
+  fetched: FetchedKeys | null,
   access: AccessSource,
   more: readonly KeySet[] = [],
 ): Authenticator {
   // The first keys may arrive before the authenticator exists.
   let authenticator: Authenticator | null = null;
-  const fetched = feed === null ? [] : [createRemoteKeySet(feed, () => authenticator?.clear())];
+  const fetchedSets = fetched === null ? [] : [createRemoteKeySet(fetched, () => authenticator?.clear())];
   const verifierNow = (): Verifier =>
-    createVerifier({ ...plan, keySets: [...keySetsOf(access.access.tokenKeys), ...more, ...fetched] });
+    createVerifier({ ...plan, keySets: [...keySetsOf(access.access.tokenKeys), ...more, ...fetchedSets] });
   const made = new Authenticator({
     verifier: verifierNow(),
     table: createClaimTable(plan.claims),

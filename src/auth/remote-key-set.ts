@@ -14,7 +14,7 @@ export interface KeyState {
 }
 
 /** Keys that one thread fetches for all threads. */
-export interface KeyFeed {
+export interface FetchedKeys {
   readonly state: KeyState;
   /** Fetches newer keys; resolves at once during the cooldown. Never rejects. */
   want(): Promise<void>;
@@ -23,17 +23,17 @@ export interface KeyFeed {
 
 /** @param onChange called when verified tokens must be forgotten: the keys changed or are too old */
 export function createRemoteKeySet(
-  feed: KeyFeed,
+  fetched: FetchedKeys,
   onChange: () => void,
   now: () => number = monotonicMs,
 ): KeySet {
   let number = 0;
   let keys: readonly PublicKey[] = [];
   let wasUsable = false;
-  const isUsable = (): boolean => now() < feed.state.usableUntilMs;
+  const isUsable = (): boolean => now() < fetched.state.usableUntilMs;
 
   function take(): void {
-    const { state } = feed;
+    const { state } = fetched;
     const isChanged = state.number !== number;
     if (isChanged) {
       number = state.number;
@@ -49,7 +49,7 @@ export function createRemoteKeySet(
   }
 
   function lookUp(header: TokenHeader): KeyLookup {
-    const { problem, nextFetchMs } = feed.state;
+    const { problem, nextFetchMs } = fetched.state;
     const candidates = isUsable() ? candidatesOf(keys, header) : [];
     // After a failed fetch, an unknown key may be a new one.
     if (isUsable() && (problem === null || candidates.length > 0 || isKnown(header))) {
@@ -62,12 +62,12 @@ export function createRemoteKeySet(
     };
   }
 
-  feed.follow(take);
+  fetched.follow(take);
   take();
   return {
-    name: feed.state.name,
+    name: fetched.state.name,
     algorithms: PUBLIC_KEY_ALGORITHMS,
     candidates: (header) =>
-      isUsable() && isKnown(header) ? lookUp(header) : feed.want().then(() => lookUp(header)),
+      isUsable() && isKnown(header) ? lookUp(header) : fetched.want().then(() => lookUp(header)),
   };
 }

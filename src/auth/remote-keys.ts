@@ -13,7 +13,7 @@ import { UpstreamCall } from '../upstream/call.js';
 import { refused, unreadableAnswer } from '../upstream/failure.js';
 import { KEYS_LEFT_OUT_TOLD_MAX, readUsableKeys } from './key-set.js';
 import { type JsonKey, toJwk } from './public-key.js';
-import type { KeyFeed, KeyState } from './remote-key-set.js';
+import type { FetchedKeys, KeyState } from './remote-key-set.js';
 
 /** How a key set is fetched, as plain data. */
 export interface RemoteKeysPlan {
@@ -76,7 +76,7 @@ function scheduleUnref(callback: () => void, ms: number): () => void {
   return () => clearTimeout(timer);
 }
 
-export class RemoteKeys implements KeyFeed {
+export class RemoteKeys implements FetchedKeys {
   readonly results: Record<'changed' | 'unchanged' | 'failed', number> = {
     changed: 0,
     unchanged: 0,

@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
 import type { Setting } from '../options/setting.js';
 import { settingsOfCommand } from '../options/table.js';
-import type { FeedAction, FeedActionOptions } from './feed-command.js';
+import type { ChannelAction, ChannelActionOptions } from './channel-command.js';
 import { hasFlag, toOption, valuesOf } from './setting-options.js';
 
-const FEED_PUBLIC_KEY = settingsOfCommand('serve').get('feedPublicKey') as Setting;
+const PUBLISHER_PUBLIC_KEY = settingsOfCommand('serve').get('publisherPublicKey') as Setting;
 const STORE = (settingsOfCommand('publish').get('publishTo') as Setting).help;
 
-/** Commands for many machines: `publish` and `feed`. */
+/** Commands for many machines: `publish` and `channel`. */
 export function addStoreCommands(program: Command, exit: (code: number) => void): void {
   const publish = program
     .command('publish')
@@ -26,40 +26,40 @@ export function addStoreCommands(program: Command, exit: (code: number) => void)
       exit(await runPublish({ ...valuesOf(settings, parsed), source }));
     });
 
-  const feed = program
-    .command('feed')
+  const channel = program
+    .command('channel')
     .summary('show and choose the image that replicas serve')
     .description('Shows which image the replicas of a store serve, and chooses it.');
-  addAction(feed, 'status', 'print the head, the images, the publisher and the replicas', false).option(
+  addAction(channel, 'status', 'print the head, the images, the publisher and the replicas', false).option(
     '--json',
     'print JSON, for programs',
   );
-  addAction(feed, 'pin', 'let every replica serve this image, until unpin', true);
-  addAction(feed, 'unpin', 'let replicas serve the head again', false);
+  addAction(channel, 'pin', 'let every replica serve this image, until unpin', true);
+  addAction(channel, 'unpin', 'let replicas serve the head again', false);
   addAction(
-    feed,
+    channel,
     'rollback',
     'pin the last image before the head or, while an image is pinned, before the pinned image',
     false,
   );
 }
 
-function addAction(feed: Command, action: FeedAction, description: string, hasId: boolean): Command {
-  const command = feed.command(action).description(description);
+function addAction(channel: Command, action: ChannelAction, description: string, hasId: boolean): Command {
+  const command = channel.command(action).description(description);
   if (hasId) command.argument('<id>', 'id of the image, as status prints it');
   return command
     .argument('<store>', STORE)
-    .addOption(toOption(FEED_PUBLIC_KEY).helpGroup('Options:'))
+    .addOption(toOption(PUBLISHER_PUBLIC_KEY).helpGroup('Options:'))
     .action(async (...given: readonly unknown[]) => {
       const [id, store] = (hasId ? given : ['', ...given]) as readonly [string, string];
-      const parsed = given[hasId ? 2 : 1] as FeedActionOptions;
-      const { operateFeed } = await import('./feed-command.js');
-      await operateFeed(action, store, id, parsed);
+      const parsed = given[hasId ? 2 : 1] as ChannelActionOptions;
+      const { operateChannel } = await import('./channel-command.js');
+      await operateChannel(action, store, id, parsed);
     });
 }
 
 const PUBLISH_HELP = `
 Examples:
-  openssl genpkey -algorithm ed25519 -out feed.key && openssl pkey -in feed.key -pubout -out feed.pub
-  lectern publish timetable.ndjson --to nats://host:4222/timetable --feed-key feed.key
-  lectern serve nats://host:4222/timetable --feed-public-key feed.pub --dev`;
+  openssl genpkey -algorithm ed25519 -out publisher.key && openssl pkey -in publisher.key -pubout -out publisher.pub
+  lectern publish timetable.ndjson --to nats://host:4222/timetable --publisher-key publisher.key
+  lectern serve nats://host:4222/timetable --publisher-public-key publisher.pub --dev`;

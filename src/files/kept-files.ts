@@ -18,7 +18,7 @@ export const FILE_KINDS = {
   enrolments: 'enrolments',
   'feed-secrets': 'feed secrets',
   'feed-revocations': 'feed revocations',
-  'feed-keys': 'keys of announcements',
+  'publisher-keys': 'keys of announcements',
   'admin-tokens': 'admin tokens',
   rooms: 'rooms',
   'upstream-headers': 'header fields of the source',

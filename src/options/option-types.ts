@@ -55,7 +55,7 @@ export interface TimetableOptions {
    * For a store: a file with the public key of its publisher. Without this key, signatures are not checked.
    * Default: none.
    */
-  readonly feedPublicKey?: string | undefined;
+  readonly publisherPublicKey?: string | undefined;
   /** MiB of memory for caches besides the snapshot, 0 to 1,048,576; 0 for none. Default 256. */
   readonly cacheMb?: number | undefined;
   /** MiB of memory for one load, 64 to 1,048,576; larger loads are refused. Default: three quarters of the free memory. */
@@ -180,7 +180,7 @@ export interface ServeOptions {
 /** The options of a timetable that concern its loads. */
 export type PublishedTimetable = Omit<
   TimetableOptions,
-  'rooms' | 'unknownParameters' | 'staleSecondsMax' | 'pin' | 'cacheMb' | 'feedPublicKey' | 'onProgress'
+  'rooms' | 'unknownParameters' | 'staleSecondsMax' | 'pin' | 'cacheMb' | 'publisherPublicKey' | 'onProgress'
 >;
 
 /** Where and how a timetable is published. */
@@ -188,7 +188,7 @@ export interface PublishingOptions {
   /** The store: `nats://…`, `tls://…`, `folder://…`, or the path of a folder. */
   readonly to: string;
   /** File with the private key that signs announcements: Ed25519 or P-256, as PEM (PKCS #8) or JWK. */
-  readonly keyFile: string;
+  readonly publisherKey: string;
   /** The admin listener: probes and metrics of this publisher. Default: none. */
   readonly admin?: AdminListenerOptions | undefined;
   /** Receives log records, as a pino logger does. Default: nothing is logged. */
@@ -250,7 +250,7 @@ export type ServiceOptions = Omit<TimetableOptions, 'source' | 'gate' | 'buildOn
 /** All settings of `lectern publish`, flat. */
 export type PublisherSettings = Omit<ResolvedSettings, 'rooms' | 'unknownParameters' | 'cacheMb'> & {
   readonly publishTo: string;
-  readonly feedKey: string;
+  readonly publisherKey: string;
   readonly once: boolean;
 };
 

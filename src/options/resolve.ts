@@ -55,7 +55,7 @@ const RULES: Rules = {
     ({ source }) => textsOf(source).some(isStoreAddress),
   ),
   ...rulesOf(
-    ['feedPublicKey'],
+    ['publisherPublicKey'],
     (name) => `{${name}} has no effect, as the source is not a store (nats://… or folder://…)`,
     ({ source }) => !textsOf(source).some(isStoreAddress),
   ),

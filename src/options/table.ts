@@ -545,7 +545,7 @@ const REFRESHING_SETTINGS: readonly Setting[] = inGroup(
       kind: PATH,
       help: 'write each timetable to this file, and serve it at once at the next start with the same source',
     },
-    feedPublicKey: {
+    publisherPublicKey: {
       commands: SERVE_ONLY,
       kind: PATH,
       help: 'file with one or more public keys of the publishers of a store: PEM, JWK or JWKS; read again when it changes; without it, signatures are not checked',
@@ -572,8 +572,7 @@ const PUBLISHING_SETTINGS: readonly Setting[] = inGroup(
       kind: { ...text('store'), range: 'a store: nats://host:4222/name, tls://host:4222/name, or a folder' },
       help: 'store of the announcements: nats://host:4222/name, tls://host:4222/name, or a folder that all machines share',
     },
-    feedKey: {
-      option: 'keyFile',
+    publisherKey: {
       isRequired: true,
       kind: PATH,
       help: 'file with the private key that signs announcements: Ed25519 or P-256, as PEM or JWK; read again when it changes',

@@ -34,7 +34,7 @@ import { recordChunks } from '../thread/record-chunks.js';
 import { spawnTask } from '../thread/spawn-task.js';
 import { runTaskHere } from '../thread/task.js';
 import type {
-  ByteFeed,
+  ByteChunks,
   DoneOf,
   LoadDone,
   LoadTask,
@@ -42,7 +42,7 @@ import type {
   Task,
   TaskListeners,
 } from '../thread/task-messages.js';
-import type { FeedState } from './feed-state.js';
+import type { ChannelState } from './channel-state.js';
 import { memoryForLoad } from './memory-room.js';
 import { mapParts, type TimeLimits, withPipes, withTimeLimits } from './patience.js';
 
@@ -105,7 +105,7 @@ export interface AnyLoader
   /** How far the changes of a followed table are served; null for other sources. */
   followed?(): FollowState | null;
   /** The state of a replica; other loaders have none. */
-  feed?(): FeedState;
+  channel?(): ChannelState;
   /** A server of the timetable listens on this port, which becomes a part of a replica's name. */
   listens?(port: number): void;
   /** The gate refused the last load. */
@@ -210,8 +210,8 @@ export class Loader {
         return (await this.#standardInput) ?? { kind: 'not-modified' };
       }
       const stream = { kind: 'stream', content: 'bytes', name, version: null } as const;
-      const feed = standardInputChunks(listeners.signal);
-      const loading = this.run({ ...task, source: stream }, request, feed);
+      const chunks = standardInputChunks(listeners.signal);
+      const loading = this.run({ ...task, source: stream }, request, chunks);
       // Only a refusal is kept, because an image would stay in memory.
       this.#standardInput = loading.then((done) => (done.kind === 'refused' ? done : null));
       this.#standardInput.catch(() => {});
@@ -228,7 +228,7 @@ export class Loader {
 
   #patch(
     { removals, version, ids }: Pick<RecordDelta, 'removals' | 'version'> & Pick<PatchTask, 'ids'>,
-    upserts: ByteFeed,
+    upserts: ByteChunks,
     bounds: LoadRequest['bounds'],
     request: LoadRequest,
   ): Promise<LoadDone> {
@@ -258,10 +258,10 @@ export class Loader {
         version: null,
       };
       for (let round = 0; round < WARM_UP_ROUNDS; round++) {
-        const feed = recordChunks(warmUpRecords(served));
+        const chunks = recordChunks(warmUpRecords(served));
         this.#patches.warmUp(
           { task: 'patch', name, rules, ...given },
-          { signal, feed, keepsProcessAlive: false },
+          { signal, chunks, keepsProcessAlive: false },
         );
       }
     };
@@ -291,11 +291,11 @@ export class Loader {
     }
   }
 
-  /** Runs a task on another thread, or on this thread, as `place` says. `feed` has the chunks of a stream. */
+  /** Runs a task on another thread, or on this thread, as `place` says. `chunks` has the chunks of a stream. */
   run<T extends Task>(
     task: T,
     { listeners, keepsProcessAlive }: RunRequest,
-    feed?: ByteFeed,
+    chunks?: ByteChunks,
   ): Promise<DoneOf<T>> {
     if (this.#place === 'thread') {
       const onStuck = (end: Promise<void>): void => {
@@ -304,13 +304,13 @@ export class Loader {
           this.#stuckSinceMs = null;
         });
       };
-      const options = { ...listeners, keepsProcessAlive, onStuck, feed };
+      const options = { ...listeners, keepsProcessAlive, onStuck, chunks };
       if (task.task === 'patch') return this.#patches.run(task, options) as Promise<DoneOf<T>>;
       return spawnTask(task, options);
     }
     const { signal } = listeners;
-    const chunks = feed && inTurns(feed, this.name, signal);
-    return abortable(runTaskHere(task, listeners, chunks) as Promise<DoneOf<T>>, signal);
+    const turns = chunks && inTurns(chunks, this.name, signal);
+    return abortable(runTaskHere(task, listeners, turns) as Promise<DoneOf<T>>, signal);
   }
 
   followed(): FollowState | null {
@@ -365,14 +365,14 @@ function refusedWith(bytes: number): LoadDone {
   return { kind: 'refused', refusal: { code: 'memory', detail } };
 }
 
-async function* chunksOf(chunks: readonly Uint8Array<ArrayBuffer>[]): ByteFeed {
+async function* chunksOf(chunks: readonly Uint8Array<ArrayBuffer>[]): ByteChunks {
   yield* chunks;
 }
 
 /** Other work runs between two chunks. Failures are reported as for any source. */
-async function* inTurns(feed: ByteFeed, name: string, signal: AbortSignal): ByteFeed {
+async function* inTurns(chunks: ByteChunks, name: string, signal: AbortSignal): ByteChunks {
   try {
-    for await (const chunk of feed) {
+    for await (const chunk of chunks) {
       yield chunk;
       await nextTurn();
       signal.throwIfAborted();
@@ -384,7 +384,7 @@ async function* inTurns(feed: ByteFeed, name: string, signal: AbortSignal): Byte
   }
 }
 
-async function* standardInputChunks(signal: AbortSignal): ByteFeed {
+async function* standardInputChunks(signal: AbortSignal): ByteChunks {
   // Waiting for more records would keep the process alive.
   signal.addEventListener('abort', () => void process.stdin.destroy(), { once: true });
   // Copies each chunk, because it may be a part of a larger buffer, which cannot be transferred.

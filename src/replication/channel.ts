@@ -65,19 +65,20 @@ export interface Channel extends AsyncDisposable {
  * Opens the store of a publisher for operators.
  *
  * @param address `nats://…`, `tls://…`, `folder://…`, or the path of a folder
- * @param options.publicKeyFile the publisher's public key; without it, signatures are not checked
+ * @param options.publisherPublicKey the publisher's public key; without it, signatures are not checked
  * @throws LecternError `option-invalid`, `key-invalid`
  */
 export async function openChannel(
   address: string,
   {
-    publicKeyFile,
+    publisherPublicKey,
   }: {
     /** Path of the publisher's public key. */
-    readonly publicKeyFile?: string | undefined;
+    readonly publisherPublicKey?: string | undefined;
   } = {},
 ): Promise<Channel> {
-  const reader = publicKeyFile === undefined ? new HeadReader(null) : HeadReader.ofFile(publicKeyFile);
+  const reader =
+    publisherPublicKey === undefined ? new HeadReader(null) : HeadReader.ofFile(publisherPublicKey);
   return new StoreChannel(openStore(storeAddress(address), 'fail'), reader);
 }
 
@@ -146,7 +147,7 @@ class StoreChannel implements Channel {
       throw refused(
         pinned === null
           ? 'the store has no image older than the head'
-          : `the store has no image older than the pinned ${pinned}; to choose a newer image, run lectern feed pin <id>`,
+          : `the store has no image older than the pinned ${pinned}; to choose a newer image, run lectern channel pin <id>`,
       );
     }
     await this.pin(earlier.id);

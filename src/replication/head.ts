@@ -229,14 +229,14 @@ async function payloadOf(text: string, keys: readonly KeyObject[] | null): Promi
 
 /** A file of keys, as its watcher needs it. */
 interface ReadAgain {
-  readonly kind: 'feed-keys';
+  readonly kind: 'publisher-keys';
   readonly paths: readonly string[];
   read(): Promise<(() => void) | null>;
 }
 
 function readAgain(path: string, present: () => string, check: (text: string) => () => void): ReadAgain {
   return {
-    kind: 'feed-keys',
+    kind: 'publisher-keys',
     paths: [path],
     async read() {
       const text = readKeyFile(path);

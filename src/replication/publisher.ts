@@ -14,7 +14,7 @@ import {
 } from '../limits.js';
 import { monotonicMs } from '../model/clock.js';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../model/time.js';
-import type { FeedState } from '../refresh/feed-state.js';
+import type { ChannelState } from '../refresh/channel-state.js';
 import type { Publication } from '../refresh/keeper.js';
 import type { Loader } from '../refresh/loader.js';
 import { withinTime } from '../store/silent-reads.js';
@@ -135,7 +135,7 @@ export class Publisher {
     return this.#failing.size > 0;
   }
 
-  get feed(): FeedState {
+  get channel(): ChannelState {
     // A leader that cannot reach the store announces nothing.
     const isLeader = this.#leadership.isLeader && !this.isFailing;
     return { sequence: isLeader ? this.#sequence : null, isLeader, replica: null };

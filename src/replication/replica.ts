@@ -4,7 +4,7 @@ import { LecternError } from '../errors.js';
 import { QUARANTINED_MAX, RECORD_TEXT_MAX, STORE_LEAVE_MS_MAX } from '../limits.js';
 import { monotonicMs } from '../model/clock.js';
 import type { ReadRules } from '../model/read-rules.js';
-import type { FeedState } from '../refresh/feed-state.js';
+import type { ChannelState } from '../refresh/channel-state.js';
 import type { Refusal } from '../refresh/gate.js';
 import type { AnyLoader, LoadRequest, RunRequest } from '../refresh/loader.js';
 import { memoryForLoad } from '../refresh/memory-room.js';
@@ -40,7 +40,7 @@ const REPORT_MS = 2000;
 export interface ReplicaOptions {
   readonly address: string;
   /** File with the publisher's public key; null accepts unsigned heads. */
-  readonly publicKeyFile: string | null;
+  readonly publisherPublicKey: string | null;
   readonly rules: ReadRules;
 }
 
@@ -102,8 +102,10 @@ export class Replica implements AnyLoader {
     this.#options = options;
     this.rules = options.rules;
     this.#reader =
-      options.publicKeyFile === null ? new HeadReader(null) : HeadReader.ofFile(options.publicKeyFile);
-    this.credentialFiles = options.publicKeyFile === null ? [] : [this.#reader.file];
+      options.publisherPublicKey === null
+        ? new HeadReader(null)
+        : HeadReader.ofFile(options.publisherPublicKey);
+    this.credentialFiles = options.publisherPublicKey === null ? [] : [this.#reader.file];
     this.#store = openStore(options.address, 'fail');
     this.name = shownAddress(options.address);
     const digest = createHash('sha256').update(this.name).digest('base64url');
@@ -160,7 +162,7 @@ export class Replica implements AnyLoader {
     void this.#report();
   }
 
-  feed(): FeedState {
+  channel(): ChannelState {
     const behindSinceMs = this.#behindSinceMs;
     return {
       sequence: this.#serves?.sequence ?? null,
@@ -226,7 +228,7 @@ export class Replica implements AnyLoader {
       return { kind: 'refused', refusal };
     }
     const { hash, bytes, id, stored = null } = head;
-    const isSigned = this.#options.publicKeyFile !== null;
+    const isSigned = this.#options.publisherPublicKey !== null;
     const patch = served?.summary.id === this.#serves?.id ? patchOf(head, this.#serves) : null;
     const isHistoryAnnounced = this.#historyHash !== null;
     const asked = {
@@ -431,6 +433,6 @@ export class SeenOrder {
 }
 
 function lost(problem: string): LecternError {
-  const remedy = 'to choose again, run `lectern feed pin <id>` or `lectern feed unpin`';
+  const remedy = 'to choose again, run `lectern channel pin <id>` or `lectern channel unpin`';
   return new LecternError('announcement-refused', `${problem}; ${remedy}`);
 }

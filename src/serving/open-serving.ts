@@ -411,7 +411,7 @@ export async function openServing(options: ServingOptions): Promise<Serving> {
 async function serveHere(options: ServingOptions, keys: ServingKeys): Promise<Serving> {
   const { settings, views, access, isMetered, log } = options;
   const meter = isMetered ? new Meter() : null;
-  const server = serverOfPlan(settings, views, { log, feed: keys.fetched, access, meter });
+  const server = serverOfPlan(settings, views, { log, fetched: keys.fetched, access, meter });
   const address = await server.listen({ host: settings.host, port: settings.port });
   const stopSampling = meter === null ? () => {} : startSampling(meter);
   let isDraining = false;

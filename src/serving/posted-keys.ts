@@ -1,7 +1,7 @@
-import type { KeyFeed, KeyState } from '../auth/remote-key-set.js';
+import type { FetchedKeys, KeyState } from '../auth/remote-key-set.js';
 import { monotonicMs } from '../model/clock.js';
 
-export class PostedKeys implements KeyFeed {
+export class PostedKeys implements FetchedKeys {
   state: KeyState;
   readonly #ask: () => void;
   readonly #listeners: (() => void)[] = [];

@@ -2,7 +2,7 @@ import type { AccessSource } from '../auth/access.js';
 import { type AuthPlan, authenticatorOfPlan } from '../auth/authenticator.js';
 import { createDevelopmentIssuer, type DevelopmentIssuer } from '../auth/development-issuer.js';
 import { createClaimTable } from '../auth/identity.js';
-import type { KeyFeed } from '../auth/remote-key-set.js';
+import type { FetchedKeys } from '../auth/remote-key-set.js';
 import type { FeedSettings } from '../http/feeds.js';
 import { createHandler, type HandlerSettings } from '../http/handler.js';
 import type { Logger } from '../http/logger.js';
@@ -29,7 +29,7 @@ export interface ServerPlan extends HandlerSettings, ServerSettings {
 
 export interface ServerSurroundings {
   readonly log?: Logger | undefined;
-  readonly feed: KeyFeed | null;
+  readonly fetched: FetchedKeys | null;
   readonly access: AccessSource;
   readonly meter: Meter | null;
   readonly onOverload?: (server: HttpServer) => void;
@@ -48,14 +48,14 @@ export function issuerOfPlan({ auth, development }: ServerPlan): DevelopmentIssu
 export function serverOfPlan(
   plan: ServerPlan,
   views: LiveViews,
-  { log, feed, access, meter, onOverload }: ServerSurroundings,
+  { log, fetched, access, meter, onOverload }: ServerSurroundings,
 ): HttpServer {
   const { auth, version, development, feeds } = plan;
   const { identifiers } = auth;
   const issuer = issuerOfPlan(plan);
   const handler = createHandler(views, {
     ...plan,
-    authenticator: authenticatorOfPlan(auth, feed, access, issuer === null ? [] : [issuer.keySet]),
+    authenticator: authenticatorOfPlan(auth, fetched, access, issuer === null ? [] : [issuer.keySet]),
     ownsSocket: true,
     cacheBytesMax: plan.cacheBytesMax * ANSWER_CACHE_SHARE,
     meter,

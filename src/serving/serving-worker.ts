@@ -61,7 +61,7 @@ async function serve(): Promise<void> {
   useInnerParts(task.innerPartsMissing);
   if (task.published !== null) publish(task.published);
   const log = task.hasLog ? createThreadLog(tell, task.logWaiting, meter) : undefined;
-  const server = serverOfPlan(settings, present, { log, feed: keys, access, meter, onOverload: tellLoad });
+  const server = serverOfPlan(settings, present, { log, fetched: keys, access, meter, onOverload: tellLoad });
   setInterval(() => tellLoad(server), TELL_LOAD_MS).unref();
   if (meter !== null) startSampling(meter);
   const handlers: Handlers<ToThread> = {

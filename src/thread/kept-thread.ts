@@ -38,16 +38,16 @@ export class KeptThread<T extends PatchTask | FetchTask> {
    */
   warmUp(task: T, options: SpawnOptions): void {
     this.#warmUp = this.#warmUp.then(async () => {
-      if (this.#isUsed) await options.feed?.return(undefined);
+      if (this.#isUsed) await options.chunks?.return(undefined);
       else await this.#run(task, options).catch(() => {});
     });
   }
 
   async #run(task: T, options: SpawnOptions): Promise<DoneOf<T>> {
-    const { signal, feed, keepsProcessAlive } = options;
+    const { signal, chunks, keepsProcessAlive } = options;
     signal?.throwIfAborted();
     if (isTooLarge(task)) {
-      await feed?.return(undefined);
+      await chunks?.return(undefined);
       return { kind: 'refused', refusal: OUT_OF_MEMORY } as DoneOf<T>;
     }
     clearTimeout(this.#idle);
@@ -69,7 +69,7 @@ export class KeptThread<T extends PatchTask | FetchTask> {
     } finally {
       stopListening.abort();
       worker.unref();
-      const returned = feed?.return(undefined);
+      const returned = chunks?.return(undefined);
       // The stream waits for its last requested record, but an abort must not wait.
       if (signal?.aborted) returned?.catch(() => {});
       else await returned;

@@ -1,5 +1,5 @@
 import type { Records } from '../source/records.js';
-import type { ByteFeed } from './task-messages.js';
+import type { ByteChunks } from './task-messages.js';
 
 /** Longest turn of converting an embedding program's records to text. */
 const STREAM_CHUNK_MS_MAX = 4;
@@ -9,7 +9,7 @@ const STREAM_CHUNK_MS_MAX = 4;
  * If JSON cannot represent a value of a record, such as a circular object, the record's other values stay. A record
  * that cannot be read becomes a text that says so, which is rejected.
  */
-export async function* recordChunks(records: Records): ByteFeed {
+export async function* recordChunks(records: Records): ByteChunks {
   let lines: string[] = [];
   let beganMs = 0;
   const isDueWith = (record: unknown): boolean => {

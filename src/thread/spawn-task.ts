@@ -8,7 +8,7 @@ import { sourceOfSpec } from '../source/spec.js';
 import { prepareThread } from './start-thread.js';
 import { errorOf, taskFailureOf } from './task-failure.js';
 import type {
-  ByteFeed,
+  ByteChunks,
   DoneOf,
   FromTask,
   LoadTask,
@@ -21,7 +21,7 @@ import { SILENT_SECONDS, ThreadPulse } from './thread-pulse.js';
 
 export interface SpawnOptions extends TaskListeners {
   /** The chunks of a task whose source is a stream. Each chunk has its own buffer, which is transferred. */
-  readonly feed?: ByteFeed | undefined;
+  readonly chunks?: ByteChunks | undefined;
   readonly keepsProcessAlive: boolean;
   /** Called with a promise of the thread's end if the thread does not end in time: a system call may hang forever. */
   readonly onStuck?: (end: Promise<void>) => void;
@@ -32,7 +32,7 @@ export interface SpawnOptions extends TaskListeners {
  * signal's reason, and errors of `onProgress`.
  */
 export async function spawnTask<T extends Task>(task: T, options: SpawnOptions): Promise<DoneOf<T>> {
-  const { signal, feed } = options;
+  const { signal, chunks } = options;
   signal?.throwIfAborted();
   const start = await prepareThread('/thread/task-worker.ts', () =>
     textOf(task.task === 'load' && hasDatabase(task.source) ? 'database' : task.task),
@@ -57,7 +57,7 @@ export async function spawnTask<T extends Task>(task: T, options: SpawnOptions):
     pulse?.stop();
     signal?.removeEventListener('abort', abort);
     await threadEnd(worker, options);
-    const returned = feed?.return(undefined);
+    const returned = chunks?.return(undefined);
     // The stream waits for its last requested record, but an abort must not wait.
     if (signal?.aborted) returned?.catch(() => {});
     else await returned;
@@ -138,7 +138,7 @@ export function resultOf(
   stop?: AbortSignal,
   watched?: Watched,
 ): Promise<DoneOf<Task>> {
-  const { signal, onProgress, onVersion, onParts, feed } = options;
+  const { signal, onProgress, onVersion, onParts, chunks } = options;
   return new Promise((resolve, reject) => {
     watched?.hung.addEventListener('abort', () => reject(watched.hung.reason));
     const take = (message: FromTask): void => {
@@ -148,7 +148,7 @@ export function resultOf(
       else if (message.kind === 'progress') onProgress?.(message.progress);
       else if (message.kind === 'version') onVersion?.(message.version);
       else if (message.kind === 'parts') onParts?.(message.report);
-      else if (message.kind === 'more') void feedOne(worker, feed as ByteFeed);
+      else if (message.kind === 'more') void postNextChunk(worker, chunks as ByteChunks);
       else if (message.kind === 'want-secrets') void answerSecrets(worker, message, options);
       else if (message.kind === 'failed') throw errorOf(message);
       else resolve(message);
@@ -171,9 +171,9 @@ export function resultOf(
   });
 }
 
-async function feedOne(worker: Worker, feed: ByteFeed): Promise<void> {
+async function postNextChunk(worker: Worker, chunks: ByteChunks): Promise<void> {
   try {
-    const next: StreamChunk = await feed.next();
+    const next: StreamChunk = await chunks.next();
     worker.postMessage(next, next.done ? [] : [next.value.buffer as ArrayBuffer]);
   } catch (error) {
     worker.postMessage({ problem: error instanceof Error ? error.message : String(error) });

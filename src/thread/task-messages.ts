@@ -22,7 +22,7 @@ export interface StreamSpec {
   readonly version: string | null;
 }
 
-export type ByteFeed = AsyncGenerator<Uint8Array<ArrayBuffer>>;
+export type ByteChunks = AsyncGenerator<Uint8Array<ArrayBuffer>>;
 
 export interface LoadTask {
   readonly task: 'load';

@@ -22,11 +22,11 @@ export function intervalSeconds({
 
 /** A loader of records, or of the images of a store. */
 export function loaderOf(options: Resolved<'openTimetable'>): AnyLoader {
-  const { source, buildOn, identifiers, feedPublicKey } = options;
+  const { source, buildOn, identifiers, publisherPublicKey } = options;
   if (!isStoreSource(source)) return new Loader(anySourceOf(source), readRulesOf(options), buildOn);
   return new Replica({
     address: source,
-    publicKeyFile: feedPublicKey ?? null,
+    publisherPublicKey: publisherPublicKey ?? null,
     rules: { identifiers },
   });
 }

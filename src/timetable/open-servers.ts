@@ -9,7 +9,7 @@ import type { ListenAddress } from '../http/server/listen-address.js';
 import type { SourceState } from '../model/source-state.js';
 import type { Resolved, ServeOptions } from '../options/option-types.js';
 import { resolveOptions } from '../options/resolve.js';
-import type { FeedState } from '../refresh/feed-state.js';
+import type { ChannelState } from '../refresh/channel-state.js';
 import { openServing } from '../serving/open-serving.js';
 import { issuerOfPlan } from '../serving/server-plan.js';
 import type { Serving, ServingCondition, ServingSettings } from '../serving/serving.js';
@@ -51,7 +51,7 @@ export interface ServedTimetable {
   readonly reading: Reading;
   readonly files: KeptFiles;
   /** The state of a replica; null for other timetables. */
-  readonly feed: () => FeedState | null;
+  readonly channel: () => ChannelState | null;
   /** Is called when a serving thread is lost. */
   readonly onLost: (error: Error) => void;
 }
@@ -85,7 +85,7 @@ export class OpenServers implements Follower {
 
   /** See {@link Timetable.serve}. */
   async open(options: ServeOptions): Promise<TimetableServer> {
-    const { present, timetable, limits, reading, files, feed, onLost } = this.#timetable;
+    const { present, timetable, limits, reading, files, channel, onLost } = this.#timetable;
     const given = resolveOptions('serve', options);
     const { log } = given;
     const auth = resolveOptions('auth', given.auth ?? {});
@@ -145,7 +145,7 @@ export class OpenServers implements Follower {
           losses: () => losses,
           unreadyReasons: () => unreadyReasons(timetable, serving, isClosing),
           serving,
-          feed,
+          channel,
           version: VERSION,
           log,
         });

@@ -49,10 +49,10 @@ export async function publishTimetable(
   timetable: PublishedTimetable,
   publishing: PublishingOptions,
 ): Promise<Publishing> {
-  const { to, keyFile, admin, log } = resolveOptions('publish', publishing);
+  const { to, publisherKey, admin, log } = resolveOptions('publish', publishing);
   const options = resolveOptions('openTimetable', timetable);
   const loader = new Loader(anySourceOf(options.source), readRulesOf(options), options.buildOn);
-  const key = new SigningKey(keyFile);
+  const key = new SigningKey(publisherKey);
   const plan = admin === undefined ? null : planAdmin(admin);
   const store = openStore(storeAddress(to), 'make');
   const loads = new LoadLog(log, loader.name, 'timetable loaded');
@@ -191,7 +191,7 @@ class ObservedPublisher implements AdminTimetable {
         ...(this.#publisher.isFailing ? ['no-store'] : []),
       ],
       serving: null,
-      feed: () => this.#publisher.feed,
+      channel: () => this.#publisher.channel,
       version: VERSION,
       log,
     });

@@ -112,7 +112,7 @@ class KeptTimetable implements Timetable {
       limits,
       reading: this.#reading,
       files: this.#files,
-      feed: () => loader.feed?.() ?? null,
+      channel: () => loader.channel?.() ?? null,
       onLost: (error) => this.#listeners.tell('error', error),
     });
     this.#keeper = new Keeper({
@@ -311,7 +311,7 @@ class KeptTimetable implements Timetable {
     const changes =
       delta === null ? null : { added: delta.added, changed: delta.changed, removed: delta.removed };
     const rooms = this.#rooms.table;
-    const hasSharedSequence = this.#loader.feed !== undefined;
+    const hasSharedSequence = this.#loader.channel !== undefined;
     this.#show({ image, differences, state, sequence, hasSharedSequence, changes, rooms, patch });
     this.#listeners.tell('published', { summary: image.summary, origin, changes });
   }

@@ -58,7 +58,7 @@ function expositionOf(meter: Meter): Exposition {
     activity: new Activity(),
     files: { counts: new Map([['rooms', { taken: 3, refused: 2 }]] as const), refused: ['rooms'] as const },
     losses: () => 0,
-    feed: () => null,
+    channel: () => null,
     log: { info() {}, warn() {}, error() {}, linesDropped: () => 11 },
     version: '1.2.3',
   };

@@ -73,7 +73,7 @@ export interface LogLine {
 }
 
 export interface StartedKeys {
-  readonly feed: RemoteKeys;
+  readonly remote: RemoteKeys;
   readonly authenticator: Authenticator;
   /** How often the token cache was cleared. */
   readonly cleared: number;
@@ -97,7 +97,7 @@ export function setUp(plan: Partial<RemoteKeysPlan> = {}, kids: readonly string[
   const line = (level: string) => (fields: object, message: string) =>
     void lines.push({ level, fields: fields as LogLine['fields'], message });
   const start = () => {
-    const feed = new RemoteKeys(
+    const remote = new RemoteKeys(
       { ...PLAN, ...plan },
       {
         fetch: issuer.fetch,
@@ -109,7 +109,7 @@ export function setUp(plan: Partial<RemoteKeysPlan> = {}, kids: readonly string[
     );
     let cleared = 0;
     const keySet = createRemoteKeySet(
-      feed,
+      remote,
       () => {
         cleared++;
         authenticator?.clear();
@@ -131,7 +131,7 @@ export function setUp(plan: Partial<RemoteKeysPlan> = {}, kids: readonly string[
       return authentication.outcome === 'invalid' ? authentication.reason : authentication.outcome;
     };
     return {
-      feed,
+      remote,
       authenticator: inner,
       ask,
       get cleared() {

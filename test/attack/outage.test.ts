@@ -81,7 +81,7 @@ test('forged kids cause at most one fetch per cooldown while the issuer answers,
 
 test('a slow issuer does not delay tokens with a known key', async (t) => {
   const { clock, issuer, start } = setUp();
-  const { ask, feed } = start();
+  const { ask, remote } = start();
   await clock.advance(0);
   await clock.advance(PLAN.cooldownMs);
   let release = (): void => {};
@@ -94,5 +94,5 @@ test('a slow issuer does not delay tokens with a known key', async (t) => {
   release();
   t.same(await both, ['no-key', 'no-key']);
   t.equal(issuer.askedMs.length, 2, 'one fetch for both');
-  feed.close();
+  remote.close();
 });

@@ -6,7 +6,7 @@ import { leastGapMs, PLAN, setUp } from '../attack/issuer.js';
 
 test('keys are fetched at the start and regularly, and verify tokens', async (t) => {
   const { clock, issuer, lines, start } = setUp();
-  const { ask, feed } = start();
+  const { ask, remote } = start();
   t.equal(await ask(issuer.token('a')), 'ok', 'the first request waits for the first fetch');
   t.equal(issuer.askedMs.length, 1);
   await clock.advance(PLAN.refreshMs);
@@ -17,7 +17,7 @@ test('keys are fetched at the start and regularly, and verify tokens', async (t)
     'keys that stay the same are not worth a line',
   );
   t.same(lines[0]?.fields, { keySet: 'https://issuer.example/keys?secret=…', keys: 1 });
-  feed.close();
+  remote.close();
   await clock.advance(PLAN.refreshMs * 3);
   t.equal(issuer.askedMs.length, 2, 'nothing after close');
   t.equal(clock.waiting, 0);
@@ -73,21 +73,21 @@ test('the order of keys does not matter', async (t) => {
 test('fetches are counted by outcome, and the age counts from the last good fetch', async (t) => {
   const { clock, issuer, start } = setUp();
   issuer.failure = new Error('away');
-  const { feed } = start();
+  const { remote } = start();
   await clock.advance(0);
-  t.same(feed.results, { changed: 0, unchanged: 0, failed: 1 });
-  t.equal(feed.ageMs, null);
+  t.same(remote.results, { changed: 0, unchanged: 0, failed: 1 });
+  t.equal(remote.ageMs, null);
   issuer.failure = null;
   await clock.advance(PLAN.cooldownMs * 1.2);
-  t.same(feed.results, { changed: 1, unchanged: 0, failed: 1 });
+  t.same(remote.results, { changed: 1, unchanged: 0, failed: 1 });
   await clock.advance(PLAN.refreshMs);
-  t.same(feed.results, { changed: 1, unchanged: 1, failed: 1 });
-  const { ageMs } = feed;
+  t.same(remote.results, { changed: 1, unchanged: 1, failed: 1 });
+  const { ageMs } = remote;
   issuer.failure = new Error('away');
   await clock.advance(PLAN.refreshMs);
-  t.match(feed.results, { changed: 1, unchanged: 1 });
-  t.ok(feed.results.failed > 1, `${feed.results.failed} failed`);
-  t.equal(feed.ageMs, Number(ageMs) + PLAN.refreshMs, 'a failed fetch does not make keys younger');
+  t.match(remote.results, { changed: 1, unchanged: 1 });
+  t.ok(remote.results.failed > 1, `${remote.results.failed} failed`);
+  t.equal(remote.ageMs, Number(ageMs) + PLAN.refreshMs, 'a failed fetch does not make keys younger');
 });
 
 test('old keys are used for a bounded time; then tokens get 503 until a fetch succeeds', async (t) => {
@@ -198,9 +198,9 @@ test('unusable keys are left out with a warning, and the others are used', async
       ...keys,
     ],
   };
-  const { ask, feed } = start();
+  const { ask, remote } = start();
   t.equal(await ask(issuer.token('a')), 'ok');
-  t.equal(feed.state.keys.length, 1);
+  t.equal(remote.state.keys.length, 1);
   await clock.advance(PLAN.refreshMs);
   const warnings = lines.filter(({ level }) => level === 'warn');
   t.equal(warnings.length, 1, 'once, not at every fetch');
@@ -236,12 +236,12 @@ test('a logger that throws does no harm; plain http to another machine causes a 
     };
     const { fetch } = issuer;
     const { now, schedule } = clock;
-    const feed = new RemoteKeys({ ...PLAN, url }, { fetch, now, schedule, log });
+    const remote = new RemoteKeys({ ...PLAN, url }, { fetch, now, schedule, log });
     await clock.advance(0);
-    t.equal(feed.state.keys.length, 1);
+    t.equal(remote.state.keys.length, 1);
     issuer.failure = new Error('away');
     await clock.advance(PLAN.refreshMs);
-    t.match(feed.state, { problem: 'away', number: 1 });
+    t.match(remote.state, { problem: 'away', number: 1 });
     const expected = ['key set taken', 'cannot fetch the key set'];
     t.same(messages, warned ? ['key set is fetched without encryption', ...expected] : expected, url);
   }
@@ -252,8 +252,8 @@ test('if a set has too many keys, the first ones are used', async (t) => {
     {},
     Array.from({ length: 130 }, (_, n) => `k${n}`),
   );
-  const { ask, feed } = start();
+  const { ask, remote } = start();
   t.equal(await ask(issuer.token('k99')), 'ok');
   t.equal(await ask(issuer.token('k100')), 'no-key');
-  t.equal(feed.state.keys.length, 100);
+  t.equal(remote.state.keys.length, 100);
 });

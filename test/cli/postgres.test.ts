@@ -117,8 +117,8 @@ test('a database is published, also while it is followed', { skip }, async (t) =
   const server = await startServer((end) => t.teardown(end));
   await server.sql(`${eventsTable('events', 60)} CREATE PUBLICATION lectern FOR TABLE events;`);
   const folder = t.testdir();
-  const { keyFile } = writeKeys(folder, 'feed');
-  const common = ['--to', join(folder, 'share'), '--feed-key', keyFile];
+  const { publisherKey } = writeKeys(folder, 'publisher');
+  const common = ['--to', join(folder, 'share'), '--publisher-key', publisherKey];
   for (const rows of [
     ['--table', 'events', '--follow'],
     ['--query', 'SELECT * FROM events'],

@@ -8,7 +8,10 @@ test('production logs every fault of the settings as a record', async (t) => {
   const cases: readonly (readonly [argv: readonly string[], reason: RegExp])[] = [
     [['--port', '65536'], /^--port \(LECTERN_PORT\) is 65536: it must be a whole number from 0 to 65535$/],
     [['--log-level', 'loud'], /is "loud": it must be fatal, /],
-    [['--feed-public-key', 'feed.pub'], /^--feed-public-key has no effect, as the source is not a store/],
+    [
+      ['--publisher-public-key', 'publisher.pub'],
+      /^--publisher-public-key has no effect, as the source is not a store/,
+    ],
   ];
   for (const [argv, reason] of cases) {
     const { code, stderr } = await lectern(['serve', DEMO, ...argv]);

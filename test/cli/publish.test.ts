@@ -25,9 +25,9 @@ function lectern(...argv: readonly string[]): { readonly status: number | null; 
   return { status, text: stdout + stderr };
 }
 
-test('publish --once announces an image; feed shows the images and chooses one', async (t) => {
+test('publish --once announces an image; channel shows the images and chooses one', async (t) => {
   const folder = t.testdir();
-  const { keyFile, publicKeyFile } = writeKeys(folder, 'feed');
+  const { publisherKey, publisherPublicKey } = writeKeys(folder, 'publisher');
   const [source, share] = [join(folder, 'events.ndjson'), join(folder, 'share')];
   const publish = (title: string, count = 5): string => {
     writeFileSync(
@@ -36,34 +36,42 @@ test('publish --once announces an image; feed shows the images and chooses one',
         .map((event) => JSON.stringify(event))
         .join('\n'),
     );
-    const { status, text } = lectern('publish', source, '--to', share, '--feed-key', keyFile, '--once');
+    const { status, text } = lectern(
+      'publish',
+      source,
+      '--to',
+      share,
+      '--publisher-key',
+      publisherKey,
+      '--once',
+    );
     t.equal(status, 0, text);
     return /"snapshot":"([\w-]{22})","sequence"/.exec(text)?.[1] ?? '';
   };
   const [first, second] = [publish('first'), publish('second')];
   t.not(first, second);
-  const status = lectern('feed', 'status', share, '--feed-public-key', publicKeyFile);
+  const status = lectern('channel', 'status', share, '--publisher-public-key', publisherPublicKey);
   t.match(status.text, new RegExp(`^head +${second}, sequence \\d+, 5 events`, 'm'));
   t.match(status.text, /^pinned +none$/m);
   t.match(status.text, /^publisher +none leads$/m);
   for (const id of [first, second])
     t.match(status.text, new RegExp(`^image +${id}, sequence \\d+, 5 events, .*, announced 20\\d\\d-`, 'm'));
-  const back = lectern('feed', 'rollback', share).text;
+  const back = lectern('channel', 'rollback', share).text;
   t.match(
     back,
     new RegExp(`^rolled back: pinned ${first}, sequence \\d+, 5 events, .*, announced 20\\d\\d-`),
   );
   t.notMatch(back, 'warning');
-  t.match(JSON.parse(lectern('feed', 'status', share, '--json').text), {
+  t.match(JSON.parse(lectern('channel', 'status', share, '--json').text), {
     pinned: first,
     head: { id: second },
   });
-  t.match(lectern('feed', 'rollback', share), {
+  t.match(lectern('channel', 'rollback', share), {
     status: 1,
-    text: `the store has no image older than the pinned ${first}; to choose a newer image, run lectern feed pin <id>`,
+    text: `the store has no image older than the pinned ${first}; to choose a newer image, run lectern channel pin <id>`,
   });
-  t.match(lectern('feed', 'unpin', share).text, 'unpinned');
-  t.match(lectern('feed', 'pin', 'nothing', share), {
+  t.match(lectern('channel', 'unpin', share).text, 'unpinned');
+  t.match(lectern('channel', 'pin', 'nothing', share), {
     status: 1,
     text: /is not in the store; its images are: /,
   });
@@ -76,7 +84,7 @@ test('publish --once announces an image; feed shows the images and chooses one',
     const revision = (await store.read('leader'))?.revision ?? null;
     await store.swap('leader', JSON.stringify({ owner: 'host-1', beat: 1, renewedAtMs }), revision);
     const seen = `last seen ${new Date(renewedAtMs).toISOString()}${end}`;
-    t.match(lectern('feed', 'status', share).text, new RegExp(`^publisher +host-1, ${seen}$`, 'm'));
+    t.match(lectern('channel', 'status', share).text, new RegExp(`^publisher +host-1, ${seen}$`, 'm'));
   }
   await store.remove('leader');
   for (const [agoMs, what] of [
@@ -94,14 +102,14 @@ test('publish --once announces an image; feed shows the images and chooses one',
     };
     await replace(store, 'replica.one', JSON.stringify({ ...report, reportedAtMs }));
     const line = `host-1:8080, version 1, last seen ${new Date(reportedAtMs).toISOString()}: ${what}`;
-    t.match(lectern('feed', 'status', share).text, new RegExp(`^replica +${line}$`, 'm'));
+    t.match(lectern('channel', 'status', share).text, new RegExp(`^replica +${line}$`, 'm'));
   }
-  t.match(lectern('feed', 'status', join(share, 'mistyped')), {
+  t.match(lectern('channel', 'status', join(share, 'mistyped')), {
     status: 1,
     text: /share\/mistyped failed: there is no store at this address yet; the publisher makes it/,
   });
   await store.swap('replica.odd', '{"name":{"toString":1},"formats":["x"]}', null);
-  t.match(lectern('feed', 'status', share), {
+  t.match(lectern('channel', 'status', share), {
     status: 0,
     text: /^ignored +record replica\.odd: it is malformed or forged$/m,
   });
@@ -116,28 +124,28 @@ test('publish --once announces an image; feed shows the images and chooses one',
   };
   await store.swap('replica.evil', JSON.stringify({ name: `evil${sequence}`, ...report }), null);
   for (const more of [[], ['--json']]) {
-    const { text } = lectern('feed', 'status', share, ...more);
+    const { text } = lectern('channel', 'status', share, ...more);
     t.match(text, /evil\\u001b\]0;title\\u0007\\u009b2J\\(u000d|r)\\u202e/);
     t.notMatch(text, /[^\P{Cc}\n]|\p{Cf}/u, 'no character acts on a terminal');
   }
   const third = publish('third');
   const large = publish('large', 11);
-  const small = lectern('feed', 'pin', third, share).text;
+  const small = lectern('channel', 'pin', third, share).text;
   t.match(small, new RegExp(`^pinned ${third}, sequence \\d+, 5 events, `));
   t.match(small, /^warning: it has 5 events, and the head has 11 events: it may be a bad timetable/m);
-  t.notMatch(lectern('feed', 'pin', large, share).text, 'warning');
+  t.notMatch(lectern('channel', 'pin', large, share).text, 'warning');
 });
 
 test('publish --once ends with an error if another publisher leads', async (t) => {
   const folder = testFolder(t);
-  const { keyFile } = writeKeys(folder, 'feed');
+  const { publisherKey } = writeKeys(folder, 'publisher');
   const [source, other, share] = ['events.ndjson', 'other.ndjson', 'share'].map((name) => join(folder, name));
   const [one, two] = [events(5, 'one'), events(5, 'two')].map((all) =>
     all.map((each) => JSON.stringify(each)),
   );
   writeFileSync(source ?? '', one?.join('\n') ?? '');
   writeFileSync(other ?? '', two?.join('\n') ?? '');
-  const common = ['--to', share ?? '', '--feed-key', keyFile];
+  const common = ['--to', share ?? '', '--publisher-key', publisherKey];
   const leader = start(['publish', source ?? '', ...common]);
   t.teardown(() => leader.child.kill('SIGKILL'));
   await new Promise<void>((resolve) => {
@@ -158,21 +166,21 @@ test('publish --once ends with an error if another publisher leads', async (t) =
 
 test('publish refuses wrong usage', async (t) => {
   const folder = t.testdir({ 'events.ndjson': '', 'bad.key': 'no key' });
-  const { publicKeyFile } = writeKeys(folder, 'feed');
+  const { publisherPublicKey } = writeKeys(folder, 'publisher');
   const source = join(folder, 'events.ndjson');
   t.match(lectern('publish', source), { status: 2, text: /--to <store>/ });
-  t.match(lectern('publish', source, '--to', folder), { status: 2, text: /--feed-key <file>/ });
+  t.match(lectern('publish', source, '--to', folder), { status: 2, text: /--publisher-key <file>/ });
   for (const [key, problem] of [
     [join(folder, 'bad.key'), 'cannot be used: it is not a private key as PEM or JWK'],
-    [publicKeyFile, 'cannot be used: it is not a private key as PEM or JWK'],
+    [publisherPublicKey, 'cannot be used: it is not a private key as PEM or JWK'],
     [join(folder, 'none'), 'cannot be read: there is no such file'],
     [folder, 'cannot be read: it is a directory; expected a file'],
   ] as const) {
-    const { status, text } = lectern('publish', source, '--to', folder, '--feed-key', key, '--once');
+    const { status, text } = lectern('publish', source, '--to', folder, '--publisher-key', key, '--once');
     t.not(status, 0, key);
     t.match(text, `the key file ${key} ${problem}`);
   }
-  const good = ['--to', join(folder, 'share'), '--feed-key', writeKeys(folder, 'signing').keyFile];
+  const good = ['--to', join(folder, 'share'), '--publisher-key', writeKeys(folder, 'signing').publisherKey];
   const reasonOf = (...argv: readonly string[]): string => {
     const { status, text } = lectern('publish', source, ...good, ...argv);
     t.equal(status, 2, text);
@@ -187,7 +195,7 @@ test('publish refuses wrong usage', async (t) => {
   t.match(reasonOf('--table', 'events'), /^--table has no effect, as no source is a PostgreSQL address/);
   const several = lectern('serve', source, 'nats://127.0.0.1:1/timetable', '--dev');
   t.match(several, { status: 2, text: /cannot be merged/ });
-  t.match(lectern('serve', source, '--feed-public-key', publicKeyFile, '--dev'), {
+  t.match(lectern('serve', source, '--publisher-public-key', publisherPublicKey, '--dev'), {
     status: 2,
     text: /not a store/,
   });
@@ -209,7 +217,7 @@ test('publish and serve know the variables of both commands, and warn of unknown
   }
   const variables = {
     LECTERN_PUBLISH_TO: join(folder, 'share'),
-    LECTERN_FEED_KEY: writeKeys(folder, 'feed').keyFile,
+    LECTERN_PUBLISHER_KEY: writeKeys(folder, 'publisher').publisherKey,
     LECTERN_CALENDAR_TO: '2030-01-01',
     LECTERN_ONCE: 'on',
     LECTERN_CALENDAR_TOO: '2030-01-01',
@@ -227,7 +235,7 @@ test('publish and serve know the variables of both commands, and warn of unknown
 });
 
 test('switches have a variable, which can be off', async (t) => {
-  const argv = ['publish', 'no-such-file', '--to', t.testdir(), '--feed-key', 'no-such-key'];
+  const argv = ['publish', 'no-such-file', '--to', t.testdir(), '--publisher-key', 'no-such-key'];
   const wrong = await start(argv, { LECTERN_ONCE: 'yes' }).ended;
   t.match(wrong.stderr, /--once \(LECTERN_ONCE\) is \\"yes\\": it must be on or off/);
   const off = await start(argv, { LECTERN_ONCE: 'off' }).ended;

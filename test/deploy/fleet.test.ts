@@ -182,11 +182,15 @@ const noKubectl = spawnSync('kubectl', ['version', '--client']).status !== 0 && 
 test('kustomize builds the manifests', { skip: noKubectl }, (t) => {
   const folder = t.testdir({ 'secrets.env': 'NATS_TOKEN=one\nUPSTREAM_TOKEN=two\n' });
   cpSync(FLEET, folder, { recursive: true });
-  const { keyFile, publicKeyFile } = writeKeys(folder, 'feed');
-  t.ok(keyFile.endsWith('feed.key') && publicKeyFile.endsWith('feed.pub'));
+  const { publisherKey, publisherPublicKey } = writeKeys(folder, 'publisher');
+  t.ok(publisherKey.endsWith('publisher.key') && publisherPublicKey.endsWith('publisher.pub'));
   const built = execFileSync('kubectl', ['kustomize', folder], { encoding: 'utf8' });
   t.equal(parseAllDocuments(built).length, MANIFESTS.length + 3, 'two secrets and a map more');
-  t.notMatch(built, /secretName: feed-key$/m, 'the name has a hash, so that a new key restarts its pods');
+  t.notMatch(
+    built,
+    /secretName: publisher-key$/m,
+    'the name has a hash, so that a new key restarts its pods',
+  );
   t.end();
 });
 

@@ -122,9 +122,9 @@ test('each condition that needs an operator has an alert', (t) => {
     'lectern_files_refused',
     'lectern_snapshot_file_failed',
     'lectern_ready',
-    'lectern_feed_leader',
-    'lectern_feed_lag_seconds',
-    'lectern_feed_quarantined_images',
+    'lectern_publisher_leader',
+    'lectern_channel_lag_seconds',
+    'lectern_channel_quarantined_images',
   ]) {
     t.match(expressions, name);
   }

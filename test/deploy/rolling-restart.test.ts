@@ -71,13 +71,20 @@ test('replicas behind nginx restart in turn, and no read is lost', {
   timeout: 120_000,
 }, async (t) => {
   const folder = testFolder(t);
-  const { keyFile, publicKeyFile } = writeKeys(folder, 'feed');
+  const { publisherKey, publisherPublicKey } = writeKeys(folder, 'publisher');
   const store = `folder://${join(folder, 'store')}`;
   const source = await timetableFile((end) => t.teardown(end), 1000);
-  await start(t, ['publish', source, '--to', store, '--feed-key', keyFile], 'announced');
+  await start(t, ['publish', source, '--to', store, '--publisher-key', publisherKey], 'announced');
   const ports = [await freePort(), await freePort(), await freePort()];
   const startReplica = (port: number): Promise<ChildProcess> => {
-    const options = ['--port', String(port), '--feed-public-key', publicKeyFile, '--drain-seconds', '1'];
+    const options = [
+      '--port',
+      String(port),
+      '--publisher-public-key',
+      publisherPublicKey,
+      '--drain-seconds',
+      '1',
+    ];
     return start(t, ['serve', store, ...options], '"msg":"ready"');
   };
   const replicas = await Promise.all(ports.map(startReplica));

@@ -118,7 +118,7 @@ test('a made-up setting of lectern publish appears there alone, and is checked',
       ?.helpInformation() ?? '';
   t.match(helpOf('publish'), /--tea-minutes <minutes>\s+how long the tea stands/);
   t.notMatch(helpOf('serve'), 'tea-minutes');
-  const given = { source: 'x', publishTo: 'y', feedKey: 'z' };
+  const given = { source: 'x', publishTo: 'y', publisherKey: 'z' };
   t.match(resolvePublisher(given), { teaMinutes: 4 });
   t.throws(() => resolvePublisher({ ...given, teaMinutes: 10 }), {
     message: '--tea-minutes (LECTERN_TEA_MINUTES) is 10: it must be a number from 1 to 9',
@@ -127,11 +127,13 @@ test('a made-up setting of lectern publish appears there alone, and is checked',
 });
 
 test('a publisher in a program has its options checked', async (t) => {
-  t.throws(() => resolveOptions('publish', { to: 'x' }), { message: 'keyFile is missing' });
-  t.throws(() => resolveOptions('publish', { to: '', keyFile: 'k' }), {
+  t.throws(() => resolveOptions('publish', { to: 'x' }), { message: 'publisherKey is missing' });
+  t.throws(() => resolveOptions('publish', { to: '', publisherKey: 'k' }), {
     message: /^to is "": it must not be/,
   });
-  t.throws(() => resolveOptions('publish', { to: 'x', keyfile: 'k' }), { message: /did you mean keyFile\?/ });
+  t.throws(() => resolveOptions('publish', { to: 'x', publisherkey: 'k' }), {
+    message: /did you mean publisherKey\?/,
+  });
 });
 
 test('every default passes its own check', async (t) => {

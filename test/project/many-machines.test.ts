@@ -61,19 +61,19 @@ test('the set-up in docs/many-machines.md works', {
   const shown = async (): Promise<{
     readonly head: { readonly id: string };
     readonly pinned: string | null;
-  }> => JSON.parse((await lectern(['feed', 'status', store, '--json'])).stdout);
+  }> => JSON.parse((await lectern(['channel', 'status', store, '--json'])).stdout);
   t.match(await shown(), { head: { id: second }, pinned: null, replicas: [{ lastError: null }] });
-  const actions = [...PAGE.matchAll(/^\| `lectern (feed \w+)(?: <(id)>)?` \|/gm)];
+  const actions = [...PAGE.matchAll(/^\| `lectern (channel \w+)(?: <(id)>)?` \|/gm)];
   t.same(
     actions.map(([, action]) => action),
-    ['feed status', 'feed rollback', 'feed pin', 'feed unpin'],
+    ['channel status', 'channel rollback', 'channel pin', 'channel unpin'],
   );
   for (const [action, more, pinned] of [
     ['rollback', [], first],
     ['pin', [second], second],
     ['unpin', [], null],
   ] as const) {
-    const { code, stderr } = await lectern(['feed', action, ...more, store]);
+    const { code, stderr } = await lectern(['channel', action, ...more, store]);
     t.equal(code, 0, stderr);
     t.equal((await shown()).pinned, pinned, action);
   }

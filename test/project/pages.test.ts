@@ -108,7 +108,7 @@ function commandLines(text: string): { readonly command: string; readonly flags:
   });
 }
 
-/** `serve`, `feed pin` and so on, with the flags of the very command. */
+/** `serve`, `channel pin` and so on, with the flags of the very command. */
 const COMMANDS: ReadonlyMap<string, ReadonlySet<string>> = new Map(
   createProgram(() => {}).commands.flatMap((command) => {
     const own = [command, ...command.commands];
@@ -153,9 +153,9 @@ test('every command line in a page has only options of its command', (t) => {
   t.ok(lines > 60, `${lines} command lines`);
   t.strictSame(
     wrongFlags(
-      'lectern publish x --to y --port 1, `lectern inspect x \\\n  --json --once` lectern feed pin a b --json',
+      'lectern publish x --to y --port 1, `lectern inspect x \\\n  --json --once` lectern channel pin a b --json',
     ),
-    ['publish --port', 'inspect --once', 'feed pin --json'],
+    ['publish --port', 'inspect --once', 'channel pin --json'],
   );
   t.strictSame(wrongScriptFlags('npm run bench:replicas -- --quick --before ../x'), [
     'bench:replicas --before',

@@ -32,8 +32,8 @@ for (const { kind, skip } of KINDS) {
       })(),
     );
     const bad = { ...head, sequence: head.sequence + 7, id: 'A'.repeat(22), hash, bytes: garbage.length };
-    const key = new SigningKey(fleet.keyFile);
-    const stranger = new SigningKey(writeKeys(fleet.folder, 'stranger').keyFile);
+    const key = new SigningKey(fleet.publisherKey);
+    const stranger = new SigningKey(writeKeys(fleet.folder, 'stranger').publisherKey);
     t.match(await announce(await stranger.sign(bad)), /signature is not valid/);
     t.match(await announce('no JWS'), /signature is not valid/);
     const [protectedHeader, , signature] = (good?.text ?? '').split('.');

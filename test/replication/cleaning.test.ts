@@ -46,7 +46,7 @@ interface Trial {
 
 async function openTrial(t: Test): Promise<Trial> {
   const folder = t.testdir();
-  const key = new SigningKey(writeKeys(folder, 'feed').keyFile);
+  const key = new SigningKey(writeKeys(folder, 'publisher').publisherKey);
   return { store: await openStore(storeAddress(join(folder, 'share')), 'make'), key, folder };
 }
 

@@ -34,7 +34,7 @@ test('forged sequences do not stop announcements', async (t) => {
   const head = headOf((await store.read('head'))?.text ?? '');
   t.equal(head?.epoch, epoch);
   t.ok((head?.sequence ?? sequence) < Date.now() + 60_000, 'sequences still come from the clock');
-  const channel = await openChannel(fleet.address, { publicKeyFile: fleet.publicKeyFile });
+  const channel = await openChannel(fleet.address, { publisherPublicKey: fleet.publisherPublicKey });
   t.teardown(() => channel.close());
   const [, earlier] = (await channel.status()).images;
   await channel.pin(earlier?.id ?? '');

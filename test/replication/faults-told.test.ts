@@ -31,7 +31,7 @@ test('a pin from an older copy of the store is not served', async (t) => {
   await replica.refresh();
   t.match(
     replica.source.lastError,
-    /older copy; to choose again, run `lectern feed pin <id>` or `lectern feed unpin`/,
+    /older copy; to choose again, run `lectern channel pin <id>` or `lectern channel unpin`/,
   );
   t.equal(titleOf(replica), 'second');
   await replica.close();
@@ -61,7 +61,7 @@ test('only faults of an object are reported as damage', {
   await untilServed([replica], 'first');
   await publishing.close();
   const head = headOf((await store.read('head'))?.text ?? '') as Head;
-  const key = new SigningKey(fleet.keyFile);
+  const key = new SigningKey(fleet.publisherKey);
   const announce = async (facts: Partial<Head>): Promise<void> => {
     const revision = (await store.read('head'))?.revision ?? null;
     await store.swap(

@@ -33,8 +33,8 @@ export interface Fleet {
   readonly folder: string;
   readonly server: NatsServer | null;
   readonly store: Store;
-  readonly keyFile: string;
-  readonly publicKeyFile: string;
+  readonly publisherKey: string;
+  readonly publisherPublicKey: string;
   publisher(source: MemorySource, options?: Partial<PublishingOptions>): Promise<Publishing>;
   replica(options?: Partial<TimetableOptions>): Timetable;
 }
@@ -42,12 +42,12 @@ export interface Fleet {
 export function writeKeys(
   folder: string,
   name: string,
-): { readonly keyFile: string; readonly publicKeyFile: string } {
+): { readonly publisherKey: string; readonly publisherPublicKey: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
-  const [keyFile, publicKeyFile] = [join(folder, `${name}.key`), join(folder, `${name}.pub`)];
-  writeFileSync(keyFile, privateKey.export({ type: 'pkcs8', format: 'pem' }));
-  writeFileSync(publicKeyFile, publicKey.export({ type: 'spki', format: 'pem' }));
-  return { keyFile, publicKeyFile };
+  const [publisherKey, publisherPublicKey] = [join(folder, `${name}.key`), join(folder, `${name}.pub`)];
+  writeFileSync(publisherKey, privateKey.export({ type: 'pkcs8', format: 'pem' }));
+  writeFileSync(publisherPublicKey, publicKey.export({ type: 'spki', format: 'pem' }));
+  return { publisherKey, publisherPublicKey };
 }
 
 export async function openFleet(t: Test, kind: 'folder' | 'nats'): Promise<Fleet> {
@@ -63,18 +63,22 @@ export async function openFleet(t: Test, kind: 'folder' | 'nats'): Promise<Fleet
   const address = server?.address() ?? storeAddress(join(folder, 'share'));
   const store = await openStore(address, 'make');
   closing.push(() => store.close());
-  const keys = writeKeys(folder, 'feed');
+  const keys = writeKeys(folder, 'publisher');
   return {
     ...{ address, folder, server, store },
     ...keys,
     async publisher(source, options = {}) {
-      const to = { to: address, keyFile: keys.keyFile, ...options };
+      const to = { to: address, publisherKey: keys.publisherKey, ...options };
       const publishing = await library.publishTimetable({ source }, to);
       closing.push(() => publishing.close());
       return publishing;
     },
     replica(options = {}) {
-      const replica = openTimetable({ source: address, feedPublicKey: keys.publicKeyFile, ...options });
+      const replica = openTimetable({
+        source: address,
+        publisherPublicKey: keys.publisherPublicKey,
+        ...options,
+      });
       closing.push(() => replica.close());
       // Replicas in tests report failures through /status.
       replica.on('error', () => {});

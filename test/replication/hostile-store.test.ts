@@ -52,7 +52,7 @@ test('with malformed and forged records, announcements continue, replicas serve,
   await publishing.announced;
   const replica = fleet.replica();
   await untilServed([replica], 'first');
-  const channel = await openChannel(fleet.address, { publicKeyFile: fleet.publicKeyFile });
+  const channel = await openChannel(fleet.address, { publisherPublicKey: fleet.publisherPublicKey });
   t.teardown(() => channel.close());
   for (const round of [0, 1, 2, 3, 4]) {
     for (const [key, all] of Object.entries(WRONG)) {
@@ -88,7 +88,7 @@ test('an image that was replaced by a named pipe is stored again, and a linked f
   const source = new MemorySource(events(10, 'first'));
   const publishing = await fleet.publisher(source, { log });
   await publishing.announced;
-  const channel = await openChannel(fleet.address, { publicKeyFile: fleet.publicKeyFile });
+  const channel = await openChannel(fleet.address, { publisherPublicKey: fleet.publisherPublicKey });
   t.teardown(() => channel.close());
   const hash = (await channel.status()).head?.hash ?? '';
   rmSync(join(images, hash));

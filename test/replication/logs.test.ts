@@ -51,17 +51,21 @@ test('each reason is logged once and at once; a replica that still waits is logg
   const store = await openStore(source, 'make');
   t.teardown(() => store.close());
   const [right, other] = [writeKeys(folder, 'right'), writeKeys(folder, 'other')];
-  const reasonsOf = await startReplica(t, { source, feedPublicKey: right.publicKeyFile });
+  const reasonsOf = await startReplica(t, { source, publisherPublicKey: right.publisherPublicKey });
   await until(() => reasonsOf(FAILED).length > 0, 'the reason is logged');
   t.strictSame(reasonsOf(WAITING), [], 'before the wait is logged');
   await until(() => reasonsOf(WAITING).length > 0, 'the wait is logged');
   t.match(reasonsOf(WAITING), [/^no publisher has announced an image/]);
   t.strictSame(reasonsOf(FAILED), reasonsOf(WAITING));
 
-  await store.swap('head', await new SigningKey(other.keyFile).sign(HEAD), null);
+  await store.swap('head', await new SigningKey(other.publisherKey).sign(HEAD), null);
   await until(() => reasonsOf(FAILED).length > 1, 'another reason is logged');
   t.match(reasonsOf(FAILED)[1], /its signature is not valid/);
-  const late = await startReplica(t, { source, feedPublicKey: right.publicKeyFile, refreshSeconds: 1 });
+  const late = await startReplica(t, {
+    source,
+    publisherPublicKey: right.publisherPublicKey,
+    refreshSeconds: 1,
+  });
   await until(() => late(WAITING).length > 0, 'another replica waits');
   t.equal(late(FAILED).length, 1);
   t.equal(reasonsOf(FAILED).length, 2, 'no reason was repeated');
@@ -79,9 +83,9 @@ test('a refused first image and an absent server are logged', async (t) => {
   const source = storeAddress(join(folder, 'share'));
   const store = await openStore(source, 'make');
   t.teardown(() => store.close());
-  const { keyFile, publicKeyFile } = writeKeys(folder, 'feed');
-  await store.swap('head', await new SigningKey(keyFile).sign({ ...HEAD, bytes: 2 ** 40 }), null);
-  const refused = await startReplica(t, { source, feedPublicKey: publicKeyFile, memoryMbMax: 64 });
+  const { publisherKey, publisherPublicKey } = writeKeys(folder, 'publisher');
+  await store.swap('head', await new SigningKey(publisherKey).sign({ ...HEAD, bytes: 2 ** 40 }), null);
+  const refused = await startReplica(t, { source, publisherPublicKey, memoryMbMax: 64 });
   const absent = await startReplica(t, { source: 'nats://127.0.0.1:1/timetable' });
   await until(() => refused('timetable refused').length > 0, 'the refusal is logged');
   t.match(refused('timetable refused'), [/it needs 1048576 MiB of memory, and only 64 MiB are left/]);
@@ -95,8 +99,8 @@ test('a publisher warns of a field that has lost its values', async (t) => {
   const { log, lines } = keptLog();
   const source = new MemorySource(events(3, 'first'));
   const to = storeAddress(join(folder, 'share'));
-  const { keyFile } = writeKeys(folder, 'feed');
-  const publishing = await publishTimetable({ source }, { to, keyFile, log });
+  const { publisherKey } = writeKeys(folder, 'publisher');
+  const publishing = await publishTimetable({ source }, { to, publisherKey, log });
   t.teardown(() => publishing.close());
   await publishing.loaded;
   source.replace(events(3, 'second').map((event) => ({ ...event, title: null })));

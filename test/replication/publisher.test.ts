@@ -69,7 +69,7 @@ async function openFleet(t: Test): Promise<{
   const closing: (() => Promise<void>)[] = [];
   t.teardown(() => Promise.all(closing.map((close) => close())));
   const folder = t.testdir();
-  const key = new SigningKey(writeKeys(folder, 'feed').keyFile);
+  const key = new SigningKey(writeKeys(folder, 'publisher').publisherKey);
   const address = storeAddress(join(folder, 'share'));
   const log: Swap[] = [];
   const told: string[] = [];
@@ -139,7 +139,7 @@ test('a leader that continues after a pause replaces nothing, and there is one h
     'the standby leads, and has fenced off the former leader',
   );
   t.ok(tookMs <= TAKEOVER_MS_MAX, `the standby leads after ${Math.round(tookMs)} ms`);
-  t.notOk(one.publisher.feed.isLeader, 'the stopped leader knows that its lease has ended');
+  t.notOk(one.publisher.channel.isLeader, 'the stopped leader knows that its lease has ended');
   one.controls.holdsAtSwap = false;
   one.controls.isHeld = false;
   await timeForAFault(3000);
@@ -223,7 +223,7 @@ test('a store that cannot be cleaned is reported as such, and images are announc
   for (const id of ['first', 'second']) {
     one.publish(publication(id));
     await until(async () => (await idOf(store)) === id, `the image ${id} is announced`);
-    t.ok(one.feed.isLeader && !one.isFailing);
+    t.ok(one.channel.isLeader && !one.isFailing);
   }
   t.strictSame(told, ['cleaned: it fails once']);
 });

@@ -18,7 +18,7 @@ test('a refused image keeps its reason, and can be pinned and rolled back', asyn
     const text = await (await fetch(`${server.adminAddress?.origin}/metrics`)).text();
     return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1]);
   };
-  t.equal(await metric('lectern_feed_lag_seconds'), 0);
+  t.equal(await metric('lectern_channel_lag_seconds'), 0);
   const channel = await openChannel(fleet.address);
   t.teardown(() => channel.close());
 
@@ -33,14 +33,14 @@ test('a refused image keeps its reason, and can be pinned and rolled back', asyn
   await replica.refresh();
   t.match(await reason(), /80.0 % fewer/, 'also after it looked again');
   t.equal(titleOf(replica), 'good');
-  t.ok((await metric('lectern_feed_lag_seconds')) > 0);
-  t.equal(await metric('lectern_feed_quarantined_images'), 1);
-  t.equal(await metric('lectern_feed_sequence'), good?.sequence);
+  t.ok((await metric('lectern_channel_lag_seconds')) > 0);
+  t.equal(await metric('lectern_channel_quarantined_images'), 1);
+  t.equal(await metric('lectern_channel_sequence'), good?.sequence);
 
   await channel.pin(bad);
   await untilServed([replica], 'poison');
-  t.equal(await metric('lectern_feed_pinned'), 1);
-  t.equal(await metric('lectern_feed_lag_seconds'), 0);
+  t.equal(await metric('lectern_channel_pinned'), 1);
+  t.equal(await metric('lectern_channel_lag_seconds'), 0);
   await until(async () => (await reason()) === '', 'the reason is gone');
   await channel.rollback();
   await untilServed([replica], 'good');
@@ -50,8 +50,8 @@ test('a refused image keeps its reason, and can be pinned and rolled back', asyn
   t.equal(titleOf(replica), 'good', 'the pin stands');
   await channel.unpin();
   await untilServed([replica], 'better');
-  t.equal(await metric('lectern_feed_sequence'), (await channel.status()).head?.sequence);
-  t.equal(await metric('lectern_feed_pinned'), 0);
+  t.equal(await metric('lectern_channel_sequence'), (await channel.status()).head?.sequence);
+  t.equal(await metric('lectern_channel_pinned'), 0);
 });
 
 test('a replica keeps the pinned image if the store loses the pin, until an operator chooses again', async (t) => {
@@ -77,7 +77,7 @@ test('a replica keeps the pinned image if the store loses the pin, until an oper
   await untilServed([again], 'good');
   const reasons = async (): Promise<unknown[]> =>
     (await channel.status()).replicas.map(({ lastError }) => lastError);
-  const lost = /the store has lost the last pin; to choose again, run `lectern feed pin <id>`/;
+  const lost = /the store has lost the last pin; to choose again, run `lectern channel pin <id>`/;
   await until(async () => {
     const all = await reasons();
     return all.length === 2 && all.every((reason) => lost.test(String(reason)));
@@ -102,7 +102,7 @@ test('an image beyond the limits of a replica is refused with the reason', async
   await publishing.close();
   const head = headOf((await store.read('head'))?.text ?? '') as Head;
   const huge = { ...head, sequence: head.sequence + 1, id: 'A'.repeat(22), events: 5, bytes: 2 ** 50 };
-  const text = await new SigningKey(fleet.keyFile).sign(huge);
+  const text = await new SigningKey(fleet.publisherKey).sign(huge);
   await store.swap('head', text, (await store.read('head'))?.revision ?? null);
   await until(
     async () => /was refused: it needs 1073741824 MiB of memory/.test(await reason()),
@@ -125,7 +125,7 @@ test('a replica that cannot read the announced format serves on, and says so', a
     const [ready, metrics] = await Promise.all(
       ['ready', 'metrics'].map(async (path) => fetch(`${server.adminAddress?.origin}/${path}`)),
     );
-    const metric = /^lectern_feed_format_unreadable (.*)$/m.exec((await metrics?.text()) ?? '')?.[1];
+    const metric = /^lectern_channel_format_unreadable (.*)$/m.exec((await metrics?.text()) ?? '')?.[1];
     return { ready: { status: ready?.status, body: await ready?.json() }, metric };
   };
   const known = {
@@ -137,7 +137,7 @@ test('a replica that cannot read the announced format serves on, and says so', a
 
   const { text = '', revision = null } = (await fleet.store.read('head')) ?? {};
   const head = headOf(text) as Head;
-  const key = new SigningKey(fleet.keyFile);
+  const key = new SigningKey(fleet.publisherKey);
   const next = { ...head, sequence: head.sequence + 1, id: 'A'.repeat(22), format: head.format + 1 };
   const changed = await fleet.store.swap('head', await key.sign(next), revision);
   await replica.refresh();

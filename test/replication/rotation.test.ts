@@ -18,33 +18,38 @@ test('replicas take both keys, then the publisher signs with the new one', async
   const replica = fleet.replica();
   replica.on('error', ({ message }) => void errors.push(message));
   await untilServed([replica], 'first');
-  const [old, both] = [fleet.publicKeyFile, next.publicKeyFile].map((path) => readFileSync(path, 'utf8'));
-  writeFileSync(fleet.publicKeyFile, 'half a ke');
-  await until(() => errors.some((each) => /feed\.pub cannot be used/.test(each)), 'a bad file is reported');
+  const [old, both] = [fleet.publisherPublicKey, next.publisherPublicKey].map((path) =>
+    readFileSync(path, 'utf8'),
+  );
+  writeFileSync(fleet.publisherPublicKey, 'half a ke');
+  await until(
+    () => errors.some((each) => /publisher\.pub cannot be used/.test(each)),
+    'a bad file is reported',
+  );
   source.replace(events(10, 'second'));
   await untilServed([replica], 'second');
-  writeFileSync(fleet.publicKeyFile, `${old}${both}`);
+  writeFileSync(fleet.publisherPublicKey, `${old}${both}`);
   await replica.reload();
-  writeFileSync(fleet.keyFile, readFileSync(next.keyFile));
+  writeFileSync(fleet.publisherKey, readFileSync(next.publisherKey));
   // The publisher reads its key file again every second.
   await delay(1500);
   source.replace(events(10, 'third'));
   await untilServed([replica], 'third');
-  const strict = fleet.replica({ feedPublicKey: next.publicKeyFile });
+  const strict = fleet.replica({ publisherPublicKey: next.publisherPublicKey });
   await untilServed([strict], 'third');
-  writeFileSync(fleet.publicKeyFile, both ?? '');
+  writeFileSync(fleet.publisherPublicKey, both ?? '');
   await replica.reload();
   source.replace(events(10, 'fourth'));
   await untilServed([replica, strict], 'fourth');
   t.equal(
-    titleOf(fleet.replica({ feedPublicKey: writeKeys(fleet.folder, 'stranger').publicKeyFile })),
+    titleOf(fleet.replica({ publisherPublicKey: writeKeys(fleet.folder, 'stranger').publisherPublicKey })),
     'nothing',
   );
 });
 
 test('a file of public keys holds one PEM, several PEMs in a row, a JWK or a JWKS', (t) => {
   const folder = t.testdir();
-  const pems = ['a', 'b'].map((name) => readFileSync(writeKeys(folder, name).publicKeyFile, 'utf8'));
+  const pems = ['a', 'b'].map((name) => readFileSync(writeKeys(folder, name).publisherPublicKey, 'utf8'));
   const jwks = pems.map((pem) => createPublicKey(pem).export({ format: 'jwk' }));
   const path = join(folder, 'keys');
   const read = (text: string): HeadReader => {

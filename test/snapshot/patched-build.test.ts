@@ -134,7 +134,7 @@ test('the summary has the rejections, names and times of the new load alone', as
     expanded: { from: '2024-01-01', to: '2024-02-01' } as never,
   };
   const events = Array.from({ length: 5 }, (_, n) => eventOf(n, n === 0 ? { title: 'Another title' } : {}));
-  const feed = (seedOf: SnapshotImage): SnapshotBuilder => {
+  const fill = (seedOf: SnapshotImage): SnapshotBuilder => {
     const builder = fed(seedOf, [...events, eventOf(1, { title: 'A duplicate' })]);
     builder.unserved.countRecord({ colour: 'red' });
     return builder;
@@ -145,11 +145,11 @@ test('the summary has the rejections, names and times of the new load alone', as
     t.ok(builtAtMs > 0 && buildMs >= 0);
     return summary;
   };
-  const first = buildByPatch(feed(base), base, notes);
-  t.strictSame(timeless(first?.image), timeless(feed(base).finish(notes)));
+  const first = buildByPatch(fill(base), base, notes);
+  t.strictSame(timeless(first?.image), timeless(fill(base).finish(notes)));
   t.equal(first?.image.summary.rejectedByCode['duplicate-id'], 1);
   const served = first?.image ?? base;
-  const next = buildByPatch(feed(served), served, {});
-  t.strictSame(timeless(next?.image), timeless(feed(served).finish()));
+  const next = buildByPatch(fill(served), served, {});
+  t.strictSame(timeless(next?.image), timeless(fill(served).finish()));
   t.notOk('expanded' in (next?.image.summary ?? {}));
 });

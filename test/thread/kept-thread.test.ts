@@ -37,7 +37,7 @@ function keptThread(t: { teardown(callback: () => void): unknown }) {
   const thread = new KeptThread<PatchTask>('patch', Number.POSITIVE_INFINITY);
   const options = { signal: abort.signal, keepsProcessAlive: true };
   const run = (task: PatchTask, ...records: object[]): Promise<LoadDone> =>
-    thread.run(task, { ...options, feed: recordChunks(records) });
+    thread.run(task, { ...options, chunks: recordChunks(records) });
   return { abort, thread, options, run };
 }
 
@@ -54,7 +54,7 @@ function titlesOf(done: LoadDone): unknown[] {
 
 test('a warm-up patch runs before the first real one, and leaves nothing behind', async (t) => {
   const { thread, options, run } = keptThread(t);
-  thread.warmUp(patchTask(served), { ...options, feed: recordChunks([record(1, 'warm-up')]) });
+  thread.warmUp(patchTask(served), { ...options, chunks: recordChunks([record(1, 'warm-up')]) });
   const first = titlesOf(await run(patchTask(served), record(2, 'first')));
   t.ok(first.includes('first'));
   t.notOk(first.includes('warm-up'));
@@ -64,7 +64,7 @@ test('a warm-up patch runs before the first real one, and leaves nothing behind'
 test('a warm-up patch that fails does no harm', async (t) => {
   const { thread, options, run } = keptThread(t);
   const broken = { ...served, rows: null } as unknown as SnapshotImage;
-  thread.warmUp(patchTask(broken), { ...options, feed: recordChunks([record(1, 'warm-up')]) });
+  thread.warmUp(patchTask(broken), { ...options, chunks: recordChunks([record(1, 'warm-up')]) });
   t.ok(titlesOf(await run(patchTask(served), record(2, 'first'))).includes('first'));
 });
 

@@ -53,7 +53,7 @@ function imageOf(result: Done): SnapshotImage {
 test('a thread builds the same image as the main thread, in shared memory', async (t) => {
   const here = imageOf(await runTaskHere(loadTask({}), {}, recordChunks(RECORDS)));
   const threaded = await spawnTask(loadTask({}), {
-    feed: recordChunks(RECORDS),
+    chunks: recordChunks(RECORDS),
     keepsProcessAlive: true,
   });
   const there = imageOf(threaded);
@@ -127,7 +127,7 @@ test('records that fail halfway fail the load', async (t) => {
     yield record(1);
     throw new Error('the cursor was closed');
   }
-  const load = spawnTask(loadTask({}), { feed: recordChunks(failing()), keepsProcessAlive: true });
+  const load = spawnTask(loadTask({}), { chunks: recordChunks(failing()), keepsProcessAlive: true });
   await t.rejects(load, { code: 'source-unreadable', message: /the cursor was closed/ });
 });
 
@@ -149,7 +149,7 @@ test('aborting ends the thread, and releases the records', async (t) => {
   const abort = new AbortController();
   const reason = new LecternError('closed', 'not wanted any more');
   const load = spawnTask(loadTask({}), {
-    feed: recordChunks(endless()),
+    chunks: recordChunks(endless()),
     signal: abort.signal,
     keepsProcessAlive: true,
   });
@@ -187,7 +187,7 @@ test('differences too large for the memory of a load are dropped, and the load c
   const count = 30_000;
   const records = (title: string): object[] => Array.from({ length: count }, (_, n) => record(n, title));
   const load = (title: string, more: Partial<LoadTask>): Promise<Done> =>
-    spawnTask(loadTask(more), { feed: recordChunks(records(title)), keepsProcessAlive: true });
+    spawnTask(loadTask(more), { chunks: recordChunks(records(title)), keepsProcessAlive: true });
   const served = imageOf(await load('one', {}));
   const boundsOf = (mib: number) => ({ memoryBytesMax: mib * 2 ** 20 });
   for (const [mib, kept] of [
@@ -204,7 +204,7 @@ test('differences too large for the memory of a load are dropped, and the load c
 
 test('if the thread of a load runs out of memory, only the load is refused', async (t) => {
   // Fewer pieces than between two memory checks, each with only new texts.
-  async function* feed(): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  async function* chunks(): AsyncGenerator<Uint8Array<ArrayBuffer>> {
     for (let piece = 0; piece < LOAD_LOOK_CHUNKS - 1; piece++) {
       const lines = Array.from({ length: 900 }, (_, n) =>
         record(1000 * piece + n, `${'x'.repeat(900)}${piece} ${n}`),
@@ -213,7 +213,7 @@ test('if the thread of a load runs out of memory, only the load is refused', asy
     }
   }
   const bounds = { memoryBytesMax: 10 * 2 ** 20 };
-  const result = await spawnTask(loadTask({ bounds }), { feed: feed(), keepsProcessAlive: true });
+  const result = await spawnTask(loadTask({ bounds }), { chunks: chunks(), keepsProcessAlive: true });
   t.strictSame(result, {
     kind: 'refused',
     refusal: { code: 'memory', detail: 'the load ran out of memory' },

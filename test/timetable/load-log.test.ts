@@ -43,9 +43,9 @@ async function serve(t: Test, options: ServiceOptions): Promise<Loaded> {
 async function publish(t: Test, options: PublishedTimetable): Promise<Loaded> {
   const { log, lines } = keptLog();
   const folder = testFolder(t);
-  const { keyFile } = writeKeys(folder, 'feed');
+  const { publisherKey } = writeKeys(folder, 'publisher');
   const to = storeAddress(join(folder, 'share'));
-  const publishing = await publishTimetable({ watch: false, ...options }, { to, keyFile, log });
+  const publishing = await publishTimetable({ watch: false, ...options }, { to, publisherKey, log });
   t.teardown(() => publishing.close());
   await publishing.announced;
   return { refresh: () => publishing.refresh(), lines };

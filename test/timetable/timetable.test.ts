@@ -221,7 +221,10 @@ test('a timetable cannot be opened without options', (t) => {
 
 test('options of replicas are refused for other sources, and options of reading for replicas', (t) => {
   for (const [options, message] of [
-    [{ feedPublicKey: 'feed.pub' }, /^feedPublicKey has no effect, as the source is not a store/],
+    [
+      { publisherPublicKey: 'publisher.pub' },
+      /^publisherPublicKey has no effect, as the source is not a store/,
+    ],
   ] as const) {
     for (const source of ['events.ndjson', [record(1)]])
       t.throws(() => openTimetable({ source, ...options }), { code: 'option-invalid', message });

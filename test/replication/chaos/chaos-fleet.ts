@@ -56,10 +56,10 @@ export class ChaosFleet {
     this.server = server;
     this.store = store;
     this.link = link;
-    const [feed, stranger] = [writeKeys(folder, 'feed'), writeKeys(folder, 'stranger')];
-    this.key = new SigningKey(feed.keyFile);
-    this.stranger = new SigningKey(stranger.keyFile);
-    const to = ['--to', server.address(), '--feed-key', feed.keyFile];
+    const [own, stranger] = [writeKeys(folder, 'publisher'), writeKeys(folder, 'stranger')];
+    this.key = new SigningKey(own.publisherKey);
+    this.stranger = new SigningKey(stranger.publisherKey);
+    const to = ['--to', server.address(), '--publisher-key', own.publisherKey];
     this.publishers = ['publisher', 'standby'].map((name) => {
       const machine = new Machine(name, ['publish', this.#source, '--refresh-seconds', '1', ...to]);
       machine.onLine = (line) => {
@@ -72,7 +72,7 @@ export class ChaosFleet {
       const name = `replica${n + 1}`;
       mkdirSync(join(folder, name));
       const snapshotFile = join(folder, name, 'snapshot');
-      const files = ['--feed-public-key', feed.publicKeyFile, '--snapshot-file', snapshotFile];
+      const files = ['--publisher-public-key', own.publisherPublicKey, '--snapshot-file', snapshotFile];
       const address = `nats://127.0.0.1:${port}/timetable`;
       const argv = ['serve', address, ...files, '--port', '0', '--admin-port', '0', '--overload-ms', '0'];
       const machine = new Machine(name, argv);

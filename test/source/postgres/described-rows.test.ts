@@ -10,7 +10,7 @@ function problemOf(columns: readonly string[], fieldMap: Readonly<Record<string,
   }
 }
 
-test('the message on a missing column proposes only columns that feed no other field', async (t) => {
+test('the message on a missing column proposes only columns that give no other field', async (t) => {
   t.equal(problemOf(['id', 'time', 'endTime']), 'none');
   t.match(
     problemOf(['id', 'time', 'title']),

@@ -1,5 +1,5 @@
 /** The state of a replica or of a publisher, for operators. */
-export interface FeedState {
+export interface ChannelState {
   /** Sequence of the announcement that a replica serves, or that the leading publisher made or found; null for none. */
   readonly sequence: number | null;
   /** Whether this publisher leads; null for a replica. */

@@ -4,21 +4,21 @@ import type { ReplicaReport } from '../replication/store-records.js';
 import { writeOut } from './printable.js';
 import { formatBytes, formatCountOf } from './wording.js';
 
-export type FeedAction = 'status' | 'pin' | 'unpin' | 'rollback';
+export type ChannelAction = 'status' | 'pin' | 'unpin' | 'rollback';
 
-export interface FeedActionOptions {
-  readonly feedPublicKey?: string | undefined;
+export interface ChannelActionOptions {
+  readonly publisherPublicKey?: string | undefined;
   readonly json?: boolean | undefined;
 }
 
-/** `lectern feed`: one action of an operator, and its result. */
-export async function operateFeed(
-  action: FeedAction,
+/** `lectern channel`: one action of an operator, and its result. */
+export async function operateChannel(
+  action: ChannelAction,
   address: string,
   id: string,
-  { feedPublicKey, ...options }: FeedActionOptions,
+  { publisherPublicKey, ...options }: ChannelActionOptions,
 ): Promise<void> {
-  const channel = await openChannel(address, { publicKeyFile: feedPublicKey });
+  const channel = await openChannel(address, { publisherPublicKey });
   try {
     writeOut(`${await ACTIONS[action](channel, id, options)}\n`);
   } finally {
@@ -27,7 +27,7 @@ export async function operateFeed(
 }
 
 const ACTIONS: Readonly<
-  Record<FeedAction, (channel: Channel, id: string, options: FeedActionOptions) => Promise<string>>
+  Record<ChannelAction, (channel: Channel, id: string, options: ChannelActionOptions) => Promise<string>>
 > = {
   async status(channel, _, { json }) {
     const status = await channel.status();
@@ -35,7 +35,7 @@ const ACTIONS: Readonly<
   },
   async pin(channel, id) {
     await channel.pin(id);
-    return `pinned ${await describeChosen(channel, id, 'Replicas serve it until you run lectern feed unpin')}`;
+    return `pinned ${await describeChosen(channel, id, 'Replicas serve it until you run lectern channel unpin')}`;
   },
   async unpin(channel) {
     await channel.unpin();
@@ -43,7 +43,7 @@ const ACTIONS: Readonly<
   },
   async rollback(channel) {
     const id = await channel.rollback();
-    return `rolled back: pinned ${await describeChosen(channel, id, 'Fix the source, then run lectern feed unpin')}`;
+    return `rolled back: pinned ${await describeChosen(channel, id, 'Fix the source, then run lectern channel unpin')}`;
   },
 };
 
@@ -92,5 +92,5 @@ async function describeChosen(channel: Channel, id: string, remedy: string): Pro
   const described = `${describe(image)}. ${remedy}`;
   if (head === null || image.events >= head.events / 2) return described;
   const few = `it has ${formatCountOf(image.events, 'event')}, and the head has ${formatCountOf(head.events, 'event')}`;
-  return `${described}\nwarning: ${few}: it may be a bad timetable. Run lectern feed status to see the other images`;
+  return `${described}\nwarning: ${few}: it may be a bad timetable. Run lectern channel status to see the other images`;
 }
