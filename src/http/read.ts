@@ -227,13 +227,13 @@ export class Reader {
       return;
     }
     const { read } = result;
+    const isKept = route.cacheable && !read.isRelative;
     const format = formatFor(exchange, read.format, formats);
     if (format === null) return;
     const entityTag = read.entityTag(format);
     const key = keyOf(exchange);
     if (answerCondition(exchange, view, entityTag, this.#caching)) {
-      if (route.cacheable)
-        this.#cache.offer(key, read.format, format, { entityTag, headers: [], body: null });
+      if (isKept) this.#cache.offer(key, read.format, format, { entityTag, headers: [], body: null });
       return;
     }
     const { total, nextCursor, body } = read.execute(format);
@@ -258,13 +258,13 @@ export class Reader {
     if (body.byteLength !== null) headers.push('Content-Length', String(body.byteLength));
     // An answer is cached before it is sent, because sending frees the body's memory. Answers with a next
     // link are not cached, because the link depends on the mount path.
-    if (route.cacheable && nextCursor === null) {
+    if (isKept && nextCursor === null) {
       const chunks = body.makeChunks();
       if (Array.isArray(chunks) && chunks.length === 1)
         this.#cache.offer(key, read.format, format, { entityTag, headers, body: chunks[0] });
     }
     const { byteLength } = body;
-    if (coding !== null && nextCursor === null) {
+    if (coding !== null && isKept && nextCursor === null) {
       const makeChunks = (): Iterable<Uint8Array> => read.execute(format).body.makeChunks();
       const plain = { target: key, named: read.format, format, entityTag, headers, byteLength, makeChunks };
       this.#compressed.offer(plain, coding);

@@ -510,7 +510,7 @@ function feedPaths(events: {
           'select. The address alone is enough to read it, until it expires or is revoked.',
         tags: ['feeds'],
         security: [{ bearerAuth: [] }],
-        parameters: [...FEED_PARAMETERS.keys()].map((name) => ({ $ref: `#/components/parameters/${name}` })),
+        parameters: [...FEED_PARAMETERS.keys()].map((name) => referenceTo('schedule', name)),
         responses: {
           '200': jsonResponse('The address', { $ref: '#/components/schemas/Feed' }),
           ...problemReferences([...EVERYWHERE, 401, 403, 421]),

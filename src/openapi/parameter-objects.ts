@@ -20,7 +20,7 @@ interface ParameterObject extends JsonSchema {
 }
 
 const TEXT = { type: 'string', minLength: 1 };
-const INSTANT = { type: 'string', format: 'date-time' };
+const INSTANT_OR_NOW = { anyOf: [{ type: 'string', format: 'date-time' }, { const: 'now' }] };
 
 function valueSchema(field: Field, identifiers: IdentifierMode): JsonSchema {
   if (field.kind !== 'identifier') return TEXT;
@@ -72,28 +72,41 @@ const FREE_BY_PARAMETER: ParameterObject = single(
 );
 
 export function referenceTo(endpoint: EndpointName, name: string): JsonSchema {
-  const component = endpoint === 'free' && name === 'by' ? FREE_BY : name;
+  const component = endpoint === 'free' && name === 'by' ? FREE_BY : componentOf(name);
   return { $ref: `#/components/parameters/${component}` };
+}
+
+/** Names of components have no "!". */
+function componentOf(parameter: string): string {
+  return parameter.replace('!', 'Not');
 }
 
 export function listParameters(identifiers: IdentifierMode): Record<string, ParameterObject> {
   const ofEvents = FORMATS.filter(({ isOfEvents }) => isOfEvents).map(({ name }) => name);
   const parameters = [
     ...PARAMETER_FIELDS.map((field) => filter(field, identifiers)),
+    ...PARAMETER_FIELDS.map((field) =>
+      repeatable(
+        `${field.name}!`,
+        `Leaves out the events that ${field.name}=… selects. ` +
+          `Repeat it to leave out several values (at most ${PARAMETER_VALUES_MAX}).`,
+        valueSchema(field, identifiers),
+      ),
+    ),
     single(
       'startTime',
-      'Start of the window: selects events that end after it. A zero-length event must begin at startTime or later. RFC 3339 with an offset.',
-      INSTANT,
+      'Start of the window: selects events that end after it. A zero-length event must begin at startTime or later. RFC 3339 with an offset, or now.',
+      INSTANT_OR_NOW,
     ),
     single(
       'endTime',
-      'End of the window, exclusive: selects events that begin before it. Must be after startTime. RFC 3339 with an offset.',
-      INSTANT,
+      'End of the window, exclusive: selects events that begin before it. Must be after startTime. RFC 3339 with an offset, or now.',
+      INSTANT_OR_NOW,
     ),
     single(
       'date',
-      'Replaces startTime and endTime: the first local day of the window. Days have 23 to 25 hours when clocks change.',
-      { type: 'string', format: 'date' },
+      'Replaces startTime and endTime: the first local day of the window, or today. Days have 23 to 25 hours when clocks change.',
+      { anyOf: [{ type: 'string', format: 'date' }, { const: 'today' }] },
     ),
     single('days', 'Number of local days, counted from date; default 1.', {
       type: 'integer',
@@ -181,7 +194,7 @@ export function listParameters(identifiers: IdentifierMode): Record<string, Para
       { required: true },
     ),
   ];
-  const byName = Object.fromEntries(parameters.map((parameter) => [parameter.name, parameter]));
+  const byName = Object.fromEntries(parameters.map((parameter) => [componentOf(parameter.name), parameter]));
   return { ...byName, [FREE_BY]: FREE_BY_PARAMETER };
 }
 

@@ -4,6 +4,8 @@ import { FORMATS, type Format, LIST_FORMATS } from '../model/format.js';
 
 export type ParameterKind =
   | 'filter'
+  /** `courseId!=…`: the name ends with "!". */
+  | 'exclusion'
   | 'instant'
   | 'date'
   | 'time-zone'
@@ -57,6 +59,7 @@ const WINDOW: readonly (readonly [string, ParameterKind])[] = [
 
 const FILTERS: readonly (readonly [string, ParameterKind])[] = [
   ...PARAMETER_FIELDS.map((field) => [field.name, 'filter'] as const),
+  ...PARAMETER_FIELDS.map((field) => [`${field.name}!`, 'exclusion'] as const),
   ...WINDOW,
 ];
 

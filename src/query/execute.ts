@@ -108,7 +108,8 @@ export function checkerOf(snapshot: Snapshot, clauses: readonly Clause[]): Check
 function clauseChecker(snapshot: Snapshot, clause: Clause): Checker {
   const tests = clause.terms.map((term) => termChecker(snapshot.field(term.field), term.codes));
   const only = tests.length === 1 ? tests[0] : undefined;
-  return only ?? ((ordinal) => tests.some((test) => test(ordinal)));
+  const matches = only ?? ((ordinal: number) => tests.some((test) => test(ordinal)));
+  return clause.isExcluding ? (ordinal) => !matches(ordinal) : matches;
 }
 
 function termChecker({ codes, dictionary }: FieldIndex, wanted: readonly number[]): Checker {

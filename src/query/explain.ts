@@ -71,7 +71,7 @@ function describeClause(clause: Clause): string {
   const known = clause.terms.reduce((sum, term) => sum + term.codes.length, 0);
   const fields = clause.terms.map((term) => term.field).join(' or ');
   const name = clause.label === 'identities' && fields !== '' ? `identities (${fields})` : clause.label;
-  return `${name} of ${countOf(clause.values, 'value')}${known === clause.values ? '' : `, ${known} known`}`;
+  return `${clause.isExcluding ? 'not ' : ''}${name} of ${countOf(clause.values, 'value')}${known === clause.values ? '' : `, ${known} known`}`;
 }
 
 /** `1 run`, `2 runs`. */

@@ -18,8 +18,8 @@ export function parseFeedQuery(
   const parsed = parseParameters('feed', pairs, options, facts);
   if ('faults' in parsed) return parsed;
   const { isPersonal, filters, startMs, endMs, clashes } = parsed.parameters;
-  const canonical: [string, string][] = filters.flatMap(({ field, values }) =>
-    values.map((value): [string, string] => [field, value]),
+  const canonical: [string, string][] = filters.flatMap(({ field, values, isExcluding }) =>
+    values.map((value): [string, string] => [isExcluding ? `${field}!` : field, value]),
   );
   if (startMs !== Number.NEGATIVE_INFINITY) canonical.push(['startTime', formatInstant(startMs)]);
   if (endMs !== Number.POSITIVE_INFINITY) canonical.push(['endTime', formatInstant(endMs)]);

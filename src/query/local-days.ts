@@ -49,14 +49,24 @@ export interface LocalDays {
   readonly zone: Zone | null;
 }
 
-export function readLocalDays(given: GivenTexts, zoneDefault: string, tell: TellFault): LocalDays {
+/** @param todayAtMs the present time if the date is `today`, else null */
+export function readLocalDays(
+  given: GivenTexts,
+  zoneDefault: string,
+  todayAtMs: number | null,
+  tell: TellFault,
+): LocalDays {
   const date = given.get('date')?.[0];
   const days = given.get('days')?.[0];
-  const dateMs = date === undefined ? null : parseDate(date);
+  let dateMs = date === undefined || todayAtMs !== null ? null : parseDate(date);
   if (typeof dateMs === 'string')
     tell('date', 'malformed-date', `${quoteShortened(date)} is not a date: ${dateMs}`);
   const count = days === undefined ? 1 : readCount('days', days, DAYS_MAX, tell);
   const zone = readZone(given.get('timeZone')?.[0] ?? null, zoneDefault, tell);
+  if (todayAtMs !== null && zone !== null) {
+    const localMs = todayAtMs + zone.offsetMsAt(todayAtMs);
+    dateMs = Math.floor(localMs / DAY_MS) * DAY_MS;
+  }
   if (typeof dateMs !== 'number' || count === null || zone === null) return { days: null, zone };
   const found = { dateMs, days: count, zone };
   if (isWritable(found)) return { days: found, zone };

@@ -13,6 +13,7 @@ const TEXTS = 'a text or a list of texts';
 /** The expected type, for messages, and the code of the fault. */
 const VALUE_TYPES: Readonly<Record<ParameterKind, readonly [expected: string, code: ParameterFaultCode]>> = {
   filter: [TEXTS, 'malformed-text'],
+  exclusion: [TEXTS, 'malformed-text'],
   by: [TEXTS, 'unknown-value'],
   instant: ['an RFC 3339 text or a Date', 'malformed-time'],
   date: ['a text such as 2026-10-25', 'malformed-date'],

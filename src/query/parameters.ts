@@ -40,7 +40,7 @@ import {
   shorten,
   type TellFault,
 } from './local-days.js';
-import type { FieldFilter, Window } from './query.js';
+import type { FieldFilter, QueryFilter, Window } from './query.js';
 
 /** Decoded names and values in the order of the request. Repeats are repeated pairs. */
 export type ParameterPairs = readonly (readonly [name: string, value: string])[];
@@ -51,19 +51,24 @@ export interface ParseOptions {
   readonly unknownParameters: 'reject' | 'ignore';
   /** IANA name of the zone of local days. Default UTC. */
   readonly timeZone?: string | undefined;
+  /** The clock of `now` and `today`, in epoch milliseconds. Default `Date.now`. */
+  readonly now?: (() => number) | undefined;
 }
 
 /** Every unknown parameter is a fault. */
 export const STRICT: ParseOptions = { unknownParameters: 'reject' };
 
 const FIELD_BY_PARAMETER = new Map<string, (typeof PARAMETER_FIELDS)[number]>(
-  PARAMETER_FIELDS.map((field) => [field.name, field]),
+  PARAMETER_FIELDS.flatMap((field) => [
+    [field.name, field],
+    [`${field.name}!`, field],
+  ]),
 );
 const ALL_DIMENSIONS: readonly ConflictBy[] = CONFLICT_DIMENSIONS.map((dimension) => dimension.by);
 
 /** Parsed parameters. Parameters that the endpoint does not have get defaults. */
 export interface Parameters {
-  readonly filters: readonly FieldFilter[];
+  readonly filters: readonly QueryFilter[];
   readonly startMs: number;
   readonly endMs: number;
   readonly limit: number;
@@ -80,6 +85,8 @@ export interface Parameters {
   /** Null for endpoints other than /schedule/free. */
   readonly free: FreeQuery | null;
   readonly isPersonal: boolean;
+  /** Whether the window depends on the clock, so that the same request can mean another window later. */
+  readonly isRelative: boolean;
   /** Whether iCalendar marks events in a conflict. */
   readonly clashes: boolean;
 }
@@ -124,7 +131,7 @@ class ParameterParser {
   readonly #facts: DataSetFacts;
   readonly #given: Given[] = [];
   readonly #faults: ParameterFault[] = [];
-  readonly #filters: FieldFilter[] = [];
+  readonly #filters: QueryFilter[] = [];
   readonly #result: Mutable<Parameters> = {
     filters: this.#filters,
     startMs: Number.NEGATIVE_INFINITY,
@@ -140,6 +147,7 @@ class ParameterParser {
     since: null,
     free: null,
     isPersonal: false,
+    isRelative: false,
     clashes: false,
   };
   /** Values that are checked together, by name. */
@@ -182,7 +190,8 @@ class ParameterParser {
       const { name, kind } = parameter;
       if (values.includes('')) {
         this.#fault(name, 'empty-value', `${name} has no value; give one, or leave the parameter out`);
-      } else if (kind === 'filter') this.#filter(name, values);
+      } else if (kind === 'filter') this.#filter(name, values, false);
+      else if (kind === 'exclusion') this.#filter(name, values, true);
       else if (kind === 'by') {
         for (const value of values) this.#oneOf(name, value, ALL_DIMENSIONS);
         this.#result.by = ALL_DIMENSIONS.filter((by) => values.includes(by));
@@ -209,13 +218,24 @@ class ParameterParser {
   #judgeTogether(given: ReadonlyMap<string, readonly string[]>): void {
     const tell = this.#fault.bind(this);
     const isGiven = (name: string): boolean => this.#given.some(({ parameter }) => parameter.name === name);
-    const local = readLocalDays(given, this.#options.timeZone ?? 'UTC', tell);
+    const todayAt = given.get('date')?.[0] === 'today' ? this.#nowMs('date', 'today') : null;
+    const local = readLocalDays(given, this.#options.timeZone ?? 'UTC', todayAt, tell);
     Object.assign(this.#result, readDays({ given, isGiven, local }, tell));
     if (this.#endpoint !== 'free') return;
     const { startMs, endMs } = this.#result;
     const { identifiers } = this.#facts;
     const request = { given, isGiven, local, window: { startMs, endMs }, identifiers };
     this.#result.free = readFreeQuery(request, tell);
+  }
+
+  /** The present time. A feed is made for good: its window cannot depend on the time of making. */
+  #nowMs(name: string, value: string): number {
+    this.#result.isRelative = true;
+    if (this.#endpoint === 'feed') {
+      const detail = `${name} of a feed cannot be ${value}, because a feed keeps its window; leave ${name} out, or give a fixed one`;
+      this.#fault(name, name === 'date' ? 'malformed-date' : 'malformed-time', detail);
+    }
+    return (this.#options.now ?? Date.now)();
   }
 
   #fault(parameter: string, code: ParameterFaultCode, detail: string): void {
@@ -227,7 +247,9 @@ class ParameterParser {
     if (this.#faults.length >= PARAMETER_FAULTS_MAX) return;
     // An event field that is not a filter is not a typo, and a suggestion would mislead.
     const isField = FIELDS.some((field) => field.name === name);
-    const known = [...this.#table.keys()];
+    const known = [...this.#table.values()]
+      .filter(({ kind }) => kind !== 'exclusion')
+      .map((each) => each.name);
     const near = isField || this.#suggestions++ >= SUGGESTIONS_MAX ? null : suggest(name, known);
     const hint = near === null ? `its parameters are ${known.join(', ')}` : `did you mean ${near}?`;
     this.#fault(
@@ -237,10 +259,10 @@ class ParameterParser {
     );
   }
 
-  #filter(name: string, values: readonly string[]): void {
+  #filter(name: string, values: readonly string[], isExcluding: boolean): void {
     const { name: field, kind } = FIELD_BY_PARAMETER.get(name)!;
     if (values.length === 1 && this.#facts.hasValue(field, values[0]!)) {
-      this.#filters.push({ field, values });
+      this.#filters.push({ field, values, isExcluding });
       return;
     }
     if (values.length > PARAMETER_VALUES_MAX) {
@@ -259,15 +281,22 @@ class ParameterParser {
         this.#fault(name, 'malformed-identifier', detail);
       } else this.#fault(name, 'malformed-text', `${quoteShortened(value)} ${textFault(value)}`);
     }
-    this.#filters.push({ field, values: [...canonical].sort(compareCodePoints) });
+    this.#filters.push({ field, values: [...canonical].sort(compareCodePoints), isExcluding });
   }
 
-  #single(name: string, kind: Exclude<ParameterKind, 'filter' | 'by' | 'texts'>, value: string): void {
+  #single(
+    name: string,
+    kind: Exclude<ParameterKind, 'filter' | 'exclusion' | 'by' | 'texts'>,
+    value: string,
+  ): void {
     const result = this.#result;
     switch (kind) {
       case 'instant': {
         // An unencoded "+" arrives as a space, and times have no other spaces.
-        const instant = parseInstant(value.includes(' ') ? value.replace(/ (?=\d\d:\d\d$)/, '+') : value);
+        const instant =
+          value === 'now'
+            ? Math.floor(this.#nowMs(name, value) / 1000) * 1000
+            : parseInstant(value.includes(' ') ? value.replace(/ (?=\d\d:\d\d$)/, '+') : value);
         if (typeof instant === 'string') {
           this.#fault(name, 'malformed-time', `${quoteShortened(value)} is not a time: ${instant}`);
         } else if (name === 'startTime') result.startMs = instant;

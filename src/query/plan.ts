@@ -14,6 +14,8 @@ interface Term {
 /** At least one term must match. A filter is a clause of one term; all identities of a user are one clause. */
 export interface Clause {
   readonly label: string;
+  /** Whether events that match are left out. Such a clause never leads. */
+  readonly isExcluding: boolean;
   /** Number of requested values, known or unknown. */
   readonly values: number;
   readonly terms: readonly Term[];
@@ -30,7 +32,7 @@ type Lead =
 export interface Plan {
   readonly window: WindowOrdinals;
   readonly lead: Lead;
-  /** Clauses to check for each candidate, fewest postings first. */
+  /** Clauses to check for each candidate, fewest postings first, excluding ones last. */
   readonly checks: readonly Clause[];
 }
 
@@ -47,7 +49,7 @@ const TREE_COST = 64;
 export function planQuery(snapshot: Snapshot, query: Query): Plan {
   const clauses = clausesOf(snapshot, query);
   const window = new WindowOrdinals(snapshot, query.window);
-  const shortest = clauses[0];
+  const shortest = clauses[0]?.isExcluding === true ? undefined : clauses[0];
   if (shortest?.postings === 0) return { window, lead: { kind: 'nothing' }, checks: [] };
   if (shortest !== undefined && !isShort(window, shortest)) {
     const narrowing = planNarrowing(snapshot, window, listsOf(snapshot, shortest));
@@ -60,11 +62,18 @@ export function planQuery(snapshot: Snapshot, query: Query): Plan {
     : { window, lead: { kind: 'runs' }, checks: clauses };
 }
 
-/** Sorted by number of postings. */
+/** Sorted by number of postings, excluding clauses last. */
 export function clausesOf(snapshot: Snapshot, query: Query): Clause[] {
-  const clauses = query.filters.map((filter) => clauseOf(snapshot, filter.field, [filter]));
+  const clauses: Clause[] = [];
+  for (const filter of query.filters) {
+    const clause = clauseOf(snapshot, filter.field, [filter], filter.isExcluding);
+    // A value that no event has leaves nothing out.
+    if (!clause.isExcluding || clause.terms.length > 0) clauses.push(clause);
+  }
   if (query.identities !== null) clauses.push(clauseOf(snapshot, 'identities', query.identities));
-  if (clauses.length > 1) clauses.sort((a, b) => a.postings - b.postings);
+  if (clauses.length > 1) {
+    clauses.sort((a, b) => Number(a.isExcluding) - Number(b.isExcluding) || a.postings - b.postings);
+  }
   return clauses;
 }
 
@@ -91,7 +100,12 @@ function isShort(window: WindowOrdinals, { terms, postings }: Clause): boolean {
   return found !== null && found.count < eventsMax;
 }
 
-function clauseOf(snapshot: Snapshot, label: string, filters: readonly FieldFilter[]): Clause {
+function clauseOf(
+  snapshot: Snapshot,
+  label: string,
+  filters: readonly FieldFilter[],
+  isExcluding = false,
+): Clause {
   const terms: Term[] = [];
   let values = 0;
   let postings = 0;
@@ -107,5 +121,5 @@ function clauseOf(snapshot: Snapshot, label: string, filters: readonly FieldFilt
     }
     if (codes.length > 0) terms.push({ field: filter.field, codes });
   }
-  return { label, values, terms, postings };
+  return { label, isExcluding, values, terms, postings };
 }

@@ -8,6 +8,12 @@ export interface FieldFilter {
   readonly values: readonly string[];
 }
 
+/** A filter of a request. */
+export interface QueryFilter extends FieldFilter {
+  /** Whether events with one of the values are left out (`field!=value`) instead of chosen. */
+  readonly isExcluding: boolean;
+}
+
 /** The half-open interval [startMs, endMs) that events must overlap; ±Infinity if a side was left out. */
 export interface Window {
   readonly startMs: number;
@@ -16,8 +22,8 @@ export interface Window {
 
 /** A selection, independent of any snapshot. */
 export interface Query {
-  /** All filters must match. In the order of the descriptor table, at most one per field. */
-  readonly filters: readonly FieldFilter[];
+  /** All filters must match. In the order of the descriptor table, at most one of each kind per field. */
+  readonly filters: readonly QueryFilter[];
   /**
    * The identities of the user of /schedule/personal, of which at least one must match. Null for other
    * endpoints; an empty list matches nothing.

@@ -1,11 +1,5 @@
 /** Queries of a program and their results. */
-import type {
-  ConflictEntry,
-  DirectoryEntry,
-  FreeEntry,
-  TimetableEvent,
-  TimetableRecord,
-} from '../model/event.js';
+import type { ConflictEntry, DirectoryEntry, FreeEntry, TimetableEvent } from '../model/event.js';
 import type { ConflictBy, ParameterFieldName } from '../model/fields.js';
 
 /**
@@ -13,13 +7,16 @@ import type { ConflictBy, ParameterFieldName } from '../model/fields.js';
  * texts or Dates.
  */
 export type ScheduleQuery = {
-  readonly [Name in keyof Pick<TimetableRecord, ParameterFieldName>]?: string | readonly string[] | undefined;
+  readonly [Name in ParameterFieldName]?: string | readonly string[] | undefined;
 } & {
-  /** Start of the window: only events that end after it match. */
+  /** `'type!': 'Exam'` leaves out events with this value, or with any of several. */
+  readonly [Name in `${ParameterFieldName}!`]?: string | readonly string[] | undefined;
+} & {
+  /** Start of the window: only events that end after it match. `now` is the present second. */
   readonly startTime?: string | Date | undefined;
   /** End of the window: only events that start before it match. */
   readonly endTime?: string | Date | undefined;
-  /** The first local day of the window, such as `2026-10-25`, instead of startTime and endTime. */
+  /** The first local day of the window, such as `2026-10-25` or `today`, instead of startTime and endTime. */
   readonly date?: string | undefined;
   /** Local days from `date` on, 1 to 366. Default 1. */
   readonly days?: number | undefined;

@@ -28,6 +28,8 @@ export type Encode = (format: AnyFormatName) => Answer;
 export interface Read {
   /** Null if Accept decides. */
   readonly format: FormatName | null;
+  /** Whether the request means another window later, so that its answer must not be kept for its address. */
+  readonly isRelative: boolean;
   /** A weak entity tag, `W/"…"`, of the snapshot's content, the canonical query and the representation. */
   entityTag(format: AnyFormatName): string;
   /** Finds and writes the page. @param feed the head of the feed, if the list is a feed */

@@ -40,6 +40,8 @@ export class EntityTags {
     digest.number(endMs);
     digest.number(limit);
     addFilters(digest, parameters.filters);
+    // Filters of equal fields and values differ in this alone.
+    for (const { isExcluding } of parameters.filters) digest.word(isExcluding ? 1 : 0);
     if (identities !== null) {
       digest.text('identities');
       addFilters(digest, identities);

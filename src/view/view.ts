@@ -219,6 +219,7 @@ export class SnapshotView implements View {
     const { rows } = this.snapshot;
     const read: Read = {
       format: parameters.format,
+      isRelative: false,
       entityTag: (format) => this.#tags.ofEvent(ordinal, format),
       execute: (format) => {
         const body = format === 'json' ? jsonRow(rows, ordinal) : messagePackRow(rows, ordinal);
@@ -244,6 +245,7 @@ export class SnapshotView implements View {
     const { goneIds } = this.#differences;
     const read: Read = {
       format: parameters.format,
+      isRelative: false,
       entityTag: (format) => this.#tags.of('changes', parameters, null, format),
       execute: (format) => {
         const encode = format === 'json' ? jsonChanges : messagePackChanges;
@@ -343,6 +345,7 @@ export class SnapshotView implements View {
     const query = queryOf(parameters, identities);
     const read: Read = {
       format: parameters.format,
+      isRelative: parameters.isRelative,
       entityTag: (format) => this.#tags.of(endpoint, parameters, identities, format),
       execute: (format, feed) => {
         if (endpoint === 'types') return this.#typesAnswer(format);
@@ -470,6 +473,7 @@ class FreeReader {
     const digest = this.#rooms?.digest ?? '';
     return {
       format: parameters.format,
+      isRelative: parameters.isRelative,
       entityTag: (format) => this.#tags.of('free', parameters, null, format, digest),
       execute: (format) => this.#answer(parameters, format),
     };

@@ -186,6 +186,7 @@ test('body chunks arrive in order and whole, gathered or not', async (t) => {
     const views = viewsOf();
     const read: Read = {
       format: null,
+      isRelative: false,
       entityTag: () => 'W/"x"',
       execute: () => ({ total: 40, count: 40, nextCursor: null, body }),
     };

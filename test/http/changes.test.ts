@@ -26,6 +26,7 @@ function changedView(count: number): { readonly views: TestViews; readonly since
     return {
       read: {
         format: read.format,
+        isRelative: read.isRelative,
         entityTag: (format) => read.entityTag(format),
         execute(format) {
           const answer = read.execute(format);

@@ -43,3 +43,28 @@ test('requests without a zone use the zone of the service', async (t) => {
   const reply = await client.send('/api/v1/schedule?date=2024-09-02', { headers: bearer() });
   t.equal(reply.headers['x-total-count'], '2');
 });
+
+test('now and today are those of the request, and no answer is kept for them', async (t) => {
+  const { now } = Date;
+  t.teardown(() => {
+    Date.now = now;
+  });
+  const client = await serve(t, setUp().handler);
+  const headers = bearer();
+  const ask = async (query: string, at: string) => {
+    Date.now = () => Date.parse(at);
+    const reply = await client.send(`/api/v1/schedule?${query}`, { headers });
+    t.equal(reply.status, 200);
+    const fixed = query
+      .replace('now', at.replace(/\.\d+Z/, 'Z'))
+      .replace('today', new Date(Date.parse(at) + 14 * 3_600_000).toISOString().slice(0, 10));
+    const same = await client.send(`/api/v1/schedule?${fixed}`, { headers });
+    t.same([reply.text, reply.headers.etag], [same.text, same.headers.etag], `${query} at ${at}`);
+    return Number(reply.headers['x-total-count']);
+  };
+  for (const query of ['startTime=now', 'date=today&timeZone=Pacific/Kiritimati']) {
+    const before = await ask(query, '2024-09-02T08:00:00.999Z');
+    t.equal(await ask(query, '2024-09-02T08:00:00.001Z'), before, 'in the same second');
+    t.not(await ask(query, '2024-09-03T23:59:59.999Z'), before);
+  }
+});

@@ -47,6 +47,8 @@ test('a user with a token gets an address that shows the same events without a t
       '?type=Lab&startTime=2024-09-02T10:00:00Z&endTime=2024-09-02T13:30:00Z',
     ],
     ['?for=personal&type=Lab', '/personal?type=Lab'],
+    ['?for=personal&type!=Lab', '/personal?type=Lecture'],
+    ['?studyGroup=A&type!=Lab&type!=Exam', '?studyGroup=A&type=Lecture'],
     [
       '?type=Lab&date=2024-09-02&timeZone=Europe/Berlin',
       '?type=Lab&startTime=2024-09-01T22:00:00Z&endTime=2024-09-02T22:00:00Z',
@@ -377,4 +379,17 @@ test('no address appears in the log or in a metric, even when an answer fails', 
   t.match(text, '"route":"/feeds","status":404');
   t.match(text, '"path":"/feeds"');
   t.notMatch(text, good.slice(14, 40));
+});
+
+test('a feed keeps its window, so it takes neither now nor today', async (t) => {
+  const { issue } = await start(t);
+  for (const [query, parameter] of [
+    ['?for=personal&startTime=now', 'startTime'],
+    ['?for=personal&date=today', 'date'],
+  ]) {
+    const reply = await issue(query as string);
+    t.equal(reply.status, 400);
+    t.match(reply.json(), { errors: [{ parameter, detail: /a feed keeps its window/ }] });
+  }
+  t.equal((await issue('?type!=Lab')).status, 400, 'leaving events out selects no timetable');
 });

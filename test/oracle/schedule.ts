@@ -7,6 +7,8 @@ import { compareEvents } from './events.js';
 export interface OracleFilter {
   readonly field: ParameterFieldName;
   readonly values: readonly string[];
+  /** Whether events with one of the values are left out. */
+  readonly isExcluding?: boolean;
 }
 
 /** The seven parameters, parsed. Instants are epoch milliseconds; null for an open side of the window. */
@@ -31,7 +33,8 @@ export function isInWindow(event: NormalisedEvent, startMs: number | null, endMs
 export function matches(event: NormalisedEvent, query: OracleQuery): boolean {
   for (const filter of query.filters) {
     const value = event[filter.field];
-    if (value === null || !filter.values.includes(value)) return false;
+    const has = value !== null && filter.values.includes(value);
+    if (has === (filter.isExcluding === true)) return false;
   }
   return isInWindow(event, query.startMs, query.endMs);
 }

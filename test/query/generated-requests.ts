@@ -19,6 +19,8 @@ export interface FilterRecipe {
   readonly picks: readonly number[];
   /** Adds a well-formed value that no event has. */
   readonly unknown: boolean;
+  /** Leaves the values out. */
+  readonly excludes: boolean;
 }
 
 interface EdgeRecipe {
@@ -56,8 +58,9 @@ export const recipes: fc.Arbitrary<Recipe> = fc.record({
         { arbitrary: fc.constant<number[]>([]), weight: 1 },
       ),
       unknown: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
+      excludes: fc.integer({ min: 0, max: 3 }).map((n) => n === 0),
     }),
-    { selector: (filter) => filter.field, maxLength: 3 },
+    { selector: ({ field, excludes }) => `${field} ${excludes}`, maxLength: 3 },
   ),
   start: fc.option(edge, { freq: 2 }),
   end: fc.option(fc.oneof(edge, length), { freq: 2 }),
@@ -103,8 +106,9 @@ export function requestOf(recipe: Recipe, universe: Universe): GeneratedRequest 
     const known = universe.values.get(filter.field) ?? [];
     const values = known.length === 0 ? [] : filter.picks.map((pick) => known[pick % known.length] as string);
     if (values.length === 0 || filter.unknown) values.push(unknownValueOf(filter.field, universe));
-    filters.push({ field: filter.field, values });
-    for (const value of values) pairs.push([filter.field, spell(filter.field, value, spelling++, universe)]);
+    filters.push({ field: filter.field, values, isExcluding: filter.excludes });
+    const name = filter.excludes ? `${filter.field}!` : filter.field;
+    for (const value of values) pairs.push([name, spell(filter.field, value, spelling++, universe)]);
   }
   const startMs = recipe.start === null ? null : edgeOf(recipe.start, universe);
   let endMs: number | null = null;

@@ -223,3 +223,25 @@ test('equal windows have one entity tag', (t) => {
   t.not(tagOf({ date: '2026-10-25' }), day);
   t.end();
 });
+
+test('today is the local day of its zone at the time of the request', (t) => {
+  for (const [at, zone, day] of [
+    ['2026-10-24T21:59:59.999Z', 'Europe/Berlin', '2026-10-24'],
+    ['2026-10-24T22:00:00.000Z', 'Europe/Berlin', '2026-10-25'],
+    ['2026-10-25T22:59:59.999Z', 'Europe/Berlin', '2026-10-25'],
+    ['2026-10-25T23:00:00.000Z', 'Europe/Berlin', '2026-10-26'],
+    ['2026-12-31T10:00:00.000Z', 'Pacific/Kiritimati', '2027-01-01'],
+    ['2026-01-01T11:59:59.999Z', 'Etc/GMT+12', '2025-12-31'],
+  ] as const) {
+    const options = { ...STRICT, timeZone: zone, now: () => Date.parse(at) };
+    const result = parseParameters('schedule', [['date', 'today']], options, FACTS);
+    if ('faults' in result) throw new Error(JSON.stringify(result.faults));
+    const { startMs, endMs, isRelative } = result.parameters;
+    t.same({ startMs, endMs }, windowOf({ date: day, timeZone: zone }), `${at} in ${zone}`);
+    t.equal(isRelative, true);
+  }
+  t.same(toldBy({ startTime: 'now', endTime: '2020-01-01T00:00:00Z' }).length, 1, 'now is after 2020');
+  t.match(toldBy({ date: 'Today' }), [/^malformed-date date: "Today" is not a date/]);
+  t.match(toldBy({ startTime: 'NOW' }), [/^malformed-time startTime: "NOW" is not a time/]);
+  t.end();
+});

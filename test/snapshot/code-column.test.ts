@@ -46,7 +46,8 @@ for (const { count, type } of [
     const field = snapshot.field('roomId');
     const events = [...codes.keys()];
     const matching = (...values: string[]): number[] => {
-      const query = { filters: [{ field: 'roomId' as const, values }], identities: null, window: ALWAYS };
+      const filter = { field: 'roomId' as const, values, isExcluding: false };
+      const query = { filters: [filter], identities: null, window: ALWAYS };
       return events.filter(checkerOf(snapshot, clausesOf(snapshot, query)));
     };
     for (const n of new Set([0, 1, 254, 255, 256, 65_534, 65_535, 65_536, count - 1])) {

@@ -36,6 +36,7 @@ class Publications {
     const body: Body = { byteLength: BYTES, makeChunks: () => chunks };
     const read: Read = {
       format: null,
+      isRelative: false,
       entityTag: () => 'W/"x"',
       execute: () => ({ total: 1, count: 1, nextCursor: null, body }),
     };
