@@ -436,6 +436,8 @@ export const STORE_LINE_BYTES_MAX: number = 64 * KIB;
 export const STORE_MESSAGE_BYTES_MAX: number = 32 * MIB;
 /** Messages of a NATS server in a second, at 5 µs each: 1 GB/s comes in 2,000 chunks. A control line counts as 100. */
 export const STORE_OPERATIONS_MAX = 10_000;
+/** A temporary file that was not written for this long belongs to a killed process: 4.5 GB at 10 MB/s take 7.5 minutes. */
+export const ABANDONED_MS: number = 15 * 60_000;
 /** Bytes of an image in memory during transfer. */
 export const IMAGE_CHUNK_BYTES: number = 1 * MIB;
 /** Images up to this length are stored whole with each announcement: three a second are 3 MB a second. */

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { type FileHandle, open, realpath, rename, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, extname } from 'node:path';
@@ -206,9 +207,9 @@ class OutputFile {
     if (present?.isDirectory())
       throw Object.assign(new Error('it is a folder'), { code: 'EISDIR', syscall: 'open' });
     if (present !== null && !present.isFile()) return new OutputFile(path, await open(path, 'w'), null);
-    removeAbandoned(dirname(path), new RegExp(`^${quoted(basename(path))}\\.(\\d+)\\.unfinished$`));
-    const unfinished = `${path}.${process.pid}.unfinished`;
-    const file = await open(unfinished, 'w', present?.mode);
+    removeAbandoned(dirname(path), new RegExp(`^${quoted(basename(path))}\\.[0-9a-f]{16}\\.unfinished$`));
+    const unfinished = `${path}.${randomBytes(8).toString('hex')}.unfinished`;
+    const file = await open(unfinished, 'wx', present?.mode);
     return new OutputFile(path, file, unfinished);
   }
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -50,8 +51,8 @@ export interface ImageObjects {
 export class ImageWriter {
   readonly #loader: Pick<Loader, 'run'>;
   readonly #signal: AbortSignal;
-  #folder: string | null = null;
-  #path: string | null = null;
+  /** The present image. The file has no name, so the system frees it even if this process is killed. */
+  #file: FileHandle | null = null;
   #next: SnapshotImage | null = null;
   /** The publications of this process up to the image that was taken last. */
   #deltas: readonly Delta[] = [];
@@ -94,7 +95,7 @@ export class ImageWriter {
   }
 
   close(): void {
-    if (this.#folder !== null) rmSync(this.#folder, { recursive: true, force: true });
+    void this.#file?.close();
   }
 
   async #write(image: SnapshotImage): Promise<void> {
@@ -103,17 +104,15 @@ export class ImageWriter {
     // The changes stay unknown if the write fails.
     this.#sinceBase = null;
     const [base, own] = [this.#base, this.#deltas];
-    this.#folder ??= makeTemporaryFolder();
     const { id, events, rejected } = image.summary;
-    const path = join(this.#folder, id);
-    const plain = { sourceVersion: null, source: null, beside: null, keep: 0 };
-    const request = { listeners: { signal: this.#signal }, keepsProcessAlive: true };
-    await this.#loader.run({ task: 'write-image', path, image, ...plain }, request);
+    const file = await this.#writeFile(image);
+    this.#present = null;
+    await this.#file?.close();
+    this.#file = file;
+    if (this.#signal.aborted) this.close();
     const digest = createHash('sha256');
-    for await (const chunk of chunksOf(path)) digest.update(chunk);
-    const [hash, { size: bytes }] = [digest.digest('hex'), statSync(path)];
-    if (this.#path !== null) rmSync(this.#path, { force: true });
-    this.#path = path;
+    for await (const chunk of chunksOf(file)) digest.update(chunk);
+    const [hash, { size: bytes }] = [digest.digest('hex'), await file.stat()];
     this.#sinceBase = ids;
     const content = base === null || ids === null ? null : writeImagePatch(image, ids);
     const patch = base === null || content === null ? null : { base, content };
@@ -121,10 +120,24 @@ export class ImageWriter {
     const put: ImageObjects['put'] = async (store, head, isWhole = false) => {
       const announced = await putPatch(store, patch);
       const stored = isWhole ? null : await continued(store, head, announced, bytes);
-      if (stored === null) await store.put(hash, chunksOf(path));
+      if (stored === null) await store.put(hash, chunksOf(file));
       return { stored, patch: announced, history: await this.#putHistory(store, head, image, own) };
     };
     this.#present = { facts, patch, put };
+  }
+
+  async #writeFile(image: SnapshotImage): Promise<FileHandle> {
+    removeAbandoned(tmpdir(), /^lectern-image-\w{6}$/);
+    const folder = mkdtempSync(join(tmpdir(), 'lectern-image-'));
+    try {
+      const path = join(folder, 'image');
+      const plain = { sourceVersion: null, source: null, beside: null };
+      const request = { listeners: { signal: this.#signal }, keepsProcessAlive: true };
+      await this.#loader.run({ task: 'write-image', path, image, ...plain }, request);
+      return await open(path);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
   }
 
   async #putHistory(
@@ -143,12 +156,6 @@ export class ImageWriter {
     await store.put(hash, only(bytes));
     return { hash, bytes: bytes.length };
   }
-}
-
-/** A folder of this process. Those of killed publishers are removed. */
-function makeTemporaryFolder(): string {
-  removeAbandoned(tmpdir(), /^lectern-(\d+)-\w{6}$/);
-  return mkdtempSync(join(tmpdir(), `lectern-${process.pid}-`));
 }
 
 interface AnnouncedHistory {
@@ -218,6 +225,6 @@ function joined(a: Set<string> | null, b: Set<string> | null): Set<string> | nul
   return new Set([...a, ...b]);
 }
 
-function chunksOf(path: string): AsyncIterable<Uint8Array> {
-  return createReadStream(path, { highWaterMark: IMAGE_CHUNK_BYTES });
+function chunksOf(file: FileHandle): AsyncIterable<Uint8Array> {
+  return file.createReadStream({ start: 0, autoClose: false, highWaterMark: IMAGE_CHUNK_BYTES });
 }

@@ -1,24 +1,20 @@
 import { lstatSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { ABANDONED_MS } from '../limits.js';
 
 /**
- * Removes temporary files and folders of killed processes of this account. A container reuses process numbers, so
- * those older than this process are removed, too.
- *
- * @param named matches the names; its first group is the number of the process
+ * Removes temporary files and folders of this account that nobody has written for a while: their process was killed.
+ * Numbers of processes would not show this, because containers with a shared folder have equal ones.
  */
 export function removeAbandoned(folder: string, named: RegExp): void {
-  const beganMs = Date.now() - process.uptime() * 1000;
+  const untilMs = Date.now() - ABANDONED_MS;
   const own = process.geteuid?.();
   for (const name of namesIn(folder)) {
-    const writer = named.exec(name)?.[1];
-    if (writer === undefined) continue;
+    if (!named.test(name)) continue;
     const path = join(folder, name);
     const status = lstatSync(path, { throwIfNoEntry: false });
     if (status === undefined || (own !== undefined && status.uid !== own)) continue;
-    const isAbandoned =
-      Number(writer) === process.pid ? status.mtimeMs < beganMs : !isRunning(Number(writer));
-    if (isAbandoned) rmSync(path, { force: true, recursive: true });
+    if (status.mtimeMs < untilMs) rmSync(path, { force: true, recursive: true });
   }
 }
 
@@ -28,16 +24,6 @@ function namesIn(folder: string): readonly string[] {
     return readdirSync(folder);
   } catch {
     return [];
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // EPERM: the process exists but belongs to another user.
-    return !(error instanceof Error && 'code' in error && error.code === 'ESRCH');
   }
 }
 

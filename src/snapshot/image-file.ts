@@ -18,7 +18,6 @@ import {
 import { totalmem } from 'node:os';
 import { basename, dirname, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { threadId } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
 import { IMAGE_MEMORY_SHARE_MAX, IMAGE_REASON_CHARACTERS_MAX } from '../limits.js';
 import { quoted, removeAbandoned } from './abandoned-files.js';
@@ -54,8 +53,7 @@ export function writeImageFile(
   try {
     refuseForeign(path);
     const target = linkTarget(path);
-    const writers = new RegExp(`^${quoted(basename(target))}\\.(\\d+)-\\d+(?:-[0-9a-f]{8})?\\.tmp$`);
-    removeAbandoned(dirname(target), writers);
+    removeAbandoned(dirname(target), new RegExp(`^${quoted(basename(target))}\\.[0-9a-f]{16}\\.tmp$`));
     replaceFile(target, pieces);
   } catch (error) {
     if (error instanceof LecternError || !(error instanceof Error && 'code' in error)) throw error;
@@ -81,8 +79,7 @@ export function linkTarget(path: string): string {
 }
 
 function replaceFile(path: string, parts: readonly Uint8Array[]): void {
-  // Processes in two containers with a shared folder can have equal numbers.
-  const temporary = `${path}.${process.pid}-${threadId}-${randomBytes(4).toString('hex')}.tmp`;
+  const temporary = `${path}.${randomBytes(8).toString('hex')}.tmp`;
   try {
     withOpen(openSync(temporary, 'wx', 0o600), (file) => {
       for (const bytes of parts) writeAll(file, bytes);

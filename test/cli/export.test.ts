@@ -8,6 +8,7 @@ import {
   readFileSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -32,7 +33,8 @@ function readJson(path: string): TimetableEvent[] {
 
 test('every format can be written to a file, chosen by its ending or by --format', async (t) => {
   // A killed export has left a file.
-  const folder = t.testdir({ 'labs.csv.99999999.unfinished': '' });
+  const folder = t.testdir({ 'labs.csv.0123456789abcdef.unfinished': '' });
+  utimesSync(join(folder, 'labs.csv.0123456789abcdef.unfinished'), 0, 0);
   for (const name of ['json', 'msgpack', 'ndjson', 'csv', 'ics']) {
     const path = join(folder, `labs.${name}`);
     const { code, stdout, stderr } = await runHere(t, ['export', DEMO, 'type=LAB', '--output', path]);

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test } from 'tap';
@@ -146,7 +146,9 @@ test('publish --once ends with an error if another publisher leads', async (t) =
   writeFileSync(source ?? '', one?.join('\n') ?? '');
   writeFileSync(other ?? '', two?.join('\n') ?? '');
   const common = ['--to', share ?? '', '--publisher-key', publisherKey];
-  const leader = start(['publish', source ?? '', ...common]);
+  const temporary = join(folder, 'tmp');
+  mkdirSync(temporary);
+  const leader = start(['publish', source ?? '', ...common], { TMPDIR: temporary });
   t.teardown(() => leader.child.kill('SIGKILL'));
   await new Promise<void>((resolve) => {
     let log = '';
@@ -155,6 +157,8 @@ test('publish --once ends with an error if another publisher leads', async (t) =
       if (log.includes('timetable announced')) resolve();
     });
   });
+  const left = readdirSync(temporary).filter((name) => name.startsWith('lectern-'));
+  t.strictSame(left, [], 'a publisher that is killed leaves no image');
   const { code, stderr } = await run(['publish', other ?? '', ...common, '--once']);
   t.equal(code, 1);
   t.match(stderr, /"msg":"publisher stands by"/);
@@ -208,12 +212,12 @@ test('publish and serve know the variables of both commands, and warn of unknown
       .join('\n'),
   });
   const temporary = join(folder, 'tmp');
-  const killed = spawnSync(process.execPath, ['--version']).pid;
-  // The image of a killed publisher, of a running one, and a folder of another program.
-  const [gone, running, other] = [`lectern-${killed}-abcdef`, `lectern-${process.pid}-abcdef`, 'lectern-x'];
+  // The image of a killed publisher, of a running one in another container, and a folder of another program.
+  const [gone, running, other] = ['lectern-image-abcdef', 'lectern-image-ghijkl', 'lectern-x'];
   for (const name of [gone, running, other]) {
     mkdirSync(join(temporary, name), { recursive: true });
     writeFileSync(join(temporary, name, 'image'), '');
+    if (name !== running) utimesSync(join(temporary, name), 0, 0);
   }
   const variables = {
     LECTERN_PUBLISH_TO: join(folder, 'share'),
