@@ -34,9 +34,9 @@ export function readFigures(folder) {
   );
 }
 
-/** The text in the table: the figure and its provenance. */
-export function cellOf({ measured, date, commit, isChanged, node, machine }) {
-  return `${measured} (${date.slice(0, 10)}, ${commit.slice(0, 7)}${isChanged ? ' with changes' : ''}, Node ${node.replace(/^v/, '')}, ${machine.cores} cores)`;
+/** The text in the table: the figure and its provenance. The page says the version of Node and the machine. */
+export function cellOf({ measured, date, commit, isChanged }) {
+  return `${measured} (${date.slice(0, 10)}, ${commit.slice(0, 7)}${isChanged ? ' with changes' : ''})`;
 }
 
 /** The names of all places for figures, in order. */
