@@ -246,14 +246,8 @@ export const OVERLOAD_MS_DEFAULT = 100;
 export const OVERLOAD_TURN_MS_MAX = 2.5;
 /** Retry-After of a refusal: the time that recovery takes. */
 export const OVERLOAD_RETRY_AFTER_SECONDS = 1;
-/** Header of a snapshot file: 1,000 rejections × 0.5 KB, and 60 arrays × 0.1 KB. */
-export const IMAGE_HEADER_BYTES_MAX: number = 16 * MIB;
 /** Part of the machine's or container's memory that a snapshot file may take. Serving needs the rest. */
 export const IMAGE_MEMORY_SHARE_MAX = 0.75;
-/** Characters of the reason why a snapshot file is unusable. Lectern's longest reason has 90 characters. */
-export const IMAGE_REASON_CHARACTERS_MAX = 240;
-/** Slots that one look-up of an id may visit, at 0.2 µs each. Half of the slots are free; among 4 × 10^9 ids the longest run is 120. */
-export const ID_PROBES_MAX = 1024;
 /** Events kept of one publication's difference: 100,000 × 0.2 KB = 20 MB. A larger difference is only counted. */
 export const SNAPSHOT_DELTA_ENTRIES_MAX = 100_000;
 /** Time between two checks of a watched file: some system calls, 0.1 ms. */

@@ -32,8 +32,6 @@ export interface LoadState {
   readonly followed?: FollowState | null;
   /** Why the snapshot file was not written at the last attempt. Absent or null if it was written. */
   readonly snapshotFileError?: string | null;
-  /** Whether the published snapshot is damaged, so that nothing is served until the next publication. */
-  readonly isWithdrawn?: boolean;
 }
 
 /** The state before the first load has ended. */

@@ -137,7 +137,7 @@ export class Keeper {
       this.#servedVersion = stored.sourceVersion;
       this.#parts = { parts: stored.parts, skipped: 0 };
       this.#publish({ ...stored, origin: 'disk', delta: null, patch: null });
-      void this.#checkStored(stored.image);
+      void this.#refresher.request();
       return;
     }
     await this.#refresher.request();
@@ -149,30 +149,11 @@ export class Keeper {
     });
   }
 
-  async #checkStored(image: SnapshotImage): Promise<void> {
-    const fault = (await this.#file?.faultOf(image)) ?? null;
-    if (this.#abort.signal.aborted) return;
-    // A damaged image is withdrawn, as if it had not been stored, unless a newer one was published.
-    if (fault !== null && this.#served === image) {
-      this.#served = null;
-      this.#history = null;
-      this.#seenVersion = null;
-      this.#servedVersion = null;
-      this.#lastError = fault;
-      this.#parts = NO_PARTS;
-      const failingSinceMs = (this.#options.now ?? Date.now)();
-      const failed = { state: 'failed', lastError: fault.message, failingSinceMs } as const;
-      this.#become({ ...failed, lastSuccessMs: null, lastSuccessMonotonicMs: null, isWithdrawn: true });
-      this.#options.events.failed(fault);
-    }
-    await this.#refresher.request();
-  }
-
   async #startPinned(path: string): Promise<void> {
     const { loader } = this.#options;
     try {
       const { signal } = this.#abort;
-      const task = { task: 'read-image', path, use: 'pin' } as const;
+      const task = { task: 'read-image', path } as const;
       const pinned = await loader.run(task, { listeners: { signal }, keepsProcessAlive: true });
       signal.throwIfAborted();
       checkIdentifiers(path, pinned.image.summary, loader.rules.identifiers);
@@ -287,12 +268,8 @@ export class Keeper {
     const hasFailures = this.#parts.parts.some(({ failure }) => failure !== null);
     if (hasFailures) this.#patience.failed();
     else this.#patience.succeeded(isWhole ? performance.now() - beganMs : null);
-    // The served image was withdrawn meanwhile, so a comparison with it is worthless. The queued load builds
-    // a new image.
-    const isOutdated = served !== null && this.#served === null;
     switch (done.kind) {
       case 'refused': {
-        if (isOutdated) return 'failed';
         // A refused version is not read again, unless more free memory may change the result.
         const { code, detail } = done.refusal;
         const isShort =
@@ -305,7 +282,6 @@ export class Keeper {
       }
       case 'not-modified':
       case 'unchanged':
-        if (isOutdated) return 'failed';
         if (done.kind === 'unchanged') {
           this.#seenVersion = done.sourceVersion;
           this.#servedVersion = done.sourceVersion;
@@ -325,7 +301,6 @@ export class Keeper {
         const isWholeLoad = changedIds === undefined || done.isWholeLoad === true;
         const patch = (changedIds && served && { base: served.summary.id, changedIds }) ?? null;
         if (!isWholeLoad) this.#pace.pauseAfter(performance.now() - beganMs);
-        if (patch !== null && isOutdated) return 'failed';
         this.#seenVersion = sourceVersion;
         this.#refusal =
           done.isChosen === true ? null : gate && judge(image.summary, this.#served?.summary ?? null, gate);

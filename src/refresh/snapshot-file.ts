@@ -5,7 +5,6 @@ import { retryPauseMs } from '../files/retry.js';
 import type { IdentifierMode } from '../model/event.js';
 import { isExpansionWindow } from '../model/expansion.js';
 import type { ReadRules } from '../model/read-rules.js';
-import type { SnapshotImage } from '../snapshot/image.js';
 import { linkTarget } from '../snapshot/image-file.js';
 import type { Beside, ImageSource } from '../snapshot/image-layout.js';
 import { type KeptPublications, withPublications } from '../snapshot/stored-history.js';
@@ -13,7 +12,7 @@ import type { SnapshotSummary } from '../snapshot/summary.js';
 import type { NotesReport } from '../source/load-notes.js';
 import type { PartReport } from '../source/source.js';
 import type { Loaded } from '../thread/task-messages.js';
-import type { AnyLoader, RunRequest } from './loader.js';
+import type { AnyLoader } from './loader.js';
 
 /** Pause between two writes of patched images: 45 MB take 0.1 s, 450 MB a second. */
 const PATCH_WRITE_PAUSE_MS_MIN = 5000;
@@ -71,9 +70,9 @@ export class SnapshotFile {
   async read(): Promise<StoredSnapshot | null> {
     const path = this.#path;
     if (!existsSync(path)) return null;
+    const request = { listeners: { signal: this.#signal }, keepsProcessAlive: true };
     try {
-      const task = { task: 'read-image', path, use: 'restart' } as const;
-      const stored = await this.#loader.run(task, this.#request(true));
+      const stored = await this.#loader.run({ task: 'read-image', path }, request);
       checkIdentifiers(path, stored.image.summary, this.#loader.rules.identifiers);
       checkSource(path, stored.source ?? null, this.#loader.imageSource);
       return { ...stored, parts: partsOfStored(stored.beside ?? null, this.#loader.rules) };
@@ -81,20 +80,6 @@ export class SnapshotFile {
       this.#tellUnread(error);
       return null;
     }
-  }
-
-  /**
-   * Why the image from the file must no longer be served, or null. The rows are checked after the start, so
-   * that the start is quick.
-   */
-  async faultOf(image: SnapshotImage): Promise<LecternError | null> {
-    try {
-      await this.#loader.run({ task: 'check-rows', path: this.#path, image }, this.#request(false));
-    } catch (error) {
-      if (isOf(error, 'image-unusable')) return error;
-      this.#tellUnread(error);
-    }
-    return null;
   }
 
   /** @param isPatch whether writing may wait, because a restart asks the source for newer data */
@@ -137,10 +122,6 @@ export class SnapshotFile {
       }
       this.#schedule();
     });
-  }
-
-  #request(keepsProcessAlive: boolean): RunRequest {
-    return { listeners: { signal: this.#signal }, keepsProcessAlive };
   }
 
   async #write({ image, sourceVersion, parts, ...publications }: SnapshotToKeep): Promise<void> {

@@ -228,7 +228,6 @@ export class Replica implements AnyLoader {
       return { kind: 'refused', refusal };
     }
     const { hash, bytes, id, stored = null } = head;
-    const isSigned = this.#options.publisherPublicKey !== null;
     const patch = served?.summary.id === this.#serves?.id ? patchOf(head, this.#serves) : null;
     const isHistoryAnnounced = this.#historyHash !== null;
     const asked = {
@@ -237,7 +236,6 @@ export class Replica implements AnyLoader {
       bytes,
       stored,
       id,
-      isSigned,
       patch,
       history,
       isHistoryAnnounced,

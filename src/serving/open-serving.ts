@@ -180,13 +180,9 @@ class ThreadPool implements Serving, Follower {
     this.#tell({ kind: 'source', source });
   }
 
-  get #presentPublication(): NumberedPublication | null {
-    return this.#source.isWithdrawn === true ? null : this.#published;
-  }
-
   /** A thread that is replaced during the wait begins with the present publication. */
   async settled(): Promise<void> {
-    const number = this.#presentPublication?.number ?? 0;
+    const number = this.#published?.number ?? 0;
     await Promise.all(this.#threads.map((thread) => thread.serves(number)));
   }
 
@@ -240,7 +236,7 @@ class ThreadPool implements Serving, Follower {
       hasLog: log !== undefined,
       logWaiting: new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT),
       source: this.#source,
-      published: this.#presentPublication,
+      published: this.#published,
       meterMemory: meter?.memory ?? null,
       keys: this.keys.fetched?.state ?? null,
       access: this.#options.access.access,

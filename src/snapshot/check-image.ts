@@ -1,358 +1,111 @@
-import { isUtf8 } from 'node:buffer';
-import { ID_PROBES_MAX, INTERVALS_PER_TREE_MAX } from '../limits.js';
-import {
-  CONFLICT_DIMENSIONS,
-  INDEXED_FIELDS,
-  NAMED_FIELDS,
-  OUTPUT_FIELDS,
-  UNINDEXED_FIELDS,
-} from '../model/fields.js';
-import { INSTANT_MS_MAX, INSTANT_MS_MIN } from '../model/time.js';
-import { viewOf } from '../structures/byte-strings.js';
+import { INDEXED_FIELDS, NAMED_FIELDS, UNINDEXED_FIELDS } from '../model/fields.js';
 import type { DictionaryImage } from '../structures/dictionary.js';
-import type { HashIndexImage } from '../structures/hash-index.js';
-import { buildIntervalIndex } from '../structures/interval-index.js';
-import { KeyedHash, randomHashSeed } from '../structures/keyed-hash.js';
-import type { CodeColumn, PostingListsImage } from '../structures/posting-lists.js';
-import { checkShape, expectArray, within } from './check-shape.js';
-import { entryByteLengths } from './clusters.js';
-import { longestOf } from './columns.js';
-import { contentVersionOf, digestDays } from './content-version.js';
-import { buildNames } from './display-names.js';
-import type {
-  ClustersImage,
-  ColumnImage,
-  FieldImage,
-  NamesImage,
-  RowsImage,
-  SlotsImage,
-  SnapshotImage,
-} from './image.js';
-import { readImageFile, unusable } from './image-file.js';
-import type { StoredImage } from './image-layout.js';
-import { ID_OFFSET, PACKED_ROW_FRAME_BYTES, packedByteLength, packedTextLength, ROW_FRAME } from './rows.js';
-import type { SnapshotSummary } from './summary.js';
-
-/** `restart`: served until the source answers. `pin`: served instead of the source. */
-export type ImageUse = 'restart' | 'pin';
+import { type CodeColumn, isCodeColumn } from '../structures/posting-lists.js';
+import { contentVersionOf, DAY_DIGEST_BYTES, daysOf } from './content-version.js';
+import type { ClustersImage, FieldImage, SnapshotImage } from './image.js';
 
 /**
- * Reads an image to serve. For `restart` the file must belong to this account, and checkRowsOf must follow.
+ * Checks that an image has the arrays of this version, and the content that its id names. The bytes have good
+ * checksums and come from an account or a publisher that is trusted, so no entry of an array is checked. Takes milliseconds.
  *
- * @throws LecternError like readImageFile; `image-unusable` also for a file that is not an image
+ * @throws Error
  */
-export async function readCheckedImage(path: string, use: ImageUse): Promise<StoredImage> {
-  const stored = await readImageFile(path, {
-    mustBeOwn: use === 'restart',
-    // None of these checks reads the rows.
-    meanwhile: (image) => naming(path, () => checkImage(image)),
-  });
-  if (use === 'pin') checkRowsOf(path, stored.image);
-  return stored;
-}
-
-/**
- * Checks an image from a store, whose bytes have the announced hash. A signed image comes from the publisher,
- * so only its shape is checked. The other checks guard against forged contents, and take longer than the rest
- * of the load.
- *
- * @param name for messages
- * @throws LecternError `image-unusable`
- */
-export function checkFetchedImage(name: string, image: SnapshotImage, isSigned: boolean): void {
-  naming(name, () => (isSigned ? checkShape : checkImage)(image));
-  if (!isSigned) checkRowsOf(name, image);
-}
-
-/** Checks rows and the arrays derived from them. @throws LecternError `image-unusable` */
-export function checkRowsOf(path: string, image: SnapshotImage): void {
-  const { summary, hashSeed, slots, rows, dayDigests, ids, clusters } = image;
-  naming(path, () => {
-    checkHashes(ids, checkRows(rows, summary.events, new KeyedHash(hashSeed)));
-    for (const kind of ['merged', 'unmerged'] as const) {
-      within(`clusters.${kind}`, () => expectDerived(clusters[kind], entryByteLengths(clusters[kind], rows)));
-    }
-    expectDerived({ dayDigests }, { dayDigests: digestDays(slots, rows) });
-    if (contentVersionOf(summary.identifiers, image) !== summary.id) {
-      throw new Error('its id does not match its content');
-    }
-  });
-}
-
-/**
- * Checks the lengths of arrays, the range of every number and the derived arrays, so that every answer ends
- * in bounded time.
- */
-function checkImage(image: SnapshotImage): void {
-  const { summary, slots, fields, columns, names, rows, ids, clusters } = image;
+export function checkImage(image: SnapshotImage): void {
   checkShape(image);
-  const count = summary.events;
-  checkSlots(slots, summary);
-  for (const { name } of INDEXED_FIELDS) within(name, () => checkField(fields[name], slots));
-  for (const { name } of UNINDEXED_FIELDS) within(name, () => checkColumn(columns[name]));
-  // The file's seed is not used, because its writer could choose colliding values.
-  const expectedNames = buildNames(fields, columns, new KeyedHash(randomHashSeed()));
+  const { id, identifiers } = image.summary;
+  if (contentVersionOf(identifiers, image) !== id) throw new Error('its id does not match its content');
+}
+
+/** Presence, type and length of every array. */
+function checkShape(image: SnapshotImage): void {
+  const { summary, slots, fields, columns, names, rows, dayDigests, ids, clusters } = image;
+  const { events: count } = summary;
+  expectArray('slots.startMs', slots?.startMs, Float64Array, summary.slots);
+  expectArray('slots.endMs', slots.endMs, Float64Array, summary.slots);
+  expectArray('slots.first', slots.first, Uint32Array, summary.slots + 1);
+  for (const { name } of INDEXED_FIELDS) within(name, () => checkFieldShape(fields?.[name], count));
+  for (const { name } of UNINDEXED_FIELDS) {
+    within(name, () => checkCodesShape(columns?.[name], isOmitted(columns[name]?.dictionary) ? 0 : count));
+  }
   for (const { name } of NAMED_FIELDS) {
-    within(`names.${name}`, () => checkNames(names[name], expectedNames[name]));
+    within(`names.${name}`, () => checkCodesShape(names?.[name], fields[name].dictionary.start.length - 1));
   }
-  checkRowPlaces(rows, count);
-  checkHashIndex(ids, count);
+  expectArray('rows.start', rows?.start, Uint32Array, count + 1);
+  expectArray('rows.packedStart', rows.packedStart, Uint32Array, count + 1);
+  expectArray('rows.bytes', rows.bytes, Uint8Array, count === 0 ? 2 : rows.start[count]!);
+  expectArray('dayDigests', dayDigests, Uint8Array, DAY_DIGEST_BYTES * daysOf(slots).length);
+  expectArray('ids.hashes', ids?.hashes, Uint32Array, count);
+  const { length } = expectArray('ids.table', ids.table, Uint32Array);
+  if (length < 2 || (length & (length - 1)) !== 0) throw new Error('ids is no table');
   for (const kind of ['merged', 'unmerged'] as const) {
-    within(`clusters.${kind}`, () => checkClusters(clusters[kind], count));
+    within(`clusters.${kind}`, () => checkClustersShape(clusters?.[kind]));
   }
 }
 
-function checkSlots({ startMs, endMs, first, index }: SlotsImage, { slots, events }: SnapshotSummary): void {
-  expectPartition('slots.first', first, events);
-  checkInstants('slots', startMs, endMs);
-  for (let slot = 1; slot < slots; slot++) {
-    if (startMs[slot] === startMs[slot - 1] && endMs[slot]! <= endMs[slot - 1]!)
-      throw new Error('slots are out of order');
-  }
-  expectDerived(index, buildIntervalIndex(startMs, endMs, INTERVALS_PER_TREE_MAX), 'slots.index.');
+function isOmitted(dictionary: DictionaryImage | undefined): boolean {
+  return dictionary?.start.length === 1;
 }
 
-function checkField(field: FieldImage, slots: SlotsImage): void {
-  const { dictionary, postings, longestMs } = field;
-  const size = checkDictionary(dictionary);
-  const lists = new ListCheck('postings', postings, size, 1);
-  const codes = checkCodes(field.codes, size, (code, ordinal) => lists.next(code, ordinal));
-  lists.finish();
-  expectDerived({ longestMs }, { longestMs: longestOf(codes, size, slots) });
+function checkFieldShape(field: FieldImage | undefined, count: number): void {
+  const size = checkCodesShape(field, count);
+  expectArray('postings.start', field?.postings?.start, Uint32Array, size + 1);
+  expectArray('postings.ordinals', field?.postings.ordinals, Uint32Array);
+  expectArray('longestMs', field?.longestMs, Float64Array, size);
 }
 
-function checkColumn({ dictionary, codes }: ColumnImage): void {
-  const size = checkDictionary(dictionary);
-  const isUsed = new Uint8Array(size);
-  checkCodes(codes, size, (code) => {
-    isUsed[code] = 1;
-  });
-  if (isUsed.includes(0)) throw new Error('a value is used by no event');
+/** Returns the size of the dictionary. */
+function checkCodesShape(
+  column: { readonly dictionary: DictionaryImage; readonly codes: CodeColumn } | undefined,
+  count: number,
+): number {
+  const size = checkDictionaryShape(column?.dictionary);
+  const codes = column?.codes;
+  if (!isCodeColumn(codes, size)) throw new Error(MISSING_ARRAY);
+  if (codes.length !== count) throw new Error(`codes has ${codes.length} entries; expected ${count}`);
+  return size;
 }
 
-/** Returns the codes in one width: compiled code for arrays of several types takes three times as long. */
-function checkCodes(
-  column: CodeColumn,
-  size: number,
-  onCode: (code: number, ordinal: number) => void,
-): Uint32Array {
-  const noCode = 2 ** (8 * column.BYTES_PER_ELEMENT) - 1;
-  const codes = new Uint32Array(column);
-  for (let ordinal = 0; ordinal < codes.length; ordinal++) {
-    const code = codes[ordinal]!;
-    if (code < size) onCode(code, ordinal);
-    else if (code !== noCode) throw new Error('a code has no value');
-  }
-  return codes;
+function checkDictionaryShape(dictionary: DictionaryImage | undefined): number {
+  const { length } = expectArray('start', dictionary?.start, Uint32Array);
+  if (length === 0) throw new Error('a dictionary has no end');
+  expectArray('bytes', dictionary?.bytes, Uint8Array);
+  return length - 1;
 }
 
-/**
- * Compares posting lists with their items, which are given in ascending order. Comparing takes less time than
- * building the lists.
- */
-class ListCheck {
-  readonly #name: string;
-  readonly #lists: PostingListsImage;
-  readonly #next: Uint32Array;
-
-  constructor(name: string, lists: PostingListsImage, size: number, itemsMin: number) {
-    expectArray(`${name}.start`, lists.start, Uint32Array, size + 1);
-    expectArray(`${name}.ordinals`, lists.ordinals, Uint32Array);
-    expectPartition(`${name}.start`, lists.start, lists.ordinals.length, itemsMin);
-    this.#name = name;
-    this.#lists = lists;
-    this.#next = lists.start.slice(0, size);
-  }
-
-  next(list: number, item: number): void {
-    if (this.#lists.ordinals[this.#next[list]!++] !== item) this.#fail();
-  }
-
-  finish(): void {
-    const { start } = this.#lists;
-    for (let list = 0; list < this.#next.length; list++) {
-      if (this.#next[list] !== start[list + 1]) this.#fail();
-    }
-  }
-
-  #fail(): never {
-    throw new Error(`${this.#name}.ordinals does not match its data`);
-  }
+function checkClustersShape(clusters: ClustersImage | undefined): void {
+  const { length: count } = expectArray('peak', clusters?.peak, Uint32Array);
+  if (clusters === undefined) return;
+  checkDictionaryShape(clusters.keys);
+  expectArray('startMs', clusters.startMs, Float64Array, count);
+  expectArray('endMs', clusters.endMs, Float64Array, count);
+  expectArray('by', clusters.by, Uint8Array, count);
+  expectArray('key', clusters.key, Uint32Array, count);
+  expectArray('first', clusters.first, Uint32Array, count + 1);
+  expectArray('jsonBytes', clusters.jsonBytes, Uint32Array, count);
+  expectArray('packedBytes', clusters.packedBytes, Uint32Array, count);
+  expectArray('events', clusters.events, Uint32Array);
 }
 
-function checkNames({ dictionary, codes }: NamesImage, expected: NamesImage): void {
-  expectDerived(dictionary, expected.dictionary);
-  expectDerived({ codes }, { codes: expected.codes });
-}
+const MISSING_ARRAY = 'an array is missing, or of another type';
 
-function checkRowPlaces({ start, packedStart }: RowsImage, count: number): void {
-  if (start[0] !== 1) throw new Error('rows begin wrongly');
-  if (packedStart[0] !== 0) throw new Error('rows.packedStart begins wrongly');
-  for (let n = 1; n <= count; n++) {
-    const length = start[n]! - start[n - 1]!;
-    if (length < 3) throw new Error('rows.start is out of order');
-    // A row is never longer in MessagePack than in JSON.
-    const packed = packedStart[n]! - packedStart[n - 1]!;
-    if (packed < 1 || packed > length) throw new Error('rows.packedStart is out of order');
+function expectArray<Numbers extends CodeColumn | Float64Array>(
+  name: string,
+  array: Numbers | undefined,
+  Type: new () => Numbers,
+  length?: number,
+): Numbers {
+  if (!(array instanceof Type)) throw new Error(MISSING_ARRAY);
+  if (length !== undefined && array.length !== length) {
+    throw new Error(`${name} has ${array.length} entries; expected ${length}`);
   }
+  return array;
 }
 
-/** Bounds the steps of every look-up. */
-function checkHashIndex({ table }: HashIndexImage, count: number): void {
-  const empty = table.indexOf(0);
-  let run = empty === -1 ? Number.POSITIVE_INFINITY : 0;
-  // Runs wrap, so the count begins at an empty slot.
-  for (let n = 1; n <= table.length; n++) {
-    const entry = table[(empty + n) & (table.length - 1)]!;
-    if (entry > count) throw new Error('ids.table has an event number out of range');
-    run = entry === 0 ? 0 : run + 1;
-    if (run > ID_PROBES_MAX) throw new Error('ids has look-ups that are too long');
-  }
-}
-
-/**
- * Looks up every id, which must lead to its event. A look-up has bounded steps; building a table from foreign
- * hashes would not.
- */
-function checkHashes({ hashes, table }: HashIndexImage, expected: Uint32Array): void {
-  expectDerived({ hashes }, { hashes: expected }, 'ids.');
-  for (let ordinal = 0; ordinal < hashes.length; ordinal++) {
-    let slot = hashes[ordinal]! & (table.length - 1);
-    while (table[slot] !== ordinal + 1) {
-      if (table[slot] === 0) throw new Error('ids does not match its data');
-      slot = (slot + 1) & (table.length - 1);
-    }
-  }
-}
-
-function checkClusters(clusters: ClustersImage, eventCount: number): void {
-  const { startMs, endMs, by, key, keys, first, events } = clusters;
-  const { length: count } = startMs;
-  const keyCount = checkDictionary(keys);
-  expectPartition('first', first, events.length);
-  checkInstants('clusters', startMs, endMs);
-  for (const dimension of by)
-    if (dimension >= CONFLICT_DIMENSIONS.length) throw new Error('by has an unknown conflict dimension');
-  for (const code of key) if (code >= keyCount) throw new Error('a key has no value');
-  // Without this check, a small file could announce answers of any length.
-  const dimensionsOf = new Uint8Array(eventCount);
-  const lists = new ListCheck('clustersOf', clusters.clustersOf, eventCount, 0);
-  for (let cluster = 0; cluster < count; cluster++) {
-    const dimension = 1 << by[cluster]!;
-    let last = -1;
-    for (let e = first[cluster]!; e < first[cluster + 1]!; e++) {
-      const ordinal = events[e]!;
-      if (ordinal <= last || ordinal >= eventCount) throw new Error('events are missing or out of order');
-      if ((dimensionsOf[ordinal]! & dimension) !== 0)
-        throw new Error('an event is in two clusters of one dimension');
-      dimensionsOf[ordinal]! |= dimension;
-      lists.next(ordinal, cluster);
-      last = ordinal;
-    }
-  }
-  lists.finish();
-  expectDerived(clusters.index, buildIntervalIndex(startMs, endMs, INTERVALS_PER_TREE_MAX), 'index.');
-}
-
-function checkDictionary({ bytes, start }: DictionaryImage): number {
-  expectPartition('dictionary', start, bytes.length, 0);
-  const source = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (!isUtf8(source)) throw new Error('values are not UTF-8');
-  for (let code = 2; code < start.length; code++) {
-    const order = source.compare(source, start[code - 1]!, start[code]!, start[code - 2]!, start[code - 1]!);
-    if (order >= 0) throw new Error('values are out of order');
-  }
-  return start.length - 1;
-}
-
-function checkInstants(name: string, startMs: Float64Array, endMs: Float64Array): void {
-  let last = INSTANT_MS_MIN;
-  for (let n = 0; n < startMs.length; n++) {
-    const start = startMs[n]!;
-    const end = endMs[n]!;
-    const isInOrder = last <= start && start <= end && end <= INSTANT_MS_MAX;
-    if (!isInOrder || !Number.isInteger(start) || !Number.isInteger(end))
-      throw new Error(`times of ${name} are invalid or out of order`);
-    last = start;
-  }
-}
-
-/** Checks that `start` cuts `length` into pieces of at least `pieceMin`. */
-function expectPartition(name: string, start: Uint32Array, length: number, pieceMin = 1): void {
-  if (start[0] !== 0 || start[start.length - 1] !== length)
-    throw new Error(`${name} does not cover its array`);
-  for (let n = 1; n < start.length; n++) {
-    if (start[n]! < start[n - 1]! + pieceMin) throw new Error(`${name} is out of order`);
-  }
-}
-
-function expectDerived<Part extends Record<keyof Part, CodeColumn | Float64Array>>(
-  is: Part,
-  expected: Part,
-  prefix = '',
-): void {
-  for (const name of Object.keys(expected) as (keyof Part & string)[]) {
-    const [array, derived] = [is[name], expected[name]];
-    expectArray(prefix + name, array, derived.constructor as new () => typeof derived, derived.length);
-    for (let n = 0; n < derived.length; n++) {
-      if (array[n] !== derived[n]) throw new Error(`${prefix}${name} does not match its data`);
-    }
-  }
-}
-
-function naming(path: string, check: () => void): void {
+/** Names a part of the image in the error of its check. */
+function within(name: string, check: () => void): void {
   try {
     check();
   } catch (error) {
-    throw unusable(path, error instanceof Error ? error.message : String(error));
+    throw new Error(`${name}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
   }
-}
-
-const OPENING_BRACKET = 0x5b;
-const CLOSING_BRACKET = 0x5d;
-const COMMA = 0x2c;
-
-/** Control characters must be escaped: RFC 8259 section 7. */
-const TEXT = String.raw`"([^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*)"`;
-const VALUES = OUTPUT_FIELDS.map(({ name }) => (name === 'id' ? TEXT : `(?:${TEXT}|null)`));
-/** A row as latin1, with a group per field: undefined for null. */
-const ROW = new RegExp(
-  `^${ROW_FRAME.map((frame, n) => frame.replace(/[{}]/, '\\$&') + (VALUES[n] ?? '')).join('')}$`,
-);
-
-function checkRows({ bytes, start, packedStart }: RowsImage, count: number, hash: KeyedHash): Uint32Array {
-  const hashes = new Uint32Array(count);
-  const source = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const view = viewOf(source);
-  if (source[0] !== OPENING_BRACKET) throw new Error('rows begin wrongly');
-  if (source[source.length - 1] !== CLOSING_BRACKET) throw new Error('rows end wrongly');
-  if (!isUtf8(source)) throw new Error('rows are not UTF-8');
-  for (let ordinal = 0; ordinal < count; ordinal++) {
-    const end = start[ordinal + 1]! - 1;
-    const row = ROW.exec(source.toString('latin1', start[ordinal]!, end));
-    if (row === null) throw new Error(`row ${ordinal} is not a row`);
-    const [, id = '', ...others] = row;
-    const idStart = start[ordinal]! + ID_OFFSET;
-    if (id.includes('\\')) {
-      const text = unescaped(id);
-      hashes[ordinal] = hash.bytes(viewOf(text), 0, text.length);
-    } else hashes[ordinal] = hash.bytes(view, idStart, idStart + id.length);
-    let packed = PACKED_ROW_FRAME_BYTES + packedLengthOf(id);
-    for (const text of others as (string | undefined)[]) packed += packedLengthOf(text);
-    if (packedStart[ordinal + 1]! - packedStart[ordinal]! !== packed) {
-      throw new Error(`row ${ordinal} has another length in MessagePack`);
-    }
-    if (ordinal + 1 < count && source[end] !== COMMA) throw new Error(`no comma follows row ${ordinal}`);
-  }
-  return hashes;
-}
-
-function packedLengthOf(text: string | undefined): number {
-  if (text === undefined) return packedByteLength(null);
-  return packedTextLength(text.includes('\\') ? unescaped(text).length : text.length);
-}
-
-/** Throws for invalid escapes. */
-function unescaped(text: string): Buffer {
-  return Buffer.from(JSON.parse(`"${Buffer.from(text, 'latin1').toString('utf8')}"`) as string);
 }

@@ -5,7 +5,6 @@ import {
   fstatSync,
   fsyncSync,
   openSync,
-  read as readBytes,
   readlinkSync,
   readSync,
   realpathSync,
@@ -17,10 +16,10 @@ import {
 } from 'node:fs';
 import { totalmem } from 'node:os';
 import { basename, dirname, resolve } from 'node:path';
-import { promisify } from 'node:util';
 import { LecternError } from '../errors.js';
-import { IMAGE_MEMORY_SHARE_MAX, IMAGE_REASON_CHARACTERS_MAX } from '../limits.js';
+import { IMAGE_MEMORY_SHARE_MAX } from '../limits.js';
 import { quoted, removeAbandoned } from './abandoned-files.js';
+import { checkImage } from './check-image.js';
 import type { SnapshotImage } from './image.js';
 import {
   type Beside,
@@ -35,7 +34,6 @@ import {
 const LINKS_MAX = 40;
 /** Node transfers at most 2 GiB at a time. */
 const PIECE_BYTES = 1024 * 1024 * 1024;
-const readPiece = promisify(readBytes);
 
 /**
  * Writes a temporary file and renames it: readers see the old or the new image, even if this process dies. Synchronous.
@@ -110,20 +108,13 @@ function refuseForeign(path: string): void {
   );
 }
 
-/** How an image is read. */
-export interface ImageReading {
-  /** The file must belong to this account or root and not be world-writable. */
-  readonly mustBeOwn?: boolean;
-  /** Called while the rows are read, with an image whose rows are not there yet. */
-  readonly meanwhile?: (image: SnapshotImage) => void;
-}
-
 /**
- * Reads an image into shared memory; readCheckedImage checks its content.
+ * Reads an image into shared memory. The file must belong to this account or to root, and no other account may write
+ * it. So checksums, shape and content id suffice: they find a file that was cut, damaged or made by another version.
  *
- * @throws LecternError `image-unusable`; `source-unreadable` when the file cannot be opened; errors of `meanwhile`
+ * @throws LecternError `image-unusable`; `source-unreadable` when the file cannot be opened
  */
-export async function readImageFile(path: string, reading: ImageReading = {}): Promise<StoredImage> {
+export function readImageFile(path: string): StoredImage {
   let file: number;
   try {
     // O_NONBLOCK: opening a pipe must not wait for its writer.
@@ -133,49 +124,32 @@ export async function readImageFile(path: string, reading: ImageReading = {}): P
   }
   try {
     const status = fstatSync(file);
-    if (status.isDirectory()) throw unusable(path, 'it is a directory');
-    if (!status.isFile()) throw unusable(path, 'it is not a regular file');
-    if (reading.mustBeOwn === true) refuseOthersFile(path, status);
-    return await read(file, path, status.size, reading);
+    if (status.isDirectory()) throw new Error('it is a directory');
+    if (!status.isFile()) throw new Error('it is not a regular file');
+    refuseOthersFile(path, status);
+    refuseTooLarge(status.size);
+    const stored = read(file, status.size);
+    checkImage(stored.image);
+    return stored;
   } catch (error) {
-    if (error instanceof LecternError) throw error;
     throw unusable(path, error instanceof Error ? error.message : String(error));
   } finally {
     closeSync(file);
   }
 }
 
-/** The rows are three quarters of an image. Another thread reads them while this one reads and checks the rest. */
-async function read(
-  file: number,
-  path: string,
-  fileBytes: number,
-  { meanwhile }: ImageReading,
-): Promise<StoredImage> {
-  refuseTooLarge(path, fileBytes);
+function read(file: number, fileBytes: number): StoredImage {
   const reading = readingImage(fileBytes);
-  const waiting: Promise<void>[] = [];
   let offset = 0;
-  try {
-    let next = reading.next();
-    for (; next.done !== true; next = reading.next()) {
-      const { bytes, check, mayWait } = next.value;
-      if (mayWait) waiting.push(fill(file, bytes, offset).then(check));
-      else {
-        fillNow(file, bytes, offset);
-        check();
-      }
-      offset += bytes.length;
-    }
-    if (readSync(file, Buffer.alloc(1), 0, 1, offset) !== 0)
-      throw unusable(path, 'it is longer than it should be');
-    meanwhile?.(next.value.image);
-    await Promise.all(waiting);
-    return next.value;
-  } finally {
-    // The file must stay open until nothing reads it.
-    await Promise.allSettled(waiting);
+  let next = reading.next();
+  for (; next.done !== true; next = reading.next()) {
+    const { bytes, check } = next.value;
+    fill(file, bytes, offset);
+    check();
+    offset += bytes.length;
   }
+  if (offset < fileBytes) throw new Error('it is longer than it should be');
+  return next.value;
 }
 
 function withOpen<Result>(file: number, use: (file: number) => Result): Result {
@@ -194,31 +168,14 @@ function writeAll(file: number, bytes: Uint8Array): void {
   }
 }
 
-function fillNow(file: number, bytes: Buffer, offset: number): void {
-  let filled = 0;
-  // Terminates: each read gives a byte, or the file has ended.
-  while (filled < bytes.length) {
-    const count = readSync(
-      file,
-      bytes,
-      filled,
-      Math.min(PIECE_BYTES, bytes.length - filled),
-      offset + filled,
-    );
-    if (count === 0) throw new Error('it ends early');
-    filled += count;
-  }
-}
-
-/** Another thread reads. Shorter pieces would wait for this thread. */
-async function fill(file: number, bytes: Buffer, offset: number): Promise<void> {
+function fill(file: number, bytes: Buffer, offset: number): void {
   let filled = 0;
   // Terminates: each read gives a byte, or the file has ended.
   while (filled < bytes.length) {
     const length = Math.min(PIECE_BYTES, bytes.length - filled);
-    const { bytesRead } = await readPiece(file, bytes, filled, length, offset + filled);
-    if (bytesRead === 0) throw new Error('it ends early');
-    filled += bytesRead;
+    const count = readSync(file, bytes, filled, length, offset + filled);
+    if (count === 0) throw new Error('it ends early');
+    filled += count;
   }
 }
 
@@ -246,12 +203,8 @@ function unreadable(path: string, cause: unknown): LecternError {
   return new LecternError('source-unreadable', `cannot read the snapshot file ${path}: ${reason}`, { cause });
 }
 
-/** The message must be one line, whatever the file contains. */
 export function unusable(path: string, reason: string): LecternError {
-  const line = reason.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '?');
-  const shown =
-    line.length > IMAGE_REASON_CHARACTERS_MAX ? `${line.slice(0, IMAGE_REASON_CHARACTERS_MAX)}…` : line;
-  return new LecternError('image-unusable', `the snapshot file ${path} cannot be used: ${shown}`);
+  return new LecternError('image-unusable', `the snapshot file ${path} cannot be used: ${reason}`);
 }
 
 function unwritten(path: string, reason: string, cause?: unknown): LecternError {
@@ -264,15 +217,18 @@ function refuseOthersFile(path: string, { uid, mode }: Stats): void {
   const user = process.geteuid?.();
   if (user === undefined) return;
   if (uid !== user && uid !== 0) {
-    throw unusable(path, `it belongs to user ${uid}; expected user ${user}, who runs this process, or root`);
+    throw new Error(
+      `it belongs to user ${uid}, and this process runs as user ${user}; run: chown ${user} ${path}`,
+    );
   }
-  if ((mode & constants.S_IWOTH) !== 0) throw unusable(path, 'it is world-writable; expected mode 0600');
+  if ((mode & constants.S_IWOTH) !== 0)
+    throw new Error(`every account can write to it; run: chmod o-w ${path}`);
 }
 
-/** A sparse file takes no space on disk, but could exhaust the reader's memory. */
-function refuseTooLarge(path: string, fileBytes: number): void {
+/** A file that was cut or that is sparse may be larger than the memory. */
+function refuseTooLarge(fileBytes: number): void {
   const constrained = process.constrainedMemory();
   const memoryBytes = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
   if (fileBytes <= IMAGE_MEMORY_SHARE_MAX * memoryBytes) return;
-  throw unusable(path, `it has ${fileBytes} bytes; this machine has ${memoryBytes} bytes of memory`);
+  throw new Error(`it has ${fileBytes} bytes; this machine has ${memoryBytes} bytes of memory`);
 }

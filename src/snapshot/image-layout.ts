@@ -1,11 +1,8 @@
 import { endianness } from 'node:os';
 import { crc32 } from 'node:zlib';
 import { pack, unpack } from 'msgpackr';
-import { IMAGE_HEADER_BYTES_MAX } from '../limits.js';
 import type { SnapshotImage } from './image.js';
 import { IMAGE_FORMAT_VERSION, IMAGE_FORMATS_READ, presentParts } from './image-format.js';
-import { NO_AMBIGUOUS_TIMES } from './summary.js';
-import { NO_UNSERVED_FIELDS } from './unserved-fields.js';
 
 /**
  * A snapshot image as bytes: a file for restarts, or an object in a store.
@@ -18,8 +15,7 @@ import { NO_UNSERVED_FIELDS } from './unserved-fields.js';
  * arrays    one after the other; each begins at a multiple of 8 bytes
  * ```
  *
- * Every byte is covered by a comparison, a checksum or the length. check-image.ts checks whether the content
- * is an image.
+ * Every byte is covered by a comparison, a checksum or the length. check-image.ts checks the content.
  */
 export const MAGIC: Buffer = Buffer.from('LECTERN\u001a', 'latin1');
 const PREFIX_BYTES = 16;
@@ -31,8 +27,7 @@ type ArrayType = keyof typeof ARRAY_TYPES;
 interface Header
   extends Pick<SnapshotImage, 'hashSeed' | 'summary'>,
     Pick<StoredImage, 'sourceVersion' | 'source'> {
-  /** Absent in early files of this version. */
-  readonly beside?: unknown;
+  readonly beside: object | null;
   readonly formatVersion: number;
   readonly byteOrder: string;
   readonly arrays: readonly ArrayEntry[];
@@ -100,17 +95,11 @@ export interface ImagePiece {
    * @throws Error for damaged bytes
    */
   readonly check: () => void;
-  /**
-   * Whether the next piece can be requested before this one is filled. True for the rows, on which no other array
-   * depends. In earlier formats false, because their conversion may read the rows.
-   */
-  readonly mayWait: boolean;
 }
 
 /**
  * Reads the bytes of an image into shared memory. Yields pieces in the order of their bytes. The caller fills each piece
- * before it asks for the next one, unless the piece may wait. After the last piece, no byte may be left. readCheckedImage
- * checks the content.
+ * before it asks for the next one. After the last piece, no byte may be left. checkImage checks the content.
  *
  * @param bytesTotal bounds the memory
  * @throws Error for bytes that are not an image
@@ -121,8 +110,8 @@ export function* readingImage(bytesTotal: number): Generator<ImagePiece, StoredI
   yield pieceOf(prefix);
   if (!prefix.subarray(0, MAGIC.length).equals(MAGIC)) throw new Error('it is not a snapshot file');
   const headerBytes = prefix.readUInt32LE(8);
-  if (headerBytes > IMAGE_HEADER_BYTES_MAX) throw new Error('its header is damaged');
-  const packed = Buffer.alloc(Math.min(headerBytes, bytesTotal));
+  if (headerBytes > bytesTotal - PREFIX_BYTES) throw new Error('its header is damaged');
+  const packed = Buffer.alloc(headerBytes);
   yield pieceOf(packed);
   if (crc32(packed) !== prefix.readUInt32LE(12)) throw new Error('its header is damaged');
   const header = unpack(packed) as Header;
@@ -132,8 +121,7 @@ export function* readingImage(bytesTotal: number): Generator<ImagePiece, StoredI
     throw new Error(`its format version is ${formatVersion}; this version of Lectern reads ${read}`);
   }
   if (byteOrder !== endianness()) throw new Error(`its byte order is ${byteOrder}`);
-  // No prototype: names from the file must not reach inherited properties.
-  const parts = Object.create(null) as Record<string, unknown>;
+  const parts: Record<string, unknown> = {};
   let offset = PREFIX_BYTES + headerBytes;
   for (const entry of arrays) {
     if (!(entry.byteLength <= bytesTotal - offset)) throw new Error('it ends early');
@@ -141,37 +129,24 @@ export function* readingImage(bytesTotal: number): Generator<ImagePiece, StoredI
     yield pieceOf(padding);
     if (padding.some((byte) => byte !== 0)) throw new Error('its padding is damaged');
     const bytes = Buffer.from(new SharedArrayBuffer(entry.byteLength));
-    const name = entry.path.join('.');
     const check = (): void => {
-      if (crc32(bytes) !== entry.crc) throw new Error(`its array ${name} is damaged`);
+      if (crc32(bytes) !== entry.crc) throw new Error(`its array ${entry.path.join('.')} is damaged`);
     };
-    yield { bytes, check, mayWait: name === 'rows.bytes' && formatVersion === IMAGE_FORMAT_VERSION };
+    yield { bytes, check };
     place(parts, entry.path, new ARRAY_TYPES[entry.type](bytes.buffer as ArrayBufferLike as ArrayBuffer));
     offset += padding.length + entry.byteLength;
   }
-  if (sourceVersion !== null && typeof sourceVersion !== 'string') {
-    throw new Error('its header names no version of the source');
-  }
-  if (source !== null && (typeof source.name !== 'string' || typeof source.digest !== 'string')) {
-    throw new Error('its header names no source');
-  }
   const { beside: kept = {}, ...ofImage } = parts;
-  // Early files of this version lack these two counts.
-  const { unserved = NO_UNSERVED_FIELDS, ambiguousTimes = NO_AMBIGUOUS_TIMES } = summary;
-  const image = presentParts(formatVersion, {
-    ...ofImage,
-    summary: { ...summary, unserved, ambiguousTimes },
-    hashSeed,
-  }) as unknown as SnapshotImage;
-  const hasBeside = typeof header.beside === 'object' && header.beside !== null;
-  const beside = hasBeside
-    ? { meta: header.beside as object, arrays: Object.values(kept as object) as Beside['arrays'] }
-    : null;
+  const image = presentParts(formatVersion, { ...ofImage, summary, hashSeed }) as unknown as SnapshotImage;
+  const beside = header.beside && {
+    meta: header.beside,
+    arrays: Object.values(kept as object) as Beside['arrays'],
+  };
   return { image, sourceVersion, source, beside };
 }
 
 function pieceOf(bytes: Buffer): ImagePiece {
-  return { bytes, check: () => {}, mayWait: false };
+  return { bytes, check: () => {} };
 }
 
 function paddingAt(offset: number): number {
@@ -191,7 +166,7 @@ function arraysOf(part: unknown, path: readonly string[]): (ArrayEntry & { bytes
 function place(parts: Record<string, unknown>, path: readonly string[], array: unknown): void {
   let at = parts;
   for (const name of path.slice(0, -1)) {
-    at[name] ??= Object.create(null);
+    at[name] ??= {};
     at = at[name] as Record<string, unknown>;
   }
   at[path.at(-1) ?? ''] = array;

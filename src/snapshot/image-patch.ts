@@ -9,7 +9,6 @@ import {
 import type { NormalisedEvent } from '../model/event.js';
 import { FIELDS } from '../model/fields.js';
 import { INSTANT_MS_MAX, INSTANT_MS_MIN } from '../model/time.js';
-import { checkSummary } from './check-shape.js';
 import { HIDDEN_FIELDS } from './columns.js';
 import type { ColumnImage, SnapshotImage } from './image.js';
 import { type EventChanges, patchImage } from './patch.js';
@@ -93,7 +92,6 @@ export function applyImagePatch(base: SnapshotImage, contents: readonly Buffer[]
 function readStoredPatch(bytes: Buffer): StoredPatch {
   const patch = JSON.parse(bytes.toString('utf8')) as StoredPatch;
   if (patch.version !== VERSION) throw new Error(`the patch has version ${patch.version}`);
-  checkSummary(patch.summary);
   const { upserts, removals } = patch;
   if (!Array.isArray(upserts) || !Array.isArray(removals)) throw new Error('the patch has no changes');
   if (!upserts.every(isEvent) || !removals.every((id) => typeof id === 'string'))

@@ -9,12 +9,6 @@ export function randomHashSeed(): HashSeed {
   return [bytes.readUInt32LE(0), bytes.readUInt32LE(4)];
 }
 
-export function isHashSeed(value: unknown): value is HashSeed {
-  return (
-    Array.isArray(value) && value.length === 2 && value.every((word: unknown) => Number(word) >>> 0 === word)
-  );
-}
-
 const TEXT_BYTES_MIN = 512;
 
 /** HalfSipHash-1-3. Without the seed, attackers cannot choose collisions: see docs/decisions/0021-keyed-hashes.md. */

@@ -9,7 +9,7 @@ import {
   WARM_UP_ROUNDS,
 } from '../limits.js';
 import { readAnnouncedHistory } from '../snapshot/announced-history.js';
-import { checkFetchedImage } from '../snapshot/check-image.js';
+import { checkImage } from '../snapshot/check-image.js';
 import {
   compareEvents,
   compareSnapshots,
@@ -72,11 +72,10 @@ function warmUpLater({ image }: Loaded): void {
 }
 
 async function fetchWhole(store: Store, task: FetchTask): Promise<LoadDone> {
-  const { id, hash, bytes, isSigned, served, deltas, memoryBytesMax } = task;
+  const { id, hash, bytes, served, deltas, memoryBytesMax } = task;
   const { patches, ...whole } = task.stored ?? { hash, bytes, patches: [] };
   const received = await receive(store, whole);
   const name = `${hash.slice(0, 12)} of ${store.name}`;
-  checkFetchedImage(name, received, isSigned);
   if (patches.length > 0 && !mayPatch(received, memoryBytesMax))
     return { kind: 'refused', refusal: OUT_OF_MEMORY };
   const image = patches.length === 0 ? received : await patchedImage(store, received, patches, hash);
@@ -109,7 +108,9 @@ async function receive(
   if ((chunks.sha256 ?? digest?.digest('hex')) !== hash)
     throw damaged(store.name, hash, 'has other bytes than announced');
   try {
-    return filler.finish().image;
+    const { image } = filler.finish();
+    checkImage(image);
+    return image;
   } catch (error) {
     throw unusable(
       `${hash.slice(0, 12)} of ${store.name}`,

@@ -136,8 +136,8 @@ export async function runLoadTask(
   if (loaded === 'not-modified') return { kind: 'not-modified' };
   const { image, changedIds, bytesLeft } = loaded;
   const sourceVersion = loaded.source.version;
-  // Other bytes with equal content: nothing to publish. The arrays are compared, because an image from disk
-  // may falsely claim its content.
+  // Other bytes with equal content: nothing to publish. Equal ids do not suffice: an image has more than its id covers,
+  // and the next patch starts from all of it.
   if (
     served?.summary.id === image.summary.id &&
     image.summary.rejected === served.summary.rejected &&

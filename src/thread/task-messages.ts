@@ -1,6 +1,5 @@
 import type { LecternErrorCode } from '../errors.js';
 import type { ReadRules } from '../model/read-rules.js';
-import type { ImageUse } from '../snapshot/check-image.js';
 import type { Delta, History } from '../snapshot/differences.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import type { Beside, ImageSource } from '../snapshot/image-layout.js';
@@ -60,8 +59,6 @@ export interface FetchTask {
   } | null;
   /** Id of the image's content. */
   readonly id: string;
-  /** Whether the hash comes from an announcement with a good signature. */
-  readonly isSigned: boolean;
   /** The object with the patch from the served image to this one; null if there is none. */
   readonly patch: {
     readonly hash: string;
@@ -95,9 +92,7 @@ export type Task =
   | LoadTask
   | FetchTask
   | PatchTask
-  | { readonly task: 'read-image'; readonly path: string; readonly use: ImageUse }
-  /** Makes the checks that were skipped when an image was read for a restart. The path is for messages. */
-  | { readonly task: 'check-rows'; readonly path: string; readonly image: SnapshotImage }
+  | { readonly task: 'read-image'; readonly path: string }
   | {
       readonly task: 'write-image';
       readonly path: string;

@@ -94,13 +94,12 @@ async function performAll(): Promise<never> {
 
 /**
  * Before a first load or an image is ready, no request can be answered, so these tasks keep their priority.
- * Fetches of signed images keep it, too: they take little time, and all replicas should serve an image at the
- * same time.
+ * Fetches keep it, too: they take little time, and all replicas should serve an image at the same time.
  */
 function givePriority(task: Task): void {
   const isFirst = 'served' in task && task.served === null;
-  const isLight = task.task === 'fetch-image' && task.isSigned;
-  if (task.task !== 'read-image' && !isFirst && !isLight) letOthersGoFirst();
+  const isLight = task.task === 'read-image' || task.task === 'fetch-image';
+  if (!isFirst && !isLight) letOthersGoFirst();
 }
 
 const only = workerData as Task | WatchTask | null;

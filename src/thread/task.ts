@@ -27,20 +27,15 @@ export async function runTaskHere(
       return runPatchTask(task, chunks).catch(refusalOf);
     }
     case 'read-image': {
-      const { readCheckedImage } = await import('../snapshot/check-image.js');
+      const { readImageFile } = await import('../snapshot/image-file.js');
       const { publicationsOf } = await import('../snapshot/stored-history.js');
-      const stored = await readCheckedImage(task.path, task.use);
+      const stored = readImageFile(task.path);
       const { history = null, sequence = null } = publicationsOf(stored.beside, stored.image) ?? {};
       return { kind: 'loaded', ...stored, delta: null, history, sequence };
     }
     case 'fetch-image': {
       const { fetchImage } = await import('./fetch-image.js');
       return fetchImage(task);
-    }
-    case 'check-rows': {
-      const { checkRowsOf } = await import('../snapshot/check-image.js');
-      checkRowsOf(task.path, task.image);
-      return { kind: 'done' };
     }
     case 'write-image': {
       const { writeImageFile } = await import('../snapshot/image-file.js');

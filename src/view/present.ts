@@ -116,7 +116,6 @@ export class Present implements LiveViews {
 
   become(source: SourceState): void {
     this.source = source;
-    if (source.isWithdrawn === true) this.clear();
   }
 
   /** Releases the snapshot. */

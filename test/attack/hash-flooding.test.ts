@@ -1,16 +1,9 @@
-/** Colliding keys: their cost compared with ordinary ones, and the range of seeds. */
+/** Colliding keys: their cost compared with ordinary ones. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
-import { Packr, unpack } from 'msgpackr';
 import { test } from 'tap';
-import { readCheckedImage } from '../../src/snapshot/check-image.js';
 import { compareSnapshots } from '../../src/snapshot/differences.js';
 import type { SnapshotImage } from '../../src/snapshot/image.js';
-import { writeImageFile } from '../../src/snapshot/image-file.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
 import { readRecords } from '../../src/source/formats/read-records.js';
 import type { Source } from '../../src/source/source.js';
@@ -257,76 +250,3 @@ test('builds with equal seeds are equal; another seed changes only the index of 
   );
   t.end();
 });
-
-test('a snapshot file may have any seed, and a wrong seed breaks nothing', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'lectern-seed-'));
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-  const path = join(folder, 'image');
-  const events = Array.from({ length: 200 }, (_, n) => eventOf(n));
-  const found = (image: SnapshotImage): number => {
-    const snapshot = new Snapshot(image);
-    return events.filter(({ id }) => {
-      const ordinal = snapshot.ordinalOf(id);
-      if (ordinal !== -1) assert.equal(snapshot.rows.idOf(ordinal), id);
-      return ordinal !== -1;
-    }).length;
-  };
-  const word = fc.oneof(fc.constantFrom(0, 1, 0x7fffffff, 0x80000000, 0xffffffff), fc.nat(0xffffffff));
-  await fc.assert(
-    fc.asyncProperty(fc.tuple(word, word), fc.tuple(word, word), async (seed, other) => {
-      writeImageFile(path, imageOf(events, 0, seed), null);
-      const { image } = await readCheckedImage(path, 'pin');
-      assert.deepEqual(image.hashSeed, seed);
-      assert.equal(found(image), events.length);
-      if (seed.join() === other.join()) return;
-      writeFileSync(path, withSeed(readFileSync(path), other));
-      assert.ok(
-        found((await readCheckedImage(path, 'restart')).image) < events.length,
-        'not looked at thoroughly, nothing is found',
-      );
-      await assert.rejects(readCheckedImage(path, 'pin'), {
-        code: 'image-unusable',
-        message: /ids.hashes does not match/,
-      });
-    }),
-    { seed: 21, numRuns: 50 },
-  );
-  for (const seed of [
-    null,
-    undefined,
-    7,
-    '12345678',
-    [],
-    [1],
-    [1, 2, 3],
-    [1, -1],
-    [0.5, 1],
-    [1, 2 ** 32],
-    [1, 'x'],
-    {},
-  ]) {
-    writeImageFile(path, imageOf(events), null);
-    writeFileSync(path, withSeed(readFileSync(path), seed));
-    for (const use of ['pin', 'restart'] as const) {
-      await t.rejects(readCheckedImage(path, use), {
-        code: 'image-unusable',
-        message: /its seed is not two numbers/,
-      });
-    }
-  }
-});
-
-/** The file with another seed in its header, and a right checksum. */
-function withSeed(bytes: Buffer, hashSeed: unknown): Buffer {
-  const end = 16 + bytes.readUInt32LE(8);
-  const packed = new Packr({ useRecords: false }).pack({
-    ...(unpack(bytes.subarray(16, end)) as object),
-    hashSeed,
-  });
-  const header = Buffer.from(bytes.subarray(0, 16));
-  header.writeUInt32LE(packed.length, 8);
-  header.writeUInt32LE(crc32(packed), 12);
-  const padding = (offset: number): number => (8 - (offset % 8)) % 8;
-  const gap = Buffer.alloc(padding(16 + packed.length));
-  return Buffer.concat([header, packed, gap, bytes.subarray(end + padding(end))]);
-}

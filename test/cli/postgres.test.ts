@@ -108,7 +108,7 @@ test('a database is used from the command line', { skip }, async (t) => {
     t.notMatch(stderr, PASSWORD);
     t.match(stderr, `"source":"${bare} (events)"`);
     t.strictSame(await server.sql('SELECT FROM pg_replication_slots'), []);
-    const { image } = await readImageFile(join(folder, 'image'));
+    const { image } = readImageFile(join(folder, 'image'));
     t.equal(image.summary.events, 59, 'the snapshot file has the changes');
   });
 });

@@ -73,7 +73,7 @@ test('a snapshot of another source is not served at the start, but a snapshot wi
   t.match(message, /image is not served: it comes from the source ".*demo\.json", not from ".*mine\.json"/);
   t.strictSame(await openedWith(mine), [1, 'disk'], 'it has been replaced');
 
-  const { image } = await readImageFile(snapshotFile);
+  const { image } = readImageFile(snapshotFile);
   writeImageFile(snapshotFile, image, null);
   t.strictSame(await openedWith(demo), [1, 'disk'], 'a file from before it was noted');
 });

@@ -26,7 +26,7 @@ function seeded(seed: number): () => number {
 
 /** The version of all events of an image; throws if the image is incomplete. */
 async function versionOf(path: string): Promise<number> {
-  const { image, sourceVersion } = await readImageFile(path);
+  const { image, sourceVersion } = readImageFile(path);
   const snapshot = new Snapshot(image);
   const titles = new Set(
     Buffer.from(image.rows.bytes)

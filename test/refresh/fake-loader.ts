@@ -23,10 +23,6 @@ export class FakeLoader {
   /** Images that were written. */
   readonly written: { readonly image: SnapshotImage; readonly sourceVersion: string | null }[] = [];
   writeFailure: Error | null = null;
-  /** The fault of the stored rows. */
-  rowsFault: Error | null = null;
-  /** While it is pending, rows are being checked. */
-  checking: Promise<void> = Promise.resolve();
   /** The version that each load asked about. */
   readonly asked: (string | null)[] = [];
   /** The bounds of each load. */
@@ -91,12 +87,7 @@ export class FakeLoader {
         throw this.stored ?? new Error('no such file');
       return { kind: 'loaded', ...this.stored, delta: null, history: null };
     }
-    if (task.task !== 'check-rows' && task.task !== 'write-image') throw new Error('loads come by load()');
-    if (task.task === 'check-rows') {
-      await this.checking;
-      if (this.rowsFault !== null) throw this.rowsFault;
-      return { kind: 'done' };
-    }
+    if (task.task !== 'write-image') throw new Error('loads come by load()');
     if (this.writeFailure !== null) throw this.writeFailure;
     const { image, sourceVersion } = task;
     this.written.push({ image, sourceVersion });

@@ -9,8 +9,6 @@ import { timeForAFault, until } from '../waiting/until.js';
 import { FakeLoader } from './fake-loader.js';
 import { down, full, half, keep, keepStored, other, STORED, titleOf } from './kept.js';
 
-const ROWS_FAULT = new LecternError('image-unusable', 'row 7 is no row');
-
 /** A promise that the test resolves. */
 function latch(): { readonly promise: Promise<void>; readonly open: () => void } {
   let open = (): void => {};
@@ -186,73 +184,6 @@ test('a damaged snapshot file is reported, and the source is loaded', async (t) 
   t.match(keeper.state, { state: 'loaded', lastError: null });
   await keeper.close();
   t.equal(loader.written.length, 1, 'and it is written again');
-});
-
-test('an image from disk with damaged rows is withdrawn, and the source is loaded afresh', async (t) => {
-  const { loader, keeper, told } = keepStored(t, down);
-  const checked = latch();
-  loader.rowsFault = ROWS_FAULT;
-  loader.checking = checked.promise;
-  await keeper.start();
-  t.strictSame(told, ['published full from disk'], 'served meanwhile');
-  t.strictSame(
-    loader.asked,
-    [],
-    'the source is asked when it is known whether there is something to compare with',
-  );
-  checked.open();
-  await keeper.refresh(false);
-  t.equal(await until(() => told[1]), 'failed: row 7 is no row');
-  t.ok(keeper.state.isWithdrawn, 'also when the load has failed, too');
-  t.match(keeper.state, { state: 'failed', lastError: 'the upstream is down' });
-  loader.source = { image: full, version: '7' };
-  await keeper.refresh(false);
-  t.equal(told.at(-1), 'published full from source', 'though the source has the version that the file named');
-  t.equal(loader.asked.at(-1), null);
-  const { lastSuccessMs, lastSuccessMonotonicMs } = keeper.state;
-  const times = { lastSuccessMs, lastSuccessMonotonicMs, failingSinceMs: null, overdueAtMs: null };
-  t.strictSame(keeper.state, {
-    state: 'loaded',
-    ...times,
-    lastError: null,
-    parts: null,
-    snapshotFileError: null,
-  });
-  await keeper.close();
-  t.equal(loader.written.length, 1, 'and the file is written again');
-});
-
-for (const version of ['7', '8']) {
-  test(`a load compared with a withdrawn image is discarded: version ${version}`, async (t) => {
-    const { loader, keeper, told } = keepStored(t, { image: full, version });
-    const checked = latch();
-    const loaded = latch();
-    loader.rowsFault = ROWS_FAULT;
-    loader.checking = checked.promise;
-    loader.gate = loaded.promise;
-    await keeper.start();
-    const loading = keeper.refresh(false);
-    checked.open();
-    t.equal(await until(() => told[1]), 'failed: row 7 is no row');
-    loaded.open();
-    t.match(await loading, { result: 'failed', reason: 'row 7 is no row' });
-    await keeper.refresh(false);
-    t.equal(told.at(-1), 'published full from source');
-    t.equal(keeper.state.state, 'loaded');
-    await keeper.close();
-  });
-}
-
-test('an unfinished check of rows is reported, and serving continues', async (t) => {
-  const { loader, keeper, told } = keepStored(t, { image: full, version: '7' });
-  loader.rowsFault = new Error('no thread could be started');
-  await keeper.start();
-  await keeper.refresh(false);
-  await timeForAFault(1);
-  t.equal(told.length, 2);
-  t.match(told[1], /^failed: .*cannot be used: no thread could be started$/);
-  t.match(keeper.state, { state: 'loaded', lastError: null });
-  await keeper.close();
 });
 
 test('an unwritable snapshot file is reported, and changes nothing else', async (t) => {

@@ -1,6 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import {
   appendFileSync,
+  chmodSync,
+  chownSync,
   closeSync,
   lstatSync,
   mkdirSync,
@@ -16,7 +18,7 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { endianness, tmpdir } from 'node:os';
+import { endianness, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { Packr, unpack } from 'msgpackr';
@@ -48,9 +50,9 @@ function written(t: Test, image: SnapshotImage): { path: string; bytes: Buffer }
 }
 
 /** Why the file cannot be used; `used` where it was. */
-async function reasonFor(path: string): Promise<string> {
+function reasonFor(path: string): string {
   try {
-    await readImageFile(path);
+    readImageFile(path);
     return 'used';
   } catch (error) {
     if (!(error instanceof LecternError) || error.code !== 'image-unusable') throw error;
@@ -80,7 +82,7 @@ const IMAGES: readonly (readonly [string, SnapshotImage])[] = [
 for (const [name, image] of IMAGES) {
   test(`an image is unchanged after writing and reading: ${name}`, async (t) => {
     const { path, bytes } = written(t, image);
-    const { image: read, sourceVersion } = await readImageFile(path);
+    const { image: read, sourceVersion } = readImageFile(path);
     t.equal(sourceVersion, 'version 1');
     t.strictSame(read.summary, image.summary);
     t.strictSame(contentOf(read), contentOf(image), 'every array');
@@ -94,7 +96,7 @@ for (const [name, image] of IMAGES) {
 test('a source without a version is stored', async (t) => {
   const path = join(folderFor(t), 'image');
   writeImageFile(path, imageOfCount(1), null);
-  t.equal((await readImageFile(path)).sourceVersion, null);
+  t.equal(readImageFile(path).sourceVersion, null);
 });
 
 test('a flip of any byte of an image is found', async (t) => {
@@ -106,13 +108,13 @@ test('a flip of any byte of an image is found', async (t) => {
     // One bit, a different one each time.
     for (const mask of masks ?? [1 << (at % 8)]) {
       writeSync(file, Buffer.of((bytes[at] ?? 0) ^ mask), 0, 1, at);
-      if ((await reasonFor(path)) === 'used') undetected.push(`byte ${at}, mask ${mask}`);
+      if (reasonFor(path) === 'used') undetected.push(`byte ${at}, mask ${mask}`);
     }
     writeSync(file, bytes, at, 1, at);
   }
   closeSync(file);
   t.strictSame(undetected, [], `${bytes.length} bytes`);
-  t.equal(await reasonFor(path), 'used', 'as it was written it can be used');
+  t.equal(reasonFor(path), 'used', 'as it was written it can be used');
 });
 
 test('a cut of an image at any place is found', async (t) => {
@@ -121,7 +123,7 @@ test('a cut of an image at any place is found', async (t) => {
   // Cut from the end, because files lose only their end.
   for (let length = bytes.length - 1; length >= 0; length--) {
     truncateSync(path, length);
-    if ((await reasonFor(path)) === 'used') undetected.push(length);
+    if (reasonFor(path) === 'used') undetected.push(length);
   }
   t.strictSame(undetected, []);
 
@@ -129,7 +131,7 @@ test('a cut of an image at any place is found', async (t) => {
   const lengths: number[] = [];
   for (let length = larger.bytes.length - 1; length > 0; length -= 1 + Math.floor(length / 97)) {
     truncateSync(larger.path, length);
-    if ((await reasonFor(larger.path)) === 'used') lengths.push(length);
+    if (reasonFor(larger.path) === 'used') lengths.push(length);
   }
   t.strictSame(lengths, []);
 });
@@ -174,15 +176,60 @@ for (const [name, make, reason] of FOREIGN) {
   test(`a file that is not a Lectern image is not used: ${name}`, async (t) => {
     const { path, bytes } = written(t, imageOfCount(3));
     writeFileSync(path, make(bytes));
-    t.match(await reasonFor(path), reason);
-    t.match(await reasonFor(path), path, 'the message names the file');
+    t.match(reasonFor(path), reason);
+    t.match(reasonFor(path), path, 'the message names the file');
   });
 }
 
+/** Images with right checksums that this version cannot serve. */
+const OTHERS: readonly (readonly [string, (image: SnapshotImage) => object, RegExp])[] = [
+  [
+    'an id of another version',
+    ({ summary }) => ({ summary: { ...summary, id: 'x'.repeat(22) } }),
+    /its id does not match its content/,
+  ],
+  ['a missing array', ({ rows: { packedStart: _, ...rows } }) => ({ rows }), /an array is missing/],
+  [
+    'an array of another length',
+    ({ rows }) => ({ rows: { ...rows, packedStart: rows.packedStart.slice(1) } }),
+    /rows.packedStart has 3 entries; expected 4/,
+  ],
+  ['no names', () => ({ names: {} }), /names\.\w+: an array is missing/],
+];
+
+for (const [name, change, reason] of OTHERS) {
+  test(`a snapshot file of another form is refused: ${name}`, async (t) => {
+    const image = imageOfCount(3);
+    const { path } = written(t, { ...image, ...change(image) });
+    t.match(reasonFor(path), reason);
+  });
+}
+
+test('a file that another account owns or can write is refused, with the command that mends it', {
+  skip: process.platform === 'win32' && 'no such permissions',
+}, async (t) => {
+  const { path } = written(t, imageOfCount(3));
+  // Volumes of Kubernetes with fsGroup are writable by their group.
+  chmodSync(path, 0o660);
+  t.equal(reasonFor(path), 'used');
+  chmodSync(path, 0o602);
+  t.match(reasonFor(path), `every account can write to it; run: chmod o-w ${path}`);
+  chmodSync(path, 0o600);
+  if (process.geteuid?.() !== 0) return;
+  chownSync(path, 12345, 12345);
+  t.match(reasonFor(path), `it belongs to user 12345, and this process runs as user 0; run: chown 0 ${path}`);
+});
+
+test('a file larger than the memory is refused before it is read', async (t) => {
+  const { path } = written(t, imageOfCount(3));
+  truncateSync(path, 2 * totalmem());
+  t.match(reasonFor(path), /this machine has \d+ bytes of memory$/);
+});
+
 test('a directory or a missing file is reported', async (t) => {
   const folder = folderFor(t);
-  t.match(await reasonFor(folder), /it is a directory$/);
-  await t.rejects(readImageFile(join(folder, 'none')), {
+  t.match(reasonFor(folder), /it is a directory$/);
+  t.throws(() => readImageFile(join(folder, 'none')), {
     code: 'source-unreadable',
     message: /there is no such file/,
   });
@@ -192,13 +239,13 @@ test('an image that cannot be written leaves the present file and nothing else',
   const { path } = written(t, imageOfCount(3));
   const unwritable = { ...imageOfCount(4), ids: new Int8Array(3) } as unknown as SnapshotImage;
   t.throws(() => writeImageFile(path, unwritable, null), /ids is an array of an unknown type/);
-  t.equal((await readImageFile(path)).image.summary.events, 3);
+  t.equal(readImageFile(path).image.summary.events, 3);
   t.strictSame(readdirSync(join(path, '..')), ['image']);
   t.throws(() => writeImageFile(join(path, 'below a file'), imageOfCount(1), null), {
     code: 'image-not-written',
     message: /below a file could not be written: a part of its path is not a directory$/,
   });
-  t.equal((await readImageFile(path)).image.summary.events, 3);
+  t.equal(readImageFile(path).image.summary.events, 3);
 });
 
 test('files of another kind are never replaced, except empty ones', async (t) => {
@@ -213,7 +260,7 @@ test('files of another kind are never replaced, except empty ones', async (t) =>
   }
   writeFileSync(path, '');
   writeImageFile(path, imageOfCount(1), null);
-  t.equal((await readImageFile(path)).image.summary.events, 1);
+  t.equal(readImageFile(path).image.summary.events, 1);
 });
 
 test('a symbolic link stays, and the file to which it leads is replaced', async (t) => {
@@ -229,18 +276,18 @@ test('a symbolic link stays, and the file to which it leads is replaced', async 
   symlinkSync('disk/deep', join(folder, 'short'));
   symlinkSync('../relative', join(folder, 'short/link'));
   writeImageFile(join(folder, 'short/link'), imageOfCount(4), null);
-  t.equal((await readImageFile(join(folder, 'disk/relative'))).image.summary.events, 4);
+  t.equal(readImageFile(join(folder, 'disk/relative')).image.summary.events, 4);
   for (const name of ['short', 'disk/relative', 'disk/deep']) rmSync(join(folder, name), { recursive: true });
   const dangling = join(folder, 'dangling');
   symlinkSync('disk/later', dangling);
   writeImageFile(dangling, imageOfCount(3), null);
-  t.equal((await readImageFile(join(folder, 'disk/later'))).image.summary.events, 3);
+  t.equal(readImageFile(join(folder, 'disk/later')).image.summary.events, 3);
   rmSync(dangling);
   rmSync(join(folder, 'disk/later'));
   symlinkSync('no folder/image', dangling);
   t.throws(() => writeImageFile(dangling, imageOfCount(3), null), { code: 'image-not-written' });
   rmSync(dangling);
-  t.equal((await readImageFile(target)).image.summary.events, 2);
+  t.equal(readImageFile(target).image.summary.events, 2);
   t.strictSame(
     [readdirSync(folder).sort(), readdirSync(join(folder, 'disk'))],
     [['disk', 'image'], ['image']],
@@ -270,7 +317,7 @@ test('a pipe or device at the path is not replaced, and a loop of links gives a 
   rmSync(path);
   symlinkSync('image', path);
   t.match(problem(), /its symbolic links form a loop$/);
-  await t.rejects(readImageFile(path), { code: 'source-unreadable', message: /links form a loop$/ });
+  t.throws(() => readImageFile(path), { code: 'source-unreadable', message: /links form a loop$/ });
   rmSync(path);
   t.strictSame(readdirSync(folder), []);
   t.equal(problem(), 'written');
@@ -306,5 +353,5 @@ test('a pipe without a writer is refused at once', {
 }, async (t) => {
   const path = join(folderFor(t), 'pipe');
   execFileSync('mkfifo', [path]);
-  t.match(await reasonFor(path), /it is not a regular file$/);
+  t.match(reasonFor(path), /it is not a regular file$/);
 });

@@ -29,7 +29,7 @@ test('history survives a file', async (t) => {
     const { image, deltas } = published(count);
     const path = `${t.testdir()}/history.snapshot`;
     writeImageFile(path, image, null, null, withPublications(PARTS, { sequence: 1234, deltas }));
-    const { beside, image: read } = await readImageFile(path);
+    const { beside, image: read } = readImageFile(path);
     t.match(beside?.meta, PARTS.meta, 'what else is kept stays');
     t.strictSame(beside?.arrays[0], PARTS.arrays[0]);
     const found = publicationsOf(beside, read);

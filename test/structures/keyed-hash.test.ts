@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { test } from 'tap';
 import { viewOf } from '../../src/structures/byte-strings.js';
 import { HashTable } from '../../src/structures/hash-table.js';
-import { isHashSeed, KeyedHash, randomHashSeed } from '../../src/structures/keyed-hash.js';
+import { KeyedHash, randomHashSeed } from '../../src/structures/keyed-hash.js';
 import { TextMemo } from '../../src/structures/text-memo.js';
 import { halfSipHash } from '../oracle/half-sip-hash.js';
 
@@ -79,25 +79,7 @@ test('texts that collide under one seed do not collide under another', (t) => {
   t.end();
 });
 
-test('a seed is two 32-bit numbers, and random seeds differ', (t) => {
-  const good = [[0, 0], [0xffffffff, 0xffffffff], [1, 0x80000000], randomHashSeed()];
-  const bad = [
-    null,
-    undefined,
-    7,
-    '12',
-    [],
-    [1],
-    [1, 2, 3],
-    [1, -1],
-    [1, 0.5],
-    [1, 2 ** 32],
-    [1, '2'],
-    [1, null],
-  ];
-  for (const seed of good) t.ok(isHashSeed(seed), JSON.stringify(seed));
-  for (const seed of [...bad, [1, Number.NaN], { 0: 1, 1: 2, length: 2 }])
-    t.notOk(isHashSeed(seed), JSON.stringify(seed));
+test('random seeds differ', (t) => {
   t.equal(new Set(Array.from({ length: 100 }, () => randomHashSeed().join())).size, 100);
   t.end();
 });

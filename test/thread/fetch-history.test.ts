@@ -13,7 +13,6 @@ const task: FetchTask = {
   bytes: 1,
   stored: null,
   id: served.summary.id,
-  isSigned: true,
   patch: null,
   history: { hash: 'b', bytes: 1 },
   isHistoryAnnounced: true,

@@ -110,7 +110,7 @@ test('images are written and read on other threads', async (t) => {
     keep: 0,
   } as const;
   t.strictSame(await spawnTask(write, options), { kind: 'done' });
-  const read = await spawnTask({ task: 'read-image', path, use: 'pin' }, options);
+  const read = await spawnTask({ task: 'read-image', path }, options);
   t.match(read, { kind: 'loaded', sourceVersion: '7', source, delta: null });
   t.strictSame(imageOf(read).rows.bytes, image.rows.bytes);
 });
