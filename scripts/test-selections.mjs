@@ -46,6 +46,7 @@ export const SLOW = {
   'source/postgres/binary-rows.': 'every type in every field',
   'source/postgres/pooler.': 'a pooler in front of a server',
   'source/postgres/tls.': 'a server with every way to log in',
+  'store/nats-many.': 'a real server with 45,000 objects',
   'store/nats-closed.': 'stores whose server stops, hangs and comes back',
   'timetable/chain-issuer.': 'tokens of a real issuer that run out',
   'timetable/chain.': 'tokens that run out again and again',

@@ -428,8 +428,11 @@ export const STORE_CHUNK_BYTES: number = 512 * KIB;
 export const STORE_LINE_BYTES_MAX: number = 64 * KIB;
 /** A message of a NATS server: a chunk has 512 KiB, the names of 100,000 records 8 MB. Parsing 32 MiB takes 0.3 s. */
 export const STORE_MESSAGE_BYTES_MAX: number = 32 * MIB;
-/** Messages of a NATS server in a second, at 5 µs each: 1 GB/s comes in 2,000 chunks. A control line counts as 100. */
-export const STORE_OPERATIONS_MAX = 10_000;
+/**
+ * Messages of a NATS server in a second, at 5 µs each. 1 GB/s comes in 2,000 chunks. A listing asks for each object and gets
+ * 6,000 answers a second at 150 µs each; 50,000 are out of its reach on any machine. A control line counts as 500.
+ */
+export const STORE_OPERATIONS_MAX = 50_000;
 /** A temporary file that was not written for this long belongs to a killed process: 4.5 GB at 10 MB/s take 7.5 minutes. */
 export const ABANDONED_MS: number = 15 * 60_000;
 /** Bytes of an image in memory during transfer. */

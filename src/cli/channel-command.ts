@@ -48,7 +48,7 @@ const ACTIONS: Readonly<
 };
 
 function formatStatus(status: ChannelStatus): string {
-  const { head, pinned, images, replicas, ignored } = status;
+  const { head, pinned, images, replicas, ignored, unread } = status;
   const lines = [
     `head       ${describe(head)}`,
     `pinned     ${pinned ?? 'none'}`,
@@ -56,6 +56,9 @@ function formatStatus(status: ChannelStatus): string {
     ...(images.length === 0 ? ['images     none'] : images.map((image) => `image      ${describe(image)}`)),
     ...replicas.map((replica) => `replica    ${describeReplica(replica)}`),
     ...ignored.map((key) => `ignored    record ${key}: it is malformed or forged`),
+    ...(unread === 0
+      ? []
+      : [`unread     ${unread} further records of images: a running publisher removes them`]),
   ];
   return lines.join('\n');
 }

@@ -38,6 +38,8 @@ export interface ChannelStatus {
   readonly replicas: readonly ReplicaReport[];
   /** Keys of ignored records: they are malformed, or not signed with the given key. */
   readonly ignored: readonly string[];
+  /** Records of images that were not read, because there are more than 1,000. The publisher removes those not needed. */
+  readonly unread: number;
 }
 
 /** Actions of operators on the replicas of a store. Every method throws `store-unavailable` if the store does not answer. */
@@ -100,7 +102,8 @@ class StoreChannel implements Channel {
       readLease(this.#store, ignore),
     ]);
     const images: Head[] = [];
-    for (const [key, text] of await announcedTexts(this.#store)) {
+    const { texts, unread } = await announcedTexts(this.#store);
+    for (const [key, text] of texts) {
       const image = await this.#reader.read(text).catch(() => null);
       if (image !== null && key === announcedKey(image.id)) images.push(image);
       else ignore(key);
@@ -119,6 +122,7 @@ class StoreChannel implements Channel {
       images,
       replicas,
       ignored,
+      unread,
     };
   }
 

@@ -377,8 +377,11 @@ export class StoreCleaner {
     const store = this.#store;
     const objects = await store.list();
     const announced = new Map<string, Head | null>();
-    for (const [key, text] of await announcedTexts(store)) {
-      announced.set(key, await this.#signed(text));
+    const { texts, unread } = await announcedTexts(store);
+    for (const [key, text] of texts) {
+      const head = await this.#signed(text);
+      // A copy of a record under another key would take the place of another image.
+      announced.set(key, head !== null && key === announcedKey(head.id) ? head : null);
     }
     const heads = [...announced.values()].filter((head) => head !== null);
     const [record, pin] = await Promise.all([store.read(HEAD), readPin(store)]);
@@ -387,6 +390,8 @@ export class StoreCleaner {
     const keptHeads = new Set([...keptOf(heads, this.#clock()), head, pinned]);
     const kept = new Set([...keptHeads].flatMap(objectsOf));
     for (const [key, each] of announced) if (each === null || !keptHeads.has(each)) await store.remove(key);
+    // The images of unread records must stay. The next cleanings read these records in place of the removed ones.
+    if (unread > 0) return;
     const unusedMax = Math.max(IMAGES_UNUSED * (head?.bytes ?? 0), IMAGES_UNUSED_BYTES_MIN);
     await this.#deleteUnused(
       // Objects with other names are not Lectern's.

@@ -169,14 +169,17 @@ export async function replace(store: Store, key: string, text: string): Promise<
   }
 }
 
-/** The texts of the first ANNOUNCED_MAX announced heads, by key. */
-export async function announcedTexts(store: Store): Promise<Map<string, string>> {
+/** The texts of the first ANNOUNCED_MAX announced heads, by key, and the number of records that were not read. */
+export async function announcedTexts(
+  store: Store,
+): Promise<{ readonly texts: ReadonlyMap<string, string>; readonly unread: number }> {
+  const keys = await store.keys(ANNOUNCED);
   const texts = new Map<string, string>();
-  for (const key of (await store.keys(ANNOUNCED)).slice(0, ANNOUNCED_MAX)) {
+  for (const key of keys.slice(0, ANNOUNCED_MAX)) {
     const record = await store.read(key);
     if (record !== null) texts.set(key, record.text);
   }
-  return texts;
+  return { texts, unread: Math.max(0, keys.length - ANNOUNCED_MAX) };
 }
 
 /** A report, with its record. */

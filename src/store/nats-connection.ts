@@ -194,7 +194,7 @@ const NEW_LINE = 10;
 const IS_MESSAGE = /^h?msg\s/i;
 const END_BYTES = 2;
 /** The client answers a PING and parses an INFO. An honest server sends a few of them a minute. */
-const CONTROL_COST = 100;
+const CONTROL_COST = 500;
 
 /**
  * Checks what a server sends before the client of NATS sees it: the client collects lines and messages of any length,

@@ -86,21 +86,22 @@ export class NatsStore implements Store {
   }
 
   async list(): Promise<readonly StoredObject[]> {
-    const infos = await this.#read((client) => this.#infos(client), []);
+    const infos = await this.#read((client) => this.#infos(client), [], undefined, false);
     return infos.map(({ name, size }) => ({ name, bytes: size }));
   }
 
   /** The client's own `list` would wait for descriptions that the server lost from a damaged file. */
   async #infos(client: NatsClient): Promise<ObjectInfo[]> {
     const prefix = `$O.${this.#bucket}.M.`;
-    const subjects = await subjectsOf(client, `OBJ_${this.#bucket}`, prefix);
+    const subjects = await this.#inTime(subjectsOf(client, `OBJ_${this.#bucket}`, prefix));
     const names = [...subjects.keys()].map((subject) =>
       Buffer.from(subject.slice(prefix.length), 'base64url').toString(),
     );
     const infos: ObjectInfo[] = [];
     for (let at = 0; at < names.length; at += INFOS_AT_ONCE) {
       const some = names.slice(at, at + INFOS_AT_ONCE).map((name) => client.objects.info(name));
-      for (const info of await Promise.all(some)) if (info !== null && !info.deleted) infos.push(info);
+      for (const info of await this.#inTime(Promise.all(some)))
+        if (info !== null && !info.deleted) infos.push(info);
     }
     return infos;
   }
@@ -121,12 +122,14 @@ export class NatsStore implements Store {
    */
   async removeAbandoned(): Promise<void> {
     const [stream, prefix] = [`OBJ_${this.#bucket}`, `$O.${this.#bucket}.C.`];
-    await this.#read(async (client) => {
+    const work = async (client: NatsClient): Promise<void> => {
       // Chunks are listed before objects, so that a put which ends meanwhile has its object.
-      const chunks = await subjectsOf(client, stream, prefix);
+      const chunks = await this.#inTime(subjectsOf(client, stream, prefix));
       for (const { nuid } of await this.#infos(client)) chunks.delete(prefix + nuid);
-      for (const filter of this.#abandoned.find(chunks)) await client.streams.purge(stream, { filter });
-    }, undefined);
+      for (const filter of this.#abandoned.find(chunks))
+        await this.#inTime(client.streams.purge(stream, { filter }));
+    };
+    await this.#read(work, undefined, undefined, false);
   }
 
   /** The subject of an object's description. */
@@ -225,15 +228,19 @@ export class NatsStore implements Store {
     }
   }
 
-  /** `missing`: the answer if there is no bucket. */
+  /**
+   * @param missing the answer if there is no bucket
+   * @param isShort whether the work has to end in time; long work watches each of its steps
+   */
   async #read<T>(
     work: (client: NatsClient) => Promise<T>,
     missing: T,
     onLate?: (value: T) => void,
+    isShort = true,
   ): Promise<T> {
     const client = await this.#open();
     try {
-      const found = await this.#inTime(work(client), onLate);
+      const found = await (isShort ? this.#inTime(work(client), onLate) : work(client));
       this.#mayMake = true;
       return found;
     } catch (error) {

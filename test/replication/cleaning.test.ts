@@ -1,9 +1,10 @@
 import { existsSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Test, test } from 'tap';
-import { IMAGES_KEPT, IMAGES_UNUSED_BYTES_MIN } from '../../src/limits.js';
+import { ANNOUNCED_MAX, IMAGES_KEPT, IMAGES_UNUSED_BYTES_MIN } from '../../src/limits.js';
 import { type Head, SigningKey } from '../../src/replication/head.js';
 import { StoreCleaner } from '../../src/replication/publisher.js';
+import { announcedTexts } from '../../src/replication/store-records.js';
 import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { storeAddress } from '../../src/store/store-address.js';
@@ -117,15 +118,44 @@ test('the last image of each minute is kept for five minutes, of each hour for a
   );
 });
 
+/** The records of a store, with one method replaced. */
+function withMethod<Name extends keyof Store>(store: Store, name: Name, method: Store[Name]): Store {
+  return new Proxy(store, {
+    get: (target, key: keyof Store) => {
+      if (key === name) return method;
+      return typeof target[key] === 'function' ? target[key].bind(target) : target[key];
+    },
+  });
+}
+
+test('no image is deleted because of copied records, or because there are too many records', async (t) => {
+  const trial = await openTrial(t);
+  const { store, key } = trial;
+  for (let n = 1; n <= IMAGES_KEPT; n++) await announce(trial, n);
+  const text = (await store.read('head'))?.text ?? '';
+  for (let n = 0; n < IMAGES_KEPT; n++) await store.swap(`announced.${idOf(100 + n)}`, text, null);
+  let nowMs = 0;
+  const cleanIn = async (each: Store): Promise<void> => {
+    const cleaner = new StoreCleaner(each, key, () => nowMs);
+    await cleaner.clean();
+    nowMs += 11 * MINUTE_MS;
+    await cleaner.clean();
+  };
+  await cleanIn(store);
+  t.strictSame(await numbersIn(store), [1, 2, 3, 4, 5], 'copies do not count');
+  const junk = Array.from({ length: ANNOUNCED_MAX }, (_, n) => `announced.${n}`);
+  const crowded = withMethod(store, 'keys', async (start) => [...junk, ...(await store.keys(start))]);
+  await cleanIn(crowded);
+  t.strictSame(await numbersIn(store), [1, 2, 3, 4, 5], 'unread records keep their images');
+  t.equal((await announcedTexts(crowded)).unread, IMAGES_KEPT, 'and their number is told');
+});
+
 test('unused images that take too much are deleted at once, the longest unused first', async (t) => {
   const trial = await openTrial(t);
   const bytes = IMAGES_UNUSED_BYTES_MIN / 2;
-  const large = new Proxy(trial.store, {
-    get: (target, method: keyof Store) => {
-      if (method === 'list') return async () => (await target.list()).map(({ name }) => ({ name, bytes }));
-      return typeof target[method] === 'function' ? target[method].bind(target) : target[method];
-    },
-  });
+  const large = withMethod(trial.store, 'list', async () =>
+    (await trial.store.list()).map(({ name }) => ({ name, bytes })),
+  );
   const cleaner = new StoreCleaner(large, trial.key, () => 0);
   for (let n = 1; n <= IMAGES_KEPT + 4; n++) {
     await announce(trial, n);
