@@ -167,15 +167,21 @@ interface AnnouncedHistory {
 /** The history of an announcement by another publisher, or by this one before a restart. */
 async function historyOfHead(store: Store, { id, history = null }: Head): Promise<AnnouncedHistory | null> {
   const chunks = history === null ? null : await store.get(history.hash);
-  const bytes = chunks === null ? null : await collected(chunks);
+  const bytes = chunks === null ? null : await collected(chunks, history?.bytes ?? 0);
   const isGood = bytes !== null && createHash('sha256').update(bytes).digest('hex') === history?.hash;
   const deltas = isGood ? readAnnouncedHistory(bytes, id) : null;
   return deltas === null ? null : { id, deltas };
 }
 
-async function collected(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
+/** Null if the store has more than `bytesMax`. */
+async function collected(chunks: AsyncIterable<Uint8Array>, bytesMax: number): Promise<Buffer | null> {
   const all: Uint8Array[] = [];
-  for await (const chunk of chunks) all.push(chunk);
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    bytes += chunk.length;
+    if (bytes > bytesMax) return null;
+    all.push(chunk);
+  }
   return Buffer.concat(all);
 }
 

@@ -19,7 +19,7 @@ import { KeptThread } from '../thread/kept-thread.js';
 import { spawnTask } from '../thread/spawn-task.js';
 import type { DoneOf, FetchTask, LoadDone, Task } from '../thread/task-messages.js';
 import { VERSION } from '../version.js';
-import { type Head, HeadReader } from './head.js';
+import { type Head, HeadReader, storedOf } from './head.js';
 import {
   announcedKey,
   type Floor,
@@ -366,8 +366,12 @@ function patchOf({ patch = null }: Head, serves: Served | null): FetchTask['patc
   return patch?.base === serves?.hash ? patch : null;
 }
 
-/** Why a replica does not fetch an image; null if it may. */
-function refusalOfHead({ bytes }: Head, memoryBytesMax: number): Refusal | null {
+/** Why a replica does not fetch an image; null if it may. What the store has for it counts, too. */
+function refusalOfHead(head: Head, memoryBytesMax: number): Refusal | null {
+  const stored = storedOf(head);
+  const parts = [stored, ...stored.patches, head.patch, head.history];
+  const fetched = parts.reduce((sum, part) => sum + (part?.bytes ?? 0), 0);
+  const bytes = Math.max(head.bytes, fetched);
   if (bytes <= memoryBytesMax) return null;
   const [needs, has] = [bytes, memoryBytesMax].map((each) => `${Math.ceil(each / 2 ** 20)} MiB`);
   return { code: 'memory', detail: `it needs ${needs} of memory, and only ${has} are left` };
