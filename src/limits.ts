@@ -451,8 +451,6 @@ export const ANNOUNCED_PATCH_SHARE_MAX = 0.01;
 export const ANNOUNCED_PATCH_EVENTS_MIN = 100;
 /** A patch up to this length stands in the head itself, so that replicas need not ask for it. Encoded in Base64 twice, it takes 29 KB. */
 export const ANNOUNCED_PATCH_INLINE_BYTES_MAX: number = 16 * KIB;
-/** Sequences come from a clock, so an unsigned record further ahead is forged: counting on from it could leave the safe integers. */
-export const SEQUENCE_AHEAD_MS_MAX: number = 10 * 365 * 86_400_000;
 /** Threads for patches warm up with images up to this size, because a warm-up takes as much memory again for a moment. */
 export const WARM_UP_IMAGE_BYTES_MAX: number = 64 * MIB;
 /** Time from the first load to the warm-up. Programs that end soon, such as tests, need no warm-up. */

@@ -1,13 +1,19 @@
 import { LEASE_MS_MAX, REPLICA_SILENT_MS } from '../limits.js';
-import { type Announcement, type Channel, type ChannelStatus, openChannel } from '../replication/channel.js';
+import {
+  type Announcement,
+  type Channel,
+  type ChannelKeys,
+  type ChannelStatus,
+  openChannel,
+} from '../replication/channel.js';
+import { writeKeyPair } from '../replication/keys.js';
 import type { ReplicaReport } from '../replication/store-records.js';
 import { writeOut } from './printable.js';
 import { formatBytes, formatCountOf } from './wording.js';
 
 export type ChannelAction = 'status' | 'pin' | 'unpin' | 'rollback';
 
-export interface ChannelActionOptions {
-  readonly publisherPublicKey?: string | undefined;
+export interface ChannelActionOptions extends ChannelKeys {
   readonly json?: boolean | undefined;
 }
 
@@ -16,14 +22,20 @@ export async function operateChannel(
   action: ChannelAction,
   address: string,
   id: string,
-  { publisherPublicKey, ...options }: ChannelActionOptions,
+  options: ChannelActionOptions,
 ): Promise<void> {
-  const channel = await openChannel(address, { publisherPublicKey });
+  const channel = await openChannel(address, options);
   try {
     writeOut(`${await ACTIONS[action](channel, id, options)}\n`);
   } finally {
     await channel.close();
   }
+}
+
+/** `lectern channel keys`. */
+export function makeKeys(name: string): void {
+  const { privateKey, publicKey } = writeKeyPair(name);
+  writeOut(`made ${privateKey} for the publishers, which is secret, and ${publicKey} for the replicas\n`);
 }
 
 const ACTIONS: Readonly<

@@ -66,6 +66,10 @@ async function serveUntilSignal(
     const { address, adminAddress, dev, workers } = service;
     log.info({ address: address.origin, admin: adminAddress?.origin, dev, workers }, 'listening');
     warnOfOpenDoor(service);
+    if (settings.unsigned) {
+      const reason = 'with --unsigned, whoever can write to the folder decides what is served';
+      warn(settings, log, 'announcements are not signed', reason);
+    }
     for (const reason of warningsOf(settings)) warn(settings, log, 'answers will become 503', reason);
     const outcome = await Promise.race([service.ready, signals.first]);
     progress.clear();

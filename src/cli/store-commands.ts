@@ -1,10 +1,13 @@
 import type { Command } from 'commander';
 import type { Setting } from '../options/setting.js';
-import { settingsOfCommand } from '../options/table.js';
-import type { ChannelAction, ChannelActionOptions } from './channel-command.js';
+import { SETTINGS, settingsOfCommand } from '../options/table.js';
+import type { ChannelAction } from './channel-command.js';
 import { hasFlag, toOption, valuesOf } from './setting-options.js';
 
-const PUBLISHER_PUBLIC_KEY = settingsOfCommand('serve').get('publisherPublicKey') as Setting;
+/** The keys of a channel, for its operators. */
+const CHANNEL_KEYS = SETTINGS.filter(({ name }) =>
+  ['publisherKey', 'publisherPublicKey', 'unsigned'].includes(name),
+);
 const STORE = (settingsOfCommand('publish').get('publishTo') as Setting).help;
 
 /** Commands for many machines: `publish` and `channel`. */
@@ -30,6 +33,14 @@ export function addStoreCommands(program: Command, exit: (code: number) => void)
     .command('channel')
     .summary('show and choose the image that replicas serve')
     .description('Shows which image the replicas of a store serve, and chooses it.');
+  channel
+    .command('keys')
+    .description('make a pair of keys: NAME.key for the publishers, NAME.pub for the replicas')
+    .argument('[name]', 'path and name of the files, without an ending', 'publisher')
+    .action(async (name: string) => {
+      const { makeKeys } = await import('./channel-command.js');
+      makeKeys(name);
+    });
   addAction(channel, 'status', 'print the head, the images, the publisher and the replicas', false).option(
     '--json',
     'print JSON, for programs',
@@ -47,19 +58,17 @@ export function addStoreCommands(program: Command, exit: (code: number) => void)
 function addAction(channel: Command, action: ChannelAction, description: string, hasId: boolean): Command {
   const command = channel.command(action).description(description);
   if (hasId) command.argument('<id>', 'id of the image, as status prints it');
-  return command
-    .argument('<store>', STORE)
-    .addOption(toOption(PUBLISHER_PUBLIC_KEY).helpGroup('Options:'))
-    .action(async (...given: readonly unknown[]) => {
-      const [id, store] = (hasId ? given : ['', ...given]) as readonly [string, string];
-      const parsed = given[hasId ? 2 : 1] as ChannelActionOptions;
-      const { operateChannel } = await import('./channel-command.js');
-      await operateChannel(action, store, id, parsed);
-    });
+  for (const key of CHANNEL_KEYS) command.addOption(toOption(key).helpGroup('Options:'));
+  return command.argument('<store>', STORE).action(async (...given: readonly unknown[]) => {
+    const [id, store] = (hasId ? given : ['', ...given]) as readonly [string, string];
+    const parsed = given[hasId ? 2 : 1] as { readonly json?: boolean };
+    const { operateChannel } = await import('./channel-command.js');
+    await operateChannel(action, store, id, { ...valuesOf(CHANNEL_KEYS, { ...parsed }), json: parsed.json });
+  });
 }
 
 const PUBLISH_HELP = `
 Examples:
-  openssl genpkey -algorithm ed25519 -out publisher.key && openssl pkey -in publisher.key -pubout -out publisher.pub
+  lectern channel keys
   lectern publish timetable.ndjson --to nats://host:4222/timetable --publisher-key publisher.key
   lectern serve nats://host:4222/timetable --publisher-public-key publisher.pub --dev`;

@@ -51,11 +51,10 @@ export interface TimetableOptions {
   readonly snapshotFile?: string | undefined;
   /** Serves exactly this snapshot file and asks no source. Default: none. */
   readonly pin?: string | undefined;
-  /**
-   * For a store: a file with the public key of its publisher. Without this key, signatures are not checked.
-   * Default: none.
-   */
+  /** For a store: a file with the public keys of its publishers. Required, unless `unsigned` is true. */
   readonly publisherPublicKey?: string | undefined;
+  /** For a store that is a folder of the own account: announcements need no signature. Default false. */
+  readonly unsigned?: boolean | undefined;
   /** MiB of memory for caches besides the snapshot, 0 to 1,048,576; 0 for none. Default 256. */
   readonly cacheMb?: number | undefined;
   /** MiB of memory for one load, 64 to 1,048,576; larger loads are refused. Default: three quarters of the free memory. */
@@ -180,15 +179,24 @@ export interface ServeOptions {
 /** The options of a timetable that concern its loads. */
 export type PublishedTimetable = Omit<
   TimetableOptions,
-  'rooms' | 'unknownParameters' | 'staleSecondsMax' | 'pin' | 'cacheMb' | 'publisherPublicKey' | 'onProgress'
+  | 'rooms'
+  | 'unknownParameters'
+  | 'staleSecondsMax'
+  | 'pin'
+  | 'cacheMb'
+  | 'publisherPublicKey'
+  | 'unsigned'
+  | 'onProgress'
 >;
 
 /** Where and how a timetable is published. */
 export interface PublishingOptions {
   /** The store: `nats://…`, `tls://…`, `folder://…`, or the path of a folder. */
   readonly to: string;
-  /** File with the private key that signs announcements: Ed25519 or P-256, as PEM (PKCS #8) or JWK. */
-  readonly publisherKey: string;
+  /** File with the private key that signs announcements: Ed25519 or P-256, as PEM (PKCS #8) or JWK. Required, unless `unsigned` is true. */
+  readonly publisherKey?: string | undefined;
+  /** For a store that is a folder of the own account: announcements are not signed. Default false. */
+  readonly unsigned?: boolean | undefined;
   /** The admin listener: probes and metrics of this publisher. Default: none. */
   readonly admin?: AdminListenerOptions | undefined;
   /** Receives log records, as a pino logger does. Default: nothing is logged. */
@@ -250,7 +258,7 @@ export type ServiceOptions = Omit<TimetableOptions, 'source' | 'gate' | 'buildOn
 /** All settings of `lectern publish`, flat. */
 export type PublisherSettings = Omit<ResolvedSettings, 'rooms' | 'unknownParameters' | 'cacheMb'> & {
   readonly publishTo: string;
-  readonly publisherKey: string;
+  readonly publisherKey: string | undefined;
   readonly once: boolean;
 };
 
@@ -294,6 +302,7 @@ export type DefaultedName =
   | 'shrinkPercentMax'
   | 'rejectPercentMax'
   | 'once'
+  | 'unsigned'
   | 'jwksRefreshSeconds'
   | 'tokenType'
   | 'adminHost'

@@ -35,6 +35,9 @@ const NOT_FOR_STORES = [
   'calendarTo',
 ];
 
+const MAKE_KEYS =
+  'To make publisher.key for the publishers and publisher.pub for the replicas, run: lectern channel keys';
+
 const RULES: Rules = {
   ...rulesOf(
     ['jwksRefreshSeconds'],
@@ -55,10 +58,23 @@ const RULES: Rules = {
     ({ source }) => textsOf(source).some(isStoreAddress),
   ),
   ...rulesOf(
-    ['publisherPublicKey'],
+    ['publisherPublicKey', 'unsigned'],
     (name) => `{${name}} has no effect, as the source is not a store (nats://… or folder://…)`,
-    ({ source }) => !textsOf(source).some(isStoreAddress),
+    ({ source, to, publishTo }) =>
+      to === undefined && publishTo === undefined && !textsOf(source).some(isStoreAddress),
   ),
+  [`{publisherPublicKey} is missing: a replica serves only what its publisher signed. ${MAKE_KEYS}; or, for a folder of your own account, give {unsigned}`]:
+    ({ source, pin, publisherPublicKey, unsigned }) =>
+      publisherPublicKey === undefined &&
+      unsigned !== true &&
+      pin === undefined &&
+      textsOf(source).some(isStoreAddress),
+  [`{publisherKey} is missing: announcements are signed. ${MAKE_KEYS}; or, for a folder of your own account, give {unsigned}`]:
+    ({ publisherKey, unsigned }) => publisherKey === undefined && unsigned !== true,
+  '{unsigned} and {publisherPublicKey} exclude each other: signatures are either checked, or not': (values) =>
+    values.unsigned === true && values.publisherPublicKey !== undefined,
+  '{unsigned} and {publisherKey} exclude each other: announcements are either signed, or not': (values) =>
+    values.unsigned === true && values.publisherKey !== undefined,
 };
 
 /** Rules that apply only to programs. */

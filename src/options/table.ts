@@ -548,7 +548,14 @@ const REFRESHING_SETTINGS: readonly Setting[] = inGroup(
     publisherPublicKey: {
       commands: SERVE_ONLY,
       kind: PATH,
-      help: 'file with one or more public keys of the publishers of a store: PEM, JWK or JWKS; read again when it changes; without it, signatures are not checked',
+      help: 'file with one or more public keys of the publishers of a store: PEM, JWK or JWKS; read again when it changes',
+    },
+    unsigned: {
+      places: ['openTimetable', 'publish'],
+      isSwitch: true,
+      kind: either('how', 'on', 'off'),
+      default: false,
+      help: 'announce and serve without signatures, in a store that is a folder of the own account',
     },
     pin: {
       commands: SERVE_ONLY,
@@ -573,7 +580,6 @@ const PUBLISHING_SETTINGS: readonly Setting[] = inGroup(
       help: 'store of the announcements: nats://host:4222/name, tls://host:4222/name, or a folder that all machines share',
     },
     publisherKey: {
-      isRequired: true,
       kind: PATH,
       help: 'file with the private key that signs announcements: Ed25519 or P-256, as PEM or JWK; read again when it changes',
     },

@@ -2,7 +2,8 @@ import { LecternError } from '../errors.js';
 import { openStore } from '../store/open-store.js';
 import type { Store } from '../store/store.js';
 import { storeAddress } from '../store/store-address.js';
-import { type Head, HeadReader, storedOf, withoutPatch } from './head.js';
+import { type Head, readHead, storedOf, withoutPatch } from './head.js';
+import { PublicKeys, type Signer, SigningKey, UNSIGNED } from './keys.js';
 import {
   announcedKey,
   announcedTexts,
@@ -63,34 +64,45 @@ export interface Channel extends AsyncDisposable {
   close(): Promise<void>;
 }
 
+/** How the records of a channel are checked and signed: with one of the keys at least, or not at all. */
+export interface ChannelKeys {
+  /** Path of the publisher's private key, which signs `pin`, `unpin` and `rollback`. */
+  readonly publisherKey?: string | undefined;
+  /** Path of the public keys of the publishers; without it, the public part of `publisherKey` counts. */
+  readonly publisherPublicKey?: string | undefined;
+  /** For a folder of the own account: nothing is signed. */
+  readonly unsigned?: boolean | undefined;
+}
+
+const NO_KEY =
+  'a channel needs a key: give the file of the public key (--publisher-public-key; in a program publisherPublicKey), or of the private one';
+const NO_PRIVATE_KEY =
+  'pin, unpin and rollback are signed: give the file of the private key (--publisher-key; in a program publisherKey)';
+
 /**
- * Opens the store of a publisher for operators.
+ * Opens the channel of a publisher for operators.
  *
  * @param address `nats://…`, `tls://…`, `folder://…`, or the path of a folder
- * @param options.publisherPublicKey the publisher's public key; without it, signatures are not checked
- * @throws LecternError `option-invalid`, `key-invalid`
+ * @throws LecternError `option-invalid`, `key-invalid`, `key-missing`
  */
-export async function openChannel(
-  address: string,
-  {
-    publisherPublicKey,
-  }: {
-    /** Path of the publisher's public key. */
-    readonly publisherPublicKey?: string | undefined;
-  } = {},
-): Promise<Channel> {
-  const reader =
-    publisherPublicKey === undefined ? new HeadReader(null) : HeadReader.ofFile(publisherPublicKey);
-  return new StoreChannel(openStore(storeAddress(address), 'fail'), reader);
+export async function openChannel(address: string, options: ChannelKeys = {}): Promise<Channel> {
+  const { publisherKey, publisherPublicKey, unsigned = false } = options;
+  const signer = unsigned ? UNSIGNED : publisherKey === undefined ? null : new SigningKey(publisherKey);
+  const keys =
+    unsigned || publisherPublicKey === undefined ? signer?.keys : PublicKeys.ofFile(publisherPublicKey);
+  if (keys === undefined) throw new LecternError('key-missing', NO_KEY);
+  return new StoreChannel(openStore(storeAddress(address), 'fail', unsigned), keys, signer);
 }
 
 class StoreChannel implements Channel {
   readonly #store: Store;
-  readonly #reader: HeadReader;
+  readonly #keys: PublicKeys;
+  readonly #signer: Signer | null;
 
-  constructor(store: Store, reader: HeadReader) {
+  constructor(store: Store, keys: PublicKeys, signer: Signer | null) {
     this.#store = store;
-    this.#reader = reader;
+    this.#keys = keys;
+    this.#signer = signer;
   }
 
   async status(): Promise<ChannelStatus> {
@@ -98,13 +110,13 @@ class StoreChannel implements Channel {
     const ignore = (key: string): void => void ignored.push(key);
     const [head, pin, lease] = await Promise.all([
       this.#head(HEAD, ignore),
-      readPin(this.#store, ignore),
-      readLease(this.#store, ignore),
+      readPin(this.#store, this.#keys, ignore),
+      readLease(this.#store, this.#keys, ignore),
     ]);
     const images: Head[] = [];
     const { texts, unread } = await announcedTexts(this.#store);
     for (const [key, text] of texts) {
-      const image = await this.#reader.read(text).catch(() => null);
+      const image = await readHead(this.#keys, text).catch(() => null);
       if (image !== null && key === announcedKey(image.id)) images.push(image);
       else ignore(key);
     }
@@ -160,11 +172,13 @@ class StoreChannel implements Channel {
 
   /** Stores a choice with a sequence above all earlier announcements and choices. */
   async #choose(id: string | null): Promise<void> {
+    const signer = this.#signer;
+    if (signer === null) throw new LecternError('key-missing', NO_PRIVATE_KEY);
     // Terminates: each round means that another writer was first.
     for (;;) {
-      const [record, last] = [await this.#store.read(PIN), await readPin(this.#store)];
+      const [record, last] = [await this.#store.read(PIN), await readPin(this.#store, this.#keys)];
       const sequence = sequenceAfter(last?.sequence, (await this.#head(HEAD))?.sequence);
-      const text = JSON.stringify({ id, sequence } satisfies Pin);
+      const text = await signer.sign('pin', { id, sequence } satisfies Pin);
       if ((await this.#store.swap(PIN, text, record?.revision ?? null)) !== null) return;
     }
   }
@@ -184,7 +198,7 @@ class StoreChannel implements Channel {
     if (image?.id === id) return image;
     // The publisher may not have recorded the present head yet.
     const record = await this.#store.read(HEAD);
-    const head = record === null ? null : await this.#reader.read(record.text).catch(() => null);
+    const head = record === null ? null : await readHead(this.#keys, record.text).catch(() => null);
     if (record === null || head?.id !== id) return null;
     await replace(this.#store, announcedKey(id), record.text);
     return head;
@@ -193,7 +207,7 @@ class StoreChannel implements Channel {
   /** Null if there is no such record, or if it is ignored. */
   async #head(key: string, onIgnored: OnIgnored = () => {}): Promise<Head | null> {
     const record = await this.#store.read(key);
-    const head = record === null ? null : await this.#reader.read(record.text).catch(() => null);
+    const head = record === null ? null : await readHead(this.#keys, record.text).catch(() => null);
     if (record !== null && head === null) onIgnored(key);
     return head && withoutPatch(head);
   }

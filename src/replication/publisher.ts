@@ -19,8 +19,9 @@ import type { Publication } from '../refresh/keeper.js';
 import type { Loader } from '../refresh/loader.js';
 import { withinTime } from '../store/silent-reads.js';
 import type { Store } from '../store/store.js';
-import { type Head, type SigningKey, storedOf, withoutPatch } from './head.js';
+import { type Head, readHead, storedOf, withoutPatch } from './head.js';
 import { type ImageObjects, ImageWriter } from './image-objects.js';
+import type { Signer } from './keys.js';
 import {
   announcedKey,
   announcedTexts,
@@ -61,7 +62,7 @@ interface PublisherEvents {
 }
 
 export interface PublisherOptions {
-  readonly key: SigningKey;
+  readonly signer: Signer;
   readonly loader: Pick<Loader, 'run'>;
   readonly events: PublisherEvents;
 }
@@ -111,11 +112,12 @@ export class Publisher {
     this.#store = store;
     this.#images = new ImageWriter(options.loader, this.#abort.signal);
     this.#reports = new SeenReports(store, (key) => this.#ignore(key));
-    this.#cleaner = new StoreCleaner(store, options.key);
+    this.#cleaner = new StoreCleaner(store, options.signer);
     this.#checks = new ObjectChecks(store, () => this.#inspect());
     this.#leadership = new Leadership(
       store,
       `${hostname()}-${process.pid}-${randomBytes(4).toString('hex')}`,
+      options.signer,
     );
     this.#running = Promise.all([
       this.#everyRound(() => this.#keepLease()),
@@ -271,7 +273,7 @@ export class Publisher {
       // The store lost the file that another publisher made of this content, or an earlier image or its patches.
       // This publisher's file replaces them.
     }
-    const pin = await readPin(this.#store, (key) => this.#ignore(key));
+    const pin = await readPin(this.#store, this.#options.signer.keys, (key) => this.#ignore(key));
     const sequence = sequenceAfter(this.#sequenceSeen, pin?.sequence);
     const beside = await objects.put(this.#store, head, isDamaged);
     const next = {
@@ -288,7 +290,7 @@ export class Publisher {
   }
 
   async #swapIn(next: Head, revision: number | null): Promise<void> {
-    const text = await this.#options.key.sign(next);
+    const text = await this.#options.signer.sign('head', next);
     if (!this.#leadership.isLeader || (await this.#store.swap(HEAD, text, revision)) === null) {
       const message = 'nothing was announced: another publisher leads, or announced first';
       throw new LecternError('store-unavailable', message);
@@ -304,18 +306,18 @@ export class Publisher {
   /** Keeps a head for `pin` and `rollback`. */
   async #recordHead(head: Head): Promise<void> {
     const key = announcedKey(head.id);
-    const { reader } = this.#options.key;
+    const { signer } = this.#options;
     const recorded = await this.#store.read(key);
-    const known = recorded === null ? null : await reader.read(recorded.text).catch(() => null);
+    const known = recorded === null ? null : await readHead(signer.keys, recorded.text).catch(() => null);
     if (known?.sequence === head.sequence) return;
-    await replace(this.#store, key, await this.#options.key.sign(withoutPatch(head)));
+    await replace(this.#store, key, await signer.sign('head', withoutPatch(head)));
   }
 
   /** The head, and the revision of its record. A head with an invalid signature is ignored and replaced. */
   async #readHead(): Promise<{ readonly head: Head | null; readonly revision: number | null }> {
     const record = await this.#store.read(HEAD);
     if (record === null) return { head: null, revision: null };
-    const head = await this.#options.key.reader.read(record.text).catch(() => null);
+    const head = await readHead(this.#options.signer.keys, record.text).catch(() => null);
     if (head === null) this.#ignore(HEAD);
     else this.#sequenceSeen = Math.max(this.#sequenceSeen, head.sequence);
     return { head, revision: record.revision };
@@ -355,7 +357,7 @@ const KEPT_FOR: readonly { readonly eachMs: number; readonly forMs: number }[] =
  */
 export class StoreCleaner {
   readonly #store: Store;
-  readonly #key: Pick<SigningKey, 'reader'>;
+  readonly #signer: Pick<Signer, 'keys'>;
   readonly #now: () => number;
   readonly #clock: () => number;
   /** When this publisher first saw each object unused, by object name; the longest unused comes first. */
@@ -363,12 +365,12 @@ export class StoreCleaner {
 
   constructor(
     store: Store,
-    key: Pick<SigningKey, 'reader'>,
+    signer: Pick<Signer, 'keys'>,
     now: () => number = monotonicMs,
     clock: () => number = Date.now,
   ) {
     this.#store = store;
-    this.#key = key;
+    this.#signer = signer;
     this.#now = now;
     this.#clock = clock;
   }
@@ -384,7 +386,7 @@ export class StoreCleaner {
       announced.set(key, head !== null && key === announcedKey(head.id) ? head : null);
     }
     const heads = [...announced.values()].filter((head) => head !== null);
-    const [record, pin] = await Promise.all([store.read(HEAD), readPin(store)]);
+    const [record, pin] = await Promise.all([store.read(HEAD), readPin(store, this.#signer.keys)]);
     const head = record === null ? null : await this.#signed(record.text);
     const pinned = heads.find(({ id }) => id === pin?.id) ?? null;
     const keptHeads = new Set([...keptOf(heads, this.#clock()), head, pinned]);
@@ -402,7 +404,7 @@ export class StoreCleaner {
   }
 
   #signed(text: string): Promise<Head | null> {
-    return this.#key.reader.read(text).catch(() => null);
+    return readHead(this.#signer.keys, text).catch(() => null);
   }
 
   /** @param unused bytes of the objects, by name */
@@ -464,16 +466,19 @@ function objectsOf(head: Head | null): (string | undefined)[] {
 export class Leadership {
   readonly #store: Store;
   readonly #owner: string;
+  readonly #signer: Signer;
   readonly #now: () => number;
   #beat = 0;
-  #seenRevision: number | null = null;
+  /** The last lease of each other publisher that was seen, by its beat: an older one is a copy, and no sign of life. */
+  readonly #seenBeats = new Map<string, number>();
   #seenAtMs = 0;
   /** When the last successful renewal began; null without a lease. */
   #renewedAtMs: number | null = null;
 
-  constructor(store: Store, owner: string, now: () => number = monotonicMs) {
+  constructor(store: Store, owner: string, signer: Signer, now: () => number = monotonicMs) {
     this.#store = store;
     this.#owner = owner;
+    this.#signer = signer;
     this.#now = now;
   }
 
@@ -488,28 +493,35 @@ export class Leadership {
   /** Takes or renews the lease if possible. Throws `store-unavailable`. */
   async renew(): Promise<boolean> {
     const beganMs = this.#now();
-    const lease = await readLease(this.#store);
+    const lease = await readLease(this.#store, this.#signer.keys);
     const isOwn = lease?.owner === this.#owner;
     if (lease !== null && !isOwn) {
       this.#renewedAtMs = null;
-      if (lease.revision !== this.#seenRevision) {
-        this.#seenRevision = lease.revision;
-        this.#seenAtMs = this.#now();
-      }
+      if (this.#isRenewed(lease)) this.#seenAtMs = this.#now();
       if (this.#now() - this.#seenAtMs < LEASE_MS_MAX) return false;
     }
     const next: Lease = { owner: this.#owner, beat: ++this.#beat, renewedAtMs: Date.now() };
     const present = lease ?? (await this.#store.read(LEADER));
-    const revision = await this.#store.swap(LEADER, JSON.stringify(next), present?.revision ?? null);
+    const revision = await this.#store.swap(
+      LEADER,
+      await this.#signer.sign('lease', next),
+      present?.revision ?? null,
+    );
     this.#renewedAtMs = revision === null ? null : beganMs;
     return this.isLeader;
+  }
+
+  #isRenewed({ owner, beat }: Lease): boolean {
+    if (beat <= (this.#seenBeats.get(owner) ?? -1)) return false;
+    this.#seenBeats.set(owner, beat);
+    return true;
   }
 
   /** Gives up the lease, so that a standby takes over without waiting for LEASE_MS_MAX. */
   async release(): Promise<void> {
     if (this.#renewedAtMs === null) return;
     this.#renewedAtMs = null;
-    const lease = await readLease(this.#store);
+    const lease = await readLease(this.#store, this.#signer.keys);
     if (lease?.owner === this.#owner) await this.#store.remove(LEADER);
   }
 }

@@ -19,7 +19,8 @@ import { KeptThread } from '../thread/kept-thread.js';
 import { spawnTask } from '../thread/spawn-task.js';
 import type { DoneOf, FetchTask, LoadDone, Task } from '../thread/task-messages.js';
 import { VERSION } from '../version.js';
-import { type Head, HeadReader, storedOf } from './head.js';
+import { type Head, readHead, storedOf } from './head.js';
+import { PublicKeys } from './keys.js';
 import {
   announcedKey,
   type Floor,
@@ -39,8 +40,7 @@ const REPORT_MS = 2000;
 
 export interface ReplicaOptions {
   readonly address: string;
-  /** File with the publisher's public key; null accepts unsigned heads. */
-  readonly publisherPublicKey: string | null;
+  readonly keys: PublicKeys;
   readonly rules: ReadRules;
 }
 
@@ -72,7 +72,7 @@ export class Replica implements AnyLoader {
   readonly imageSource: ImageSource;
   readonly rules: ReadRules;
   readonly #options: ReplicaOptions;
-  readonly #reader: HeadReader;
+  readonly #keys: PublicKeys;
   /** Key of the report: one name may stand for several replicas, for example in containers. */
   readonly #key: string;
   #port: number | null = null;
@@ -101,13 +101,11 @@ export class Replica implements AnyLoader {
   constructor(options: ReplicaOptions) {
     this.#options = options;
     this.rules = options.rules;
-    this.#reader =
-      options.publisherPublicKey === null
-        ? new HeadReader(null)
-        : HeadReader.ofFile(options.publisherPublicKey);
-    this.credentialFiles = options.publisherPublicKey === null ? [] : [this.#reader.file];
-    this.#store = openStore(options.address, 'fail');
-    this.name = shownAddress(options.address);
+    const { address, keys } = options;
+    this.#keys = keys;
+    this.credentialFiles = [keys.file ?? []].flat();
+    this.#store = openStore(address, 'fail', keys === PublicKeys.UNSIGNED);
+    this.name = shownAddress(address);
     const digest = createHash('sha256').update(this.name).digest('base64url');
     this.imageSource = { name: this.name, digest };
     this.#key = replicaKey(randomBytes(12).toString('base64url'));
@@ -265,18 +263,18 @@ export class Replica implements AnyLoader {
   /** The pinned image, or the head. */
   async #target(): Promise<Target> {
     const store = this.#store;
-    const pin = await readPin(store);
+    const pin = await readPin(store, this.#keys);
     const chosenAt = pin?.sequence ?? 0;
     this.#seen.checkChoice(pin);
     if (pin !== null && pin.id !== null) {
       const record = await store.read(announcedKey(pin.id));
       if (record === null) throw refused(`the pinned image ${pin.id} is not in the store ${this.name}`);
-      const head = await this.#reader.read(record.text);
+      const head = await readHead(this.#keys, record.text);
       if (head.id !== pin.id) throw refused(`the stored image ${head.id} is not the pinned ${pin.id}`);
       return { head, reason: 'pin', chosenAt };
     }
     const record = await store.read(HEAD);
-    const head = record === null ? null : await this.#reader.read(record.text);
+    const head = record === null ? null : await readHead(this.#keys, record.text);
     if (head === null) throw refused(`no publisher has announced an image in the store ${this.name} yet`);
     return { head, reason: 'head', chosenAt };
   }
@@ -418,8 +416,7 @@ export class SeenOrder {
   }
 
   /**
-   * @param pin the last pin or unpin; null if the store has none. A forged sequence was replaced by 0, and is not
-   * compared
+   * @param pin the last pin or unpin; null if the store has none that is signed
    * @throws LecternError `announcement-refused` for an earlier choice, and if the last choice was a pin and is gone
    */
   checkChoice(pin: Pin | null): void {

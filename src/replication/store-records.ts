@@ -1,7 +1,8 @@
-import { ANNOUNCED_MAX, RECORD_TEXT_MAX, REPORTS_MAX, SEQUENCE_AHEAD_MS_MAX } from '../limits.js';
+import { ANNOUNCED_MAX, RECORD_TEXT_MAX, REPORTS_MAX } from '../limits.js';
 import type { Store } from '../store/store.js';
+import type { PublicKeys, SignedKind } from './keys.js';
 
-/** Records of a store: heads are signed, the others are JSON. */
+/** Records of a store. What steers is signed: heads, pins and leases. Reports are JSON. */
 export const HEAD = 'head';
 /** The id of the image that every replica serves instead of the head. */
 export const PIN = 'pin';
@@ -72,18 +73,16 @@ export const isId: Check = (value) => typeof value === 'string' && /^[\w-]{22}$/
 export const isHash: Check = (value) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
 export const isCount: Check = (value) => Number.isSafeInteger(value) && Number(value) >= 0;
 const isText: Check = (value) => typeof value === 'string' && value.length <= RECORD_TEXT_MAX;
-/** Without the limit, one forged record would stop announcements for good. */
-const isSequence: Check = (value) => isCount(value) && Number(value) <= Date.now() + SEQUENCE_AHEAD_MS_MAX;
 const isTime: Check = (value) => isCount(value) && !Number.isNaN(new Date(Number(value)).getTime());
 const orNull =
   (check: Check): Check =>
   (value) =>
     value === null || check(value);
 const isServed: Check = (value) =>
-  pick(value, { epoch: isId, sequence: isSequence, id: isId, hash: isHash }) !== null;
+  pick(value, { epoch: isId, sequence: isCount, id: isId, hash: isHash }) !== null;
 
-/** Every JSON record of a store, and what its members must be. Further members are left out. */
-const PIN_SHAPE: Shape<Pin> = { id: orNull(isId), sequence: isSequence };
+/** What the members of records must be. Further members are left out. */
+const PIN_SHAPE: Shape<Pin> = { id: orNull(isId), sequence: isCount };
 const LEASE_SHAPE: Shape<Lease> = { owner: isText, beat: isCount, renewedAtMs: isTime };
 const REPORT_SHAPE: Shape<ReplicaReport> = {
   name: isText,
@@ -107,17 +106,23 @@ function pick<T>(value: unknown, shape: Shape<T>): T | null {
 /** Called with the key of each ignored record: it is malformed or forged. */
 export type OnIgnored = (key: string) => void;
 
-async function readJson<T>(
+async function readSigned<T extends object>(
   store: Store,
   key: string,
-  shape: Shape<T>,
-  onIgnored: OnIgnored = () => {},
+  { keys, kind, shape, onIgnored = () => {} }: SignedReading<T>,
 ): Promise<(T & { readonly revision: number }) | null> {
   const record = await store.read(key);
   if (record === null) return null;
-  const value = checked(record.text, shape);
+  const value = pick(await keys.open(kind, record.text).catch(() => null), shape);
   if (value === null) onIgnored(key);
   return value && { ...value, revision: record.revision };
+}
+
+interface SignedReading<T> {
+  readonly keys: PublicKeys;
+  readonly kind: SignedKind;
+  readonly shape: Shape<T>;
+  readonly onIgnored?: OnIgnored | undefined;
 }
 
 function checked<T>(text: string, shape: Shape<T>): T | null {
@@ -128,17 +133,18 @@ function checked<T>(text: string, shape: Shape<T>): T | null {
   }
 }
 
-/** The last choice of an operator; null if there was none, or if the record is malformed. */
-export function readPin(store: Store, onIgnored?: OnIgnored): Promise<Pin | null> {
-  return readJson<Pin>(store, PIN, PIN_SHAPE, onIgnored);
+/** The last choice of an operator; null if there was none, or if the record is malformed or forged. */
+export function readPin(store: Store, keys: PublicKeys, onIgnored?: OnIgnored): Promise<Pin | null> {
+  return readSigned<Pin>(store, PIN, { keys, kind: 'pin', shape: PIN_SHAPE, onIgnored });
 }
 
-/** The lease of the leading publisher; null if there is none, or if the record is malformed. */
+/** The lease of the leading publisher; null if there is none, or if the record is malformed or forged. */
 export function readLease(
   store: Store,
+  keys: PublicKeys,
   onIgnored?: OnIgnored,
 ): Promise<(Lease & { readonly revision: number }) | null> {
-  return readJson<Lease>(store, LEADER, LEASE_SHAPE, onIgnored);
+  return readSigned<Lease>(store, LEADER, { keys, kind: 'lease', shape: LEASE_SHAPE, onIgnored });
 }
 
 /**

@@ -68,13 +68,26 @@ export class FolderStore implements Store {
   readonly name: string;
   /** Whether a missing store is made. */
   #mayMake: boolean;
+  readonly #isPrivate: boolean;
   readonly #folder: string;
   readonly #images: string;
   readonly #records: string;
   readonly #removed: string;
   readonly #calls: Calls;
 
-  constructor(folder: string, ifMissing: IfMissing, silentMsMax: number = STORE_SILENT_MS_MAX) {
+  /**
+   * @param options.isPrivate whether the folder must be of the own account, and not writable by others
+   * @param options.silentMsMax time after which a call of the file system counts as hanging
+   */
+  constructor(
+    folder: string,
+    ifMissing: IfMissing,
+    {
+      isPrivate = false,
+      silentMsMax = STORE_SILENT_MS_MAX,
+    }: { readonly isPrivate?: boolean; readonly silentMsMax?: number } = {},
+  ) {
+    this.#isPrivate = isPrivate;
     this.name = `folder://${folder}`;
     this.#mayMake = ifMissing === 'make';
     this.#folder = folder;
@@ -306,7 +319,8 @@ export class FolderStore implements Store {
     const parent = dirname(this.#folder);
     const isThere = await this.#calls.run(() => stat(parent)).catch(orNull(isAbsent));
     if (isThere === null) throw new Error(`there is no folder ${parent}`);
-    await this.#calls.run(() => mkdir(this.#folder, { recursive: true }));
+    const mode = this.#isPrivate ? 0o700 : 0o777;
+    await this.#calls.run(() => mkdir(this.#folder, { recursive: true, mode }));
     await this.#calls.run(() => mkdir(folder)).catch(orNull(isPresent));
     await this.#checkFolder(folder);
   }
@@ -403,11 +417,21 @@ export class FolderStore implements Store {
     return join(this.#records, key, nameOf(revision));
   }
 
+  /** Windows has no such modes. */
+  async #checkPrivate(): Promise<void> {
+    const status = await this.#calls.run(() => stat(this.#folder)).catch(orNull(isAbsent));
+    const own = process.getuid?.() ?? status?.uid;
+    if (status === null || (status.uid === own && (status.mode & 0o022) === 0)) return;
+    const whose = status.uid === own ? 'other accounts may write to it' : 'it belongs to another account';
+    throw new Error(`${whose}, so announcements must be signed; make keys with: lectern channel keys`);
+  }
+
   async #attempt<T>(work: () => Promise<T>): Promise<T> {
     try {
       // The folder itself may be the empty mount point of a share.
       this.#mayMake ||= (await this.#calls.run(() => lstat(this.#records)).catch(orNull(isAbsent))) !== null;
       if (!this.#mayMake) throw new Error(NO_STORE);
+      if (this.#isPrivate) await this.#checkPrivate();
       return await work();
     } catch (cause) {
       if (cause instanceof LecternError) throw cause;

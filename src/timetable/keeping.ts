@@ -4,6 +4,7 @@ import { readRulesOf } from '../options/reading-settings.js';
 import { resolveOptions } from '../options/resolve.js';
 import type { KeeperOptions } from '../refresh/keeper.js';
 import { type AnyLoader, anySourceOf, Loader } from '../refresh/loader.js';
+import { PublicKeys } from '../replication/keys.js';
 import { Replica } from '../replication/replica.js';
 import { isStoreAddress } from '../store/store-address.js';
 
@@ -26,7 +27,8 @@ export function loaderOf(options: Resolved<'openTimetable'>): AnyLoader {
   if (!isStoreSource(source)) return new Loader(anySourceOf(source), readRulesOf(options), buildOn);
   return new Replica({
     address: source,
-    publisherPublicKey: publisherPublicKey ?? null,
+    // Without a key only if `unsigned` is given, as the rules of settings make sure.
+    keys: publisherPublicKey === undefined ? PublicKeys.UNSIGNED : PublicKeys.ofFile(publisherPublicKey),
     rules: { identifiers },
   });
 }

@@ -9,7 +9,7 @@ import { readRulesOf } from '../options/reading-settings.js';
 import { resolveOptions } from '../options/resolve.js';
 import { Keeper, type LoadOutcome } from '../refresh/keeper.js';
 import { anySourceOf, Loader } from '../refresh/loader.js';
-import { SigningKey } from '../replication/head.js';
+import { SigningKey, UNSIGNED } from '../replication/keys.js';
 import { Publisher } from '../replication/publisher.js';
 import { fieldLossOf, type Origin, type SnapshotSummary } from '../snapshot/summary.js';
 import { openStore } from '../store/open-store.js';
@@ -49,18 +49,23 @@ export async function publishTimetable(
   timetable: PublishedTimetable,
   publishing: PublishingOptions,
 ): Promise<Publishing> {
-  const { to, publisherKey, admin, log } = resolveOptions('publish', publishing);
+  const { to, publisherKey, unsigned, admin, log } = resolveOptions('publish', publishing);
   const options = resolveOptions('openTimetable', timetable);
   const loader = new Loader(anySourceOf(options.source), readRulesOf(options), options.buildOn);
-  const key = new SigningKey(publisherKey);
+  const signer = publisherKey === undefined ? UNSIGNED : new SigningKey(publisherKey);
   const plan = admin === undefined ? null : planAdmin(admin);
-  const store = openStore(storeAddress(to), 'make');
+  const store = openStore(storeAddress(to), 'make', unsigned);
+  if (unsigned)
+    log?.warn(
+      { store: store.name },
+      'announcements are not signed: who can write to the folder decides what is served',
+    );
   const loads = new LoadLog(log, loader.name, 'timetable loaded');
   const stored = new FailureLog(log, { store: store.name }, 'store works again');
   const cleaning = new FailureLog(log, { store: store.name }, 'old images removed again');
   const announcements = new FrequentLine((fields) => log?.info(fields, 'timetable announced'));
   const publisher = new Publisher(store, {
-    key,
+    signer,
     loader,
     events: {
       announced: ({ id, sequence, events, bytes }) =>
@@ -109,9 +114,12 @@ export async function publishTimetable(
     },
   });
   const files = new KeptFiles();
-  const kept = files.keep([...loader.credentialFiles, key.file, ...(plan?.files ?? [])], ({ error }) => {
-    if (error !== null) log?.error({ reason: error.message }, 'a file of the configuration was not read');
-  });
+  const kept = files.keep(
+    [...loader.credentialFiles, ...[signer.file ?? []].flat(), ...(plan?.files ?? [])],
+    ({ error }) => {
+      if (error !== null) log?.error({ reason: error.message }, 'a file of the configuration was not read');
+    },
+  );
   const refresh = async (force = false): Promise<LoadOutcome> => {
     const [outcome] = await Promise.all([keeper.refresh(force), files.reload()]);
     return outcome;

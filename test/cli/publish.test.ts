@@ -1,9 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test } from 'tap';
 import { unknownVariables } from '../../src/cli/serve-messages.js';
+import { SigningKey } from '../../src/replication/keys.js';
 import { replace } from '../../src/replication/store-records.js';
 import { openStore } from '../../src/store/open-store.js';
 import { storeAddress } from '../../src/store/store-address.js';
@@ -14,9 +15,9 @@ import { lectern as run, start } from './lectern.js';
 // One test waits until a command gives up.
 const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 
-/** Variables of the tests, such as LECTERN_SLOW, would each cause a warning. */
+/** Variables of the tests, such as lectern_SLOW, would each cause a warning. */
 const ENVIRONMENT = Object.fromEntries(
-  Object.entries(process.env).filter(([name]) => !name.startsWith('LECTERN_')),
+  Object.entries(process.env).filter(([name]) => !name.startsWith('lectern_')),
 );
 
 function lectern(...argv: readonly string[]): { readonly status: number | null; readonly text: string } {
@@ -27,7 +28,18 @@ function lectern(...argv: readonly string[]): { readonly status: number | null; 
 
 test('publish --once announces an image; channel shows the images and chooses one', async (t) => {
   const folder = t.testdir();
-  const { publisherKey, publisherPublicKey } = writeKeys(folder, 'publisher');
+  const [publisherKey, publisherPublicKey] = ['key', 'pub'].map((end) =>
+    join(folder, `publisher.${end}`),
+  ) as [string, string];
+  t.equal(
+    lectern('channel', 'keys', join(folder, 'publisher')).text,
+    `made ${publisherKey} for the publishers, which is secret, and ${publisherPublicKey} for the replicas\n`,
+  );
+  t.equal(statSync(publisherKey).mode & 0o777, 0o600);
+  t.match(lectern('channel', 'keys', join(folder, 'publisher')), {
+    status: 1,
+    text: /publisher\.key cannot be written: it exists already, and is not replaced; expected a new name/,
+  });
   const [source, share] = [join(folder, 'events.ndjson'), join(folder, 'share')];
   const publish = (title: string, count = 5): string => {
     writeFileSync(
@@ -48,6 +60,8 @@ test('publish --once announces an image; channel shows the images and chooses on
     t.equal(status, 0, text);
     return /"snapshot":"([\w-]{22})","sequence"/.exec(text)?.[1] ?? '';
   };
+  const channel = (...argv: readonly string[]): ReturnType<typeof lectern> =>
+    lectern('channel', ...argv, '--publisher-key', publisherKey);
   const [first, second] = [publish('first'), publish('second')];
   t.not(first, second);
   const status = lectern('channel', 'status', share, '--publisher-public-key', publisherPublicKey);
@@ -56,35 +70,37 @@ test('publish --once announces an image; channel shows the images and chooses on
   t.match(status.text, /^publisher +none leads$/m);
   for (const id of [first, second])
     t.match(status.text, new RegExp(`^image +${id}, sequence \\d+, 5 events, .*, announced 20\\d\\d-`, 'm'));
-  const back = lectern('channel', 'rollback', share).text;
+  const back = channel('rollback', share).text;
   t.match(
     back,
     new RegExp(`^rolled back: pinned ${first}, sequence \\d+, 5 events, .*, announced 20\\d\\d-`),
   );
   t.notMatch(back, 'warning');
-  t.match(JSON.parse(lectern('channel', 'status', share, '--json').text), {
+  t.match(JSON.parse(channel('status', share, '--json').text), {
     pinned: first,
     head: { id: second },
   });
-  t.match(lectern('channel', 'rollback', share), {
+  t.match(channel('rollback', share), {
     status: 1,
     text: `the store has no image older than the pinned ${first}; to choose a newer image, run lectern channel pin <id>`,
   });
-  t.match(lectern('channel', 'unpin', share).text, 'unpinned');
-  t.match(lectern('channel', 'pin', 'nothing', share), {
+  t.match(channel('unpin', share).text, 'unpinned');
+  t.match(channel('pin', 'nothing', share), {
     status: 1,
     text: /is not in the store; its images are: /,
   });
   const store = await openStore(storeAddress(share), 'make');
+  const signer = new SigningKey(publisherKey);
   for (const [agoMs, end] of [
     [1000, ''],
     [11_000, ': it may have ended'],
   ] as const) {
     const renewedAtMs = Date.now() - agoMs;
     const revision = (await store.read('leader'))?.revision ?? null;
-    await store.swap('leader', JSON.stringify({ owner: 'host-1', beat: 1, renewedAtMs }), revision);
+    const lease = await signer.sign('lease', { owner: 'host-1', beat: 1, renewedAtMs });
+    await store.swap('leader', lease, revision);
     const seen = `last seen ${new Date(renewedAtMs).toISOString()}${end}`;
-    t.match(lectern('channel', 'status', share).text, new RegExp(`^publisher +host-1, ${seen}$`, 'm'));
+    t.match(channel('status', share).text, new RegExp(`^publisher +host-1, ${seen}$`, 'm'));
   }
   await store.remove('leader');
   for (const [agoMs, what] of [
@@ -102,14 +118,14 @@ test('publish --once announces an image; channel shows the images and chooses on
     };
     await replace(store, 'replica.one', JSON.stringify({ ...report, reportedAtMs }));
     const line = `host-1:8080, version 1, last seen ${new Date(reportedAtMs).toISOString()}: ${what}`;
-    t.match(lectern('channel', 'status', share).text, new RegExp(`^replica +${line}$`, 'm'));
+    t.match(channel('status', share).text, new RegExp(`^replica +${line}$`, 'm'));
   }
-  t.match(lectern('channel', 'status', join(share, 'mistyped')), {
+  t.match(channel('status', join(share, 'mistyped')), {
     status: 1,
     text: /share\/mistyped failed: there is no store at this address yet; the publisher makes it/,
   });
   await store.swap('replica.odd', '{"name":{"toString":1},"formats":["x"]}', null);
-  t.match(lectern('channel', 'status', share), {
+  t.match(channel('status', share), {
     status: 0,
     text: /^ignored +record replica\.odd: it is malformed or forged$/m,
   });
@@ -124,16 +140,16 @@ test('publish --once announces an image; channel shows the images and chooses on
   };
   await store.swap('replica.evil', JSON.stringify({ name: `evil${sequence}`, ...report }), null);
   for (const more of [[], ['--json']]) {
-    const { text } = lectern('channel', 'status', share, ...more);
+    const { text } = channel('status', share, ...more);
     t.match(text, /evil\\u001b\]0;title\\u0007\\u009b2J\\(u000d|r)\\u202e/);
     t.notMatch(text, /[^\P{Cc}\n]|\p{Cf}/u, 'no character acts on a terminal');
   }
   const third = publish('third');
   const large = publish('large', 11);
-  const small = lectern('channel', 'pin', third, share).text;
+  const small = channel('pin', third, share).text;
   t.match(small, new RegExp(`^pinned ${third}, sequence \\d+, 5 events, `));
   t.match(small, /^warning: it has 5 events, and the head has 11 events: it may be a bad timetable/m);
-  t.notMatch(lectern('channel', 'pin', large, share).text, 'warning');
+  t.notMatch(channel('pin', large, share).text, 'warning');
 });
 
 test('publish --once ends with an error if another publisher leads', async (t) => {
@@ -173,7 +189,25 @@ test('publish refuses wrong usage', async (t) => {
   const { publisherPublicKey } = writeKeys(folder, 'publisher');
   const source = join(folder, 'events.ndjson');
   t.match(lectern('publish', source), { status: 2, text: /--to <store>/ });
-  t.match(lectern('publish', source, '--to', folder), { status: 2, text: /--publisher-key <file>/ });
+  const make =
+    'To make publisher\\.key for the publishers and publisher\\.pub for the replicas, run: lectern channel keys';
+  t.match(lectern('publish', source, '--to', folder), {
+    status: 2,
+    text: new RegExp(`--publisher-key is missing: announcements are signed\\. ${make}`),
+  });
+  t.match(lectern('serve', 'nats://127.0.0.1:1/timetable', '--dev'), {
+    status: 2,
+    text: new RegExp(
+      `^error: --publisher-public-key is missing: a replica serves only what its publisher signed\\. ${make}; or, for a folder of your own account, give --unsigned$`,
+      'm',
+    ),
+  });
+  t.match(lectern('channel', 'status', folder), { status: 1, text: /^error: a channel needs a key: give/ });
+  const both = ['--unsigned', '--publisher-key', publisherPublicKey];
+  t.match(lectern('publish', source, '--to', folder, ...both), {
+    status: 2,
+    text: /--unsigned and --publisher-key exclude each other/,
+  });
   for (const [key, problem] of [
     [join(folder, 'bad.key'), 'cannot be used: it is not a private key as PEM or JWK'],
     [publisherPublicKey, 'cannot be used: it is not a private key as PEM or JWK'],

@@ -140,6 +140,7 @@ test('the services of the compose file have existing options, files and targets'
         {
           readonly entrypoint?: readonly string[];
           readonly command: readonly string[];
+          readonly environment?: Readonly<Record<string, string>>;
           readonly secrets?: readonly string[];
           readonly configs?: readonly { readonly source: string }[];
           readonly deploy?: { readonly replicas: number };
@@ -168,7 +169,9 @@ test('the services of the compose file have existing options, files and targets'
     for (const name of service.secrets ?? []) {
       t.ok(name in secrets);
       t.ok(
-        service.command.some((arg) => arg.endsWith(`=/run/secrets/${name}`)),
+        [...service.command, ...Object.entries(service.environment ?? {}).map((each) => each.join('='))].some(
+          (arg) => arg.endsWith(`=/run/secrets/${name}`),
+        ),
         name,
       );
     }

@@ -166,6 +166,7 @@ const DEFAULTED: Readonly<Record<DefaultedName, true>> = {
   jwksRefreshSeconds: true,
   tokenType: true,
   adminHost: true,
+  unsigned: true,
   feedDays: true,
   days: true,
   accessLog: true,
@@ -243,8 +244,11 @@ test('only a source that may stay unchanged is warned of becoming stale', async 
     ['events.ndjson', 1],
     ['folder:///store', 0],
     ['nats://host/name', 0],
-  ] as const)
-    t.equal(warningsOf(resolveSettings({ source, staleSecondsMax: 60 })).length, count, source);
+  ] as const) {
+    const publisherPublicKey = count === 0 ? 'publisher.pub' : undefined;
+    const settings = resolveSettings({ source, publisherPublicKey, staleSecondsMax: 60 });
+    t.equal(warningsOf(settings).length, count, source);
+  }
 });
 
 test('a wrong origin is repeated, with what would be right', async (t) => {

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { test } from 'tap';
-import { type Head, headOf, SigningKey } from '../../src/replication/head.js';
+import type { Head } from '../../src/replication/head.js';
+import { SigningKey } from '../../src/replication/keys.js';
 import { MemorySource } from '../refresh/built.js';
-import { events, KINDS, openFleet, titleOf, untilServed, writeKeys } from './fleet.js';
+import { events, headOf, KINDS, openFleet, titleOf, untilServed, writeKeys } from './fleet.js';
 
 for (const { kind, skip } of KINDS) {
   test(`${kind}: replicas refuse bad announcements`, { skip }, async (t) => {
@@ -34,17 +35,24 @@ for (const { kind, skip } of KINDS) {
     const bad = { ...head, sequence: head.sequence + 7, id: 'A'.repeat(22), hash, bytes: garbage.length };
     const key = new SigningKey(fleet.publisherKey);
     const stranger = new SigningKey(writeKeys(fleet.folder, 'stranger').publisherKey);
-    t.match(await announce(await stranger.sign(bad)), /signature is not valid/);
+    t.match(await announce(await stranger.sign('head', bad)), /signature is not valid/);
     t.match(await announce('no JWS'), /signature is not valid/);
     const [protectedHeader, , signature] = (good?.text ?? '').split('.');
     const forged = Buffer.from(JSON.stringify(bad)).toString('base64url');
     t.match(await announce(`${protectedHeader}.${forged}.${signature}`), /signature is not valid/);
-    t.match(await announce(await key.sign(bad)), /not a snapshot file/, 'garbage with the right hash');
-    t.match(await announce(await key.sign({ ...bad, bytes: 10 })), /not a snapshot file|longer/);
-    t.match(await announce(await key.sign({ ...bad, hash: 'f'.repeat(64) })), /is missing/);
-    t.match(await announce(await key.sign({ ...bad, hash: 'e'.repeat(64), format: 1 })), /format 1/);
-    t.match(await announce(await key.sign({ ...bad, hash: head.hash, bytes: head.bytes })), /its content is/);
-    t.match(await announce(await key.sign({ ...bad, sequence: 0 })), /older copy/);
+    t.match(
+      await announce(await key.sign('head', bad)),
+      /not a snapshot file/,
+      'garbage with the right hash',
+    );
+    t.match(await announce(await key.sign('head', { ...bad, bytes: 10 })), /not a snapshot file|longer/);
+    t.match(await announce(await key.sign('head', { ...bad, hash: 'f'.repeat(64) })), /is missing/);
+    t.match(await announce(await key.sign('head', { ...bad, hash: 'e'.repeat(64), format: 1 })), /format 1/);
+    t.match(
+      await announce(await key.sign('head', { ...bad, hash: head.hash, bytes: head.bytes })),
+      /its content is/,
+    );
+    t.match(await announce(await key.sign('head', { ...bad, sequence: 0 })), /older copy/);
 
     const healing = await fleet.publisher(new MemorySource(events(11, 'healed')));
     await healing.announced;

@@ -146,7 +146,7 @@ test('after a rollback, the earlier content has only its new version', options, 
   source.replace(events(10, 'poison'));
   await untilServed([quick, late], 'poison');
   link.cut();
-  const channel = await openChannel(fleet.address);
+  const channel = await openChannel(fleet.address, { publisherKey: fleet.publisherKey });
   t.teardown(() => channel.close());
   await channel.rollback();
   await untilServed([quick], 'good');

@@ -2,7 +2,8 @@ import { existsSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Test, test } from 'tap';
 import { ANNOUNCED_MAX, IMAGES_KEPT, IMAGES_UNUSED_BYTES_MIN } from '../../src/limits.js';
-import { type Head, SigningKey } from '../../src/replication/head.js';
+import type { Head } from '../../src/replication/head.js';
+import { SigningKey } from '../../src/replication/keys.js';
 import { StoreCleaner } from '../../src/replication/publisher.js';
 import { announcedTexts } from '../../src/replication/store-records.js';
 import { openStore } from '../../src/store/open-store.js';
@@ -34,7 +35,7 @@ async function announce({ store, key }: Trial, n: number, announcedAtMs = 0): Pr
     rejected: 0,
     announcedAtMs,
   };
-  const text = await key.sign(head);
+  const text = await key.sign('head', head);
   await store.swap(`announced.${idOf(n)}`, text, null);
   await store.swap('head', text, (await store.read('head'))?.revision ?? null);
 }

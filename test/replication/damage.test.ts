@@ -1,9 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
-import { headOf } from '../../src/replication/head.js';
 import { SeenOrder } from '../../src/replication/replica.js';
 import { MemorySource } from '../refresh/built.js';
-import { events, KINDS, openChannel, openFleet, titleOf, until, untilServed } from './fleet.js';
+import { events, headOf, KINDS, openChannel, openFleet, titleOf, until, untilServed } from './fleet.js';
 
 test('forged sequences do not stop announcements', async (t) => {
   const fleet = await openFleet(t, 'folder');
@@ -34,7 +33,7 @@ test('forged sequences do not stop announcements', async (t) => {
   const head = headOf((await store.read('head'))?.text ?? '');
   t.equal(head?.epoch, epoch);
   t.ok((head?.sequence ?? sequence) < Date.now() + 60_000, 'sequences still come from the clock');
-  const channel = await openChannel(fleet.address, { publisherPublicKey: fleet.publisherPublicKey });
+  const channel = await openChannel(fleet.address, { publisherKey: fleet.publisherKey });
   t.teardown(() => channel.close());
   const [, earlier] = (await channel.status()).images;
   await channel.pin(earlier?.id ?? '');

@@ -2,12 +2,13 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
-import { type Head, headOf, SigningKey } from '../../src/replication/head.js';
+import type { Head } from '../../src/replication/head.js';
+import { SigningKey } from '../../src/replication/keys.js';
 import { MemorySource } from '../refresh/built.js';
 import { NATS_MISSING } from '../store/nats-server.js';
 import { timeForAFault } from '../waiting/until.js';
 import { SlowLink } from './chaos/slow-link.js';
-import { events, openChannel, openFleet, titleOf, until, untilServed } from './fleet.js';
+import { events, headOf, openChannel, openFleet, titleOf, until, untilServed } from './fleet.js';
 
 test('a pin from an older copy of the store is not served', async (t) => {
   const fleet = await openFleet(t, 'folder');
@@ -18,7 +19,7 @@ test('a pin from an older copy of the store is not served', async (t) => {
   await publishing.announced;
   let replica = fleet.replica({ snapshotFile });
   await untilServed([replica], 'first');
-  const channel = await openChannel(fleet.address);
+  const channel = await openChannel(fleet.address, { publisherKey: fleet.publisherKey });
   t.teardown(() => channel.close());
   const first = replica.summary?.id ?? '';
   await channel.pin(first);
@@ -66,7 +67,7 @@ test('only faults of an object are reported as damage', {
     const revision = (await store.read('head'))?.revision ?? null;
     await store.swap(
       'head',
-      await key.sign({ ...head, id: 'A'.repeat(22), patch: null, ...facts }),
+      await key.sign('head', { ...head, id: 'A'.repeat(22), patch: null, ...facts }),
       revision,
     );
   };

@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Test } from 'tap';
 import type { MemorySource, PublishingOptions, Timetable, TimetableOptions } from '../../src/index.js';
+import type { Head } from '../../src/replication/head.js';
 import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { storeAddress } from '../../src/store/store-address.js';
@@ -20,6 +21,7 @@ const library = (await import(
 )) as typeof import('../../src/index.js');
 
 export const openTimetable: typeof library.openTimetable = library.openTimetable;
+export const publishTimetable: typeof library.publishTimetable = library.publishTimetable;
 export const openChannel: typeof library.openChannel = library.openChannel;
 
 /** The kinds of store, with the reason why one is skipped. */
@@ -48,6 +50,15 @@ export function writeKeys(
   writeFileSync(publisherKey, privateKey.export({ type: 'pkcs8', format: 'pem' }));
   writeFileSync(publisherPublicKey, publicKey.export({ type: 'spki', format: 'pem' }));
   return { publisherKey, publisherPublicKey };
+}
+
+/** A head without a check of its signature; null for text that is no head. */
+export function headOf(text: string): Head | null {
+  try {
+    return JSON.parse(Buffer.from(text.split('.')[1] ?? '', 'base64url').toString('utf8')) as Head;
+  } catch {
+    return null;
+  }
 }
 
 export async function openFleet(t: Test, kind: 'folder' | 'nats'): Promise<Fleet> {

@@ -88,7 +88,7 @@ test('a standby and a restarted publisher continue the announced history', optio
     t.strictSame(late.changes(since), steady.changes(since));
   }
 
-  const channel = await openChannel(fleet.address);
+  const channel = await openChannel(fleet.address, { publisherKey: fleet.publisherKey });
   t.teardown(() => channel.close());
   const bad = idOf(late);
   await channel.rollback();

@@ -1,6 +1,7 @@
 /** A fleet on a folder that another program writes to. */
 import { spawnSync } from 'node:child_process';
 import {
+  chmodSync,
   mkdirSync,
   readdirSync,
   renameSync,
@@ -11,9 +12,22 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
+import { SigningKey, UNSIGNED } from '../../src/replication/keys.js';
+import { storeAddress } from '../../src/store/store-address.js';
+import { testFolder } from '../files/test-folder.js';
 import { MemorySource } from '../refresh/built.js';
 import { keptLog } from '../serving/threads.js';
-import { events, openChannel, openFleet, titleOf, until, untilServed } from './fleet.js';
+import {
+  events,
+  openChannel,
+  openFleet,
+  openTimetable,
+  publishTimetable,
+  titleOf,
+  until,
+  untilServed,
+  writeKeys,
+} from './fleet.js';
 
 /** Replaces the last revision of a record, or makes the record. */
 function replaceRecord(share: string, key: string, make: (path: string) => void): void {
@@ -52,7 +66,7 @@ test('with malformed and forged records, announcements continue, replicas serve,
   await publishing.announced;
   const replica = fleet.replica();
   await untilServed([replica], 'first');
-  const channel = await openChannel(fleet.address, { publisherPublicKey: fleet.publisherPublicKey });
+  const channel = await openChannel(fleet.address, { publisherKey: fleet.publisherKey });
   t.teardown(() => channel.close());
   for (const round of [0, 1, 2, 3, 4]) {
     for (const [key, all] of Object.entries(WRONG)) {
@@ -81,6 +95,78 @@ test('with malformed and forged records, announcements continue, replicas serve,
   );
 });
 
+test('a forged pin and a forged lease steer neither replicas nor publishers', async (t) => {
+  const fleet = await openFleet(t, 'folder');
+  const { store } = fleet;
+  const source = new MemorySource(events(10, 'first'));
+  const publishing = await fleet.publisher(source);
+  await publishing.announced;
+  const replica = fleet.replica();
+  await untilServed([replica], 'first');
+  const channel = await openChannel(fleet.address, { publisherKey: fleet.publisherKey });
+  t.teardown(() => channel.close());
+  const leader = (await channel.status()).leader;
+  const stranger = new SigningKey(writeKeys(fleet.folder, 'stranger').publisherKey);
+  const head = await store.read('head');
+  const id = replica.summary?.id ?? '';
+  const pin = { id, sequence: Date.now() + 1e6 };
+  const lease = (n: number): object => ({ owner: 'stranger', beat: n, renewedAtMs: Date.now() });
+  const forge = async (key: string, text: string): Promise<void> => {
+    await store.swap(key, text, (await store.read(key))?.revision ?? null);
+  };
+  const forgeries = [
+    async (n: number) => [JSON.stringify(pin), JSON.stringify(lease(n))],
+    async (n: number) => [await UNSIGNED.sign('pin', pin), await UNSIGNED.sign('lease', lease(n))],
+    async (n: number) => [await stranger.sign('pin', pin), await stranger.sign('lease', lease(n))],
+    // A signature of the right key, on a record of another kind.
+    async () => [head?.text ?? '', head?.text ?? ''],
+  ];
+  for (const [n, make] of forgeries.entries()) {
+    const [forgedPin = '', forgedLease = ''] = await make(n);
+    await forge('pin', forgedPin);
+    await forge('leader', forgedLease);
+    const status = await channel.status();
+    t.equal(status.pinned, null);
+    t.ok(status.ignored.includes('pin'), `the status names the forged pin ${n}`);
+    source.replace(events(10, `after ${n}`));
+    await untilServed([replica], `after ${n}`);
+    t.equal((await channel.status()).head?.id, replica.summary?.id);
+  }
+  await until(async () => (await channel.status()).leader === leader, 'the publisher leads on');
+});
+
+test('without signatures, only a folder of the own account is opened', async (t) => {
+  const folder = testFolder(t);
+  const share = join(folder, 'share');
+  const { log, lines } = keptLog();
+  const source = new MemorySource(events(10, 'first'));
+  const publishing = await publishTimetable({ source }, { to: share, unsigned: true, log });
+  t.teardown(() => publishing.close());
+  await publishing.announced;
+  t.ok(lines.some(({ message }) => message.startsWith('announcements are not signed')));
+  const address = storeAddress(share);
+  const replica = openTimetable({ source: address, unsigned: true });
+  t.teardown(() => replica.close());
+  await untilServed([replica], 'first');
+  const channel = await openChannel(address, { unsigned: true });
+  await channel.pin(replica.summary?.id ?? '');
+  t.equal((await channel.status()).pinned, replica.summary?.id);
+  chmodSync(share, 0o777);
+  await t.rejects(channel.status(), {
+    code: 'store-unavailable',
+    message:
+      /other accounts may write to it, so announcements must be signed; make keys with: lectern channel keys$/,
+  });
+  await t.rejects(openChannel('nats://127.0.0.1:1/timetable', { unsigned: true }), {
+    code: 'option-invalid',
+    message: /need a folder of the own account; for NATS, make keys with: lectern channel keys/,
+  });
+  await t.rejects(openChannel(address), { code: 'key-missing', message: /^a channel needs a key/ });
+  const { publisherPublicKey } = writeKeys(folder, 'publisher');
+  const reading = await openChannel(address, { publisherPublicKey });
+  await t.rejects(reading.unpin(), { code: 'key-missing', message: /^pin, unpin and rollback are signed/ });
+});
+
 test('an image that was replaced by a named pipe is stored again, and a linked folder of images is not changed', async (t) => {
   const fleet = await openFleet(t, 'folder');
   const images = join(fleet.folder, 'share', 'images');
@@ -88,7 +174,7 @@ test('an image that was replaced by a named pipe is stored again, and a linked f
   const source = new MemorySource(events(10, 'first'));
   const publishing = await fleet.publisher(source, { log });
   await publishing.announced;
-  const channel = await openChannel(fleet.address, { publisherPublicKey: fleet.publisherPublicKey });
+  const channel = await openChannel(fleet.address, { publisherKey: fleet.publisherKey });
   t.teardown(() => channel.close());
   const hash = (await channel.status()).head?.hash ?? '';
   rmSync(join(images, hash));

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { test } from 'tap';
 import { LEASE_MS_MAX } from '../../src/limits.js';
+import { UNSIGNED } from '../../src/replication/keys.js';
 import { Leadership } from '../../src/replication/publisher.js';
 import { openStore } from '../../src/store/open-store.js';
 import { storeAddress } from '../../src/store/store-address.js';
@@ -17,8 +18,8 @@ test('a lease ends by the clock of its owner before a standby takes it', async (
           ? target[method].bind(target)
           : target[method],
   });
-  const leader = new Leadership(lost, 'one', () => nowMs);
-  const standby = new Leadership(store, 'two', () => nowMs);
+  const leader = new Leadership(lost, 'one', UNSIGNED, () => nowMs);
+  const standby = new Leadership(store, 'two', UNSIGNED, () => nowMs);
   t.ok(await leader.renew());
   t.notOk(await standby.renew());
   isLost = true;
@@ -36,7 +37,7 @@ test('a lease ends by the clock of its owner before a standby takes it', async (
 test('a leader that renews its lease is never replaced; one that ends is replaced at once', async (t) => {
   const store = await openStore(storeAddress(join(t.testdir(), 'share')), 'make');
   let nowMs = 0;
-  const [leader, standby] = ['one', 'two'].map((name) => new Leadership(store, name, () => nowMs));
+  const [leader, standby] = ['one', 'two'].map((name) => new Leadership(store, name, UNSIGNED, () => nowMs));
   if (leader === undefined || standby === undefined) throw new Error('two were made');
   for (; nowMs < 60_000; nowMs += 1000) {
     t.ok(await leader.renew());
@@ -50,4 +51,28 @@ test('a leader that renews its lease is never replaced; one that ends is replace
   nowMs += LEASE_MS_MAX;
   t.ok(await leader.renew(), 'a standby that saw no renewal leads');
   t.notOk(standby.isLeader);
+});
+
+test('a lease that somebody writes again is no sign of life', async (t) => {
+  const store = await openStore(storeAddress(join(t.testdir(), 'share')), 'make');
+  let nowMs = 0;
+  const leader = new Leadership(store, 'one', UNSIGNED, () => nowMs);
+  const standby = new Leadership(store, 'two', UNSIGNED, () => nowMs);
+  t.ok(await leader.renew());
+  const copies = [await store.read('leader')];
+  t.ok(await leader.renew());
+  copies.push(await store.read('leader'));
+  t.notOk(await standby.renew());
+  for (nowMs = 1000; nowMs < LEASE_MS_MAX; nowMs += 1000) {
+    for (const copy of copies) {
+      const revision = (await store.read('leader'))?.revision ?? null;
+      await store.swap('leader', copy?.text ?? '', revision);
+      t.notOk(await standby.renew());
+    }
+  }
+  nowMs = LEASE_MS_MAX;
+  t.ok(
+    await standby.renew(),
+    'the standby leads once the leader has renewed nothing for the time of a lease',
+  );
 });

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { type Test, test } from 'tap';
 import { MemorySource } from '../../src/index.js';
 import type { ServiceOptions } from '../../src/options/option-types.js';
-import { type Head, SigningKey } from '../../src/replication/head.js';
+import type { Head } from '../../src/replication/head.js';
+import { SigningKey } from '../../src/replication/keys.js';
 import { readReports } from '../../src/replication/store-records.js';
 import { startService } from '../../src/service.js';
 import { IMAGE_FORMAT_VERSION } from '../../src/snapshot/image-format.js';
@@ -58,7 +59,7 @@ test('each reason is logged once and at once; a replica that still waits is logg
   t.match(reasonsOf(WAITING), [/^no publisher has announced an image/]);
   t.strictSame(reasonsOf(FAILED), reasonsOf(WAITING));
 
-  await store.swap('head', await new SigningKey(other.publisherKey).sign(HEAD), null);
+  await store.swap('head', await new SigningKey(other.publisherKey).sign('head', HEAD), null);
   await until(() => reasonsOf(FAILED).length > 1, 'another reason is logged');
   t.match(reasonsOf(FAILED)[1], /its signature is not valid/);
   const late = await startReplica(t, {
@@ -84,9 +85,13 @@ test('a refused first image and an absent server are logged', async (t) => {
   const store = await openStore(source, 'make');
   t.teardown(() => store.close());
   const { publisherKey, publisherPublicKey } = writeKeys(folder, 'publisher');
-  await store.swap('head', await new SigningKey(publisherKey).sign({ ...HEAD, bytes: 2 ** 40 }), null);
+  await store.swap(
+    'head',
+    await new SigningKey(publisherKey).sign('head', { ...HEAD, bytes: 2 ** 40 }),
+    null,
+  );
   const refused = await startReplica(t, { source, publisherPublicKey, memoryMbMax: 64 });
-  const absent = await startReplica(t, { source: 'nats://127.0.0.1:1/timetable' });
+  const absent = await startReplica(t, { source: 'nats://127.0.0.1:1/timetable', publisherPublicKey });
   await until(() => refused('timetable refused').length > 0, 'the refusal is logged');
   t.match(refused('timetable refused'), [/it needs 1048576 MiB of memory, and only 64 MiB are left/]);
   await until(() => absent(FAILED).length > 0 && absent(WAITING).length > 0, 'the failure is logged');

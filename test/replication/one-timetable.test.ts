@@ -25,7 +25,7 @@ for (const { kind, skip } of KINDS) {
 
     source.replace(events(3, 'poison'));
     await publishing.refresh();
-    const channel = await openChannel(fleet.address, { publisherPublicKey: fleet.publisherPublicKey });
+    const channel = await openChannel(fleet.address, { publisherKey: fleet.publisherKey });
     t.teardown(() => channel.close());
     await until(
       async () => (await channel.status()).head?.events === 11,

@@ -1,10 +1,9 @@
 import { join } from 'node:path';
 import { test } from 'tap';
-import { headOf } from '../../src/replication/head.js';
 import { openStore } from '../../src/store/open-store.js';
 import { storeAddress } from '../../src/store/store-address.js';
 import { MemorySource } from '../refresh/built.js';
-import { events, KINDS, openFleet, until, untilServed } from './fleet.js';
+import { events, headOf, KINDS, openFleet, until, untilServed } from './fleet.js';
 
 for (const { kind, skip } of KINDS) {
   test(`${kind}: a change of few records is announced with a patch`, {

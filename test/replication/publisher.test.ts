@@ -3,13 +3,14 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Test, test } from 'tap';
 import type { Publication } from '../../src/refresh/keeper.js';
-import { type Head, headOf, SigningKey } from '../../src/replication/head.js';
+import type { Head } from '../../src/replication/head.js';
+import { SigningKey } from '../../src/replication/keys.js';
 import { Publisher, type PublisherOptions } from '../../src/replication/publisher.js';
 import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { storeAddress } from '../../src/store/store-address.js';
 import { timeForAFault } from '../waiting/until.js';
-import { until, writeKeys } from './fleet.js';
+import { headOf, until, writeKeys } from './fleet.js';
 
 interface Swap {
   readonly who: string;
@@ -94,7 +95,7 @@ async function openFleet(t: Test): Promise<{
         recovered: () => told.push('recovered'),
         cleaned: (fault: Error | null) => told.push(`cleaned: ${fault?.message ?? 'good'}`),
       };
-      const publisher = new Publisher(store, { key, loader, events });
+      const publisher = new Publisher(store, { signer: key, loader, events });
       closing.push(async () => {
         controls.isHeld = false;
         controls.holdsAtSwap = false;
@@ -197,7 +198,7 @@ test('a standby announces with a higher sequence than any head that it saw', asy
   const present = headOf(text) as Head;
   // The clock of the leader is an hour ahead.
   const ahead = { ...present, sequence: present.sequence + 3_600_000 };
-  await store.swap('head', await key.sign(ahead), revision);
+  await store.swap('head', await key.sign('head', ahead), revision);
   const standby = await publisher('standby');
   let hasRead = false;
   standby.controls.fails = (method, record) => {

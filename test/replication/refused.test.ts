@@ -2,9 +2,10 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
-import { type Head, headOf, SigningKey } from '../../src/replication/head.js';
+import type { Head } from '../../src/replication/head.js';
+import { SigningKey } from '../../src/replication/keys.js';
 import { MemorySource } from '../refresh/built.js';
-import { events, openChannel, openFleet, titleOf, until, untilServed } from './fleet.js';
+import { events, headOf, openChannel, openFleet, titleOf, until, untilServed } from './fleet.js';
 
 test('a refused image keeps its reason, and can be pinned and rolled back', async (t) => {
   const fleet = await openFleet(t, 'folder');
@@ -19,7 +20,7 @@ test('a refused image keeps its reason, and can be pinned and rolled back', asyn
     return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1]);
   };
   t.equal(await metric('lectern_channel_lag_seconds'), 0);
-  const channel = await openChannel(fleet.address);
+  const channel = await openChannel(fleet.address, { publisherKey: fleet.publisherKey });
   t.teardown(() => channel.close());
 
   const good = (await channel.status()).head;
@@ -62,7 +63,7 @@ test('a replica keeps the pinned image if the store loses the pin, until an oper
   const snapshotFile = join(fleet.folder, 'snapshot');
   const [replica, restarted] = [fleet.replica(), fleet.replica({ snapshotFile })];
   await untilServed([replica, restarted], 'good');
-  const channel = await openChannel(fleet.address);
+  const channel = await openChannel(fleet.address, { publisherKey: fleet.publisherKey });
   t.teardown(() => channel.close());
   source.replace(events(10, 'bad'));
   await publishing.refresh();
@@ -96,7 +97,7 @@ test('an image beyond the limits of a replica is refused with the reason', async
   await publishing.announced;
   const replica = fleet.replica();
   await untilServed([replica], 'small');
-  const channel = await openChannel(fleet.address);
+  const channel = await openChannel(fleet.address, { publisherKey: fleet.publisherKey });
   t.teardown(() => channel.close());
   const reason = async (): Promise<string> => (await channel.status()).replicas[0]?.lastError ?? '';
   await publishing.close();
@@ -111,7 +112,7 @@ test('an image beyond the limits of a replica is refused with the reason', async
   for (const [n, withLength] of lengths.entries()) {
     const more = { sequence: head.sequence + 1 + n, id: 'A'.repeat(22), events: 5 };
     const huge = { ...head, history: null, ...more, ...withLength(2 ** (50 - n)) };
-    await store.swap('head', await key.sign(huge), (await store.read('head'))?.revision ?? null);
+    await store.swap('head', await key.sign('head', huge), (await store.read('head'))?.revision ?? null);
     const mebibytes = 2 ** (30 - n);
     await until(async () => {
       const [, needs] = /was refused: it needs (\d+) MiB of memory/.exec(await reason()) ?? [];
@@ -149,13 +150,13 @@ test('a replica that cannot read the announced format serves on, and says so', a
   const head = headOf(text) as Head;
   const key = new SigningKey(fleet.publisherKey);
   const next = { ...head, sequence: head.sequence + 1, id: 'A'.repeat(22), format: head.format + 1 };
-  const changed = await fleet.store.swap('head', await key.sign(next), revision);
+  const changed = await fleet.store.swap('head', await key.sign('head', next), revision);
   await replica.refresh();
   t.equal(titleOf(replica), 'good');
   const body = { ready: true, reasons: [], overloaded: false, unreadableFormat: next.format };
   t.strictSame(await told(), { ready: { status: 200, body }, metric: '1' });
   t.match(errors.at(-1), `cannot be read: it has format ${next.format}, and this version reads`);
-  await fleet.store.swap('head', await key.sign({ ...head, sequence: next.sequence + 1 }), changed);
+  await fleet.store.swap('head', await key.sign('head', { ...head, sequence: next.sequence + 1 }), changed);
   await replica.refresh();
   t.strictSame(await told(), known);
 });

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
-import { HeadReader } from '../../src/replication/head.js';
+import { PublicKeys } from '../../src/replication/keys.js';
 import { MemorySource } from '../refresh/built.js';
 import { events, openFleet, titleOf, until, untilServed, writeKeys } from './fleet.js';
 
@@ -52,9 +52,9 @@ test('a file of public keys holds one PEM, several PEMs in a row, a JWK or a JWK
   const pems = ['a', 'b'].map((name) => readFileSync(writeKeys(folder, name).publisherPublicKey, 'utf8'));
   const jwks = pems.map((pem) => createPublicKey(pem).export({ format: 'jwk' }));
   const path = join(folder, 'keys');
-  const read = (text: string): HeadReader => {
+  const read = (text: string): PublicKeys => {
     writeFileSync(path, text);
-    return HeadReader.ofFile(path);
+    return PublicKeys.ofFile(path);
   };
   for (const text of [
     pems[0] ?? '',

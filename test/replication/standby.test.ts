@@ -1,4 +1,5 @@
 import { test } from 'tap';
+import { SigningKey } from '../../src/replication/keys.js';
 import { MemorySource } from '../refresh/built.js';
 import { events, KINDS, openChannel, openFleet, titleOf, until, untilServed } from './fleet.js';
 
@@ -7,7 +8,8 @@ for (const { kind, skip } of KINDS) {
     const fleet = await openFleet(t, kind);
     const { store } = fleet;
     // A leader that was killed: its lease stays and is never renewed.
-    await store.swap('leader', JSON.stringify({ owner: 'killed', beat: 1, renewedAtMs: 1 }), null);
+    const killed = { owner: 'killed', beat: 1, renewedAtMs: 1 };
+    await store.swap('leader', await new SigningKey(fleet.publisherKey).sign('lease', killed), null);
     const source = new MemorySource(events(10, 'n 0'));
     const [one, two] = [await fleet.publisher(source), await fleet.publisher(source)];
     const tookMs = await until(async () => (await store.read('head')) !== null, 'a standby leads');
@@ -15,7 +17,7 @@ for (const { kind, skip } of KINDS) {
     t.ok(tookMs <= 10_000, `a standby takes over within 10 s: ${Math.round(tookMs)} ms`);
     const replica = fleet.replica();
     await untilServed([replica], 'n 0');
-    const channel = await openChannel(fleet.address);
+    const channel = await openChannel(fleet.address, { publisherKey: fleet.publisherKey });
     t.teardown(() => channel.close());
     await channel.pin(replica.summary?.id ?? '');
     for (let n = 1; n <= 6; n++) {

@@ -264,7 +264,7 @@ test('a watch reports changes if it began before the store existed, and after a 
 
 test('a file system that hangs blocks one thread, and is used again when it answers', async (t) => {
   const { share } = await openTrial(t);
-  const store = new FolderStore(share, 'make', 100);
+  const store = new FolderStore(share, 'make', { silentMsMax: 100 });
   const { lstat } = promises;
   let [hanging, goOn] = [0, (): void => {}];
   const hung = new Promise<void>((resolve) => {

@@ -239,13 +239,13 @@ test('options of replicas are refused for other sources, and options of reading 
     const message = new RegExp(
       `^${name} has no effect with a store as the source: its publisher reads the records$`,
     );
-    t.throws(() => openTimetable({ source: 'folder:///store', ...options }), {
+    t.throws(() => openTimetable({ source: 'folder:///store', unsigned: true, ...options }), {
       code: 'option-invalid',
       message,
     });
   }
   for (const source of ['folder://nope', 'nats://127.0.0.1/'])
-    t.throws(() => openTimetable({ source }), {
+    t.throws(() => openTimetable({ source, unsigned: true }), {
       code: 'option-invalid',
       message: /expected (folder|nats):\/\//,
     });

@@ -62,7 +62,7 @@ async function announce(
   forged.add(facts.id);
   const next = { ...head, sequence: head.sequence + 1, patch: null, ...facts };
   const record = await store.read('head');
-  await store.swap('head', await (isSigned ? key : stranger).sign(next), record?.revision ?? null);
+  await store.swap('head', await (isSigned ? key : stranger).sign('head', next), record?.revision ?? null);
   await failingFor(1500);
 }
 
@@ -237,7 +237,7 @@ export const ACTS: Readonly<Record<string, Act>> = {
     await failingFor(1500);
   },
   async 'pinned, then not'(fleet) {
-    const channel = await openChannel(fleet.server.address());
+    const channel = await openChannel(fleet.server.address(), { publisherKey: fleet.publisherKey });
     try {
       const { images } = await channel.status();
       const id = images.at(-1)?.id;

@@ -4,7 +4,8 @@ import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Test } from 'tap';
-import { type Head, SigningKey } from '../../../src/replication/head.js';
+import { type Head, readHead } from '../../../src/replication/head.js';
+import { SigningKey } from '../../../src/replication/keys.js';
 import { openStore } from '../../../src/store/open-store.js';
 import type { Store } from '../../../src/store/store.js';
 import { testFolder } from '../../files/test-folder.js';
@@ -28,6 +29,7 @@ export class ChaosFleet {
   /** A connection of the test itself, with which it does what operators and accidents do. */
   readonly store: Store;
   readonly link: SlowLink;
+  readonly publisherKey: string;
   readonly key: SigningKey;
   readonly stranger: SigningKey;
   readonly publishers: readonly Machine[];
@@ -57,6 +59,7 @@ export class ChaosFleet {
     this.store = store;
     this.link = link;
     const [own, stranger] = [writeKeys(folder, 'publisher'), writeKeys(folder, 'stranger')];
+    this.publisherKey = own.publisherKey;
     this.key = new SigningKey(own.publisherKey);
     this.stranger = new SigningKey(stranger.publisherKey);
     const to = ['--to', server.address(), '--publisher-key', own.publisherKey];
@@ -154,7 +157,7 @@ export class ChaosFleet {
   async #look(): Promise<void> {
     while (!this.#isEnding) {
       const text = (await this.store.read('head').catch(() => null))?.text ?? this.#headText;
-      const head = text === this.#headText ? null : await this.key.reader.read(text).catch(() => null);
+      const head = text === this.#headText ? null : await readHead(this.key.keys, text).catch(() => null);
       if (head !== null) {
         if (this.#headText !== '') this.olderHead = this.#headText;
         this.#headText = text;
