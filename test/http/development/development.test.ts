@@ -2,7 +2,6 @@
 
 import { test } from 'tap';
 import { createClaimTable } from '../../../src/auth/identity.js';
-import { HEALTH_SCHEMA, LOGIN_SCHEMA } from '../../../src/openapi/document.js';
 import { FIRST_MS, ROOM, serve, setUp, viewsOf } from '../harness.js';
 
 const PATHS = [
@@ -40,7 +39,6 @@ test('login gives a token whose user has events', async (t) => {
   const { send } = await serve(t, setUp({ dev: true }).handler);
   const reply = await send('/api/v1/login');
   t.equal(reply.headers['cache-control'], 'no-store');
-  t.same(Object.keys(reply.json() as object), LOGIN_SCHEMA.required);
   t.match(reply.json(), { token_type: 'Bearer', expires_in: 28_800 });
   const { access_token: token } = reply.json() as { access_token: string };
   const personal = await send('/api/v1/schedule/personal', { headers: { Authorization: `Bearer ${token}` } });
@@ -108,7 +106,6 @@ test('health reports the served snapshot and the state of the source', async (t)
   const healthy = await send('/health');
   t.equal(healthy.status, 200);
   t.equal(healthy.headers['cache-control'], 'no-store');
-  t.same(Object.keys(healthy.json() as object), HEALTH_SCHEMA.required);
   t.match(healthy.json(), {
     status: 'ok',
     version: '1.2.3',
