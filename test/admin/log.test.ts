@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { test } from 'tap';
 import { hs256, SECRET } from '../auth/tokens.js';
 import { start } from '../cli/lectern.js';
+import { SLOW } from '../hard/size.js';
 import { bearer, serve, setUp } from '../http/harness.js';
 import { get } from '../serving/threads.js';
 
@@ -22,7 +23,7 @@ interface Line {
   readonly [field: string]: unknown;
 }
 
-for (const workers of ['1', '2']) {
+for (const workers of SLOW ? ['1', '2'] : ['2']) {
   test(`${workers} serving threads write the access log`, async (t) => {
     const folder = t.testdir({
       'events.ndjson': `${JSON.stringify(EVENT)}\n`,

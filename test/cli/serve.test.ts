@@ -1,6 +1,8 @@
+import { join } from 'node:path';
 import { SignJWT } from 'jose';
 import { test } from 'tap';
 import { lectern, start, startNode } from './lectern.js';
+import { runHere } from './run-here.js';
 
 const DEMO = 'fixtures/demo.ndjson.gz';
 const SECRET = 'this-is-a-secret-of-more-than-thirty-two-bytes';
@@ -111,13 +113,14 @@ test('inspect prints the contents of a source, as text and as JSON', async (t) =
     'nonsense',
     '{"id":"x","time":"2026-09-14T08:00:00Z","endTime":"2026-09-14T09:00:00Z"}',
   ].join('\n');
-  const text = await lectern(['inspect', '-'], { input });
+  const folder = t.testdir({ few: input, many: `${input}${'\n{}'.repeat(25)}` });
+  const text = await runHere(t, ['inspect', join(folder, 'few')]);
   t.match(text, { code: 0, stderr: '' });
   t.match(text.stdout, /^events +1$/m);
   t.match(text.stdout, /^type +1 +1 +0$/m);
   t.match(text.stdout, /^2 records left out:$/m);
   t.match(text.stdout, /^ {2}1 malformed-record\n {4}line 2: /m);
-  const many = await lectern(['inspect', '-'], { input: `${input}${'\n{}'.repeat(25)}` });
+  const many = await runHere(t, ['inspect', join(folder, 'many')]);
   t.equal(many.stdout.split('line 3: ').length, 2, 'a record is listed once');
   t.match(many.stdout, /^ {4}line 3: id is "x"/m, 'a field is named once');
   t.match(many.stdout, /^ {2}25 missing-field\n( {4}line \d+: id is missing.*\n){3} {4}and 22 more$/m);
@@ -146,7 +149,7 @@ test('inspect prints the contents of a source, as text and as JSON', async (t) =
 });
 
 test('explain prints the plan, with counts and timings', async (t) => {
-  const outcome = await lectern(['explain', DEMO, '/api/v1/schedule?studyGroup=INF-1A&type=LEC']);
+  const outcome = await runHere(t, ['explain', DEMO, '/api/v1/schedule?studyGroup=INF-1A&type=LEC']);
   t.match(outcome, { code: 0, stderr: '' });
   t.match(outcome.stdout, /^LEAD studyGroup/m);
   t.match(outcome.stdout, /^\d+ events of 10,000, .* of JSON$/m);
@@ -154,7 +157,7 @@ test('explain prints the plan, with counts and timings', async (t) => {
 });
 
 test('explain prints the plan of a directory', async (t) => {
-  const outcome = await lectern(['explain', DEMO, '/api/v1/schedule/lecturers?studyGroup=INF-1A&limit=2']);
+  const outcome = await runHere(t, ['explain', DEMO, '/api/v1/schedule/lecturers?studyGroup=INF-1A&limit=2']);
   t.match(outcome, { code: 0, stderr: '' });
   t.match(
     outcome.stdout,
@@ -164,7 +167,7 @@ test('explain prints the plan of a directory', async (t) => {
 });
 
 test('generate prints NDJSON, and ends quietly when its reader closes the pipe', async (t) => {
-  const few = await lectern(['generate', '--events', '3', '--seed', '9']);
+  const few = await runHere(t, ['generate', '--events', '3', '--seed', '9']);
   t.match(few, { code: 0, stderr: '' });
   t.equal(
     few.stdout

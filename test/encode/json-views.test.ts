@@ -5,6 +5,7 @@ import { jsonRows } from '../../src/encode/json.js';
 import { generateEvents } from '../../src/generate/events.js';
 import { createNormaliser } from '../../src/normalise/normalise.js';
 import { Selection } from '../../src/query/selection.js';
+import { runs } from '../hard/size.js';
 import { snapshotOfEvents } from '../query/reading.js';
 
 const normalise = createNormaliser('uuid');
@@ -57,7 +58,7 @@ test('runs of any length form the same array, whether sent as views or gathered'
       if (chunks > 1) views++;
       if (chunks > 1 && runs.length > chunks) mixed++;
     }),
-    { numRuns: 300, seed: 11 },
+    { numRuns: runs(300), seed: 11 },
   );
   t.ok(views > 50, `${views} with views`);
   t.ok(mixed > 20, `${mixed} with both`);

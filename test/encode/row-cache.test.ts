@@ -10,6 +10,7 @@ import { FEED_PAGE, FORMATS } from '../../src/model/format.js';
 import { createNormaliser } from '../../src/normalise/normalise.js';
 import type { Snapshot } from '../../src/snapshot/snapshot.js';
 import { type ParameterPairs, SnapshotView } from '../../src/view/view.js';
+import { runs } from '../hard/size.js';
 import { bytesOf, readOf, STRICT, snapshotOfEvents } from '../query/reading.js';
 
 const NAMES = [...FORMATS, FEED_PAGE].map(({ name }) => name);
@@ -78,7 +79,7 @@ test('answers are byte-identical with gathered rows and with kept lists', (t) =>
         kept.push({ chunks: [...answer.body.makeChunks()], bytes });
       }
     }),
-    { seed: 21, numRuns: 3000 },
+    { seed: 21, numRuns: runs(3000) },
   );
   for (const { chunks, bytes } of kept) if (!Buffer.concat(chunks).equals(bytes)) t.fail('written over');
   t.pass('every generated case');

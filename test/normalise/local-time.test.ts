@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { test } from 'tap';
 import type { DateOrder } from '../../src/model/read-rules.js';
 import { createInstantReader, parseLocalTime } from '../../src/normalise/instant-reader.js';
+import { runs } from '../hard/size.js';
 
 /** The time in ISO 8601, without an offset or with that of the text; or the fault. */
 function read(text: string, order: DateOrder | undefined): string {
@@ -157,7 +158,7 @@ test('every date is read as the right day in every order', async (t) => {
         t.equal(read(`${written} 7:05`, order), expected, written);
       },
     ),
-    { seed: 18, numRuns: 300 },
+    { seed: 18, numRuns: runs(300) },
   );
 });
 
@@ -171,7 +172,7 @@ test('no text makes the reader throw or takes long', async (t) => {
       const instant = reader(text);
       t.ok(typeof instant === 'string' || Number.isSafeInteger(instant));
     }),
-    { seed: 18, numRuns: 2000 },
+    { seed: 18, numRuns: runs(2000) },
   );
   const beganMs = process.cpuUsage().user / 1000;
   for (const piece of [' ', '1', '1.', '1:', '+', 'T', ' +']) reader(`31.08.2024 ${piece.repeat(500_000)}`);

@@ -4,6 +4,7 @@ import { VALUE_MEMO_ENTRIES_MAX } from '../../src/limits.js';
 import type { IdentifierMode, NormalisedEvent, Rejection } from '../../src/model/event.js';
 import { FIELDS } from '../../src/model/fields.js';
 import { createNormaliser, isRejection } from '../../src/normalise/normalise.js';
+import { runs } from '../hard/size.js';
 
 const ID = '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417';
 const ROOM = '9f6f0c1e-0d3b-4f60-9c7a-3f2f6f4f2a11';
@@ -411,7 +412,7 @@ test('every record becomes an event, or a rejection with its position', async (t
       if (isRejection(result)) return result.position === AT && result.detail.length < 400;
       return Number.isInteger(result.time) && result.endTime >= result.time && typeof result.id === 'string';
     }),
-    { seed: 20240902, numRuns: 3000 },
+    { seed: 20240902, numRuns: runs(3000) },
   );
   t.pass('3000 records');
 });

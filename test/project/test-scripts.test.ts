@@ -69,11 +69,15 @@ test('a change affects the tests that import it', async (t) => {
 
 test('the tests with larger sizes are in the selections that ask for them', async (t) => {
   const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
-  const isHard = (path: string): boolean => /hard\/size\.js'|env\.LECTERN_HARD/.test(read(path));
+  const imports = (path: string, names: string): boolean =>
+    new RegExp(`import \\{[^}]*\\b(?:${names})\\b[^}]*\\} from '[./]*/hard/[a-z-]+\\.js'`).test(read(path));
+  const isHard = (path: string): boolean =>
+    imports(path, 'HARD|size') || /env\.LECTERN_HARD/.test(read(path));
   // The third argument of size() is the medium size.
   const isMedium = (path: string): boolean =>
-    (isHard(path) || /\bfindDataSets\(/.test(read(path))) &&
-    /\bfindDataSets\(|\bSLOW\b|\bsize\([^(),]+,[^(),]+,[^(),]+\)/.test(read(path));
+    (imports(path, 'HARD|size') && /\bfindDataSets\(/.test(read(path))) ||
+    imports(path, 'SLOW|runs|slow') ||
+    (isHard(path) && /\bsize\([^(),]+,[^(),]+,[^(),]+\)/.test(read(path)));
   const name = (path: string): string => path.replace(/^test\/(.*)\.ts$/, '$1.js');
   const files = testFiles().filter((path) => path !== 'test/project/test-scripts.test.ts');
   const hard = files.filter(isHard).map(name);

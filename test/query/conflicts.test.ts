@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { test } from 'tap';
 import { CURSOR_CHARACTERS_MAX, NAME_UNITS_MAX } from '../../src/limits.js';
 import type { IdentifierMode, NormalisedEvent } from '../../src/model/event.js';
+import { runs } from '../hard/size.js';
 import {
   allConflicts,
   compareEntries,
@@ -68,10 +69,10 @@ for (const mode of MODES) {
           assertSameList(followPages(conflicts, pairs, limit, expected.length), expected);
         }
       }),
-      { seed: 20240920, numRuns: 350 },
+      { seed: 20240920, numRuns: runs(350) },
     );
-    t.ok(compared > 600, `${compared} requests compared`);
-    t.ok(answeredSome > 150, `${answeredSome} of them selected some conflicts, but not all`);
+    t.ok(compared > runs(600), `${compared} requests compared`);
+    t.ok(answeredSome > runs(140), `${answeredSome} of them selected some conflicts, but not all`);
     t.end();
   });
 }
@@ -110,9 +111,9 @@ test('a conflict cursor continues by its sort key in another snapshot', (t) => {
       assert.equal(answer.nextCursor === null, isLast);
       compared++;
     }),
-    { seed: 20240921, numRuns: 200 },
+    { seed: 20240921, numRuns: runs(200) },
   );
-  t.ok(compared > 50, `${compared} continued pages compared`);
+  t.ok(compared > runs(50), `${compared} continued pages compared`);
   t.end();
 });
 

@@ -10,6 +10,7 @@ import { Directory } from '../../src/query/directory.js';
 import { findFree } from '../../src/query/free.js';
 import { FreeKeys } from '../../src/query/free-keys.js';
 import { type ParameterPairs, SnapshotView } from '../../src/view/view.js';
+import { runs } from '../hard/size.js';
 import { freeOracle, type OracleFreeQuery } from '../oracle/free.js';
 import { nameOracle } from '../oracle/names.js';
 import { alternatingEvents, BEGIN_MS, MINUTE_MS } from './alternating-slots.js';
@@ -186,9 +187,9 @@ for (const mode of ['uuid', 'any'] as const) {
           }
         },
       ),
-      { numRuns: 60, seed: 18 },
+      { numRuns: runs(60), seed: 18 },
     );
-    t.ok(found > 1000 && busy > 1000, `${found} free, ${busy} busy`);
+    t.ok(found > runs(1000) && busy > runs(1000), `${found} free, ${busy} busy`);
     t.end();
   });
 }
@@ -288,7 +289,7 @@ test('free time is the same from events, posting lists and listed slots', (t) =>
         }
       },
     ),
-    { numRuns: 50, seed: 19 },
+    { numRuns: runs(50), seed: 19 },
   );
   t.ok(gaps > 1000, `${gaps} gaps`);
   t.ok(searches > 1000, `${searches} posting lists searched`);

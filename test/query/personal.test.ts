@@ -4,6 +4,7 @@ import { test } from 'tap';
 import type { NormalisedEvent } from '../../src/model/event.js';
 import { INDEXED_FIELDS, type IndexedFieldName } from '../../src/model/fields.js';
 import type { FieldFilter } from '../../src/query/query.js';
+import { runs } from '../hard/size.js';
 import { compareText, eventsInOrder, recordOf } from '../oracle/events.js';
 import { personalOracle } from '../oracle/personal.js';
 import { eventSets } from './generated-events.js';
@@ -77,10 +78,10 @@ test('personal answers hold the union of the identities, narrowed by the filters
         assertSameList(followPages(personal, request.pairs, limit, expected.length), expected);
       }
     }),
-    { seed: 20240910, numRuns: 300 },
+    { seed: 20240910, numRuns: runs(300) },
   );
-  t.ok(compared > 1000, `${compared} requests compared`);
-  t.ok(answeredSome > 200, `${answeredSome} of them selected some events, but not all`);
+  t.ok(compared > runs(1000), `${compared} requests compared`);
+  t.ok(answeredSome > runs(200), `${answeredSome} of them selected some events, but not all`);
   t.end();
 });
 
@@ -92,13 +93,14 @@ test('identities without events give an empty list, never everything', (t) => {
       const unknown = INDEXED_FIELDS.map((field) => ({ field: field.name, values: ['no such value'] }));
       assertWhole(readOf(view.personal([], STRICT, unknown)), []);
     }),
-    { seed: 20240911, numRuns: 50 },
+    { seed: 20240911, numRuns: runs(50) },
   );
   t.end();
 });
 
 test('an identity in an unused field selects nothing and is not a fault', (t) => {
-  const [event] = fc.sample(eventSets('uuid'), { seed: 1, numRuns: 50 }).find((set) => set.length > 0) ?? [];
+  const [event] =
+    fc.sample(eventSets('uuid'), { seed: 1, numRuns: runs(50) }).find((set) => set.length > 0) ?? [];
   assert.ok(event);
   const bare: NormalisedEvent = { ...event, groupId: null, studyGroup: 'G', lecturerId: null };
   const view = viewOfEvents([bare], 'uuid');

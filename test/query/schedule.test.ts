@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';
 import type { IdentifierMode, NormalisedEvent } from '../../src/model/event.js';
+import { runs } from '../hard/size.js';
 import { compareEvents, eventsInOrder, recordOf } from '../oracle/events.js';
 import { pageOf, scheduleOracle } from '../oracle/schedule.js';
 import { typesOracle } from '../oracle/types.js';
@@ -48,10 +49,10 @@ for (const mode of MODES) {
           assertWhole(readOf(result), expected);
         }
       }),
-      { seed: 20240902, numRuns: 350 },
+      { seed: 20240902, numRuns: runs(350) },
     );
-    t.ok(compared > 2000, `${compared} requests compared`);
-    t.ok(answeredSome > 500, `${answeredSome} of them selected some events, but not all`);
+    t.ok(compared > runs(2000), `${compared} requests compared`);
+    t.ok(answeredSome > runs(500), `${answeredSome} of them selected some events, but not all`);
     t.end();
   });
 
@@ -74,9 +75,9 @@ for (const mode of MODES) {
         assertSameList(followPages(schedule, request.pairs, limit, expected.length), expected);
         compared++;
       }),
-      { seed: 20240903, numRuns: 200 },
+      { seed: 20240903, numRuns: runs(200) },
     );
-    t.ok(compared > 100, `${compared} requests compared`);
+    t.ok(compared > runs(100), `${compared} requests compared`);
     t.end();
   });
 
@@ -113,9 +114,9 @@ for (const mode of MODES) {
         }
         compared++;
       }),
-      { seed: 20240904, numRuns: 200 },
+      { seed: 20240904, numRuns: runs(200) },
     );
-    t.ok(compared > 50, `${compared} continued pages compared`);
+    t.ok(compared > runs(50), `${compared} continued pages compared`);
     t.end();
   });
 }
@@ -125,7 +126,7 @@ test('types are those of the events, distinct and in code point order', (t) => {
     fc.property(eventSets('uuid'), (events) => {
       assertWhole(readOf(viewOfEvents(events, 'uuid').types([], STRICT)), typesOracle(events));
     }),
-    { seed: 20240905, numRuns: 100 },
+    { seed: 20240905, numRuns: runs(100) },
   );
   const none = readOf(viewOfEvents([], 'uuid').types([], STRICT)).execute('json');
   t.same(listOf(none), []);
@@ -157,7 +158,7 @@ test('a view describes its events: count, slots, span and mode', (t) => {
       const endMs = Math.max(...events.map((event) => event.endTime));
       assert.deepEqual(summary.span, events.length === 0 ? null : { startMs, endMs });
     }),
-    { seed: 20240906, numRuns: 100 },
+    { seed: 20240906, numRuns: runs(100) },
   );
   t.match(viewOfEvents([], 'any').summary.id, /^[\w-]{22}$/);
   t.end();

@@ -4,6 +4,7 @@ import { SEARCHED_UNITS_MAX } from '../../src/limits.js';
 import { searchForm } from '../../src/model/text.js';
 import { SearchedTexts } from '../../src/query/directory.js';
 import { Dictionary } from '../../src/structures/dictionary.js';
+import { runs } from '../hard/size.js';
 
 function dictionaryOf(values: readonly string[]): Dictionary {
   const texts = values.map((value) => Buffer.from(value));
@@ -34,7 +35,7 @@ test('values are found by their search forms', (t) => {
       t.ok(JSON.stringify(found(all, q)) === JSON.stringify(expected), JSON.stringify([all, q]));
     }
   });
-  t.doesNotThrow(() => fc.assert(property, { seed: 1, numRuns: 300 }));
+  t.doesNotThrow(() => fc.assert(property, { seed: 1, numRuns: runs(300) }));
   t.end();
 });
 

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { type Test, test } from 'tap';
 import { SECRET } from '../auth/tokens.js';
 import { endless, endlessRecords, goodEvents } from '../hard/endless.mjs';
+import { SLOW } from '../hard/size.js';
 import { keptLog } from '../serving/threads.js';
 import { openTimetable, startService } from './built.js';
 
@@ -82,7 +83,8 @@ test('an endless upstream is abandoned early, and the served snapshot stays', as
 });
 
 test('a first load is bounded by memory', async (t) => {
-  for (const format of ['ndjson', 'json-array', 'messagepack'] as const) {
+  const formats = ['json-array', 'ndjson', 'messagepack'] as const;
+  for (const format of SLOW ? formats : formats.slice(0, 1)) {
     const upstream = await startEndless(t, format);
     upstream.isGood = false;
     const timetable = openTimetable({ source: upstream.url, memoryMbMax: 64 });
@@ -100,7 +102,8 @@ test('a first load is bounded by memory', async (t) => {
 });
 
 test('endless records of a program are abandoned, on a thread and on the main thread', async (t) => {
-  for (const buildOn of ['thread', 'here'] as const) {
+  const places = ['here', 'thread'] as const;
+  for (const buildOn of SLOW ? places : places.slice(0, 1)) {
     let isEndless = false;
     let ended = false;
     function* records(): Generator<unknown> {

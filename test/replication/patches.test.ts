@@ -2,10 +2,11 @@ import { join } from 'node:path';
 import { test } from 'tap';
 import { openStore } from '../../src/store/open-store.js';
 import { storeAddress } from '../../src/store/store-address.js';
+import { SLOW } from '../hard/size.js';
 import { MemorySource } from '../refresh/built.js';
 import { events, headOf, KINDS, openFleet, until, untilServed } from './fleet.js';
 
-for (const { kind, skip } of KINDS) {
+for (const { kind, skip } of SLOW ? KINDS : KINDS.slice(0, 1)) {
   test(`${kind}: a change of few records is announced with a patch`, {
     skip,
   }, async (t) => {

@@ -1,12 +1,14 @@
 /** Several threads answer like one. */
 import { test } from 'tap';
 import { hs256, SECRET } from '../auth/tokens.js';
+import { SLOW } from '../hard/size.js';
+import { slow } from '../hard/slow-test.js';
 import { MemorySource, startService } from '../refresh/built.js';
 import { startLoad } from '../refresh/clients.js';
 import { get } from './threads.js';
 
 const EVENTS = 300;
-const THREADS = 3;
+const THREADS = SLOW ? 3 : 2;
 
 /** Generation g: every title says so. */
 function generation(g: number): object[] {
@@ -109,46 +111,49 @@ test('a test token of one thread is valid on the others, and every thread knows 
   }
 });
 
-test('all threads take replacements under load: nothing fails, and every answer is of one snapshot', async (t) => {
-  const source = new MemorySource(generation(0));
-  const service = await startService({ source, port: 0, hs256Secret: SECRET, workers: THREADS });
-  t.teardown(() => service.close());
-  await service.ready;
-  const { timetable, baseUrl } = service;
-  const first = timetable.summary?.id ?? '';
-  const headers = { authorization: `Bearer ${token()}` };
-  const urls = ['/schedule?studyGroup=A', '/schedule/all', '/schedule/conflicts?limit=3'].map(
-    (path) => baseUrl + path,
-  );
-  const tags = new Map<string, string>();
-  const load = startLoad(urls, headers, 12, ({ status, headers, text }, url) => {
-    if (status !== 200) return `${url}: ${status} ${text}`;
-    const titles = [...new Set(text.match(/generation \d+/g))];
-    if (titles.length !== 1) return `${url}: events of ${titles.length} generations`;
-    const snapshot = /^W\/"([\w-]{22})/.exec(String(headers.etag))?.[1] ?? '';
-    const title = tags.get(snapshot) ?? titles[0] ?? '';
-    tags.set(snapshot, title);
-    return title === titles[0] ? null : `${url}: ${title} and ${titles[0]} under one tag`;
-  });
-  for (let g = 1; g <= 5; g++) {
-    source.replace(generation(g));
-    await timetable.refresh();
-    // After the refresh every thread answers from its result.
-    const all = await Promise.all(
-      Array.from({ length: 3 * THREADS }, () => get(`${baseUrl}/schedule?limit=1`, headers)),
+slow(
+  'all threads take replacements under load: nothing fails, and every answer is of one snapshot',
+  async (t) => {
+    const source = new MemorySource(generation(0));
+    const service = await startService({ source, port: 0, hs256Secret: SECRET, workers: THREADS });
+    t.teardown(() => service.close());
+    await service.ready;
+    const { timetable, baseUrl } = service;
+    const first = timetable.summary?.id ?? '';
+    const headers = { authorization: `Bearer ${token()}` };
+    const urls = ['/schedule?studyGroup=A', '/schedule/all', '/schedule/conflicts?limit=3'].map(
+      (path) => baseUrl + path,
     );
-    for (const { body } of all) t.match(body.toString(), `"generation ${g}"`);
-    const since = await Promise.all(
-      Array.from({ length: 3 * THREADS }, () => get(`${baseUrl}/schedule/changes?since=${first}`, headers)),
-    );
-    for (const { status, body } of since) {
-      t.equal(status, 200);
-      const { added, changed } = JSON.parse(body.toString()) as { added: object[]; changed: object[] };
-      t.strictSame([added.length, changed.length], [g % 5, EVENTS]);
+    const tags = new Map<string, string>();
+    const load = startLoad(urls, headers, 12, ({ status, headers, text }, url) => {
+      if (status !== 200) return `${url}: ${status} ${text}`;
+      const titles = [...new Set(text.match(/generation \d+/g))];
+      if (titles.length !== 1) return `${url}: events of ${titles.length} generations`;
+      const snapshot = /^W\/"([\w-]{22})/.exec(String(headers.etag))?.[1] ?? '';
+      const title = tags.get(snapshot) ?? titles[0] ?? '';
+      tags.set(snapshot, title);
+      return title === titles[0] ? null : `${url}: ${title} and ${titles[0]} under one tag`;
+    });
+    for (let g = 1; g <= 5; g++) {
+      source.replace(generation(g));
+      await timetable.refresh();
+      // After the refresh every thread answers from its result.
+      const all = await Promise.all(
+        Array.from({ length: 3 * THREADS }, () => get(`${baseUrl}/schedule?limit=1`, headers)),
+      );
+      for (const { body } of all) t.match(body.toString(), `"generation ${g}"`);
+      const since = await Promise.all(
+        Array.from({ length: 3 * THREADS }, () => get(`${baseUrl}/schedule/changes?since=${first}`, headers)),
+      );
+      for (const { status, body } of since) {
+        t.equal(status, 200);
+        const { added, changed } = JSON.parse(body.toString()) as { added: object[]; changed: object[] };
+        t.strictSame([added.length, changed.length], [g % 5, EVENTS]);
+      }
     }
-  }
-  const { answers, problems } = await load.stop();
-  t.strictSame(problems, []);
-  t.ok(answers > 50, `${answers} answers looked at`);
-  t.ok(tags.size > 2, `${tags.size} snapshots were seen`);
-});
+    const { answers, problems } = await load.stop();
+    t.strictSame(problems, []);
+    t.ok(answers > 50, `${answers} answers looked at`);
+    t.ok(tags.size > 2, `${tags.size} snapshots were seen`);
+  },
+);

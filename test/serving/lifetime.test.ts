@@ -6,6 +6,7 @@ import { test } from 'tap';
 import { canReusePort, openDoor } from '../../src/serving/open-serving.js';
 import { hs256, SECRET } from '../auth/tokens.js';
 import { start } from '../cli/lectern.js';
+import { SLOW } from '../hard/size.js';
 import { MemorySource, openTimetable, startService } from '../refresh/built.js';
 import { timeForAFault, until } from '../waiting/until.js';
 import { get, openConnections, watchThreads } from './threads.js';
@@ -122,7 +123,7 @@ test('SIGTERM under load lets started requests finish, and the process exits wit
 });
 
 test('a signal while threads start ends the service', async (t) => {
-  for (const ms of [100, 250, 400, 600]) {
+  for (const ms of SLOW ? [100, 250, 400, 600] : [250]) {
     const { child, ended } = start(['serve', '-', '--port', '0', '--workers', '3'], {
       LECTERN_HS256_SECRET: SECRET,
     });

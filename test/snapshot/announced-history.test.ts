@@ -16,6 +16,7 @@ import {
 import type { SnapshotImage } from '../../src/snapshot/image.js';
 import { patchImage } from '../../src/snapshot/patch.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
+import { runs } from '../hard/size.js';
 import { eventOf, idOf, imageOfCount } from './images.js';
 
 function extended(deltas: readonly Delta[], before: SnapshotImage, image: SnapshotImage): readonly Delta[] {
@@ -63,7 +64,7 @@ test('an announced history equals a history of compared images, even if some pub
         }
       },
     ),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   );
   t.end();
 });

@@ -26,6 +26,7 @@ import {
   writePastRecords,
 } from '../../src/snapshot/past-records.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
+import { runs } from '../hard/size.js';
 import { eventOf, idOf, imageOf } from './images.js';
 
 // On a busy machine this takes minutes.
@@ -84,7 +85,7 @@ test('a delta of known changes equals the delta of two snapshots', (t) => {
         assert.deepEqual(delta, compareSnapshots(before, after, max));
       },
     ),
-    { seed: 54, numRuns: 500 },
+    { seed: 54, numRuns: runs(500) },
   );
   t.pass();
   t.end();
@@ -137,7 +138,7 @@ test('the comparison of two snapshots agrees with the oracle', async (t) => {
           'every event that is different, and whether there was one before',
         );
       }),
-      { seed: 20240902, numRuns: 150 },
+      { seed: 20240902, numRuns: runs(150) },
     );
   t.doesNotThrow(check);
 });
@@ -163,7 +164,7 @@ test('the changes since any past snapshot equal the difference of the full sets'
         }
         assert.equal(toldSince(history, 'of another process', generations[0]?.snapshot as Snapshot), null);
       }),
-      { seed: 20240902, numRuns: 60 },
+      { seed: 20240902, numRuns: runs(60) },
     );
   t.doesNotThrow(check);
 });

@@ -14,6 +14,7 @@ import { fileSource } from '../../src/source/file.js';
 import { MemorySource } from '../../src/source/memory-source.js';
 import { mergedSource } from '../../src/source/merged.js';
 import { loadImage } from '../../src/thread/load-image.js';
+import { runs } from '../hard/size.js';
 import { eventsInOrder } from '../oracle/events.js';
 import { nameOracle } from '../oracle/names.js';
 import { eventSets } from '../query/generated-events.js';
@@ -93,7 +94,7 @@ for (const mode of ['uuid', 'any'] as const) {
           }
         }
       }),
-      { seed: 12, numRuns: 400 },
+      { seed: 12, numRuns: runs(400) },
     );
     t.ok(named > 1000, `${named} names`);
   });
@@ -109,7 +110,7 @@ for (const mode of ['uuid', 'any'] as const) {
         assert.ok(isSameImage(one, other));
         assert.equal(one.summary.id, other.summary.id);
       }),
-      { seed: 13, numRuns: 150 },
+      { seed: 13, numRuns: runs(150) },
     );
     t.pass();
   });

@@ -12,8 +12,8 @@ import { eventOf, idOf, imageOf, imageOfCount } from './images.js';
 import { applied, assertChain, assertSameAsBuilt, chains, type Timetable, timetables } from './patched.js';
 
 // Many builds: on a busy machine they take minutes.
-const RUNS = size(150, 10_000, 600);
-const LARGE_EVENTS = size(10_000, 100_000);
+const RUNS = size(60, 10_000, 600);
+const LARGE_EVENTS = size(3000, 100_000, 10_000);
 const LARGE_PATCHES = 100;
 
 function timetableOf(events: Iterable<NormalisedEvent>): Timetable {

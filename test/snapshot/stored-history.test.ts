@@ -7,6 +7,7 @@ import { readImageFile, writeImageFile } from '../../src/snapshot/image-file.js'
 import type { Beside } from '../../src/snapshot/image-layout.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
 import { publicationsOf, withPublications } from '../../src/snapshot/stored-history.js';
+import { runs } from '../hard/size.js';
 import { imageOfCount } from './images.js';
 
 /** Several publications in a row. */
@@ -85,7 +86,7 @@ test('damaged or unrelated publications are left out', (t) => {
         return true;
       },
     ),
-    { seed: 57, numRuns: 300 },
+    { seed: 57, numRuns: runs(300) },
   );
   t.pass('nothing throws');
   const [ids, idStart, digests] = whole.arrays as [Uint8Array, Uint32Array, Uint8Array];

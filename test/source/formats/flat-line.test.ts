@@ -8,6 +8,7 @@ import type { FieldMap } from '../../../src/model/read-rules.js';
 import { readRecords } from '../../../src/source/formats/read-records.js';
 import type { RecordSink, Source } from '../../../src/source/source.js';
 import { loadImage } from '../../../src/thread/load-image.js';
+import { runs } from '../../hard/size.js';
 import { overwrite } from '../collect.js';
 
 /**
@@ -15,7 +16,7 @@ import { overwrite } from '../collect.js';
  * decoded. Both give the same image byte for byte, the same rejections at the same positions, and the same errors.
  */
 const SEED = 20_240_902;
-const RUNS = 120;
+const RUNS = runs(120);
 
 interface Taken {
   offered: number;

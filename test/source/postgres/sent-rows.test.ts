@@ -3,6 +3,7 @@ import { FIELDS } from '../../../src/model/fields.js';
 import { isSameImage, type SnapshotImage } from '../../../src/snapshot/image.js';
 import { postgresSource } from '../../../src/source/postgres/postgres.js';
 import { loadImage } from '../../../src/thread/load-image.js';
+import { SLOW } from '../../hard/size.js';
 import { eventsTable, skip, startServer } from './server.js';
 
 test('every type gives the same events as its JSON, in the binary format or not', { skip }, async (t) => {
@@ -92,9 +93,13 @@ test('every type in every field gives the same image as its JSON', { skip }, asy
   };
   const others = FIELDS.filter(({ required }) => !required).map(({ name }) => [name]);
   const single = FIELDS.map(({ name }) => [name]);
+  const fieldsFor = (value: string): string[][] => {
+    if (!SLOW) return [['time'], others.flat()];
+    return /timestamptz|uuid/.test(value) ? single : [...single.slice(0, 3), others.flat()];
+  };
   let binary = 0;
   for (const value of values) {
-    for (const fields of /timestamptz|uuid/.test(value) ? single : [...single.slice(0, 3), others.flat()]) {
+    for (const fields of fieldsFor(value)) {
       const given = { ...usual, ...Object.fromEntries(fields.map((field) => [field, value])) };
       const list = Object.entries(given).map(([name, of]) => `${of} AS "${name}"`);
       const source = postgresSource({
@@ -113,5 +118,5 @@ test('every type in every field gives the same image as its JSON', { skip }, asy
       if (fast.source.bytesRead !== slow.source.bytesRead) binary++;
     }
   }
-  t.ok(binary > 50, `${binary} were read in the binary format`);
+  t.ok(binary > (SLOW ? 50 : 12), `${binary} were read in the binary format`);
 });
