@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { test } from 'tap';
 import { hs256 } from '../auth/tokens.js';
 import { HARD } from '../hard/size.js';
-import { slow } from '../hard/slow-test.js';
+import { slowTest } from '../hard/slow-test.js';
 import { timeForAFault, until } from '../waiting/until.js';
 import { start } from './lectern.js';
 
@@ -92,7 +92,7 @@ test('serve follows its file, refuses broken data, loads on request, and starts 
   t.equal(failed.stderr.trim().split('\n').length, 1);
 });
 
-slow('an empty first load gives one clear line, unless empty timetables are allowed', async (t) => {
+slowTest('an empty first load gives one clear line, unless empty timetables are allowed', async (t) => {
   const folder = t.testdir({ 'empty.json': '[]', 'none.ndjson': '{"id":"not-a-uuid"}\n{"id":"neither"}\n' });
   const refused = await start(['serve', join(folder, 'none.ndjson'), '--dev', '--port', '0']).ended;
   t.equal(refused.code, 1);
@@ -115,7 +115,7 @@ slow('an empty first load gives one clear line, unless empty timetables are allo
   t.equal((await empty.ended).code, 0);
 });
 
-slow(
+slowTest(
   'SIGHUP takes up a secret file that looks unchanged, and keeps the secret when the file is bad',
   async (t) => {
     const [one, other] = ['1', '2'].map((digit) => digit.repeat(64)) as [string, string];

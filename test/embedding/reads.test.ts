@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'tap';
 import type { FormatName, TimetableOptions } from '../../src/index.js';
-import { slow } from '../hard/slow-test.js';
+import { slowTest } from '../hard/slow-test.js';
 import { idOf, MemorySource, openTimetable, ROOT, record, temporaryFolder } from './built.js';
 
 const DEMO = join(ROOT, 'fixtures/demo.ndjson.gz');
@@ -144,7 +144,7 @@ test('changes() gives the difference from every snapshot still kept', async (t) 
   t.throws(() => timetable.changes(first), { code: 'closed' });
 });
 
-slow('only the last 256 snapshots are kept', async (t) => {
+slowTest('only the last 256 snapshots are kept', async (t) => {
   const memory = new MemorySource([record(1)]);
   const timetable = openTimetable({ source: memory, buildOn: 'here' });
   const ids = [(await timetable.ready).id];

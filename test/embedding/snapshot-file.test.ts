@@ -9,7 +9,7 @@ import type { TimetableOptions } from '../../src/index.js';
 import { readImageFile, writeImageFile } from '../../src/snapshot/image-file.js';
 import { IMAGE_FORMAT_VERSION } from '../../src/snapshot/image-format.js';
 import { sourceDigest } from '../../src/source/spec.js';
-import { slow } from '../hard/slow-test.js';
+import { slowTest } from '../hard/slow-test.js';
 import { timeForAFault } from '../waiting/until.js';
 import { BUILT_MODULE, idOf, openTimetable, record, runProgram, temporaryFolder } from './built.js';
 
@@ -187,7 +187,7 @@ test('changes since a snapshot are available after a forced publication and afte
   await again.close();
 });
 
-slow('two processes that write one snapshot file leave a whole image and no other file', async (t) => {
+slowTest('two processes that write one snapshot file leave a whole image and no other file', async (t) => {
   const folder = await temporaryFolder(t);
   const program = join(folder, 'program.mjs');
   await writeFile(

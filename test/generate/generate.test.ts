@@ -7,7 +7,7 @@ import { test } from 'tap';
 import { type GeneratedEvent, generateEvents } from '../../src/generate/events.js';
 import { toNdjson } from '../../src/generate/write.js';
 import { parseIdentifier } from '../../src/model/identifier.js';
-import { slow } from '../hard/slow-test.js';
+import { slowTest } from '../hard/slow-test.js';
 
 const EVENTS = 20_000;
 const sample = [...generateEvents({ events: EVENTS, seed: 7 })];
@@ -163,7 +163,7 @@ test("the demo fixture equals the generator's 10,000 events of seed 1", (t) => {
   t.end();
 });
 
-slow('memory does not grow with the number of events', async (t) => {
+slowTest('memory does not grow with the number of events', async (t) => {
   const script = `
     const { generateEvents } = await import('./src/generate/events.js');
     let made = 0;

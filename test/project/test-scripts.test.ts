@@ -76,7 +76,7 @@ test('the tests with larger sizes are in the selections that ask for them', asyn
   // The third argument of size() is the medium size.
   const isMedium = (path: string): boolean =>
     (imports(path, 'HARD|size') && /\bfindDataSets\(/.test(read(path))) ||
-    imports(path, 'SLOW|runs|slow') ||
+    imports(path, 'SLOW|runs|slowTest') ||
     (isHard(path) && /\bsize\([^(),]+,[^(),]+,[^(),]+\)/.test(read(path)));
   const name = (path: string): string => path.replace(/^test\/(.*)\.ts$/, '$1.js');
   const files = testFiles().filter((path) => path !== 'test/project/test-scripts.test.ts');

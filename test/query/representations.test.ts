@@ -22,8 +22,11 @@ import { assertSameList, listOf, readOf, STRICT, unpackedListOf, viewOfEvents } 
 /** Two texts are equal exactly when the queries mean the same. */
 function meaningOf(query: OracleQuery): string {
   const filters = query.filters
-    .map(({ field, values }) => ({ field, values: [...new Set(values)].sort() }))
-    .sort((a, b) => (a.field < b.field ? -1 : 1));
+    .map(({ field, values, isExcluding = false }) => ({
+      name: isExcluding ? `${field}!` : field,
+      values: [...new Set(values)].sort(),
+    }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
   return JSON.stringify([filters, query.startMs, query.endMs]);
 }
 

@@ -1,12 +1,8 @@
 import { createHash } from 'node:crypto';
 import { test } from 'tap';
-<<<<<<< HEAD
 import type { Head } from '../../src/replication/head.js';
 import { SigningKey } from '../../src/replication/keys.js';
-=======
-import { type Head, headOf, SigningKey } from '../../src/replication/head.js';
 import { SLOW } from '../hard/size.js';
->>>>>>> 8f37cce8 (tests: npm test takes a part of the runs, kinds and twins)
 import { MemorySource } from '../refresh/built.js';
 import { events, headOf, KINDS, openFleet, titleOf, untilServed, writeKeys } from './fleet.js';
 

@@ -2,7 +2,7 @@
 import { test } from 'tap';
 import { hs256, SECRET } from '../auth/tokens.js';
 import { SLOW } from '../hard/size.js';
-import { slow } from '../hard/slow-test.js';
+import { slowTest } from '../hard/slow-test.js';
 import { MemorySource, startService } from '../refresh/built.js';
 import { startLoad } from '../refresh/clients.js';
 import { get } from './threads.js';
@@ -111,7 +111,7 @@ test('a test token of one thread is valid on the others, and every thread knows 
   }
 });
 
-slow(
+slowTest(
   'all threads take replacements under load: nothing fails, and every answer is of one snapshot',
   async (t) => {
     const source = new MemorySource(generation(0));

@@ -1,7 +1,7 @@
 /** Threads that are lost. */
 import { test } from 'tap';
 import { hs256, SECRET } from '../auth/tokens.js';
-import { slow } from '../hard/slow-test.js';
+import { slowTest } from '../hard/slow-test.js';
 import { MemorySource, openTimetable, startService } from '../refresh/built.js';
 import { timeForAFault, until } from '../waiting/until.js';
 import { get, keptLog, makeThrow, openConnections, watchThreads } from './threads.js';
@@ -59,7 +59,7 @@ test('connections reach every thread; a lost thread is replaced, and the others 
   for (const socket of open) socket.destroy();
 });
 
-slow('threads that are lost repeatedly are replaced ever more slowly', async (t) => {
+slowTest('threads that are lost repeatedly are replaced ever more slowly', async (t) => {
   const threads = watchThreads(t);
   const { log, lines } = keptLog();
   const service = await startService(
