@@ -41,7 +41,7 @@ test('failing addresses keep their last events until they work again; the others
   });
   t.equal(timetable.status, 'ok', 'ten intervals have not passed');
   t.equal(told.length, 6);
-  t.match(told.join('\n'), /500.*within 2 s.*HTML or XML.*503/s);
+  t.match(told.join('\n'), /500.*within 3 s.*HTML or XML.*503/s);
   const failing = partsOf(timetable)[1] as SourcePart;
   t.equal(failing.name, upstream.nameOf(1));
   t.ok((failing.lastSuccessMs as number) < before && (failing.failingSinceMs as number) >= before);
