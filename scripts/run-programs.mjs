@@ -24,22 +24,39 @@ export async function runPrograms(programs, report, { jobs = availableParallelis
 
   async function runNext() {
     for (let program = waiting.shift(); program !== undefined; program = waiting.shift()) {
-      const child = spawn(process.execPath, ['--enable-source-maps', program], {
+      const child = spawn(...timed([process.execPath, '--enable-source-maps', program]), {
         cwd: ROOT,
         env: { ...process.env, TAP_TIMEOUT: String(seconds), ...env },
-        stdio: ['ignore', 'pipe', 'inherit'],
+        stdio: ['ignore', 'pipe', 'inherit', 'pipe'],
         // A group of its own, so that the time limit also ends what the program started.
         detached: true,
       });
       running.add(child);
       const timer = setTimeout(endGroup, seconds * 1000 + GRACE_MS, child);
-      await report.read(child, nameOf(program), { tellsTests: false });
+      const used = processorSeconds(child.stdio[3]);
+      await report.read(child, nameOf(program), { tellsTests: false, used });
       clearTimeout(timer);
       running.delete(child);
     }
   }
   await Promise.all(Array.from({ length: jobs }, runNext));
   process.off('SIGINT', endAll).off('SIGTERM', endAll);
+}
+
+/** A shell tells the processor time of a program and of all that it started and awaited; Node cannot. */
+const TIMED = '"$@" 3>&-; code=$?; times >&3; exit $code';
+const timed = (argv) =>
+  process.platform === 'win32' ? [argv[0], argv.slice(1)] : ['sh', ['-c', TIMED, 'sh', ...argv]];
+
+/** @returns {Promise<number>} NaN if nothing was told */
+async function processorSeconds(stream) {
+  let text = '';
+  for await (const chunk of stream) text += chunk;
+  // The last line has user and system time of children, as in 1m2.34s.
+  const times = [...(text.trim().split('\n').at(-1) ?? '').matchAll(/(\d+)m([\d.]+)s/g)];
+  return times.length === 0
+    ? Number.NaN
+    : times.reduce((sum, [, minutes, seconds]) => sum + 60 * minutes + Number(seconds), 0);
 }
 
 function endGroup(child) {

@@ -16,6 +16,7 @@ export class Report {
   #timed = [];
   #passed = 0;
   #files = 0;
+  #processorSeconds = 0;
   #beganMs = performance.now();
 
   /** @param {(text: string) => void} write */
@@ -32,9 +33,10 @@ export class Report {
    *
    * @param {import('node:child_process').ChildProcess} child
    * @param {string} file the name of its file or folder
-   * @param {{ tellsTests: boolean }} options whether each of its tests gets a line, or only the file
+   * @param {{ tellsTests: boolean, used?: Promise<number> }} options whether each of its tests gets a line, or only
+   * the file; the seconds of processor time that it used, known when it has ended
    */
-  async read(child, file, { tellsTests }) {
+  async read(child, file, { tellsTests, used }) {
     const beganMs = performance.now();
     const ended = once(child, 'close');
     const parser = new Parser();
@@ -51,7 +53,10 @@ export class Report {
     if (code !== 0 && total.failed === 0) this.#fail(file, `ended with ${code ?? signal}`, total);
     this.#passed += total.passed;
     this.#files++;
-    if (!tellsTests) this.#tell(file, { time: performance.now() - beganMs }, total);
+    if (tellsTests) return;
+    const seconds = (await used) ?? Number.NaN;
+    this.#processorSeconds += seconds;
+    this.#tell(file, { time: performance.now() - beganMs, seconds }, total);
   }
 
   #fail(file, name, total) {
@@ -79,7 +84,11 @@ export class Report {
     const files = `${this.#files} ${this.#files === 1 ? 'file' : 'files'}`;
     const seconds = ((performance.now() - this.#beganMs) / 1000).toFixed(1);
     const notRun = this.#notRun.length === 0 ? '' : `, ${this.#notRun.length} not run`;
-    this.#write(`\n${files} in ${seconds} s: ${this.#passed} passed, ${this.failed} failed${notRun}\n`);
+    const used =
+      this.#processorSeconds > 0 ? ` (${this.#processorSeconds.toFixed(0)} s of processor time)` : '';
+    this.#write(
+      `\n${files} in ${seconds} s${used}: ${this.#passed} passed, ${this.failed} failed${notRun}\n`,
+    );
   }
 
   /**
@@ -112,14 +121,15 @@ export class Report {
     return total;
   }
 
-  #tell(name, { skip, time }, { passed, failed }) {
+  #tell(name, { skip, time, seconds = Number.NaN }, { passed, failed }) {
     if (skip) {
       this.#write(`not run  ${name}\n`);
       return;
     }
     const counts = failed > 0 ? `${passed} passed, ${failed} failed` : `${passed} passed`;
-    const seconds = typeof time === 'number' ? `, ${(time / 1000).toFixed(1)} s` : '';
-    this.#write(`${failed > 0 ? 'FAILED ' : 'ok     '}  ${name} (${counts}${seconds})\n`);
+    const took = typeof time === 'number' ? `, ${(time / 1000).toFixed(1)} s` : '';
+    const used = Number.isNaN(seconds) ? '' : `, ${seconds.toFixed(1)} s of processor time`;
+    this.#write(`${failed > 0 ? 'FAILED ' : 'ok     '}  ${name} (${counts}${took}${used})\n`);
   }
 }
 
