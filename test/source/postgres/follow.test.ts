@@ -81,7 +81,7 @@ test('a table is followed', { skip }, async (t) => {
   const server = await startServer((end) => t.teardown(end));
   const prepare = (): Promise<unknown> =>
     server.sql(
-      `DROP TABLE IF EXISTS events; DROP PUBLICATION IF EXISTS lectern; ${eventsTable('events', 50)} CREATE PUBLICATION lectern FOR TABLE events;`,
+      `DROP TABLE IF EXISTS events; DROP PUBLICATION IF EXISTS lectern; ${eventsTable('events', 300)} CREATE PUBLICATION lectern FOR TABLE events;`,
     );
   const event = (n: number): string => `id = md5('event${n}')::uuid`;
 
