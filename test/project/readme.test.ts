@@ -196,8 +196,28 @@ if (MISSING.length > 0) {
       }
     });
 
+    await t.test('the first file is served and read as docs/data-sources.md shows', async (t) => {
+      const page = PAGES.get('docs/data-sources.md') as string;
+      const [serve = ''] = blocks('sh', page);
+      const [block = ''] = blocks('console', page);
+      const lines = block.split('\n').filter((line) => line !== '');
+      const isCommand = (line: string): boolean => line.startsWith('$ ');
+      const commands = lines.filter(isCommand).map((line) => line.slice(2));
+      const port = '3003';
+      t.match(serve, `--port ${port}`);
+      const script = `${serve.replace('lectern', 'node dist/cli.js').replace(port, '0').trimEnd()} > served.txt 2>&1 &
+until grep -q 'A new token' served.txt; do kill -0 $!; sleep 0.02; done
+port=$(sed -n 's/.*at http:..127.0.0.1:\\([0-9]*\\).*/\\1/p' served.txt)
+${commands.join('\n').replaceAll(port, '$port').replace("'http://127.0.0.1:$port", "http://127.0.0.1:$port'")}
+kill $!`;
+      const { code, output } = await run('bash', ['-euc', script], folder);
+      t.equal(code, 0, 'it ends well', { output });
+      for (const line of lines.filter((each) => !isCommand(each)))
+        t.match(output, new RegExp(patternOf(line)), line);
+    });
+
     await t.test('a refused refresh is reported as the page shows', async (t) => {
-      const shown = CONSOLE.filter(({ command }) => command.startsWith('curl '));
+      const shown = CONSOLE.filter(({ command }) => command.startsWith('curl -X POST '));
       t.equal(shown.length, 1);
       const events = (count: number): string =>
         Array.from({ length: count }, () =>
