@@ -1,5 +1,6 @@
 import { LecternError } from '../errors.js';
 import { CHANGES_WAITING_MAX } from '../limits.js';
+import { TIMER_MS_MAX } from '../model/clock.js';
 import { checkText } from '../query/object-form.js';
 import type { ChangeCounts } from '../snapshot/differences.js';
 import { ChangeMessages } from '../view/change-messages.js';
@@ -54,6 +55,8 @@ export class ChangeLoop implements AsyncIterableIterator<TimetableChange, undefi
   #waiting: Waiting[] = [];
   /** Calls of next() that still wait for a change. */
   #asking: ((result: Result) => void)[] = [];
+  /** Keeps the process alive while next() waits: loads after the first one do not. */
+  #alive: NodeJS.Timeout | undefined;
   #hasEnded = false;
 
   /** @param messages shared by all loops */
@@ -82,6 +85,7 @@ export class ChangeLoop implements AsyncIterableIterator<TimetableChange, undefi
     const waiting = this.#waiting.shift();
     if (waiting !== undefined) return Promise.resolve({ done: false, value: changeOf(waiting) });
     if (this.#hasEnded) return Promise.resolve({ done: true, value: undefined });
+    this.#alive ??= setInterval(() => {}, TIMER_MS_MAX);
     return new Promise((resolve) => this.#asking.push(resolve));
   }
 
@@ -99,7 +103,13 @@ export class ChangeLoop implements AsyncIterableIterator<TimetableChange, undefi
     this.#signal?.removeEventListener('abort', this.#abort);
     for (const resolve of this.#asking) resolve({ done: true, value: undefined });
     this.#asking = [];
+    this.#rest();
     this.#onEnd(this);
+  }
+
+  #rest(): void {
+    clearInterval(this.#alive);
+    this.#alive = undefined;
   }
 
   #look(isPublication: boolean): void {
@@ -113,6 +123,7 @@ export class ChangeLoop implements AsyncIterableIterator<TimetableChange, undefi
     const { json } = this.#messages.since(view, from, isPublication);
     const waiting: Waiting = { from, to, json };
     const asking = this.#asking.shift();
+    if (this.#asking.length === 0) this.#rest();
     if (asking !== undefined) asking({ done: false, value: changeOf(waiting) });
     else if (this.#waiting.length < CHANGES_WAITING_MAX) this.#waiting.push(waiting);
     else this.#waiting = [{ from: this.#waiting[0]?.from ?? null, to, json: null }];
