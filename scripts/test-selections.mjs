@@ -114,6 +114,7 @@ export const SLOW_SIZES = [
   'snapshot/patched-build.',
   'snapshot/stored-history.',
   'source/calendar/',
+  'source/formats/agreement.',
   'source/formats/csv-generated.',
   'source/formats/flat-line.',
   'source/fuzz.',

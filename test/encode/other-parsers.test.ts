@@ -55,6 +55,8 @@ csv.field_size_limit(10 ** 9)
 print(json.dumps(list(csv.reader(open(sys.argv[1], newline='', encoding='utf-8'), strict=True))))
 `;
 
+import { runs } from '../hard/size.js';
+
 /** Debian installs its packages for its own Python, which may not be the first. */
 const PYTHON = ['python3', '/usr/bin/python3'];
 const pythonWith = (module: string): string | undefined =>
@@ -200,11 +202,11 @@ function readableByPython(text: string): string {
 }
 
 test('texts that are hard to write survive writing and reading', async (t) => {
-  const texts = fc.sample(nastyTexts, { seed: 17, numRuns: 600 });
+  const texts = fc.sample(nastyTexts, { seed: 17, numRuns: runs(600) });
   assertTable(viewOfTexts(texts));
   assertCalendars(viewOfTexts(texts), null);
   const readable = texts.map(readableByPython);
-  t.ok(readable.filter((text) => text.includes('\\')).length > 15, 'texts with backslashes');
+  t.ok(readable.filter((text) => text.includes('\\')).length > runs(15), 'texts with backslashes');
   assertAll(t, 'texts', viewOfTexts(readable));
 });
 
@@ -283,9 +285,9 @@ test('every text comes back from CSV, and an empty text stays different from nul
       const { image } = await loadImage(sourceOfSpec(parseSourceArgument(file)), { identifiers: 'any' });
       assert.deepEqual(JSON.parse(Buffer.from(image.rows.bytes).toString()), eventsOf(view, 10_000));
     }),
-    { seed: 29, numRuns: 60 },
+    { seed: 29, numRuns: runs(60) },
   );
-  t.pass('60 timetables');
+  t.pass('every generated timetable');
 });
 
 test('no line of a calendar is longer than 75 octets', async (t) => {

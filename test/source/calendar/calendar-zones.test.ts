@@ -91,7 +91,7 @@ test('cached days without a clock change keep every time right', (t) => {
     }
     for (
       let at = Temporal.ZonedDateTime.from(`2010-01-01T00:00[${name}]`).getTimeZoneTransition('next');
-      at !== null && at.year < 2030;
+      at !== null && at.year < (SLOW ? 2030 : 2016);
       at = at.getTimeZoneTransition('next')
     ) {
       const middleMs = at.toPlainDateTime().toZonedDateTime('UTC').epochMilliseconds;
