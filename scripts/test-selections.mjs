@@ -2,6 +2,8 @@
 
 /** Tests that `npm test` leaves to `npm run test:slow`, with what makes them slow. */
 export const SLOW = {
+  'admin/overload.': 'an overload of a service, with clients in processes of their own',
+  'admin/token-flood.': 'floods of tokens that are expensive to verify',
   'attack/clock-jumps.': 'the clock is set under load, with pauses',
   'attack/hash-flooding.': 'compares processor times of loads',
   'attack/hostile-sources.': 'sources that would cost more than linear time',
@@ -25,6 +27,7 @@ export const SLOW = {
   'encode/row-lists.': 'lists beyond the bounds of a slice',
   'examples/': 'starts each example',
   'hard/': 'large numbers, many clients, long runs',
+  'http/node/inner/': 'takes away each inner part of Node, and starts services without it',
   'package/': 'packs and installs the package',
   'project/dev.': 'restarts npm run dev',
   'project/many-machines.': 'runs the commands of the page',
@@ -49,6 +52,7 @@ export const SLOW = {
   'source/postgres/hanging-thread.': 'threads that hang, with the missed beats',
   'source/postgres/hosts.': 'several servers of one address',
   'source/postgres/later-failures.': 'a server whose password and columns change',
+  'source/postgres/listen.': 'connections that are lost, and notices that come later',
   'source/postgres/pooler.': 'a pooler in front of a server',
   'source/postgres/tls.': 'a server with every way to log in',
   'source/postgres/version-query.': 'every way that a version query changes or fails',
@@ -57,6 +61,7 @@ export const SLOW = {
   'timetable/chain-issuer.': 'tokens of a real issuer that run out',
   'timetable/chain.': 'tokens that run out again and again',
   'timetable/reload-credentials.': 'credentials that are changed under load',
+  'timetable/reload.': 'changes every file under load',
 };
 
 /** Tests that are in `npm test` with small numbers and data sets, and in `npm run test:slow` with larger ones. */
@@ -64,8 +69,6 @@ export const SLOW_SIZES = [
   'admin/listener.',
   'admin/log.',
   'admin/metrics.',
-  'admin/overload.',
-  'admin/token-flood.',
   'attack/feed-addresses.',
   'attack/outage.',
   'attack/token-cache.',
@@ -80,7 +83,6 @@ export const SLOW_SIZES = [
   'encode/row-cache.',
   'generate/generate.',
   'http/fuzz.',
-  'http/node/inner/',
   'http/request/query-fuzz.',
   'model/zone.',
   'normalise/local-time.',
@@ -123,7 +125,7 @@ export const SLOW_SIZES = [
   'thread/patched-load.',
   'timetable/changes-applied.',
   'timetable/feed-files.',
-  'timetable/reload.',
+  'view/taken-over.',
 ];
 
 /** Tests that `npm run test:hard` runs at full size. */

@@ -13,7 +13,7 @@ import { eventOf, idOf, imageOf, imageOfCount } from './images.js';
 import { applied, assertSameAsBuilt, chains, timetables } from './patched.js';
 
 const SEED = 63;
-const RUNS = size(100, 10_000, 400);
+const RUNS = size(40, 10_000, 400);
 
 function fed(base: SnapshotImage, events: Iterable<NormalisedEvent>): SnapshotBuilder {
   const builder = new SnapshotBuilder({ identifiers: 'uuid', hashSeed: base.hashSeed });

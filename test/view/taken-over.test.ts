@@ -10,6 +10,7 @@ import { SnapshotBuilder } from '../../src/snapshot/builder.js';
 import { patchImage } from '../../src/snapshot/patch.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
 import { type ParameterPairs, SnapshotView } from '../../src/view/view.js';
+import { runs } from '../hard/size.js';
 import { bytesOf, readOf, STRICT } from '../query/reading.js';
 
 const normalise = createNormaliser('uuid');
@@ -96,7 +97,7 @@ test('answers after patches equal those of a new view, and most lists are reused
         }
       },
     ),
-    { seed: 54, numRuns: 15 },
+    { seed: 54, numRuns: runs(15) },
   );
   const mean = shares.reduce((sum, share) => sum + share, 0) / shares.length;
   t.ok(mean > 0.5, `${mean.toFixed(2)} of the lists`);
