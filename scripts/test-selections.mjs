@@ -54,6 +54,7 @@ export const SLOW = {
   'source/postgres/later-failures.': 'a server whose password and columns change',
   'source/postgres/listen.': 'connections that are lost, and notices that come later',
   'source/postgres/pooler.': 'a pooler in front of a server',
+  'source/postgres/slow-network.': 'a slow network, and one that loses everything for 15 s',
   'source/postgres/tls.': 'a server with every way to log in',
   'source/postgres/version-query.': 'every way that a version query changes or fails',
   'store/nats-closed.': 'stores whose server stops, hangs and comes back',

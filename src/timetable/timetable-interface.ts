@@ -30,7 +30,9 @@ import type { TimetableEvents, TimetableListener } from './timetable-events.js';
 export interface Timetable extends ViewSource, AsyncDisposable {
   /**
    * Resolves when the first snapshot can be read. Rejects with the LecternError of a failed first load; with regular
-   * refreshes it waits for the first good load instead. The process stays alive until `ready` has settled.
+   * refreshes it waits for the first good load instead. A watched source without regular refreshes is tried again even
+   * after `ready` has rejected, so the timetable may serve later, which `published` tells; `close()` ends the attempts. The
+   * process stays alive until `ready` has settled.
    */
   readonly ready: Promise<SnapshotSummary>;
   /**

@@ -88,9 +88,9 @@ export class ChangeStream {
   #pid = 0;
   #xid = 0;
   #hasChanges = false;
-  #heardMs: number = performance.now();
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
+  #fault: LecternError | null = null;
   #onKeepalive: (() => void) | null = null;
 
   private constructor(database: Database, tables: FollowedTables, listener: ChangeListener, name: string) {
@@ -187,11 +187,12 @@ export class ChangeStream {
         this.#onKeepalive = resolve;
       });
       this.#acknowledge(true);
-      await this.#database.within(kept, FOLLOWED_SILENT_MS_MAX);
+      // A server that falls silent is noticed by #lookAlive. One that still sends changes may answer late.
+      await kept;
       if (this.#isClosed)
-        throw new LecternError(
-          'source-unreadable',
-          `cannot read ${this.#name}: the stream of changes was lost`,
+        throw (
+          this.#fault ??
+          new LecternError('source-unreadable', `cannot read ${this.#name}: the stream of changes was lost`)
         );
       if (sleptAt !== null && this.#answeredAt > sleptAt) return;
       if (this.#answeredAt > moment.at) answers++;
@@ -214,19 +215,19 @@ export class ChangeStream {
 
   #break(error: LecternError): void {
     if (this.#isClosed) return;
+    this.#fault = error;
     this.close();
     this.#listener.broken(error);
   }
 
   #lookAlive(): void {
-    const silentMs = performance.now() - this.#heardMs;
+    const { silentMs } = this.#database;
     if (silentMs < FOLLOWED_SILENT_MS_MAX) this.#acknowledge(true);
     else this.#break(failureOf(new Hang(silentMs), this.#name));
   }
 
   #take(chunk: Buffer): void {
     if (this.#isClosed) return;
-    this.#heardMs = performance.now();
     try {
       if (chunk[0] === X_LOG_DATA) {
         this.#change(this.#parse(chunk.subarray(25)));

@@ -51,6 +51,11 @@ export class Database {
     return database;
   }
 
+  /** Time since the server sent anything. */
+  get silentMs(): number {
+    return performance.now() - this.#guard.heardMs;
+  }
+
   /** Rows as objects, values as `pg` reads them. */
   async query<Row extends object>(text: string, values: readonly unknown[] = []): Promise<readonly Row[]> {
     return (await this.result<Row>(text, values)).rows;

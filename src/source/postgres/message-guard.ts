@@ -58,6 +58,8 @@ const NOTHING: Buffer = Buffer.alloc(0);
 export class MessageGuard {
   /** Whether a COPY is read, in pieces and not as messages. */
   isCopying = false;
+  /** When the last bytes came. */
+  heardMs: number = performance.now();
   readonly #header: Buffer = Buffer.alloc(HEADER_BYTES);
   #headerBytes = 0;
   #type = '';
@@ -270,6 +272,7 @@ export function guardMessages(client: Client): MessageGuard {
     // All bytes of a socket come through `push`, also while a COPY reads them without the parser.
     stream.push = (chunk: Buffer | null) => {
       if (chunk === null) return push(null);
+      guard.heardMs = performance.now();
       let passed = NOTHING;
       try {
         passed = guard.take(chunk);
