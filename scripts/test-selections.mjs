@@ -67,6 +67,7 @@ export const SLOW = {
 
 /** Tests that are in `npm test` with small numbers and data sets, and in `npm run test:slow` with larger ones. */
 export const SLOW_SIZES = [
+  'admin/hosts.',
   'admin/listener.',
   'admin/log.',
   'admin/metrics.',
@@ -75,6 +76,7 @@ export const SLOW_SIZES = [
   'attack/token-cache.',
   'attack/token-properties.',
   'attack/tokens.',
+  'cli/development.',
   'cli/inspect-columns.',
   'cli/refresh.',
   'embedding/',
@@ -85,6 +87,7 @@ export const SLOW_SIZES = [
   'generate/generate.',
   'http/fuzz.',
   'http/request/query-fuzz.',
+  'http/server/overload.',
   'model/zone.',
   'normalise/local-time.',
   'normalise/normalise.',

@@ -10,6 +10,7 @@ import { settingsOf } from '../../src/options/table.js';
 import { SECRET } from '../auth/tokens.js';
 import { recordFigure } from '../hard/figures.mjs';
 import { HARD, size } from '../hard/size.js';
+import { slowTest } from '../hard/slow-test.js';
 import { MemorySource, startService } from '../refresh/built.js';
 import { until } from '../waiting/until.js';
 
@@ -147,7 +148,7 @@ async function crowd(t: Test, port: number, count: number, bytes: string): Promi
   return sockets;
 }
 
-test('probes and scrapes get answers while many clients stay connected', async (t) => {
+slowTest('probes and scrapes get answers while many clients stay connected', async (t) => {
   const PROBES = size(10, 100);
   const told: string[] = [];
   const crowds: [name: string, count: number, bytes: string][] = [

@@ -10,6 +10,7 @@ import { hs256, SECRET } from '../auth/tokens.js';
 import { ROOT } from '../cli/lectern.js';
 import { testFolder } from '../files/test-folder.js';
 import { SLOW } from '../hard/size.js';
+import { slowTest } from '../hard/slow-test.js';
 import { MemorySource, openTimetable, startService } from '../refresh/built.js';
 import { openFleet } from '../replication/fleet.js';
 import { get, watchThreads } from '../serving/threads.js';
@@ -190,7 +191,7 @@ test('reloads and refusals are counted by outcome', async (t) => {
   t.equal(total(metrics, 'lectern_snapshot_rejected_records'), 1);
 });
 
-test('counts never fall during scrapes under load, even when a thread is lost', async (t) => {
+slowTest('counts never fall during scrapes under load, even when a thread is lost', async (t) => {
   const threads = watchThreads(t);
   const source = new MemorySource(RECORDS);
   const service = await startService({ ...OPTIONS, source, workers: 2 });
@@ -227,7 +228,7 @@ test('counts never fall during scrapes under load, even when a thread is lost', 
   t.equal(metrics.get('lectern_threads_lost_total'), 1);
 });
 
-test('overload counts cover all threads and stay when a thread is lost', async (t) => {
+slowTest('overload counts cover all threads and stay when a thread is lost', async (t) => {
   const threads = watchThreads(t);
   const service = await startService({ ...OPTIONS, source: new MemorySource(RECORDS), workers: 2 });
   t.teardown(() => service.close());

@@ -7,6 +7,7 @@ import { canReusePort, openDoor } from '../../src/serving/open-serving.js';
 import { hs256, SECRET } from '../auth/tokens.js';
 import { start } from '../cli/lectern.js';
 import { SLOW } from '../hard/size.js';
+import { slowTest } from '../hard/slow-test.js';
 import { MemorySource, openTimetable, startService } from '../refresh/built.js';
 import { timeForAFault, until } from '../waiting/until.js';
 import { get, openConnections, watchThreads } from './threads.js';
@@ -84,7 +85,7 @@ test('some versions of Node can listen with reusePort', async (t) => {
   for (const version of ['v20.20.2', 'v22.11.0', 'v23.0.0']) t.notOk(canReusePort(version, 'linux'), version);
 });
 
-test('SIGTERM under load lets started requests finish, and the process exits with 0', async (t) => {
+slowTest('SIGTERM under load lets started requests finish, and the process exits with 0', async (t) => {
   const { child, ended, ready } = start(
     ['serve', 'fixtures/demo.ndjson.gz', '--port', '0', '--workers', '3'],
     { LECTERN_HS256_SECRET: SECRET },

@@ -4,6 +4,7 @@ import { type Test, test } from 'tap';
 import type { RequestHandler } from '../../../src/http/handler.js';
 import { OVERLOAD_RECOVERY_MS, OVERLOAD_REQUESTS_MIN, Overload } from '../../../src/http/server/overload.js';
 import { HttpServer } from '../../../src/http/server/server.js';
+import { slowTest } from '../../hard/slow-test.js';
 import { until } from '../../waiting/until.js';
 import { setUp } from '../harness.js';
 
@@ -134,7 +135,7 @@ test('excess requests get the constant refusal until the load falls', async (t) 
   t.equal(server.load.refused, before);
 });
 
-test('an allowed page can read a refusal, and its preflights are answered', async (t) => {
+slowTest('an allowed page can read a refusal, and its preflights are answered', async (t) => {
   // Its head is too long to be sent directly.
   const long = `https://${'long.'.repeat(300)}example`;
   const corsOrigins = [PAGE, long];

@@ -268,7 +268,7 @@ test('decoded and undecoded lines build the same image under a field map', async
     ),
     { seed: SEED, numRuns: RUNS },
   );
-  t.ok(total.taken > RUNS, `${total.taken} of ${total.offered} lines were taken undecoded`);
+  t.ok(total.taken > RUNS / 2, `${total.taken} of ${total.offered} lines were taken undecoded`);
 });
 
 test("with identifiers: 'any' whole numbers and their digits as text build the same image", async (t) => {
