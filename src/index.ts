@@ -44,7 +44,6 @@ export type { RefreshOptions } from './refresh/refresher.js';
 export { type Announcement, type Channel, type ChannelStatus, openChannel } from './replication/channel.js';
 export type { Floor, ReplicaReport } from './replication/store-records.js';
 export type { ServingCondition } from './serving/serving.js';
-export type { ChangeCounts } from './snapshot/differences.js';
 export type { Origin, SnapshotSummary } from './snapshot/summary.js';
 export { MemorySource, type RecordChange } from './source/memory-source.js';
 export type {
@@ -69,4 +68,4 @@ export type {
   TimetableEvents,
 } from './timetable/timetable-events.js';
 export type { Timetable } from './timetable/timetable-interface.js';
-export type { PublicationState, TimetableStatus } from './view/view-source.js';
+export type { ChangeCounts, PublicationState, TimetableStatus } from './view/view-source.js';

@@ -437,27 +437,27 @@ export const STORE_OPERATIONS_MAX = 50_000;
 export const ABANDONED_MS: number = 15 * 60_000;
 /** Bytes of an image in memory during transfer. */
 export const IMAGE_CHUNK_BYTES: number = 1 * MIB;
-/** Images up to this length are stored whole with each announcement: three a second are 3 MB a second. */
-export const STORED_WHOLE_BYTES_MAX: number = 1 * MIB;
-/** Patches after which an image is stored whole again: in a head, 128 × 110 bytes take 19 KB. */
-export const STORED_PATCHES_MAX = 128;
-/** Share of an image's length that its patches may have: parsing JSON takes eight times as long as copying bytes. */
-export const STORED_PATCHES_SHARE_MAX: number = 1 / 8;
-/** Most events of a patch that is announced with an image. With more events or bytes, replicas fetch the whole image. */
-export const ANNOUNCED_PATCH_EVENTS_MAX = 1000;
-/** Share of changed events at which patching an image takes about as long as fetching it. */
-export const ANNOUNCED_PATCH_SHARE_MAX = 0.01;
-/** Patches of up to this many events are always announced, because patch and image take milliseconds. */
-export const ANNOUNCED_PATCH_EVENTS_MIN = 100;
-/** A patch up to this length stands in the head itself, so that replicas need not ask for it. Encoded in Base64 twice, it takes 29 KB. */
-export const ANNOUNCED_PATCH_INLINE_BYTES_MAX: number = 16 * KIB;
+/** Changes of a head, and changes after which an image is stored whole again: 128 × 130 bytes take 22 KB in a head. */
+export const STORED_CHANGES_MAX = 128;
+/** Share of an image's length that the changes after it may have: unpacking takes eight times as long as copying bytes. */
+export const STORED_CHANGES_SHARE_MAX: number = 1 / 8;
+/** A change up to this length stands in the head itself, so that replicas need not ask for it. Encoded in Base64 twice, it takes 29 KB. */
+export const CHANGE_INLINE_BYTES_MAX: number = 16 * KIB;
+/** Bytes of a stored history: 200,000 entries of 250 bytes. If ids are UUIDs, 200,000 entries take 10 MB. */
+export const HISTORY_BYTES_MAX: number = 50 * MIB;
 /** Threads for patches warm up with images up to this size, because a warm-up takes as much memory again for a moment. */
 export const WARM_UP_IMAGE_BYTES_MAX: number = 64 * MIB;
 /** Time from the first load to the warm-up. Programs that end soon, such as tests, need no warm-up. */
 export const WARM_UP_DELAY_MS = 1000;
 /** Patches of a warm-up: V8 optimises the code of patches after a few runs. */
 export const WARM_UP_ROUNDS = 3;
-/** Bytes of an announced patch: 1,000 events of 400 bytes, twice that for long texts, and rejections. */
-export const ANNOUNCED_PATCH_BYTES_MAX: number = 1 * MIB;
+/** Share of changed events at which applying a change takes about as long as reading the image. Such a change has no edit. */
+export const CHANGE_EVENTS_SHARE_MAX = 0.01;
+/** Changes of up to this many events always have an edit, because change and image take milliseconds. */
+export const CHANGE_EVENTS_MIN = 100;
+/** Most events of an edit: 10,000 of 250 bytes are 2.5 MB. */
+export const CHANGE_EVENTS_MAX = 10_000;
+/** Bytes of an edit: 10,000 events of 400 bytes, and rejections. */
+export const CHANGE_BYTES_MAX: number = 4 * MIB;
 /** Hashes of unusable images that a replica remembers. */
 export const QUARANTINED_MAX = 32;

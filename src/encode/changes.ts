@@ -1,6 +1,6 @@
+import type { Difference, DifferenceList, GoneIds } from '../change/history.js';
 import { BODY_SLICE_BYTES, BODY_WHOLE_BYTES_MAX } from '../limits.js';
 import { Selection } from '../query/selection.js';
-import type { Difference, DifferenceList, GoneIds } from '../snapshot/differences.js';
 import type { Rows } from '../snapshot/rows.js';
 import { allocateBody, laterBody, type MeasuredBody } from './body.js';
 import { arrayHeader, packPlain, writeMessagePackRow } from './msgpack.js';

@@ -2,14 +2,13 @@
  * Folder refresh/. Keeps the timetable up to date: decides when to load, what to publish and what to store.
  * This folder knows nothing of requests.
  */
+import type { History } from '../change/history.js';
 import { LecternError } from '../errors.js';
 import { PARTS_LISTED_MAX, RETRY_MS_MAX } from '../limits.js';
 import { monotonicMs } from '../model/clock.js';
 import type { ReadRules } from '../model/read-rules.js';
 import { LOADING, type LoadState, type SourcePart, type SourceParts } from '../model/source-state.js';
 import { DAY_MS } from '../model/time.js';
-import type { History } from '../snapshot/differences.js';
-import type { Patch } from '../snapshot/field-changes.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import { type IntakeBounds, OUT_OF_MEMORY } from '../snapshot/intake-bounds.js';
 import type { Origin, SnapshotSummary } from '../snapshot/summary.js';
@@ -23,10 +22,8 @@ import { Patience } from './patience.js';
 import { keepingProcessAlive, Refresher, type RefreshOutcome } from './refresher.js';
 import { checkIdentifiers, SnapshotFile } from './snapshot-file.js';
 
-export interface Publication extends Pick<Loaded, 'image' | 'delta' | 'history'> {
+export interface Publication extends Pick<Loaded, 'image' | 'changes' | 'history'> {
   readonly origin: Origin;
-  /** Null for a whole load. */
-  readonly patch: Patch | null;
   /** Greater than every earlier sequence, also across restarts. A replica takes it from the announcement. */
   readonly sequence: number;
 }
@@ -136,7 +133,7 @@ export class Keeper {
       this.#seenVersion = stored.sourceVersion;
       this.#servedVersion = stored.sourceVersion;
       this.#parts = { parts: stored.parts, skipped: 0 };
-      this.#publish({ ...stored, origin: 'disk', delta: null, patch: null });
+      this.#publish({ ...stored, origin: 'disk', changes: [] });
       void this.#refresher.request();
       return;
     }
@@ -157,7 +154,7 @@ export class Keeper {
       const pinned = await loader.run(task, { listeners: { signal }, keepsProcessAlive: true });
       signal.throwIfAborted();
       checkIdentifiers(path, pinned.image.summary, loader.rules.identifiers);
-      this.#publish({ ...pinned, origin: 'pin', delta: null, patch: null });
+      this.#publish({ ...pinned, origin: 'pin', changes: [] });
       this.#succeed();
     } catch (error) {
       // A pinned file is loaded once: `start` throws the error, and no `failed` event follows.
@@ -256,7 +253,7 @@ export class Keeper {
       servedVersion: this.#servedVersion,
       served,
       mayPatch: this.#isBuilt && !force,
-      deltas: this.#history?.deltas ?? [],
+      past: this.#history?.changes ?? [],
       parts: askedParts(this.#parts, force),
       allowMissing: refreshSeconds > 0 || watch,
       timeLimits: this.#patience.limits,
@@ -297,19 +294,18 @@ export class Keeper {
         this.#succeed();
         return 'unchanged';
       case 'loaded': {
-        const { image, delta, history, sourceVersion, changedIds, sequence = null } = done;
-        const isWholeLoad = changedIds === undefined || done.isWholeLoad === true;
-        const patch = (changedIds && served && { base: served.summary.id, changedIds }) ?? null;
+        const { image, changes, history, sourceVersion, isPatched = false, sequence = null } = done;
+        const isWholeLoad = !isPatched || done.isWholeLoad === true;
         if (!isWholeLoad) this.#pace.pauseAfter(performance.now() - beganMs);
         this.#seenVersion = sourceVersion;
         this.#refusal =
           done.isChosen === true ? null : gate && judge(image.summary, this.#served?.summary ?? null, gate);
         if (this.#refusal !== null) return this.#refuse(this.#refusal, image.summary);
         this.#servedVersion = sourceVersion;
-        if (patch === null) this.#isBuilt = done.isChosen !== true;
-        this.#publish({ image, origin: 'source', delta, history, patch, sequence });
+        if (!isPatched) this.#isBuilt = done.isChosen !== true;
+        this.#publish({ image, origin: 'source', changes, history, sequence });
         this.#succeed();
-        const kept = { parts: this.#parts.parts, sequence: this.#sequence, deltas: history?.deltas ?? [] };
+        const kept = { parts: this.#parts.parts, sequence: this.#sequence, changes: history?.changes ?? [] };
         this.#file?.write({ image, sourceVersion, ...kept }, !isWholeLoad);
         return 'published';
       }
@@ -317,14 +313,14 @@ export class Keeper {
   }
 
   /** @param sequence of an image that was announced or read from disk; null for a new image */
-  #publish({ image, delta, history, origin, patch, sequence: kept = null }: ToPublish): void {
+  #publish({ image, changes, history, origin, sequence: kept = null }: ToPublish): void {
     // Taken from the clock, so that the sequence never goes back, even after a restart without a snapshot file.
     const sequence = kept ?? Math.max(this.#sequence + 1, Date.now());
     this.#sequence = sequence;
     this.#served = image;
     this.#history = history;
     this.#weight.replace(image.summary.bytes);
-    this.#options.events.publish({ image, delta, history, origin, patch, sequence });
+    this.#options.events.publish({ image, changes, history, origin, sequence });
     this.#options.loader.published?.(image.summary);
     this.#firstSnapshot();
   }

@@ -85,10 +85,7 @@ export interface RunRequest {
 
 export interface LoadRequest
   extends RunRequest,
-    Pick<
-      LoadTask,
-      'previousVersion' | 'served' | 'mayPatch' | 'deltas' | 'bounds' | 'parts' | 'allowMissing'
-    > {
+    Pick<LoadTask, 'previousVersion' | 'served' | 'mayPatch' | 'past' | 'bounds' | 'parts' | 'allowMissing'> {
   /** The version that the source gave to `served`; null if unknown. */
   readonly servedVersion: string | null;
   readonly timeLimits: TimeLimits | null;
@@ -178,7 +175,7 @@ export class Loader {
 
   async #load(request: LoadRequest): Promise<LoadDone> {
     const { previousVersion, servedVersion, served, timeLimits, listeners } = request;
-    const { mayPatch, deltas, parts, allowMissing } = request;
+    const { mayPatch, past, parts, allowMissing } = request;
     if (this.#stuckSinceMs !== null) {
       // A stuck load occupies one of libuv's few threads, which read files for the whole process, so no other
       // load begins.
@@ -190,7 +187,7 @@ export class Loader {
     if (memoryBytesMax < LOAD_BASE_BYTES) return refusedWith(memoryBytesMax);
     const bounds = { ...request.bounds, memoryBytesMax };
     const { name, rules } = this;
-    const asked = { previousVersion, served, mayPatch, deltas, bounds, parts, allowMissing };
+    const asked = { previousVersion, served, mayPatch, past, bounds, parts, allowMissing };
     const task = { task: 'load', rules, ...asked } as const;
     const source = this.#source;
     if ('load' in source) {
@@ -232,10 +229,10 @@ export class Loader {
     bounds: LoadRequest['bounds'],
     request: LoadRequest,
   ): Promise<LoadDone> {
-    const { served, deltas } = request;
+    const { served, past } = request;
     if (served === null) throw new Error('there is a delta, but no records that it could change');
     const { name, rules } = this;
-    const patch = { task: 'patch', name, rules, served, deltas, bounds, version, ids } as const;
+    const patch = { task: 'patch', name, rules, served, past, bounds, version, ids } as const;
     return this.run({ ...patch, removals: [...removals] }, request, upserts);
   }
 
@@ -252,7 +249,7 @@ export class Loader {
       const memoryBytesMax = bounds.memoryBytesMax ?? memoryForLoad();
       const given = {
         served,
-        deltas: [],
+        past: [],
         bounds: { ...bounds, memoryBytesMax },
         removals: [],
         version: null,

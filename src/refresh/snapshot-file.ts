@@ -1,5 +1,6 @@
 import { accessSync, constants, existsSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import { type KeptPublications, withPublications } from '../change/stored-changes.js';
 import { LecternError } from '../errors.js';
 import { retryPauseMs } from '../files/retry.js';
 import type { IdentifierMode } from '../model/event.js';
@@ -7,7 +8,6 @@ import { isExpansionWindow } from '../model/expansion.js';
 import type { ReadRules } from '../model/read-rules.js';
 import { linkTarget } from '../snapshot/image-file.js';
 import type { Beside, ImageSource } from '../snapshot/image-layout.js';
-import { type KeptPublications, withPublications } from '../snapshot/stored-history.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import type { NotesReport } from '../source/load-notes.js';
 import type { PartReport } from '../source/source.js';

@@ -2,7 +2,8 @@ import { LecternError } from '../errors.js';
 import { openStore } from '../store/open-store.js';
 import type { Store } from '../store/store.js';
 import { storeAddress } from '../store/store-address.js';
-import { type Head, readHead, storedOf, withoutPatch } from './head.js';
+
+import { type Head, readHead, withoutContent } from './head.js';
 import { PublicKeys, type Signer, SigningKey, UNSIGNED } from './keys.js';
 import {
   announcedKey,
@@ -140,7 +141,7 @@ class StoreChannel implements Channel {
 
   async pin(id: string): Promise<void> {
     const image = await this.#image(id);
-    const bytes = image === null ? null : await this.#store.bytesOf(storedOf(image).hash);
+    const bytes = image === null ? null : await this.#store.bytesOf(image.hash);
     if (image === null || bytes === null) {
       const ids = (await this.status()).images.map((each) => each.id).join(', ') || 'none';
       throw refused(`the image ${JSON.stringify(id)} is not in the store; its images are: ${ids}`);
@@ -209,7 +210,7 @@ class StoreChannel implements Channel {
     const record = await this.#store.read(key);
     const head = record === null ? null : await readHead(this.#keys, record.text).catch(() => null);
     if (record !== null && head === null) onIgnored(key);
-    return head && withoutPatch(head);
+    return head && withoutContent(head);
   }
 }
 

@@ -6,6 +6,22 @@ import { LecternError } from '../errors.js';
 import type { PublicKeys } from './keys.js';
 import { isCount, isHash, isId } from './store-records.js';
 
+/** An object of the store. */
+export interface StoredObject {
+  /** SHA-256 of the bytes in hexadecimal, and the object's name. */
+  readonly hash: string;
+  /** Length of the object. */
+  readonly bytes: number;
+}
+
+/** What one announcement changed. */
+export interface AnnouncedChange extends StoredObject {
+  /** Sequence of the announcement before. */
+  readonly from: number;
+  /** The bytes in Base64, if they are few and the change is the last. Records of past announcements omit them. */
+  readonly content?: string;
+}
+
 /** The announcement of an image, a signed record. */
 export interface Head {
   /** Id of the store's series of announcements, made with the first one. */
@@ -14,48 +30,22 @@ export interface Head {
   readonly sequence: number;
   /** Id of the previously announced image; null for the first. */
   readonly previous: string | null;
-  /** Id of the image's content. */
+  /** Id of the content. */
   readonly id: string;
   /** Format version of the image file. */
   readonly format: number;
-  /** SHA-256 of the image file in hexadecimal, which is also the name of its object in the store. */
+  /** Name of an image file in the store, from which the last changes lead to the content. */
   readonly hash: string;
-  /** Length of the image file. */
+  /** Length of the file. */
   readonly bytes: number;
-  /**
-   * The earlier image that the store has in place of this one, and the patches from it to this one, in their order. Absent or null if the store has this image itself.
-   */
-  readonly stored?: {
-    /** SHA-256 of the earlier image's file in hexadecimal, and its object's name in the store. */
-    readonly hash: string;
-    /** Length of the file. */
-    readonly bytes: number;
-    /** Names and lengths of the patches' objects. */
-    readonly patches: readonly {
-      /** SHA-256 of the patch in hexadecimal, and its object's name in the store. */
-      readonly hash: string;
-      /** Length of the patch. */
-      readonly bytes: number;
-    }[];
-  } | null;
-  /** A patch that turns another image into this one. Absent or null if there is none. */
-  readonly patch?: {
-    /** Hash of the image to which the patch applies. */
-    readonly base: string;
-    /** SHA-256 of the patch in hexadecimal, and its object's name in the store. */
-    readonly hash: string;
-    /** Length of the patch. */
-    readonly bytes: number;
-    /** The bytes of a short patch, in Base64. Records of past announcements omit them. */
-    readonly content?: string;
-  } | null;
-  /** The earlier publications, for `since`. Absent or null if the publisher does not know them. */
-  readonly history?: {
-    /** SHA-256 of the object in hexadecimal, which is also its name in the store. */
-    readonly hash: string;
-    /** Length of the object. */
-    readonly bytes: number;
-  } | null;
+  /** The last changes, in their order. */
+  readonly changes: readonly AnnouncedChange[];
+  /** The number of changes that the image file already contains; the others follow it. */
+  readonly contained: number;
+  /** The publications before the image file, for `since`. Null if they are not known, or too many. */
+  readonly history: StoredObject | null;
+  /** SHA-256 of the values that no answer shows, in hexadecimal; the id of the content does not cover all of them. */
+  readonly hidden: string;
   /** Number of events in the image. */
   readonly events: number;
   /** Number of records that were rejected. */
@@ -64,16 +54,14 @@ export interface Head {
   readonly announcedAtMs: number;
 }
 
-/** A head without the content of its patch, which only replicas with the previous image need. */
-export function withoutPatch(head: Head): Head {
-  if (head.patch?.content === undefined) return head;
-  const { content: _, ...patch } = head.patch;
-  return { ...head, patch };
+/** A head without the content of its last change, which only replicas with the previous image need. */
+export function withoutContent(head: Head): Head {
+  return { ...head, changes: head.changes.map(({ content: _, ...change }) => change) };
 }
 
-/** What the store has of an image: the image itself, or an earlier image with patches. */
-export function storedOf({ hash, bytes, stored = null }: Head): NonNullable<Head['stored']> {
-  return stored ?? { hash, bytes, patches: [] };
+/** The changes that follow the image file. */
+export function followingChanges({ changes, contained }: Head): readonly AnnouncedChange[] {
+  return changes.slice(contained);
 }
 
 /** @throws LecternError `announcement-refused` */
@@ -82,26 +70,21 @@ export async function readHead(keys: PublicKeys, text: string): Promise<Head> {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw refused(`its signature is not valid: ${reason}`, cause);
   })) as Partial<Head> | null;
-  const { epoch, sequence, previous, id, format, hash, bytes, events, rejected, announcedAtMs } = head ?? {};
-  const patch = head?.patch ?? null;
-  const history = head?.history ?? null;
-  const isContent = patch?.content === undefined || typeof patch.content === 'string';
-  const isPatch =
-    patch === null || (isHash(patch.base) && isHash(patch.hash) && isCount(patch.bytes) && isContent);
-  const isStored =
-    (head?.stored ?? null) === null ||
-    [head?.stored, ...(head?.stored?.patches ?? [])].every(
-      (each) => isHash(each?.hash) && isCount(each?.bytes),
-    );
+  const { epoch, sequence, previous, id, format, hash, bytes, hidden } = head ?? {};
+  const { changes, contained, history, events, rejected, announcedAtMs } = head ?? {};
+  const isObject = (each: StoredObject | null | undefined): boolean =>
+    typeof each === 'object' && each !== null && isHash(each.hash) && isCount(each.bytes);
+  const isChange = (each: AnnouncedChange): boolean =>
+    isObject(each) && isCount(each.from) && ['undefined', 'string'].includes(typeof each.content);
   const isGood =
-    isPatch &&
-    isStored &&
-    (history === null || (isHash(history.hash) && isCount(history.bytes))) &&
+    Array.isArray(changes) &&
+    changes.every(isChange) &&
+    (history === null || isObject(history)) &&
     isId(epoch) &&
-    [sequence, format, bytes, events, rejected, announcedAtMs].every(isCount) &&
+    [sequence, format, bytes, contained, events, rejected, announcedAtMs].every(isCount) &&
     (previous === null || isId(previous)) &&
     isId(id) &&
-    isHash(hash);
+    [hash, hidden].every(isHash);
   if (!isGood) throw refused('it is not the description of an image');
   return head as Head;
 }

@@ -3,127 +3,159 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type Change, decodeChanges, encodeChanges } from '../change/change.js';
+import { leadTo, newestChanges } from '../change/history.js';
 import {
-  ANNOUNCED_PATCH_EVENTS_MAX,
-  ANNOUNCED_PATCH_INLINE_BYTES_MAX,
+  CHANGE_BYTES_MAX,
+  CHANGE_INLINE_BYTES_MAX,
+  HISTORY_BYTES_MAX,
   IMAGE_CHUNK_BYTES,
-  STORED_PATCHES_MAX,
-  STORED_PATCHES_SHARE_MAX,
-  STORED_WHOLE_BYTES_MAX,
+  STORED_CHANGES_MAX,
+  STORED_CHANGES_SHARE_MAX,
 } from '../limits.js';
 import type { Publication } from '../refresh/keeper.js';
 import type { Loader } from '../refresh/loader.js';
 import { removeAbandoned } from '../snapshot/abandoned-files.js';
-import {
-  nextAnnouncedHistory,
-  readAnnouncedHistory,
-  writeAnnouncedHistory,
-} from '../snapshot/announced-history.js';
-import type { Delta } from '../snapshot/differences.js';
+import { hiddenDigestOf } from '../snapshot/content-version.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import { IMAGE_FORMAT_VERSION } from '../snapshot/image-format.js';
-import { writeImagePatch } from '../snapshot/image-patch.js';
-import { readPastRecords } from '../snapshot/past-records.js';
 import type { Store } from '../store/store.js';
-import { type Head, storedOf } from './head.js';
+import {
+  type AnnouncedChange,
+  followingChanges,
+  type Head,
+  type StoredObject,
+  withoutContent,
+} from './head.js';
 
-/** An image to announce: its facts, its patch, and a way to put both into the store. */
-export interface ImageObjects {
-  /** The facts of the image file, as in the head. */
-  readonly facts: Pick<Head, 'id' | 'format' | 'hash' | 'bytes' | 'events' | 'rejected'>;
-  /** The patch, with the hash of its base; null if the changes are unknown or too large. */
-  readonly patch: { readonly base: string; readonly content: Buffer } | null;
-  /**
-   * Puts image, patch and history into the store, unless it has them. The image itself is left out if an earlier
-   * image and a few patches give it. Resolves to their announcement.
-   *
-   * @param head the present head, whose history and patches are continued
-   * @param isWhole whether the image itself is put in any case
-   */
-  put(
-    store: Store,
-    head: Head | null,
-    isWhole?: boolean,
-  ): Promise<Required<Pick<Head, 'stored' | 'patch' | 'history'>>>;
+/** What a head says of its content and of the objects that give it. */
+type HeadContent = Omit<Head, 'epoch' | 'sequence' | 'previous' | 'announcedAtMs'>;
+
+/** An image as a file. The file has no name, so the system frees it even if this process is killed. */
+interface ImageFile extends StoredObject {
+  readonly image: SnapshotImage;
+  readonly file: FileHandle;
 }
 
-/** Turns publications into files and patches. */
-export class ImageWriter {
+/** A publication to announce. */
+export interface ToAnnounce {
+  readonly image: SnapshotImage;
+  readonly sequence: number;
+  /** The changes since the announcement `base`, with their edits; null if they are unknown, or too large. */
+  readonly changes: readonly Change[] | null;
+  /** Sequence of an announcement of this process, or of one with the same content; null for none. */
+  readonly base: number | null;
+  /** The publications of this process up to the image. */
+  readonly own: readonly Change[];
+}
+
+/** Puts publications into a store: a small change as it is, and otherwise the whole image. */
+export class ImageObjects {
   readonly #loader: Pick<Loader, 'run'>;
   readonly #signal: AbortSignal;
-  /** The present image. The file has no name, so the system frees it even if this process is killed. */
-  #file: FileHandle | null = null;
-  #next: SnapshotImage | null = null;
-  /** The publications of this process up to the image that was taken last. */
-  #deltas: readonly Delta[] = [];
-  /** The last announced history that this publisher put into the store. */
-  #history: AnnouncedHistory | null = null;
-  #present: ImageObjects | null = null;
-  /** Hash of the image that this publisher announced last. */
-  #base: string | null = null;
-  /**
-   * Ids of the events that changed between `#base` and the present image, or between the present image and
-   * the next; null if unknown.
-   */
-  #sinceBase: Set<string> | null = null;
-  #sincePresent: Set<string> | null = null;
+  /** The last image file, until the image is announced. */
+  #file: ImageFile | null = null;
+  #hidden: { readonly image: SnapshotImage; readonly digest: string } | null = null;
+  #last: Pick<ToAnnounce, 'image' | 'sequence' | 'own'> | null = null;
+  #base: number | null = null;
+  /** The publications since the announcement `#base`. */
+  #since: readonly { readonly sequence: number; readonly changes: readonly Change[] | null }[] = [];
+  /** The publications up to the announcement with this sequence. */
+  #history: { readonly sequence: number; readonly changes: readonly Change[] } | null = null;
 
   constructor(loader: Pick<Loader, 'run'>, signal: AbortSignal) {
     this.#loader = loader;
     this.#signal = signal;
   }
 
-  /** Takes an image to announce. Of several waiting images, only the newest is written. */
-  take({ image, delta, patch, history }: Pick<Publication, 'image' | 'delta' | 'patch' | 'history'>): void {
-    this.#next = image;
-    this.#deltas = history?.deltas ?? [];
-    this.#sincePresent = joined(this.#sincePresent, changedIds({ delta, patch }));
+  /** Takes a publication to announce. Of several waiting ones, only the last image is announced. */
+  take({ image, sequence, changes, history }: Publication): void {
+    this.#last = { image, sequence, own: history?.changes ?? [] };
+    const isKnown = changes.length > 0 && changes.every(({ edit }) => edit !== null);
+    const since = [...this.#since, { sequence, changes: isKnown ? changes : null }];
+    const edits = since.flatMap((each) => each.changes ?? []);
+    const bytes = edits.reduce((sum, { edit }) => sum + (edit?.length ?? 0), 0);
+    this.#since = bytes <= CHANGE_BYTES_MAX ? since : [{ sequence, changes: null }];
   }
 
-  /** The image that was taken last. The file of this image stays on disk in case the store loses the image. */
-  async present(): Promise<ImageObjects | null> {
-    const image = this.#next;
-    if (image !== null && this.#present?.facts.id !== image.summary.id) await this.#write(image);
-    if (this.#next === image) this.#next = null;
-    return this.#present;
+  /** The publication that was taken last. */
+  get present(): ToAnnounce | null {
+    if (this.#last === null) return null;
+    const changes = this.#since.every((each) => each.changes !== null)
+      ? this.#since.flatMap((each) => each.changes ?? [])
+      : null;
+    return { ...this.#last, changes, base: this.#base };
   }
 
-  /** The present image is announced, and all replicas are about to serve it. */
-  announced({ facts }: ImageObjects): void {
-    this.#base = facts.hash;
-    this.#sinceBase = new Set();
+  /** The publication is announced with this head. */
+  announced({ sequence }: ToAnnounce, head: Head): void {
+    this.#base = head.sequence;
+    // Others may have been taken meanwhile.
+    this.#since = this.#since.filter((each) => each.sequence > sequence);
+    void this.#file?.file.close();
+    this.#file = null;
+  }
+
+  /** Another publisher, or this one before a restart, has announced the same content. */
+  found(taken: ToAnnounce, head: Head): void {
+    if (this.#base !== head.sequence && this.#hiddenOf(taken.image) === head.hidden)
+      this.announced(taken, head);
+  }
+
+  /**
+   * Puts what the store lacks of a publication.
+   *
+   * @param head the present head, whose changes are continued
+   * @param sequence of the announcement
+   * @param isAnew whether objects that the head names are damaged, so that everything is put again
+   */
+  async put(
+    store: Store,
+    taken: ToAnnounce,
+    head: Head | null,
+    sequence: number,
+    isAnew: boolean,
+  ): Promise<HeadContent> {
+    const { image } = taken;
+    const { id, events, rejected } = image.summary;
+    const facts = { id, format: IMAGE_FORMAT_VERSION, events, rejected, hidden: this.#hiddenOf(image) };
+    const change = head === null || isAnew ? null : await putChange(store, taken, head, sequence);
+    const before = head === null || change === null ? [] : withoutContent(head).changes;
+    // The image file stays in reach of the list, because more changes than are listed do not follow it.
+    const dropped = Math.max(0, before.length + 1 - STORED_CHANGES_MAX);
+    const changes = change === null ? [] : [...before.slice(dropped), change];
+    if (head !== null && change !== null && (await mayFollow(store, head, change))) {
+      const { hash, bytes, history } = head;
+      this.#extendHistory(head, sequence, taken);
+      return { ...facts, hash, bytes, history, changes, contained: head.contained - dropped };
+    }
+    const { hash, bytes, file } = await this.#write(image);
+    if (isAnew) await store.delete(hash);
+    await store.put(hash, chunksOf(file));
+    const history = await this.#putHistory(store, head, sequence, taken, isAnew);
+    return { ...facts, hash, bytes, history, changes, contained: changes.length };
+  }
+
+  /** Kept, because each round may need it. */
+  #hiddenOf(image: SnapshotImage): string {
+    if (this.#hidden?.image !== image) this.#hidden = { image, digest: hiddenDigestOf(image) };
+    return this.#hidden.digest;
   }
 
   close(): void {
-    void this.#file?.close();
+    void this.#file?.file.close();
   }
 
-  async #write(image: SnapshotImage): Promise<void> {
-    const ids = joined(this.#sinceBase, this.#sincePresent);
-    this.#sincePresent = new Set();
-    // The changes stay unknown if the write fails.
-    this.#sinceBase = null;
-    const [base, own] = [this.#base, this.#deltas];
-    const { id, events, rejected } = image.summary;
+  async #write(image: SnapshotImage): Promise<ImageFile> {
+    if (this.#file?.image === image) return this.#file;
     const file = await this.#writeFile(image);
-    this.#present = null;
-    await this.#file?.close();
-    this.#file = file;
-    if (this.#signal.aborted) this.close();
+    await this.#file?.file.close();
+    this.#file = null;
     const digest = createHash('sha256');
     for await (const chunk of chunksOf(file)) digest.update(chunk);
-    const [hash, { size: bytes }] = [digest.digest('hex'), await file.stat()];
-    this.#sinceBase = ids;
-    const content = base === null || ids === null ? null : writeImagePatch(image, ids);
-    const patch = base === null || content === null ? null : { base, content };
-    const facts = { id, format: IMAGE_FORMAT_VERSION, hash, bytes, events, rejected };
-    const put: ImageObjects['put'] = async (store, head, isWhole = false) => {
-      const announced = await putPatch(store, patch);
-      const stored = isWhole ? null : await continued(store, head, announced, bytes);
-      if (stored === null) await store.put(hash, chunksOf(file));
-      return { stored, patch: announced, history: await this.#putHistory(store, head, image, own) };
-    };
-    this.#present = { facts, patch, put };
+    this.#file = { image, file, hash: digest.digest('hex'), bytes: (await file.stat()).size };
+    if (this.#signal.aborted) this.close();
+    return this.#file;
   }
 
   async #writeFile(image: SnapshotImage): Promise<FileHandle> {
@@ -140,41 +172,98 @@ export class ImageWriter {
     }
   }
 
+  #extendHistory(head: Head, sequence: number, { changes }: ToAnnounce): void {
+    const known = this.#history?.sequence === head.sequence ? this.#history.changes : null;
+    // Otherwise it is read when it is needed.
+    this.#history = known && { sequence, changes: newestChanges([...known, ...withoutEdits(changes ?? [])]) };
+  }
+
+  /** Null if the history is too long. */
   async #putHistory(
     store: Store,
     head: Head | null,
-    image: SnapshotImage,
-    own: readonly Delta[],
-  ): Promise<NonNullable<Head['history']> | null> {
-    const last =
-      head === null || head.id === this.#history?.id ? this.#history : await historyOfHead(store, head);
-    const deltas = last === null ? own : nextAnnouncedHistory(last.deltas, last.id, own, image);
-    const bytes = deltas === null ? null : writeAnnouncedHistory(deltas);
-    this.#history = deltas === null ? null : { id: image.summary.id, deltas };
-    if (bytes === null) return null;
-    const hash = createHash('sha256').update(bytes).digest('hex');
-    await store.put(hash, only(bytes));
-    return { hash, bytes: bytes.length };
+    sequence: number,
+    { own, image }: ToAnnounce,
+    isAnew: boolean,
+  ): Promise<StoredObject | null> {
+    const known = this.#history?.sequence === head?.sequence ? this.#history?.changes : undefined;
+    const before = head === null ? null : (known ?? (await historyOf(store, head)));
+    const changes = head === null || before === null ? own : continued(before, head.id, own, image);
+    this.#history = { sequence, changes };
+    const bytes = encodeChanges(changes);
+    if (changes.length === 0 || bytes.length > HISTORY_BYTES_MAX) return null;
+    const object = objectOf(bytes);
+    if (isAnew) await store.delete(object.hash);
+    await store.put(object.hash, only(bytes));
+    return object;
   }
 }
 
-interface AnnouncedHistory {
-  /** Id of the image to which the deltas lead. */
-  readonly id: string;
-  readonly deltas: readonly Delta[];
+function objectOf(bytes: Buffer): StoredObject {
+  return { hash: createHash('sha256').update(bytes).digest('hex'), bytes: bytes.length };
 }
 
-/** The history of an announcement by another publisher, or by this one before a restart. */
-async function historyOfHead(store: Store, { id, history = null }: Head): Promise<AnnouncedHistory | null> {
-  const chunks = history === null ? null : await store.get(history.hash);
-  const bytes = chunks === null ? null : await collected(chunks, history?.bytes ?? 0);
-  const isGood = bytes !== null && createHash('sha256').update(bytes).digest('hex') === history?.hash;
-  const deltas = isGood ? readAnnouncedHistory(bytes, id) : null;
-  return deltas === null ? null : { id, deltas };
+async function* only(content: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield content;
+}
+
+/** The announced changes from this head to a publication; null if they are unknown. */
+async function putChange(
+  store: Store,
+  { changes, base }: ToAnnounce,
+  head: Head,
+  sequence: number,
+): Promise<AnnouncedChange | null> {
+  if (changes === null || changes.length === 0 || base !== head.sequence) return null;
+  const last = changes.length - 1;
+  const bytes = encodeChanges(changes.map((each, n) => (n === last ? { ...each, sequence } : each)));
+  const object = { from: head.sequence, ...objectOf(bytes) };
+  await store.put(object.hash, only(bytes));
+  return bytes.length <= CHANGE_INLINE_BYTES_MAX ? { ...object, content: bytes.toString('base64') } : object;
+}
+
+/** Whether the store needs no newer image file yet. */
+async function mayFollow(store: Store, head: Head, change: AnnouncedChange): Promise<boolean> {
+  const following = [...followingChanges(head), change];
+  const bytes = following.reduce((sum, each) => sum + each.bytes, 0);
+  if (following.length > STORED_CHANGES_MAX || bytes > STORED_CHANGES_SHARE_MAX * head.bytes) return false;
+  return (await store.bytesOf(head.hash)) === head.bytes;
+}
+
+/** The announced history, with the publications of this process that follow it. */
+function continued(
+  announced: readonly Change[],
+  lastId: string,
+  own: readonly Change[],
+  { summary: { id } }: SnapshotImage,
+): readonly Change[] {
+  if (lastId === id) return announced;
+  const first = own.findLastIndex(({ from }) => from === lastId);
+  return first === -1 ? own : newestChanges([...announced, ...own.slice(first)]);
+}
+
+/** The history of an announcement by another publisher, or by this one before a restart. Null if it is not there. */
+async function historyOf(store: Store, head: Head): Promise<readonly Change[] | null> {
+  const objects = [...(head.history === null ? [] : [head.history]), ...followingChanges(head)];
+  const changes: Change[] = [];
+  for (const { hash, bytes } of objects) {
+    const object = await collected((await store.get(hash)) ?? [], bytes);
+    if (object === null || objectOf(object).hash !== hash) return null;
+    try {
+      changes.push(...withoutEdits(decodeChanges(object)));
+    } catch {
+      // A publisher of another version may have written it.
+      return null;
+    }
+  }
+  return leadTo(changes, head.id) ? changes : null;
 }
 
 /** Null if the store has more than `bytesMax`. */
-async function collected(chunks: AsyncIterable<Uint8Array>, bytesMax: number): Promise<Buffer | null> {
+async function collected(
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  bytesMax: number,
+): Promise<Buffer | null> {
   const all: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of chunks) {
@@ -185,50 +274,8 @@ async function collected(chunks: AsyncIterable<Uint8Array>, bytesMax: number): P
   return Buffer.concat(all);
 }
 
-async function putPatch(store: Store, patch: ImageObjects['patch']): Promise<(Head['patch'] & {}) | null> {
-  if (patch === null) return null;
-  const { base, content } = patch;
-  const patchHash = createHash('sha256').update(content).digest('hex');
-  await store.put(patchHash, only(content));
-  const announced = { base, hash: patchHash, bytes: content.length };
-  // The object is needed in any case, because replicas of earlier versions read no inline patch.
-  if (content.length > ANNOUNCED_PATCH_INLINE_BYTES_MAX) return announced;
-  return { ...announced, content: content.toString('base64') };
-}
-
-/**
- * What the store has of the present head's image, with one more patch. Null if the next image must be stored whole:
- * because it has no patch, is small, or follows many patches.
- */
-async function continued(
-  store: Store,
-  head: Head | null,
-  patch: (Head['patch'] & {}) | null,
-  imageBytes: number,
-): Promise<NonNullable<Head['stored']> | null> {
-  if (head === null || patch === null || patch.base !== head.hash) return null;
-  if (imageBytes <= STORED_WHOLE_BYTES_MAX) return null;
-  const before = storedOf(head);
-  const patches = [...before.patches, { hash: patch.hash, bytes: patch.bytes }];
-  const bytes = patches.reduce((sum, each) => sum + each.bytes, 0);
-  if (patches.length > STORED_PATCHES_MAX || bytes > STORED_PATCHES_SHARE_MAX * imageBytes) return null;
-  return (await store.bytesOf(before.hash)) === before.bytes ? { ...before, patches } : null;
-}
-
-async function* only(content: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield content;
-}
-
-function changedIds({ delta, patch }: Pick<Publication, 'delta' | 'patch'>): Set<string> | null {
-  if (patch !== null) return new Set(patch.changedIds);
-  const before = delta?.before ?? null;
-  return before === null ? null : new Set(Array.from(readPastRecords(before), ([id]) => id));
-}
-
-/** The union of two sets. Null if one set is unknown, or if the union has too many ids to be announced. */
-function joined(a: Set<string> | null, b: Set<string> | null): Set<string> | null {
-  if (a === null || b === null || a.size + b.size > 2 * ANNOUNCED_PATCH_EVENTS_MAX) return null;
-  return new Set([...a, ...b]);
+function withoutEdits(changes: readonly Change[]): Change[] {
+  return changes.map((change) => ({ ...change, edit: null }));
 }
 
 function chunksOf(file: FileHandle): AsyncIterable<Uint8Array> {

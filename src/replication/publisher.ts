@@ -17,10 +17,12 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../model/time.js';
 import type { ChannelState } from '../refresh/channel-state.js';
 import type { Publication } from '../refresh/keeper.js';
 import type { Loader } from '../refresh/loader.js';
+import { IMAGE_FORMAT_VERSION } from '../snapshot/image-format.js';
 import { withinTime } from '../store/silent-reads.js';
 import type { Store } from '../store/store.js';
-import { type Head, readHead, storedOf, withoutPatch } from './head.js';
-import { type ImageObjects, ImageWriter } from './image-objects.js';
+
+import { followingChanges, type Head, readHead, withoutContent } from './head.js';
+import { ImageObjects, type ToAnnounce } from './image-objects.js';
 import type { Signer } from './keys.js';
 import {
   announcedKey,
@@ -78,7 +80,7 @@ export class Publisher {
   readonly #store: Store;
   readonly #leadership: Leadership;
   readonly #reports: SeenReports;
-  readonly #images: ImageWriter;
+  readonly #images: ImageObjects;
   readonly #cleaner: StoreCleaner;
   readonly #checks: ObjectChecks;
   readonly #running: Promise<unknown>;
@@ -110,7 +112,7 @@ export class Publisher {
   constructor(store: Store, options: PublisherOptions) {
     this.#options = options;
     this.#store = store;
-    this.#images = new ImageWriter(options.loader, this.#abort.signal);
+    this.#images = new ImageObjects(options.loader, this.#abort.signal);
     this.#reports = new SeenReports(store, (key) => this.#ignore(key));
     this.#cleaner = new StoreCleaner(store, options.signer);
     this.#checks = new ObjectChecks(store, () => this.#inspect());
@@ -223,9 +225,8 @@ export class Publisher {
         throw error;
       });
     }
-    const objects = await this.#images.present();
-    if (objects === null) return;
-    await this.#announce(objects, isInspection);
+    const { present } = this.#images;
+    if (present !== null) await this.#announce(present, isInspection);
   }
 
   /** Announcements do not wait for this, because others may put any number of records into a store. */
@@ -249,44 +250,35 @@ export class Publisher {
     if (record !== null) await this.#store.swap(HEAD, record.text, record.revision);
   }
 
-  async #announce(objects: ImageObjects, isInspection: boolean): Promise<void> {
-    const { facts: file } = objects;
+  async #announce(taken: ToAnnounce, isInspection: boolean): Promise<void> {
     // A head with a lower sequence is that of a store that was restored from an older copy.
     const sequenceMin = this.#sequenceSeen;
     const { head, revision } = await this.#readHead();
     this.#sequence = head?.sequence ?? null;
-    const epoch = head?.epoch ?? newEpoch();
-    let isDamaged = false;
     // A publisher of another version may have announced the same content in another format.
-    if (head?.id === file.id && head.format === file.format && head.sequence >= sequenceMin) {
+    const isPresent = head?.id === taken.image.summary.id && head.format === IMAGE_FORMAT_VERSION;
+    const isAnnounced = isPresent && head.sequence >= sequenceMin;
+    if (isAnnounced) {
       this.#announcedOnce();
+      this.#images.found(taken, head);
       if (!isInspection) return;
       await this.#recordHead(head);
       const isSuspect = this.#reports.live.some(({ damaged }) => damaged === head.hash);
       if (await this.#checks.isGood(head, isSuspect)) return;
-      isDamaged = true;
-      if (storedOf(head).hash === file.hash) {
-        await this.#store.delete(file.hash);
-        await objects.put(this.#store, head, isDamaged);
-        return;
-      }
-      // The store lost the file that another publisher made of this content, or an earlier image or its patches.
-      // This publisher's file replaces them.
     }
     const pin = await readPin(this.#store, this.#options.signer.keys, (key) => this.#ignore(key));
     const sequence = sequenceAfter(this.#sequenceSeen, pin?.sequence);
-    const beside = await objects.put(this.#store, head, isDamaged);
-    const next = {
-      epoch,
+    const content = await this.#images.put(this.#store, taken, head, sequence, isAnnounced);
+    const next: Head = {
+      epoch: head?.epoch ?? newEpoch(),
       sequence,
       previous: head?.id ?? null,
-      ...file,
-      ...beside,
+      ...content,
       announcedAtMs: Date.now(),
     };
     if (head !== null) await this.#recordHead(head);
     await this.#swapIn(next, revision);
-    this.#images.announced(objects);
+    this.#images.announced(taken, next);
   }
 
   async #swapIn(next: Head, revision: number | null): Promise<void> {
@@ -310,7 +302,7 @@ export class Publisher {
     const recorded = await this.#store.read(key);
     const known = recorded === null ? null : await readHead(signer.keys, recorded.text).catch(() => null);
     if (known?.sequence === head.sequence) return;
-    await replace(this.#store, key, await signer.sign('head', withoutPatch(head)));
+    await replace(this.#store, key, await signer.sign('head', withoutContent(head)));
   }
 
   /** The head, and the revision of its record. A head with an invalid signature is ignored and replaced. */
@@ -350,7 +342,7 @@ const KEPT_FOR: readonly { readonly eachMs: number; readonly forMs: number }[] =
 ];
 
 /**
- * Deletes images and patches that no replica needs. The pinned image, the newest IMAGES_KEPT former heads and those of
+ * Deletes images and changes that no replica needs. The pinned image, the newest IMAGES_KEPT former heads and those of
  * KEPT_FOR stay. Other objects stay for UNUSED_MS_MIN; if together they exceed IMAGES_UNUSED times the length of the head, or
  * IMAGES_UNUSED_BYTES_MAX, the objects unused for longest go first. Heads without a valid signature are ignored. Only the leader
  * cleans.
@@ -389,8 +381,11 @@ export class StoreCleaner {
     const [record, pin] = await Promise.all([store.read(HEAD), readPin(store, this.#signer.keys)]);
     const head = record === null ? null : await this.#signed(record.text);
     const pinned = heads.find(({ id }) => id === pin?.id) ?? null;
-    const keptHeads = new Set([...keptOf(heads, this.#clock()), head, pinned]);
-    const kept = new Set([...keptHeads].flatMap(objectsOf));
+    const keptHeads = new Set([
+      ...keptOf(heads, this.#clock()),
+      ...[head, pinned].filter((each) => each !== null),
+    ]);
+    const kept = new Set([...keptHeads].flatMap((each) => objectsOf(each, head)));
     for (const [key, each] of announced) if (each === null || !keptHeads.has(each)) await store.remove(key);
     // The images of unread records must stay. The next cleanings read these records in place of the removed ones.
     if (unread > 0) return;
@@ -432,7 +427,7 @@ function keptOf(heads: readonly Head[], nowMs: number): Head[] {
     for (const head of byAge.filter(({ announcedAtMs }) => announcedAtMs > nowMs - forMs)) {
       const place = Math.floor(head.announcedAtMs / eachMs);
       const last = ofEach.get(place);
-      // An image without patches needs fewer objects.
+      // An image file without further changes needs fewer objects.
       if (last === undefined || (isWhole(head) && !isWhole(last))) ofEach.set(place, head);
     }
     for (const head of ofEach.values()) kept.add(head);
@@ -440,22 +435,25 @@ function keptOf(heads: readonly Head[], nowMs: number): Head[] {
   const images = new Map<string, number>();
   return byAge.filter((head, n) => {
     if (!kept.has(head)) return false;
-    const { hash, bytes } = storedOf(head);
-    images.set(hash, bytes);
+    images.set(head.hash, head.bytes);
     return (
       n < IMAGES_KEPT || [...images.values()].reduce((sum, each) => sum + each, 0) <= IMAGES_KEPT_BYTES_MAX
     );
   });
 }
 
-function isWhole({ stored = null }: Head): boolean {
-  return stored === null;
+function isWhole(head: Head): boolean {
+  return followingChanges(head).length === 0;
 }
 
-function objectsOf(head: Head | null): (string | undefined)[] {
-  if (head === null) return [];
-  const { hash, patches } = storedOf(head);
-  return [hash, ...patches.map((patch) => patch.hash), head.patch?.hash, head.history?.hash];
+/** The objects that a replica may need for an image. Only the head's own list has changes before the image file. */
+function objectsOf(head: Head, present: Head | null): readonly string[] {
+  const changes = head.sequence === present?.sequence ? head.changes : followingChanges(head);
+  return [
+    head.hash,
+    ...changes.map(({ hash }) => hash),
+    ...(head.history === null ? [] : [head.history.hash]),
+  ];
 }
 
 /**
@@ -559,9 +557,8 @@ export class ObjectChecks {
    * @param isSuspect whether a replica reports the image as damaged
    */
   async isGood(head: Head, isSuspect: boolean): Promise<boolean> {
-    const { hash } = head;
-    const stored = storedOf(head);
-    if ((await this.#store.bytesOf(stored.hash)) !== stored.bytes) return false;
+    const { hash, bytes } = head;
+    if ((await this.#store.bytesOf(hash)) !== bytes) return false;
     if (this.#bad.delete(hash)) {
       // If the image cannot be stored again, it is checked again.
       this.#checkedAtMs.delete(hash);
@@ -591,9 +588,8 @@ export class ObjectChecks {
   }
 
   async #check(head: Head): Promise<void> {
-    const { hash, patches } = storedOf(head);
     try {
-      for (const each of [hash, ...patches.map((patch) => patch.hash)]) {
+      for (const each of objectsOf(head, null)) {
         const digest = createHash('sha256');
         for await (const chunk of (await this.#store.get(each)) ?? []) digest.update(chunk);
         if (digest.digest('hex') !== each) throw new Error('it has other bytes');

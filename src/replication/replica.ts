@@ -19,7 +19,8 @@ import { KeptThread } from '../thread/kept-thread.js';
 import { spawnTask } from '../thread/spawn-task.js';
 import type { DoneOf, FetchTask, LoadDone, Task } from '../thread/task-messages.js';
 import { VERSION } from '../version.js';
-import { type Head, readHead, storedOf } from './head.js';
+
+import { followingChanges, type Head, readHead } from './head.js';
 import { PublicKeys } from './keys.js';
 import {
   announcedKey,
@@ -42,11 +43,6 @@ export interface ReplicaOptions {
   readonly address: string;
   readonly keys: PublicKeys;
   readonly rules: ReadRules;
-}
-
-interface LoadedTarget extends Target {
-  /** Hash of the announced history that the image came with; null if the history is this replica's own. */
-  readonly historyHash: string | null;
 }
 
 type Served = NonNullable<ReplicaReport['serves']>;
@@ -79,9 +75,7 @@ export class Replica implements AnyLoader {
   readonly #quarantined = new Map<string, LecternError>();
   readonly #fetches = new KeptThread<FetchTask>('fetch-image', Number.POSITIVE_INFINITY);
   readonly #store: Store;
-  #lastLoaded: LoadedTarget | null = null;
-  /** Hash of the announced history of the served image; null if the history is this replica's own. */
-  #historyHash: string | null = null;
+  #lastLoaded: Target | null = null;
   #serves: Served | null = null;
   readonly #seen = new SeenOrder();
   #damaged: string | null = null;
@@ -143,9 +137,7 @@ export class Replica implements AnyLoader {
   /** The image is served from now on. */
   published({ id }: SnapshotSummary): void {
     const loaded = this.#lastLoaded;
-    if (loaded?.head.id !== id) return;
-    this.#historyHash = loaded.historyHash;
-    this.#serve(loaded);
+    if (loaded?.head.id === id) this.#serve(loaded);
   }
 
   /** The gate refused the last image. */
@@ -154,7 +146,7 @@ export class Replica implements AnyLoader {
     if (head === undefined) return;
     this.#lastError = detail;
     this.#quarantine(
-      head.hash,
+      nameOf(head),
       new LecternError('snapshot-refused', `the image ${head.id} was refused: ${detail}`),
     );
     void this.#report();
@@ -190,7 +182,7 @@ export class Replica implements AnyLoader {
   }
 
   async #load(request: LoadRequest): Promise<LoadDone> {
-    const { listeners, previousVersion, served, deltas, bounds } = request;
+    const { listeners, previousVersion, served, past, bounds } = request;
     if (this.#serves === null && served !== null) this.#resume(previousVersion, served.summary);
     const target = await this.#target();
     const { head, reason } = target;
@@ -202,15 +194,14 @@ export class Replica implements AnyLoader {
     if (reason === 'head') this.#seen.checkHead(head);
     listeners.onVersion?.(version);
     if (version === previousVersion) return { kind: 'not-modified' };
-    // For a pin, this replica continues its own history, in which clients find the image that it served before.
-    const history = reason === 'head' ? (head.history ?? null) : null;
-    const hasHistory = history === null || history.hash === this.#historyHash;
-    if (served?.summary.id === head.id && hasHistory) {
+    const isServed = served?.summary.id === head.id;
+    const missed = served?.summary.id === this.#serves?.id ? missedOf(head, this.#serves) : null;
+    if (isServed && (reason === 'pin' || missed?.length === 0)) {
       this.#serve(target);
       return { kind: 'unchanged', sourceVersion: version, sequence };
     }
     const isForced = previousVersion === null && served !== null;
-    const fault = this.#quarantined.get(head.hash);
+    const fault = this.#quarantined.get(nameOf(head));
     // A pin of an operator overrides the refusal of the gate.
     const isWaived = isForced || (reason === 'pin' && fault?.code === 'snapshot-refused');
     if (fault !== undefined && !isWaived) throw fault;
@@ -225,21 +216,11 @@ export class Replica implements AnyLoader {
       this.#tellRefusal(head, refusal);
       return { kind: 'refused', refusal };
     }
-    const { hash, bytes, id, stored = null } = head;
-    const patch = served?.summary.id === this.#serves?.id ? patchOf(head, this.#serves) : null;
-    const isHistoryAnnounced = this.#historyHash !== null;
-    const asked = {
-      store: this.#options.address,
-      hash,
-      bytes,
-      stored,
-      id,
-      patch,
-      history,
-      isHistoryAnnounced,
-    };
+    const { hash, bytes, id, history, hidden } = head;
+    const asked = { store: this.#options.address, image: { hash, bytes }, id, history, hidden } as const;
+    const changes = { following: followingChanges(head), missed, past, keepsHistory: reason === 'pin' };
     try {
-      const task = { task: 'fetch-image', ...asked, served, deltas, memoryBytesMax } as const;
+      const task = { task: 'fetch-image', ...asked, ...changes, served, memoryBytesMax } as const;
       const done = await this.run(task, request);
       if (done.kind === 'unchanged') {
         this.#serve(target);
@@ -248,12 +229,12 @@ export class Replica implements AnyLoader {
       if (done.kind === 'refused') this.#tellRefusal(head, done.refusal);
       if (done.kind !== 'loaded') return done;
       this.#checkSummary(head, done.image.summary);
-      this.#lastLoaded = { ...target, historyHash: done.isHistoryAnnounced ? (history?.hash ?? null) : null };
+      this.#lastLoaded = target;
       this.#damaged = null;
       return { ...done, sourceVersion: version, sequence, isChosen: reason === 'pin' };
     } catch (error) {
       const code = error instanceof LecternError ? error.code : null;
-      if (code === 'image-unusable') this.#quarantine(hash, error as LecternError);
+      if (code === 'image-unusable') this.#quarantine(nameOf(head), error as LecternError);
       // The next report has this hash, and makes the publisher check the object.
       if (code === 'object-damaged') this.#damaged = hash;
       throw error;
@@ -316,8 +297,8 @@ export class Replica implements AnyLoader {
     this.#lastError = `the image ${id} was refused: ${detail}`;
   }
 
-  #quarantine(hash: string, fault: LecternError): void {
-    this.#quarantined.set(hash, fault);
+  #quarantine(name: string, fault: LecternError): void {
+    this.#quarantined.set(name, fault);
     const [oldest] = this.#quarantined.keys();
     if (this.#quarantined.size > QUARANTINED_MAX && oldest !== undefined) this.#quarantined.delete(oldest);
   }
@@ -359,17 +340,23 @@ export class Replica implements AnyLoader {
   }
 }
 
-/** The patch of a head, if it applies to the served image. */
-function patchOf({ patch = null }: Head, serves: Served | null): FetchTask['patch'] {
-  return patch?.base === serves?.hash ? patch : null;
+/** The changes from the served announcement to this one; null if they are not announced. */
+function missedOf({ epoch, sequence, changes }: Head, serves: Served | null): Head['changes'] | null {
+  if (serves === null || serves.epoch !== epoch) return null;
+  if (serves.sequence === sequence) return [];
+  const first = changes.findIndex(({ from }) => from === serves.sequence);
+  return first === -1 ? null : changes.slice(first);
+}
+
+/** The objects that make an image. Another announcement of the same content may have others. */
+function nameOf({ hash, changes }: Head): string {
+  return `${hash} ${changes.at(-1)?.hash ?? ''}`;
 }
 
 /** Why a replica does not fetch an image; null if it may. What the store has for it counts, too. */
 function refusalOfHead(head: Head, memoryBytesMax: number): Refusal | null {
-  const stored = storedOf(head);
-  const parts = [stored, ...stored.patches, head.patch, head.history];
-  const fetched = parts.reduce((sum, part) => sum + (part?.bytes ?? 0), 0);
-  const bytes = Math.max(head.bytes, fetched);
+  const parts = [head, ...head.changes, ...(head.history === null ? [] : [head.history])];
+  const bytes = parts.reduce((sum, part) => sum + part.bytes, 0);
   if (bytes <= memoryBytesMax) return null;
   const [needs, has] = [bytes, memoryBytesMax].map((each) => `${Math.ceil(each / 2 ** 20)} MiB`);
   return { code: 'memory', detail: `it needs ${needs} of memory, and only ${has} are left` };

@@ -3,14 +3,15 @@ import type { IdentifierMode } from '../model/event.js';
 import { INDEXED_FIELDS, NAMED_FIELDS } from '../model/fields.js';
 import { DAY_MS } from '../model/time.js';
 import { shared } from '../structures/slabs.js';
-import type { RowsImage, SlotsImage, SnapshotImage } from './image.js';
+import { HIDDEN_FIELDS } from './columns.js';
+import type { ColumnImage, RowsImage, SlotsImage, SnapshotImage } from './image.js';
 
 /** Raise this number when the meaning of the hashed bytes changes. */
 const SCHEME = 'lectern-content-6';
 const VERSION_BYTES = 16;
 /** The first bytes of a SHA-256, as many as the version needs. */
 export const DAY_DIGEST_BYTES: number = VERSION_BYTES;
-const HIDDEN_FIELDS = INDEXED_FIELDS.filter((field) => !field.output);
+const HIDDEN_FILTERS = INDEXED_FIELDS.filter((field) => !field.output);
 
 /** Days of UTC, counted from 1970. */
 export function dayOf(startMs: number): number {
@@ -29,7 +30,7 @@ export function contentVersionOf(
   hash.update(`${SCHEME}\n${identifiers}\n${rows.start.length - 1}\n${dayDigests.length}\n`);
   hash.update(dayDigests);
   const hidden = [
-    ...HIDDEN_FIELDS.map(({ name }) => [name, fields[name]] as const),
+    ...HIDDEN_FILTERS.map(({ name }) => [name, fields[name]] as const),
     ...NAMED_FIELDS.map(({ name }) => [`names of ${name}`, names[name]] as const),
   ];
   for (const [name, { dictionary, codes }] of hidden) {
@@ -39,6 +40,18 @@ export function contentVersionOf(
     hash.update(codes);
   }
   return hash.digest().subarray(0, VERSION_BYTES).toString('base64url');
+}
+
+/** SHA-256 of the columns that no row shows, in hexadecimal; the id of the content does not cover all of them. */
+export function hiddenDigestOf({ fields, columns }: SnapshotImage): string {
+  const all: Readonly<Record<string, ColumnImage>> = { ...fields, ...columns };
+  const digest = createHash('sha256');
+  for (const { name } of HIDDEN_FIELDS) {
+    const { dictionary, codes } = all[name]!;
+    digest.update(`${name}\n${dictionary.bytes.length}\n${codes.length}\n`);
+    digest.update(dictionary.start).update(dictionary.bytes).update(codes);
+  }
+  return digest.digest('hex');
 }
 
 /** A day in which events start, with their ordinals [first, end). */

@@ -1,14 +1,6 @@
 import { INDEXED_FIELDS } from '../model/fields.js';
 import type { FieldIndex, Snapshot } from './snapshot.js';
 
-/** How one snapshot was made from another. Plain data. */
-export interface Patch {
-  /** The id of the earlier snapshot. */
-  readonly base: string;
-  /** All events that may differ. */
-  readonly changedIds: readonly string[];
-}
-
 /** One field of two consecutive snapshots. */
 export interface FieldChange {
   readonly after: FieldIndex;

@@ -1,4 +1,8 @@
 import { createHash } from 'node:crypto';
+import { apply, editImage, eventReader } from '../change/apply.js';
+import { type Change, decodeChanges, encodeChanges } from '../change/change.js';
+import { changeOfEdit, compare } from '../change/compare.js';
+import { extendHistory, historyOf, leadTo, newestChanges } from '../change/history.js';
 import { LecternError } from '../errors.js';
 import {
   LOAD_BASE_BYTES,
@@ -8,27 +12,17 @@ import {
   WARM_UP_IMAGE_BYTES_MAX,
   WARM_UP_ROUNDS,
 } from '../limits.js';
-import { readAnnouncedHistory } from '../snapshot/announced-history.js';
 import { checkImage } from '../snapshot/check-image.js';
-import {
-  compareEvents,
-  compareSnapshots,
-  type Delta,
-  extendHistory,
-  historyOf,
-} from '../snapshot/differences.js';
+import { hiddenDigestOf } from '../snapshot/content-version.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import { unusable } from '../snapshot/image-file.js';
 import { ImageFiller } from '../snapshot/image-filler.js';
-import { applyImagePatch, writeImagePatch } from '../snapshot/image-patch.js';
 import { OUT_OF_MEMORY } from '../snapshot/intake-bounds.js';
-import { patchImage } from '../snapshot/patch.js';
-import { eventReader } from '../snapshot/rebuild.js';
 import { Snapshot } from '../snapshot/snapshot.js';
 import { openStore } from '../store/open-store.js';
 import type { Store } from '../store/store.js';
-import { differencesFrom } from './load-image.js';
-import type { FetchTask, LoadDone, Loaded } from './task-messages.js';
+import { changeFrom } from './load-image.js';
+import type { FetchedObject, FetchTask, LoadDone, Loaded } from './task-messages.js';
 import { COLLECTION_BYTES, countAsTaken } from './weight.js';
 
 /** A thread that fetches again keeps its connection. */
@@ -38,7 +32,8 @@ let hasWarmedUp = false;
 let stoppedHash: string | null = null;
 
 /**
- * Patches the served image, or fetches the whole image directly into the memory that will be served.
+ * Applies the missed changes to the served image, or fetches the whole image directly into the memory that will be
+ * served.
  *
  * @throws LecternError `store-unavailable` if the store does not answer; `object-damaged` if the store has
  * other bytes than announced, or none; `image-unusable` if the bytes are not an image
@@ -47,8 +42,7 @@ export async function fetchImage(task: FetchTask): Promise<LoadDone> {
   // The announcement was read in this store, so there is one.
   const store = stores.get(task.store) ?? openStore(task.store, 'make');
   stores.set(task.store, store);
-  if (task.served?.summary.id === task.id) return fetchHistoryOnly(store, task);
-  const loaded = (await fetchPatch(store, task)) ?? (await fetchWhole(store, task));
+  const loaded = (await fetchMissed(store, task)) ?? (await fetchWhole(store, task));
   if (loaded.kind === 'loaded') warmUpLater(loaded);
   return loaded;
 }
@@ -60,7 +54,7 @@ function warmUpLater({ image }: Loaded): void {
   const warmUp = (): void => {
     try {
       for (let round = 0; round < WARM_UP_ROUNDS; round++) {
-        warmUpPatch(image);
+        warmUpChange(image);
         // Each round makes two images.
         countAsTaken(COLLECTION_BYTES);
       }
@@ -72,27 +66,80 @@ function warmUpLater({ image }: Loaded): void {
 }
 
 async function fetchWhole(store: Store, task: FetchTask): Promise<LoadDone> {
-  const { id, hash, bytes, served, deltas, memoryBytesMax } = task;
-  const { patches, ...whole } = task.stored ?? { hash, bytes, patches: [] };
-  const received = await receive(store, whole);
-  const name = `${hash.slice(0, 12)} of ${store.name}`;
-  if (patches.length > 0 && !mayPatch(received, memoryBytesMax))
-    return { kind: 'refused', refusal: OUT_OF_MEMORY };
-  const image = patches.length === 0 ? received : await patchedImage(store, received, patches, hash);
-  if (image.summary.id !== id) throw unusable(name, `its content is ${image.summary.id}, not ${id}`);
-  const bytesLeft = memoryBytesMax - image.summary.bytes;
-  const announced = await fetchHistory(store, task);
-  const differences =
-    announced === null
-      ? differencesFrom(served, deltas, image, bytesLeft)
-      : announcedDifferences(task, announced, image);
-  return { kind: 'loaded', image, sourceVersion: null, ...differences };
+  const { id, served, past, following, keepsHistory, memoryBytesMax } = task;
+  const changes = await receiveChanges(store, following);
+  // The replica may serve this content and have missed others in between.
+  const isServed = served?.summary.id === id;
+  const image = isServed ? served : await receiveImage(store, task, changes);
+  if (image === null) return { kind: 'refused', refusal: OUT_OF_MEMORY };
+  const earlier = keepsHistory ? null : await receiveHistory(store, task);
+  const announced = earlier && [...earlier, ...changes];
+  // A publisher that has lost its history announces a new one. The replica then continues its own.
+  const isKnown = (announced ?? []).some(({ from }) => from === served?.summary.id);
+  if (announced === null || !leadTo(announced, id) || (served !== null && !isServed && !isKnown)) {
+    if (isServed) return { kind: 'unchanged', sourceVersion: null };
+    const bytesLeft = memoryBytesMax - image.summary.bytes;
+    const more = changeFrom(served, past, image, null, bytesLeft);
+    return { kind: 'loaded', image, sourceVersion: null, ...more };
+  }
+  const present = new Snapshot(image);
+  const history = historyOf(newestChanges(announced), present);
+  const made = isServed
+    ? [changeOfEdit(present, present, { came: [], went: [] }, 0)]
+    : differences(served, announced, present);
+  return { kind: 'loaded', image, sourceVersion: null, changes: made, history, isPatched: isServed };
 }
 
-async function receive(
+/** Only the counts are needed, and the history has them if the served image came just before. */
+function differences(
+  served: SnapshotImage | null,
+  announced: readonly Change[],
+  present: Snapshot,
+): readonly Change[] {
+  const last = announced.at(-1);
+  if (served === null) return [];
+  return last?.from === served.summary.id
+    ? [{ ...last, edit: null }]
+    : [compare(new Snapshot(served), present, 0)];
+}
+
+/** Null if there is not enough memory. */
+async function receiveImage(
   store: Store,
-  { hash, bytes }: Pick<FetchTask, 'hash' | 'bytes'>,
-): Promise<SnapshotImage> {
+  { id, hidden, image: object, memoryBytesMax }: FetchTask,
+  changes: readonly Change[],
+): Promise<SnapshotImage | null> {
+  const received = await receive(store, object);
+  const name = `${object.hash.slice(0, 12)} of ${store.name}`;
+  if (changes.length > 0 && !mayApply(received, memoryBytesMax)) return null;
+  try {
+    const image = changes.length === 0 ? received : apply(received, ...changes);
+    if (image.summary.id !== id) throw new Error(`its content is ${image.summary.id}, not ${id}`);
+    if (hiddenDigestOf(image) !== hidden) throw new Error('it has other hidden values than announced');
+    return image;
+  } catch (error) {
+    throw unusable(name, error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** @throws LecternError `object-damaged`, `image-unusable` */
+async function receiveChanges(store: Store, objects: readonly FetchedObject[]): Promise<readonly Change[]> {
+  const changes: Change[] = [];
+  for (const object of objects) {
+    const bytes = await receiveSmall(store, object);
+    if (bytes === null)
+      throw damaged(store.name, object.hash, 'is missing, or has other bytes than announced');
+    try {
+      changes.push(...decodeChanges(bytes));
+    } catch (error) {
+      const name = `${object.hash.slice(0, 12)} of ${store.name}`;
+      throw unusable(name, error instanceof Error ? error.message : String(error));
+    }
+  }
+  return changes;
+}
+
+async function receive(store: Store, { hash, bytes }: FetchedObject): Promise<SnapshotImage> {
   const chunks = await store.get(hash);
   if (chunks === null) throw damaged(store.name, hash, 'is missing');
   const digest = chunks.sha256 === null ? createHash('sha256') : null;
@@ -111,30 +158,6 @@ async function receive(
     const { image } = filler.finish();
     checkImage(image);
     return image;
-  } catch (error) {
-    throw unusable(
-      `${hash.slice(0, 12)} of ${store.name}`,
-      error instanceof Error ? error.message : String(error),
-    );
-  }
-}
-
-/** The image that the patches make of an earlier one. */
-async function patchedImage(
-  store: Store,
-  earlier: SnapshotImage,
-  patches: NonNullable<FetchTask['stored']>['patches'],
-  hash: string,
-): Promise<SnapshotImage> {
-  const contents: Buffer[] = [];
-  for (const patch of patches) {
-    const content = await receiveSmall(store, patch);
-    if (content === null)
-      throw damaged(store.name, patch.hash, 'is missing, or has other bytes than announced');
-    contents.push(content);
-  }
-  try {
-    return applyImagePatch(earlier, contents).image;
   } catch (error) {
     throw unusable(
       `${hash.slice(0, 12)} of ${store.name}`,
@@ -171,116 +194,52 @@ function damaged(store: string, hash: string, problem: string): LecternError {
   );
 }
 
-/**
- * Applies the announced patch to the served image. Null if there is no patch, or if the result has other
- * content than announced. The whole image is then fetched.
- */
-async function fetchPatch(store: Store, task: FetchTask): Promise<Loaded | null> {
-  const { patch, served, id, memoryBytesMax } = task;
-  if (patch === null || served === null) return null;
-  if (!mayPatch(served, memoryBytesMax)) return null;
+/** Null if the missed changes are not announced or cannot be applied. The whole image is then fetched. */
+async function fetchMissed(
+  store: Store,
+  { missed, served, past, id, hidden, memoryBytesMax }: FetchTask,
+): Promise<Loaded | null> {
+  if (missed === null || served === null || !mayApply(served, memoryBytesMax)) return null;
   try {
-    const bytes = await receiveSmall(store, patch);
-    const loaded = bytes === null ? null : patched(served, task.deltas, bytes);
-    if (loaded?.image.summary.id !== id) return null;
-    if (task.isHistoryAnnounced || task.history === null)
-      return { ...loaded, isHistoryAnnounced: task.history !== null };
-    const announced = await fetchHistory(store, task);
-    if (announced === null) return loaded;
-    return { ...loaded, history: historyOf(announced, new Snapshot(loaded.image)), isHistoryAnnounced: true };
+    const changes = await receiveChanges(store, missed);
+    const image = apply(served, ...changes);
+    if (image.summary.id !== id || hiddenDigestOf(image) !== hidden) return null;
+    const history = extendHistory(past, changes, new Snapshot(image));
+    return { kind: 'loaded', image, sourceVersion: null, changes, history, isPatched: true };
   } catch {
     // Fetching the whole image gives the same content, or an error that says what is wrong with the store.
     return null;
   }
 }
 
-/** Whether there is memory for a patch. */
-function mayPatch({ summary }: SnapshotImage, memoryBytesMax: number): boolean {
+/** Whether there is memory for an edit. */
+function mayApply({ summary }: SnapshotImage, memoryBytesMax: number): boolean {
   return LOAD_BASE_BYTES + PATCH_IMAGE_SHARE * summary.bytes <= memoryBytesMax;
 }
 
 /**
- * Makes and applies a patch of one event, and discards the result, so that the first real patch of the thread
+ * Makes and applies a change of one event, and discards the result, so that the first real change of the thread
  * runs compiled code. This briefly takes as much memory as the image, so large images are skipped.
  */
-export function warmUpPatch(image: SnapshotImage): void {
+export function warmUpChange(image: SnapshotImage): void {
   const { events, bytes } = image.summary;
   if (events === 0 || bytes > WARM_UP_IMAGE_BYTES_MAX) return;
   const event = eventReader(image)(events >> 1);
-  const next = patchImage(image, {
-    upserts: [{ ...event, title: `${event.title}, warm-up` }],
-    removals: [],
-  });
-  const patch = writeImagePatch(next, new Set([event.id]));
-  if (patch !== null) patched(image, [], patch);
+  const edited = editImage(image, { came: [{ ...event, title: `${event.title}, warm-up` }], went: [] });
+  const [before, after] = [new Snapshot(image), new Snapshot(edited.image)];
+  const change = changeOfEdit(before, after, edited, SNAPSHOT_DELTA_ENTRIES_MAX);
+  extendHistory([], [change], new Snapshot(apply(image, ...decodeChanges(encodeChanges([change])))));
 }
 
-/** @throws Error like {@link applyImagePatch} */
-function patched(served: SnapshotImage, deltas: FetchTask['deltas'], bytes: Buffer): Loaded {
-  const { image, changedIds } = applyImagePatch(served, [bytes]);
-  const [before, after] = [new Snapshot(served), new Snapshot(image)];
-  const delta = compareEvents(before, after, changedIds, SNAPSHOT_DELTA_ENTRIES_MAX);
-  const history = extendHistory(deltas, delta, after);
-  return { kind: 'loaded', image, sourceVersion: null, delta, history, changedIds };
-}
-
-/** The announced history. Null if there is none, or if it cannot be used or fetched. */
-async function fetchHistory(
-  store: Store,
-  task: Pick<FetchTask, 'history' | 'id'>,
-): Promise<readonly Delta[] | null> {
-  // The timetable is more important than its history. Without the announced history, a replica continues its
-  // own.
-  return receiveHistory(store, task).catch(() => null);
-}
-
-async function receiveHistory(
-  store: Store,
-  { history, id }: Pick<FetchTask, 'history' | 'id'>,
-): Promise<readonly Delta[] | null> {
-  if (history === null) return null;
-  const bytes = await receiveSmall(store, history);
-  return bytes === null ? null : readAnnouncedHistory(bytes, id);
-}
-
-/**
- * The served image with the announced history. For a replica that missed announcements, but serves the
- * content of the latest one.
- *
- * @throws LecternError `store-unavailable`, so that the history is fetched at the next look
- */
-export async function fetchHistoryOnly(store: Store, task: FetchTask): Promise<LoadDone> {
-  const { served } = task;
-  const deltas = await receiveHistory(store, task).catch((error: unknown) => {
-    if (error instanceof LecternError && error.code === 'store-unavailable') throw error;
-    return null;
-  });
-  if (served === null || deltas === null) return { kind: 'unchanged', sourceVersion: null };
-  const history = historyOf(deltas, new Snapshot(served));
-  const same = { image: served, delta: null, changedIds: [] };
-  return { kind: 'loaded', sourceVersion: null, ...same, history, isHistoryAnnounced: true };
-}
-
-/** The differences from the served image, with the announced history. */
-function announcedDifferences(
-  { served }: Pick<FetchTask, 'served'>,
-  deltas: readonly Delta[],
-  image: Loaded['image'],
-): Pick<Loaded, 'delta' | 'history' | 'isHistoryAnnounced'> {
-  const present = new Snapshot(image);
-  const last = deltas.at(-1);
-  // Only the counts are needed, and the history has them if the served image came just before.
-  const isNext = last !== undefined && last.from === served?.summary.id;
-  const compared = (): Delta | null => served && compareSnapshots(new Snapshot(served), present, 0);
-  const delta = isNext ? last : compared();
-  return { delta, history: historyOf(deltas, present), isHistoryAnnounced: true };
+/** The publications before the image file; null if they are not there. */
+async function receiveHistory(store: Store, { history }: FetchTask): Promise<readonly Change[] | null> {
+  if (history === null) return [];
+  // The timetable is more important than its history. Without the announced history, a replica continues its own.
+  return receiveChanges(store, [history]).catch(() => null);
 }
 
 /** A short object, checked by its hash. Null if the store has other bytes. */
-async function receiveSmall(
-  store: Store,
-  { hash, bytes, content }: NonNullable<FetchTask['patch']>,
-): Promise<Buffer | null> {
+async function receiveSmall(store: Store, { hash, bytes, content }: FetchedObject): Promise<Buffer | null> {
   const given = content === undefined ? null : Buffer.from(content, 'base64');
   if (given !== null && sha256Of(given) === hash) return given;
   const chunks: Uint8Array[] = [];

@@ -1,3 +1,6 @@
+import type { Change, EventEdit } from '../change/change.js';
+import { buildByPatch, changeOfEdit, compare } from '../change/compare.js';
+import { extendHistory } from '../change/history.js';
 import { COPY_MEMORY_SHARE, DIFFERENCE_BYTES_PER_ENTRY, SNAPSHOT_DELTA_ENTRIES_MAX } from '../limits.js';
 import type { ReadRules } from '../model/read-rules.js';
 import { ContentIdentifiers } from '../normalise/content-identifiers.js';
@@ -5,7 +8,6 @@ import { createInstantReader } from '../normalise/instant-reader.js';
 import { createNormaliser, createValueReader, isRejection, namedPosition } from '../normalise/normalise.js';
 import { SnapshotBuilder } from '../snapshot/builder.js';
 import { ByteIntake } from '../snapshot/byte-intake.js';
-import { compareSnapshots, type Delta, extendHistory } from '../snapshot/differences.js';
 import { isSameImage, type SnapshotImage } from '../snapshot/image.js';
 import {
   type IntakeBounds,
@@ -14,7 +16,6 @@ import {
   RefusedLoad,
   UNBOUNDED,
 } from '../snapshot/intake-bounds.js';
-import { buildByPatch } from '../snapshot/patched-build.js';
 import { Snapshot } from '../snapshot/snapshot.js';
 import { readRecords } from '../source/formats/read-records.js';
 import { LoadNotes } from '../source/load-notes.js';
@@ -26,8 +27,8 @@ import type { LoadDone, Loaded, LoadTask, StreamSpec, TaskListeners } from './ta
 export interface LoadedImage {
   readonly image: SnapshotImage;
   readonly source: LoadSummary;
-  /** Null if the image was built as a whole. */
-  readonly changedIds: readonly string[] | null;
+  /** What differs from `base`; null if the image was built as a whole. */
+  readonly edit: EventEdit | null;
   /** Memory within the bound that is left for work on the image. */
   readonly bytesLeft: number;
 }
@@ -108,8 +109,7 @@ export async function loadImage(
   const readingNotes = { ambiguousTimes: notes.ambiguousTimes, expanded: summary.expanded };
   const patched = base && buildByPatch(builder, base, readingNotes);
   const image = patched?.image ?? builder.finish(readingNotes);
-  const changedIds = patched?.changedIds ?? null;
-  return { image, source: summary, changedIds, bytesLeft: watch.bytesLeft(image) };
+  return { image, source: summary, edit: patched, bytesLeft: watch.bytesLeft(image) };
 }
 
 /** Loads a source into an image and compares it with the served one. Throws LecternErrors, RefusedLoad. */
@@ -134,7 +134,7 @@ export async function runLoadTask(
     allowMissing: task.allowMissing,
   });
   if (loaded === 'not-modified') return { kind: 'not-modified' };
-  const { image, changedIds, bytesLeft } = loaded;
+  const { image, edit, bytesLeft } = loaded;
   const sourceVersion = loaded.source.version;
   // Other bytes with equal content: nothing to publish. Equal ids do not suffice: an image has more than its id covers,
   // and the next patch starts from all of it.
@@ -145,24 +145,31 @@ export async function runLoadTask(
   ) {
     return { kind: 'unchanged', sourceVersion };
   }
-  const how = changedIds === null ? {} : { changedIds, isWholeLoad: true };
+  const how = edit === null ? {} : { isPatched: true, isWholeLoad: true };
   const done = { kind: 'loaded', image, sourceVersion, ...how } as const;
-  return { ...done, ...differencesFrom(served, task.deltas, image, bytesLeft) };
+  return { ...done, ...changeFrom(served, task.past, image, edit, bytesLeft) };
 }
 
-/** Differences that do not fit into the memory are dropped; the timetable is more important. */
-export function differencesFrom(
+/**
+ * The change from the served image, and the history with it. What does not fit into the memory is dropped; the
+ * timetable is more important.
+ *
+ * @param edit the differences, if they are known
+ */
+export function changeFrom(
   served: SnapshotImage | null,
-  deltas: readonly Delta[],
+  past: readonly Change[],
   image: SnapshotImage,
+  edit: EventEdit | null,
   bytesLeft: number,
-): Pick<Loaded, 'delta' | 'history'> {
-  if (served === null) return { delta: null, history: null };
+): Pick<Loaded, 'changes' | 'history'> {
+  if (served === null) return { changes: [], history: null };
   const entriesMax = Math.floor(bytesLeft / DIFFERENCE_BYTES_PER_ENTRY);
-  const deltaMax = Math.min(entriesMax, SNAPSHOT_DELTA_ENTRIES_MAX);
-  const present = new Snapshot(image);
-  const delta = compareSnapshots(new Snapshot(served), present, deltaMax);
-  return { delta, history: extendHistory(deltas, delta, present, entriesMax) };
+  const changeMax = Math.min(entriesMax, SNAPSHOT_DELTA_ENTRIES_MAX);
+  const [before, after] = [new Snapshot(served), new Snapshot(image)];
+  const change =
+    edit === null ? compare(before, after, changeMax) : changeOfEdit(before, after, edit, changeMax);
+  return { changes: [change], history: extendHistory(past, [change], after, entriesMax) };
 }
 
 export function refusalOf(error: unknown): LoadDone {

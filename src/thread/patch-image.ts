@@ -1,52 +1,57 @@
 import { isDeepStrictEqual } from 'node:util';
+import { editImage } from '../change/apply.js';
+import { changeOfEdit } from '../change/compare.js';
+import { extendHistory } from '../change/history.js';
 import {
   DIFFERENCE_BYTES_PER_ENTRY,
   LOAD_BASE_BYTES,
   PATCH_BYTES_PER_BYTE,
   PATCH_IMAGE_SHARE,
+  REJECTION_SAMPLES,
+  REJECTIONS_KEPT_MAX,
   SNAPSHOT_DELTA_ENTRIES_MAX,
 } from '../limits.js';
-import type { NormalisedEvent, Rejection } from '../model/event.js';
+import type { NormalisedEvent, Rejection, RejectionCode } from '../model/event.js';
 import { digitsOf, parseIdentifier } from '../model/identifier.js';
 import type { ReadRules } from '../model/read-rules.js';
 import { ContentIdentifiers } from '../normalise/content-identifiers.js';
 import { createInstantReader } from '../normalise/instant-reader.js';
 import { createNormaliser, isRejection, namedPosition } from '../normalise/normalise.js';
-import { compareEvents, extendHistory } from '../snapshot/differences.js';
-import { isSameImage, type SnapshotImage } from '../snapshot/image.js';
+import { isSameImage } from '../snapshot/image.js';
 import { RefusedLoad } from '../snapshot/intake-bounds.js';
-import { mendRejections } from '../snapshot/mended-rejections.js';
-import { type EventChanges, patchImage } from '../snapshot/patch.js';
 import { Snapshot } from '../snapshot/snapshot.js';
+import type { SnapshotSummary } from '../snapshot/summary.js';
 import { LoadNotes } from '../source/load-notes.js';
 import type { RecordSink } from '../source/source.js';
 import { readRecordChunks } from './read-record-chunks.js';
 import type { LoadDone, PatchTask } from './task-messages.js';
 
-/** Applies changes to the served image. Throws LecternErrors, RefusedLoad. */
+/** Makes a change of records, and applies it to the served image. Throws LecternErrors, RefusedLoad. */
 export async function runPatchTask(task: PatchTask, chunks: AsyncIterable<Uint8Array>): Promise<LoadDone> {
-  const { served, deltas, bounds, version } = task;
+  const { served, past, bounds, version } = task;
   const beganMs = performance.now();
   const given = await readGivenChanges(task, chunks);
-  const before = new Snapshot(served);
-  const { changes, summary } = checkChanges(given, before);
-  const isNothing = changes.upserts.length === 0 && changes.removals.length === 0;
-  const patched = isNothing ? served : patchImage(served, changes);
-  const builtAtMs = Date.now();
-  const buildMs = Math.round(performance.now() - beganMs);
-  const image = { ...patched, summary: { ...patched.summary, ...summary, builtAtMs, buildMs } };
-  const after = new Snapshot(image);
-  const ids = [...changes.upserts.map(({ id }) => id), ...changes.removals];
+  const went = [...given.removals];
+  const edited = editImage(served, { came: [...given.upserts.values()], went });
+  const rejections = mendRejections(
+    served.summary,
+    new Set([...went, ...given.upserts.keys()]),
+    given.rejections,
+  );
+  const times = { builtAtMs: Date.now(), buildMs: Math.round(performance.now() - beganMs) };
+  const image = { ...edited.image, summary: { ...edited.image.summary, ...rejections, ...times } };
+  // Equal ids do not suffice: an image has more than its id covers, and the next change starts from all of it.
+  const isSame = image.summary.id === served.summary.id && isSameImage(served, image);
+  if (isSame && isDeepStrictEqual(rejections.rejections, served.summary.rejections))
+    return { kind: 'unchanged', sourceVersion: version };
   const entriesMax = Math.floor(
     (bounds.memoryBytesMax ?? Number.POSITIVE_INFINITY) / DIFFERENCE_BYTES_PER_ENTRY,
   );
-  const delta = compareEvents(before, after, ids, Math.min(entriesMax, SNAPSHOT_DELTA_ENTRIES_MAX));
-  // Equal ids do not suffice: an image has more than its id covers, and the next patch starts from all of it.
-  const isSame = image.summary.id === served.summary.id && isSameImage(served, image);
-  if (isSame && isDeepStrictEqual(summary.rejections, served.summary.rejections))
-    return { kind: 'unchanged', sourceVersion: version };
-  const history = extendHistory(deltas, delta, after, entriesMax);
-  return { kind: 'loaded', image, sourceVersion: version, delta, history, changedIds: ids };
+  const after = new Snapshot(image);
+  const changeMax = Math.min(entriesMax, SNAPSHOT_DELTA_ENTRIES_MAX);
+  const change = changeOfEdit(new Snapshot(served), after, edited, changeMax);
+  const history = extendHistory(past, [change], after, entriesMax);
+  return { kind: 'loaded', image, sourceVersion: version, changes: [change], history, isPatched: true };
 }
 
 interface GivenChanges {
@@ -116,20 +121,39 @@ async function* watched(
   }
 }
 
-interface CheckedChanges {
-  readonly changes: EventChanges;
-  readonly summary: Pick<SnapshotImage['summary'], 'rejected' | 'rejectedByCode' | 'rejections'>;
-}
+type Rejections = Pick<SnapshotSummary, 'rejected' | 'rejectedByCode' | 'rejections'>;
 
-function checkChanges(given: GivenChanges, before: Snapshot): CheckedChanges {
-  const { upserts, rejections } = given;
-  const removals = [...given.removals].filter((id) => before.ordinalOf(id) !== -1);
-  const touched = new Set([...given.removals, ...upserts.keys()]);
-  const summary = { ...before.summary, ...mendRejections(before.summary, touched, rejections) };
-  const { rejected, rejectedByCode, rejections: kept } = summary;
+/**
+ * The rejections after a change. Rejections of touched ids no longer count, if they were kept with their id.
+ *
+ * @param touched ids of the changes, spelled as in rejections
+ * @param added rejections of the changes themselves
+ */
+function mendRejections(
+  before: Rejections,
+  touched: ReadonlySet<string>,
+  added: readonly Rejection[],
+): Rejections {
+  const isMended = ({ id }: Rejection): boolean => id !== undefined && touched.has(id);
+  const mended = before.rejections.filter(isMended);
+  if (mended.length === 0 && added.length === 0)
+    return {
+      rejected: before.rejected,
+      rejectedByCode: before.rejectedByCode,
+      rejections: before.rejections,
+    };
+  const counts = new Map(Object.entries(before.rejectedByCode) as [RejectionCode, number][]);
+  for (const { code } of mended) counts.set(code, (counts.get(code) ?? 0) - 1);
+  const rejections = before.rejections.filter((each) => !isMended(each));
+  for (const rejection of added) {
+    const count = (counts.get(rejection.code) ?? 0) + 1;
+    counts.set(rejection.code, count);
+    if (rejections.length < REJECTIONS_KEPT_MAX || count <= REJECTION_SAMPLES) rejections.push(rejection);
+  }
   return {
-    changes: { upserts: [...upserts.values()], removals },
-    summary: { rejected, rejectedByCode, rejections: kept },
+    rejected: before.rejected - mended.length + added.length,
+    rejectedByCode: Object.fromEntries([...counts].filter(([, count]) => count > 0)),
+    rejections,
   };
 }
 

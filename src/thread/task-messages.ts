@@ -1,6 +1,7 @@
+import type { Change } from '../change/change.js';
+import type { History } from '../change/history.js';
 import type { LecternErrorCode } from '../errors.js';
 import type { ReadRules } from '../model/read-rules.js';
-import type { Delta, History } from '../snapshot/differences.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import type { Beside, ImageSource } from '../snapshot/image-layout.js';
 import type { IntakeBounds, Refusal } from '../snapshot/intake-bounds.js';
@@ -36,47 +37,49 @@ export interface LoadTask {
   readonly served: SnapshotImage | null;
   /** Whether `served` may be patched if few events differ. */
   readonly mayPatch: boolean;
-  readonly deltas: readonly Delta[];
+  /** The history of `served`. */
+  readonly past: readonly Change[];
   readonly bounds: IntakeBounds;
   /** For several sources: their parts at the last load. */
   readonly parts: readonly PartReport[];
   readonly allowMissing: boolean;
 }
 
-/** Fetches an image from a store. */
+/** An object of a store, by the SHA-256 of its bytes in hexadecimal. */
+export interface FetchedObject {
+  readonly hash: string;
+  readonly bytes: number;
+  /** The bytes in Base64, if the announcement has them. */
+  readonly content?: string;
+}
+
+/** Fetches an announced image from a store: the changes that the served image lacks, or the whole image. */
 export interface FetchTask {
   readonly task: 'fetch-image';
   /** Address of the store. */
   readonly store: string;
-  /** Name of the object, which is the SHA-256 of its bytes in hexadecimal. */
-  readonly hash: string;
-  readonly bytes: number;
-  /** The earlier image that the store has instead, and the objects with the patches from it; null for none. */
-  readonly stored: {
-    readonly hash: string;
-    readonly bytes: number;
-    readonly patches: readonly { readonly hash: string; readonly bytes: number }[];
-  } | null;
-  /** Id of the image's content. */
+  /** The image file. */
+  readonly image: FetchedObject;
+  /** The changes from the image file to the announced image. */
+  readonly following: readonly FetchedObject[];
+  /** The changes from the served image to the announced one; null if they are not announced. */
+  readonly missed: readonly FetchedObject[] | null;
+  /** The publications before the image file; null for none. */
+  readonly history: FetchedObject | null;
+  /** Whether to continue the replica's own history, in which clients find the image that it served before. */
+  readonly keepsHistory: boolean;
+  /** Id of the announced content. */
   readonly id: string;
-  /** The object with the patch from the served image to this one; null if there is none. */
-  readonly patch: {
-    readonly hash: string;
-    readonly bytes: number;
-    /** The patch itself in Base64, if the announcement has it. */
-    readonly content?: string;
-  } | null;
-  /** The object with the announced history; null to continue the replica's own. */
-  readonly history: { readonly hash: string; readonly bytes: number } | null;
-  /** Whether `deltas` are the announced history of the served image, so that a patch continues it. */
-  readonly isHistoryAnnounced: boolean;
+  /** Digest of the announced values that no answer shows. */
+  readonly hidden: string;
   readonly served: SnapshotImage | null;
-  readonly deltas: readonly Delta[];
+  /** The history of `served`. */
+  readonly past: readonly Change[];
   readonly memoryBytesMax: number;
 }
 
 /** Applies changes to the served image. The added records arrive as chunks, like those of a stream. */
-export interface PatchTask extends Pick<LoadTask, 'rules' | 'deltas' | 'bounds'> {
+export interface PatchTask extends Pick<LoadTask, 'rules' | 'past' | 'bounds'> {
   readonly task: 'patch';
   /** The name of the source, for messages. */
   readonly name: string;
@@ -120,14 +123,15 @@ export interface Loaded {
   readonly isChosen?: boolean;
   /** Present only for an image from disk. */
   readonly beside?: Beside | null;
-  /** Null at the first load, and for an image from disk. */
-  readonly delta: Delta | null;
+  /**
+   * What differs from the served image, oldest first: one change, or several that a replica missed. Empty at the first
+   * load, and for an image from disk.
+   */
+  readonly changes: readonly Change[];
   /** Null at the first load, and for an image from disk whose file has no history. */
   readonly history: History | null;
-  /** Whether the history is the one that the publisher announced. */
-  readonly isHistoryAnnounced?: boolean;
-  /** The ids of all events that may differ, if the image was made from the served one. */
-  readonly changedIds?: readonly string[];
+  /** Whether the image was made from the served one. */
+  readonly isPatched?: boolean;
   /** Whether all records were read, although the image was made from the served one. */
   readonly isWholeLoad?: boolean;
   /**

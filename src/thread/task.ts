@@ -28,10 +28,10 @@ export async function runTaskHere(
     }
     case 'read-image': {
       const { readImageFile } = await import('../snapshot/image-file.js');
-      const { publicationsOf } = await import('../snapshot/stored-history.js');
+      const { publicationsOf } = await import('../change/stored-changes.js');
       const stored = readImageFile(task.path);
       const { history = null, sequence = null } = publicationsOf(stored.beside, stored.image) ?? {};
-      return { kind: 'loaded', ...stored, delta: null, history, sequence };
+      return { kind: 'loaded', ...stored, changes: [], history, sequence };
     }
     case 'fetch-image': {
       const { fetchImage } = await import('./fetch-image.js');

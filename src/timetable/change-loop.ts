@@ -2,9 +2,8 @@ import { LecternError } from '../errors.js';
 import { CHANGES_WAITING_MAX } from '../limits.js';
 import { TIMER_MS_MAX } from '../model/clock.js';
 import { checkText } from '../query/object-form.js';
-import type { ChangeCounts } from '../snapshot/differences.js';
 import { ChangeMessages } from '../view/change-messages.js';
-import type { LiveViews } from '../view/view-source.js';
+import type { ChangeCounts, LiveViews } from '../view/view-source.js';
 import type { ChangeSet } from './query-types.js';
 
 /** The start and the end of a loop over changes. */

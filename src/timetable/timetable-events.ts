@@ -2,8 +2,8 @@ import { LecternError } from '../errors.js';
 import type { SourcePart } from '../model/source-state.js';
 import type { Refusal } from '../refresh/gate.js';
 import type { LoadResult } from '../refresh/keeper.js';
-import type { ChangeCounts } from '../snapshot/differences.js';
 import type { Origin, SnapshotSummary } from '../snapshot/summary.js';
+import type { ChangeCounts } from '../view/view-source.js';
 
 /** A snapshot was published. */
 export interface PublishedEvent {

@@ -29,7 +29,6 @@ import { Keeper, type LoadOutcome, type Publication } from '../refresh/keeper.js
 import { Listeners } from '../refresh/listeners.js';
 import type { AnyLoader } from '../refresh/loader.js';
 import type { RefreshOptions } from '../refresh/refresher.js';
-import { NO_DIFFERENCES } from '../snapshot/differences.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import { readRooms, roomsOf } from '../source/rooms-file.js';
 import type { Answer, ReadResult } from '../view/answer.js';
@@ -305,15 +304,13 @@ class KeptTimetable implements Timetable {
     return unreadable(this.#closed, this.#present.summary !== null, this.#keeper.state.lastError);
   }
 
-  #publish({ image, origin, sequence, delta, history, patch }: Publication): void {
-    const differences = history?.differences ?? NO_DIFFERENCES;
+  #publish({ image, origin, sequence, changes, history }: Publication): void {
+    const differences = history?.differences ?? null;
     const state = publicationOf(origin, image.summary);
-    const changes =
-      delta === null ? null : { added: delta.added, changed: delta.changed, removed: delta.removed };
     const rooms = this.#rooms.table;
     const hasSharedSequence = this.#loader.channel !== undefined;
-    this.#show({ image, differences, state, sequence, hasSharedSequence, changes, rooms, patch });
-    this.#listeners.tell('published', { summary: image.summary, origin, changes });
+    this.#show({ image, differences, state, sequence, hasSharedSequence, changes, rooms });
+    this.#listeners.tell('published', { summary: image.summary, origin, changes: this.#present.changes });
   }
 
   /** Publishes the present snapshot with new rooms, or with a greater sequence. */

@@ -1,6 +1,6 @@
+import type { ChangeCounts } from '../change/change.js';
 import { CHANGE_MESSAGE_BYTES_MAX, CHANGE_MESSAGES_BYTES_MAX } from '../limits.js';
 import { STRICT } from '../query/parameters.js';
-import type { ChangeCounts } from '../snapshot/differences.js';
 import type { View } from './view.js';
 import type { LiveViews } from './view-source.js';
 

@@ -1,8 +1,8 @@
+import { type Change, type ChangeCounts, differingIds } from '../change/change.js';
+import { type Differences, NO_DIFFERENCES, netCounts } from '../change/history.js';
 import { monotonicMs, monotonicMsAt } from '../model/clock.js';
 import type { RoomTable } from '../model/room.js';
 import type { SourceState } from '../model/source-state.js';
-import type { ChangeCounts, Differences } from '../snapshot/differences.js';
-import type { Patch } from '../snapshot/field-changes.js';
 import { byteLengthOf, type SnapshotImage } from '../snapshot/image.js';
 import { Snapshot } from '../snapshot/snapshot.js';
 import type { Origin, SnapshotSummary } from '../snapshot/summary.js';
@@ -12,16 +12,14 @@ import type { LiveViews, PublicationState, TimetableStatus } from './view-source
 /** A publication as plain data in shared memory; every thread makes a view of it. */
 export interface PublishedImage {
   readonly image: SnapshotImage;
-  readonly differences: Differences;
+  readonly differences: Differences | null;
   readonly state: PublicationState;
-  /** How the image was made from the previous one; null or absent if all is new. */
-  readonly patch?: Patch | null;
   /** A number greater than that of every earlier publication. */
   readonly sequence: number;
   /** The sequence comes from a publisher, so all replicas have the same one. */
   readonly hasSharedSequence?: boolean;
-  /** Numbers of events that differ from the previous publication; null if there was none. */
-  readonly changes: ChangeCounts | null;
+  /** What differs from the previous publication, oldest first. */
+  readonly changes: readonly Change[];
   /** Rooms of the rooms file. */
   readonly rooms?: RoomTable | null;
 }
@@ -88,13 +86,19 @@ export class Present implements LiveViews {
 
   publish(published: PublishedImage): void {
     const { cacheBytesMax, threads = 1 } = this.#options;
-    const { image, differences, state, sequence, hasSharedSequence, rooms = null, patch = null } = published;
+    const { image, differences, state, sequence, hasSharedSequence, rooms = null, changes } = published;
     const rowCacheBytes = Math.max(0, cacheBytesMax - byteLengthOf(differences) / threads);
     const before = this.#view;
-    // Equal ids are not enough, because a snapshot file only claims its id.
-    const changedIds = patch?.base === before?.summary.id ? (patch?.changedIds ?? null) : null;
+    const changedIds = changes[0]?.from === before?.summary.id ? differingIds(changes) : null;
     const snapshot = new Snapshot(image, changedIds === null ? null : before?.snapshot);
-    const view = new SnapshotView(snapshot, differences, rowCacheBytes, rooms, sequence, hasSharedSequence);
+    const view = new SnapshotView(
+      snapshot,
+      differences ?? NO_DIFFERENCES,
+      rowCacheBytes,
+      rooms,
+      sequence,
+      hasSharedSequence,
+    );
     if (before !== null && changedIds !== null) view.takeOver(before, changedIds);
     this.#view?.rowCache.clear();
     this.#view = view;
@@ -104,7 +108,8 @@ export class Present implements LiveViews {
   }
 
   get changes(): ChangeCounts | null {
-    return this.published?.changes ?? null;
+    const { changes = [], differences = null } = this.published ?? {};
+    return netCounts(changes, differences ?? NO_DIFFERENCES);
   }
 
   follow(onPublished: () => void): () => void {

@@ -1,7 +1,9 @@
+import type { ChangeCounts } from '../change/change.js';
 import type { SourceState } from '../model/source-state.js';
-import type { ChangeCounts } from '../snapshot/differences.js';
 import type { Origin, SnapshotSummary } from '../snapshot/summary.js';
 import type { View } from './view.js';
+
+export type { ChangeCounts } from '../change/change.js';
 
 /** The timetable as the HTTP layer sees it. */
 export interface ViewSource {

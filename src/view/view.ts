@@ -2,6 +2,9 @@
  * Folder view/. One snapshot, opened for reading by HTTP and the library. This folder knows neither status codes
  * nor sockets.
  */
+
+import type { ChangeCounts } from '../change/change.js';
+import { countsOfDifference, type Differences, differenceSince, NO_DIFFERENCES } from '../change/history.js';
 import { type Body, keptBody } from '../encode/body.js';
 import { calendarForm } from '../encode/calendar-rows.js';
 import { jsonChanges, messagePackChanges } from '../encode/changes.js';
@@ -45,12 +48,6 @@ import {
 import { type Plan, planQuery } from '../query/plan.js';
 import type { FieldFilter, Query, Window } from '../query/query.js';
 import type { Selection } from '../query/selection.js';
-import {
-  type ChangeCounts,
-  type Differences,
-  differenceSince,
-  NO_DIFFERENCES,
-} from '../snapshot/differences.js';
 import { fieldChanges } from '../snapshot/field-changes.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
@@ -240,8 +237,8 @@ export class SnapshotView implements View {
         gone: `the snapshot to compare with is unknown or no longer kept; read everything again (the present snapshot is ${id})`,
       };
     }
-    const { added, changed, removed } = difference;
-    const count = added.entries.length + changed.entries.length + removed.entries.length;
+    const { added, changed, removed } = countsOfDifference(difference);
+    const count = added + changed + removed;
     const { goneIds } = this.#differences;
     const read: Read = {
       format: parameters.format,
@@ -257,13 +254,7 @@ export class SnapshotView implements View {
 
   countChanges(since: string): ChangeCounts | null {
     const difference = differenceSince(this.#differences, since, this.summary.id);
-    if (difference === null) return null;
-    const { added, changed, removed } = difference;
-    return {
-      added: added.entries.length,
-      changed: changed.entries.length,
-      removed: removed.entries.length,
-    };
+    return difference && countsOfDifference(difference);
   }
 
   hasReached({ sequence, snapshotId }: TimetableVersion): boolean {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';
-import { compareSnapshots } from '../../src/snapshot/differences.js';
+import { compare } from '../../src/change/compare.js';
 import type { SnapshotImage } from '../../src/snapshot/image.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
 import { readRecords } from '../../src/source/formats/read-records.js';
@@ -140,7 +140,7 @@ test('colliding ids cost at most twice as much as ordinary ones', async (t) => {
         const isThere = n < half.length;
         if ((before.ordinalOf(id) !== -1) !== isThere || after.ordinalOf(id) === -1) throw new Error(id);
       }
-      const { added, changed } = compareSnapshots(before, after, IDS);
+      const { added, changed } = compare(before, after, IDS);
       if (added + changed !== IDS) throw new Error(`${added} and ${changed}`);
     };
   };
@@ -243,7 +243,7 @@ test('builds with equal seeds are equal; another seed changes only the index of 
   const [a, b] = [imageOf(events), imageOf(events)];
   t.notSame(a.hashSeed, b.hashSeed, 'left out, it is random');
   t.strictSame(
-    [compareSnapshots(new Snapshot(a), new Snapshot(b), 9)].map(
+    [compare(new Snapshot(a), new Snapshot(b), 9)].map(
       ({ added, changed, removed }) => added + changed + removed,
     ),
     [0],

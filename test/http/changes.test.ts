@@ -1,7 +1,8 @@
 /** /schedule/changes over HTTP: facts known before the body is made. */
 import { test } from 'tap';
+import { compare } from '../../src/change/compare.js';
+import { extendHistory } from '../../src/change/history.js';
 import { BODY_WHOLE_BYTES_MAX, SNAPSHOT_DELTA_ENTRIES_MAX } from '../../src/limits.js';
-import { compareSnapshots, extendHistory } from '../../src/snapshot/differences.js';
 import { SnapshotView, type View } from '../../src/view/view.js';
 import { snapshotOfEvents } from '../query/reading.js';
 import { eventOf } from '../snapshot/images.js';
@@ -15,8 +16,8 @@ function changedView(count: number): { readonly views: TestViews; readonly since
     events.map((event, n) => (n < count ? { ...event, title: 'changed' } : event)),
     'uuid',
   );
-  const delta = compareSnapshots(before, present, SNAPSHOT_DELTA_ENTRIES_MAX);
-  const view = new SnapshotView(present, extendHistory([], delta, present).differences);
+  const change = compare(before, present, SNAPSHOT_DELTA_ENTRIES_MAX);
+  const view = new SnapshotView(present, extendHistory([], [change], present).differences);
   const counter = { views: viewsOf(), since: before.summary.id, made: 0 };
   /** Counts how often chunks of a body are made. */
   const changes: View['changes'] = (pairs, options) => {

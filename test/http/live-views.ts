@@ -1,19 +1,16 @@
 /** Views that a test publishes, and a client of event streams that shows every message. */
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
+import type { Change } from '../../src/change/change.js';
+import { compare } from '../../src/change/compare.js';
+import { extendHistory, NO_DIFFERENCES } from '../../src/change/history.js';
 import type { NormalisedEvent } from '../../src/model/event.js';
 import { SnapshotBuilder } from '../../src/snapshot/builder.js';
-import {
-  compareSnapshots,
-  type Delta,
-  extendHistory,
-  NO_DIFFERENCES,
-} from '../../src/snapshot/differences.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
 import { Present } from '../../src/view/present.js';
 
 export class PublishedViews extends Present {
   #snapshot: Snapshot | null = null;
-  #deltas: readonly Delta[] = [];
+  #past: readonly Change[] = [];
   #sequence = 0;
 
   /** Whether publications are numbered as those of a replica. */
@@ -41,16 +38,16 @@ export class PublishedViews extends Present {
     const image = builder.finish();
     const snapshot = new Snapshot(image);
     const before = this.#snapshot;
-    const delta = before === null ? null : compareSnapshots(before, snapshot, entriesMax);
-    const history = delta === null ? null : extendHistory(this.#deltas, delta, snapshot);
-    this.#deltas = history?.deltas ?? [];
+    const changes = before === null ? [] : [compare(before, snapshot, entriesMax)];
+    const history = before === null ? null : extendHistory(this.#past, changes, snapshot);
+    this.#past = history?.changes ?? [];
     this.#snapshot = snapshot;
     this.publish({
       image,
       differences: history?.differences ?? NO_DIFFERENCES,
       sequence: ++this.#sequence,
       hasSharedSequence: this.hasSharedSequence,
-      changes: delta && { added: delta.added, changed: delta.changed, removed: delta.removed },
+      changes,
       state: { origin: 'source', publishedAtMs: 0, builtMonotonicMs: 0 },
     });
     return this.view?.version ?? '';

@@ -3,14 +3,10 @@ import assert from 'node:assert/strict';
 import { decode } from '@msgpack/msgpack';
 import fc from 'fast-check';
 import { test } from 'tap';
+import { compare } from '../../src/change/compare.js';
+import { extendHistory, type History, NO_DIFFERENCES } from '../../src/change/history.js';
 import { BODY_WHOLE_BYTES_MAX, SNAPSHOT_DELTA_ENTRIES_MAX } from '../../src/limits.js';
 import type { NormalisedEvent } from '../../src/model/event.js';
-import {
-  compareSnapshots,
-  extendHistory,
-  type History,
-  NO_DIFFERENCES,
-} from '../../src/snapshot/differences.js';
 import type { Snapshot } from '../../src/snapshot/snapshot.js';
 import { SnapshotView, type View } from '../../src/view/view.js';
 import { runs, SLOW } from '../hard/size.js';
@@ -56,8 +52,8 @@ function* publish(sets: readonly Events[]): Generator<{ view: View; present: Sna
     const present = snapshotOfEvents(events, 'any');
     const last = past.at(-1);
     if (last !== undefined) {
-      const delta = compareSnapshots(last, present, SNAPSHOT_DELTA_ENTRIES_MAX);
-      history = extendHistory(history?.deltas ?? [], delta, present);
+      const change = compare(last, present, SNAPSHOT_DELTA_ENTRIES_MAX);
+      history = extendHistory(history?.changes ?? [], [change], present);
     }
     past.push(present);
     yield { view: new SnapshotView(present, history?.differences ?? NO_DIFFERENCES), present, past };

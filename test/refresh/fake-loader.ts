@@ -1,7 +1,8 @@
 /** A loader with answers that a test sets in advance. */
 
+import { compare } from '../../src/change/compare.js';
+import { extendHistory } from '../../src/change/history.js';
 import type { Loader, LoadRequest } from '../../src/refresh/loader.js';
-import { compareSnapshots, extendHistory } from '../../src/snapshot/differences.js';
 import type { SnapshotImage } from '../../src/snapshot/image.js';
 import type { IntakeBounds, Refusal } from '../../src/snapshot/intake-bounds.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
@@ -41,14 +42,7 @@ export class FakeLoader {
     return this as unknown as Loader;
   }
 
-  async load({
-    previousVersion,
-    served,
-    mayPatch,
-    deltas,
-    bounds,
-    listeners,
-  }: LoadRequest): Promise<LoadDone> {
+  async load({ previousVersion, served, mayPatch, past, bounds, listeners }: LoadRequest): Promise<LoadDone> {
     const { signal, onVersion } = listeners;
     this.asked.push(previousVersion);
     this.bounds.push(bounds);
@@ -70,11 +64,11 @@ export class FakeLoader {
       return { kind: 'unchanged', sourceVersion: version };
     }
     const loaded = { kind: 'loaded', image, sourceVersion: version } as const;
-    if (served === null) return { ...loaded, delta: null, history: null };
+    if (served === null) return { ...loaded, changes: [], history: null };
     const present = new Snapshot(image);
-    const delta = compareSnapshots(new Snapshot(served), present, 100_000);
-    const history = extendHistory(deltas, delta, present);
-    return { ...loaded, delta, history, ...(source.isPatch ? { changedIds: [] } : {}) };
+    const changes = [compare(new Snapshot(served), present, 100_000)];
+    const history = extendHistory(past, changes, present);
+    return { ...loaded, changes, history, ...(source.isPatch ? { isPatched: true } : {}) };
   }
 
   async run<T extends Task>(task: T): Promise<DoneOf<T>> {
@@ -85,7 +79,7 @@ export class FakeLoader {
     if (task.task === 'read-image') {
       if (this.stored === null || this.stored instanceof Error)
         throw this.stored ?? new Error('no such file');
-      return { kind: 'loaded', ...this.stored, delta: null, history: null };
+      return { kind: 'loaded', ...this.stored, changes: [], history: null };
     }
     if (task.task !== 'write-image') throw new Error('loads come by load()');
     if (this.writeFailure !== null) throw this.writeFailure;

@@ -40,9 +40,9 @@ export function keep(
     snapshotFile: null,
     pin: null,
     events: {
-      publish: ({ image, origin, delta }) =>
+      publish: ({ image, origin, changes: [change] }) =>
         told.push(
-          `published ${titleOf(image)} from ${origin}${delta === null ? '' : ` +${delta.added} ~${delta.changed} -${delta.removed}`}`,
+          `published ${titleOf(image)} from ${origin}${change === undefined ? '' : ` +${change.added} ~${change.changed} -${change.removed}`}`,
         ),
       refused: ({ code }) => told.push(`refused: ${code}`),
       failed: ({ message }) => told.push(`failed: ${message}`),

@@ -67,7 +67,7 @@ test('only faults of an object are reported as damage', {
     const revision = (await store.read('head'))?.revision ?? null;
     await store.swap(
       'head',
-      await key.sign('head', { ...head, id: 'A'.repeat(22), patch: null, ...facts }),
+      await key.sign('head', { ...head, id: 'A'.repeat(22), changes: [], contained: 0, ...facts }),
       revision,
     );
   };

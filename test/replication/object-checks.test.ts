@@ -41,7 +41,7 @@ test('reports of a fault lead to one read of an image in five minutes, and annou
     () => told++,
     () => nowMs,
   );
-  const head = { hash, bytes: content.length } as Head;
+  const head = { hash, bytes: content.length, changes: [], contained: 0, history: null } as unknown as Head;
   const look = async (isSuspect: boolean): Promise<boolean> => {
     const isGood = await checks.isGood(head, isSuspect);
     if (!isHung) await checks.settled();

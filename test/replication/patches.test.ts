@@ -7,7 +7,7 @@ import { MemorySource } from '../refresh/built.js';
 import { events, headOf, KINDS, openFleet, until, untilServed } from './fleet.js';
 
 for (const { kind, skip } of SLOW ? KINDS : KINDS.slice(0, 1)) {
-  test(`${kind}: a change of few records is announced with a patch`, {
+  test(`${kind}: a change of few records is announced as a change`, {
     skip,
   }, async (t) => {
     const fleet = await openFleet(t, kind);
@@ -29,7 +29,7 @@ for (const { kind, skip } of SLOW ? KINDS : KINDS.slice(0, 1)) {
     await copy.put(first?.hash ?? '', image);
     await copy.swap('head', record?.text ?? '', null);
     const without = fleet.replica({ source: address });
-    t.equal(first?.patch ?? null, null, 'the first image is whole');
+    t.strictSame(first?.changes, [], 'the first image is whole');
 
     source.apply({ upsert: [{ ...all[0], title: 'second' }] });
     await untilServed(replicas, 'second');
@@ -38,46 +38,45 @@ for (const { kind, skip } of SLOW ? KINDS : KINDS.slice(0, 1)) {
     const text = (await store.read('head'))?.text ?? '';
     await copy.swap('head', text, (await copy.read('head'))?.revision ?? null);
     await untilServed([without], 'second');
+    t.equal(second?.hash, first?.hash, 'the image file stays, and the change follows it');
+    t.equal(second?.contained, 0);
+    const [change] = second?.changes ?? [];
+    const { hash = '', bytes = 0, content = '' } = change ?? {};
+    t.equal(change?.from, first?.sequence);
     t.notOk(
-      (await copy.list()).some(({ name }) => name === second?.hash),
-      'a patch needs no image',
+      (await copy.list()).some(({ name }) => name === hash),
+      'a replica with the earlier image needs no object',
     );
-    t.equal(second?.patch?.base, first?.hash);
-    const { bytes = 0, content = '' } = second?.patch ?? {};
-    t.ok(bytes < 10_000, 'a patch is small');
-    t.equal(Buffer.from(content, 'base64').length, bytes, 'a short patch is in the head');
+    t.ok(bytes < 10_000, 'a change is small');
+    t.equal(Buffer.from(content, 'base64').length, bytes, 'a short change is in the head');
     const past = headOf((await store.read(`announced.${second?.id}`))?.text ?? '');
-    t.strictSame(past?.patch, { base: first?.hash, hash: second?.patch?.hash, bytes }, 'and only there');
+    t.strictSame(past?.changes, [{ from: first?.sequence, hash, bytes }], 'and only there');
 
     const newcomer = fleet.replica();
     await untilServed([newcomer], 'second');
-    t.notOk(
-      (await store.list()).some(({ name }) => name === second?.hash),
-      'a new replica takes the earlier image and the patch',
-    );
-    t.strictSame(second?.stored?.hash, first?.hash);
-    t.equal(newcomer.summary?.id, second?.id);
+    t.equal(newcomer.summary?.id, second?.id, 'a new replica takes the image file and the change');
 
     if (kind === 'folder') {
       await store.delete(first?.hash ?? '');
       await until(
-        async () => ((await head())?.stored ?? null) === null,
-        'without the earlier image, the image is stored',
+        async () => (await head())?.hash !== first?.hash,
+        'without the image file, another is stored',
       );
-      t.ok((await store.list()).some(({ name }) => name === second?.hash));
+      t.strictSame((await head())?.changes, []);
     }
 
     source.replace(all.map((event, n) => (n === 0 ? { ...event, title: 'third' } : event)));
     await untilServed(replicas, 'third');
     const third = await head();
-    t.equal(third?.patch?.base, second?.hash, 'a whole load that differs in few records, too');
+    const last = third?.changes.at(-1);
+    t.ok(last, 'a whole load that differs in few records is a change, too');
     const names = (await store.list()).map(({ name }) => name);
-    t.ok(names.includes(third?.patch?.hash ?? ''), 'cleaning keeps the patch');
+    t.ok(names.includes(last?.hash ?? ''), 'cleaning keeps the change');
 
     source.replace(events(6000, 'fourth'));
     await untilServed(replicas, 'fourth');
     const fourth = await head();
-    t.equal(fourth?.patch ?? null, null, 'many changes have no patch');
+    t.strictSame(fourth?.changes, [], 'after many changes, the image is stored');
     await until(
       () => replicas.every(({ summary }) => summary?.id === fourth?.id),
       'all replicas serve what was announced',

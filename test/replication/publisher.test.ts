@@ -9,6 +9,7 @@ import { Publisher, type PublisherOptions } from '../../src/replication/publishe
 import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { storeAddress } from '../../src/store/store-address.js';
+import { imageOfCount } from '../snapshot/images.js';
 import { timeForAFault } from '../waiting/until.js';
 import { headOf, until, writeKeys } from './fleet.js';
 
@@ -50,10 +51,13 @@ function controlled(store: Store, who: string, log: Swap[], controls: Controls):
   });
 }
 
+let publications = 0;
+
 /** A publication of an image that the publisher writes without reading it. */
 function publication(id: string): Publication {
   const summary = { id: id.padEnd(22, '-'), events: 1, rejected: 0 };
-  return { image: { summary }, delta: null, patch: null } as unknown as Publication;
+  const image = { ...imageOfCount(1), summary };
+  return { image, sequence: ++publications, changes: [], history: null } as unknown as Publication;
 }
 
 async function openFleet(t: Test): Promise<{

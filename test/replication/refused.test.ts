@@ -103,10 +103,10 @@ test('an image beyond the limits of a replica is refused with the reason', async
   await publishing.close();
   const head = headOf((await store.read('head'))?.text ?? '') as Head;
   const key = new SigningKey(fleet.publisherKey);
-  const { hash, bytes } = head;
+  const { hash } = head;
   const lengths: readonly ((bytes: number) => Partial<Head>)[] = [
     (length) => ({ bytes: length }),
-    (length) => ({ stored: { hash, bytes, patches: [{ hash, bytes: length }] } }),
+    (length) => ({ changes: [{ from: 1, hash, bytes: length }] }),
     (length) => ({ history: { hash, bytes: length } }),
   ];
   for (const [n, withLength] of lengths.entries()) {

@@ -4,9 +4,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { test } from 'tap';
+import { compare } from '../../src/change/compare.js';
 import type { NormalisedEvent } from '../../src/model/event.js';
 import { NAMED_FIELDS, type NamedFieldName } from '../../src/model/fields.js';
-import { compareSnapshots } from '../../src/snapshot/differences.js';
 import { isSameImage, type SnapshotImage } from '../../src/snapshot/image.js';
 import { readImageFile, writeImageFile } from '../../src/snapshot/image-file.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
@@ -126,9 +126,9 @@ test('a changed name makes a new snapshot in which no event changed', async (t) 
   t.notOk(isSameImage(named('A'), named(null)));
   t.ok(isSameImage(named('A'), named('A')));
   t.equal(named('').summary.id, named(null).summary.id, 'an empty text is no name');
-  const delta = compareSnapshots(new Snapshot(named('A')), new Snapshot(named('B')), 10);
-  t.match(delta, { added: 0, removed: 0, changed: 0 });
-  t.not(delta.from, delta.to);
+  const change = compare(new Snapshot(named('A')), new Snapshot(named('B')), 10);
+  t.match(change, { added: 0, removed: 0, changed: 0 });
+  t.not(change.from, change.to);
 });
 
 const recordOf = (n: number, more: object): object => ({

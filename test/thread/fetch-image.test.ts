@@ -1,15 +1,18 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { test } from 'tap';
+import { encodeChanges } from '../../src/change/change.js';
+import { compare } from '../../src/change/compare.js';
+import { hiddenDigestOf } from '../../src/snapshot/content-version.js';
 import type { SnapshotImage } from '../../src/snapshot/image.js';
 import { imagePieces } from '../../src/snapshot/image-layout.js';
-import { writeImagePatch } from '../../src/snapshot/image-patch.js';
-import { patchImage } from '../../src/snapshot/patch.js';
+import { Snapshot } from '../../src/snapshot/snapshot.js';
 import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { storeAddress } from '../../src/store/store-address.js';
-import { fetchImage as fetchImageTask, warmUpPatch } from '../../src/thread/fetch-image.js';
-import type { FetchTask, Loaded } from '../../src/thread/task-messages.js';
+import { fetchImage as fetchImageTask, warmUpChange } from '../../src/thread/fetch-image.js';
+import type { FetchedObject, FetchTask, Loaded } from '../../src/thread/task-messages.js';
+import { changed } from '../change/edits.js';
 import { eventOf, idOf, imageOfCount } from '../snapshot/images.js';
 
 const MEMORY_BYTES = 1e9;
@@ -24,6 +27,10 @@ function fileOf(image: SnapshotImage): Buffer {
   return Buffer.concat(imagePieces({ image, sourceVersion: null, source: null, beside: null }));
 }
 
+function objectOf(bytes: Buffer): FetchedObject {
+  return { hash: hashOf(bytes), bytes: bytes.length };
+}
+
 function hashOf(bytes: Buffer): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
@@ -35,111 +42,165 @@ async function put(store: Store, name: string, bytes: Buffer): Promise<void> {
   await store.put(name, only());
 }
 
-/** A store, the served image, and the next one with its patch. */
+/** A store, the served image, and the next one with its change. */
 async function announced(folder: string): Promise<{
   readonly store: Store;
-  readonly next: SnapshotImage;
+  readonly served: SnapshotImage;
+  /** The image file of the served image, and of the next one. */
+  readonly earlier: Buffer;
   readonly file: Buffer;
-  readonly patch: Buffer;
+  readonly change: Buffer;
   readonly task: FetchTask;
 }> {
   const address = storeAddress(join(folder, 'store'));
   const served = imageOfCount(40);
-  const changed = eventOf(5, { title: 'changed' });
-  const next = patchImage(served, { upserts: [changed], removals: [idOf(9)] });
-  const patch = writeImagePatch(next, new Set([changed.id, idOf(9)])) ?? Buffer.alloc(0);
-  const file = fileOf(next);
+  const edit = { came: [eventOf(5, { title: 'changed' })], went: [idOf(9)] };
+  const { image, change: made } = changed(served, edit);
+  const change = encodeChanges([made]);
+  const file = fileOf(image);
   const task: FetchTask = {
     task: 'fetch-image',
     store: address,
-    hash: hashOf(file),
-    bytes: file.length,
-    stored: null,
-    id: next.summary.id,
-    patch: { hash: hashOf(patch), bytes: patch.length },
+    image: objectOf(file),
+    following: [],
+    missed: [objectOf(change)],
     history: null,
-    isHistoryAnnounced: false,
+    keepsHistory: false,
+    id: image.summary.id,
+    hidden: hiddenDigestOf(image),
     served,
-    deltas: [],
+    past: [],
     memoryBytesMax: MEMORY_BYTES,
   };
-  return { store: await openStore(address, 'make'), next, file, patch, task };
+  return { store: await openStore(address, 'make'), served, earlier: fileOf(served), file, change, task };
 }
 
-test('a patch alone gives the same bytes, changes and history as the whole image', async (t) => {
-  const { store, file, patch, task } = await announced(t.testdir());
-  await put(store, hashOf(patch), patch);
+test('the missed change alone gives the same bytes and differences as the whole image', async (t) => {
+  const { store, file, change, task } = await announced(t.testdir());
+  await put(store, hashOf(change), change);
   const patched = await fetchImage(task);
   t.ok(fileOf(patched.image).equals(file));
-  t.same([...(patched.changedIds ?? [])].sort(), [idOf(5), idOf(9)]);
-  await put(store, task.hash, file);
-  const whole = await fetchImage({ ...task, patch: null });
+  t.ok(patched.isPatched);
+  t.match(patched.changes, [{ from: task.served?.summary.id, added: 0, changed: 1, removed: 1 }]);
+  await put(store, task.image.hash, file);
+  const whole = await fetchImage({ ...task, missed: null });
   t.ok(fileOf(whole.image).equals(file));
-  t.equal(whole.changedIds, undefined);
-  t.same(patched.delta, whole.delta);
-  t.same(patched.history, whole.history);
+  t.notOk(whole.isPatched);
+  t.match(whole.changes, [{ added: 0, changed: 1, removed: 1, edit: null }]);
+  t.strictSame(patched.history?.differences, whole.history?.differences);
 });
 
-test('a patch in the announcement needs no object; if it has other bytes, the object is fetched', async (t) => {
-  const { store, file, patch, task } = await announced(t.testdir());
-  const named = { hash: hashOf(patch), bytes: patch.length };
-  const inside = { ...task, patch: { ...named, content: patch.toString('base64') } };
+test('a change in the announcement needs no object; if it has other bytes, the object is fetched', async (t) => {
+  const { store, file, change, task } = await announced(t.testdir());
+  const named = objectOf(change);
+  const inside = { ...task, missed: [{ ...named, content: change.toString('base64') }] };
   const given = await fetchImage(inside);
   t.ok(fileOf(given.image).equals(file));
-  t.equal(given.changedIds?.length, 2, 'patched');
-  const damaged = { ...task, patch: { ...named, content: Buffer.from('damaged').toString('base64') } };
-  await t.rejects(fetchImage(damaged), { code: 'object-damaged' }, 'neither patch nor image are there');
-  await put(store, named.hash, patch);
+  t.ok(given.isPatched);
+  const damaged = { ...task, missed: [{ ...named, content: Buffer.from('damaged').toString('base64') }] };
+  await t.rejects(fetchImage(damaged), { code: 'object-damaged' }, 'neither change nor image are there');
+  await put(store, named.hash, change);
   t.ok(fileOf((await fetchImage(damaged)).image).equals(file), 'of the object');
 });
 
-test('a warm-up patch changes nothing, and skips an empty image', async (t) => {
+test('an image file, the changes after it and those before it give image and history', async (t) => {
+  const { store, served, earlier, file, change, task } = await announced(t.testdir());
+  const before = imageOfCount(40, { title: 'before' });
+  const history = encodeChanges([compare(new Snapshot(before), new Snapshot(served), 1000)]);
+  for (const bytes of [earlier, change, history]) await put(store, hashOf(bytes), bytes);
+  const fresh = {
+    ...task,
+    image: objectOf(earlier),
+    following: [objectOf(change)],
+    missed: null,
+    history: objectOf(history),
+    served: null,
+  };
+  const loaded = await fetchImage(fresh);
+  t.ok(fileOf(loaded.image).equals(file));
+  t.strictSame(loaded.changes, []);
+  const known = loaded.history?.changes.map(({ from }) => from);
+  t.strictSame(known, [before.summary.id, served.summary.id]);
+  t.strictSame((await fetchImage({ ...fresh, served: before })).history?.changes.length, 2, 'a late replica');
+
+  const foreign = await fetchImage({ ...fresh, served: imageOfCount(3) });
+  t.equal(foreign.history?.changes.length, 1, 'its image is in no announced change, so it compares');
+  const pinned = await fetchImage({ ...fresh, served: before, keepsHistory: true });
+  t.match(pinned.history?.changes, [{ from: before.summary.id, to: task.id }]);
+});
+
+test('a replica that missed other contents and serves the announced one takes the history', async (t) => {
+  const { store, served, change, task } = await announced(t.testdir());
+  const back = compare(new Snapshot(imageOfCount(3)), new Snapshot(served), 1000);
+  const history = encodeChanges([back]);
+  const same = { ...task, id: served.summary.id, missed: null, history: objectOf(history) };
+  t.strictSame(await fetchImageTask(same), { kind: 'unchanged', sourceVersion: null }, 'it is not there');
+  await put(store, hashOf(history), history);
+  const loaded = await fetchImage(same);
+  t.equal(loaded.image, served, 'no image is fetched');
+  t.match(loaded.history?.changes, [{ from: back.from }]);
+  t.match(loaded.changes, [{ added: 0, changed: 0, removed: 0 }]);
+  t.ok(change.length > 0);
+});
+
+test('a warm-up changes nothing, and skips an empty image', async (t) => {
   const image = imageOfCount(40);
   const before = fileOf(image);
-  warmUpPatch(image);
-  warmUpPatch(imageOfCount(0));
+  warmUpChange(image);
+  warmUpChange(imageOfCount(0));
   t.ok(fileOf(image).equals(before));
 });
 
-test('the whole image is fetched if the patch cannot be used', async (t) => {
-  const { store, file, patch, task } = await announced(t.testdir());
-  await put(store, task.hash, file);
-  const other = Buffer.from('no patch');
+test('the whole image is fetched if the missed changes cannot be used', async (t) => {
+  const { store, file, change, task } = await announced(t.testdir());
+  await put(store, task.image.hash, file);
+  const other = Buffer.from('no change');
   await put(store, hashOf(other), other);
   const damagedName = hashOf(Buffer.from('damaged'));
-  await put(store, damagedName, patch);
+  await put(store, damagedName, change);
   const cases: Record<string, Partial<FetchTask>> = {
     'it is missing': {},
-    'it is no patch': { patch: { hash: hashOf(other), bytes: other.length } },
-    'it has other bytes than announced': { patch: { hash: damagedName, bytes: patch.length } },
-    'it is longer than announced': { patch: { hash: damagedName, bytes: 10 } },
+    'it is no change': { missed: [objectOf(other)] },
+    'it has other bytes than announced': { missed: [{ hash: damagedName, bytes: change.length }] },
+    'it is longer than announced': { missed: [{ ...objectOf(change), bytes: 10 }] },
     'nothing is served yet': { served: null },
+    'the memory is short': { memoryBytesMax: 1 },
   };
   for (const [name, more] of Object.entries(cases)) {
-    const { image, changedIds } = await fetchImage({ ...task, ...more });
+    const { image, isPatched } = await fetchImage({ ...task, ...more });
     t.ok(fileOf(image).equals(file), name);
-    t.equal(changedIds, undefined, `${name}: not patched`);
+    t.notOk(isPatched, `${name}: not patched`);
   }
-  await put(store, hashOf(patch), patch);
-  const foreign = await fetchImage({ ...task, served: imageOfCount(40) });
-  t.equal(foreign.changedIds, undefined, 'the served image has another seed');
+  await put(store, hashOf(change), change);
+  const named = changed(task.served ?? imageOfCount(40), {
+    came: [eventOf(2, { roomName: 'Aula' })],
+    went: [],
+  });
+  const foreign = await fetchImage({
+    ...task,
+    served: { ...named.image, summary: imageOfCount(40).summary },
+  });
+  t.notOk(foreign.isPatched, 'the served image has other hidden values');
 });
 
 test('bytes that are not the announced image are refused', async (t) => {
   const { store, file, task } = await announced(t.testdir());
-  const whole = { ...task, patch: null };
+  const whole = { ...task, missed: null };
   await t.rejects(fetchImage(whole), { code: 'object-damaged', message: /is missing/ });
   const flipped = Buffer.from(file);
   flipped.write('lesson', flipped.indexOf('Lesson 7'));
   const garbage = Buffer.alloc(5000, 7);
   const objects = [flipped, garbage];
   for (const bytes of objects) await put(store, hashOf(bytes), bytes);
-  await put(store, task.hash, flipped);
+  await put(store, task.image.hash, flipped);
   await t.rejects(fetchImage(whole), { code: 'object-damaged', message: /has other bytes than announced/ });
-  await t.rejects(fetchImage({ ...whole, bytes: file.length - 1 }), { message: /is longer/ });
-  await t.rejects(fetchImage({ ...whole, bytes: file.length + 1 }), { message: /has \d+ of \d+ bytes/ });
-  const announcedGarbage = { hash: hashOf(garbage), bytes: garbage.length };
-  await t.rejects(fetchImage({ ...whole, ...announcedGarbage }), { code: 'image-unusable' });
-  const other = { hash: hashOf(flipped), bytes: flipped.length, id: 'x'.repeat(22) };
-  await t.rejects(fetchImage({ ...whole, ...other }), { code: 'image-unusable', message: /its content is/ });
+  const ofLength = (bytes: number): FetchTask => ({ ...whole, image: { hash: task.image.hash, bytes } });
+  await t.rejects(fetchImage(ofLength(file.length - 1)), { message: /is longer/ });
+  await t.rejects(fetchImage(ofLength(file.length + 1)), { message: /has \d+ of \d+ bytes/ });
+  await t.rejects(fetchImage({ ...whole, image: objectOf(garbage) }), { code: 'image-unusable' });
+  const other = { image: objectOf(flipped), id: 'x'.repeat(22) };
+  await t.rejects(fetchImage({ ...whole, ...other }), {
+    code: 'image-unusable',
+    message: /its content is|does not match/,
+  });
 });

@@ -15,7 +15,7 @@ function patchTask(served: SnapshotImage, more: Partial<PatchTask> = {}): PatchT
     name: 'records',
     rules: { identifiers: 'uuid' },
     served,
-    deltas: [],
+    past: [],
     removals: [],
     bounds: { memoryBytesMax: 512 * MIB },
     version: '7',

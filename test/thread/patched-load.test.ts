@@ -5,13 +5,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { test } from 'tap';
+import { type Change, differingIds, earlierRowsIn } from '../../src/change/change.js';
 import type { SnapshotImage } from '../../src/snapshot/image.js';
 import { isSameImage } from '../../src/snapshot/image.js';
+import { Snapshot } from '../../src/snapshot/snapshot.js';
 import type { SourceSpec } from '../../src/source/spec.js';
 import { runTaskHere } from '../../src/thread/task.js';
 import type { LoadDone, LoadTask } from '../../src/thread/task-messages.js';
 import { size } from '../hard/size.js';
 import { findDataSets, NO_DATA, recordsOf } from '../query/real-sets.js';
+import { imageOfCount } from '../snapshot/images.js';
 
 // Real timetables are loaded fifteen times each.
 const SEED = 70;
@@ -41,13 +44,19 @@ async function load(
       previousVersion: null,
       served,
       mayPatch,
-      deltas: [],
+      past: [],
       bounds: { ...none, ...bounds },
       parts: [],
       allowMissing: false,
     },
     {},
   ) as Promise<LoadDone>;
+}
+
+/** What answers show of a change. Only a change with an edit names events that differ in other values. */
+function shownOf({ edit: _, earlier, ...counts }: Change): unknown {
+  const empty = new Snapshot(imageOfCount(0));
+  return [counts, [...earlierRowsIn(earlier, empty)]];
 }
 
 /** Loads with and without a patch, and asserts that both results are equal, to the byte. */
@@ -58,10 +67,12 @@ async function compare(source: SourceSpec, served: SnapshotImage): Promise<LoadD
     assert.deepEqual(patched, whole);
     return patched;
   }
-  const { image, changedIds: _ids, isWholeLoad, ...rest } = patched;
-  const { image: built, ...expected } = whole;
-  assert.deepEqual(rest, expected);
-  assert.equal(isWholeLoad, patched.changedIds === undefined ? undefined : true);
+  const { image, isPatched, isWholeLoad, changes, history, ...rest } = patched;
+  const { image: built, changes: compared, history: expected, ...others } = whole;
+  assert.deepEqual(rest, others);
+  assert.deepEqual(changes.map(shownOf), compared.map(shownOf));
+  assert.deepEqual(history?.differences, expected?.differences);
+  assert.equal(isWholeLoad, isPatched);
   const { builtAtMs: _a, buildMs: _b, ...summary } = image.summary;
   const { builtAtMs: _c, buildMs: _d, ...builtSummary } = built.summary;
   assert.deepEqual(summary, builtSummary);
@@ -149,7 +160,7 @@ test('generated edits of a file: a patch equals a whole load', async (t) => {
         write(lines);
         const done = await compare(source, served);
         if (done.kind !== 'loaded') continue;
-        if (done.changedIds !== undefined) patches++;
+        if (done.isPatched) patches++;
         served = done.image;
       }
     }),
@@ -186,7 +197,7 @@ for (const { name } of DATA_SETS.length === 0 ? [{ name: 'real data' }] : DATA_S
     for (const [why, edited, changed] of edits) {
       write(edited);
       const done = await compare(source, first.image);
-      const ids = done.kind === 'loaded' ? done.changedIds : undefined;
+      const ids = done.kind === 'loaded' ? differingIds(done.changes) : undefined;
       if (changed !== null) t.equal(ids?.length, changed, why);
     }
   });
@@ -202,5 +213,5 @@ test('a load that patches is refused like any other', async (t) => {
   if (first.kind !== 'loaded') throw new Error(first.kind);
   writeFileSync(path, [...lines, text(20)].join('\n'));
   t.match(await load(source, first.image, true, { memoryBytesMax: 2 ** 20 }), { kind: 'refused' });
-  t.match(await load(source, first.image, true), { kind: 'loaded', changedIds: ['20'] });
+  t.match(await load(source, first.image, true), { kind: 'loaded', isPatched: true });
 });

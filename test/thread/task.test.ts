@@ -37,7 +37,7 @@ function loadTask(more: Partial<LoadTask>): LoadTask {
     previousVersion: null,
     served: null,
     mayPatch: false,
-    deltas: [],
+    past: [],
     bounds: { memoryBytesMax: null },
     parts: [],
     allowMissing: false,
@@ -57,7 +57,7 @@ test('a thread builds the same image as the main thread, in shared memory', asyn
     keepsProcessAlive: true,
   });
   const there = imageOf(threaded);
-  t.match(threaded, { kind: 'loaded', sourceVersion: '7', delta: null });
+  t.match(threaded, { kind: 'loaded', sourceVersion: '7', changes: [] });
   t.ok(there.rows.bytes.buffer instanceof SharedArrayBuffer);
   const { builtAtMs: _1, buildMs: _2, ...summary } = here.summary;
   t.match(there.summary, summary);
@@ -73,12 +73,12 @@ test('loads of records report their outcomes', async (t) => {
   t.strictSame(await load(RECORDS, first), { kind: 'unchanged', sourceVersion: '7' });
   t.match(await load([record(1), record(2, 'other'), { id: 'bad' }, record(4)], first), {
     kind: 'loaded',
-    delta: { from: first.summary.id, added: 1, changed: 1, removed: 1 },
-    history: { deltas: [{ from: first.summary.id }], differences: { since: [{ from: first.summary.id }] } },
+    changes: [{ from: first.summary.id, added: 1, changed: 1, removed: 1 }],
+    history: { changes: [{ from: first.summary.id }], differences: { since: [{ from: first.summary.id }] } },
   });
   t.match(
     await load([record(1), record(2), record(3)], first),
-    { kind: 'loaded', delta: { added: 0, changed: 0, removed: 0 } },
+    { kind: 'loaded', changes: [{ added: 0, changed: 0, removed: 0 }] },
     'one rejected record fewer is news, too',
   );
 });
@@ -111,7 +111,7 @@ test('images are written and read on other threads', async (t) => {
   } as const;
   t.strictSame(await spawnTask(write, options), { kind: 'done' });
   const read = await spawnTask({ task: 'read-image', path }, options);
-  t.match(read, { kind: 'loaded', sourceVersion: '7', source, delta: null });
+  t.match(read, { kind: 'loaded', sourceVersion: '7', source, changes: [] });
   t.strictSame(imageOf(read).rows.bytes, image.rows.bytes);
 });
 
@@ -196,9 +196,9 @@ test('differences too large for the memory of a load are dropped, and the load c
   ] as const) {
     const result = await load('another', { served, bounds: boundsOf(mib) });
     if (result.kind !== 'loaded') throw new Error(JSON.stringify(result));
-    t.equal(result.delta?.changed, count);
-    t.equal(result.history?.deltas.length, kept, `${mib} MiB`);
-    t.equal(result.delta?.before === null, kept === 0);
+    t.equal(result.changes[0]?.changed, count);
+    t.equal(result.history?.changes.length, kept, `${mib} MiB`);
+    t.equal(result.changes[0]?.earlier === null, kept === 0);
   }
 });
 

@@ -3,10 +3,10 @@
  * does the same in a separate process.
  */
 import { type Test, test } from 'tap';
+import { NO_DIFFERENCES } from '../../src/change/history.js';
 import { monotonicMs, monotonicMsAt } from '../../src/model/clock.js';
 import type { SourceState } from '../../src/model/source-state.js';
 import { SnapshotBuilder } from '../../src/snapshot/builder.js';
-import { NO_DIFFERENCES } from '../../src/snapshot/differences.js';
 import { refused } from '../../src/upstream/failure.js';
 import { Present } from '../../src/view/present.js';
 import { serve, setUp } from '../http/harness.js';
@@ -42,7 +42,7 @@ function presentOf(source: Partial<SourceState>, builtMsAgo: number): Present {
     image,
     differences: NO_DIFFERENCES,
     sequence: 1,
-    changes: null,
+    changes: [],
     state: { origin: 'disk', publishedAtMs: Date.now(), builtMonotonicMs },
   });
   return present;

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';
+import { editImage } from '../../src/change/apply.js';
 import { generateEvents } from '../../src/generate/events.js';
 import type { NormalisedEvent } from '../../src/model/event.js';
 import { FEED_PAGE, FORMATS } from '../../src/model/format.js';
 import { createNormaliser } from '../../src/normalise/normalise.js';
 import { SnapshotBuilder } from '../../src/snapshot/builder.js';
-import { patchImage } from '../../src/snapshot/patch.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
 import { type ParameterPairs, SnapshotView } from '../../src/view/view.js';
 import { runs } from '../hard/size.js';
@@ -83,9 +83,9 @@ test('answers after patches equal those of a new view, and most lists are reused
               return [event?.id ?? change.event.id, event] as const;
             }),
           );
-          const upserts = [...after.values()].filter((event) => event !== null);
-          const removals = [...after].flatMap(([id, event]) => (event === null ? [id] : []));
-          image = patchImage(image, { upserts, removals });
+          const came = [...after.values()].filter((event) => event !== null);
+          const went = [...after].flatMap(([id, event]) => (event === null ? [id] : []));
+          image = editImage(image, { came, went }).image;
           const next = new SnapshotView(new Snapshot(image, view.snapshot));
           const { listCount } = view.rowCache;
           next.takeOver(view, [...after.keys()]);

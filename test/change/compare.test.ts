@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';
+import { eventReader } from '../../src/change/apply.js';
+import type { EventEdit } from '../../src/change/change.js';
+import { buildByPatch, differingEvents } from '../../src/change/compare.js';
 import { BUILD_PATCH_SHARE_MAX, PATCH_EVENTS_MIN } from '../../src/limits.js';
 import type { NormalisedEvent } from '../../src/model/event.js';
 import { SnapshotBuilder } from '../../src/snapshot/builder.js';
 import type { SnapshotImage } from '../../src/snapshot/image.js';
-import type { EventChanges } from '../../src/snapshot/patch.js';
-import { buildByPatch, differingEvents } from '../../src/snapshot/patched-build.js';
-import { eventReader } from '../../src/snapshot/rebuild.js';
 import { size } from '../hard/size.js';
-import { eventOf, idOf, imageOf, imageOfCount } from './images.js';
-import { applied, assertSameAsBuilt, chains, timetables } from './patched.js';
+import { eventOf, idOf, imageOf, imageOfCount } from '../snapshot/images.js';
+import { applied, assertSameAsBuilt, chains, timetables } from './edits.js';
 
 const SEED = 63;
 const RUNS = size(40, 10_000, 400);
@@ -23,7 +23,7 @@ function fed(base: SnapshotImage, events: Iterable<NormalisedEvent>): SnapshotBu
 }
 
 /** The slow version: every event as an object, by id. */
-function slowlyDiffering(base: SnapshotImage, events: readonly NormalisedEvent[]): EventChanges {
+function slowlyDiffering(base: SnapshotImage, events: readonly NormalisedEvent[]): EventEdit {
   const eventAt = eventReader(base);
   const before = new Map<string, string>();
   for (let ordinal = 0; ordinal < base.summary.events; ordinal++) {
@@ -32,8 +32,8 @@ function slowlyDiffering(base: SnapshotImage, events: readonly NormalisedEvent[]
   }
   const ids = new Set(events.map(({ id }) => id));
   return {
-    upserts: events.filter((event) => before.get(event.id) !== textOf(event)),
-    removals: [...before.keys()].filter((id) => !ids.has(id)),
+    came: events.filter((event) => before.get(event.id) !== textOf(event)),
+    went: [...before.keys()].filter((id) => !ids.has(id)),
   };
 }
 
@@ -59,8 +59,8 @@ test('generated changes are found, and the patched image equals a whole build, t
         const builder = fed(base, arrived);
         const found = differingEvents(base, builder.arrived());
         const expected = slowlyDiffering(base, arrived);
-        assert.deepEqual(found?.upserts.map(textOf), expected.upserts.map(textOf));
-        assert.deepEqual(found?.removals, expected.removals);
+        assert.deepEqual(found?.came.map(textOf), expected.came.map(textOf));
+        assert.deepEqual(found?.went, expected.went);
         const result = buildByPatch(builder, base, {});
         assert.ok(result !== null);
         assertSameAsBuilt(result.image, arrived);
@@ -83,7 +83,7 @@ test('without a difference all arrays are those of the served image', async (t) 
     base,
     {},
   );
-  t.strictSame(result?.changedIds, []);
+  t.strictSame([result?.came, result?.went], [[], []]);
   for (const part of ['rows', 'slots', 'fields', 'ids', 'clusters'] as const) {
     t.equal(result?.image[part], base[part], part);
   }
@@ -106,7 +106,7 @@ test('many differences are not patched, and the builder can still finish', async
   for (const [changed, gone, added] of edits) {
     const events = after(changed, gone, added);
     const result = buildByPatch(fed(base, events), base, {});
-    t.equal(result?.changedIds.length, changed + gone + added);
+    t.equal((result?.came.length ?? 0) + (result?.went.length ?? 0), changed + gone + added);
     if (result) assertSameAsBuilt(result.image, events);
     const more = after(changed, gone, added + 1);
     const builder = fed(base, more);
@@ -123,7 +123,8 @@ test('events that swap all values but their ids are found', async (t) => {
     return n === 4 ? { ...eventOf(3), id: idOf(4) } : event;
   });
   const result = buildByPatch(fed(base, swapped), base, {});
-  t.strictSame(result?.changedIds, [idOf(3), idOf(4)]);
+  t.strictSame(result?.came.map(({ id }) => id).sort(), [idOf(3), idOf(4)]);
+  t.strictSame(result?.went, []);
   if (result) assertSameAsBuilt(result.image, swapped);
 });
 

@@ -1,6 +1,16 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';
+import { editImage } from '../../src/change/apply.js';
+import {
+  type Change,
+  type EarlierRows,
+  earlierRowCount,
+  earlierRowsIn,
+  earlierRowsOf,
+} from '../../src/change/change.js';
+import { changeOfEdit, compare } from '../../src/change/compare.js';
+import { differenceSince, extendHistory, type History, NO_DIFFERENCES } from '../../src/change/history.js';
 import {
   SNAPSHOT_DIFFERENCES_ENTRIES_MAX,
   SNAPSHOT_HISTORY_ENTRIES_MAX,
@@ -8,26 +18,11 @@ import {
   SNAPSHOTS_KEPT_MIN,
 } from '../../src/limits.js';
 import type { NormalisedEvent } from '../../src/model/event.js';
-import {
-  compareEvents,
-  compareSnapshots,
-  type Delta,
-  differenceSince,
-  extendHistory,
-  type History,
-  NO_DIFFERENCES,
-} from '../../src/snapshot/differences.js';
 import { byteLengthOf } from '../../src/snapshot/image.js';
-import {
-  type PastRecord,
-  type PastRecords,
-  pastRecordCount,
-  readPastRecords,
-  writePastRecords,
-} from '../../src/snapshot/past-records.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
+
 import { runs } from '../hard/size.js';
-import { eventOf, idOf, imageOf } from './images.js';
+import { eventOf, idOf, imageOf } from '../snapshot/images.js';
 
 // On a busy machine this takes minutes.
 const ENTRIES_MAX = 1000;
@@ -65,26 +60,19 @@ function differences(before: Content, after: Content): Record<'added' | 'changed
   };
 }
 
-test('a delta of known changes equals the delta of two snapshots', (t) => {
-  const some = fc.array(
-    fc.nat(13).map((n) => eventOf(n).id),
-    { maxLength: 4 },
-  );
+test('the change of an edit equals the change between two snapshots', (t) => {
   fc.assert(
-    fc.property(
-      contentArbitrary,
-      contentArbitrary,
-      some,
-      fc.constantFrom(2, ENTRIES_MAX),
-      (a, b, more, max) => {
-        const [before, after] = [generationOf(a).snapshot, generationOf(b).snapshot];
-        const { added, changed, removed } = differences(a, b);
-        // Unchanged events, and unknown ids, may be among them.
-        const ids = new Set([...more, ...removed, ...changed, ...added]);
-        const delta = compareEvents(before, after, [...ids], max);
-        assert.deepEqual(delta, compareSnapshots(before, after, max));
-      },
-    ),
+    fc.property(contentArbitrary, contentArbitrary, fc.constantFrom(2, ENTRIES_MAX), (a, b, max) => {
+      const base = imageOf(a.values());
+      const went = [...a.keys()].filter((id) => !b.has(id));
+      const { image, ...made } = editImage(base, { came: [...b.values()], went });
+      const [before, after] = [new Snapshot(base), new Snapshot(image)];
+      const { edit, ...change } = changeOfEdit(before, after, made, max);
+      const { edit: none, ...expected } = compare(before, after, max);
+      assert.deepEqual(change, expected);
+      assert.equal(none, null);
+      assert.equal(edit === null, change.earlier === null);
+    }),
     { seed: 54, numRuns: runs(500) },
   );
   t.pass();
@@ -123,13 +111,13 @@ test('the comparison of two snapshots agrees with the oracle', async (t) => {
     fc.assert(
       fc.property(contentArbitrary, contentArbitrary, (a, b) => {
         const [before, after] = [generationOf(a), generationOf(b)];
-        const delta = compareSnapshots(before.snapshot, after.snapshot, ENTRIES_MAX);
+        const change = compare(before.snapshot, after.snapshot, ENTRIES_MAX);
         const expected = differences(a, b);
-        assert.deepEqual(counts(delta), counts(expected));
-        assert.deepEqual([delta.from, delta.to], [before.snapshot.summary.id, after.snapshot.summary.id]);
+        assert.deepEqual(counts(change), counts(expected));
+        assert.deepEqual([change.from, change.to], [before.snapshot.summary.id, after.snapshot.summary.id]);
         assert.deepEqual(
-          [...(delta.before === null ? [] : readPastRecords(delta.before))]
-            .map(([id, digest]) => [id, digest === null])
+          [...earlierRowsIn(change.earlier, generationOf(new Map()).snapshot)]
+            .map(([, id, digest]) => [id, digest === null])
             .sort(),
           [
             ...expected.added.map((id) => [id, true]),
@@ -152,8 +140,8 @@ test('the changes since any past snapshot equal the difference of the full sets'
         for (const [n, present] of generations.entries()) {
           const last = generations[n - 1];
           if (last !== undefined) {
-            const delta = compareSnapshots(last.snapshot, present.snapshot, ENTRIES_MAX);
-            history = extendHistory(history?.deltas ?? [], delta, present.snapshot);
+            const change = compare(last.snapshot, present.snapshot, ENTRIES_MAX);
+            history = extendHistory(history?.changes ?? [], [change], present.snapshot);
           }
           for (const past of generations.slice(0, n + 1)) {
             assert.deepEqual(
@@ -174,65 +162,52 @@ test('a difference too large to keep is given as counts and ends the history', a
     generationOf(new Map(Array.from({ length: count }, (_, n) => [idOf(n), eventOf(n)]))),
   );
   const [a, b, c, d] = sets.map(({ snapshot }) => snapshot) as [Snapshot, Snapshot, Snapshot, Snapshot];
-  const tooLarge = compareSnapshots(b, c, 2);
-  t.strictSame([tooLarge.added, tooLarge.before], [3, null]);
-  const fits = compareSnapshots(b, c, 3).before;
-  t.equal(fits === null ? null : pastRecordCount(fits), 3, 'exactly as many as are kept');
-  const swapped = compareSnapshots(a, generationOf(new Map([[idOf(0), eventOf(0)]])).snapshot, 1);
-  t.strictSame([swapped.removed, swapped.before], [2, null]);
+  const tooLarge = compare(b, c, 2);
+  t.strictSame([tooLarge.added, tooLarge.earlier], [3, null]);
+  const fits = compare(b, c, 3).earlier;
+  t.equal(fits === null ? null : earlierRowCount(fits), 3, 'exactly as many as are kept');
+  const swapped = compare(a, generationOf(new Map([[idOf(0), eventOf(0)]])).snapshot, 1);
+  t.strictSame([swapped.removed, swapped.earlier], [2, null]);
 
-  const first = extendHistory([], compareSnapshots(a, b, 100), b);
-  const gap = extendHistory(first.deltas, tooLarge, c);
-  t.strictSame([gap.deltas, gap.differences.since], [[], []]);
-  const history = extendHistory(gap.deltas, compareSnapshots(c, d, 100), d);
+  const first = extendHistory([], [compare(a, b, 100)], b);
+  const gap = extendHistory(first.changes, [tooLarge], c);
+  t.strictSame([gap.changes, gap.differences.since], [[], []]);
+  const history = extendHistory(gap.changes, [compare(c, d, 100)], d);
   t.equal(toldSince(history, a.summary.id, d), null);
   t.equal(toldSince(history, b.summary.id, d), null);
   t.strictSame(toldSince(history, c.summary.id, d)?.added.length, 1, 'what came after it is known');
 });
 
 /** Earlier events, all with distinct ids. */
-function past(n: number, entries: number): PastRecords {
-  return writePastRecords(Array.from({ length: entries }, (_, entry) => [`${n}-${entry}`, 'some digest.']));
+function earlier(n: number, entries: number): EarlierRows {
+  return earlierRowsOf(Array.from({ length: entries }, (_, entry) => [`${n}-${entry}`, 'some digest.']));
 }
-
-test('written past records are read back unchanged', async (t) => {
-  const records: readonly PastRecord[] = [
-    ['a', 'digest of a.'],
-    ['ü\u{1F600}', null],
-    ['', '\u0000\u0000\u0000\u0000\u0000\u0000\u0000\u0000\u0000\u0000\u0000\u00ff'],
-    ['an identifier', '\u00ff\u0080\n         '],
-  ];
-  const flat = writePastRecords(records);
-  t.strictSame([...readPastRecords(flat)], records);
-  const ascii = records.filter(([id]) => id.startsWith('a'));
-  t.strictSame([...readPastRecords(writePastRecords(ascii))], ascii);
-  t.equal(pastRecordCount(flat), 4);
-  t.ok(flat.ids.buffer instanceof SharedArrayBuffer);
-  t.strictSame([...readPastRecords(writePastRecords([]))], []);
-});
 
 test('the history is bounded in snapshots and entries, and drops the oldest first', async (t) => {
   const [present] = [generationOf(new Map()).snapshot];
-  const delta = (n: number, entries: number): Delta => ({
+  const change = (n: number, entries: number): Change => ({
     from: `snapshot ${n}`,
     to: `snapshot ${n + 1}`,
     added: 0,
     removed: entries,
     changed: 0,
-    before: past(n, entries),
+    sequence: n,
+    earlier: earlier(n, entries),
+    edit: null,
   });
-  const after = (deltas: readonly Delta[], next: Delta): History => extendHistory(deltas, next, present);
+  const after = (changes: readonly Change[], next: Change): History =>
+    extendHistory(changes, [next], present);
   /** The history after this many publications. They are made at once, because each call makes all differences. */
   const afterAll = (count: number, entries: number): History =>
     after(
-      Array.from({ length: count - 1 }, (_, n) => delta(n, entries)),
-      delta(count - 1, entries),
+      Array.from({ length: count - 1 }, (_, n) => change(n, entries)),
+      change(count - 1, entries),
     );
   const history = afterAll(SNAPSHOTS_KEPT_MAX + 3, 1);
   t.equal(toldSince(history, 'snapshot 2', present), null);
   t.equal(toldSince(history, 'snapshot 3', present)?.removed.length, SNAPSHOTS_KEPT_MAX);
 
-  // Each difference has the entries of all deltas since: 1 + 2 + … times the entries of one.
+  // Each difference has the entries of all changes since: 1 + 2 + … times the entries of one.
   const entries = 200;
   const wide = afterAll(40, entries);
   const kept = wide.differences.since.length;
@@ -244,11 +219,11 @@ test('the history is bounded in snapshots and entries, and drops the oldest firs
   t.equal(large16.differences.since.length, SNAPSHOTS_KEPT_MIN, 'so many are always kept');
 
   const half = SNAPSHOT_HISTORY_ENTRIES_MAX / 2;
-  let large = after([], delta(0, half));
-  for (let n = 1; n < 3; n++) large = after(large.deltas, delta(n, half));
+  let large = after([], change(0, half));
+  for (let n = 1; n < 3; n++) large = after(large.changes, change(n, half));
   t.equal(toldSince(large, 'snapshot 0', present), null);
   t.equal(toldSince(large, 'snapshot 1', present)?.removed.length, 2 * half, 'exactly as many as are kept');
-  const tooLarge = after(large.deltas, delta(3, SNAPSHOT_HISTORY_ENTRIES_MAX + 1));
+  const tooLarge = after(large.changes, change(3, SNAPSHOT_HISTORY_ENTRIES_MAX + 1));
   t.equal(toldSince(tooLarge, 'snapshot 3', present), null);
   t.equal(toldSince(tooLarge, 'snapshot 2', present), null);
 });
@@ -261,8 +236,8 @@ test('all differences are in shared memory, at 4 bytes an event', async (t) => {
   const past = 16;
   for (let n = 1; n <= past; n++) {
     const next = titled(String(n));
-    const delta = compareSnapshots(last.snapshot, next.snapshot, ENTRIES_MAX);
-    history = extendHistory(history?.deltas ?? [], delta, next.snapshot);
+    const change = compare(last.snapshot, next.snapshot, ENTRIES_MAX);
+    history = extendHistory(history?.changes ?? [], [change], next.snapshot);
     last = next;
   }
   const { since } = (history as History).differences;

@@ -1,6 +1,13 @@
+/** How a change makes the next image: it copies what stays, and computes only what the changed events touch. */
 import { LecternError } from '../errors.js';
-import { INTERVALS_PER_TREE_MAX, PATCH_EVENTS_MIN, PATCH_SHARE_MAX, ROW_BYTES_MAX } from '../limits.js';
-import type { NormalisedEvent } from '../model/event.js';
+import {
+  EVENTS_MAX,
+  INTERVALS_PER_TREE_MAX,
+  PATCH_EVENTS_MIN,
+  PATCH_SHARE_MAX,
+  ROW_BYTES_MAX,
+} from '../limits.js';
+import type { NormalisedEvent, TimetableEvent } from '../model/event.js';
 import {
   INDEXED_FIELDS,
   type IndexedFieldName,
@@ -9,7 +16,30 @@ import {
   OUTPUT_FIELDS,
   UNINDEXED_FIELDS,
 } from '../model/fields.js';
+import { compareCodePoints } from '../model/text.js';
 import { formatInstant } from '../model/time.js';
+import { SnapshotBuilder } from '../snapshot/builder.js';
+import { CODED_FIELDS, type CodedField, HIDDEN_FIELDS } from '../snapshot/columns.js';
+import {
+  contentVersionOf,
+  DAY_DIGEST_BYTES,
+  dayOf,
+  daysOf,
+  digestDays,
+} from '../snapshot/content-version.js';
+import { type Namer, namerOf } from '../snapshot/display-names.js';
+import {
+  byteLengthOf,
+  type ColumnImage,
+  type FieldImage,
+  type NamesImage,
+  type RowsImage,
+  type SlotsImage,
+  type SnapshotImage,
+} from '../snapshot/image.js';
+import { PACKED_ROW_FRAME_BYTES, packedByteLength, Rows, serialiseEvent } from '../snapshot/rows.js';
+import { Snapshot } from '../snapshot/snapshot.js';
+import type { FieldUse, SnapshotSummary } from '../snapshot/summary.js';
 import { viewOf } from '../structures/byte-strings.js';
 import { Dictionary, NO_CODE } from '../structures/dictionary.js';
 import { buildHashTable, type HashIndexImage } from '../structures/hash-index.js';
@@ -20,48 +50,64 @@ import { firstWhere, lowerBound } from '../structures/search.js';
 import { inOwnBuffers, scratch, shared } from '../structures/slabs.js';
 import { Splice } from '../structures/splice.js';
 import { spliceDictionary } from '../structures/splice-dictionary.js';
-import { CODED_FIELDS, type CodedField } from './columns.js';
-import { contentVersionOf, DAY_DIGEST_BYTES, dayOf, daysOf, digestDays } from './content-version.js';
-import { type Namer, namerOf } from './display-names.js';
-import {
-  byteLengthOf,
-  type ColumnImage,
-  type FieldImage,
-  type NamesImage,
-  type RowsImage,
-  type SlotsImage,
-  type SnapshotImage,
-} from './image.js';
-import { patchClusters } from './patch-clusters.js';
-import { type Edit, type EventChanges, placeChanges } from './patch-edit.js';
-import { rebuildImage } from './rebuild.js';
-import { PACKED_ROW_FRAME_BYTES, packedByteLength } from './rows.js';
-import type { FieldUse, RecordCounts, SnapshotSummary } from './summary.js';
-
-export type { EventChanges } from './patch-edit.js';
+import { patchClusters } from './apply-clusters.js';
+import { type Change, type EventEdit, unpackEdit } from './change.js';
 
 /**
- * Makes the image that results from some changes. The bytes equal those of a whole build from the same events
- * and seed. The new image copies unchanged parts and shares unchanged arrays; `base` stays the same.
+ * Makes the later image of changes in a row. Its bytes are those of the image from which the last change was made,
+ * but for the table of ids, which has the seed of `base`.
  *
- * @param counts of records; those of `base` if left out
+ * @throws Error if a change has no edit or begins elsewhere, or if the result is not the image of the last change
+ */
+export function apply(base: SnapshotImage, ...changes: readonly Change[]): SnapshotImage {
+  let { summary } = base;
+  const events = new Map<string, NormalisedEvent | null>();
+  for (const { from, edit } of changes) {
+    if (edit === null || from !== summary.id) throw new Error('the change is of another image');
+    const { came, went, summary: next } = unpackEdit(edit);
+    for (const event of came) events.set(event.id, event);
+    for (const id of went) events.set(id, null);
+    summary = next;
+  }
+  const came = [...events.values()].filter((event) => event !== null);
+  const went = [...events].flatMap(([id, event]) => (event === null ? [id] : []));
+  const { image } = editImage(base, { came, went });
+  const isSame = (['id', 'events', 'slots', 'bytes'] as const).every(
+    (name) => image.summary[name] === summary[name],
+  );
+  if (!isSame) throw new Error('the change makes another image');
+  return { ...image, summary };
+}
+
+/** The result of an edit, and the events that differ from the base. */
+export interface EditedImage extends EventEdit {
+  readonly image: SnapshotImage;
+}
+
+/**
+ * Makes the image that results from an edit. The bytes equal those of a whole build from the same events and seed.
+ * The new image copies unchanged parts and shares unchanged arrays; `base` stays the same.
+ *
  * @throws LecternError `source-too-large` like SnapshotBuilder; an Error for an id that occurs twice
  */
-export function patchImage(
-  base: SnapshotImage,
-  changes: EventChanges,
-  counts: Partial<RecordCounts> = {},
-): SnapshotImage {
+export function editImage(base: SnapshotImage, given: EventEdit): EditedImage {
   const beganMs = performance.now();
-  const edit = placeChanges(base, changes);
-  const { splice } = edit;
-  if (splice.isEmpty) return { ...base, summary: { ...base.summary, ...counts, ...timesOf(beganMs) } };
+  const edit = placeEdit(base, given);
+  const { splice, events: came, went } = edit;
+  if (splice.isEmpty) {
+    return { image: { ...base, summary: { ...base.summary, ...timesOf(beganMs) } }, came, went };
+  }
   if (splice.gone.length + splice.come.length > Math.max(PATCH_EVENTS_MIN, PATCH_SHARE_MAX * splice.before)) {
-    const image = rebuildImage(base, changes);
+    const image = rebuildImage(base, given);
     const { id, events, slots, bytes, fields, span } = image.summary;
     const built = { id, events, slots, bytes, fields, span, ...timesOf(beganMs) };
-    return { ...image, summary: { ...base.summary, ...counts, ...built } };
+    return { image: { ...image, summary: { ...base.summary, ...built } }, came, went };
   }
+  return { image: spliceImage(base, edit, beganMs), came, went };
+}
+
+function spliceImage(base: SnapshotImage, edit: PlacedEdit, beganMs: number): SnapshotImage {
+  const { splice } = edit;
   const hash = new KeyedHash(base.hashSeed);
   const slots = patchSlots(base.slots, edit);
   const slotOf = slotsOfEvents(slots);
@@ -82,14 +128,13 @@ export function patchImage(
     rows,
     dayDigests: patchDigests(base, edit, slots, rows),
     ids: patchIds(base.ids, edit, hash),
-    clusters: patchClusters(base, edit, { fields, rows, slots, slotOf }),
+    clusters: patchClusters(base, splice, { fields, rows, slots, slotOf }),
   });
   return {
     ...parts,
     hashSeed: base.hashSeed,
     summary: {
       ...base.summary,
-      ...counts,
       id: contentVersionOf(base.summary.identifiers, parts),
       events: splice.after,
       slots: slots.startMs.length,
@@ -101,13 +146,133 @@ export function patchImage(
   };
 }
 
+/**
+ * An edit as places. Events that stay the same are left out. A changed event counts as removed and added, even if its
+ * place stays the same.
+ */
+export interface PlacedEdit {
+  readonly splice: Splice;
+  /** The added items, in order; one for each entry of `splice.come`. */
+  readonly events: readonly NormalisedEvent[];
+  /** The rows of the added events, each with a comma. */
+  readonly rows: readonly Buffer[];
+  /** The ids of the removed events. */
+  readonly went: readonly string[];
+}
+
+/** @throws LecternError `source-too-large` past EVENTS_MAX; an Error for an id that occurs twice */
+function placeEdit(base: SnapshotImage, { came, went }: EventEdit): PlacedEdit {
+  const snapshot = new Snapshot(base);
+  const gone: number[] = [];
+  const named = new Set<string>();
+  for (const id of [...went, ...came.map((event) => event.id)]) {
+    if (named.has(id)) throw new Error(`the changes name the id ${JSON.stringify(id)} twice`);
+    named.add(id);
+  }
+  const known = went.filter((id) => {
+    const ordinal = snapshot.ordinalOf(id);
+    if (ordinal !== -1) gone.push(ordinal);
+    return ordinal !== -1;
+  });
+  const changed: { event: NormalisedEvent; row: Buffer }[] = [];
+  for (const event of came) {
+    const ordinal = snapshot.ordinalOf(event.id);
+    const row = Buffer.from(`${serialiseEvent(recordOf(event))},`, 'utf8');
+    if (ordinal !== -1 && isSameEvent(base, ordinal, event, row)) continue;
+    if (ordinal !== -1) gone.push(ordinal);
+    changed.push({ event, row });
+  }
+  changed.sort(
+    ({ event: a }, { event: b }) => a.time - b.time || a.endTime - b.endTime || compareCodePoints(a.id, b.id),
+  );
+  const places = changed.map(({ event: { time, endTime, id } }) =>
+    snapshot.ordinalAfter({ timeMs: time, endTimeMs: endTime, id }),
+  );
+  const splice = new Splice(
+    snapshot.eventCount,
+    gone.sort((a, b) => a - b),
+    places,
+  );
+  if (splice.after > EVENTS_MAX) {
+    throw new LecternError('source-too-large', `one snapshot holds at most ${EVENTS_MAX} events`);
+  }
+  const rows = changed.map(({ row }) => row);
+  return { splice, events: changed.map(({ event }) => event), rows, went: known };
+}
+
+function isSameEvent(
+  { rows, fields, columns }: SnapshotImage,
+  ordinal: number,
+  event: NormalisedEvent,
+  row: Buffer,
+): boolean {
+  const [from, to] = [rows.start[ordinal]!, rows.start[ordinal + 1]! - 1];
+  if (row.compare(rows.bytes, from, to, 0, row.length - 1) !== 0) return false;
+  const all: Readonly<Record<string, ColumnImage>> = { ...fields, ...columns };
+  return HIDDEN_FIELDS.every(({ name }) => {
+    const { dictionary, codes } = all[name]!;
+    const code = codes[ordinal] ?? NO_CODE;
+    const { start, bytes } = dictionary;
+    const value = event[name] ?? null;
+    if (value === null || code >= start.length - 1) return value === null && code >= start.length - 1;
+    return Buffer.from(value, 'utf8').compare(bytes, start[code], start[code + 1]) === 0;
+  });
+}
+
+function recordOf(event: NormalisedEvent): TimetableEvent {
+  const values = OUTPUT_FIELDS.map(({ name, kind }) => [
+    name,
+    kind === 'instant' ? formatInstant(event[name] as number) : event[name],
+  ]);
+  return Object.fromEntries(values) as TimetableEvent;
+}
+
+/** Builds the next image from all events, when splicing would cost more. */
+function rebuildImage(base: SnapshotImage, { came, went }: EventEdit): SnapshotImage {
+  const { identifiers } = base.summary;
+  const builder = new SnapshotBuilder({ identifiers, hashSeed: base.hashSeed });
+  const changed = new Set([...went, ...came.map(({ id }) => id)]);
+  let record = 0;
+  const eventAt = eventReader(base);
+  for (let ordinal = 0; ordinal < base.summary.events; ordinal++) {
+    const event = eventAt(ordinal);
+    if (!changed.has(event.id)) builder.add(event, { record: ++record });
+  }
+  for (const event of came) builder.add(event, { record: ++record });
+  return builder.finish();
+}
+
+/** Reads events of an image by ordinal, with the fields that no row shows. */
+export function eventReader(base: SnapshotImage): (ordinal: number) => NormalisedEvent {
+  const rows = new Rows(base.rows);
+  const columns: Readonly<Record<string, ColumnImage>> = { ...base.fields, ...base.columns };
+  const hidden = HIDDEN_FIELDS.map(({ name }) => ({
+    name,
+    codes: columns[name]!.codes,
+    dictionary: new Dictionary(columns[name]!.dictionary),
+  }));
+  return (ordinal) => {
+    const row = JSON.parse(rows.rowOf(ordinal).toString('utf8')) as TimetableEvent;
+    const event: Record<string, unknown> = {
+      ...row,
+      time: Date.parse(row.time),
+      endTime: Date.parse(row.endTime),
+    };
+    for (const { name, codes, dictionary } of hidden) {
+      const code = codes[ordinal] ?? dictionary.size;
+      event[name] = code < dictionary.size ? dictionary.valueOf(code) : null;
+    }
+    return event as NormalisedEvent;
+  };
+}
+
 function timesOf(beganMs: number): Pick<SnapshotSummary, 'builtAtMs' | 'buildMs'> {
   return { builtAtMs: Date.now(), buildMs: Math.round(performance.now() - beganMs) };
 }
 
 function patchFields(
   base: SnapshotImage,
-  edit: Edit,
+  edit: PlacedEdit,
   slots: SlotsImage,
   slotOf: Uint32Array,
 ): Readonly<Record<IndexedFieldName, PatchedColumn<FieldImage>>> {
@@ -118,7 +283,7 @@ function patchFields(
   return Object.fromEntries(fields) as Record<IndexedFieldName, PatchedColumn<FieldImage>>;
 }
 
-function valuesOf({ events }: Edit, name: CodedField['name']): (string | null)[] {
+function valuesOf({ events }: PlacedEdit, name: CodedField['name']): (string | null)[] {
   return events.map((event) => event[name] ?? null);
 }
 
@@ -132,7 +297,7 @@ function mapValues<Name extends string, From, To>(
 
 function usesAfter(
   base: SnapshotImage,
-  edit: Edit,
+  edit: PlacedEdit,
   after: SnapshotImage['fields'] & SnapshotImage['columns'],
 ): FieldUse[] {
   const before = { ...base.fields, ...base.columns };
@@ -315,7 +480,7 @@ const COMMA = 0x2c;
 const PACKED_INSTANT_BYTES = packedByteLength(formatInstant(0));
 
 /** @throws LecternError `source-too-large` when the rows do not fit into one arena */
-function patchRows(rows: RowsImage, { splice, events, rows: texts }: Edit): RowsImage {
+function patchRows(rows: RowsImage, { splice, events, rows: texts }: PlacedEdit): RowsImage {
   const lengths = texts.map(({ length }) => length);
   const bytesAfter = lengthAfter(rows.start, splice.gone, lengths);
   if (bytesAfter > ROW_BYTES_MAX) {
@@ -355,7 +520,7 @@ function packedLength(event: NormalisedEvent): number {
 /** Hashes only the days with removed or added events. */
 function patchDigests(
   before: { readonly slots: SlotsImage; readonly dayDigests: Uint8Array },
-  { splice, events }: Edit,
+  { splice, events }: PlacedEdit,
   slots: SlotsImage,
   rows: RowsImage,
 ): Uint8Array {
@@ -372,7 +537,7 @@ function patchDigests(
   return digestDays(slots, rows, (day) => known.get(day));
 }
 
-function patchIds(ids: HashIndexImage, { splice, events }: Edit, hash: KeyedHash): HashIndexImage {
+function patchIds(ids: HashIndexImage, { splice, events }: PlacedEdit, hash: KeyedHash): HashIndexImage {
   const come = events.map(({ id }) => {
     const bytes = Buffer.from(id, 'utf8');
     return hash.bytes(viewOf(bytes), 0, bytes.length) >>> 0;
@@ -385,7 +550,7 @@ function patchIds(ids: HashIndexImage, { splice, events }: Edit, hash: KeyedHash
 }
 
 /** Removes slots without events and adds new ones. If no slot is removed or new, the earlier index stays. */
-function patchSlots(slots: SlotsImage, { splice, events }: Edit): SlotsImage {
+function patchSlots(slots: SlotsImage, { splice, events }: PlacedEdit): SlotsImage {
   const count = slots.startMs.length;
   const sizes = scratch.uint32(count);
   for (let slot = 0; slot < count; slot++) sizes[slot] = slots.first[slot + 1]! - slots.first[slot]!;

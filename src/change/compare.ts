@@ -1,23 +1,140 @@
+/** How changes are found: by comparing two snapshots, or a snapshot with the events of a whole load. */
 import { BUILD_PATCH_SHARE_MAX, PATCH_EVENTS_MIN } from '../limits.js';
 import type { NormalisedEvent } from '../model/event.js';
 import { isPlainJsonText } from '../model/text.js';
+import type { SnapshotBuilder } from '../snapshot/builder.js';
+import type { ArrivedEvents, Column } from '../snapshot/columns.js';
+import type { Day } from '../snapshot/content-version.js';
+import type { ColumnImage, SnapshotImage } from '../snapshot/image.js';
+import { ID_OFFSET, Rows } from '../snapshot/rows.js';
+import { compareKeys, type EventKey, type Snapshot } from '../snapshot/snapshot.js';
+import type { ReadingNotes } from '../snapshot/summary.js';
 import { type ByteStrings, isSame, viewOf } from '../structures/byte-strings.js';
 import { NO_CODE } from '../structures/dictionary.js';
 import { findInHashIndex } from '../structures/hash-index.js';
-import type { SnapshotBuilder } from './builder.js';
-import type { ArrivedEvents, Column } from './columns.js';
-import type { ColumnImage, SnapshotImage } from './image.js';
-import { type EventChanges, patchImage, slotsOfEvents } from './patch.js';
-import { ID_OFFSET, Rows } from './rows.js';
-import type { ReadingNotes } from './summary.js';
+import { hasSameBytes } from '../structures/same-bytes.js';
+import { type EditedImage, editImage, slotsOfEvents } from './apply.js';
+import {
+  type Change,
+  type EarlierRow,
+  type EventEdit,
+  earlierRowsOf,
+  packEdit,
+  rowDigest,
+} from './change.js';
+
+/**
+ * The change from one snapshot to another, found in one merge, which skips days with equal digests. The change has no
+ * edit. With more than `entriesMax` differing events, only the counts are kept.
+ */
+export function compare(before: Snapshot, after: Snapshot, entriesMax: number): Change {
+  const earlier: EarlierRow[] = [];
+  let added = 0;
+  let removed = 0;
+  let changed = 0;
+  let b = 0;
+  let a = 0;
+  const equalDays = daysInBoth(before, after);
+  let day = 0;
+  // Terminates: each round advances `b`, `a` or `day`.
+  while (b < before.eventCount || a < after.eventCount) {
+    const next = equalDays[day];
+    if (next !== undefined && b >= next.before.first && a >= next.after.first) {
+      b = next.before.end;
+      a = next.after.end;
+      day++;
+      continue;
+    }
+    const isBoth = b < before.eventCount && a < after.eventCount;
+    if (isBoth && before.rows.isEqual(b, after.rows, a)) {
+      b++;
+      a++;
+      continue;
+    }
+    const order = isBoth ? before.compareEvents(b, after, a) : b < before.eventCount ? -1 : 1;
+    if (order > 0) {
+      const id = after.rows.idOf(a++);
+      // A moved event is counted at its other position.
+      if (before.ordinalOf(id) !== -1) continue;
+      added++;
+      if (earlier.length < entriesMax) earlier.push([id, null]);
+      continue;
+    }
+    const id = before.rows.idOf(b);
+    if (order === 0 || after.ordinalOf(id) !== -1) changed++;
+    else removed++;
+    if (earlier.length < entriesMax) earlier.push([id, rowDigest(before, b)]);
+    b++;
+    if (order === 0) a++;
+  }
+  return {
+    from: before.summary.id,
+    to: after.summary.id,
+    sequence: 0,
+    added,
+    removed,
+    changed,
+    earlier: added + removed + changed <= entriesMax ? earlierRowsOf(earlier) : null,
+    edit: null,
+  };
+}
+
+/** Days with equal rows, in order. The events of each day are one run of ordinals in each snapshot. */
+function daysInBoth(before: Snapshot, after: Snapshot): { readonly before: Day; readonly after: Day }[] {
+  const of = new Map(before.days().map((day) => [day.day, day]));
+  const equal: { before: Day; after: Day }[] = [];
+  for (const day of after.days()) {
+    const same = of.get(day.day);
+    if (same !== undefined && hasSameBytes(same.digest, day.digest)) equal.push({ before: same, after: day });
+  }
+  return equal;
+}
+
+/**
+ * The change that an edit has made.
+ *
+ * @param after the edited image, with its last summary
+ * @param edit without events that stay the same
+ */
+export function changeOfEdit(
+  before: Snapshot,
+  after: Snapshot,
+  { came, went }: EventEdit,
+  entriesMax: number,
+): Change {
+  const counts = { added: 0, removed: 0, changed: 0 };
+  const differing: { readonly key: EventKey; readonly row: EarlierRow }[] = [];
+  const hidden: string[] = [];
+  for (const id of [...came.map((event) => event.id), ...went]) {
+    const [b, a] = [before.ordinalOf(id), after.ordinalOf(id)];
+    if (b === -1) {
+      counts.added++;
+      differing.push({ key: after.keyOf(a), row: [id, null] });
+    } else if (a !== -1 && before.rows.isEqual(b, after.rows, a)) hidden.push(id);
+    else {
+      if (a === -1) counts.removed++;
+      else counts.changed++;
+      differing.push({ key: before.keyOf(b), row: [id, rowDigest(before, b)] });
+    }
+  }
+  const isKept = differing.length + hidden.length <= entriesMax;
+  if (isKept) differing.sort((x, y) => compareKeys(x.key, y.key));
+  return {
+    from: before.summary.id,
+    to: after.summary.id,
+    sequence: 0,
+    ...counts,
+    earlier: isKept
+      ? earlierRowsOf(
+          differing.map(({ row }) => row),
+          hidden,
+        )
+      : null,
+    edit: isKept ? packEdit({ summary: after.summary, came, went }) : null,
+  };
+}
 
 const QUOTE = 0x22;
-
-export interface PatchedBuild {
-  readonly image: SnapshotImage;
-  /** The ids of all events that differ from the base. */
-  readonly changedIds: readonly string[];
-}
 
 /**
  * Gives the result of `builder.finish(notes)`, byte for byte, by patching an image from which few events
@@ -30,19 +147,19 @@ export function buildByPatch(
   builder: SnapshotBuilder,
   base: SnapshotImage,
   notes: Partial<ReadingNotes>,
-): PatchedBuild | null {
-  const changes = differingEvents(base, builder.arrived());
-  if (changes === null) return null;
-  const patched = patchImage(base, changes);
-  const { expanded: _earlier, ...summary } = patched.summary;
+): EditedImage | null {
+  const edit = differingEvents(base, builder.arrived());
+  if (edit === null) return null;
+  const { image, ...made } = editImage(base, edit);
+  const { expanded: _earlier, ...summary } = image.summary;
   return {
-    image: { ...patched, summary: { ...summary, ...builder.recordSummary(summary.fields, notes) } },
-    changedIds: [...changes.upserts.map(({ id }) => id), ...changes.removals],
+    image: { ...image, summary: { ...summary, ...builder.recordSummary(summary.fields, notes) } },
+    ...made,
   };
 }
 
-/** The changes that turn the events of an image into the arrived ones; null if they exceed the bound. */
-export function differingEvents(base: SnapshotImage, arrived: ArrivedEvents): EventChanges | null {
+/** The edit that turns the events of an image into the arrived ones; null if it exceeds the bound. */
+export function differingEvents(base: SnapshotImage, arrived: ArrivedEvents): EventEdit | null {
   const { timeMs, endTimeMs, ids } = arrived;
   const eventsBefore = base.summary.events;
   /** The most removed and added events; a changed event counts twice. */
@@ -53,7 +170,7 @@ export function differingEvents(base: SnapshotImage, arrived: ArrivedEvents): Ev
   const ordinalOf = idFinder(base, ids);
   const comparisons = comparisonsOf(base, arrived.columns);
   const isThere = new Uint8Array(eventsBefore);
-  const upserts: number[] = [];
+  const came: number[] = [];
   let found = 0;
   let edits = 0;
   for (let arrival = 0; arrival < ids.size; arrival++) {
@@ -67,12 +184,12 @@ export function differingEvents(base: SnapshotImage, arrived: ArrivedEvents): Ev
     }
     edits += ordinal === -1 ? 1 : 2;
     if (edits > editsMax) return null;
-    upserts.push(arrival);
+    came.push(arrival);
   }
   if (edits + eventsBefore - found > editsMax) return null;
   return {
-    upserts: upserts.map((arrival) => eventOf(arrived, arrival)),
-    removals: found === eventsBefore ? [] : idsWithout(base, isThere),
+    came: came.map((arrival) => eventOf(arrived, arrival)),
+    went: found === eventsBefore ? [] : idsWithout(base, isThere),
   };
 }
 

@@ -1,15 +1,14 @@
 import { INTERVALS_PER_TREE_MAX } from '../limits.js';
 import { CONFLICT_DIMENSIONS, type IndexedFieldName, LESSON_FIELDS } from '../model/fields.js';
+import { ClusterSweep, type FoundClusters } from '../snapshot/cluster-sweep.js';
+import { clustersOfEvents, entryByteLengths, sortedClusters } from '../snapshot/clusters.js';
+import type { ClustersImage, FieldImage, SnapshotImage } from '../snapshot/image.js';
+import { lessonsOfRows } from '../snapshot/lessons.js';
 import { Dictionary, NO_CODE } from '../structures/dictionary.js';
 import { buildIntervalIndex } from '../structures/interval-index.js';
 import { scratch, shared } from '../structures/slabs.js';
 import { Splice } from '../structures/splice.js';
 import { spliceDictionary } from '../structures/splice-dictionary.js';
-import { ClusterSweep, type FoundClusters } from './cluster-sweep.js';
-import { clustersOfEvents, entryByteLengths, sortedClusters } from './clusters.js';
-import type { ClustersImage, FieldImage, SnapshotImage } from './image.js';
-import { lessonsOfRows } from './lessons.js';
-import type { Edit } from './patch-edit.js';
 
 /** The parts of the next image that determine clusters. */
 type Next = Pick<SnapshotImage, 'fields' | 'rows' | 'slots'> & { readonly slotOf: Uint32Array };
@@ -23,7 +22,7 @@ interface TouchedKey {
  * Only clusters with keys of removed or added events can change: they are computed again, and all others are
  * copied.
  */
-export function patchClusters(base: SnapshotImage, edit: Edit, next: Next): SnapshotImage['clusters'] {
+export function patchClusters(base: SnapshotImage, events: Splice, next: Next): SnapshotImage['clusters'] {
   const before = new KeyReader(base.fields);
   const after = new KeyReader(next.fields);
   const [was, is] = [new Set<string>(), new Set<string>()];
@@ -34,8 +33,8 @@ export function patchClusters(base: SnapshotImage, edit: Edit, next: Next): Snap
       texts.add(text);
       all.add(text);
     };
-    for (const ordinal of edit.splice.gone) take(before.keyOf(by, ordinal), was);
-    for (const ordinal of edit.splice.come) take(after.keyOf(by, ordinal), is);
+    for (const ordinal of events.gone) take(before.keyOf(by, ordinal), was);
+    for (const ordinal of events.come) take(after.keyOf(by, ordinal), is);
     return texts;
   });
   const { keys } = base.clusters.merged;
@@ -62,8 +61,8 @@ export function patchClusters(base: SnapshotImage, edit: Edit, next: Next): Snap
   }
   const keyPatch = { keys: spliced.image, splice: spliced.splice, isTouched };
   return {
-    merged: patchKind(base.clusters.merged, sweep.merged, keyPatch, edit, next),
-    unmerged: patchKind(base.clusters.unmerged, sweep.unmerged, keyPatch, edit, next),
+    merged: patchKind(base.clusters.merged, sweep.merged, keyPatch, events, next),
+    unmerged: patchKind(base.clusters.unmerged, sweep.unmerged, keyPatch, events, next),
   };
 }
 
@@ -177,7 +176,7 @@ function patchKind(
   before: ClustersImage,
   found: FoundClusters,
   { keys, splice: keySplice, isTouched }: KeyPatch,
-  { splice: events }: Edit,
+  events: Splice,
   { rows }: Next,
 ): ClustersImage {
   const fresh = { ...sortedClusters(found), keys };

@@ -1,10 +1,13 @@
 /** Compares patches with whole builds of the same events and the same seed. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
+import { apply, editImage } from '../../src/change/apply.js';
+import { type Change, decodeChanges, type EventEdit, encodeChanges } from '../../src/change/change.js';
+import { changeOfEdit } from '../../src/change/compare.js';
 import type { NormalisedEvent } from '../../src/model/event.js';
 import { isSameImage, type SnapshotImage } from '../../src/snapshot/image.js';
-import { type EventChanges, patchImage } from '../../src/snapshot/patch.js';
-import { imageOf } from './images.js';
+import { Snapshot } from '../../src/snapshot/snapshot.js';
+import { imageOf } from '../snapshot/images.js';
 
 const FIRST_MS = Date.UTC(2024, 8, 1, 22);
 const HOUR_MS = 3_600_000;
@@ -12,10 +15,10 @@ const HOUR_MS = 3_600_000;
 /** Events by id. */
 export type Timetable = ReadonlyMap<string, NormalisedEvent>;
 
-export function applied(events: Timetable, { upserts, removals }: EventChanges): Timetable {
+export function applied(events: Timetable, { came, went }: EventEdit): Timetable {
   const next = new Map(events);
-  for (const id of removals) next.delete(id);
-  for (const event of upserts) next.set(event.id, event);
+  for (const id of went) next.delete(id);
+  for (const event of came) next.set(event.id, event);
   return next;
 }
 
@@ -42,23 +45,43 @@ function isSameLeaf(a: unknown, b: unknown): boolean {
 /** Throws for the first difference, by its path. */
 export function assertSameAsBuilt(image: SnapshotImage, events: Iterable<NormalisedEvent>): void {
   const built = imageOf(events, 0, image.hashSeed);
-  const [is, expected] = [partsOf(image), partsOf(built)];
+  assertSameParts(image, built);
+  assert.ok(isSameImage(image, built));
+}
+
+function assertSameParts(image: SnapshotImage, other: SnapshotImage): void {
+  const [is, expected] = [partsOf(image), partsOf(other)];
   assert.deepEqual([...is.keys()].sort(), [...expected.keys()].sort());
   for (const [path, part] of expected) {
     if (isSameLeaf(is.get(path), part)) continue;
     assert.deepEqual(is.get(path), part, path);
     assert.fail(path);
   }
-  assert.ok(isSameImage(image, built));
+}
+
+/** The image after an edit. It is also made by the change that the edit becomes, to the byte. */
+export function edited(base: SnapshotImage, edit: EventEdit): SnapshotImage {
+  const { image, change } = changed(base, edit);
+  if (change.edit === null) return image;
+  assertSameParts(apply(base, ...decodeChanges(encodeChanges([change]))), image);
+  return image;
+}
+
+export function changed(
+  base: SnapshotImage,
+  edit: EventEdit,
+): { readonly image: SnapshotImage; readonly change: Change } {
+  const { image, ...made } = editImage(base, edit);
+  return { image, change: changeOfEdit(new Snapshot(base), new Snapshot(image), made, 100_000) };
 }
 
 /** @returns the image after all changes; every step equals a build */
-export function assertChain(start: Timetable, steps: readonly EventChanges[]): SnapshotImage {
+export function assertChain(start: Timetable, steps: readonly EventEdit[]): SnapshotImage {
   let events = start;
   let image = imageOf(events.values());
   for (const step of steps) {
     events = applied(events, step);
-    image = patchImage(image, step);
+    image = edited(image, step);
     assertSameAsBuilt(image, events.values());
   }
   return image;
@@ -106,15 +129,15 @@ export const timetables: fc.Arbitrary<Timetable> = fc
   .array(event, { maxLength: 24 })
   .map((events) => new Map(events.map((each) => [each.id, each])));
 
-const step: fc.Arbitrary<EventChanges> = fc
+const step: fc.Arbitrary<EventEdit> = fc
   .record({
-    upserts: fc.uniqueArray(event, { selector: ({ id }) => id, maxLength: 4 }),
-    removals: fc.uniqueArray(fc.constantFrom(...IDS), { maxLength: 3 }),
+    came: fc.uniqueArray(event, { selector: ({ id }) => id, maxLength: 4 }),
+    went: fc.uniqueArray(fc.constantFrom(...IDS), { maxLength: 3 }),
     isEmptied: fc.constantFrom(...Array.from({ length: 15 }, () => false), true),
   })
-  .map(({ upserts, removals, isEmptied }) => {
-    const named = new Set(upserts.map(({ id }) => id));
-    return { upserts, removals: (isEmptied ? IDS : removals).filter((id) => !named.has(id)) };
+  .map(({ came, went, isEmptied }) => {
+    const named = new Set(came.map(({ id }) => id));
+    return { came, went: (isEmptied ? IDS : went).filter((id) => !named.has(id)) };
   });
 
-export const chains: fc.Arbitrary<EventChanges[]> = fc.array(step, { minLength: 1, maxLength: 8 });
+export const chains: fc.Arbitrary<EventEdit[]> = fc.array(step, { minLength: 1, maxLength: 8 });
