@@ -1,4 +1,4 @@
-import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { addAbortSignal, type Readable } from 'node:stream';
@@ -41,19 +41,23 @@ export async function readTextFile(path: string, options: TextFileOptions): Prom
   }
 }
 
-/** `readTextFile` with blocking calls, for regular files only. */
+/** `readTextFile` with calls that block, but never wait: for regular files only. */
 export function readTextFileNow(path: string, options: TextFileOptions): string {
   const { name, code, bytesMax } = options;
+  let file: number | null = null;
   try {
-    const status = statSync(path);
-    if (!status.isFile()) throw notRegular(options);
+    file = openSync(path, WITHOUT_WAITING);
+    const status = fstatSync(file);
+    if (!status.isFile() && !status.isDirectory()) throw notRegular(options);
     if (status.size > bytesMax) {
       throw new LecternError(code, `${name} has ${status.size} bytes; at most ${bytesMax} are read`);
     }
-    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path));
+    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file));
   } catch (cause) {
     if (cause instanceof LecternError) throw cause;
     throw new LecternError(code, `${name} cannot be read: ${fileFault(cause)}`, { cause });
+  } finally {
+    if (file !== null) closeSync(file);
   }
 }
 

@@ -1,8 +1,10 @@
 /** Keys of publishers: what steers a replica or a publisher from a store is signed, as a compact JWS (RFC 7515). */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { CompactSign, compactVerify, decodeProtectedHeader } from 'jose';
 import { fileFault, LecternError } from '../errors.js';
+import { readTextFileNow } from '../files/text-file.js';
+import { KEY_FILE_BYTES_MAX } from '../limits.js';
 
 /** The kinds of signed records: announcements, choices of operators, leases. */
 export type SignedKind = 'head' | 'pin' | 'lease';
@@ -180,13 +182,11 @@ function readAgain(path: string, present: () => string, check: (text: string) =>
 }
 
 function readKeyFile(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (cause) {
-    throw new LecternError('key-invalid', `the key file ${path} cannot be read: ${fileFault(cause)}`, {
-      cause,
-    });
-  }
+  return readTextFileNow(path, {
+    name: `the key file ${path}`,
+    bytesMax: KEY_FILE_BYTES_MAX,
+    code: 'key-invalid',
+  });
 }
 
 function privateKeyOf(text: string, path: string): KeyObject {

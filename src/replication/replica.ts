@@ -18,8 +18,6 @@ import { shownAddress } from '../store/store-address.js';
 import { KeptThread } from '../thread/kept-thread.js';
 import { spawnTask } from '../thread/spawn-task.js';
 import type { DoneOf, FetchTask, LoadDone, Task } from '../thread/task-messages.js';
-import { VERSION } from '../version.js';
-
 import { followingChanges, type Head, readHead } from './head.js';
 import { PublicKeys } from './keys.js';
 import {
@@ -43,6 +41,8 @@ export interface ReplicaOptions {
   readonly address: string;
   readonly keys: PublicKeys;
   readonly rules: ReadRules;
+  /** Of the program, for reports. */
+  readonly version: string;
 }
 
 type Served = NonNullable<ReplicaReport['serves']>;
@@ -324,7 +324,7 @@ export class Replica implements AnyLoader {
     const store = this.#store;
     const report: ReplicaReport = {
       name: `${hostname().slice(0, HOST_CHARACTERS_MAX)}${this.#port === null ? `, process ${process.pid}` : `:${this.#port}`}`,
-      version: VERSION,
+      version: this.#options.version,
       serves: this.#serves,
       damaged: this.#damaged,
       lastError: this.#lastError?.slice(0, RECORD_TEXT_MAX) ?? null,

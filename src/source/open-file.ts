@@ -35,9 +35,13 @@ export async function openPipe(path: string): Promise<Socket | null> {
   try {
     if (!(await stat(path)).isFIFO()) return null;
     const fd = openSync(path, WITHOUT_WAITING);
-    if (fstatSync(fd).isFIFO()) return new Socket({ fd, readable: true, writable: false });
-    closeSync(fd);
-    return null;
+    let isPipe = false;
+    try {
+      isPipe = fstatSync(fd).isFIFO();
+    } finally {
+      if (!isPipe) closeSync(fd);
+    }
+    return isPipe ? new Socket({ fd, readable: true, writable: false }) : null;
   } catch (error) {
     throw fileUnreadable(path, error);
   }

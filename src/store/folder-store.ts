@@ -533,9 +533,13 @@ class FolderWatch {
 async function openRegular(path: string): Promise<FileHandle> {
   const { O_RDONLY, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = constants;
   const file = await open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
-  if ((await file.stat()).isFile()) return file;
-  await file.close();
-  throw new Error(`${path} is not a regular file`);
+  try {
+    if ((await file.stat()).isFile()) return file;
+    throw new Error(`${path} is not a regular file`);
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
 }
 
 /** The text of a revision; UNUSABLE if the file is not a record. Throws ENOENT. */

@@ -1,11 +1,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { subscribe } from 'node:diagnostics_channel';
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { isIP, type Socket } from 'node:net';
 import type { StreamAPI } from '@nats-io/jetstream';
 import type { KV } from '@nats-io/kv';
 import type { ObjectStore } from '@nats-io/obj';
 import type { Authenticator, NatsConnection, NodeConnectionOptions } from '@nats-io/transport-node';
+import { fileFault } from '../errors.js';
 import {
   STORE_LEAVE_MS_MAX,
   STORE_LINE_BYTES_MAX,
@@ -347,10 +348,11 @@ function fileOf(variable: string, pem?: string): string {
   const path = process.env[variable] ?? '';
   let text: string;
   try {
+    // The client blocks, too, when it reads a pipe.
+    if (!statSync(path).isFile()) throw new Error('it is not a regular file');
     text = readFileSync(path, 'utf8');
   } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? cause.code : 'it cannot be read';
-    throw new Error(`the file ${path} of ${variable} cannot be read: ${code}`, { cause });
+    throw new Error(`the file ${path} of ${variable} cannot be read: ${fileFault(cause)}`, { cause });
   }
   if (pem !== undefined && !text.includes(`${pem}-----`))
     throw new Error(`the file ${path} of ${variable} is not a ${pem.toLowerCase()} as PEM`);

@@ -7,6 +7,7 @@ import { type AnyLoader, anySourceOf, Loader } from '../refresh/loader.js';
 import { PublicKeys } from '../replication/keys.js';
 import { Replica } from '../replication/replica.js';
 import { isStoreAddress } from '../store/store-address.js';
+import { VERSION } from '../version.js';
 
 /** Whether a source is a store, which is always checked regularly. */
 export function isStoreSource(source: unknown): source is string {
@@ -30,6 +31,7 @@ export function loaderOf(options: Resolved<'openTimetable'>): AnyLoader {
     // Without a key only if `unsigned` is given, as the rules of settings make sure.
     keys: publisherPublicKey === undefined ? PublicKeys.UNSIGNED : PublicKeys.ofFile(publisherPublicKey),
     rules: { identifiers },
+    version: VERSION,
   });
 }
 

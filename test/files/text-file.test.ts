@@ -4,7 +4,8 @@ import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Test, test } from 'tap';
-import { readTextFile } from '../../src/files/text-file.js';
+import { readTextFile, readTextFileNow } from '../../src/files/text-file.js';
+import { PublicKeys, SigningKey } from '../../src/replication/keys.js';
 import { timeForAFault } from '../waiting/until.js';
 
 const BYTES_MAX = 200_000;
@@ -43,6 +44,19 @@ test('a path that is not a file is refused in one line', async (t) => {
   await t.rejects(read(join(folder, 'none')), {
     message: 'the secret cannot be read: there is no such file',
   });
+});
+
+test('what is read with blocking calls is a regular file: nothing waits for the writer of a pipe', {
+  skip: process.platform === 'win32',
+}, (t) => {
+  const pipe = join(folderFor(t), 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  const message = 'the secret is not a regular file; expected one';
+  const options = { name: 'the secret', bytesMax: BYTES_MAX, code: 'key-invalid' } as const;
+  t.throws(() => readTextFileNow(pipe, options), { message });
+  for (const read of [() => PublicKeys.ofFile(pipe), () => new SigningKey(pipe)])
+    t.throws(read, { message: `the key file ${pipe} is not a regular file; expected one` });
+  t.end();
 });
 
 test('a device that never ends is read only up to the bound', {

@@ -54,7 +54,13 @@ test('user and password', options, async (t) => {
   t.match(await attempt(t, `nats://${host}`), /refused the credentials/);
   t.match(
     await attempt(t, `nats://${host}`, { NATS_CREDS: missing }),
-    /none of NATS_CREDS cannot be read: ENOENT/,
+    /none of NATS_CREDS cannot be read: there is no such file/,
+  );
+  const pipe = join(folder, 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  t.match(
+    await attempt(t, `nats://${host}`, { NATS_CREDS: pipe }),
+    /cannot be read: it is not a regular file/,
   );
   t.match(await attempt(t, `nats://${host}`, { NATS_CREDS: nonsense }), /holds no credentials/);
   t.match(await attempt(t, `nats://${host}`, { NATS_NKEY: nonsense }), /holds no credentials/);
@@ -164,7 +170,7 @@ test('TLS', { ...options, skip }, async (t) => {
   t.match(await attempt(t, address, { NATS_CA: other.cert }), /is not trusted/);
   t.match(
     await attempt(t, address, { NATS_CA: join(folder, 'none') }),
-    /none of NATS_CA cannot be read: ENOENT/,
+    /none of NATS_CA cannot be read: there is no such file/,
   );
   t.match(await attempt(t, address, { NATS_CA: good.key }), /is not a certificate as PEM/);
   const client = { NATS_CERT: other.cert, NATS_KEY: other.key };

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { LecternError } from '../../errors.js';
+import { retryPauseMs } from '../../files/retry.js';
 import {
   DATABASE_HEARTBEAT_MS,
   DATABASE_RETRY_MS_MAX,
@@ -362,8 +363,8 @@ export class PostgresFollower {
   #retry(): void {
     this.#leave();
     if (performance.now() - this.#beganMs > DATABASE_RETRY_MS_MAX) this.#faults = 0;
-    const failures = Math.max(this.#failures++, this.#faults);
-    this.#tellIn(Math.min(DATABASE_RETRY_MS_MIN * 2 ** failures, DATABASE_RETRY_MS_MAX));
+    const failures = Math.max(++this.#failures, this.#faults + 1);
+    this.#tellIn(retryPauseMs(failures, DATABASE_RETRY_MS_MAX, DATABASE_RETRY_MS_MIN));
   }
 
   #tellIn(ms: number): void {

@@ -1,3 +1,4 @@
+import { retryPauseMs } from '../../files/retry.js';
 import {
   DATABASE_HEARTBEAT_MS,
   DATABASE_RETRY_MS_MAX,
@@ -63,7 +64,7 @@ class ChannelWatch implements RecordWatch {
     }
     clearInterval(timer);
     if (signal.aborted) return;
-    const ms = Math.min(DATABASE_RETRY_MS_MIN * 2 ** this.#failures++, DATABASE_RETRY_MS_MAX);
+    const ms = retryPauseMs(++this.#failures, DATABASE_RETRY_MS_MAX, DATABASE_RETRY_MS_MIN);
     setTimeout(() => void this.#listen(true), ms).unref();
   }
 }
