@@ -1,9 +1,11 @@
 #!/usr/bin/env node
-import { endWithoutOutput, guardOutput } from './cli/faults.js';
-import { run } from './cli/program.js';
+import { endWithoutOutput, guardOutput, reportFailure } from './cli/faults.js';
 
 guardOutput();
-const exitCode = await run(process.argv.slice(2));
+// Loading the modules may fail, too: many files are open at once.
+const exitCode = await import('./cli/program.js')
+  .then(({ run }) => run(process.argv.slice(2)))
+  .catch(reportFailure);
 // The exit code was set when output failed.
 process.exitCode ??= exitCode;
 endWithoutOutput();

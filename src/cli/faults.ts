@@ -10,11 +10,22 @@ export function exitCodeOf({ code }: LecternError): number {
   return code === 'option-invalid' || code === 'parameters-invalid' ? EXIT_USAGE : EXIT_FAILURE;
 }
 
+/** Also while modules are loaded. The text says what would be right. */
+const TOO_MANY_FILES = 'too many files are open: allow this process more, such as 1024 (ulimit -n 1024)';
+
+function isOutOfFiles(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'EMFILE' || error.code === 'ENFILE');
+}
+
 /** Prints an error and returns the exit code. Only bugs of Lectern have a stack trace. */
 export function reportFailure(error: unknown): number {
   if (error instanceof LecternError) {
     writeError(`error: ${error.message}`);
     return exitCodeOf(error);
+  }
+  if (isOutOfFiles(error)) {
+    writeError(`error: ${TOO_MANY_FILES}`);
+    return EXIT_FAILURE;
   }
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
   process.stderr.write(`${printable(text)}\n`);
@@ -23,6 +34,10 @@ export function reportFailure(error: unknown): number {
 
 /** Logs why a command cannot go on, and returns the exit code. */
 export function logFailure(log: Pick<Logger, 'fatal'>, error: unknown, message: string): number {
+  if (isOutOfFiles(error)) {
+    log.fatal({ reason: TOO_MANY_FILES }, message);
+    return EXIT_FAILURE;
+  }
   const isExpected = error instanceof LecternError;
   log.fatal(isExpected ? { code: error.code, reason: error.message } : { err: error }, message);
   return isExpected ? exitCodeOf(error) : EXIT_FAILURE;

@@ -1,11 +1,11 @@
 /** How `lectern serve` starts, fails to start, and is aborted during the start. */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { closeSync, constants, openSync, readdirSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
 import { testFolder } from '../files/test-folder.js';
 import { timeForAFault, until } from '../waiting/until.js';
-import { lectern, type Running, start } from './lectern.js';
+import { lectern, ROOT, type Running, start } from './lectern.js';
 
 const DEMO = 'fixtures/demo.ndjson.gz';
 const SECRET = 'this-is-a-secret-of-more-than-thirty-two-bytes';
@@ -141,4 +141,19 @@ test('an unwritable snapshot file causes one message, and serving continues', as
     readdirSync(folder).some((name) => name.endsWith('.tmp')),
     'no temporary file',
   );
+});
+
+test('with too few descriptors the start ends with a sentence that says how many are right', (t) => {
+  for (const descriptors of [40, 90]) {
+    const command = `ulimit -n ${descriptors}; exec "$0" "$@"`;
+    const argv = ['-c', command, process.execPath, 'dist/cli.js', 'serve', DEMO, '--dev', '--port', '0'];
+    const { status, stderr } = spawnSync('sh', argv, { cwd: ROOT, encoding: 'utf8' });
+    t.equal(status, 1);
+    t.equal(
+      stderr,
+      'error: too many files are open: allow this process more, such as 1024 (ulimit -n 1024)\n',
+      `${descriptors} descriptors`,
+    );
+  }
+  t.end();
 });
