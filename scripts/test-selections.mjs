@@ -59,6 +59,7 @@ export const SLOW = {
   'source/postgres/version-query.': 'every way that a version query changes or fails',
   'store/nats-closed.': 'stores whose server stops, hangs and comes back',
   'store/nats-many.': 'a real server with 45,000 objects',
+  'thread/hanging-load.': 'a thread that hangs is ended after 33 s',
   'timetable/chain-issuer.': 'tokens of a real issuer that run out',
   'timetable/chain.': 'tokens that run out again and again',
   'timetable/reload-credentials.': 'credentials that are changed under load',
