@@ -49,7 +49,7 @@ export function readTextFileNow(path: string, options: TextFileOptions): string 
     file = openSync(path, WITHOUT_WAITING);
     const status = fstatSync(file);
     if (!status.isFile() && !status.isDirectory()) throw notRegular(options);
-    if (status.size > bytesMax) {
+    if (status.isFile() && status.size > bytesMax) {
       throw new LecternError(code, `${name} has ${status.size} bytes; at most ${bytesMax} are read`);
     }
     return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file));
@@ -76,7 +76,7 @@ async function readBytes(path: string, options: TextFileOptions, signal: AbortSi
   try {
     const opened = await file.stat();
     if (opened.isFIFO()) throw new LecternError(code, `${name} became a pipe while it was opened`);
-    if (opened.size > bytesMax) {
+    if (opened.isFile() && opened.size > bytesMax) {
       throw new LecternError(code, `${name} has ${opened.size} bytes; at most ${bytesMax} are read`);
     }
     // The size is not enough: devices report 0, and a file may grow. So the read is bounded, too.
