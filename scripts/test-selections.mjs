@@ -27,7 +27,7 @@ export const SLOW = {
   'encode/row-lists.': 'lists beyond the bounds of a slice',
   'examples/': 'starts each example',
   'hard/': 'large numbers, many clients, long runs',
-  'http/node/inner/': 'takes away each inner part of Node, and starts services without it',
+  'http/node/internals/': 'takes away each internal of Node, and starts services without it',
   'package/': 'packs and installs the package',
   'project/dev.': 'restarts npm run dev',
   'project/many-machines.': 'runs the commands of the page',

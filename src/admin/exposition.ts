@@ -7,7 +7,7 @@ import { readdir } from 'node:fs/promises';
 import { type Metric, Registry } from 'prom-client';
 import type { KeptFiles } from '../files/kept-files.js';
 import type { Logger } from '../http/logger.js';
-import { INNER_PARTS, missingInnerParts } from '../http/node/inner-parts.js';
+import { INTERNALS, missingInternals } from '../http/node/internals.js';
 import * as cells from '../metrics/cells.js';
 import {
   BYTES_AT,
@@ -348,9 +348,9 @@ function ofConnections({ meters }: ObservedServing): Family[] {
       [{ reason: 'flooded' }, sum(meters, CELL.flooded)],
     ]),
     gauge(
-      'lectern_http_inner_parts_missing',
+      'lectern_node_internals_missing',
       '1 for a part of Node that does not work as expected and is not used; answers are slower then.',
-      () => INNER_PARTS.map((part) => [{ part }, missingInnerParts().includes(part) ? 1 : 0]),
+      () => INTERNALS.map((part) => [{ part }, missingInternals().includes(part) ? 1 : 0]),
     ),
   ];
 }

@@ -12,7 +12,7 @@ import { Exchange, type ExchangeSettings } from '../http/exchange.js';
 import type { RequestHandler } from '../http/handler.js';
 import { messageFault } from '../http/message-fault.js';
 import { readCredential } from '../http/request/credential.js';
-import { parseQueryString } from '../http/request/query-string.js';
+import { parseQueryString } from '../http/request/target.js';
 import type { ListenAddress } from '../http/server/listen-address.js';
 import { HttpServer } from '../http/server/server.js';
 import { ADMIN_CONNECTIONS_MAX, REQUEST_TARGET_BYTES_MAX } from '../limits.js';

@@ -1,5 +1,5 @@
 import { LecternError } from '../errors.js';
-import { parseQueryString } from '../http/request/query-string.js';
+import { parseQueryString } from '../http/request/target.js';
 import type { IdentifierMode } from '../model/event.js';
 import type { EndpointName } from '../query/endpoint-parameters.js';
 import { invalidParameters } from '../query/object-form.js';

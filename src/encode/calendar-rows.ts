@@ -1,11 +1,61 @@
 import { OUTPUT_FIELDS, type OutputFieldName } from '../model/fields.js';
 import type { Rows } from '../snapshot/rows.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
-import { contentLine, escapeText, LINE_OCTETS_MAX } from './calendar-text.js';
-import { type NameAt, namesAt } from './event-names.js';
 import { NO_ROOM } from './row-layout.js';
 import type { FeedHead, RowListForm } from './row-lists.js';
-import { copyBytes, HAS_COMMA, HAS_ESCAPE, HAS_SEMICOLON_OR_DELETE, RowSpans } from './row-spans.js';
+import {
+  copyBytes,
+  HAS_COMMA,
+  HAS_ESCAPE,
+  HAS_SEMICOLON_OR_DELETE,
+  type NameAt,
+  namesAt,
+  RowSpans,
+} from './row-spans.js';
+
+/** Content lines of RFC 5545 section 3.1. */
+
+const LINE_OCTETS_MAX = 75;
+
+const SPECIAL = /[\\;,]/g;
+const LINE_BREAK = /\r\n?|\n/g;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: RFC 5545 section 3.1 excludes these
+const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f]/g;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: as above
+const ESCAPABLE = /[\\;,\x00-\x08\x0a-\x1f\x7f]/;
+
+/** TEXT of section 3.3.11. Control characters are left out, because iCalendar cannot represent them. */
+function escapeText(text: string): string {
+  if (!ESCAPABLE.test(text)) return text;
+  return text.replace(SPECIAL, '\\$&').replace(LINE_BREAK, '\\n').replace(CONTROLS, '');
+}
+
+/** A line with its end, folded after at most 75 octets and never within a character. @param value in its written form */
+function contentLine(name: string, value: string): string {
+  const line = `${name}:${value}`;
+  if (line.length * 3 <= LINE_OCTETS_MAX) return `${line}\r\n`;
+  let folded = '';
+  let from = 0;
+  let octets = 0;
+  for (let at = 0; at < line.length; ) {
+    const code = line.codePointAt(at) as number;
+    const size = octetsOfCode(code);
+    if (octets + size > LINE_OCTETS_MAX) {
+      folded += `${line.slice(from, at)}\r\n `;
+      from = at;
+      octets = 1;
+    }
+    octets += size;
+    at += code > 0xffff ? 2 : 1;
+  }
+  return `${folded}${line.slice(from)}\r\n`;
+}
+
+function octetsOfCode(code: number): number {
+  if (code < 0x80) return 1;
+  if (code < 0x800) return 2;
+  return code < 0x10000 ? 3 : 4;
+}
 
 interface EventNames {
   readonly roomName: NameAt;

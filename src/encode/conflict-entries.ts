@@ -1,15 +1,15 @@
-import build, { type Schema } from 'fast-json-stringify';
-import { BODY_WHOLE_BYTES_MAX } from '../limits.js';
+import type { Schema } from 'fast-json-stringify';
+import build from 'fast-json-stringify';
 import type { ConflictEntry } from '../model/event.js';
 import { CONFLICT_ENTRY_SCHEMA } from '../model/schemas.js';
 import { formatInstant } from '../model/time.js';
 import { Selection } from '../query/selection.js';
 import type { Clusters } from '../snapshot/cluster-reader.js';
 import { packedArrayHeaderLength, type Rows } from '../snapshot/rows.js';
-import { allocateBody, type MeasuredBody, madeBody } from './body.js';
+import type { MeasuredBody } from './body.js';
 import { jsonRowPieces } from './json.js';
 import { arrayHeader, packedRowPieces, packPlain } from './msgpack.js';
-import { gather, type Piece, slicedBody } from './slices.js';
+import { bodyOfPieces, type Piece } from './slices.js';
 
 const serialiseEntry: (entry: ConflictEntry) => string = build(CONFLICT_ENTRY_SCHEMA as unknown as Schema);
 
@@ -22,7 +22,7 @@ function emptyEntry(clusters: Clusters, cluster: number): ConflictEntry {
 export function jsonConflicts(rows: Rows, clusters: Clusters, wanted: Uint32Array): MeasuredBody {
   let byteLength = 1 + Math.max(1, wanted.length);
   for (const cluster of wanted) byteLength += clusters.image.jsonBytes[cluster]!;
-  return entriesBody(byteLength, () => jsonEntryPieces(rows, clusters, wanted));
+  return bodyOfPieces(byteLength, () => jsonEntryPieces(rows, clusters, wanted));
 }
 
 function* jsonEntryPieces(rows: Rows, clusters: Clusters, wanted: Uint32Array): Generator<Piece> {
@@ -40,12 +40,7 @@ function* jsonEntryPieces(rows: Rows, clusters: Clusters, wanted: Uint32Array): 
 export function messagePackConflicts(rows: Rows, clusters: Clusters, wanted: Uint32Array): MeasuredBody {
   let byteLength = packedArrayHeaderLength(wanted.length);
   for (const cluster of wanted) byteLength += clusters.image.packedBytes[cluster]!;
-  return entriesBody(byteLength, () => packedEntryPieces(rows, clusters, wanted));
-}
-
-function entriesBody(byteLength: number, pieces: () => Iterable<Piece>): MeasuredBody {
-  if (byteLength > BODY_WHOLE_BYTES_MAX) return slicedBody(byteLength, pieces);
-  return madeBody(gather(pieces(), allocateBody(byteLength)));
+  return bodyOfPieces(byteLength, () => packedEntryPieces(rows, clusters, wanted));
 }
 
 function* packedEntryPieces(rows: Rows, clusters: Clusters, wanted: Uint32Array): Generator<Piece> {

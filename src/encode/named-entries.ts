@@ -1,18 +1,26 @@
 /** Lists whose entries have an id, a name and further values: directories and free time. */
-import { BODY_SLICE_BYTES, BODY_WHOLE_BYTES_MAX } from '../limits.js';
+
+import type { Schema } from 'fast-json-stringify';
+import build from 'fast-json-stringify';
+import { BODY_SLICE_BYTES } from '../limits.js';
+import type { DirectoryEntry } from '../model/event.js';
+import { InstantTexts } from '../model/instant-texts.js';
+import { DIRECTORY_ENTRY_SCHEMA, FREE_ENTRY_SCHEMA } from '../model/schemas.js';
 import { isPlainJsonText } from '../model/text.js';
-import type { NamedEntries, Texts } from '../query/directory.js';
-import { packedTextLength } from '../snapshot/rows.js';
+import type { Directory, NamedEntries, Texts } from '../query/directory.js';
+import type { GapColumns } from '../query/gaps.js';
+import { packedIntegerLength, packedTextLength } from '../snapshot/rows.js';
 import { results } from '../structures/slabs.js';
-import { allocateBody, laterBody, type MeasuredBody } from './body.js';
-import { arrayHeader, writePackedTextHeader } from './msgpack.js';
-import { gather, type Piece, slicedBody } from './slices.js';
+import type { MeasuredBody } from './body.js';
+import { arrayHeader, packPlain, writePackedTextHeader } from './msgpack.js';
+import { copyBytes } from './row-spans.js';
+import { bodyOfPieces, type Piece } from './slices.js';
 
 /** The texts before the id, the name and the further values, and the text at the end. */
-export type EntryFrames = readonly [id: Buffer, name: Buffer, rest: Buffer, closing: Buffer];
+type EntryFrames = readonly [id: Buffer, name: Buffer, rest: Buffer, closing: Buffer];
 
 /** The further values of the entry at place n of the list. `write` returns the offset after them. */
-export interface EntryRest {
+interface EntryRest {
   length(n: number): number;
   write(n: number, target: Buffer, offset: number): number;
 }
@@ -38,7 +46,7 @@ const JSON_TEXTS: TextLayout = {
     const [from, to] = [start[code]!, start[code + 1]!];
     if (!isPlainJsonText(bytes, from, to)) return offset + target.write(escapedText(texts, code), offset);
     target[offset] = QUOTE;
-    const end = put(bytes, from, to, target, offset + 1);
+    const end = copyBytes(bytes, from, to, target, offset + 1);
     target[end] = QUOTE;
     return end + 1;
   },
@@ -49,7 +57,7 @@ const PACKED_TEXTS: TextLayout = {
   textLength: ({ start }, code) => packedTextLength(start[code + 1]! - start[code]!),
   writeText({ bytes, start }, code, target, offset) {
     const [from, to] = [start[code]!, start[code + 1]!];
-    return put(bytes, from, to, target, writePackedTextHeader(target, offset, to - from));
+    return copyBytes(bytes, from, to, target, writePackedTextHeader(target, offset, to - from));
   },
 };
 
@@ -133,44 +141,44 @@ class EntryList {
     let at = 0;
     for (let n = first; n < end; n++) {
       const entry = entries[n]!;
-      at = put(beforeId, 0, beforeId.length, target, at);
+      at = copyBytes(beforeId, 0, beforeId.length, target, at);
       if (entry >= ids.size) {
-        at = put(none, 0, none.length, target, at);
-        at = put(beforeName, 0, beforeName.length, target, at);
+        at = copyBytes(none, 0, none.length, target, at);
+        at = copyBytes(beforeName, 0, beforeName.length, target, at);
         at = layout.writeText(texts!, entry - ids.size, target, at);
       } else {
         const nameCode = nameCodes[entry]!;
         at = layout.writeText(ids, entry, target, at);
-        at = put(beforeName, 0, beforeName.length, target, at);
+        at = copyBytes(beforeName, 0, beforeName.length, target, at);
         at =
           nameCode < names.size
             ? layout.writeText(names, nameCode, target, at)
-            : put(none, 0, none.length, target, at);
+            : copyBytes(none, 0, none.length, target, at);
       }
-      at = put(beforeRest, 0, beforeRest.length, target, at);
+      at = copyBytes(beforeRest, 0, beforeRest.length, target, at);
       at = this.#rest.write(n, target, at);
-      at = put(closing, 0, closing.length, target, at);
+      at = copyBytes(closing, 0, closing.length, target, at);
     }
   }
 }
 
 /** @param frames the last one ends with a comma */
-export function jsonEntries(
+function jsonEntries(
   frames: EntryFrames,
   named: NamedEntries,
   entries: Uint32Array,
   rest: EntryRest,
 ): MeasuredBody {
-  if (entries.length === 0) return bodyOf(2, () => [Buffer.from('[]')]);
+  if (entries.length === 0) return bodyOfPieces(2, () => [Buffer.from('[]')]);
   const list = new EntryList(JSON_TEXTS, frames, named, entries, rest);
-  return bodyOf(1 + list.byteLength, function* () {
+  return bodyOfPieces(1 + list.byteLength, function* () {
     yield Buffer.from('[');
     yield* list.pieces(','.length);
     yield Buffer.from(']');
   });
 }
 
-export function messagePackEntries(
+function messagePackEntries(
   frames: EntryFrames,
   named: NamedEntries,
   entries: Uint32Array,
@@ -178,28 +186,175 @@ export function messagePackEntries(
 ): MeasuredBody {
   const list = new EntryList(PACKED_TEXTS, frames, named, entries, rest);
   const header = arrayHeader(entries.length);
-  return bodyOf(header.length + list.byteLength, function* () {
+  return bodyOfPieces(header.length + list.byteLength, function* () {
     yield header;
     yield* list.pieces(0);
   });
 }
 
-function bodyOf(byteLength: number, pieces: () => Iterable<Piece>): MeasuredBody {
-  return byteLength > BODY_WHOLE_BYTES_MAX
-    ? slicedBody(byteLength, pieces)
-    : laterBody(byteLength, () => gather(pieces(), allocateBody(byteLength)));
-}
-
-/** Below this number of bytes, a loop is faster than Buffer.copy. */
-const NATIVE_COPY_BYTES_MIN = 64;
-
-/** Copies bytes [from, to). @returns the offset after the copy */
-export function put(source: Buffer, from: number, to: number, target: Buffer, offset: number): number {
-  if (to - from >= NATIVE_COPY_BYTES_MIN) source.copy(target, offset, from, to);
-  else for (let i = from, at = offset; i < to; i++, at++) target[at] = source[i]!;
-  return offset + to - from;
-}
-
 function escapedText(texts: Texts, code: number): string {
   return JSON.stringify(texts.valueOf(code));
+}
+
+const DIGIT_0 = 0x30;
+
+const serialiseDirectoryEntry: (entry: DirectoryEntry) => string = build(
+  DIRECTORY_ENTRY_SCHEMA as unknown as Schema,
+);
+const [BEFORE_ID = '', BEFORE_NAME = '', BEFORE_EVENTS = '', CLOSING = ''] = serialiseDirectoryEntry({
+  id: '',
+  name: '',
+  events: 0,
+}).split(/""|0/);
+
+/** A comma follows each entry. */
+const JSON_FRAMES: EntryFrames = [
+  Buffer.from(BEFORE_ID),
+  Buffer.from(BEFORE_NAME),
+  Buffer.from(BEFORE_EVENTS),
+  Buffer.from(`${CLOSING},`),
+];
+
+const MAP_OF_THREE = Buffer.of(0x83);
+const PACKED_FRAMES: EntryFrames = [
+  Buffer.concat([MAP_OF_THREE, packPlain('id')]),
+  Buffer.from(packPlain('name')),
+  Buffer.from(packPlain('events')),
+  Buffer.alloc(0),
+];
+const UINT8 = 0xcc;
+const UINT16 = 0xcd;
+const UINT32 = 0xce;
+
+/** @param counts events by entry */
+export function jsonDirectory(directory: Directory, entries: Uint32Array, counts: Uint32Array): MeasuredBody {
+  return jsonEntries(JSON_FRAMES, directory, entries, {
+    length: (n) => digitCountOf(counts[entries[n]!]!),
+    write: (n, target, offset) => writeDigits(counts[entries[n]!]!, target, offset),
+  });
+}
+
+export function messagePackDirectory(
+  directory: Directory,
+  entries: Uint32Array,
+  counts: Uint32Array,
+): MeasuredBody {
+  return messagePackEntries(PACKED_FRAMES, directory, entries, {
+    length: (n) => packedIntegerLength(counts[entries[n]!]!),
+    write: (n, target, offset) => writePackedInteger(counts[entries[n]!]!, target, offset),
+  });
+}
+
+function digitCountOf(value: number): number {
+  let length = 1;
+  for (let rest = value; rest >= 10; rest = Math.floor(rest / 10)) length++;
+  return length;
+}
+
+function writeDigits(value: number, target: Buffer, offset: number): number {
+  const end = offset + digitCountOf(value);
+  let rest = value;
+  for (let at = end - 1; at >= offset; at--) {
+    target[at] = DIGIT_0 + (rest % 10);
+    rest = Math.floor(rest / 10);
+  }
+  return end;
+}
+
+function writePackedInteger(value: number, target: Buffer, offset: number): number {
+  if (value < 0x80) {
+    target[offset] = value;
+    return offset + 1;
+  }
+  if (value < 0x100) {
+    target[offset] = UINT8;
+    target[offset + 1] = value;
+    return offset + 2;
+  }
+  target[offset] = value < 0x10000 ? UINT16 : UINT32;
+  return value < 0x10000 ? target.writeUInt16BE(value, offset + 1) : target.writeUInt32BE(value, offset + 1);
+}
+
+const INSTANT_CHARACTERS = 'YYYY-MM-DDTHH:mm:ss.sssZ'.length;
+
+/** How instants are written. */
+interface InstantLayout {
+  readonly frames: EntryFrames;
+  readonly none: Buffer;
+  /** The bytes before and after the characters of an instant. */
+  readonly before: Buffer;
+  readonly after: Buffer;
+  /** The text between both instants. */
+  readonly between: Buffer;
+}
+
+const NAMES = Object.keys(FREE_ENTRY_SCHEMA.properties as object);
+const [FREE_ID = '', FREE_NAME = '', BEFORE_FROM = '', BEFORE_UNTIL = '', FREE_CLOSING = ''] = JSON.stringify(
+  Object.fromEntries(NAMES.map((name) => [name, ''])),
+).split('""');
+
+const QUOTE_BYTES = Buffer.from('"');
+
+const JSON_INSTANTS: InstantLayout = {
+  // A comma follows each entry.
+  frames: [
+    Buffer.from(FREE_ID),
+    Buffer.from(FREE_NAME),
+    Buffer.from(BEFORE_FROM),
+    Buffer.from(`${FREE_CLOSING},`),
+  ],
+  none: Buffer.from('null'),
+  before: QUOTE_BYTES,
+  after: QUOTE_BYTES,
+  between: Buffer.from(BEFORE_UNTIL),
+};
+
+const MAP_OF_FOUR = Buffer.of(0x84);
+const [PACKED_ID, PACKED_NAME, PACKED_FROM, PACKED_UNTIL] = NAMES.map((name) =>
+  Buffer.from(packPlain(name)),
+) as [Buffer, Buffer, Buffer, Buffer];
+
+const PACKED_INSTANTS: InstantLayout = {
+  frames: [Buffer.concat([MAP_OF_FOUR, PACKED_ID]), PACKED_NAME, PACKED_FROM, Buffer.alloc(0)],
+  none: Buffer.of(0xc0),
+  before: Buffer.of(0xa0 | INSTANT_CHARACTERS),
+  after: Buffer.alloc(0),
+  between: PACKED_UNTIL,
+};
+
+const instants = new InstantTexts();
+
+export function jsonFree(named: NamedEntries, entries: Uint32Array, gaps: GapColumns): MeasuredBody {
+  return jsonEntries(JSON_INSTANTS.frames, named, entries, restOf(JSON_INSTANTS, gaps));
+}
+
+export function messagePackFree(named: NamedEntries, entries: Uint32Array, gaps: GapColumns): MeasuredBody {
+  return messagePackEntries(PACKED_INSTANTS.frames, named, entries, restOf(PACKED_INSTANTS, gaps));
+}
+
+function restOf(layout: InstantLayout, { fromMs, untilMs }: GapColumns): EntryRest {
+  const { between } = layout;
+  return {
+    length: (n) => lengthOf(layout, fromMs[n]!) + between.length + lengthOf(layout, untilMs[n]!),
+    write(n, target, offset) {
+      const at = writeInstant(layout, fromMs[n]!, target, offset);
+      return writeInstant(layout, untilMs[n]!, target, copyBytes(between, 0, between.length, target, at));
+    },
+  };
+}
+
+function lengthOf({ none, before, after }: InstantLayout, instantMs: number): number {
+  return Number.isNaN(instantMs) ? none.length : before.length + INSTANT_CHARACTERS + after.length;
+}
+
+function writeInstant(
+  { none, before, after }: InstantLayout,
+  instantMs: number,
+  target: Buffer,
+  offset: number,
+): number {
+  if (Number.isNaN(instantMs)) return copyBytes(none, 0, none.length, target, offset);
+  const at = copyBytes(before, 0, before.length, target, offset);
+  target.write(instants.of(instantMs), at, 'latin1');
+  return copyBytes(after, 0, after.length, target, at + INSTANT_CHARACTERS);
 }

@@ -2,11 +2,18 @@ import { hash } from 'node:crypto';
 import { OUTPUT_FIELDS, type OutputFieldName } from '../model/fields.js';
 import type { Rows } from '../snapshot/rows.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
-import { type NameAt, namesAt } from './event-names.js';
 import { PAGE_PARTS } from './page-parts.js';
 import { NO_ROOM } from './row-layout.js';
 import type { FeedHead, RowListForm } from './row-lists.js';
-import { copyBytes, HAS_ESCAPE, HAS_MARKUP, HAS_SEMICOLON_OR_DELETE, RowSpans } from './row-spans.js';
+import {
+  copyBytes,
+  HAS_ESCAPE,
+  HAS_MARKUP,
+  HAS_SEMICOLON_OR_DELETE,
+  type NameAt,
+  namesAt,
+  RowSpans,
+} from './row-spans.js';
 
 const { style, script } = PAGE_PARTS;
 const hashSourceOf = (text: string): string => `'sha256-${hash('sha256', text, 'base64')}'`;

@@ -23,7 +23,7 @@ interface KeyRows {
   readonly start: Uint32Array;
 }
 
-interface Shelf {
+interface Bucket {
   readonly field: number;
   readonly layout: RowLayout;
   readonly entries: (CachedList | undefined)[];
@@ -32,7 +32,7 @@ interface Shelf {
 }
 
 interface CachedList {
-  readonly shelf: Shelf;
+  readonly bucket: Bucket;
   readonly code: number;
   readonly keyRows: KeyRows;
   readonly bytes: number;
@@ -51,7 +51,7 @@ export class RowCache {
   readonly #rows: Rows;
   readonly #bytesMax: number;
   #keptRows: (KeptRows | null)[] = [];
-  #shelves: (Shelf | undefined)[] = [];
+  #buckets: (Bucket | undefined)[] = [];
   #clock: CachedList[] = [];
   #hand = 0;
   #bytes = 0;
@@ -101,17 +101,17 @@ export class RowCache {
     const found: KeyRows[] = [];
     let mayAdd = true;
     for (const [n, list] of origin.lists.entries()) {
-      const shelf = this.#shelfOf(list.field, layout);
-      const entry = shelf.entries[list.code];
+      const bucket = this.#bucketOf(list.field, layout);
+      const entry = bucket.entries[list.code];
       if (entry !== undefined) {
         entry.used = true;
         found.push(entry.keyRows);
         continue;
       }
-      shelf.gathered[list.code]! += entriesOf(origin, n, count);
-      if (!mayAdd || shelf.gathered[list.code]! < list.field.postingCount(list.code)) continue;
+      bucket.gathered[list.code]! += entriesOf(origin, n, count);
+      if (!mayAdd || bucket.gathered[list.code]! < list.field.postingCount(list.code)) continue;
       mayAdd = false;
-      const added = this.#add(shelf, list);
+      const added = this.#add(bucket, list);
       if (added !== null) found.push(added);
     }
     const isHit = found.length === origin.lists.length;
@@ -122,10 +122,10 @@ export class RowCache {
 
   /** Takes unchanged lists from the cache of an earlier snapshot, which is then empty. */
   takeOver(before: RowCache, changes: readonly FieldChange[]): void {
-    for (const { shelf, code, keyRows, bytes, used } of before.#clock) {
-      if (shelf.layout.isOfSnapshot || this.#bytes + bytes > this.#bytesMax) continue;
-      const change = changes[shelf.field]!;
-      const present = this.#shelfOf(change.after, shelf.layout);
+    for (const { bucket, code, keyRows, bytes, used } of before.#clock) {
+      if (bucket.layout.isOfSnapshot || this.#bytes + bytes > this.#bytesMax) continue;
+      const change = changes[bucket.field]!;
+      const present = this.#bucketOf(change.after, bucket.layout);
       const codeAfter = change.codeAfter(code);
       if (codeAfter === NO_CODE) continue;
       if (!change.hasSameList(code)) {
@@ -133,7 +133,7 @@ export class RowCache {
         present.gathered[codeAfter] = change.after.postingCount(codeAfter);
         continue;
       }
-      const entry = { shelf: present, code: codeAfter, keyRows, bytes, used };
+      const entry = { bucket: present, code: codeAfter, keyRows, bytes, used };
       present.entries[codeAfter] = entry;
       this.#clock.push(entry);
       this.#bytes += bytes;
@@ -141,28 +141,28 @@ export class RowCache {
     before.clear();
   }
 
-  #shelfOf(field: FieldIndex, layout: RowLayout): Shelf {
+  #bucketOf(field: FieldIndex, layout: RowLayout): Bucket {
     const place = LAYOUTS_MAX * field.number + layout.number;
     const { size } = field.dictionary;
-    this.#shelves[place] ??= {
+    this.#buckets[place] ??= {
       field: field.number,
       layout,
       entries: new Array(size).fill(undefined),
       gathered: new Uint32Array(size),
     };
-    return this.#shelves[place];
+    return this.#buckets[place];
   }
 
   /** Null if the list is too long or there is no room. */
-  #add(shelf: Shelf, { field, code }: ListRef): KeyRows | null {
+  #add(bucket: Bucket, { field, code }: ListRef): KeyRows | null {
     const rows = this.#rows;
-    shelf.gathered[code] = 0;
+    bucket.gathered[code] = 0;
     const ordinals = field.postings.subarray(field.start[code]!, field.start[code + 1]!);
     const startBytes = Uint32Array.BYTES_PER_ELEMENT * (ordinals.length + 1);
     const bytesMax = Math.min(KEY_ROWS_BYTES_MAX, this.#bytesMax - ENTRY_BYTES) - startBytes;
     if (bytesMax < 0) return null;
     const start = new Uint32Array(ordinals.length + 1);
-    const { layout } = shelf;
+    const { layout } = bucket;
     const written = layout.sums === null ? writeUnmeasured(rows, ordinals, layout, start) : null;
     const isMeasured =
       layout.sums === null ? written !== null : addLengths(rows[layout.sums], ordinals, start, bytesMax);
@@ -176,8 +176,8 @@ export class RowCache {
       let at = 0;
       for (const ordinal of ordinals) at = layout.write(rows, ordinal, keyRows.bytes, at);
     }
-    const entry = { shelf, code, keyRows, bytes, used: false };
-    shelf.entries[code] = entry;
+    const entry = { bucket, code, keyRows, bytes, used: false };
+    bucket.entries[code] = entry;
     this.#clock.push(entry);
     this.#bytes += bytes;
     return keyRows;
@@ -193,7 +193,7 @@ export class RowCache {
         this.#hand++;
         continue;
       }
-      entry.shelf.entries[entry.code] = undefined;
+      entry.bucket.entries[entry.code] = undefined;
       this.#bytes -= entry.bytes;
       const last = this.#clock.pop();
       if (last !== undefined && last !== entry) this.#clock[this.#hand] = last;
@@ -220,7 +220,7 @@ export class RowCache {
   /** Lists in use stay valid. */
   clear(): void {
     this.#keptRows = [];
-    this.#shelves = [];
+    this.#buckets = [];
     this.#clock = [];
     this.#hand = 0;
     this.#bytes = 0;

@@ -2,10 +2,9 @@ import { BODY_SLICE_BYTES, BODY_WHOLE_BYTES_MAX } from '../limits.js';
 import type { Selection } from '../query/selection.js';
 import type { Rows } from '../snapshot/rows.js';
 import { allocateBody, allocateSlice, type Body, madeBody } from './body.js';
-import type { KeptRows } from './kept-rows.js';
+import { type KeptRows, SliceClock } from './kept-rows.js';
 import type { RowCache } from './row-cache.js';
 import { type ListLayout, NO_ROOM, scratchForRows } from './row-layout.js';
-import { SliceClock } from './slice-clock.js';
 import type { LazyPiece } from './slices.js';
 
 /** The facts in the opening of a feed. */

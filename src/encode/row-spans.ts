@@ -1,5 +1,6 @@
 import { OUTPUT_FIELDS } from '../model/fields.js';
 import type { Rows } from '../snapshot/rows.js';
+import type { Snapshot } from '../snapshot/snapshot.js';
 
 const FIELD_COUNT = OUTPUT_FIELDS.length;
 /** Bytes of `{"name":` or `,"name":` in a row. */
@@ -84,4 +85,22 @@ export function copyBytes(source: Buffer, from: number, to: number, target: Buff
   let at = offset;
   for (let i = from; i < to; i++) target[at++] = source[i]!;
   return at;
+}
+
+/** The display name of an event's room or course, by ordinal; null if unknown. */
+export type NameAt = (ordinal: number) => string | null;
+
+export function namesAt(snapshot: Snapshot, field: 'roomId' | 'courseId'): NameAt {
+  const { codes, dictionary } = snapshot.field(field);
+  const known: (string | null | undefined)[] = [];
+  return (ordinal) => {
+    const code = codes[ordinal]!;
+    if (code >= dictionary.size) return null;
+    let name = known[code];
+    if (name === undefined) {
+      name = snapshot.nameOf(field, code);
+      known[code] = name;
+    }
+    return name;
+  };
 }

@@ -1,5 +1,5 @@
-import { BODY_SLICE_BYTES } from '../limits.js';
-import { allocateSlice, type MeasuredBody, type SharedSlices } from './body.js';
+import { BODY_SLICE_BYTES, BODY_WHOLE_BYTES_MAX } from '../limits.js';
+import { allocateBody, allocateSlice, laterBody, type MeasuredBody, type SharedSlices } from './body.js';
 
 /** A part of a body that is written only when needed. A part in a shared slice is not written again. */
 export interface LazyPiece {
@@ -81,4 +81,11 @@ export function gather(pieces: Iterable<Piece>, target: Buffer): Buffer {
   }
   if (at !== target.length) throw new Error(WRONG_LENGTH);
   return target;
+}
+
+/** A body of pieces: in slices if it is long, otherwise made as a whole when it is first wanted. */
+export function bodyOfPieces(byteLength: number, pieces: () => Iterable<Piece>): MeasuredBody {
+  return byteLength > BODY_WHOLE_BYTES_MAX
+    ? slicedBody(byteLength, pieces)
+    : laterBody(byteLength, () => gather(pieces(), allocateBody(byteLength)));
 }

@@ -1,4 +1,5 @@
 /** Folder generate/. Makes synthetic timetables from a seed. This folder imports only the model. */
+
 import type { TimetableEvent } from '../model/event.js';
 import { formatInstant } from '../model/time.js';
 import { foundInstitution } from './institution.js';

@@ -14,7 +14,7 @@ import { type Problem, sendProblem } from './answer/problem.js';
 import { beginBody, sendEmpty } from './answer/respond.js';
 import type { Exchange } from './exchange.js';
 import { parametersInvalid, sendSnapshotUnavailable } from './read.js';
-import { parseQueryString } from './request/query-string.js';
+import { parseQueryString } from './request/target.js';
 
 /** Longest work on many streams in one turn, while other requests wait. */
 const EVENT_STREAM_TURN_MS = 1;

@@ -3,8 +3,8 @@ import { type RouteLabel, routeNumber } from '../metrics/cells.js';
 import type { Meter } from '../metrics/meter.js';
 import type { AnswerFields, OriginFields } from './answer/answer-fields.js';
 import type { Logger } from './logger.js';
-import { endWithAnswer } from './node/connection-inside.js';
-import { type Awaited, LoneRequest } from './node/lone-request.js';
+import { type Awaited, FastPath } from './node/fast-path.js';
+import { endWithAnswer } from './node/internals.js';
 import { type HeaderFacts, readHeaderFacts, readRequestIds } from './request/header-facts.js';
 import { splitTarget } from './request/target.js';
 
@@ -34,16 +34,16 @@ export class Exchange implements Awaited {
   readonly #settings: ExchangeSettings;
   /** -1 if answers are neither counted nor logged. */
   readonly #beganMs: number;
-  #lone: LoneRequest | null;
+  #fastPath: FastPath | null;
   #res: ServerResponse | null;
   #isAwaited = false;
 
-  constructor(req: IncomingMessage, to: ServerResponse | LoneRequest, settings: ExchangeSettings) {
+  constructor(req: IncomingMessage, to: ServerResponse | FastPath, settings: ExchangeSettings) {
     const { ownsSocket, origins, meter, logShare } = settings;
     const target = req.url ?? '/';
     const { path, query } = splitTarget(target);
     const headers = readHeaderFacts(req.rawHeaders);
-    const isLone = to instanceof LoneRequest;
+    const isFast = to instanceof FastPath;
     this.req = req;
     this.target = target;
     this.path = path;
@@ -54,19 +54,19 @@ export class Exchange implements Awaited {
     this.fields = origins.of(headers.origin);
     this.#settings = settings;
     this.#beganMs = meter === null && logShare === 0 ? -1 : performance.now();
-    this.#lone = isLone ? to : null;
-    this.#res = isLone ? null : to;
+    this.#fastPath = isFast ? to : null;
+    this.#res = isFast ? null : to;
   }
 
   /** Null once a response exists. */
-  get lone(): LoneRequest | null {
-    return this.#lone;
+  get fastPath(): FastPath | null {
+    return this.#fastPath;
   }
 
   makeResponse(): ServerResponse {
     if (this.#res === null) {
-      this.#res = (this.#lone as LoneRequest).makeResponse(this.req);
-      this.#lone = null;
+      this.#res = (this.#fastPath as FastPath).makeResponse(this.req);
+      this.#fastPath = null;
     }
     return this.#res;
   }
@@ -78,12 +78,12 @@ export class Exchange implements Awaited {
   awaitAnswer(): void {
     if (this.#isAwaited) return;
     this.#isAwaited = true;
-    this.#lone?.awaitAnswer(this);
+    this.#fastPath?.awaitAnswer(this);
   }
 
   takeResponse(res: ServerResponse): void {
     this.#res = res;
-    this.#lone = null;
+    this.#fastPath = null;
   }
 
   closeAfterAnswer(): void {
@@ -92,9 +92,9 @@ export class Exchange implements Awaited {
 
   /** Ends the connection if a part of the answer was already sent. @returns whether a part was already sent */
   cutOffIfBegun(): boolean {
-    const lone = this.#lone;
-    const hasBegun = lone === null ? this.makeResponse().headersSent : lone.hasAnswered(this.req);
-    if (hasBegun) (lone === null ? this.makeResponse() : this.req.socket).destroy();
+    const fastPath = this.#fastPath;
+    const hasBegun = fastPath === null ? this.makeResponse().headersSent : fastPath.hasAnswered(this.req);
+    if (hasBegun) (fastPath === null ? this.makeResponse() : this.req.socket).destroy();
     return hasBegun;
   }
 

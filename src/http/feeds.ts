@@ -17,8 +17,7 @@ import { sendText } from './answer/respond.js';
 import type { Exchange } from './exchange.js';
 import { publicAddress } from './public-address.js';
 import { answerCondition, parametersInvalid, type Reader, snapshotUnavailable } from './read.js';
-import { parseQueryString } from './request/query-string.js';
-import { mountPathOf } from './request/target.js';
+import { mountPathOf, parseQueryString } from './request/target.js';
 import type { FeedRoute, UserRoute } from './routes.js';
 
 /** Plain data, checked by the table of settings. */

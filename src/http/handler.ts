@@ -35,7 +35,7 @@ import { Exchange, type ExchangeSettings } from './exchange.js';
 import { type FeedOptions, Feeds } from './feeds.js';
 import type { Logger } from './logger.js';
 import { METHOD_NOT_ALLOWED, messageFault } from './message-fault.js';
-import type { LoneRequest } from './node/lone-request.js';
+import type { FastPath } from './node/fast-path.js';
 import { Reader, type ReaderSettings } from './read.js';
 import { readCredential } from './request/credential.js';
 import { mountPathOf } from './request/target.js';
@@ -86,11 +86,11 @@ export type RequestHandler<Request extends IncomingMessage = IncomingMessage> = 
   res: ServerResponse,
 ) => void;
 
-export interface LoneRequestHandler extends RequestHandler {
-  readonly lone: (request: LoneRequest) => void;
+export interface FastPathHandler extends RequestHandler {
+  readonly fastPath: (request: FastPath) => void;
 }
 
-export interface StreamingHandler extends LoneRequestHandler {
+export interface StreamingHandler extends FastPathHandler {
   /** Ends all event streams. New streams may still begin. */
   readonly endStreams: () => void;
 }
@@ -104,7 +104,7 @@ const HOST_NOT_ALLOWED: Problem = {
 export function createHandler(views: LiveViews, options: HandlerOptions): StreamingHandler {
   const handler = new Handler(views, options);
   return Object.assign((req: IncomingMessage, res: ServerResponse) => handler.answer(req, res), {
-    lone: (request: LoneRequest) => handler.answer(request.req, request),
+    fastPath: (request: FastPath) => handler.answer(request.req, request),
     endStreams: () => handler.streams.end(),
   });
 }
@@ -141,7 +141,7 @@ class Handler {
     this.#identify = identify;
   }
 
-  answer(req: IncomingMessage, to: ServerResponse | LoneRequest): void {
+  answer(req: IncomingMessage, to: ServerResponse | FastPath): void {
     const exchange = new Exchange(req, to, this.#settings);
     try {
       // Bodies are not read, so following bytes on this connection could belong to the body.

@@ -1,9 +1,18 @@
 /**
  * Answers a read route for an authenticated user from one view. It checks for 403, 503, 406, 400, 412 and 304
  * one after another, then answers 200.
+ *
+ * Unfinished answers keep their snapshot in memory. When too many snapshots are kept, readers of the oldest
+ * are cut off.
  */
+import type { Socket } from 'node:net';
 import type { ParameterFault } from '../errors.js';
-import { PARAMETER_FAULTS_MAX, VERSION_WAIT_MS_MAX, VERSION_WAITS_MAX } from '../limits.js';
+import {
+  PARAMETER_FAULTS_MAX,
+  SNAPSHOTS_SENT_MAX,
+  VERSION_WAIT_MS_MAX,
+  VERSION_WAITS_MAX,
+} from '../limits.js';
 import { CELL } from '../metrics/cells.js';
 import type { Meter } from '../metrics/meter.js';
 import { isDirectory } from '../model/fields.js';
@@ -15,19 +24,16 @@ import { type Body, keptBody, type ReadResult, SharedSlices } from '../view/answ
 import type { ParameterPairs, ParseOptions, View } from '../view/view.js';
 import type { LiveViews, ViewSource } from '../view/view-source.js';
 import { AnswerCache, type KnownTarget, sendKnown } from './answer/answer-cache.js';
-import { CompressedAnswers } from './answer/compressed-answers.js';
-import type { Coding } from './answer/compression.js';
+import { type Coding, CompressedAnswers } from './answer/compression.js';
 import { CACHE_CONTROL, isModifiedSince, matchedEntityTag, nextLink, VARY } from './answer/conditional.js';
 import { contentTypeOf, dispositionOf, EVENT_STREAM_TYPE, negotiateFormat } from './answer/negotiate.js';
 import { type Problem, sendProblem } from './answer/problem.js';
 import { sendBody, sendEmpty } from './answer/respond.js';
 import type { Exchange, FlatHeaders } from './exchange.js';
-import { canSendWhole } from './node/connection-inside.js';
 import { canSendDirectly } from './node/direct.js';
-import { parseQueryString } from './request/query-string.js';
-import { mountPathOf } from './request/target.js';
+import { canSendWhole } from './node/internals.js';
+import { mountPathOf, parseQueryString } from './request/target.js';
 import { lastSegmentOf, type ReadRoute } from './routes.js';
-import { AnswersUnderWay } from './server/answers-under-way.js';
 
 const USER_NOT_MAPPED: Problem = {
   code: 'identity-not-mapped',
@@ -440,5 +446,90 @@ class VersionWaits {
 
   #lookAtAll(): void {
     for (const look of this.#waiting) look();
+  }
+}
+
+export class AnswersUnderWay {
+  /** Answers by snapshot, the oldest snapshot first. */
+  readonly #answers = new Map<object, Set<Exchange>>();
+  /** Callbacks by connection, so that each connection needs only one listener. */
+  readonly #ends = new WeakMap<object, Set<() => void>>();
+  readonly #onCutOff: () => void;
+
+  constructor(onCutOff: () => void) {
+    this.#onCutOff = onCutOff;
+  }
+
+  get snapshotCount(): number {
+    return this.#answers.size;
+  }
+
+  /**
+   * Call this right after the sending of an answer has begun. @param snapshot any object that identifies the
+   * snapshot
+   */
+  add(exchange: Exchange, snapshot: object): void {
+    const { req, fastPath } = exchange;
+    const res = fastPath === null ? exchange.makeResponse() : null;
+    const isTaken =
+      res === null ? req.socket.writableLength === 0 : res.writableEnded && res.writableLength === 0;
+    // If the client left while its token was verified, no event reports the end.
+    if (isTaken || res?.destroyed || req.socket?.destroyed) return;
+    let answers = this.#answers.get(snapshot);
+    if (answers === undefined) {
+      answers = new Set();
+      this.#answers.set(snapshot, answers);
+      if (this.#answers.size > SNAPSHOTS_SENT_MAX) this.#cutOffOldest();
+    }
+    answers.add(exchange);
+    if (res === null) {
+      // This callback runs when all earlier bytes were sent or have failed.
+      req.socket.write('', () => this.#delete(snapshot, exchange));
+      return;
+    }
+    const ends = this.#endsOf(req.socket);
+    const end = (): void => {
+      res.off('finish', end);
+      res.off('close', end);
+      ends?.delete(end);
+      this.#delete(snapshot, exchange);
+    };
+    res.once('finish', end);
+    res.once('close', end);
+    // Node does not close answers whose turn has not come.
+    ends?.add(end);
+  }
+
+  /** A framework's adapter may provide no socket, or a socket without events. */
+  #endsOf(socket: Partial<Socket> | null | undefined): Set<() => void> | undefined {
+    if (socket === null || typeof socket?.once !== 'function') return undefined;
+    const known = this.#ends.get(socket);
+    if (known !== undefined) return known;
+    const ends = new Set<() => void>();
+    this.#ends.set(socket, ends);
+    socket.once('close', () => {
+      for (const end of ends) end();
+    });
+    return ends;
+  }
+
+  #delete(snapshot: object, exchange: Exchange): void {
+    const answers = this.#answers.get(snapshot);
+    if (answers?.delete(exchange) && answers.size === 0) this.#answers.delete(snapshot);
+  }
+
+  #cutOffOldest(): void {
+    const [oldest] = this.#answers;
+    if (oldest === undefined) return;
+    const [snapshot, answers] = oldest;
+    this.#answers.delete(snapshot);
+    for (const exchange of answers) {
+      const { req, fastPath, ownsSocket } = exchange;
+      if (req.socket?.destroyed || (fastPath === null && exchange.makeResponse().destroyed)) continue;
+      // After a plain close the system would keep the unsent bytes until the client reads them.
+      if (ownsSocket) req.socket.resetAndDestroy();
+      else exchange.makeResponse().destroy();
+      this.#onCutOff();
+    }
   }
 }

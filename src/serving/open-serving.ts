@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
 import type { Logger } from '../http/logger.js';
-import { checkInnerParts, missingInnerParts, tellMissingInnerParts } from '../http/node/inner-parts.js';
+import { checkInternals, missingInternals, warnOfMissingInternals } from '../http/node/internals.js';
 import { descriptorOf, duplicateSocket } from '../http/node/listener.js';
 import { describeListenError, type ListenAddress, toListenAddress } from '../http/server/listen-address.js';
 import type { OverloadCounts } from '../http/server/overload.js';
@@ -69,7 +69,7 @@ export async function openDoor(
       'on Windows only one thread can serve a port: use --workers 1',
     );
   }
-  if (!reusePort) await checkInnerParts();
+  if (!reusePort) await checkInternals();
   const server = createServer();
   // The port is first bound without `reusePort`: with it, a second service of the same user could share a
   // taken port.
@@ -232,7 +232,7 @@ class ThreadPool implements Serving, Follower {
         streamsMax: Math.ceil(settings.streamsMax / this.workers),
       },
       descriptor: this.#door.descriptor,
-      innerPartsMissing: missingInnerParts(),
+      internalsMissing: missingInternals(),
       hasLog: log !== undefined,
       logWaiting: new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT),
       source: this.#source,
@@ -391,8 +391,8 @@ class ServingThread {
  */
 export async function openServing(options: ServingOptions): Promise<Serving> {
   const { settings, log } = options;
-  await checkInnerParts();
-  if (log !== undefined) tellMissingInnerParts(log);
+  await checkInternals();
+  if (log !== undefined) warnOfMissingInternals(log);
   const keys = new ServingKeys(settings, options.access, log);
   try {
     return settings.workers === 1

@@ -1,7 +1,7 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { PresentAccess } from '../auth/access.js';
 import { LecternError } from '../errors.js';
-import { useInnerParts } from '../http/node/inner-parts.js';
+import { useInternals } from '../http/node/internals.js';
 import { duplicateSocket } from '../http/node/listener.js';
 import type { OverloadCounts } from '../http/server/overload.js';
 import type { HttpServer } from '../http/server/server.js';
@@ -58,7 +58,7 @@ function tellLoad({ load }: HttpServer): void {
 }
 
 async function serve(): Promise<void> {
-  useInnerParts(task.innerPartsMissing);
+  useInternals(task.internalsMissing);
   if (task.published !== null) publish(task.published);
   const log = task.hasLog ? createThreadLog(tell, task.logWaiting, meter) : undefined;
   const server = serverOfPlan(settings, present, { log, fetched: keys, access, meter, onOverload: tellLoad });

@@ -1,7 +1,7 @@
 import type { Access } from '../auth/access.js';
 import type { KeyState } from '../auth/remote-key-set.js';
 import type { LecternErrorCode } from '../errors.js';
-import type { InnerPart } from '../http/node/inner-parts.js';
+import type { Internal } from '../http/node/internals.js';
 import type { OverloadCounts } from '../http/server/overload.js';
 import type { SourceState } from '../model/source-state.js';
 import type { PublishedImage } from '../view/present.js';
@@ -10,7 +10,7 @@ import type { ServingSettings } from './serving.js';
 export interface ServingTask {
   readonly settings: ServingSettings;
   readonly descriptor: number | null;
-  readonly innerPartsMissing: readonly InnerPart[];
+  readonly internalsMissing: readonly Internal[];
   readonly hasLog: boolean;
   /** One number: this thread's log lines in transit. The thread adds, the main thread subtracts. */
   readonly logWaiting: SharedArrayBuffer;

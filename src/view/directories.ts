@@ -1,4 +1,4 @@
-import { jsonDirectory, messagePackDirectory } from '../encode/directory-entries.js';
+import { jsonDirectory, messagePackDirectory } from '../encode/named-entries.js';
 import type { DirectoryName } from '../model/fields.js';
 import { encodeDirectoryCursor, placeAfter } from '../query/cursor.js';
 import { Directory } from '../query/directory.js';

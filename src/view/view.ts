@@ -9,11 +9,10 @@ import { type Body, keptBody } from '../encode/body.js';
 import { calendarForm } from '../encode/calendar-rows.js';
 import { jsonChanges, messagePackChanges } from '../encode/changes.js';
 import { jsonConflicts, messagePackConflicts } from '../encode/conflict-entries.js';
-import { CSV } from '../encode/csv-rows.js';
-import { jsonFree, messagePackFree } from '../encode/free-entries.js';
 import { jsonRow, jsonRows } from '../encode/json.js';
+import { CSV, NDJSON } from '../encode/line-rows.js';
 import { messagePackRow, messagePackRows, packPlain } from '../encode/msgpack.js';
-import { NDJSON } from '../encode/ndjson-rows.js';
+import { jsonFree, messagePackFree } from '../encode/named-entries.js';
 import { pageForm } from '../encode/page-rows.js';
 import { RowCache } from '../encode/row-cache.js';
 import { type FeedHead, type RowListForm, rowList } from '../encode/row-lists.js';
@@ -32,16 +31,15 @@ import {
 } from '../query/cursor.js';
 import type { EndpointName } from '../query/endpoint-parameters.js';
 import { executePlan } from '../query/execute.js';
-import { type Explanation, explainPlan } from '../query/explain.js';
-import { explainFree } from '../query/explain-free.js';
-import { type FeedQuery, parseFeedQuery } from '../query/feed-query.js';
-import { type FreeQuery, findFree } from '../query/free.js';
-import { FreeKeys } from '../query/free-keys.js';
+import { type Explanation, explainFree, explainPlan } from '../query/explain.js';
+import { FreeKeys, type FreeQuery, findFree } from '../query/free.js';
 import {
   type DataSetFacts,
+  type FeedQuery,
   type ParameterPairs,
   type Parameters,
   type ParseOptions,
+  parseFeedQuery,
   parseParameters,
   type ReadFaults,
 } from '../query/parameters.js';

@@ -1,4 +1,5 @@
 /** Colliding keys: their cost compared with ordinary ones. */
+
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';
-import { CSV } from '../../src/encode/csv-rows.js';
-import { KeptRows } from '../../src/encode/kept-rows.js';
-import { SliceClock } from '../../src/encode/slice-clock.js';
+import { KeptRows, SliceClock } from '../../src/encode/kept-rows.js';
+import { CSV } from '../../src/encode/line-rows.js';
 import { generateEvents } from '../../src/generate/events.js';
 import { BODY_WHOLE_BYTES_MAX } from '../../src/limits.js';
 import type { NormalisedEvent, TimetableEvent } from '../../src/model/event.js';

@@ -1,7 +1,8 @@
 /** Conditional requests (RFC 9110 section 13) and the header fields that make them possible. */
+
 import { LIST_ENTRIES_MAX } from '../../limits.js';
 import type { ParameterPairs } from '../../view/view.js';
-import { formatQueryString } from '../request/query-string.js';
+import { formatQueryString } from '../request/target.js';
 import { tagWithoutCoding } from './compression.js';
 
 /** Reads an `entity-tag` (RFC 9110 section 8.8.3) at a given place. */

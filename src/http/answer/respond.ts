@@ -5,8 +5,8 @@
 import type { ServerResponse } from 'node:http';
 import { type Body, keptBody, releaseBody, releaseSlice } from '../../view/answer.js';
 import type { Exchange, FlatHeaders } from '../exchange.js';
-import { canSendWhole, WRITE_BYTES_MAX } from '../node/connection-inside.js';
 import { canSendDirectly, directHead, sendDirectly } from '../node/direct.js';
+import { canSendWhole, WRITE_BYTES_MAX } from '../node/internals.js';
 
 /** Bodies up to this size are copied after their head and written at once. */
 const BODY_GATHER_BYTES_MAX = 65_536;

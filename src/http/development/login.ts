@@ -12,7 +12,7 @@ import type { ViewSource } from '../../view/view-source.js';
 import { sendProblem } from '../answer/problem.js';
 import { sendText } from '../answer/respond.js';
 import { sendSnapshotUnavailable } from '../read.js';
-import { parseQueryString } from '../request/query-string.js';
+import { parseQueryString } from '../request/target.js';
 import type { OpenRoute } from '../routes.js';
 
 type ValuesByField = Partial<Record<IdentityFieldName, string[]>>;

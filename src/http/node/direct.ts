@@ -2,8 +2,8 @@
 import { STATUS_CODES } from 'node:http';
 import { DIRECT_HEAD_BYTES_MAX, KEEP_ALIVE_TIMEOUT_MS } from '../../limits.js';
 import type { Exchange, FlatHeaders } from '../exchange.js';
-import { usable } from './inner-parts.js';
-import { type Outgoing, writeOut } from './lone-request.js';
+import { type Outgoing, writeOut } from './fast-path.js';
+import { usable } from './internals.js';
 
 /** The header fields of the connection, as node:http would write them. */
 const CONNECTION = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(KEEP_ALIVE_TIMEOUT_MS / 1000)}\r\n`;
@@ -22,11 +22,11 @@ export function httpDate(): string {
   return dateText;
 }
 
-/** True for lone requests, and for HTTP/1.1 on Lectern's own connections that stay open and have no unsent bytes. */
+/** True on the fast path, and for HTTP/1.1 on Lectern's own connections that stay open and have no unsent bytes. */
 export function canSendDirectly(exchange: Exchange): boolean {
-  const { req, ownsSocket, lone } = exchange;
+  const { req, ownsSocket, fastPath } = exchange;
   if (!ownsSocket) return false;
-  if (lone !== null) return true;
+  if (fastPath !== null) return true;
   if (!usable.directAnswers) return false;
   const { shouldKeepAlive, socket } = exchange.makeResponse();
   if (!shouldKeepAlive || socket === null || req.httpVersionMinor !== 1) return false;
@@ -48,8 +48,8 @@ export function directHead(status: number, headers: FlatHeaders, more = ''): str
 
 /** Call this only if {@link canSendDirectly} returns true. @returns whether the kernel has taken the bytes */
 export function sendDirectly(exchange: Exchange, what: Outgoing): boolean {
-  const { lone } = exchange;
-  if (lone !== null) return lone.answer(what);
+  const { fastPath } = exchange;
+  if (fastPath !== null) return fastPath.answer(what);
   const res = exchange.makeResponse();
   const { socket } = res;
   if (socket === null) return false;

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { Server as HttpServer } from 'node:http';
 import { Server as NetServer, type Server } from 'node:net';
 import { LecternError } from '../../errors.js';
-import { usable } from './inner-parts.js';
+import { usable } from './internals.js';
 
 interface ListeningHandle {
   readonly fd: number;

@@ -4,9 +4,9 @@ import { HEADER_FIELDS_MAX, OVERLOAD_RETRY_AFTER_SECONDS } from '../../limits.js
 import type { AnswerFields, OriginFields } from '../answer/answer-fields.js';
 import { PROBLEM_CONTENT_TYPE, problemBody } from '../answer/problem.js';
 import type { FlatHeaders } from '../exchange.js';
-import { endWithAnswer } from '../node/connection-inside.js';
 import { directHead, httpDate } from '../node/direct.js';
-import type { LoneRequest } from '../node/lone-request.js';
+import type { FastPath } from '../node/fast-path.js';
+import { endWithAnswer } from '../node/internals.js';
 import { readHeaderFacts } from '../request/header-facts.js';
 
 const BODY: Buffer = Buffer.from(
@@ -51,13 +51,13 @@ function factsOf({ rawHeaders }: IncomingMessage, origins: OriginFields) {
 }
 
 /** Answers before Node makes a response. @returns false if nothing was sent */
-export function refuseDirectly(lone: LoneRequest, origins: OriginFields): boolean {
-  const { req } = lone;
+export function refuseDirectly(fastPath: FastPath, origins: OriginFields): boolean {
+  const { req } = fastPath;
   if (req.method !== 'GET' && req.method !== 'HEAD') return false;
   const { mayHaveContent, fields } = factsOf(req, origins);
   const prepared = mayHaveContent ? null : preparedFor(fields);
   if (prepared === null) return false;
-  lone.answer(req.method === 'HEAD' ? prepared.head : prepared.whole);
+  fastPath.answer(req.method === 'HEAD' ? prepared.head : prepared.whole);
   return true;
 }
 

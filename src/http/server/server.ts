@@ -31,12 +31,17 @@ import { CELL, routeNumber } from '../../metrics/cells.js';
 import type { Meter } from '../../metrics/meter.js';
 import { type AnswerFields, OriginFields } from '../answer/answer-fields.js';
 import { PROBLEM_CONTENT_TYPE, type Problem, problemBody } from '../answer/problem.js';
-import type { LoneRequestHandler, RequestHandler, StreamingHandler } from '../handler.js';
+import type { FastPathHandler, RequestHandler, StreamingHandler } from '../handler.js';
 import { METHOD_NOT_ALLOWED, WRONG_VERSION } from '../message-fault.js';
-import { closeGently, endsWithAnswer, endWithAnswer, parserFaultOf } from '../node/connection-inside.js';
-import { checkInnerParts } from '../node/inner-parts.js';
+import { FastPath } from '../node/fast-path.js';
+import {
+  checkInternals,
+  closeGently,
+  endsWithAnswer,
+  endWithAnswer,
+  parserFaultOf,
+} from '../node/internals.js';
 import { allowHalfOpen, stopListening, takeQueued } from '../node/listener.js';
-import { LoneRequest } from '../node/lone-request.js';
 import { ALLOW } from '../routes.js';
 import {
   type Connection,
@@ -86,8 +91,8 @@ export interface HttpServerOptions extends ServerSettings {
 export const CLOSE_MS_MAX = 10_000;
 
 export class HttpServer {
-  readonly #handler: RequestHandler | LoneRequestHandler;
-  readonly #answerLone: LoneRequestHandler['lone'] | undefined;
+  readonly #handler: RequestHandler | FastPathHandler;
+  readonly #answerFast: FastPathHandler['fastPath'] | undefined;
   readonly #endStreams: () => void;
   readonly #server: Server;
   readonly #connections: Connections;
@@ -101,14 +106,11 @@ export class HttpServer {
   #sparesUnused = false;
   #closing: Promise<void> | null = null;
 
-  constructor(
-    handler: RequestHandler | LoneRequestHandler | StreamingHandler,
-    options: HttpServerOptions = {},
-  ) {
+  constructor(handler: RequestHandler | FastPathHandler | StreamingHandler, options: HttpServerOptions = {}) {
     const { connectionsMax = CONNECTIONS_MAX_DEFAULT, whenFull = 'refuse', patience, times } = options;
     const { overloadMs = OVERLOAD_MS_DEFAULT, onOverload, corsOrigins = [], meter = null } = options;
     this.#handler = handler;
-    this.#answerLone = 'lone' in handler ? handler.lone : undefined;
+    this.#answerFast = 'fastPath' in handler ? handler.fastPath : undefined;
     this.#endStreams = 'endStreams' in handler ? handler.endStreams : () => {};
     this.#connections = new Connections(patience);
     this.#overload = new Overload(overloadMs, onOverload);
@@ -135,7 +137,7 @@ export class HttpServer {
   }
 
   async listen(options: ListenOptions): Promise<ListenAddress> {
-    await checkInnerParts();
+    await checkInternals();
     const server = this.#server;
     allowHalfOpen(server);
     const { host, port, reusePort, handle } = options;
@@ -197,8 +199,8 @@ export class HttpServer {
       this.#accepted++;
       if (roomFor !== null) connections.makeRoom(roomFor - 1);
       const connection = connections.add(socket);
-      connection.lone = LoneRequest.watch(server, socket, this.#idleMs, (lone, req, keepAlive) =>
-        this.#see(connection, lone, req, keepAlive),
+      connection.fastPath = FastPath.watch(server, socket, this.#idleMs, (fastPath, req, keepAlive) =>
+        this.#see(connection, fastPath, req, keepAlive),
       );
       // Runs before Node's own listener, which closes the sending side if Node knows of no pending response.
       socket.prependListener('end', () => this.#endAwaiting(connection));
@@ -210,19 +212,19 @@ export class HttpServer {
   }
 
   /** Sees each request before Node makes a response for it. @returns whether the request was handled */
-  #see(connection: Connection, lone: LoneRequest, req: IncomingMessage, keepAlive: boolean): boolean {
+  #see(connection: Connection, fastPath: FastPath, req: IncomingMessage, keepAlive: boolean): boolean {
     this.#endAwaiting(connection);
     const isBusy = this.#isDraining || connection.isEnding || connection.isAnswering;
-    const isAlone = !isBusy && lone.standsAlone(keepAlive);
-    // Requests that are not lone are refused in their turn.
-    if (this.#overload.refuses() && isAlone && refuseDirectly(lone, this.#origins)) {
+    const isAlone = !isBusy && fastPath.isEligible(keepAlive);
+    // Other requests are refused in their turn.
+    if (this.#overload.refuses() && isAlone && refuseDirectly(fastPath, this.#origins)) {
       this.#overload.count();
       this.#connections.use(connection, null);
       return true;
     }
-    if (this.#answerLone === undefined || !isAlone || this.#overload.isFull) return false;
+    if (this.#answerFast === undefined || !isAlone || this.#overload.isFull) return false;
     this.#connections.use(connection, null);
-    this.#answerLone(lone);
+    this.#answerFast(fastPath);
     // The answer is not null if Node has made a response meanwhile.
     if (connection.answer !== null) this.#settle(connection, req, connection.answer);
     return true;
@@ -233,7 +235,7 @@ export class HttpServer {
    * response.
    */
   #endAwaiting(connection: Connection): void {
-    const res = connection.lone?.endAwaiting() ?? null;
+    const res = connection.fastPath?.endAwaiting() ?? null;
     if (res !== null) this.#settle(connection, res.req, res);
   }
 
@@ -241,13 +243,13 @@ export class HttpServer {
     const connection = this.#connections.open.get(req.socket);
     // Bytes after the last answer of a connection need not be a request.
     if (connection === undefined || connection.isEnding) return;
-    const { lone } = connection;
+    const { fastPath } = connection;
     this.#connections.use(connection, res);
-    if (lone?.takes(res)) return;
+    if (fastPath?.takes(res)) return;
     // An answer that closes the connection tells the client that no later request was read.
-    if (lone === null ? req.headers.upgrade !== undefined : lone.dropsRest(req)) endWithAnswer(res);
-    // For a lone request, #see has already called refuses(); #handle uses the result.
-    if (lone === null) this.#overload.refuses();
+    if (fastPath === null ? req.headers.upgrade !== undefined : fastPath.dropsRest(req)) endWithAnswer(res);
+    // On the fast path, #see has already called refuses(); #handle uses the result.
+    if (fastPath === null) this.#overload.refuses();
     if (connection.handleInTurn(req, res, this.#handle)) return;
     this.#connections.closed.flooded++;
     req.socket.destroy();
@@ -285,7 +287,7 @@ export class HttpServer {
       this.#connections.linger(connection);
     };
     if (connection.isAnswering) connection.answer?.once('close', speak);
-    // Waits for a lone answer that is still being sent. An error ends the connection.
+    // Waits for an answer of the fast path that is still being sent. An error ends the connection.
     else if (connection.answer === null && socket.writableLength > 0) socket.write('', speak);
     else speak();
   }

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import * as zlib from 'node:zlib';
 import { type Test, test } from 'tap';
 import { AnswerCache } from '../../../src/http/answer/answer-cache.js';
-import { CompressedAnswers } from '../../../src/http/answer/compressed-answers.js';
 import {
   type Coding,
+  CompressedAnswers,
   compress,
   negotiateCoding,
   tagWithCoding,

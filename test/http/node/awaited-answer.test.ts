@@ -3,19 +3,19 @@ import { EventEmitter } from 'node:events';
 import { Server, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { type Test, test } from 'tap';
-import type { LoneRequestHandler } from '../../../src/http/handler.js';
-import type { Awaited, LoneRequest } from '../../../src/http/node/lone-request.js';
+import type { FastPathHandler } from '../../../src/http/handler.js';
+import type { Awaited, FastPath } from '../../../src/http/node/fast-path.js';
 import { CONNECTION_PATIENCE } from '../../../src/http/server/connections.js';
 import { HttpServer, type HttpServerOptions } from '../../../src/http/server/server.js';
 import { timeForAFault, until } from '../../waiting/until.js';
 import { serve as serveHandler, setUp, token } from '../harness.js';
 
-const LONE = 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nlone';
+const FAST = 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfast';
 const get = (path = '/', more = ''): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n${more}\r\n`;
 
 /** An answer that waits until a test sends it. */
 interface Waiting extends Awaited {
-  readonly lone: LoneRequest;
+  readonly fastPath: FastPath;
   res: ServerResponse | null;
   send(): void;
 }
@@ -31,15 +31,15 @@ interface Served {
 /** Requests are awaited until a test answers them, except `/now` and `/made`. `/asked` requests a response at once. */
 async function serve(t: Test, options: HttpServerOptions = {}): Promise<Served> {
   const waiting: Waiting[] = [];
-  const handler: LoneRequestHandler = Object.assign(
+  const handler: FastPathHandler = Object.assign(
     (_req: unknown, res: ServerResponse) => {
       res.end('node');
     },
     {
-      lone(request: LoneRequest) {
+      fastPath(request: FastPath) {
         const { url } = request.req;
         if (url === '/now') {
-          request.answer(LONE);
+          request.answer(FAST);
           return;
         }
         if (url === '/made') {
@@ -48,14 +48,14 @@ async function serve(t: Test, options: HttpServerOptions = {}): Promise<Served> 
         }
         const one: Waiting = {
           req: request.req,
-          lone: request,
+          fastPath: request,
           res: null,
           takeResponse(res) {
             t.equal(one.res, null, 'told once');
             one.res = res;
           },
           send() {
-            if (one.res === null) request.answer(LONE);
+            if (one.res === null) request.answer(FAST);
             else one.res.end('late');
           },
         };
@@ -88,7 +88,7 @@ async function serve(t: Test, options: HttpServerOptions = {}): Promise<Served> 
 
 /** The bodies of answers, or the status if it is not 200. */
 const bodiesOf = (text: string): string[] =>
-  [...text.matchAll(/HTTP\/1\.1 (\d+)[\s\S]*?\r\n\r\n(node|lone|late)?/g)].map(([, status = '', body]) =>
+  [...text.matchAll(/HTTP\/1\.1 (\d+)[\s\S]*?\r\n\r\n(node|fast|late)?/g)].map(([, status = '', body]) =>
     status === '200' ? String(body) : status,
   );
 
@@ -98,21 +98,21 @@ test('while an answer is awaited, other events do no harm', async (t) => {
   for (let n = 1; n <= 3; n++) {
     socket.write(get());
     await until(() => waiting.length === n);
-    const { lone, req, send } = waiting.at(-1) as Waiting;
-    t.equal(lone.isAwaited, true);
+    const { fastPath, req, send } = waiting.at(-1) as Waiting;
+    t.equal(fastPath.isAwaited, true);
     // For each request separately, because a later fault could appear in another answer.
     t.strictSame(
-      waiting.map((each) => lone.hasAnswered(each.req)),
+      waiting.map((each) => fastPath.hasAnswered(each.req)),
       waiting.map((each) => each.req !== req),
     );
     send();
-    t.equal(lone.isAwaited, false);
-    t.equal(lone.hasAnswered(req), true);
+    t.equal(fastPath.isAwaited, false);
+    t.equal(fastPath.hasAnswered(req), true);
     await until(() => bodiesOf(received()).length === n);
   }
   socket.write(get('/now'));
   await until(() => bodiesOf(received()).length === 4);
-  t.strictSame(bodiesOf(received()), ['lone', 'lone', 'lone', 'lone']);
+  t.strictSame(bodiesOf(received()), ['fast', 'fast', 'fast', 'fast']);
   t.strictSame(
     waiting.map(({ res }) => res),
     [null, null, null],
@@ -135,7 +135,7 @@ test('later requests are answered after the awaited one', async (t) => {
       await until(() => waiting.length === 1);
       if (!atOnce) socket.write(behind);
       await until(() => waiting[0]?.res !== null);
-      t.equal(waiting[0]?.lone.isAwaited, false);
+      t.equal(waiting[0]?.fastPath.isAwaited, false);
       await timeForAFault(10);
       t.equal(received(), '', name);
       waiting[0]?.send();
@@ -158,7 +158,7 @@ test('half of the next request changes nothing until the rest arrives', async (t
   await until(() => bodiesOf(received()).length === 1);
   socket.write(next.slice(20));
   await until(() => bodiesOf(received()).length === 2);
-  t.strictSame(bodiesOf(received()), ['lone', 'lone']);
+  t.strictSame(bodiesOf(received()), ['fast', 'fast']);
 });
 
 test('a client that closes its sending side gets its awaited answer', async (t) => {
@@ -215,12 +215,12 @@ test('draining and closing wait for awaited answers, and then close their connec
     const ended = way === 'close' ? server.close({ deadlineMs: 5000 }) : Promise.resolve();
     // Time for several checks for idle connections.
     await timeForAFault(300);
-    t.equal(waiting[0]?.lone.isAwaited, false);
+    t.equal(waiting[0]?.fastPath.isAwaited, false);
     waiting[0]?.send();
     await closed;
     await ended;
-    t.strictSame(bodiesOf(received()), ['lone', 'late'], way);
-    t.match(received().slice(LONE.length), /\r\nConnection: close\r\n/);
+    t.strictSame(bodiesOf(received()), ['fast', 'late'], way);
+    t.match(received().slice(FAST.length), /\r\nConnection: close\r\n/);
   }
 });
 
@@ -244,7 +244,7 @@ test('a connection is not idle while an answer is awaited', async (t) => {
     waiting[0]?.send();
     await until(() => bodiesOf(received()).length === 2);
     await until(() => server.counts.open === 0);
-    t.equal(bodiesOf(received())[1], 'lone');
+    t.equal(bodiesOf(received())[1], 'fast');
   }
 });
 
@@ -277,7 +277,7 @@ test('if a response can no longer be made, only the connection is closed', async
   await closed;
   delete prototype.emit;
   waiting[0]?.send();
-  t.throws(() => waiting[0]?.lone.makeResponse(waiting[0].req), /no longer in progress/);
+  t.throws(() => waiting[0]?.fastPath.makeResponse(waiting[0].req), /no longer in progress/);
   t.equal(received(), '');
   await until(() => server.counts.open === 0);
 });
@@ -288,16 +288,16 @@ test('an awaited request may ask for a response later, and is answered once', as
   socket.write(get());
   await until(() => waiting.length === 1);
   const [one] = waiting as [Waiting];
-  t.throws(() => one.lone.makeResponse({ ...one.req } as typeof one.req), /no longer in progress/);
-  const res = one.lone.makeResponse(one.req);
+  t.throws(() => one.fastPath.makeResponse({ ...one.req } as typeof one.req), /no longer in progress/);
+  const res = one.fastPath.makeResponse(one.req);
   t.equal(one.res, res);
-  t.equal(one.lone.endAwaiting(), null);
-  t.throws(() => one.lone.awaitAnswer(one), /no longer in progress/);
+  t.equal(one.fastPath.endAwaiting(), null);
+  t.throws(() => one.fastPath.awaitAnswer(one), /no longer in progress/);
   res.end('late');
   await until(() => received() !== '');
   socket.write(get('/now'));
   await until(() => bodiesOf(received()).length === 2);
-  t.strictSame(bodiesOf(received()), ['late', 'lone']);
+  t.strictSame(bodiesOf(received()), ['late', 'fast']);
 });
 
 test("answers for new tokens do not need Node's response object", async (t) => {

@@ -1,7 +1,7 @@
 /** Answers sent in one piece, bypassing Node's writing of heads, equal Node's own answers. */
 import { connect, type Socket } from 'node:net';
 import { type Test, test } from 'tap';
-import type { LoneRequestHandler, RequestHandler } from '../../../src/http/handler.js';
+import type { FastPathHandler, RequestHandler } from '../../../src/http/handler.js';
 import { directHead } from '../../../src/http/node/direct.js';
 import { DIRECT_HEAD_BYTES_MAX } from '../../../src/limits.js';
 import type { NormalisedEvent } from '../../../src/model/event.js';
@@ -231,11 +231,11 @@ async function leaveUnread(t: Test, isAlone: boolean): Promise<void> {
     handler(req, res);
     if (req.socket.writableLength > 0) waiting++;
   };
-  const lone: LoneRequestHandler['lone'] = (request) => {
-    handler.lone(request);
+  const fastPath: FastPathHandler['fastPath'] = (request) => {
+    handler.fastPath(request);
     if (request.req.socket.writableLength > 0) waiting++;
   };
-  const { port } = await serve(t, isAlone ? Object.assign(counting, { lone }) : counting);
+  const { port } = await serve(t, isAlone ? Object.assign(counting, { fastPath }) : counting);
   const fast = new Connection(port);
   const target = '/api/v1/schedule?type=Lab';
   const second = new Date(FIRST_MS + DAY_MS).toISOString();

@@ -5,7 +5,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Test, test } from 'tap';
 import type { Exchange } from '../../../src/http/exchange.js';
-import { AnswersUnderWay } from '../../../src/http/server/answers-under-way.js';
+import { AnswersUnderWay } from '../../../src/http/read.js';
 import { SNAPSHOTS_SENT_MAX } from '../../../src/limits.js';
 import { CELL } from '../../../src/metrics/cells.js';
 import { Meter } from '../../../src/metrics/meter.js';
@@ -186,6 +186,6 @@ test('closing does not wait for answers to clients that left', async (t) => {
   const res = new ServerResponse(req);
   res.end(Buffer.alloc(1000));
   t.ok(res.writableLength > 0, 'it would wait for good');
-  underWay.add({ req, makeResponse: () => res, lone: null } as unknown as Exchange, {});
+  underWay.add({ req, makeResponse: () => res, fastPath: null } as unknown as Exchange, {});
   t.equal(underWay.snapshotCount, 0);
 });

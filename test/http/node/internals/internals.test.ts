@@ -6,12 +6,12 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { type Test, test } from 'tap';
 import {
-  INNER_PARTS,
-  type InnerPart,
-  missingInnerParts,
-  probeInnerParts,
-  useInnerParts,
-} from '../../../../src/http/node/inner-parts.js';
+  INTERNALS,
+  type Internal,
+  missingInternals,
+  probeInternals,
+  useInternals,
+} from '../../../../src/http/node/internals.js';
 import { openTimetable } from '../../../../src/index.js';
 import { parseMetrics } from '../../../admin/scrape.js';
 import { CLI, startNode } from '../../../cli/lectern.js';
@@ -41,22 +41,22 @@ const MANY = Array.from({ length: 40_000 }, (_, n) => ({
 const taken = startTakingAway();
 const manyViews = viewsOf(MANY);
 
-async function takeAway(t: Test, part: InnerPart | null, instead: unknown): Promise<void> {
+async function takeAway(t: Test, part: Internal | null, instead: unknown): Promise<void> {
   taken.part = part;
   taken.instead = instead;
-  useInnerParts(await probeInnerParts());
-  t.same(missingInnerParts(), part === null ? [] : [part], `${part} as ${String(instead)}`);
+  useInternals(await probeInternals());
+  t.same(missingInternals(), part === null ? [] : [part], `${part} as ${String(instead)}`);
 }
 
 /** The rest of a packet is unknown, so the connection closes after an Upgrade. */
-const CLOSES_BEHIND_UPGRADE: readonly (InnerPart | null)[] = [
+const CLOSES_BEHIND_UPGRADE: readonly (Internal | null)[] = [
   'parser.onIncoming',
   'parser.incoming',
   'request.upgrade',
   'parser.getCurrentBuffer',
 ];
 
-async function assertAnswers(t: Test, part: InnerPart | null): Promise<void> {
+async function assertAnswers(t: Test, part: Internal | null): Promise<void> {
   const { port } = await serve(t, setUp().handler);
   const cases = rawCases(AUTHORIZATION);
   const outcomes = await Promise.all(cases.map((each) => sendRaw(port, each)));
@@ -109,10 +109,10 @@ async function assertReaders(t: Test, format: string): Promise<void> {
 }
 
 /** Every part in `npm run test:slow`, and one of twelve otherwise. */
-const PARTS = INNER_PARTS.filter((_, n) => SLOW || n % 12 === 0);
+const PARTS = INTERNALS.filter((_, n) => SLOW || n % 12 === 0);
 
 for (const part of [null, ...PARTS]) {
-  test(`${part ? `without ${part}` : 'with every inner part'}: every raw request gets its answer`, async (t) => {
+  test(`${part ? `without ${part}` : 'with every internal'}: every raw request gets its answer`, async (t) => {
     await takeAway(t, part, 'something else');
     if (part?.startsWith('handle.')) await takeAway(t, part, Number.NaN);
     await takeAway(t, part, undefined);
@@ -120,13 +120,13 @@ for (const part of [null, ...PARTS]) {
   });
 }
 
-const READERS: readonly (readonly [InnerPart | null, string])[] = [
+const READERS: readonly (readonly [Internal | null, string])[] = [
   [null, 'json'],
   ...PARTS.map((part) => [part, 'json'] as const),
   ['handle.writeQueueSize', 'msgpack'],
 ];
 for (const [part, format] of READERS) {
-  test(`${part ? `without ${part}` : 'with every inner part'}: a client that does not read ${format} is cut off`, async (t) => {
+  test(`${part ? `without ${part}` : 'with every internal'}: a client that does not read ${format} is cut off`, async (t) => {
     await takeAway(t, part, undefined);
     await assertReaders(t, format);
   });
@@ -144,8 +144,8 @@ test('the log and the metrics name every missing part; several servers of a proc
     t.same(warnings, [{ parts: [part], node: process.version }], `${part}: warnings`);
     const text = (await get(`${servers[0]?.adminAddress?.origin}/metrics`)).body.toString();
     const metrics = parseMetrics(text);
-    const missing = INNER_PARTS.filter(
-      (each) => metrics.get(`lectern_http_inner_parts_missing{part="${each}"}`) === 1,
+    const missing = INTERNALS.filter(
+      (each) => metrics.get(`lectern_node_internals_missing{part="${each}"}`) === 1,
     );
     t.same(missing, [part], `${part}: gauge`);
     for (const server of servers) await server.close();
@@ -154,7 +154,7 @@ test('the log and the metrics name every missing part; several servers of a proc
 
 test('before the check no Node internal is used, and answers are right', async (t) => {
   taken.part = null;
-  useInnerParts(INNER_PARTS);
+  useInternals(INTERNALS);
   const { send } = await serve(t, setUp().handler);
   for (let i = 0; i < 3; i++) {
     const { status } = await send('/api/v1/schedule/all', {
@@ -170,7 +170,7 @@ async function assertTold(t: Test, workers: number): Promise<void> {
     [
       ...[
         '--import',
-        './test/http/node/inner/take-away-preload.ts',
+        './test/http/node/internals/take-away-preload.ts',
         ...CLI.filter((each) => !/^(--import|tsx)$/.test(each)),
       ],
       ...['serve', 'fixtures/demo.ndjson.gz', ...args],
@@ -181,7 +181,7 @@ async function assertTold(t: Test, workers: number): Promise<void> {
   const { url, admin } = await running.ready();
   t.equal((await get(`${new URL(url).origin}/nowhere`)).status, 404);
   const metrics = parseMetrics((await get(`${new URL(admin ?? '').origin}/metrics`)).body.toString());
-  const gauge = (part: InnerPart) => metrics.get(`lectern_http_inner_parts_missing{part="${part}"}`);
+  const gauge = (part: Internal) => metrics.get(`lectern_node_internals_missing{part="${part}"}`);
   t.equal(gauge('handle.writeQueueSize'), 1);
   t.equal(gauge('parser.onIncoming'), 0);
   running.child.kill('SIGTERM');

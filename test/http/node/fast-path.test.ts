@@ -5,8 +5,8 @@ import { Server } from 'node:http';
 import { connect } from 'node:net';
 import { type Test, test } from 'tap';
 import { OriginFields } from '../../../src/http/answer/answer-fields.js';
-import type { LoneRequestHandler } from '../../../src/http/handler.js';
-import type { LoneRequest } from '../../../src/http/node/lone-request.js';
+import type { FastPathHandler } from '../../../src/http/handler.js';
+import type { FastPath } from '../../../src/http/node/fast-path.js';
 import { refuseDirectly } from '../../../src/http/server/refusal.js';
 import { HttpServer, type HttpServerOptions } from '../../../src/http/server/server.js';
 import { HEADER_FIELDS_MAX } from '../../../src/limits.js';
@@ -14,13 +14,13 @@ import { timeForAFault } from '../../waiting/until.js';
 import { serve, setUp, token } from '../harness.js';
 
 /** Records how a request was answered; its path decides: at once, later, or through a response. */
-function sayingTheWay(): LoneRequestHandler {
+function sayingTheWay(): FastPathHandler {
   return Object.assign(
     (_req: unknown, res: { end(text: string): void }) => {
       res.end('node');
     },
     {
-      lone(request: LoneRequest) {
+      fastPath(request: FastPath) {
         const { url } = request.req;
         if (url === '/made') request.makeResponse(request.req).end('made');
         else if (url === '/late') {
@@ -29,7 +29,7 @@ function sayingTheWay(): LoneRequestHandler {
           setTimeout(() => res.end('late'), 20);
         } else
           request.answer(
-            `HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n${request.req.method === 'HEAD' ? '' : 'lone'}`,
+            `HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n${request.req.method === 'HEAD' ? '' : 'fast'}`,
           );
       },
     },
@@ -55,7 +55,7 @@ async function ask(port: number, ...texts: string[]): Promise<string[]> {
     wake();
   });
   let requests = 0;
-  const bodies = (): string[] => received.match(/(?<=\r\n\r\n)(node|lone|made|late)/g) ?? [];
+  const bodies = (): string[] => received.match(/(?<=\r\n\r\n)(node|fast|made|late)/g) ?? [];
   for (const text of texts) {
     requests += text.match(/\r\n\r\n/g)?.length ?? 0;
     socket.write(text, 'latin1');
@@ -85,17 +85,17 @@ function open(t: Test, port: number): { ask(text: string): Promise<string> } {
   };
 }
 
-test('lone requests are answered directly, and other requests by Node', async (t) => {
+test('requests on the fast path are answered directly, and other requests by Node', async (t) => {
   const port = await listen(t);
   const cases: [name: string, ways: string[], ...texts: string[]][] = [
-    ['one request', ['lone'], get()],
-    ['one after the other', ['lone', 'lone', 'lone'], get(), get(), get()],
-    ['at once', ['lone', 'lone', 'lone'], get() + get() + get()],
-    ['in pieces', ['lone'], get().slice(0, 20), get().slice(20)],
-    ['behind one that needs a response', ['made', 'lone'], get('/made'), get()],
-    ['behind one that takes its time', ['late', 'node', 'lone'], get('/late') + get(), get()],
+    ['one request', ['fast'], get()],
+    ['one after the other', ['fast', 'fast', 'fast'], get(), get(), get()],
+    ['at once', ['fast', 'fast', 'fast'], get() + get() + get()],
+    ['in pieces', ['fast'], get().slice(0, 20), get().slice(20)],
+    ['behind one that needs a response', ['made', 'fast'], get('/made'), get()],
+    ['behind one that takes its time', ['late', 'node', 'fast'], get('/late') + get(), get()],
     ['one that is the last', ['node'], get('/', 'Connection: close\r\n')],
-    ['behind others, the last', ['lone', 'node'], get(), get('/', 'Connection: close\r\n')],
+    ['behind others, the last', ['fast', 'node'], get(), get('/', 'Connection: close\r\n')],
     ['HTTP/1.0', ['node'], 'GET / HTTP/1.0\r\nHost: a\r\nConnection: keep-alive\r\n\r\n'],
     ['another protocol', ['node'], get('/', 'Connection: upgrade\r\nUpgrade: websocket\r\n')],
   ];
@@ -106,16 +106,16 @@ test('a closing or traced server makes a response for each request', async (t) =
   const onMessage = (): void => {};
   for (const name of ['http.server.request.start', 'http.server.response.finish']) {
     const port = await listen(t);
-    t.strictSame(await ask(port, get()), ['lone']);
+    t.strictSame(await ask(port, get()), ['fast']);
     const known = open(t, port);
-    t.equal(await known.ask(get()), 'lone');
+    t.equal(await known.ask(get()), 'fast');
     subscribe(name, onMessage);
     t.ok(channel(name).hasSubscribers);
     t.strictSame(await ask(port, get(), get()), ['node', 'node'], name);
     t.equal(await known.ask(get()), 'node', 'on a connection from before, too');
     unsubscribe(name, onMessage);
-    t.equal(await known.ask(get()), 'lone');
-    t.strictSame(await ask(port, get()), ['lone']);
+    t.equal(await known.ask(get()), 'fast');
+    t.strictSame(await ask(port, get()), ['fast']);
   }
   const port = await listen(t);
   const prototype = Server.prototype as { emit?: EventEmitter['emit'] };
@@ -125,22 +125,22 @@ test('a closing or traced server makes a response for each request', async (t) =
   };
   t.strictSame(await ask(port, get()), ['node'], 'emit');
   delete prototype.emit;
-  t.strictSame(await ask(port, get()), ['lone']);
+  t.strictSame(await ask(port, get()), ['fast']);
 
   const server = new HttpServer(sayingTheWay(), { overloadMs: 0 });
   const drained = await server.listen({ host: '127.0.0.1', port: 0 });
   t.teardown(() => server.close({ deadlineMs: 0 }));
-  t.strictSame(await ask(drained.port, get()), ['lone']);
+  t.strictSame(await ask(drained.port, get()), ['fast']);
   server.drain();
   t.strictSame(await ask(drained.port, get()), ['node']);
 });
 
-test('a connection with lone requests is closed when idle, but never while it waits for an answer', async (t) => {
+test('a connection with requests on the fast path is closed when idle, but never while it waits for an answer', async (t) => {
   const times = { headersMs: 2000, requestMs: 2000, keepAliveMs: 100, lookMs: 50 };
   let end: () => void = () => {};
   const handler = Object.assign(sayingTheWay(), {
-    lone(request: LoneRequest) {
-      if (request.req.url === '/') request.answer('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nlone');
+    fastPath(request: FastPath) {
+      if (request.req.url === '/') request.answer('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfast');
       else {
         const res = request.makeResponse(request.req);
         end = () => res.end('made');
@@ -191,12 +191,12 @@ test('a connection with lone requests is closed when idle, but never while it wa
 test('a response is made once, for its own request, and not after an answer', async (t) => {
   const seen: string[] = [];
   const handler = Object.assign(sayingTheWay(), {
-    lone(request: LoneRequest) {
+    fastPath(request: FastPath) {
       const { req } = request;
-      if (req.url === '/lone') {
-        request.answer('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nlone');
+      if (req.url === '/fast') {
+        request.answer('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfast');
         t.throws(() => request.makeResponse(req), /no longer in progress/);
-        seen.push('lone');
+        seen.push('fast');
         return;
       }
       const res = request.makeResponse(req);
@@ -210,8 +210,8 @@ test('a response is made once, for its own request, and not after an answer', as
     },
   });
   const port = await listen(t, {}, handler);
-  t.strictSame(await ask(port, get('/lone'), get('/'), get('/lone')), ['lone', 'made', 'lone']);
-  t.strictSame(seen, ['lone', 'made', 'lone']);
+  t.strictSame(await ask(port, get('/fast'), get('/'), get('/fast')), ['fast', 'made', 'fast']);
+  t.strictSame(seen, ['fast', 'made', 'fast']);
 });
 
 test('a client that closes its sending side after a request gets an answer; garbage after a request is refused', async (t) => {
@@ -250,7 +250,7 @@ test('an unfinished answer is completed before garbage is refused', async (t) =>
   for (const [name, behind, status] of cases) {
     let waiting = 0;
     const handler = Object.assign(sayingTheWay(), {
-      lone(request: LoneRequest) {
+      fastPath(request: FastPath) {
         request.answer(answer);
         waiting = request.req.socket.writableLength;
       },
@@ -281,7 +281,7 @@ function isRefusedAtOnce(method: string, fields: readonly string[]): boolean {
       return true;
     },
   };
-  return refuseDirectly(request as unknown as LoneRequest, new OriginFields([])) && isSent;
+  return refuseDirectly(request as unknown as FastPath, new OriginFields([])) && isSent;
 }
 
 test('requests are refused directly only if they can have no body', (t) => {
@@ -312,7 +312,7 @@ test('requests are refused directly only if they can have no body', (t) => {
 test('a fault after an answer ends the connection, and no second answer is sent', async (t) => {
   const { handler, logged } = setUp({ accessLog: 0 });
   const failing = Object.assign((...args: Parameters<typeof handler>) => handler(...args), {
-    lone(request: LoneRequest) {
+    fastPath(request: FastPath) {
       const { socket } = request.req;
       const { write } = socket;
       // The answer is sent, and then an error occurs.
@@ -321,7 +321,7 @@ test('a fault after an answer ends the connection, and no second answer is sent'
         throw new Error('behind the answer');
       };
       try {
-        handler.lone(request);
+        handler.fastPath(request);
       } finally {
         socket.write = write;
       }

@@ -1,14 +1,14 @@
 /**
- * A lone request comes on a connection that stays open and has no unsent answers. Its answer goes directly to
+ * The fast path: a request on a connection that stays open and has no unsent answers. Its answer goes directly to
  * the socket, without Node's response, timers and streams, which are most of the cost. If an answer needs
- * Node's response, the response is made at that moment. A request that is answered in a later turn stays lone
+ * Node's response, the response is made at that moment. A request that is answered in a later turn stays on it
  * until another event on its connection.
  */
 import { channel } from 'node:diagnostics_channel';
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { usable } from './inner-parts.js';
+import { usable } from './internals.js';
 
 interface HttpParser {
   /** Null if no body is expected. */
@@ -52,7 +52,7 @@ export interface Awaited {
   takeResponse(res: ServerResponse): void;
 }
 
-export class LoneRequest {
+export class FastPath {
   readonly #server: Server;
   readonly #socket: Socket;
   readonly #parser: HttpParser;
@@ -62,7 +62,7 @@ export class LoneRequest {
   #isAnswered = false;
   #isUpgrade = false;
   #awaited: Awaited | null = null;
-  /** Set while Node makes a response for {@link LoneRequest.makeResponse}. */
+  /** Set while Node makes a response for {@link FastPath.makeResponse}. */
   #making: { res: ServerResponse | null } | null = null;
   /** Whether the idle timer was set by Lectern and not by Node. */
   #isTimed = false;
@@ -85,26 +85,26 @@ export class LoneRequest {
     server: Server,
     socket: Socket,
     idleMs: number,
-    see: (lone: LoneRequest, req: IncomingMessage, keepAlive: boolean) => boolean,
-  ): LoneRequest | null {
+    see: (fastPath: FastPath, req: IncomingMessage, keepAlive: boolean) => boolean,
+  ): FastPath | null {
     const { parser = null } = socket as Socket & { readonly parser?: HttpParser | null };
-    if (!usable.loneRequests || parser === null) return null;
-    const lone = new LoneRequest(server, socket, parser, idleMs);
+    if (!usable.fastPath || parser === null) return null;
+    const fastPath = new FastPath(server, socket, parser, idleMs);
     parser.onIncoming = (req, keepAlive) => {
-      lone.#req = req;
-      lone.#isAnswered = false;
+      fastPath.#req = req;
+      fastPath.#isAnswered = false;
       // Node resets this property if 'upgrade' has no listener.
-      lone.#isUpgrade = (req as IncomingMessage & { readonly upgrade?: unknown }).upgrade === true;
+      fastPath.#isUpgrade = (req as IncomingMessage & { readonly upgrade?: unknown }).upgrade === true;
       try {
-        return see(lone, req, keepAlive) ? 0 : lone.#goOn(req, keepAlive);
+        return see(fastPath, req, keepAlive) ? 0 : fastPath.#goOn(req, keepAlive);
       } finally {
-        lone.#req = null;
+        fastPath.#req = null;
       }
     };
-    return lone;
+    return fastPath;
   }
 
-  standsAlone(keepAlive: boolean): boolean {
+  isEligible(keepAlive: boolean): boolean {
     const { httpVersionMajor, httpVersionMinor } = this.req;
     if (!keepAlive || httpVersionMajor !== 1 || httpVersionMinor !== 1 || this.#isUpgrade) return false;
     return this.#socket.writableLength === 0 && this.#socket.writable && !this.#isTraced();
@@ -150,7 +150,7 @@ export class LoneRequest {
   }
 
   /**
-   * Announces that the answer comes in a later turn: through {@link LoneRequest.answer}, or on the response
+   * Announces that the answer comes in a later turn: through {@link FastPath.answer}, or on the response
    * given to `awaited`.
    */
   awaitAnswer(awaited: Awaited): void {
@@ -214,8 +214,8 @@ export class LoneRequest {
   }
 
   /**
-   * Call this with each response that node:http makes. @returns true if the response was made for a lone
-   * request: do not handle that request again
+   * Call this with each response that node:http makes. @returns true if the response was made for a request of
+   * the fast path: do not handle that request again
    */
   takes(res: ServerResponse): boolean {
     if (this.#making === null) return false;

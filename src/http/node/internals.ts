@@ -1,4 +1,7 @@
 /**
+ * Functions that use undocumented parts of Node's connections. If a part is missing, they use a documented
+ * one.
+ *
  * Folder http/node/. The only folder that uses internals of node:http. This folder knows nothing of timetables or
  * tokens.
  *
@@ -7,11 +10,12 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
+import { READER_BYTES_MIN } from '../../limits.js';
 import type { Logger } from '../logger.js';
 
 const FEATURES = {
   /** Answers a request before node:http makes a response for it. */
-  loneRequests: ['parser.onIncoming', 'parser.incoming', 'request.upgrade'],
+  fastPath: ['parser.onIncoming', 'parser.incoming', 'request.upgrade'],
   /** Sends a whole answer without the response object. */
   directAnswers: ['response._header', 'response.finished', 'response.shouldKeepAlive'],
   /** Ends a connection with an answer, and tells whether an answer ends its connection. */
@@ -32,24 +36,24 @@ const FEATURES = {
 } as const;
 
 type Feature = keyof typeof FEATURES;
-export type InnerPart = (typeof FEATURES)[Feature][number];
-export const INNER_PARTS: readonly InnerPart[] = [...new Set(Object.values(FEATURES).flat())];
+export type Internal = (typeof FEATURES)[Feature][number];
+export const INTERNALS: readonly Internal[] = [...new Set(Object.values(FEATURES).flat())];
 
 /** All false before the check. */
-export const usable: Readonly<Record<Feature, boolean>> = usableWithout(INNER_PARTS);
+export const usable: Readonly<Record<Feature, boolean>> = usableWithout(INTERNALS);
 
-let checking: Promise<readonly InnerPart[]> | null = null;
-let missing: readonly InnerPart[] = [];
+let checking: Promise<readonly Internal[]> | null = null;
+let missing: readonly Internal[] = [];
 /** The missing parts that were logged. */
-let told: readonly InnerPart[] = missing;
+let told: readonly Internal[] = missing;
 
 /** Empty before the check. */
-export function missingInnerParts(): readonly InnerPart[] {
+export function missingInternals(): readonly Internal[] {
   return missing;
 }
 
 /** Warns once per process, whatever the number of its servers. */
-export function tellMissingInnerParts(log: Logger): void {
+export function warnOfMissingInternals(log: Logger): void {
   if (missing.length > 0 && told !== missing) {
     log.warn(
       { parts: missing, node: process.version },
@@ -59,21 +63,21 @@ export function tellMissingInnerParts(log: Logger): void {
   told = missing;
 }
 
-export function checkInnerParts(): Promise<readonly InnerPart[]> {
-  checking ??= probeInnerParts().then(useInnerParts);
+export function checkInternals(): Promise<readonly Internal[]> {
+  checking ??= probeInternals().then(useInternals);
   return checking;
 }
 
 /** Other threads use the result of the main thread. */
-export function useInnerParts(found: readonly InnerPart[]): readonly InnerPart[] {
+export function useInternals(found: readonly Internal[]): readonly Internal[] {
   missing = found;
   checking = Promise.resolve(found);
   Object.assign(usable, usableWithout(found));
   return found;
 }
 
-function usableWithout(found: readonly InnerPart[]): Record<Feature, boolean> {
-  const features = Object.entries(FEATURES) as [Feature, readonly InnerPart[]][];
+function usableWithout(found: readonly Internal[]): Record<Feature, boolean> {
+  const features = Object.entries(FEATURES) as [Feature, readonly Internal[]][];
   const entries = features.map(([feature, parts]) => [feature, !parts.some((part) => found.includes(part))]);
   return Object.fromEntries(entries) as Record<Feature, boolean>;
 }
@@ -88,20 +92,20 @@ const GET = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
 const MALFORMED = 'GET / HTTP/1.1\nHost: a\r\n\r\n';
 
 type Inside = Record<string, unknown>;
-type Check = (part: InnerPart, works: boolean) => void;
+type Check = (part: Internal, works: boolean) => void;
 
 const insideOf = (object: unknown): Inside => (object ?? {}) as Inside;
 
 /** @returns the internals that did not work; all of them if there is no loopback address */
-export async function probeInnerParts(): Promise<readonly InnerPart[]> {
+export async function probeInternals(): Promise<readonly Internal[]> {
   for (const host of HOSTS) {
-    const passed = new Set<InnerPart>();
+    const passed = new Set<Internal>();
     const isConnected = await probe(host, (part, works) => {
       if (works) passed.add(part);
     });
-    if (isConnected) return INNER_PARTS.filter((part) => !passed.has(part));
+    if (isConnected) return INTERNALS.filter((part) => !passed.has(part));
   }
-  return INNER_PARTS;
+  return INTERNALS;
 }
 
 /**
@@ -216,4 +220,84 @@ function tryHandle(socket: Socket, check: Check): void {
   const { bytesWritten, writeQueueSize } = insideOf(insideOf(socket)._handle);
   check('handle.bytesWritten', bytesWritten === socket.bytesWritten);
   check('handle.writeQueueSize', writeQueueSize === 0);
+}
+
+/**
+ * Largest write when only completed writes can be counted. It is much smaller than READER_BYTES_MIN, so that
+ * steady readers show progress.
+ */
+export const WRITE_BYTES_MAX: number = READER_BYTES_MIN / 4;
+
+/** Whether a body may be sent in one write: the progress of a write can be measured, or the body is small. */
+export function canSendWhole(chunks: readonly Uint8Array[]): boolean {
+  if (usable.writeProgress) return true;
+  let bytes = 0;
+  for (const chunk of chunks) bytes += chunk.length;
+  return bytes <= WRITE_BYTES_MAX;
+}
+
+/** Bytes that the system has taken; if Node does not count them, the bytes of completed writes. */
+export function bytesTaken(socket: Socket): number {
+  if (!usable.writeProgress) return socket.bytesWritten - socket.writableLength;
+  const { _handle: handle } = socket as unknown as {
+    readonly _handle: { readonly bytesWritten: number; readonly writeQueueSize: number } | null;
+  };
+  return handle === null ? 0 : handle.bytesWritten - handle.writeQueueSize;
+}
+
+/** Closes the connection after the answer. The call has no effect after the head is written. */
+export function endWithAnswer(res: ServerResponse): void {
+  if (usable.keepAlive) res.shouldKeepAlive = false;
+  else if (!res.headersSent) res.setHeader('Connection', 'close');
+}
+
+export function endsWithAnswer(res: ServerResponse): boolean {
+  if (usable.keepAlive) return !res.shouldKeepAlive;
+  const { headers, httpVersion } = res.req;
+  const { connection = '' } = headers;
+  const isAsked = httpVersion === '1.1' ? /close/i.test(connection) : !/keep-alive/i.test(connection);
+  return isAsked || res.getHeader('Connection') === 'close';
+}
+
+/**
+ * Ends a connection after its last answer. Node would destroy the connection: further bytes from the client
+ * would then cause a reset, and the answer could be lost.
+ *
+ * @param onEnd called when the answer was sent
+ */
+export function closeGently(socket: Socket, last: ServerResponse, onEnd: () => void): void {
+  if (!usable.gentleClose) {
+    last.once('finish', onEnd);
+    return;
+  }
+  socket.destroySoon = () => {
+    socket.end();
+    onEnd();
+  };
+}
+
+export interface ParserFault {
+  readonly code: string;
+  /**
+   * The last packet, or an empty text. `line` is the part of the packet that begins with the line where the
+   * parser stopped.
+   */
+  readonly packet: string;
+  readonly line: string;
+  /**
+   * Whether the fault is a line that does not end with CR LF. The parser has several codes for it, so the
+   * message decides.
+   */
+  readonly isLineEnd: boolean;
+}
+
+export function parserFaultOf(
+  error: NodeJS.ErrnoException & { rawPacket?: Buffer; bytesParsed?: number; reason?: string },
+): ParserFault {
+  const { code = '', reason, rawPacket, bytesParsed = 0 } = error;
+  if (!usable.parserErrors) return { code, packet: '', line: '', isLineEnd: false };
+  const packet = rawPacket?.toString('latin1') ?? '';
+  const lineStart = bytesParsed === 0 ? 0 : packet.lastIndexOf('\n', bytesParsed - 1) + 1;
+  const isLineEnd = /^(?:Expected CRLF|Missing expected CR)/.test(reason ?? '');
+  return { code, packet, line: packet.slice(lineStart), isLineEnd };
 }

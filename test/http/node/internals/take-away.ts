@@ -1,10 +1,10 @@
 /** Hides one Node internal from all code except Node's own, on every later server and connection. */
 import { EventEmitter } from 'node:events';
 import { Server } from 'node:http';
-import type { InnerPart } from '../../../../src/http/node/inner-parts.js';
+import type { Internal } from '../../../../src/http/node/internals.js';
 
 export interface Taken {
-  part: InnerPart | null;
+  part: Internal | null;
   /** The value found instead. */
   instead: unknown;
 }
