@@ -114,7 +114,8 @@ test('development mode warns when other machines can reach it', async (t) => {
     stderr,
     /^warning: development mode on http:\/\/0\.0\.0\.0:\d+: anyone who can reach .* gets a token/m,
   );
-  t.equal(stderr.trim().split('\n').length, 1);
+  // On a busy machine a line about a slow source may follow.
+  t.equal(stderr.split('\n').filter((line) => line.startsWith('warning: ')).length, 1);
 });
 
 test('an unwritable snapshot file causes one message, and serving continues', async (t) => {
