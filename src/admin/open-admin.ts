@@ -3,13 +3,13 @@
  * events.
  */
 
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LecternError } from '../errors.js';
 import { AllowedHosts } from '../http/allowed-hosts.js';
 import { OriginFields } from '../http/answer/answer-fields.js';
 import { bearerChallenge, INTERNAL_ERROR, type Problem, sendProblem } from '../http/answer/problem.js';
 import { sendText } from '../http/answer/respond.js';
 import { Exchange, type ExchangeSettings } from '../http/exchange.js';
-import type { RequestHandler } from '../http/handler.js';
 import { messageFault } from '../http/message-fault.js';
 import { readCredential } from '../http/request/credential.js';
 import { parseQueryString } from '../http/request/target.js';
@@ -51,7 +51,8 @@ export async function openAdmin(options: AdminOptions): Promise<Admin> {
   const here = serving?.meters.some(({ thread }) => thread === 'main') ? null : new Meter();
   const more = here === null ? [] : [{ thread: 'main', meter: here }];
   const exposition = new Exposition(options, more, () => unreadyReasons().length === 0);
-  const server = new HttpServer(createAdminHandler(options, exposition), {
+  const handler = new AdminHandler(options, exposition);
+  const server = new HttpServer((req, res) => handler.answer(req, res), {
     connectionsMax: ADMIN_CONNECTIONS_MAX,
     // Idle connections must not keep probes out.
     whenFull: 'close-idle',
@@ -85,45 +86,110 @@ const SETTINGS: ExchangeSettings = {
 };
 
 /** Without the admin token, requests change nothing, and read only counts and names of sources. */
-function createAdminHandler(options: AdminOptions, exposition: Exposition): RequestHandler {
-  const { host, allowedHosts, timetable, token, log, version } = options;
-  const hosts = new AllowedHosts([host, ...allowedHosts]);
-  const methods = ['GET', 'HEAD'];
-  const resources = new Map<string, Resource>([
-    ['/live', { methods, handle: (exchange) => sendJson(exchange, 200, { live: true }) }],
-    ['/ready', { methods, handle: tellReady }],
-    [
-      '/status',
-      { methods, handle: (exchange) => sendJson(exchange, 200, describeHealth(timetable, version)) },
-    ],
-    ['/metrics', { methods, handle: tellMetrics }],
-  ]);
-  if (token !== null) {
-    resources.set('/refresh', { methods: ['POST'], handle: (exchange) => refresh(exchange, token) });
+class AdminHandler {
+  readonly #options: AdminOptions;
+  readonly #exposition: Exposition;
+  readonly #hosts: AllowedHosts;
+  readonly #resources: ReadonlyMap<string, Resource>;
+
+  constructor(options: AdminOptions, exposition: Exposition) {
+    const { host, allowedHosts, timetable, token, version } = options;
+    this.#options = options;
+    this.#exposition = exposition;
+    this.#hosts = new AllowedHosts([host, ...allowedHosts]);
+    const methods = ['GET', 'HEAD'];
+    const resources: Record<string, Resource> = {
+      '/live': { methods, handle: (exchange) => sendJson(exchange, 200, { live: true }) },
+      '/ready': { methods, handle: (exchange) => this.#sendReady(exchange) },
+      '/status': {
+        methods,
+        handle: (exchange) => sendJson(exchange, 200, describeHealth(timetable, version)),
+      },
+      '/metrics': { methods, handle: (exchange) => this.#sendMetrics(exchange) },
+    };
+    if (token !== null) {
+      resources['/refresh'] = { methods: ['POST'], handle: (exchange) => this.#refresh(exchange, token) };
+    }
+    this.#resources = new Map(Object.entries(resources));
   }
 
-  function tellReady(exchange: Exchange): void {
+  answer(req: IncomingMessage, res: ServerResponse): void {
+    const exchange = new Exchange(req, res, SETTINGS);
+    try {
+      this.#dispatch(exchange)?.catch((error: unknown) => this.#fail(exchange, error));
+    } catch (error) {
+      this.#fail(exchange, error);
+    }
+  }
+
+  #dispatch(exchange: Exchange): void | Promise<void> {
+    const { req, target, path, headers } = exchange;
+    // Bodies are not read, so the start of the next request is unknown.
+    if (headers.hasContent) exchange.closeAfterAnswer();
+    const fault = messageFault(req, path, headers);
+    if (fault !== null) {
+      exchange.closeAfterAnswer();
+      return sendProblem(exchange, fault);
+    }
+    if (!this.#hosts.allow(target, headers.hosts === 0 ? null : headers.host)) {
+      return sendProblem(exchange, {
+        code: 'host-not-allowed',
+        detail:
+          'The admin listener does not accept this Host. Use an IP address, localhost, or a name given with --admin-host or --admin-allowed-host.',
+      });
+    }
+    // Several credentials are refused, as on all resources, because they may name different users.
+    const credential = readCredential(headers.authorization, headers.authorizations);
+    if (credential.kind === 'malformed' && headers.authorizations > 1) {
+      exchange.closeAfterAnswer();
+      return sendProblem(exchange, malformedCredential(credential.detail));
+    }
+    if (target.length > REQUEST_TARGET_BYTES_MAX) {
+      return sendProblem(exchange, {
+        code: 'request-target-too-long',
+        detail: `The request target has ${target.length} bytes; at most ${REQUEST_TARGET_BYTES_MAX} are read.`,
+      });
+    }
+    const resource = this.#resources.get(path);
+    if (resource === undefined) {
+      const paths = [...this.#resources.keys()].join(', ');
+      const detail = `There is nothing at this path of the admin listener. It has ${paths}.`;
+      return sendProblem(exchange, { code: 'not-found', detail });
+    }
+    if (!resource.methods.includes(req.method ?? '')) {
+      const allow = resource.methods.join(', ');
+      return sendProblem(exchange, {
+        code: 'method-not-allowed',
+        detail: `The methods of ${path} are: ${allow}.`,
+        headers: ['Allow', allow],
+      });
+    }
+    return resource.handle(exchange);
+  }
+
+  #sendReady(exchange: Exchange): void {
     const refuses = isAsked(exchange, 'overload=true');
     if (refuses === null) {
       const detail = 'The only parameter is overload=true: the answer is 503 during an overload, too.';
       sendProblem(exchange, { code: 'parameters-invalid', detail });
       return;
     }
-    const overloaded = options.serving?.condition.isOverloaded ?? false;
-    const reasons = [...options.unreadyReasons(), ...(refuses && overloaded ? ['overloaded'] : [])];
+    const overloaded = this.#options.serving?.condition.isOverloaded ?? false;
+    const reasons = [...this.#options.unreadyReasons(), ...(refuses && overloaded ? ['overloaded'] : [])];
     const ready = reasons.length === 0;
-    const unreadableFormat = options.channel()?.replica?.unreadableFormat ?? null;
+    const unreadableFormat = this.#options.channel()?.replica?.unreadableFormat ?? null;
     const more = unreadableFormat === null ? {} : { unreadableFormat };
     sendJson(exchange, ready ? 200 : 503, { ready, reasons, overloaded, ...more });
   }
 
-  async function tellMetrics(exchange: Exchange): Promise<void> {
-    const text = await exposition.text();
-    const headers = ['Content-Type', exposition.contentType, 'Cache-Control', 'no-store'];
+  async #sendMetrics(exchange: Exchange): Promise<void> {
+    const text = await this.#exposition.text();
+    const headers = ['Content-Type', this.#exposition.contentType, 'Cache-Control', 'no-store'];
     sendText(exchange, 200, headers, text);
   }
 
-  async function refresh(exchange: Exchange, expected: AdminToken): Promise<void> {
+  async #refresh(exchange: Exchange, expected: AdminToken): Promise<void> {
+    const { timetable, log } = this.#options;
     const fault = credentialFault(exchange, expected);
     if (fault !== null) return sendProblem(exchange, fault);
     if (exchange.headers.hasContent) {
@@ -147,68 +213,14 @@ function createAdminHandler(options: AdminOptions, exposition: Exposition): Requ
     sendJson(exchange, 200, { outcome: result, snapshot, events, reason });
   }
 
-  function fail(exchange: Exchange, error: unknown): void {
+  #fail(exchange: Exchange, error: unknown): void {
     if (error instanceof LecternError && error.code === 'closed') {
       sendProblem(exchange, { code: 'snapshot-unavailable', detail: 'The service is being shut down.' });
       return;
     }
-    log?.error({ err: error, path: exchange.path }, 'an admin request failed');
+    this.#options.log?.error({ err: error, path: exchange.path }, 'an admin request failed');
     if (!exchange.cutOffIfBegun()) sendProblem(exchange, INTERNAL_ERROR);
   }
-
-  function dispatch(exchange: Exchange): void | Promise<void> {
-    const { req, target, path, headers } = exchange;
-    // Bodies are not read, so the start of the next request is unknown.
-    if (headers.hasContent) exchange.closeAfterAnswer();
-    const fault = messageFault(req, path, headers);
-    if (fault !== null) {
-      exchange.closeAfterAnswer();
-      return sendProblem(exchange, fault);
-    }
-    if (!hosts.allow(target, headers.hosts === 0 ? null : headers.host)) {
-      return sendProblem(exchange, {
-        code: 'host-not-allowed',
-        detail:
-          'The admin listener does not accept this Host. Use an IP address, localhost, or a name given with --admin-host or --admin-allowed-host.',
-      });
-    }
-    // Several credentials are refused, as on all resources, because they may name different users.
-    const credential = readCredential(headers.authorization, headers.authorizations);
-    if (credential.kind === 'malformed' && headers.authorizations > 1) {
-      exchange.closeAfterAnswer();
-      return sendProblem(exchange, malformedCredential(credential.detail));
-    }
-    if (target.length > REQUEST_TARGET_BYTES_MAX) {
-      return sendProblem(exchange, {
-        code: 'request-target-too-long',
-        detail: `The request target has ${target.length} bytes; at most ${REQUEST_TARGET_BYTES_MAX} are read.`,
-      });
-    }
-    const resource = resources.get(path);
-    if (resource === undefined) {
-      const paths = [...resources.keys()].join(', ');
-      const detail = `There is nothing at this path of the admin listener. It has ${paths}.`;
-      return sendProblem(exchange, { code: 'not-found', detail });
-    }
-    if (!resource.methods.includes(req.method ?? '')) {
-      const allow = resource.methods.join(', ');
-      return sendProblem(exchange, {
-        code: 'method-not-allowed',
-        detail: `The methods of ${path} are: ${allow}.`,
-        headers: ['Allow', allow],
-      });
-    }
-    return resource.handle(exchange);
-  }
-
-  return (req, res) => {
-    const exchange = new Exchange(req, res, SETTINGS);
-    try {
-      dispatch(exchange)?.catch((error: unknown) => fail(exchange, error));
-    } catch (error) {
-      fail(exchange, error);
-    }
-  };
 }
 
 /** Whether a request has this parameter; null if it has any other, because its resource has no others. */

@@ -84,32 +84,115 @@ const CLAIM_FAULTS: Readonly<Record<string, VerificationFailure>> = {
 };
 
 export function createVerifier(options: VerifierOptions): Verifier {
-  const { keySets, issuer, audience, now = Date.now, triesMax = KEY_TRIES_UNDER_WAY_MAX } = options;
-  if (keySets.length === 0) throw new TypeError('createVerifier needs at least one key set');
-  const isAccessToken = options.tokenType === 'at+jwt';
-  const requiredClaims = isAccessToken ? ACCESS_TOKEN_CLAIMS : ['exp', 'sub'];
-  const toleranceMs = options.clockToleranceMs ?? 5000;
+  if (options.keySets.length === 0) throw new TypeError('createVerifier needs at least one key set');
+  return new KeySetVerifier(options);
+}
+
+class KeySetVerifier implements Verifier {
+  readonly #options: VerifierOptions;
+  readonly #isAccessToken: boolean;
+  readonly #toleranceMs: number;
+  readonly #now: () => number;
   /** Headers of good tokens. Most tokens of an issuer have the same header. */
-  const headers = new TextMemo<ReadHeader>(TOKEN_HEADERS_MAX, TOKEN_BYTES_MAX);
+  readonly #headers = new TextMemo<ReadHeader>(TOKEN_HEADERS_MAX, TOKEN_BYTES_MAX);
   /**
    * Number of keys that libuv's threads are trying now. The number is bounded, because a flood of forged
    * tokens would delay good tokens by seconds.
    */
-  let tries = 0;
-  let waits = 0;
+  #tries = 0;
+  #waits = 0;
 
-  /** Undefined if another key signed the token. */
-  async function verifyWithKey(
+  constructor(options: VerifierOptions) {
+    this.#options = options;
+    this.#isAccessToken = options.tokenType === 'at+jwt';
+    this.#toleranceMs = options.clockToleranceMs ?? 5000;
+    this.#now = options.now ?? Date.now;
+  }
+
+  async verify(token: string): Promise<Verification> {
+    const shapeFault = describeTokenShapeFault(token);
+    if (shapeFault !== null) return invalid('malformed', shapeFault);
+    const encoded = token.slice(0, token.indexOf('.'));
+    const known = this.#headers.get(encoded);
+    const header = known ?? readHeader(token);
+    if (typeof header === 'string') return invalid('malformed', `The header of the token ${header}.`);
+    if (this.#isAccessToken && !isAccessTokenType(header.typ)) {
+      return invalid('type', 'The token is not an access token: its "typ" is not "at+jwt".');
+    }
+    const fitting = this.#options.keySets.filter((set) => set.algorithms.includes(header.alg));
+    if (fitting.length === 0) {
+      return invalid('algorithm', 'The token is signed with an algorithm that is not accepted.');
+    }
+    let tried = 0;
+    let unavailable: Verification | null = null;
+    for (const set of fitting) {
+      const asked = set.candidates(header);
+      const lookup = asked instanceof Promise ? await this.#waitFor(asked) : asked;
+      if (lookup === null) return OVERLOADED;
+      if ('unavailable' in lookup) {
+        const { unavailable: reason, retryAfterSeconds } = lookup;
+        unavailable = { outcome: 'unavailable', description: `${set.name}: ${reason}`, retryAfterSeconds };
+        continue;
+      }
+      tried += lookup.keys.length;
+      const verification = await this.#verifyWithKeys(token, set, lookup.keys);
+      if (verification === undefined) continue;
+      // The header is copied, because a slice would keep the whole token in memory.
+      if (verification.outcome === 'ok' && known === undefined)
+        this.#headers.set(Buffer.from(encoded).toString(), header);
+      return verification;
+    }
+    // A missing key may have signed the token, so it cannot be refused.
+    if (unavailable !== null) return unavailable;
+    return tried === 0
+      ? invalid('no-key', 'The token is signed with an unknown key.')
+      : invalid('signature', 'The signature of the token is not valid.');
+  }
+
+  /** Null if too many tokens are waiting. */
+  async #waitFor(lookup: Promise<KeyLookup>): Promise<KeyLookup | null> {
+    if (this.#waits >= KEY_WAITS_MAX) return null;
+    this.#waits++;
+    try {
+      return await lookup;
+    } finally {
+      this.#waits--;
+    }
+  }
+
+  /** Undefined if no key signed the token. */
+  async #verifyWithKeys(
     token: string,
     set: KeySet,
-    key: VerificationKey,
+    keys: readonly VerificationKey[],
   ): Promise<Verification | undefined> {
+    const { triesMax = KEY_TRIES_UNDER_WAY_MAX } = this.#options;
+    if (this.#tries + keys.length > triesMax) return OVERLOADED;
+    this.#tries += keys.length;
+    let untried = keys.length;
+    try {
+      for (const key of keys) {
+        const verification = await this.#verifyWithKey(token, set, key);
+        if (verification !== undefined) return verification;
+        this.#tries--;
+        untried--;
+      }
+    } finally {
+      this.#tries -= untried;
+    }
+    return undefined;
+  }
+
+  /** Undefined if another key signed the token. */
+  async #verifyWithKey(token: string, set: KeySet, key: VerificationKey): Promise<Verification | undefined> {
+    const { issuer, audience } = this.#options;
+    const toleranceMs = this.#toleranceMs;
     try {
       const { payload } = await jwtVerify(token, key, {
         algorithms: set.algorithms as string[],
-        requiredClaims,
+        requiredClaims: this.#isAccessToken ? ACCESS_TOKEN_CLAIMS : ['exp', 'sub'],
         clockTolerance: toleranceMs / 1000,
-        currentDate: new Date(now()),
+        currentDate: new Date(this.#now()),
         // undefined means "any" to jose.
         issuer: issuer as string,
         audience: audience as string,
@@ -117,86 +200,13 @@ export function createVerifier(options: VerifierOptions): Verifier {
       // The payload is read after the signature was verified, so that unsigned text is never read.
       const textFault = describeTextFault(token.split('.', 2)[1] as string);
       if (textFault !== null) return invalid('malformed', `The payload of the token ${textFault}.`);
-      return (isAccessToken ? accessTokenFault(payload) : null) ?? checkClaims(payload, now(), toleranceMs);
+      const fault = this.#isAccessToken ? accessTokenFault(payload) : null;
+      return fault ?? checkClaims(payload, this.#now(), toleranceMs);
     } catch (error) {
       if (error instanceof errors.JWSSignatureVerificationFailed) return undefined;
       return describeJoseError(error);
     }
   }
-
-  async function verifyWithKeys(
-    token: string,
-    set: KeySet,
-    keys: readonly VerificationKey[],
-  ): Promise<Verification | undefined> {
-    if (tries + keys.length > triesMax) return OVERLOADED;
-    tries += keys.length;
-    let untried = keys.length;
-    try {
-      for (const key of keys) {
-        const verification = await verifyWithKey(token, set, key);
-        if (verification !== undefined) return verification;
-        tries--;
-        untried--;
-      }
-    } finally {
-      tries -= untried;
-    }
-    return undefined;
-  }
-
-  /** Null if too many tokens are waiting. */
-  async function waitFor(lookup: Promise<KeyLookup>): Promise<KeyLookup | null> {
-    if (waits >= KEY_WAITS_MAX) return null;
-    waits++;
-    try {
-      return await lookup;
-    } finally {
-      waits--;
-    }
-  }
-
-  return {
-    async verify(token) {
-      const shapeFault = describeTokenShapeFault(token);
-      if (shapeFault !== null) return invalid('malformed', shapeFault);
-      const encoded = token.slice(0, token.indexOf('.'));
-      const known = headers.get(encoded);
-      const header = known ?? readHeader(token);
-      if (typeof header === 'string') return invalid('malformed', `The header of the token ${header}.`);
-      if (isAccessToken && !isAccessTokenType(header.typ)) {
-        return invalid('type', 'The token is not an access token: its "typ" is not "at+jwt".');
-      }
-      const fitting = keySets.filter((set) => set.algorithms.includes(header.alg));
-      if (fitting.length === 0) {
-        return invalid('algorithm', 'The token is signed with an algorithm that is not accepted.');
-      }
-      let tried = 0;
-      let unavailable: Verification | null = null;
-      for (const set of fitting) {
-        const asked = set.candidates(header);
-        const lookup = asked instanceof Promise ? await waitFor(asked) : asked;
-        if (lookup === null) return OVERLOADED;
-        if ('unavailable' in lookup) {
-          const { unavailable: reason, retryAfterSeconds } = lookup;
-          unavailable = { outcome: 'unavailable', description: `${set.name}: ${reason}`, retryAfterSeconds };
-          continue;
-        }
-        tried += lookup.keys.length;
-        const verification = await verifyWithKeys(token, set, lookup.keys);
-        if (verification === undefined) continue;
-        // The header is copied, because a slice would keep the whole token in memory.
-        if (verification.outcome === 'ok' && known === undefined)
-          headers.set(Buffer.from(encoded).toString(), header);
-        return verification;
-      }
-      // A missing key may have signed the token, so it cannot be refused.
-      if (unavailable !== null) return unavailable;
-      return tried === 0
-        ? invalid('no-key', 'The token is signed with an unknown key.')
-        : invalid('signature', 'The signature of the token is not valid.');
-    },
-  };
 }
 
 function accessTokenFault(claims: JWTPayload): Verification | null {

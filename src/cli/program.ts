@@ -54,6 +54,35 @@ export function createProgram(exit: (code: number) => void): Command {
     .configureOutput({ outputError: (text) => writeError(messageOf(text, program)) })
     .exitOverride();
 
+  addServe(program, exit);
+  addStoreCommands(program, exit);
+
+  addInspect(program, exit);
+  addExplain(program);
+  addExport(program, exit);
+  addOpenApi(program);
+  program
+    .command('generate')
+    .summary('print a synthetic timetable as NDJSON')
+    .description('Prints a realistic synthetic timetable as NDJSON. The same seed gives the same timetable.')
+    .option(
+      '-n, --events <number>',
+      `number of events, up to ${GENERATED_EVENTS_MAX.toLocaleString('en')}`,
+      wholeNumber(0, GENERATED_EVENTS_MAX),
+    )
+    .option('-s, --seed <number>', 'any whole number', wholeNumber(0, Number.MAX_SAFE_INTEGER), 1)
+    .option('--distinct-slots', 'give every event its own start and end; for benchmarks')
+    .addHelpText('after', example('lectern generate --events 1000000 --seed 7 | gzip > timetable.ndjson.gz'))
+    .action(async ({ events, ...options }: Partial<GenerateOptions> & { seed: number }, command: Command) => {
+      // Commander's own check would hide a misspelt --events.
+      if (events === undefined) command.error("error: the option '--events <number>' is missing");
+      await generate({ events, ...options });
+    });
+
+  return program;
+}
+
+function addServe(program: Command, exit: (code: number) => void): void {
   const serve = program
     .command('serve')
     .summary('serve a timetable over HTTP')
@@ -70,9 +99,9 @@ export function createProgram(exit: (code: number) => void): Command {
       const { serve: runServe } = await import('./serve-command.js');
       exit(await runServe({ ...valuesOf(settings, parsed), source } as unknown as ServiceOptions));
     });
+}
 
-  addStoreCommands(program, exit);
-
+function addInspect(program: Command, exit: (code: number) => void): void {
   withReading(program.command('inspect'))
     .summary('report the contents and the faults of a source')
     .description(
@@ -89,7 +118,9 @@ export function createProgram(exit: (code: number) => void): Command {
       const { inspect } = await import('./inspect-command.js');
       exit(await inspect(source, reading, parsed.json === true));
     });
+}
 
+function addExplain(program: Command): void {
   withReading(program.command('explain'))
     .summary('print how a query is answered, with counts and timings')
     .description(
@@ -107,7 +138,9 @@ export function createProgram(exit: (code: number) => void): Command {
       const { explain } = await import('./explain-command.js');
       await explain(source, query, reading, rooms as string | undefined);
     });
+}
 
+function addExport(program: Command, exit: (code: number) => void): void {
   withReading(program.command('export'))
     .summary('write the events of a query to a file')
     .description(
@@ -131,7 +164,9 @@ export function createProgram(exit: (code: number) => void): Command {
       const { format, output } = parsed as unknown as ExportOptions;
       exit(await exportEvents(source, request, reading, { format, output }));
     });
+}
 
+function addOpenApi(program: Command): void {
   program
     .command('openapi')
     .summary('print the OpenAPI document')
@@ -145,26 +180,6 @@ export function createProgram(exit: (code: number) => void): Command {
       const { printOpenApi } = await import('./openapi-command.js');
       printOpenApi(basePath, identifiers);
     });
-
-  program
-    .command('generate')
-    .summary('print a synthetic timetable as NDJSON')
-    .description('Prints a realistic synthetic timetable as NDJSON. The same seed gives the same timetable.')
-    .option(
-      '-n, --events <number>',
-      `number of events, up to ${GENERATED_EVENTS_MAX.toLocaleString('en')}`,
-      wholeNumber(0, GENERATED_EVENTS_MAX),
-    )
-    .option('-s, --seed <number>', 'any whole number', wholeNumber(0, Number.MAX_SAFE_INTEGER), 1)
-    .option('--distinct-slots', 'give every event its own start and end; for benchmarks')
-    .addHelpText('after', example('lectern generate --events 1000000 --seed 7 | gzip > timetable.ndjson.gz'))
-    .action(async ({ events, ...options }: Partial<GenerateOptions> & { seed: number }, command: Command) => {
-      // Commander's own check would hide a misspelt --events.
-      if (events === undefined) command.error("error: the option '--events <number>' is missing");
-      await generate({ events, ...options });
-    });
-
-  return program;
 }
 
 const SOURCE =

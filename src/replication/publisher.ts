@@ -50,7 +50,7 @@ const CLEANING_MS = 4000;
 /** Time between two rounds of a publisher. */
 const PUBLISHER_ROUND_MS = 1000;
 
-interface PublisherEvents {
+export interface PublisherEvents {
   announced(head: Head): void;
   led(isLeader: boolean): void;
   /** An attempt to write an announcement or the lease failed. */

@@ -10,7 +10,7 @@ import { resolveOptions } from '../options/resolve.js';
 import { Keeper, type LoadOutcome } from '../refresh/keeper.js';
 import { anySourceOf, Loader } from '../refresh/loader.js';
 import { SigningKey, UNSIGNED } from '../replication/keys.js';
-import { Publisher } from '../replication/publisher.js';
+import { Publisher, type PublisherEvents } from '../replication/publisher.js';
 import { fieldLossOf, type Origin, type SnapshotSummary } from '../snapshot/summary.js';
 import { openStore } from '../store/open-store.js';
 import { storeAddress } from '../store/store-address.js';
@@ -61,29 +61,10 @@ export async function publishTimetable(
       'announcements are not signed: who can write to the folder decides what is served',
     );
   const loads = new LoadLog(log, loader.name, 'timetable loaded');
-  const stored = new FailureLog(log, { store: store.name }, 'store works again');
-  const cleaning = new FailureLog(log, { store: store.name }, 'old images removed again');
-  const announcements = new FrequentLine((fields) => log?.info(fields, 'timetable announced'));
   const publisher = new Publisher(store, {
     signer,
     loader,
-    events: {
-      announced: ({ id, sequence, events, bytes }) =>
-        announcements.tell({ snapshot: id, sequence, events, bytes }),
-      led: (isLeader) =>
-        log?.info({ store: store.name }, isLeader ? 'publisher leads' : 'publisher stands by'),
-      failed: (error) => stored.failed('error', error.message, 'timetable not announced'),
-      recovered: () => stored.worked(),
-      cleaned: (fault) => {
-        if (fault === null) cleaning.worked();
-        else cleaning.failed('warn', fault.message, 'old images not removed');
-      },
-      ignored: (record) =>
-        log?.warn(
-          { store: store.name, record },
-          'a record of the store is malformed or forged: it is ignored',
-        ),
-    },
+    events: eventsOf(store.name, log),
   });
   const observed = new ObservedPublisher(loader.name, publisher, ({ force }) => refresh(force));
   let before: SnapshotSummary | null = null;
@@ -149,6 +130,26 @@ export async function publishTimetable(
     },
     close,
     [Symbol.asyncDispose]: close,
+  };
+}
+
+/** What the publisher says in the log. */
+function eventsOf(store: string, log: Logger | undefined): PublisherEvents {
+  const stored = new FailureLog(log, { store }, 'store works again');
+  const cleaning = new FailureLog(log, { store }, 'old images removed again');
+  const announcements = new FrequentLine((fields) => log?.info(fields, 'timetable announced'));
+  return {
+    announced: ({ id, sequence, events, bytes }) =>
+      announcements.tell({ snapshot: id, sequence, events, bytes }),
+    led: (isLeader) => log?.info({ store }, isLeader ? 'publisher leads' : 'publisher stands by'),
+    failed: (error) => stored.failed('error', error.message, 'timetable not announced'),
+    recovered: () => stored.worked(),
+    cleaned: (fault) => {
+      if (fault === null) cleaning.worked();
+      else cleaning.failed('warn', fault.message, 'old images not removed');
+    },
+    ignored: (record) =>
+      log?.warn({ store, record }, 'a record of the store is malformed or forged: it is ignored'),
   };
 }
 
