@@ -151,7 +151,7 @@ export class Keeper {
     try {
       const { signal } = this.#abort;
       const task = { task: 'read-image', path } as const;
-      const pinned = await loader.run(task, { listeners: { signal }, keepsProcessAlive: true });
+      const pinned = await loader.run(task, { listeners: { signal } });
       signal.throwIfAborted();
       checkIdentifiers(path, pinned.image.summary, loader.rules.identifiers);
       this.#publish({ ...pinned, origin: 'pin', changes: [] });
@@ -248,7 +248,6 @@ export class Keeper {
         },
         ...(onProgress === undefined || served !== null ? {} : { onProgress }),
       },
-      keepsProcessAlive: served === null,
       previousVersion: force ? null : this.#seenVersion,
       servedVersion: this.#servedVersion,
       served,

@@ -80,7 +80,6 @@ export type BuildPlace = 'thread' | 'here';
 
 export interface RunRequest {
   readonly listeners: TaskListeners & { readonly signal: AbortSignal };
-  readonly keepsProcessAlive: boolean;
 }
 
 export interface LoadRequest
@@ -256,10 +255,7 @@ export class Loader {
       };
       for (let round = 0; round < WARM_UP_ROUNDS; round++) {
         const chunks = recordChunks(warmUpRecords(served));
-        this.#patches.warmUp(
-          { task: 'patch', name, rules, ...given },
-          { signal, chunks, keepsProcessAlive: false },
-        );
+        this.#patches.warmUp({ task: 'patch', name, rules, ...given }, { signal, chunks });
       }
     };
     setTimeout(warmUp, WARM_UP_DELAY_MS).unref();
@@ -289,11 +285,7 @@ export class Loader {
   }
 
   /** Runs a task on another thread, or on this thread, as `place` says. `chunks` has the chunks of a stream. */
-  run<T extends Task>(
-    task: T,
-    { listeners, keepsProcessAlive }: RunRequest,
-    chunks?: ByteChunks,
-  ): Promise<DoneOf<T>> {
+  run<T extends Task>(task: T, { listeners }: RunRequest, chunks?: ByteChunks): Promise<DoneOf<T>> {
     if (this.#place === 'thread') {
       const onStuck = (end: Promise<void>): void => {
         this.#stuckSinceMs = Date.now();
@@ -301,7 +293,7 @@ export class Loader {
           this.#stuckSinceMs = null;
         });
       };
-      const options = { ...listeners, keepsProcessAlive, onStuck, chunks };
+      const options = { ...listeners, onStuck, chunks };
       if (task.task === 'patch') return this.#patches.run(task, options) as Promise<DoneOf<T>>;
       return spawnTask(task, options);
     }

@@ -70,7 +70,7 @@ export class SnapshotFile {
   async read(): Promise<StoredSnapshot | null> {
     const path = this.#path;
     if (!existsSync(path)) return null;
-    const request = { listeners: { signal: this.#signal }, keepsProcessAlive: true };
+    const request = { listeners: { signal: this.#signal } };
     try {
       const stored = await this.#loader.run({ task: 'read-image', path }, request);
       checkIdentifiers(path, stored.image.summary, this.#loader.rules.identifiers);
@@ -127,7 +127,7 @@ export class SnapshotFile {
   async #write({ image, sourceVersion, parts, ...publications }: SnapshotToKeep): Promise<void> {
     const beside = withPublications(storedParts(parts, this.#loader.rules), publications);
     const task = { task: 'write-image', path: this.#path, image, sourceVersion, beside } as const;
-    const request = { listeners: { signal: new AbortController().signal }, keepsProcessAlive: true };
+    const request = { listeners: { signal: new AbortController().signal } };
     try {
       await this.#loader.run({ ...task, source: this.#loader.imageSource }, request);
       this.failure = null;

@@ -164,7 +164,7 @@ export class ImageObjects {
     try {
       const path = join(folder, 'image');
       const plain = { sourceVersion: null, source: null, beside: null };
-      const request = { listeners: { signal: this.#signal }, keepsProcessAlive: true };
+      const request = { listeners: { signal: this.#signal } };
       await this.#loader.run({ task: 'write-image', path, image, ...plain }, request);
       return await open(path);
     } finally {

@@ -119,10 +119,9 @@ export class Replica implements AnyLoader {
     }
   }
 
-  run<T extends Task>(task: T, { listeners, keepsProcessAlive }: RunRequest): Promise<DoneOf<T>> {
-    const options = { ...listeners, keepsProcessAlive };
-    if (task.task === 'fetch-image') return this.#fetches.run(task, options) as Promise<DoneOf<T>>;
-    return spawnTask(task, options);
+  run<T extends Task>(task: T, { listeners }: RunRequest): Promise<DoneOf<T>> {
+    if (task.task === 'fetch-image') return this.#fetches.run(task, listeners) as Promise<DoneOf<T>>;
+    return spawnTask(task, listeners);
   }
 
   watch(onChange: () => void): { close(): void } {

@@ -44,7 +44,7 @@ export class KeptThread<T extends PatchTask | FetchTask> {
   }
 
   async #run(task: T, options: SpawnOptions): Promise<DoneOf<T>> {
-    const { signal, chunks, keepsProcessAlive } = options;
+    const { signal, chunks } = options;
     signal?.throwIfAborted();
     if (isTooLarge(task)) {
       await chunks?.return(undefined);
@@ -52,7 +52,8 @@ export class KeptThread<T extends PatchTask | FetchTask> {
     }
     clearTimeout(this.#idle);
     const worker = this.#worker ?? (await this.#start(task, signal));
-    if (keepsProcessAlive) worker.ref();
+    // A thread keeps the process alive while it works, and no longer.
+    worker.ref();
     const stopListening = new AbortController();
     try {
       signal?.throwIfAborted();

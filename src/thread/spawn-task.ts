@@ -22,7 +22,6 @@ import { SILENT_SECONDS, ThreadPulse } from './thread-pulse.js';
 export interface SpawnOptions extends TaskListeners {
   /** The chunks of a task whose source is a stream. Each chunk has its own buffer, which is transferred. */
   readonly chunks?: ByteChunks | undefined;
-  readonly keepsProcessAlive: boolean;
   /** Called with a promise of the thread's end if the thread does not end in time: a system call may hang forever. */
   readonly onStuck?: (end: Promise<void>) => void;
 }
@@ -43,7 +42,6 @@ export async function spawnTask<T extends Task>(task: T, options: SpawnOptions):
     name: `lectern ${task.task}`,
     ...(task.task === 'load' ? { resourceLimits: limitsOfLoad(task) } : {}),
   });
-  if (!options.keepsProcessAlive) worker.unref();
   const abort = (): void => void worker.terminate();
   signal?.addEventListener('abort', abort, { once: true });
   const hung = new AbortController();

@@ -35,7 +35,7 @@ function keptThread(t: { teardown(callback: () => void): unknown }) {
   const abort = new AbortController();
   t.teardown(() => abort.abort());
   const thread = new KeptThread<PatchTask>('patch', Number.POSITIVE_INFINITY);
-  const options = { signal: abort.signal, keepsProcessAlive: true };
+  const options = { signal: abort.signal };
   const run = (task: PatchTask, ...records: object[]): Promise<LoadDone> =>
     thread.run(task, { ...options, chunks: recordChunks(records) });
   return { abort, thread, options, run };

@@ -54,7 +54,6 @@ test('a thread builds the same image as the main thread, in shared memory', asyn
   const here = imageOf(await runTaskHere(loadTask({}), {}, recordChunks(RECORDS)));
   const threaded = await spawnTask(loadTask({}), {
     chunks: recordChunks(RECORDS),
-    keepsProcessAlive: true,
   });
   const there = imageOf(threaded);
   t.match(threaded, { kind: 'loaded', sourceVersion: '7', changes: [] });
@@ -97,7 +96,7 @@ test('an unchanged file is not read again', async (t) => {
 
 test('images are written and read on other threads', async (t) => {
   const path = join(folderFor(t), 'image');
-  const options = { keepsProcessAlive: true };
+  const options = {};
   const image = imageOfCount(50);
   const source = { name: 'events.ndjson', digest: 'abc' };
   const write = {
@@ -117,7 +116,7 @@ test('images are written and read on other threads', async (t) => {
 
 test('an error of a task keeps its code across threads', async (t) => {
   const source = { kind: 'file', path: join(folderFor(t), 'none') } as const;
-  const failing = spawnTask(loadTask({ source }), { keepsProcessAlive: true });
+  const failing = spawnTask(loadTask({ source }), {});
   await t.rejects(failing, { code: 'source-unreadable', message: /there is no such file/ });
   await t.rejects(failing, LecternError);
 });
@@ -127,7 +126,7 @@ test('records that fail halfway fail the load', async (t) => {
     yield record(1);
     throw new Error('the cursor was closed');
   }
-  const load = spawnTask(loadTask({}), { chunks: recordChunks(failing()), keepsProcessAlive: true });
+  const load = spawnTask(loadTask({}), { chunks: recordChunks(failing()) });
   await t.rejects(load, { code: 'source-unreadable', message: /the cursor was closed/ });
 });
 
@@ -151,7 +150,6 @@ test('aborting ends the thread, and releases the records', async (t) => {
   const load = spawnTask(loadTask({}), {
     chunks: recordChunks(endless()),
     signal: abort.signal,
-    keepsProcessAlive: true,
   });
   const rejected = t.rejects(load, reason);
   await until(
@@ -162,7 +160,7 @@ test('aborting ends the thread, and releases the records', async (t) => {
   await rejected;
   await until(() => returned);
   t.ok(returned);
-  await t.rejects(spawnTask(loadTask({}), { signal: abort.signal, keepsProcessAlive: true }), reason);
+  await t.rejects(spawnTask(loadTask({}), { signal: abort.signal }), reason);
 });
 
 test('any value that onProgress throws rejects the task and ends the thread', async (t) => {
@@ -172,7 +170,6 @@ test('any value that onProgress throws rejects the task and ends the thread', as
   for (const thrown of [new Error('a mistake in the program'), 'a text']) {
     let calls = 0;
     const load = spawnTask(loadTask({ source }), {
-      keepsProcessAlive: true,
       onProgress() {
         calls++;
         throw thrown;
@@ -187,7 +184,7 @@ test('differences too large for the memory of a load are dropped, and the load c
   const count = 30_000;
   const records = (title: string): object[] => Array.from({ length: count }, (_, n) => record(n, title));
   const load = (title: string, more: Partial<LoadTask>): Promise<Done> =>
-    spawnTask(loadTask(more), { chunks: recordChunks(records(title)), keepsProcessAlive: true });
+    spawnTask(loadTask(more), { chunks: recordChunks(records(title)) });
   const served = imageOf(await load('one', {}));
   const boundsOf = (mib: number) => ({ memoryBytesMax: mib * 2 ** 20 });
   for (const [mib, kept] of [
@@ -213,7 +210,7 @@ test('if the thread of a load runs out of memory, only the load is refused', asy
     }
   }
   const bounds = { memoryBytesMax: 10 * 2 ** 20 };
-  const result = await spawnTask(loadTask({ bounds }), { chunks: chunks(), keepsProcessAlive: true });
+  const result = await spawnTask(loadTask({ bounds }), { chunks: chunks() });
   t.strictSame(result, {
     kind: 'refused',
     refusal: { code: 'memory', detail: 'the load ran out of memory' },
