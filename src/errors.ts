@@ -55,14 +55,11 @@ export const PARAMETER_FAULTS = {
   'unknown-value': 'The value is not one of the allowed ones',
 } as const;
 
-/** Stable code of a fault. */
 export type ParameterFaultCode = keyof typeof PARAMETER_FAULTS;
 
-/** A fault of a query parameter. */
 export interface ParameterFault {
   /** The name in the request. */
   readonly parameter: string;
-  /** The kind of fault. */
   readonly code: ParameterFaultCode;
   /** One sentence on the fault and its correction. */
   readonly detail: string;

@@ -362,7 +362,6 @@ export const SNAPSHOT_WEIGHT_BYTES_MAX: number = 96 * MIB;
 
 /** Connections of the admin listener: a few probes, scrapers and people. */
 export const ADMIN_CONNECTIONS_MAX = 64;
-/** The admin token's file. */
 export const ADMIN_TOKEN_FILE_BYTES_MAX: number = 64 * KIB;
 /** Fewest characters of the admin token: 128 bits are 22 in base64url, 32 in hexadecimal. */
 export const ADMIN_TOKEN_CHARACTERS_MIN = 22;

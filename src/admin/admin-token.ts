@@ -14,7 +14,6 @@ export class AdminToken {
     this.#digest = digestOf(token);
   }
 
-  /** The file with the token. */
   keptIn(path: string): KeptFile {
     const name = `the admin token file ${path}`;
     const file = { path, name, bytesMax: ADMIN_TOKEN_FILE_BYTES_MAX, code: 'key-invalid' } as const;

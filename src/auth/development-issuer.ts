@@ -15,7 +15,6 @@ export interface DevelopmentIssuerOptions extends TokenRules, Pick<VerifierOptio
   readonly secret?: Uint8Array | undefined;
 }
 
-/** The claims of a test token. */
 export interface TestTokenRequest {
   /** Default `developer`. */
   readonly subject?: string | undefined;

@@ -13,7 +13,6 @@ export interface FeedGrant {
   readonly expiresMs: number;
 }
 
-/** A name and its values. */
 type Group = readonly [name: string, ...values: string[]];
 
 export function writeFeedGrant({ subject, claimed, pairs, issuedMs, expiresMs }: FeedGrant): string {

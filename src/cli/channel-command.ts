@@ -32,7 +32,6 @@ export async function operateChannel(
   }
 }
 
-/** `lectern channel keys`. */
 export function makeKeys(name: string): void {
   const { privateKey, publicKey } = writeKeyPair(name);
   writeOut(`made ${privateKey} for the publishers, which is secret, and ${publicKey} for the replicas\n`);

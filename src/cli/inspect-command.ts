@@ -288,7 +288,6 @@ function givenMap(
   return Object.fromEntries(entries);
 }
 
-/** Describes the columns and the proposal, in paragraphs. */
 function describeColumns(look: ColumnLook, proposal: CommandProposal | null): string[] {
   const { columns, records } = look;
   if (columns.length === 0) return [];

@@ -57,7 +57,6 @@ export class LogOutput implements LogDestination {
   /** Lines to write; the first may be the rest of a line. */
   readonly #waiting: Buffer[] = [];
   #waitingBytes = 0;
-  /** Lines that were dropped. */
   dropped = 0;
   /** Dropped lines already reported by `onResumed`. */
   #droppedTold = 0;

@@ -137,7 +137,6 @@ function holdSlice(bytes: Uint8Array): void {
 export class SharedSlices {
   readonly #slices = new Map<string, Uint8Array>();
 
-  /** Slices kept. */
   get count(): number {
     return this.#slices.size;
   }

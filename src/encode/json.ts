@@ -70,7 +70,6 @@ export function jsonRows(rows: Rows, selection: Selection, cache: RowCache | nul
   });
 }
 
-/** The row itself. */
 export function jsonRow(rows: Rows, ordinal: number): MeasuredBody {
   return keptBody(rows.rowOf(ordinal));
 }

@@ -61,7 +61,6 @@ const PACKED_TEXTS: TextLayout = {
   },
 };
 
-/** A list of entries in one format. */
 class EntryList {
   readonly #texts: TextLayout;
   readonly #frames: EntryFrames;

@@ -9,7 +9,6 @@ import type { LazyPiece } from './slices.js';
 
 /** The facts in the opening of a feed. */
 export interface FeedHead {
-  /** The name of the timetable. */
   readonly name: string;
   /** The last part of the feed's address, without its ending. Letters, digits, `-`, `_`, `.` and `/` only. */
   readonly file: string;

@@ -81,7 +81,6 @@ export class KeptFiles {
     return group;
   }
 
-  /** The kinds of files with refused content. */
   get refused(): readonly FileKind[] {
     return [...this.#groups].flatMap((group) => group.refused);
   }

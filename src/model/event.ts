@@ -23,19 +23,13 @@ export interface TimetableRecord {
   readonly time: string;
   /** End of the event, exclusive, in the form of `time`. Equal to `time` for a zero-length event. */
   readonly endTime: string;
-  /** Title of the event. */
   readonly title?: string | null | undefined;
-  /** Identifier of the room. */
   readonly roomId?: string | number | null | undefined;
-  /** Identifier of the course. */
   readonly courseId?: string | number | null | undefined;
-  /** Name of the study group. */
   readonly studyGroup?: string | null | undefined;
-  /** Name of the lecturer. */
   readonly lecturer?: string | null | undefined;
   /** Type of the event, such as `Lecture`. */
   readonly type?: string | null | undefined;
-  /** Identifier of the group. */
   readonly groupId?: string | number | null | undefined;
   /** Identifier of the lecturer, used only for filters; answers do not show it. */
   readonly lecturerId?: string | number | null | undefined;
@@ -56,7 +50,6 @@ export type TimetableEvent = {
 
 /** One entry of GET /schedule/conflicts. */
 export interface ConflictEntry {
-  /** The kind of conflict. */
   readonly by: ConflictBy;
   /** The room, lecturer or group that the lessons share. */
   readonly key: string;
@@ -66,7 +59,6 @@ export interface ConflictEntry {
   readonly endTime: string;
   /** The largest number of lessons at one instant. */
   readonly peak: number;
-  /** The events of the entry, in order. */
   readonly events: readonly TimetableEvent[];
 }
 
@@ -88,7 +80,6 @@ export interface DirectoryEntry {
   readonly id: string | null;
   /** The display name; null if no event has one. */
   readonly name: string | null;
-  /** Number of matching events. */
   readonly events: number;
 }
 
@@ -120,7 +111,6 @@ export const REJECTION_CODES = [
 /** Stable code of the reason why a record was left out. */
 export type RejectionCode = (typeof REJECTION_CODES)[number];
 
-/** Position of a record in its source. */
 export interface RecordPosition {
   /** 1-based number of the record (blank lines are not records). */
   readonly record: number;
@@ -146,7 +136,6 @@ export function formatPosition({ record, line, byte, page, source, id }: RecordP
 
 /** One reason why a record was left out. */
 export interface Fault {
-  /** The kind of fault. */
   readonly code: RejectionCode;
   /** The field at fault, or null for the record itself. */
   readonly field: FieldName | null;
@@ -156,7 +145,6 @@ export interface Fault {
 
 /** A record that was left out. The record is counted only under its first fault. */
 export interface Rejection extends Fault {
-  /** The position of the record in its source. */
   readonly position: RecordPosition;
   /** The record's id, canonical if it is an identifier; absent if the record has none. */
   readonly id?: string;

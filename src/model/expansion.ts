@@ -10,7 +10,6 @@ export interface ExpansionWindow {
 
 /** Recurring events that need another window. */
 interface OutsideEvents {
-  /** Number of these events. */
   readonly events: number;
   /** The day of their first occurrence. */
   readonly from: string;

@@ -89,18 +89,15 @@ export const ROWS = [
   { name: 'groupName', kind: 'text', output: false, description: 'Display name of the group' },
 ] as const;
 
-/** One row of the table. */
 type Row = (typeof ROWS)[number];
 type Named<Name extends string> = readonly (Field & { readonly name: Name })[];
 
-/** The name of a field. */
 export type FieldName = Row['name'];
 export type RequiredFieldName = Extract<Row, { required: true }>['name'];
 export type OutputFieldName = Exclude<FieldName, Extract<Row, { output: false }>['name']>;
 export type ParameterFieldName = Extract<Row, { parameter: true }>['name'];
 /** A field that claims and enrolments can select on. */
 export type IdentityFieldName = ParameterFieldName | Extract<Row, { claims: readonly string[] }>['name'];
-/** A field with an index. */
 export type IndexedFieldName = IdentityFieldName | (typeof CONFLICT_DIMENSIONS)[number]['keys'][number];
 /** A field that answers do not show and filters do not match. */
 export type DisplayNameField = Exclude<FieldName, OutputFieldName | IndexedFieldName>;
@@ -109,7 +106,6 @@ export type UnindexedFieldName = Exclude<FieldName, RequiredFieldName | IndexedF
 /** A field whose values have display names. */
 export type NamedFieldName = Extract<Row, { namedBy: readonly string[] }>['name'];
 
-/** A field of the table. */
 export type KnownField = Field & { readonly name: FieldName };
 
 /** The kinds of conflict, in order. The first field that is not null gives the key. */
@@ -119,7 +115,6 @@ export const CONFLICT_DIMENSIONS = [
   { by: 'room', keys: ['roomId'] },
 ] as const;
 
-/** The kind of a conflict. */
 export type ConflictBy = (typeof CONFLICT_DIMENSIONS)[number]['by'];
 
 /** The directories. The first field gives the id of an entry; events without it use the second field, which is a name. */
@@ -130,7 +125,6 @@ export const DIRECTORIES = [
   { name: 'lecturers', keys: ['lecturerId', 'lecturer'] },
 ] as const;
 
-/** The name of a directory. */
 export type DirectoryName = (typeof DIRECTORIES)[number]['name'];
 
 export function isDirectory(name: unknown): name is DirectoryName {

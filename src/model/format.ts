@@ -44,9 +44,7 @@ export const FORMATS = [
   },
 ] as const;
 
-/** One of the representations. */
 export type Format = (typeof FORMATS)[number];
-/** The name of a representation. */
 export type FormatName = Format['name'];
 
 /** The representations that every list has. */
@@ -59,7 +57,6 @@ export const FEED_PAGE = {
   contentType: 'text/html; charset=utf-8',
 } as const;
 
-/** One of the representations of feeds. */
 export type FeedFormat = Format | typeof FEED_PAGE;
 /** The name of any representation of a list of events. */
 export type AnyFormatName = FeedFormat['name'];

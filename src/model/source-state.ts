@@ -1,4 +1,3 @@
-/** The state of the source. */
 export interface SourceState extends LoadState {
   /** A path, an address without credentials, `standard input`, … */
   readonly name: string;
@@ -68,13 +67,9 @@ export interface SourcePart {
 
 /** Several sources that are merged. */
 export interface SourceParts {
-  /** The number of parts. */
   readonly total: number;
-  /** The number of stale parts. */
   readonly stale: number;
-  /** The number of missing parts. */
   readonly missing: number;
-  /** The number of overdue parts. */
   readonly overdue: number;
   /** Files in folders that are not read: hidden files, and files with other endings. */
   readonly skipped: number;

@@ -98,7 +98,6 @@ interface ListOperation {
   readonly operationId: string;
   readonly summary: string;
   readonly description: string;
-  /** The answer in words. */
   readonly answer: string;
   readonly schema: JsonSchema;
   readonly example: unknown;

@@ -1,4 +1,3 @@
-/** The parameters and formats of each endpoint. */
 import { type DirectoryName, PARAMETER_FIELDS } from '../model/fields.js';
 import { FORMATS, type Format, LIST_FORMATS } from '../model/format.js';
 

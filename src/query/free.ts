@@ -19,7 +19,6 @@ import type { Window } from './query.js';
 export interface Marks {
   readonly isMarked: Uint8Array;
   count: number;
-  /** Number of visited slots. */
   slots: number;
   /** Number of posting lists searched. */
   lists: number;

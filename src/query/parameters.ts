@@ -91,9 +91,7 @@ export interface Parameters {
   readonly clashes: boolean;
 }
 
-/** Faulty parameters. */
 export interface ReadFaults {
-  /** All faults of the parameters. */
   readonly faults: readonly ParameterFault[];
 }
 

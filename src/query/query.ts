@@ -2,13 +2,11 @@ import type { IndexedFieldName } from '../model/fields.js';
 
 /** "field is one of values". */
 export interface FieldFilter {
-  /** The field. */
   readonly field: IndexedFieldName;
   /** Canonical values in code point order without repeats, at least one. */
   readonly values: readonly string[];
 }
 
-/** A filter of a request. */
 export interface QueryFilter extends FieldFilter {
   /** Whether events with one of the values are left out (`field!=value`) instead of chosen. */
   readonly isExcluding: boolean;

@@ -2,7 +2,6 @@ import { jittered, retryPauseMs } from '../files/retry.js';
 import { RETRY_MS_MIN } from '../limits.js';
 import { TIMER_MS_MAX } from '../model/clock.js';
 
-/** Options of `refresh`. */
 export interface RefreshOptions {
   /** Publish without the checks of the gate. Default false. */
   readonly force?: boolean;

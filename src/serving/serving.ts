@@ -79,7 +79,6 @@ export interface ServingCondition {
   readonly isDraining: boolean;
   /** Every serving thread has more requests than it can answer. */
   readonly isOverloaded: boolean;
-  /** Number of overloaded threads. */
   readonly threadsOverloaded: number;
   /** Requests refused for overload. Refusals in the last second of a lost thread may be missing. */
   readonly refused: number;

@@ -6,7 +6,6 @@ import type { UnservedFields } from './unserved-fields.js';
 
 /** Counts for one field of a snapshot. */
 export interface FieldUse {
-  /** The field. */
   readonly name: FieldName;
   /** Distinct values. */
   readonly values: number;
@@ -21,7 +20,6 @@ export type Origin = 'source' | 'disk' | 'pin';
 export interface SnapshotSummary {
   /** Identifies the content: equal data gives equal ids in all processes. 22 base64url characters. */
   readonly id: string;
-  /** Events of the snapshot. */
   readonly events: number;
   /** Distinct pairs of start and end. */
   readonly slots: number;
@@ -49,9 +47,7 @@ export interface SnapshotSummary {
   readonly expanded?: ExpansionWindow | undefined;
   /** Earliest start and latest end of all events in epoch milliseconds; null without events. */
   readonly span: {
-    /** Earliest start. */
     readonly startMs: number;
-    /** Latest end. */
     readonly endMs: number;
   } | null;
 }

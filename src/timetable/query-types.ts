@@ -80,7 +80,6 @@ export type DirectoryQuery = ScheduleQuery & {
 /** The requested part of /schedule/all. */
 export type PageQuery = Pick<ScheduleQuery, 'limit' | 'cursor'>;
 
-/** One page of events. */
 export interface EventPage {
   /** The events of the page, in order of time, endTime and id. */
   readonly events: TimetableEvent[];
@@ -90,7 +89,6 @@ export interface EventPage {
   readonly nextCursor: string | null;
 }
 
-/** One page of conflicts. */
 export interface ConflictPage {
   /** The conflicts of the page, in order of startTime, endTime, by and key. */
   readonly conflicts: ConflictEntry[];
@@ -100,7 +98,6 @@ export interface ConflictPage {
   readonly nextCursor: string | null;
 }
 
-/** One page of a directory. */
 export interface DirectoryPage {
   /** Sorted by name in order of code points, then by id; entries without a name come last. */
   readonly entries: DirectoryEntry[];
@@ -116,7 +113,6 @@ export interface ChangeSet {
   readonly from: string;
   /** Id of the present snapshot. */
   readonly to: string;
-  /** Added events. */
   readonly added: TimetableEvent[];
   /** Changed events with their present values. */
   readonly changed: TimetableEvent[];

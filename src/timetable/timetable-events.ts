@@ -5,7 +5,6 @@ import type { LoadResult } from '../refresh/keeper.js';
 import type { Origin, SnapshotSummary } from '../snapshot/summary.js';
 import type { ChangeCounts } from '../view/view-source.js';
 
-/** A snapshot was published. */
 export interface PublishedEvent {
   /** Summary of the new snapshot. */
   readonly summary: SnapshotSummary;
@@ -23,18 +22,15 @@ export interface RefusedEvent {
   readonly summary: SnapshotSummary | null;
 }
 
-/** A load has ended. */
 export interface LoadedEvent {
   /**
    * `unchanged`: the source has the served data. `refused`: the gate refused the data, now or at an earlier
    * load.
    */
   readonly result: LoadResult;
-  /** Duration of the load. */
   readonly durationMs: number;
 }
 
-/** Events of a timetable, by name. */
 export interface TimetableEvents {
   /** A new snapshot is served. */
   published: [event: PublishedEvent];
@@ -51,7 +47,6 @@ export interface TimetableEvents {
   error: [error: Error];
 }
 
-/** A listener of one event. */
 export type TimetableListener<Name extends keyof TimetableEvents> = (...event: TimetableEvents[Name]) => void;
 
 const EVENT_NAMES: readonly (keyof TimetableEvents)[] = ['published', 'refused', 'part', 'loaded', 'error'];

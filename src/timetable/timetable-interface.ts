@@ -93,7 +93,6 @@ export interface Timetable extends ViewSource, AsyncDisposable {
    * @throws LecternError `option-invalid` for an event that does not exist
    */
   on<Name extends keyof TimetableEvents>(name: Name, listener: TimetableListener<Name>): this;
-  /** Removes a listener. */
   off<Name extends keyof TimetableEvents>(name: Name, listener: TimetableListener<Name>): this;
   /** A handler `(req, res)` for an existing server. CORS is left to the server; see {@link EmbeddedHandlerOptions}. */
   handler<Request extends IncomingMessage = IncomingMessage>(

@@ -39,7 +39,6 @@ export interface Read {
 /** A read; or all faults of the parameters; or one sentence on why the requested snapshot or event is unknown. */
 export type ReadResult =
   | {
-      /** The request, ready to be answered. */
       readonly read: Read;
     }
   | ReadFaults

@@ -6,7 +6,6 @@ import type { LiveViews } from './view-source.js';
 
 /** The changes from one publication to a later one. */
 export interface ChangeMessage {
-  /** Id of the later snapshot. */
   readonly snapshotId: string;
   /** Version of the later publication. */
   readonly version: string;

@@ -20,7 +20,6 @@ export interface PublishedImage {
   readonly hasSharedSequence?: boolean;
   /** What differs from the previous publication, oldest first. */
   readonly changes: readonly Change[];
-  /** Rooms of the rooms file. */
   readonly rooms?: RoomTable | null;
 }
 

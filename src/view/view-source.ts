@@ -16,7 +16,6 @@ export interface ViewSource {
    * problem.
    */
   readonly status: TimetableStatus;
-  /** The state of the source. */
   readonly source: SourceState;
   /** The publication of the present snapshot; null if there is none. */
   readonly publication: PublicationState | null;

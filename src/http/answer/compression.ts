@@ -111,7 +111,6 @@ export function tagWithoutCoding(entityTag: string): string {
   return entityTag.replace(CODING_OF_TAG, '"');
 }
 
-/** An uncompressed answer. */
 export interface PlainAnswer {
   readonly target: string;
   /** The format named in the query; null if Accept decides. */

@@ -17,7 +17,6 @@ const PORT_SETTING = '--port (option port)';
 
 /** Where a server listens. */
 export interface ListenAddress {
-  /** The IP address. */
   readonly host: string;
   /** The actual TCP port, even if the setting was 0. */
   readonly port: number;
