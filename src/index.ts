@@ -68,4 +68,4 @@ export type {
   TimetableEvents,
 } from './timetable/timetable-events.js';
 export type { Timetable } from './timetable/timetable-interface.js';
-export type { ChangeCounts, PublicationState, TimetableStatus } from './view/view-source.js';
+export type { ChangeCounts, PublicationState, TimetableStatus } from './view/present.js';

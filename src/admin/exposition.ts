@@ -23,7 +23,7 @@ import type { SourcePart, SourceState } from '../model/source-state.js';
 import type { ChannelState } from '../refresh/channel-state.js';
 import { reportedHeaps, type Serving, type ThreadHeap, type ThreadMeter } from '../serving/serving.js';
 import { followLagMs, overdueSources } from '../view/describe-health.js';
-import type { ViewSource } from '../view/view-source.js';
+import type { ViewSource } from '../view/present.js';
 import type { Activity } from './activity.js';
 
 /** The suffix is for parts of a histogram. */

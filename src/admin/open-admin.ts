@@ -2,7 +2,6 @@
  * Folder admin/. The second port for operators: probes, metrics, readiness. This folder reads counts, never
  * events.
  */
-
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LecternError } from '../errors.js';
 import { AllowedHosts } from '../http/allowed-hosts.js';
@@ -20,7 +19,7 @@ import { Meter } from '../metrics/meter.js';
 import { startSampling } from '../metrics/sampling.js';
 import type { LoadOutcome } from '../refresh/keeper.js';
 import { describeHealth } from '../view/describe-health.js';
-import type { ViewSource } from '../view/view-source.js';
+import type { ViewSource } from '../view/present.js';
 import type { AdminToken } from './admin-token.js';
 import { Exposition, type Observed } from './exposition.js';
 

@@ -7,8 +7,7 @@ import { lessonsOfRows } from '../snapshot/lessons.js';
 import { Dictionary, NO_CODE } from '../structures/dictionary.js';
 import { buildIntervalIndex } from '../structures/interval-index.js';
 import { scratch, shared } from '../structures/slabs.js';
-import { Splice } from '../structures/splice.js';
-import { spliceDictionary } from '../structures/splice-dictionary.js';
+import { Splice, spliceDictionary } from '../structures/splice.js';
 
 /** The parts of the next image that determine clusters. */
 type Next = Pick<SnapshotImage, 'fields' | 'rows' | 'slots'> & { readonly slotOf: Uint32Array };

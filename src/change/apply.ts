@@ -1,4 +1,5 @@
 /** How a change makes the next image: it copies what stays, and computes only what the changed events touch. */
+
 import { LecternError } from '../errors.js';
 import {
   EVENTS_MAX,
@@ -48,8 +49,7 @@ import { KeyedHash } from '../structures/keyed-hash.js';
 import { buildPostingLists, type CodeColumn, sharedCodeColumn } from '../structures/posting-lists.js';
 import { firstWhere, lowerBound } from '../structures/search.js';
 import { inOwnBuffers, scratch, shared } from '../structures/slabs.js';
-import { Splice } from '../structures/splice.js';
-import { spliceDictionary } from '../structures/splice-dictionary.js';
+import { Splice, spliceDictionary } from '../structures/splice.js';
 import { patchClusters } from './apply-clusters.js';
 import { type Change, type EventEdit, unpackEdit } from './change.js';
 

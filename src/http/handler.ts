@@ -22,7 +22,7 @@ import { CELL } from '../metrics/cells.js';
 import type { Meter } from '../metrics/meter.js';
 import type { IdentifierMode } from '../model/event.js';
 import type { FieldFilter } from '../query/query.js';
-import type { LiveViews } from '../view/view-source.js';
+import type { LiveViews } from '../view/present.js';
 import { AllowedHosts } from './allowed-hosts.js';
 import { OriginFields, PREFLIGHT_FIELDS } from './answer/answer-fields.js';
 import { bearerChallenge, INTERNAL_ERROR, type Problem, sendProblem } from './answer/problem.js';

@@ -21,8 +21,8 @@ import { parseVersion, type TimetableVersion } from '../model/timetable-version.
 import { ENDPOINT_FORMATS } from '../query/endpoint-parameters.js';
 import type { FieldFilter } from '../query/query.js';
 import { type Body, keptBody, type ReadResult, SharedSlices } from '../view/answer.js';
+import type { LiveViews, ViewSource } from '../view/present.js';
 import type { ParameterPairs, ParseOptions, View } from '../view/view.js';
-import type { LiveViews, ViewSource } from '../view/view-source.js';
 import { AnswerCache, type KnownTarget, sendKnown } from './answer/answer-cache.js';
 import { type Coding, CompressedAnswers } from './answer/compression.js';
 import { CACHE_CONTROL, isModifiedSince, matchedEntityTag, nextLink, VARY } from './answer/conditional.js';

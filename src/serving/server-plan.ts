@@ -10,7 +10,7 @@ import { HttpServer, type ServerSettings } from '../http/server/server.js';
 import { ANSWER_CACHE_SHARE } from '../limits.js';
 import { CELL } from '../metrics/cells.js';
 import type { Meter } from '../metrics/meter.js';
-import type { LiveViews } from '../view/view-source.js';
+import type { LiveViews } from '../view/present.js';
 
 /** The server of one thread as plain data. `cacheBytesMax` is for all caches of the thread together. */
 export interface ServerPlan extends HandlerSettings, ServerSettings {

@@ -5,8 +5,7 @@ import type { ListenAddress } from '../http/server/listen-address.js';
 import type { OverloadCounts } from '../http/server/overload.js';
 import type { Meter } from '../metrics/meter.js';
 import { monotonicMs } from '../model/clock.js';
-import type { Follower } from '../view/present.js';
-import type { LiveViews } from '../view/view-source.js';
+import type { Follower, LiveViews } from '../view/present.js';
 import type { ServerPlan } from './server-plan.js';
 
 /** The heaps of the threads that do not serve, for metrics. */

@@ -5,12 +5,12 @@ import {
   type NamedFieldName,
   type UnindexedFieldName,
 } from '../model/fields.js';
+import { hasSameBytes } from '../structures/byte-strings.js';
 import type { DictionaryImage } from '../structures/dictionary.js';
 import type { HashIndexImage } from '../structures/hash-index.js';
 import type { IntervalIndexImage } from '../structures/interval-index.js';
 import type { HashSeed } from '../structures/keyed-hash.js';
 import type { CodeColumn, PostingListsImage } from '../structures/posting-lists.js';
-import { hasSameBytes } from '../structures/same-bytes.js';
 import type { SnapshotSummary } from './summary.js';
 
 /**

@@ -1,6 +1,6 @@
+import { hasSameBytes } from './byte-strings.js';
 import { HashTable } from './hash-table.js';
 import type { KeyedHash } from './keyed-hash.js';
-import { hasSameBytes } from './same-bytes.js';
 import { firstWhere } from './search.js';
 import { shared } from './slabs.js';
 import type { TextMemo } from './text-memo.js';

@@ -2,8 +2,10 @@
  * Folder structures/. Data structures that could be published on their own. This folder knows nothing of
  * timetables.
  */
-import createIntervalTree, { type IntervalTree } from 'interval-tree-1d';
-import { hasSameBytes } from './same-bytes.js';
+
+import type { IntervalTree } from 'interval-tree-1d';
+import createIntervalTree from 'interval-tree-1d';
+import { hasSameBytes } from './byte-strings.js';
 import { lowerBound } from './search.js';
 import { results, shared } from './slabs.js';
 

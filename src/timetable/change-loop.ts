@@ -3,7 +3,7 @@ import { CHANGES_WAITING_MAX } from '../limits.js';
 import { TIMER_MS_MAX } from '../model/clock.js';
 import { checkText } from '../query/object-form.js';
 import { ChangeMessages } from '../view/change-messages.js';
-import type { ChangeCounts, LiveViews } from '../view/view-source.js';
+import type { ChangeCounts, LiveViews } from '../view/present.js';
 import type { ChangeSet } from './query-types.js';
 
 /** The start and the end of a loop over changes. */

@@ -15,8 +15,7 @@ import { fieldLossOf, type Origin, type SnapshotSummary } from '../snapshot/summ
 import { openStore } from '../store/open-store.js';
 import { storeAddress } from '../store/store-address.js';
 import { VERSION } from '../version.js';
-import { publicationOf } from '../view/present.js';
-import type { PublicationState, TimetableStatus } from '../view/view-source.js';
+import { type PublicationState, publicationOf, type TimetableStatus } from '../view/present.js';
 import { keepingOf } from './keeping.js';
 import { FailureLog, FrequentLine, LoadLog } from './load-log.js';
 import { type AdminPlan, planAdmin } from './plan-admin.js';

@@ -3,7 +3,7 @@ import type { SourcePart } from '../model/source-state.js';
 import type { Refusal } from '../refresh/gate.js';
 import type { LoadResult } from '../refresh/keeper.js';
 import type { Origin, SnapshotSummary } from '../snapshot/summary.js';
-import type { ChangeCounts } from '../view/view-source.js';
+import type { ChangeCounts } from '../view/present.js';
 
 export interface PublishedEvent {
   /** Summary of the new snapshot. */

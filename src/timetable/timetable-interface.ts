@@ -8,7 +8,7 @@ import type { Explanation } from '../query/explain.js';
 import type { LoadOutcome } from '../refresh/keeper.js';
 import type { RefreshOptions } from '../refresh/refresher.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
-import type { ViewSource } from '../view/view-source.js';
+import type { ViewSource } from '../view/present.js';
 import type { ChangesOptions, TimetableChange } from './change-loop.js';
 import type { TimetableServer } from './open-servers.js';
 import type {

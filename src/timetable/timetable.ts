@@ -32,9 +32,15 @@ import type { RefreshOptions } from '../refresh/refresher.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import { readRooms, roomsOf } from '../source/rooms-file.js';
 import type { Answer, ReadResult } from '../view/answer.js';
-import { Present, type PublishedImage, publicationOf } from '../view/present.js';
+import {
+  type LiveViews,
+  Present,
+  type PublicationState,
+  type PublishedImage,
+  publicationOf,
+  type TimetableStatus,
+} from '../view/present.js';
 import type { ParseOptions, View } from '../view/view.js';
-import type { LiveViews, PublicationState, TimetableStatus } from '../view/view-source.js';
 import { ChangeLoops, type ChangesOptions, type TimetableChange } from './change-loop.js';
 import { keepingOf, loaderOf } from './keeping.js';
 import { liveAccess, logFiles } from './live-access.js';

@@ -1,8 +1,8 @@
 import type { ChangeCounts } from '../change/change.js';
 import { CHANGE_MESSAGE_BYTES_MAX, CHANGE_MESSAGES_BYTES_MAX } from '../limits.js';
 import { STRICT } from '../query/parameters.js';
+import type { LiveViews } from './present.js';
 import type { View } from './view.js';
-import type { LiveViews } from './view-source.js';
 
 /** The changes from one publication to a later one. */
 export interface ChangeMessage {

@@ -1,6 +1,6 @@
 import { monotonicMs } from '../model/clock.js';
 import type { FollowState, SourcePart } from '../model/source-state.js';
-import type { ViewSource } from './view-source.js';
+import type { ViewSource } from './present.js';
 
 /**
  * The content of GET /health of development and GET /status of the admin listener. The content holds no

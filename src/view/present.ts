@@ -7,7 +7,6 @@ import { byteLengthOf, type SnapshotImage } from '../snapshot/image.js';
 import { Snapshot } from '../snapshot/snapshot.js';
 import type { Origin, SnapshotSummary } from '../snapshot/summary.js';
 import { SnapshotView, type View } from './view.js';
-import type { LiveViews, PublicationState, TimetableStatus } from './view-source.js';
 
 /** A publication as plain data in shared memory; every thread makes a view of it. */
 export interface PublishedImage {
@@ -127,4 +126,43 @@ export class Present implements LiveViews {
     this.#view = null;
     this.published = null;
   }
+}
+
+export type { ChangeCounts } from '../change/change.js';
+
+/** The timetable as the HTTP layer sees it. */
+export interface ViewSource {
+  /** The present snapshot; null if there is none or it is stale. A request reads it once. */
+  readonly view: View | null;
+  /** Summary of the present snapshot, even a stale one; null if there is none. */
+  readonly summary: SnapshotSummary | null;
+  /**
+   * `starting`: no snapshot yet. `degraded`: the last good snapshot is served, but the source or the snapshot file has a
+   * problem.
+   */
+  readonly status: TimetableStatus;
+  readonly source: SourceState;
+  /** The publication of the present snapshot; null if there is none. */
+  readonly publication: PublicationState | null;
+}
+
+/** A source of views that also reports publications. */
+export interface LiveViews extends ViewSource {
+  /** The changes of the present publication; null for the first, and while there is none. */
+  readonly changes: ChangeCounts | null;
+  /** Calls `onPublished` right after each publication; it must not throw. @returns a function that ends the calls */
+  follow(onPublished: () => void): () => void;
+}
+
+/** The state of a timetable; see {@link ViewSource.status}. */
+export type TimetableStatus = 'starting' | 'ok' | 'degraded';
+
+/** Facts about a publication. */
+export interface PublicationState {
+  /** Where the publication came from. */
+  readonly origin: Origin;
+  /** Epoch milliseconds. */
+  readonly publishedAtMs: number;
+  /** When the snapshot was built, on the clock of `monotonicMs`: its age counts from here. */
+  readonly builtMonotonicMs: number;
 }

@@ -2,7 +2,6 @@
  * Folder view/. One snapshot, opened for reading by HTTP and the library. This folder knows neither status codes
  * nor sockets.
  */
-
 import type { ChangeCounts } from '../change/change.js';
 import { countsOfDifference, type Differences, differenceSince, NO_DIFFERENCES } from '../change/history.js';
 import { type Body, keptBody } from '../encode/body.js';
@@ -12,8 +11,8 @@ import { jsonConflicts, messagePackConflicts } from '../encode/conflict-entries.
 import { jsonRow, jsonRows } from '../encode/json.js';
 import { CSV, NDJSON } from '../encode/line-rows.js';
 import { messagePackRow, messagePackRows, packPlain } from '../encode/msgpack.js';
-import { jsonFree, messagePackFree } from '../encode/named-entries.js';
-import { pageForm } from '../encode/page-rows.js';
+import { jsonDirectory, jsonFree, messagePackDirectory, messagePackFree } from '../encode/named-entries.js';
+import { PAGE_REVISION, pageForm } from '../encode/page-rows.js';
 import { RowCache } from '../encode/row-cache.js';
 import { type FeedHead, type RowListForm, rowList } from '../encode/row-lists.js';
 import { CACHE_BYTES_DEFAULT, CARRIED_CHANGES_MAX } from '../limits.js';
@@ -29,6 +28,7 @@ import {
   encodeEventCursor,
   placeAfter,
 } from '../query/cursor.js';
+import { Directory } from '../query/directory.js';
 import type { EndpointName } from '../query/endpoint-parameters.js';
 import { executePlan } from '../query/execute.js';
 import { type Explanation, explainFree, explainPlan } from '../query/explain.js';
@@ -50,10 +50,9 @@ import { fieldChanges } from '../snapshot/field-changes.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import { NO_CODE } from '../structures/dictionary.js';
+import { DIGEST_CHARACTERS, Digest } from '../structures/digest.js';
 import { lowerBound } from '../structures/search.js';
 import type { Answer, Encode, Read, ReadResult } from './answer.js';
-import { Directories } from './directories.js';
-import { EntityTags } from './entity-tag.js';
 
 export type { ParameterPairs, ParseOptions } from '../query/parameters.js';
 
@@ -354,16 +353,11 @@ export class SnapshotView implements View {
     const clusters = merge ? this.snapshot.merged : this.snapshot.unmerged;
     const found = findConflicts(this.snapshot, query, parameters);
     const from = conflictCursor === null ? 0 : lowerBound(found, clusters.clusterAfter(conflictCursor));
-    const to = Math.min(found.length, from + limit);
-    const page = found.subarray(from, to);
-    const isLast = to === found.length;
+    const { page, ...counts } = pageOf(found, from, limit, (last) =>
+      encodeConflictCursor(clusters.keyOf(last)),
+    );
     const encode = format === 'json' ? jsonConflicts : messagePackConflicts;
-    return {
-      total: found.length,
-      count: page.length,
-      nextCursor: isLast ? null : encodeConflictCursor(clusters.keyOf(page.at(-1) ?? 0)),
-      body: encode(this.snapshot.rows, clusters, page),
-    };
+    return { ...counts, body: encode(this.snapshot.rows, clusters, page) };
   }
 
   #typesAnswer(format: AnyFormatName): Answer {
@@ -371,6 +365,19 @@ export class SnapshotView implements View {
     const bytes = format === 'json' ? Buffer.from(JSON.stringify(types), 'utf8') : packPlain(types);
     return { total: types.length, count: types.length, nextCursor: null, body: keptBody(bytes) };
   }
+}
+
+/** At most `limit` of the entries found, from place `from` on. @param cursorOf the cursor after an entry */
+function pageOf(
+  found: Uint32Array,
+  from: number,
+  limit: number,
+  cursorOf: (last: number) => string,
+): { readonly page: Uint32Array } & Omit<Answer, 'body'> {
+  const page = found.subarray(from, from + limit);
+  const last = page.at(-1);
+  const isLast = last === undefined || from + page.length === found.length;
+  return { page, total: found.length, count: page.length, nextCursor: isLast ? null : cursorOf(last) };
 }
 
 function queryOf({ filters, startMs, endMs }: Parameters, identities: Identities): Query {
@@ -506,16 +513,146 @@ class FreeReader {
     const keys = this.#keysOf(query.by);
     const found = findFree(keys, query).keys;
     const from = directoryCursor === null ? 0 : placeAfter(keys, found, directoryCursor);
-    const page = found.subarray(from, Math.min(found.length, from + limit));
-    const last = page.at(-1);
-    const isLast = last === undefined || from + page.length === found.length;
+    const { page, ...counts } = pageOf(found, from, limit, (last) =>
+      encodeDirectoryCursor('free', keys.keyOf(last)),
+    );
     const gaps = keys.gapsOf(page, query.windows[0] as Window);
     const encode = format === 'json' ? jsonFree : messagePackFree;
-    return {
-      total: found.length,
-      count: page.length,
-      nextCursor: isLast ? null : encodeDirectoryCursor('free', keys.keyOf(last)),
-      body: encode(keys.named, page, gaps),
+    return { ...counts, body: encode(keys.named, page, gaps) };
+  }
+}
+
+/** Revisions of representations whose content is not only the timetable. */
+const REVISIONS: { readonly [Name in AnyFormatName]?: string } = { html: PAGE_REVISION };
+
+/**
+ * Weak entity tags of one snapshot's answers, computed from everything that decides an answer. 64 bits of
+ * digest suffice: tags are compared only among answers of one URL, and a client that finds two queries with
+ * one digest harms only itself.
+ */
+class EntityTags {
+  /** `W/"<snapshot id>-<digest>"`; only the digest changes. */
+  readonly #bytes: Buffer;
+  readonly #digestOffset: number;
+
+  constructor(contentId: string) {
+    const before = `W/"${contentId}-`;
+    this.#bytes = Buffer.from(`${before}${'x'.repeat(DIGEST_CHARACTERS)}"`, 'latin1');
+    this.#digestOffset = before.length;
+  }
+
+  of(
+    endpoint: EndpointName,
+    parameters: Parameters,
+    identities: readonly FieldFilter[] | null,
+    format: AnyFormatName,
+    rooms = '',
+  ): string {
+    const { startMs, endMs, limit, eventCursor, conflictCursor, directoryCursor, q } = parameters;
+    const { by, merge, since, clashes } = parameters;
+    const digest = new Digest();
+    digest.text(endpoint);
+    digest.text(format);
+    digest.number(startMs);
+    digest.number(endMs);
+    digest.number(limit);
+    addFilters(digest, parameters.filters);
+    // Filters of equal fields and values differ in this alone.
+    for (const { isExcluding } of parameters.filters) digest.word(isExcluding ? 1 : 0);
+    if (identities !== null) {
+      digest.text('identities');
+      addFilters(digest, identities);
+    }
+    if (eventCursor !== null) {
+      digest.text('after');
+      digest.number(eventCursor.timeMs);
+      digest.number(eventCursor.endTimeMs);
+      digest.text(eventCursor.id);
+    }
+    if (conflictCursor !== null) digest.text(JSON.stringify(conflictCursor));
+    if (directoryCursor !== null) digest.text(JSON.stringify(directoryCursor));
+    if (q !== null) {
+      digest.text('q');
+      digest.text(q);
+    }
+    if (endpoint === 'conflicts') {
+      digest.text(by.join());
+      digest.word(merge ? 1 : 0);
+    }
+    if (since !== null) digest.text(since);
+    if (parameters.free !== null) {
+      digest.text(JSON.stringify(parameters.free));
+      digest.text(rooms);
+    }
+    if (clashes && format === 'ics') digest.text('clashes');
+    const revision = REVISIONS[format];
+    if (revision !== undefined) digest.text(revision);
+    return this.#tag(digest);
+  }
+
+  ofEvent(ordinal: number, format: AnyFormatName): string {
+    const digest = new Digest();
+    digest.text('events');
+    digest.text(format);
+    digest.number(ordinal);
+    return this.#tag(digest);
+  }
+
+  #tag(digest: Digest): string {
+    digest.writeTo(this.#bytes, this.#digestOffset);
+    return this.#bytes.toString('latin1');
+  }
+}
+
+function addFilters(digest: Digest, filters: readonly FieldFilter[]): void {
+  digest.word(filters.length);
+  for (const { field, values } of filters) {
+    digest.text(field);
+    digest.word(values.length);
+    for (const value of values) digest.text(value);
+  }
+}
+
+/** The directories of one snapshot. Each directory is sorted on first use. */
+class Directories {
+  readonly #snapshot: Snapshot;
+  readonly #directories = new Map<DirectoryName, Directory>();
+
+  constructor(snapshot: Snapshot) {
+    this.#snapshot = snapshot;
+  }
+
+  find(name: DirectoryName, plan: Plan, { q, directoryCursor, limit }: Parameters): Encode {
+    const directory = this.of(name);
+    const counted = directory.count(isWhole(plan) ? null : executePlan(this.#snapshot, plan));
+    const found = directory.find(counted, q);
+    const from = directoryCursor === null ? 0 : placeAfter(directory, found, directoryCursor);
+    const { page, ...counts } = pageOf(found, from, limit, (last) =>
+      encodeDirectoryCursor(name, directory.keyOf(last)),
+    );
+    return (format) => {
+      const encode = format === 'json' ? jsonDirectory : messagePackDirectory;
+      return { ...counts, body: encode(directory, page, counted.counts) };
     };
   }
+
+  /** One line for the plan of a query: how the events of each entry are counted. */
+  explain(name: DirectoryName, plan: Plan): string {
+    const { size } = this.of(name);
+    const way = isWhole(plan) ? 'the lengths of posting lists' : 'the codes of the events found';
+    return `COUNT ${size} ${name} by ${way}`;
+  }
+
+  of(name: DirectoryName): Directory {
+    let directory = this.#directories.get(name);
+    if (directory === undefined) {
+      directory = new Directory(this.#snapshot, name);
+      this.#directories.set(name, directory);
+    }
+    return directory;
+  }
+}
+
+function isWhole({ lead, window, checks }: Plan): boolean {
+  return lead.kind === 'runs' && window.window === null && checks.length === 0;
 }

@@ -1,5 +1,4 @@
 /** A small timetable behind a real server on a free port, and clients that see every byte. */
-
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { connect } from 'node:net';
 import { PresentAccess } from '../../src/auth/access.js';
@@ -21,8 +20,8 @@ import { ANSWER_CACHE_SHARE, CACHE_BYTES_DEFAULT } from '../../src/limits.js';
 import type { Meter } from '../../src/metrics/meter.js';
 import type { NormalisedEvent } from '../../src/model/event.js';
 import { resolveOptions } from '../../src/options/resolve.js';
+import type { LiveViews, ViewSource } from '../../src/view/present.js';
 import type { View } from '../../src/view/view.js';
-import type { LiveViews, ViewSource } from '../../src/view/view-source.js';
 import { hs256, SECRET } from '../auth/tokens.js';
 import { viewOfEvents } from '../query/reading.js';
 

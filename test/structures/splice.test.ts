@@ -1,11 +1,11 @@
 /** Compares splices with arrays that are filtered and joined, and their results with builds. */
+
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';
 import { DictionaryBuilder, NO_CODE } from '../../src/structures/dictionary.js';
 import { KeyedHash } from '../../src/structures/keyed-hash.js';
-import { Splice } from '../../src/structures/splice.js';
-import { spliceDictionary } from '../../src/structures/splice-dictionary.js';
+import { Splice, spliceDictionary } from '../../src/structures/splice.js';
 
 interface Item<Value> {
   readonly value: Value;

@@ -4,7 +4,7 @@ import { type Test, test } from 'tap';
 import { LOADING, type SourceState } from '../../src/model/source-state.js';
 import { sourceParts } from '../../src/refresh/keeper.js';
 import { describeHealth, overdueSources } from '../../src/view/describe-health.js';
-import type { ViewSource } from '../../src/view/view-source.js';
+import type { ViewSource } from '../../src/view/present.js';
 
 const nowMs = Date.now();
 /** On a busy machine, seconds may pass between two tests. */

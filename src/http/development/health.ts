@@ -1,6 +1,7 @@
 /** GET /health, in development. */
+
 import { describeHealth } from '../../view/describe-health.js';
-import type { ViewSource } from '../../view/view-source.js';
+import type { ViewSource } from '../../view/present.js';
 import { sendText } from '../answer/respond.js';
 import type { OpenRoute } from '../routes.js';
 
