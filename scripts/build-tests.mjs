@@ -11,6 +11,8 @@ import { FIRST } from './test-selections.mjs';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const FROM = join(ROOT, 'test');
 const TO = join(ROOT, '.tests');
+const PAGES = join(ROOT, 'pages');
+const PAGE_IMPORT = /((?:from|import\(?)\s*['"])((?:\.\.\/)+)pages\/([^'"]+\.js['"])/g;
 const SOURCE_IMPORT = /((?:from|import\(?)\s*['"])((?:\.\.\/)+)src\/([^'"]+\.js['"])/g;
 
 /** @returns {Promise<string[]>} the compiled test files, from .tests/ */
@@ -19,17 +21,19 @@ export async function buildTests() {
   const files = readdirSync(FROM, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => relative(FROM, join(parentPath, name)));
-  await Promise.all(files.map(buildOne));
+  await Promise.all(files.map((file) => buildOne(join(FROM, file), join(TO, file))));
+  // The modules of the pages that need no browser are tested without one.
+  const modules = readdirSync(PAGES, { recursive: true }).filter((file) => /\.ts$/.test(file));
+  await Promise.all(modules.map((file) => buildOne(join(PAGES, file), join(TO, 'of-pages', file))));
   return files
     .filter((file) => file.endsWith('.test.ts'))
     .map((file) => file.replaceAll('\\', '/').replace(/\.ts$/, '.js'))
     .sort();
 }
 
-async function buildOne(file) {
-  const [from, to] = [join(FROM, file), join(TO, file)];
+async function buildOne(from, to) {
   mkdirSync(dirname(to), { recursive: true });
-  if (!file.endsWith('.ts')) {
+  if (!from.endsWith('.ts')) {
     copyFileSync(from, to);
     return;
   }
@@ -40,7 +44,10 @@ async function buildOne(file) {
     sourcemap: 'inline',
     sourcesContent: false,
   });
-  writeFileSync(to.replace(/\.ts$/, '.js'), code.replace(SOURCE_IMPORT, '$1$2dist/$3'));
+  writeFileSync(
+    to.replace(/\.ts$/, '.js'),
+    code.replace(SOURCE_IMPORT, '$1$2dist/$3').replace(PAGE_IMPORT, '$1$2.tests/of-pages/$3'),
+  );
 }
 
 /** More files would make the longest program longer than the others together. */

@@ -9,11 +9,13 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const NOTE = join(ROOT, 'node_modules/.lectern-built');
 const MADE_FROM = [
   'src',
+  'pages',
   'package.json',
   'package-lock.json',
   'tsconfig.json',
   'tsconfig.build.json',
   'scripts/finish-build.mjs',
+  'scripts/build-pages.mjs',
   'scripts/worker-text.mjs',
 ];
 

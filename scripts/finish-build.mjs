@@ -26,8 +26,8 @@ function fillIn(module, name, value) {
 // Bundled programs find neither package.json nor the thread's module.
 const { version } = JSON.parse(readFileSync(join(dist, '../package.json'), 'utf8'));
 fillIn('version.js', 'VERSION', version);
-const pagePart = (name) => readFileSync(new URL(`../src/encode/page/${name}`, import.meta.url), 'utf8');
-fillIn('encode/page-parts.js', 'PAGE_PARTS', { style: pagePart('week.css'), script: pagePart('week.js') });
+// Before the threads are bundled, because they hold the names of the pages' files.
+await import('./build-pages.mjs');
 const load = await bundleWorker(join(dist, 'thread/task-worker.js'));
 fillIn('thread/worker-text.js', 'WORKER_TEXT', load.text);
 writeFileSync(join(dist, 'thread/worker-text-licences.txt'), load.licences);

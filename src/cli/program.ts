@@ -71,13 +71,20 @@ export function createProgram(exit: (code: number) => void): Command {
       wholeNumber(0, GENERATED_EVENTS_MAX),
     )
     .option('-s, --seed <number>', 'any whole number', wholeNumber(0, Number.MAX_SAFE_INTEGER), 1)
+    .option('--names', 'give rooms and courses names')
+    .option('--rooms', 'print the rooms of these events as a rooms file instead')
     .option('--distinct-slots', 'give every event its own start and end; for benchmarks')
     .addHelpText('after', example('lectern generate --events 1000000 --seed 7 | gzip > timetable.ndjson.gz'))
-    .action(async ({ events, ...options }: Partial<GenerateOptions> & { seed: number }, command: Command) => {
-      // Commander's own check would hide a misspelt --events.
-      if (events === undefined) command.error("error: the option '--events <number>' is missing");
-      await generate({ events, ...options });
-    });
+    .action(
+      async (
+        { events, ...options }: Partial<GenerateOptions> & { seed: number; rooms?: boolean },
+        command: Command,
+      ) => {
+        // Commander's own check would hide a misspelt --events.
+        if (events === undefined) command.error("error: the option '--events <number>' is missing");
+        await generate({ events, ...options });
+      },
+    );
 
   return program;
 }
@@ -216,8 +223,15 @@ function readingOf(source: string | readonly string[], parsed: Record<string, un
   return resolveReading({ source, ...valuesOf(COMMAND_READING_SETTINGS, parsed) });
 }
 
-async function generate(options: GenerateOptions): Promise<void> {
-  const { generateEvents } = await import('../generate/events.js');
+async function generate({
+  rooms,
+  ...options
+}: GenerateOptions & { readonly rooms?: boolean }): Promise<void> {
+  const { generateEvents, generateRooms } = await import('../generate/events.js');
+  if (rooms) {
+    for (const room of generateRooms(options)) process.stdout.write(`${JSON.stringify(room)}\n`);
+    return;
+  }
   const { writeNdjson } = await import('../generate/write.js');
   try {
     await writeNdjson(generateEvents(options), process.stdout);

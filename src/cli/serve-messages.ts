@@ -60,6 +60,7 @@ export function formatReady(
       'Try it:',
       `  curl -H 'Authorization: Bearer ${example.token}' '${example.url}'`,
       '',
+      `Timetable: ${baseUrl}/view`,
       `Documentation: ${baseUrl}/docs`,
       `A new token: ${baseUrl}/login`,
     );

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { OUTPUT_FIELDS, type OutputFieldName } from '../model/fields.js';
 import type { Rows } from '../snapshot/rows.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
-import { PAGE_PARTS } from './page-parts.js';
+import { PAGE_FILES } from './page-files.js';
 import { NO_ROOM } from './row-layout.js';
 import type { FeedHead, RowListForm } from './row-lists.js';
 import {
@@ -15,14 +15,17 @@ import {
   RowSpans,
 } from './row-spans.js';
 
-const { style, script } = PAGE_PARTS;
-const hashSourceOf = (text: string): string => `'sha256-${hash('sha256', text, 'base64')}'`;
+const { style, script } = PAGE_FILES;
 
-/** The Content-Security-Policy of the page: its own style and script, and nothing else. */
+/** The Content-Security-Policy of all pages: files of the service, and nothing else. */
 export const PAGE_POLICY: string = [
   "default-src 'none'",
-  `style-src ${hashSourceOf(style)}`,
-  `script-src ${hashSourceOf(script)}`,
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "manifest-src 'self'",
+  "worker-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
@@ -35,27 +38,10 @@ const BEFORE_TITLE = Buffer.from(`<!doctype html>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<style>${style}</style>
+<meta name="color-scheme" content="light dark">
 <title>`);
 
-/** The script shows the week view. Without the script, the page shows only the table. */
 const BEFORE_ROWS = Buffer.from(`
-<main>
-<section id="weeks" aria-labelledby="week" hidden>
-<div class="bar">
-<h2 id="week" aria-live="polite"></h2>
-<div class="buttons">
-<button type="button" id="previous">Previous week</button>
-<button type="button" id="today">Today</button>
-<button type="button" id="next">Next week</button>
-</div>
-</div>
-<p id="zone"></p>
-<p id="none" hidden>No events in this week. <button type="button" id="nearest"></button></p>
-<div id="days"></div>
-</section>
-<details id="all" open>
-<summary>All events</summary>
 <div class="wide" role="region" aria-labelledby="caption" tabindex="0">
 <table>
 <caption id="caption">In order of time. All times of this table are in UTC.</caption>
@@ -65,20 +51,18 @@ const BEFORE_ROWS = Buffer.from(`
 const CLOSING = Buffer.from(`</tbody>
 </table>
 </div>
-</details>
 </main>
-<script>${script}</script>
 </body>
 </html>
 `);
 
 /**
- * A hash of style, script and frame, because a newer version of the program may have another page for the same
+ * A hash of frame and names of files, because a newer version of the program may have another page for the same
  * events.
  */
 export const PAGE_REVISION: string = hash(
   'sha256',
-  Buffer.concat([BEFORE_TITLE, BEFORE_ROWS, CLOSING]),
+  Buffer.concat([BEFORE_TITLE, Buffer.from(`${style} ${script}`), BEFORE_ROWS, CLOSING]),
   'base64',
 );
 
@@ -91,20 +75,24 @@ export function escapeHtml(text: string): string {
   return text.replace(SPECIAL, (character) => ENTITIES[character] ?? ' ');
 }
 
-/** Links are relative, because a proxy may add a prefix. The script adds the link that opens a calendar program. */
+/** Links are relative, because a proxy may add a prefix. The script replaces the page by a view of weeks. */
 function openingOf({ name, file }: FeedHead): Buffer {
   const text = escapeHtml(name);
+  const files = file.startsWith('../') ? '../../view/' : '../view/';
   const header = `${text}</title>
+<link rel="icon" href="${files}icon.svg" type="image/svg+xml">
+<link rel="manifest" href="${files}app.webmanifest">
+<link rel="stylesheet" href="${files}${style}">
+<script type="module" src="${files}${script}"></script>
 </head>
 <body>
-<header>
+<main id="feed" data-file="${file}">
 <h1><bdi>${text}</bdi></h1>
-<p id="links"><a id="calendar" href="${file}.ics">Calendar file</a> <a href="${file}.csv" download="timetable.csv">Table (CSV)</a></p>
-</header>`;
+<p><a href="${file}.ics">Calendar file</a> <a href="${file}.csv" download="timetable.csv">Table (CSV)</a></p>`;
   return Buffer.concat([BEFORE_TITLE, Buffer.from(header), BEFORE_ROWS]);
 }
 
-/** Writes the page of a feed: a table with a row for each event, which its script turns into weeks. */
+/** Writes the page of a feed: a table with a row for each event, which the script of all pages turns into weeks. */
 export function pageForm(snapshot: Snapshot): RowListForm {
   const roomName = namesAt(snapshot, 'roomId');
   const courseName = namesAt(snapshot, 'courseId');

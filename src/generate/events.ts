@@ -1,12 +1,17 @@
 /** Folder generate/. Makes synthetic timetables from a seed. This folder imports only the model. */
 
 import type { TimetableEvent } from '../model/event.js';
+import type { Room } from '../model/room.js';
 import { formatInstant } from '../model/time.js';
-import { foundInstitution } from './institution.js';
+import { foundInstitution, type Institution, roomsOf } from './institution.js';
 import { Random, uuids } from './random.js';
 import { type Lesson, planTerm, type TermDay } from './term.js';
 
-export type GeneratedEvent = Readonly<TimetableEvent> & { readonly lecturerId: string | null };
+export type GeneratedEvent = Readonly<TimetableEvent> & {
+  readonly lecturerId: string | null;
+  readonly roomName?: string;
+  readonly courseName?: string;
+};
 
 export interface GenerateOptions {
   /** Number of events, from 0 to GENERATED_EVENTS_MAX. */
@@ -15,6 +20,8 @@ export interface GenerateOptions {
   readonly seed: number;
   /** Gives every event its own start, the worst case for an index over slots. Default false. */
   readonly distinctSlots?: boolean;
+  /** Gives rooms and courses names. Default false. */
+  readonly names?: boolean;
 }
 
 /**
@@ -42,9 +49,10 @@ const MINUTE_MS = 60_000;
  * the service: time, endTime, id. Only one term is held in memory.
  */
 export function* generateEvents(options: GenerateOptions): Generator<GeneratedEvent, void, undefined> {
-  const { events, seed, distinctSlots = false } = options;
+  const { events, seed, distinctSlots = false, names = false } = options;
   const terms = Math.max(1, Math.ceil(events / ROWS_PER_TERM_MAX));
-  const institution = foundInstitution(seed, Math.ceil((events / terms) * SURPLUS), !distinctSlots);
+  const institution = institutionOf(options);
+  const roomNames = new Map(names ? roomsOf(institution).map(({ id, name }) => [id, name]) : []);
   const nextId = uuids(seed, 'event');
   let made = 0;
 
@@ -58,13 +66,34 @@ export function* generateEvents(options: GenerateOptions): Generator<GeneratedEv
       const held = changeDay(random, lessons, wanted / planned);
       const batch = dateLessons({ midnightMs, lessons: held }, distinctSlots, nextId).sort(inOrder);
       const taken = batch.slice(0, events - made);
-      yield* taken;
+      if (names) yield* taken.map((event) => withNames(event, roomNames));
+      else yield* taken;
       made += taken.length;
       if (made === events) return;
       wanted -= batch.length;
       planned -= rowsOf(lessons);
     }
   }
+}
+
+function institutionOf({ events, seed, distinctSlots = false }: GenerateOptions): Institution {
+  const terms = Math.max(1, Math.ceil(events / ROWS_PER_TERM_MAX));
+  return foundInstitution(seed, Math.ceil((events / terms) * SURPLUS), !distinctSlots);
+}
+
+function withNames(event: GeneratedEvent, roomNames: ReadonlyMap<string, string | null>): GeneratedEvent {
+  const { roomId, title } = event;
+  const roomName = roomId === null ? null : (roomNames.get(roomId) ?? null);
+  return {
+    ...event,
+    ...(roomName === null ? {} : { roomName }),
+    ...(title === null ? {} : { courseName: title }),
+  };
+}
+
+/** The rooms of the events with these options, for a rooms file. */
+export function generateRooms(options: GenerateOptions): readonly Room[] {
+  return roomsOf(institutionOf(options));
 }
 
 function rowsOf(lessons: readonly Lesson[]): number {

@@ -1,3 +1,4 @@
+import type { Room } from '../model/room.js';
 import { Random, uuids } from './random.js';
 
 export interface Lecturer {
@@ -93,6 +94,21 @@ export function foundInstitution(seed: number, rowsPerTerm: number, shared: bool
     cohorts: drafts.map(({ groups, plans }) => ({ groups, courses: plans.map(foundCourse) })),
     groupCount,
   };
+}
+
+const BUILDINGS = ['Curie', 'Darwin', 'Lovelace', 'Noether', 'Turing'];
+const FLOORS = 4;
+const SEATS = [16, 24, 24, 32, 48, 64, 90, 140, 240];
+
+/** The rooms with names such as `N 2.07`, spread over the buildings. */
+export function roomsOf({ rooms }: Institution): Room[] {
+  return rooms.map((id, n) => {
+    const building = BUILDINGS[n % BUILDINGS.length] as string;
+    const place = Math.floor(n / BUILDINGS.length);
+    const door = String(1 + Math.floor(place / FLOORS)).padStart(2, '0');
+    const name = `${building.charAt(0)} ${place % FLOORS}.${door}`;
+    return { id, name, building, capacity: SEATS[(n * 7) % SEATS.length] as number };
+  });
 }
 
 /** `INF-1`, `INF-2`, `INF-3`, `BIO-1`, …; from the second round on `INF2-1`, …. */

@@ -22,6 +22,7 @@ import { CELL } from '../metrics/cells.js';
 import type { Meter } from '../metrics/meter.js';
 import type { IdentifierMode } from '../model/event.js';
 import type { FieldFilter } from '../query/query.js';
+import { PAGE_POLICY } from '../view/answer.js';
 import type { LiveViews } from '../view/present.js';
 import { AllowedHosts } from './allowed-hosts.js';
 import { OriginFields, PREFLIGHT_FIELDS } from './answer/answer-fields.js';
@@ -36,6 +37,7 @@ import { type FeedOptions, Feeds } from './feeds.js';
 import type { Logger } from './logger.js';
 import { METHOD_NOT_ALLOWED, messageFault } from './message-fault.js';
 import type { FastPath } from './node/fast-path.js';
+import { findPages, type PageOptions, pageRoutes } from './pages.js';
 import { Reader, type ReaderSettings } from './read.js';
 import { readCredential } from './request/credential.js';
 import { mountPathOf } from './request/target.js';
@@ -64,6 +66,8 @@ export interface HandlerOptions extends HandlerSettings, Partial<TokenCheckOptio
   /** For tests. */
   readonly streamTimes?: StreamTimes | undefined;
   readonly development?: DevelopmentOptions | undefined;
+  /** Default: no pages but those of feeds. */
+  readonly pages?: PageOptions | undefined;
   /** Needs an authenticator. */
   readonly feeds?: FeedOptions | undefined;
 }
@@ -134,6 +138,7 @@ class Handler {
     this.#findRoute = createRouter([
       ...scheduleRoutes(this.#basePath),
       ...feedRoutes(views, this.#reader, this.#basePath, options),
+      ...viewRoutes(this.#basePath, options),
       ...developmentRoutes(views, this.#basePath, options),
     ]);
     this.#tokens =
@@ -179,7 +184,7 @@ class Handler {
     } else if (route === null) this.#sendNotFound(exchange);
     else if (req.method !== 'GET' && req.method !== 'HEAD') sendProblem(exchange, METHOD_NOT_ALLOWED);
     else if (route.kind === 'read') this.#read(exchange, route);
-    else if (route.kind === 'feed') route.handle(exchange);
+    else if (route.kind === 'feed' || route.kind === 'page') route.handle(exchange);
     else if (route.kind === 'user') {
       this.#tokens
         ?.authenticate(exchange, (user) => route.handle(exchange, user))
@@ -253,6 +258,13 @@ function feedRoutes(views: LiveViews, reader: Reader, basePath: string, options:
   if (options.feeds === undefined) return [];
   const { issueRoute, answerRoute } = new Feeds(views, reader, basePath, options, options.feeds);
   return [issueRoute, answerRoute];
+}
+
+function viewRoutes(basePath: string, { pages, feeds }: HandlerOptions): Route[] {
+  if (pages === undefined && feeds === undefined) return [];
+  const { isShown, isHome, folder } = pages ?? { isShown: false, isHome: false, folder: findPages() };
+  if (!isShown && feeds === undefined) return [];
+  return pageRoutes(basePath, { isShown, isHome, folder }, PAGE_POLICY);
 }
 
 function developmentRoutes(views: LiveViews, basePath: string, options: HandlerOptions): OpenRoute[] {

@@ -32,6 +32,14 @@ export interface UserRoute {
   handle(exchange: Exchange, user: AuthenticatedUser): void;
 }
 
+/** A file for people, the same for all, without authentication. */
+export interface PageRoute {
+  readonly kind: 'page';
+  readonly label: RouteLabel;
+  readonly path: string;
+  handle(exchange: Exchange): void;
+}
+
 /** The path itself is the credential. */
 export interface FeedRoute {
   readonly kind: 'feed';
@@ -40,7 +48,7 @@ export interface FeedRoute {
   handle(exchange: Exchange): void;
 }
 
-export type Route = ReadRoute | OpenRoute | UserRoute | FeedRoute;
+export type Route = ReadRoute | OpenRoute | UserRoute | PageRoute | FeedRoute;
 
 export const ALLOW = 'GET, HEAD, OPTIONS';
 

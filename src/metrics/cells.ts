@@ -20,6 +20,7 @@ export const ROUTE_LABELS = [
   '/feeds',
   '/login',
   '/docs',
+  '/view',
   '/health',
   /** The resource does not exist, or the answer came before its look-up. */
   'none',

@@ -149,8 +149,10 @@ export interface ServeOptions {
   readonly basePath?: string | undefined;
   /** Whether answers to repeated requests are compressed, as Accept-Encoding allows. Default true. */
   readonly compression?: boolean | undefined;
-  /** Development: adds /login, /docs and /health and makes its own key. Default false. */
+  /** Development: adds /view, /login, /docs and /health and makes its own key. Default false. */
   readonly dev?: boolean | undefined;
+  /** Whether the pages for people are at /view. Default false, in development true. */
+  readonly pages?: boolean | undefined;
   /**
    * Serving threads, 1 to 128, which share one snapshot. `auto` starts one per core. Default 1: the program's
    * own thread.
@@ -293,6 +295,7 @@ export type DefaultedName =
   | 'basePath'
   | 'compression'
   | 'dev'
+  | 'pages'
   | 'identifiers'
   | 'unknownParameters'
   | 'cacheMb'

@@ -127,7 +127,13 @@ const LISTENING_SETTINGS: readonly Setting[] = inGroup('Listening', 'serve', {
     isSwitch: true,
     kind: either('how', 'on', 'off'),
     default: false,
-    help: 'development: adds /login, /docs and /health, and needs no key',
+    help: 'development: adds /view, /login, /docs and /health, and needs no key',
+  },
+  pages: {
+    isSwitch: true,
+    kind: either('how', 'on', 'off'),
+    default: false,
+    help: 'serve the pages for people at /view; always on in development',
   },
 });
 

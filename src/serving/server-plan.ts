@@ -6,6 +6,7 @@ import type { FetchedKeys } from '../auth/remote-key-set.js';
 import type { FeedSettings } from '../http/feeds.js';
 import { createHandler, type HandlerSettings } from '../http/handler.js';
 import type { Logger } from '../http/logger.js';
+import type { PageOptions } from '../http/pages.js';
 import { HttpServer, type ServerSettings } from '../http/server/server.js';
 import { ANSWER_CACHE_SHARE } from '../limits.js';
 import { CELL } from '../metrics/cells.js';
@@ -18,6 +19,7 @@ export interface ServerPlan extends HandlerSettings, ServerSettings {
   readonly version: string;
   /** Null if there are no feeds. */
   readonly feeds: FeedSettings | null;
+  readonly pages: PageOptions;
   /** Null in production. */
   readonly development: {
     /** The key that signs test tokens. All threads have it and verify each other's tokens. */

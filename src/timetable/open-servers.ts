@@ -5,6 +5,7 @@ import type { TestTokenRequest } from '../auth/development-issuer.js';
 import { LecternError } from '../errors.js';
 import type { KeptFiles } from '../files/kept-files.js';
 import { findSwaggerUi } from '../http/development/docs-page.js';
+import { findPages } from '../http/pages.js';
 import type { ListenAddress } from '../http/server/listen-address.js';
 import type { SourceState } from '../model/source-state.js';
 import type { Resolved, ServeOptions } from '../options/option-types.js';
@@ -207,7 +208,7 @@ interface CheckedServing extends Omit<Resolved<'serve'>, 'auth' | 'feed'> {
 
 /** Plain data for the serving threads. Secrets, their files and the logger are left out; {@link liveAccess} has them. */
 export function planServing(
-  { auth, feed, admin, log, dev, workers, ...settings }: CheckedServing,
+  { auth, feed, admin, log, dev, pages, workers, ...settings }: CheckedServing,
   { identifiers, ...parsing }: Reading,
   limits: Pick<ServingSettings, 'staleMsMax' | 'cacheBytesMax'>,
 ): ServingSettings {
@@ -218,6 +219,8 @@ export function planServing(
     workers: threadsOf(workers),
     auth: planAuth('serve', auth, identifiers, !dev),
     feeds: planFeeds('serve', feed, settings),
+    // The folder is looked for here, because the bundled code of other threads cannot find it.
+    pages: { isShown: dev || pages, isHome: dev, folder: findPages() },
     development: dev
       ? {
           secret: randomBytes(32),

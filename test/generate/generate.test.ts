@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import { test } from 'tap';
-import { type GeneratedEvent, generateEvents } from '../../src/generate/events.js';
+import { type GeneratedEvent, generateEvents, generateRooms } from '../../src/generate/events.js';
 import { toNdjson } from '../../src/generate/write.js';
 import { parseIdentifier } from '../../src/model/identifier.js';
 import { slowTest } from '../hard/slow-test.js';
@@ -155,10 +155,18 @@ test('the NDJSON equals the output of JSON.stringify', (t) => {
 
 test("the demo fixture equals the generator's 10,000 events of seed 1", (t) => {
   const fixture = gunzipSync(readFileSync(new URL('../../fixtures/demo.ndjson.gz', import.meta.url)));
-  const bytes = Buffer.concat([...toNdjson(generateEvents({ events: 10_000, seed: 1 }))]);
+  const options = { events: 10_000, seed: 1, names: true };
+  const bytes = Buffer.concat([...toNdjson(generateEvents(options))]);
   t.ok(
     fixture.equals(bytes),
-    'after a change: lectern generate --events 10000 --seed 1 | gzip -9n > fixtures/demo.ndjson.gz',
+    'after a change: lectern generate --events 10000 --seed 1 --names | gzip -9n > fixtures/demo.ndjson.gz',
+  );
+  const rooms = readFileSync(new URL('../../fixtures/demo-rooms.ndjson', import.meta.url), 'utf8');
+  const lines = generateRooms(options).map((room) => `${JSON.stringify(room)}\n`);
+  t.equal(
+    rooms,
+    lines.join(''),
+    'after a change: lectern generate --events 10000 --seed 1 --rooms > fixtures/demo-rooms.ndjson',
   );
   t.end();
 });

@@ -15,6 +15,7 @@ import {
   type RequestHandler,
 } from '../../src/http/handler.js';
 import type { Logger } from '../../src/http/logger.js';
+import type { PageOptions } from '../../src/http/pages.js';
 import { HttpServer, type HttpServerOptions } from '../../src/http/server/server.js';
 import { ANSWER_CACHE_SHARE, CACHE_BYTES_DEFAULT } from '../../src/limits.js';
 import type { Meter } from '../../src/metrics/meter.js';
@@ -98,6 +99,7 @@ export interface SetUpOptions {
   readonly corsOrigins?: readonly string[];
   readonly meter?: Meter;
   readonly accessLog?: number;
+  readonly pages?: PageOptions;
   /** Feeds with the access of `access`. */
   readonly feeds?: { readonly publicUrl?: string; readonly days?: number; readonly now?: () => number };
   /** Replaces `enrolments`, and may change. */
@@ -146,6 +148,7 @@ export function setUp(options: SetUpOptions = {}): {
     ...(options.corsOrigins === undefined ? {} : { corsOrigins: options.corsOrigins }),
     ...(options.meter === undefined ? {} : { meter: options.meter }),
     ...(options.accessLog === undefined ? {} : { accessLog: options.accessLog }),
+    ...(options.pages === undefined ? {} : { pages: options.pages }),
     ...(options.feeds === undefined
       ? {}
       : {

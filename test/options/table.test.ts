@@ -153,6 +153,7 @@ const DEFAULTED: Readonly<Record<DefaultedName, true>> = {
   basePath: true,
   compression: true,
   dev: true,
+  pages: true,
   identifiers: true,
   unknownParameters: true,
   cacheMb: true,

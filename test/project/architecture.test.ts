@@ -17,6 +17,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   structures: [],
   model: [],
   generate: ['model'],
+  client: [],
   metrics: ['errors.ts'],
   upstream: ['errors.ts', 'limits.ts'],
   files: ['errors.ts', 'limits.ts'],
@@ -203,7 +204,9 @@ test('the layers above the snapshot touch no typed array', (t) => {
 });
 
 test('files are short and well named', (t) => {
-  for (const file of [...sourceFiles('src'), ...sourceFiles('test'), ...sourceFiles('bench')]) {
+  const files = ['src', 'pages', 'test', 'bench'].flatMap(sourceFiles);
+  // Made by a program.
+  for (const file of files.filter((each) => each !== 'src/client/api.ts')) {
     const lines = readFileSync(join(ROOT, file), 'utf8').split('\n').length;
     t.ok(lines <= LINES_MAX, `${file} has ${lines} lines`);
     for (const part of file.split('/')) t.notMatch(part, FORBIDDEN_NAMES, file);

@@ -1,0 +1,104 @@
+/** The frame of all views: finding, views, age of the data, settings. */
+import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { TIMETABLE_VIEWS, type ViewName } from './address.js';
+import { tokenWanted } from './data.js';
+import { type Feed, feedNow, keepFeed } from './feed.js';
+import { Find, focusFind } from './find.js';
+import { say } from './speak.js';
+import { Settings, Status } from './status.js';
+import { address, announcement, follow, go, linkTo, move, open } from './store.js';
+import { FeedView } from './views/feed-view.js';
+import { TimetableView } from './views/timetable.js';
+import { TokenForm } from './views/token-form.js';
+
+export function App({ feed }: { readonly feed: Feed | null }): JSX.Element {
+  useEffect(() => {
+    document.addEventListener('keydown', onKey);
+    const end = feed === null ? () => {} : keepFeed();
+    return () => {
+      document.removeEventListener('keydown', onKey);
+      end();
+    };
+  }, []);
+  const shown = feed === null ? null : (feedNow.value ?? feed);
+  return (
+    <>
+      <a class="skip" href="#main">
+        {say('skip')}
+      </a>
+      <header class="top">
+        <a
+          class="brand"
+          aria-label={say('appName')}
+          href={linkTo({ view: 'week', of: [], date: null, open: null, not: [] })}
+          onClick={follow({ view: 'week', of: [], date: null, open: null, not: [] })}
+        >
+          <svg viewBox="0 0 512 512" aria-hidden="true">
+            <rect width="512" height="512" rx="112" class="brand-ground" />
+            <rect x="112" y="128" width="128" height="112" rx="24" fill="#fff" />
+            <rect x="112" y="272" width="128" height="128" rx="24" fill="#fff" opacity=".65" />
+            <rect x="272" y="128" width="128" height="176" rx="24" fill="#ffd166" />
+            <rect x="272" y="336" width="128" height="64" rx="24" fill="#fff" />
+          </svg>
+          <span>{say('appName')}</span>
+        </a>
+        {shown === null && tokenWanted.value === null && <Find />}
+        <Status />
+        <Settings />
+        {shown === null && tokenWanted.value === null && <Views />}
+      </header>
+      <main id="main" tabIndex={-1}>
+        {shown === null ? <View /> : <FeedView feed={shown} />}
+      </main>
+      <div class="hidden" role="status" aria-live="polite">
+        {announcement.value}
+      </div>
+    </>
+  );
+}
+
+function View(): JSX.Element {
+  if (tokenWanted.value !== null) return <TokenForm />;
+  switch (address.value.view) {
+    default:
+      return <TimetableView />;
+  }
+}
+
+function Views(): JSX.Element {
+  const { view } = address.value;
+  const isTimetable = TIMETABLE_VIEWS.includes(view);
+  const views = [['week', say('timetable'), isTimetable]] as const;
+  return (
+    <nav class="views" aria-label={say('views')}>
+      {views.map(([name, label, isHere]) => (
+        <a
+          key={name}
+          href={linkTo({ view: name, open: null })}
+          onClick={follow({ view: name, open: null })}
+          aria-current={isHere ? 'page' : undefined}
+        >
+          {label}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+const VIEW_KEYS: Readonly<Record<string, ViewName>> = { d: 'day', w: 'week', m: 'month', l: 'list' };
+
+function onKey(event: KeyboardEvent): void {
+  const { target, key } = event;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+  if (target instanceof HTMLElement && /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName)) return;
+  const view = VIEW_KEYS[key];
+  if (key === '/') focusFind();
+  else if (key === 't') go({ date: null });
+  else if (key === 'n') move(1);
+  else if (key === 'p') move(-1);
+  else if (view !== undefined) go({ view, open: null });
+  else if (key === 'Escape' && address.value.open !== null) open(null);
+  else return;
+  event.preventDefault();
+}

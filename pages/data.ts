@@ -1,0 +1,309 @@
+/** The way to the timetable: the token, what was read, and the stream of changes. Only `lectern/client` asks the service. */
+import { signal } from '@preact/signals';
+import {
+  type ChangeMessage,
+  type ConflictEntry,
+  TimetableClient,
+  type TimetableEvent,
+  TimetableProblem,
+} from 'lectern/client';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Target } from './address.js';
+import type { Named, Row } from './lessons.js';
+
+/** The files of the pages lie in {base}/view/. */
+const BASE = new URL('..', import.meta.url);
+const TOKEN_NAME = 'lectern.token';
+/** Rows of one view. More than this cannot be shown in a useful way. */
+export const ROWS_MAX = 20_000;
+const PAGE_ROWS = 5_000;
+const ENTRIES_OF_DIRECTORY_MAX = 10_000;
+
+function takeToken(): string | null {
+  const found = /^#(?:access_)?token=([^&]+)/.exec(location.hash)?.[1];
+  if (found === undefined) return sessionStorage.getItem(TOKEN_NAME);
+  // Neither the address nor the history keeps it.
+  history.replaceState(null, '', location.pathname + location.search);
+  const given = decodeURIComponent(found);
+  sessionStorage.setItem(TOKEN_NAME, given);
+  return given;
+}
+
+export const token = signal<string | null>(null);
+/** Why the person has to give a token; null while there is none to give. */
+export const tokenWanted = signal<'missing' | 'refused' | null>(null);
+/** Whether the service gives tokens itself. */
+export const isDevelopment = signal(false);
+/** Grows when the timetable changed. */
+export const revision = signal(0);
+export const live = signal<'connecting' | 'live' | 'lost'>('connecting');
+/** When the timetable that is shown was published. In milliseconds. */
+export const publishedAt = signal<number | null>(null);
+/** The ids that the last publications added or changed. */
+export const fresh = signal<ReadonlySet<string>>(new Set());
+/** The last changes, the newest first. */
+export const received = signal<readonly { readonly at: number; readonly message: ChangeMessage }[]>([]);
+const RECEIVED_MAX = 50;
+
+export const client: TimetableClient = new TimetableClient({ baseUrl: BASE, token: () => token.value });
+
+export function giveToken(text: string): void {
+  sessionStorage.setItem(TOKEN_NAME, text);
+  token.value = text;
+  tokenWanted.value = null;
+  revision.value++;
+  void followChanges();
+}
+
+export function forgetToken(): void {
+  sessionStorage.removeItem(TOKEN_NAME);
+  token.value = null;
+  tokenWanted.value = 'missing';
+}
+
+async function logIn(): Promise<boolean> {
+  try {
+    const { data } = await client.get('/login');
+    token.value = data.access_token;
+    isDevelopment.value = true;
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export async function begin(): Promise<void> {
+  token.value = takeToken();
+  if (token.value === null && !(await logIn())) tokenWanted.value = 'missing';
+  else void followChanges();
+}
+
+/** Reads with a token that may have expired: in development the page gets another one. */
+export async function reading<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!(error instanceof TimetableProblem) || error.status !== 401) throw error;
+    if (await logIn()) return read();
+    tokenWanted.value = token.value === null ? 'missing' : 'refused';
+    throw error;
+  }
+}
+
+/** The sequence of a version is the time of its publication, in milliseconds, or a little later. */
+export function noteVersion(version: string | null): void {
+  const sequence = Number(version?.split('.')[0] ?? 'NaN');
+  if (Number.isFinite(sequence)) publishedAt.value = sequence;
+}
+
+let isFollowing = false;
+async function followChanges(): Promise<void> {
+  if (isFollowing) return;
+  isFollowing = true;
+  try {
+    for await (const message of client.changes({ onState: (state) => (live.value = state) })) {
+      const isFirst = received.value.length === 0 && message.kind === 'version';
+      noteVersion(message.version);
+      if (message.kind !== 'version') {
+        received.value = [{ at: Date.now(), message }, ...received.value].slice(0, RECEIVED_MAX);
+      }
+      if (message.kind === 'changes') {
+        fresh.value = new Set([...message.added, ...message.changed].map(({ id }) => id));
+      }
+      if (!isFirst) revision.value++;
+    }
+  } catch {
+    live.value = 'lost';
+  } finally {
+    isFollowing = false;
+  }
+  // The token has ended: the next reading gets another one, or asks for one.
+  if (isDevelopment.value && (await logIn())) void followChanges();
+}
+
+export interface Loaded<T> {
+  /** The newest that was read for this key; while another key is read, that of the key before. */
+  readonly data: T | null;
+  readonly error: Error | null;
+  readonly isLoading: boolean;
+}
+
+const results = new Map<string, { readonly revision: number; readonly data: unknown }>();
+const RESULTS_MAX = 40;
+
+function remember(key: string, data: unknown): void {
+  results.delete(key);
+  results.set(key, { revision: revision.peek(), data });
+  const [oldest] = results.keys();
+  if (results.size > RESULTS_MAX && oldest !== undefined) results.delete(oldest);
+}
+
+/** Reads once for each key and revision. What is shown stays until the next is there. */
+export function useLoaded<T>(key: string | null, load: (signal: AbortSignal) => Promise<T>): Loaded<T> {
+  const known = key === null ? undefined : results.get(key);
+  const [state, setState] = useState<{ key: string | null; data: T | null; error: Error | null }>({
+    key: null,
+    data: null,
+    error: null,
+  });
+  const latest = useRef(load);
+  latest.current = load;
+  const now = revision.value;
+  const tokenNow = token.value;
+  useEffect(() => {
+    if (key === null || tokenNow === null) return;
+    if (results.get(key)?.revision === now) return;
+    const abort = new AbortController();
+    reading(() => latest.current(abort.signal)).then(
+      (data) => {
+        if (abort.signal.aborted) return;
+        remember(key, data);
+        setState({ key, data, error: null });
+      },
+      (error: unknown) => {
+        if (abort.signal.aborted) return;
+        setState((before) => ({
+          ...before,
+          key,
+          error: error instanceof Error ? error : new Error(String(error)),
+        }));
+      },
+    );
+    return () => abort.abort();
+  }, [key, now, tokenNow]);
+  if (known !== undefined) {
+    const lastShown = known.data as T;
+    if (state.data !== lastShown && state.key !== key) state.data = lastShown;
+    return {
+      data: lastShown,
+      error: state.key === key ? state.error : null,
+      isLoading: known.revision !== now,
+    };
+  }
+  const error = state.key === key ? state.error : null;
+  return { data: error === null ? state.data : null, error, isLoading: key !== null && error === null };
+}
+
+/** Reads in advance what is probably asked for next. */
+export function prefetch<T>(key: string, load: (signal: AbortSignal) => Promise<T>): void {
+  if (results.get(key)?.revision === revision.peek() || token.peek() === null) return;
+  load(new AbortController().signal).then(
+    (data) => remember(key, data),
+    () => {},
+  );
+}
+
+export interface Names {
+  readonly rooms: ReadonlyMap<string, string>;
+  readonly courses: ReadonlyMap<string, string>;
+}
+
+let names: { readonly revision: number; readonly names: Promise<Names> } | null = null;
+
+/** The names of all rooms and courses; of very many, some show their ids. */
+export function readNames(): Promise<Names> {
+  if (names?.revision === revision.peek()) return names.names;
+  const read = async (
+    path: '/schedule/rooms' | '/schedule/courses',
+  ): Promise<ReadonlyMap<string, string>> => {
+    const { data } = await client.get(path, { limit: ENTRIES_OF_DIRECTORY_MAX });
+    return new Map(
+      data.flatMap(({ id, name }) => (id === null || name === null ? [] : [[id, name] as const])),
+    );
+  };
+  const both = Promise.all([read('/schedule/rooms'), read('/schedule/courses')]).then(([rooms, courses]) => ({
+    rooms,
+    courses,
+  }));
+  names = { revision: revision.peek(), names: both };
+  both.catch(() => {
+    names = null;
+  });
+  return both;
+}
+
+export function rowOf(event: TimetableEvent, { rooms, courses }: Names): Row {
+  const { id, title, roomId, courseId, lecturer, studyGroup, type } = event;
+  const named = (key: string | null, known: ReadonlyMap<string, string>): Named | null =>
+    key === null ? null : { id: key, name: known.get(key) ?? shortId(key) };
+  const course = named(courseId, courses);
+  return {
+    id,
+    start: Date.parse(event.time),
+    end: Date.parse(event.endTime),
+    title: title || (courseId !== null && courses.get(courseId)) || '',
+    kind: type ?? '',
+    room: named(roomId, rooms),
+    course,
+    lecturer: lecturer === null ? null : { id: null, name: lecturer },
+    group: studyGroup === null ? null : { id: studyGroup, name: studyGroup },
+  };
+}
+
+/** The beginning of a UUID is enough to tell rooms without names apart. */
+export function shortId(id: string): string {
+  return /^[0-9a-f]{8}-[0-9a-f-]{27}$/.test(id) ? id.slice(0, 8) : id;
+}
+
+export interface Window {
+  readonly from: number;
+  readonly to: number;
+}
+
+export interface Timetable {
+  readonly rows: readonly Row[];
+  readonly conflicts: readonly ConflictEntry[];
+  /** Whether there are more rows than are shown. */
+  readonly isCut: boolean;
+}
+
+const NAME_MARK = 'name:';
+
+/** The filters of a timetable. Lecturers without an id have none: their rows are chosen here. */
+export function filtersOf({ kind, id }: Target): Record<string, string> {
+  switch (kind) {
+    case 'room':
+      return { roomId: id };
+    case 'course':
+      return { courseId: id };
+    case 'group':
+      return { studyGroup: id };
+    case 'lecturer':
+      return id.startsWith(NAME_MARK) ? {} : { lecturerId: id };
+    default:
+      return {};
+  }
+}
+
+export async function readTimetable(
+  target: Target,
+  { from, to }: Window,
+  signal: AbortSignal,
+): Promise<Timetable> {
+  const window = { startTime: new Date(from).toISOString(), endTime: new Date(to).toISOString() };
+  const filters = filtersOf(target);
+  const readConflicts = async (): Promise<readonly ConflictEntry[]> =>
+    (await client.get('/schedule/conflicts', { ...filters, ...window, limit: 1000 } as object, { signal }))
+      .data;
+  const readEvents = async (): Promise<{ events: TimetableEvent[]; isCut: boolean }> => {
+    const events: TimetableEvent[] = [];
+    const path = target.kind === 'me' ? '/schedule/personal' : '/schedule';
+    for await (const answer of client.pages(path, { ...filters, ...window, limit: PAGE_ROWS } as object, {
+      signal,
+    })) {
+      noteVersion(answer.version);
+      events.push(...answer.data);
+      if (events.length >= ROWS_MAX) return { events, isCut: answer.nextCursor !== null };
+    }
+    return { events, isCut: false };
+  };
+  const [known, { events, isCut }, conflicts] = await Promise.all([
+    readNames(),
+    readEvents(),
+    readConflicts(),
+  ]);
+  const isNamed = target.kind === 'lecturer' && target.id.startsWith(NAME_MARK);
+  const name = target.id.slice(NAME_MARK.length);
+  const own = isNamed ? events.filter(({ lecturer }) => lecturer === name) : events;
+  return { rows: own.map((event) => rowOf(event, known)), conflicts, isCut };
+}

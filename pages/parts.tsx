@@ -1,0 +1,122 @@
+/** Small parts that several views use. */
+
+import { TimetableProblem } from 'lectern/client';
+import type { ComponentChildren, ComponentType, JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { revision } from './data.js';
+import type { Named } from './lessons.js';
+import { say, sayList } from './speak.js';
+
+const ICONS = {
+  search:
+    'M11 4a7 7 0 1 0 4.3 12.5l4.1 4.1 1.2-1.2-4.1-4.1A7 7 0 0 0 11 4Zm0 1.7a5.3 5.3 0 1 1 0 10.6 5.3 5.3 0 0 1 0-10.6Z',
+  back: 'M14.5 5 7.6 12l6.9 7 1.2-1.2L10 12l5.7-5.8Z',
+  forth: 'm9.5 5 6.9 7-6.9 7-1.2-1.2L14 12 8.3 6.2Z',
+  close: 'm6.2 5 5.8 5.8L17.8 5 19 6.2 13.2 12l5.8 5.8-1.2 1.2-5.8-5.8L6.2 19 5 17.8l5.8-5.8L5 6.2Z',
+  warning: 'M12 3 1.8 20.5h20.4Zm0 3.6 7.2 12.2H4.8ZM11.1 10v5h1.8v-5Zm0 6v1.8h1.8V16Z',
+  gear: 'M4 7h9.2a3 3 0 0 1 5.6 0H20v1.7h-1.2a3 3 0 0 1-5.6 0H4Zm12 2.3a1.4 1.4 0 1 0 0-2.9 1.4 1.4 0 0 0 0 2.9ZM4 15.3h1.2a3 3 0 0 1 5.6 0H20V17h-9.2a3 3 0 0 1-5.6 0H4Zm4 2.3a1.4 1.4 0 1 0 0-2.9 1.4 1.4 0 0 0 0 2.9Z',
+  take: 'M11.1 3h1.8v9.2l3.4-3.4L17.6 10 12 15.6 6.4 10l1.3-1.2 3.4 3.4ZM4 17h1.8v2.2h12.4V17H20v4H4Z',
+  plus: 'M11.1 5h1.8v6.1H19v1.8h-6.1V19h-1.8v-6.1H5v-1.8h6.1Z',
+  room: 'M5 3h14v18h-1.8V4.8H6.8V21H5Zm8.5 8h1.8v2.4h-1.8Z',
+  lecturer:
+    'M12 3a4.5 4.5 0 1 1 0 9 4.5 4.5 0 0 1 0-9Zm0 1.8a2.7 2.7 0 1 0 0 5.4 2.7 2.7 0 0 0 0-5.4ZM4 21c0-4 3.6-6.7 8-6.7s8 2.7 8 6.7h-1.8c0-2.9-2.7-4.9-6.2-4.9s-6.2 2-6.2 4.9Z',
+  group:
+    'M9 4a4 4 0 1 1 0 8 4 4 0 0 1 0-8Zm0 1.8a2.2 2.2 0 1 0 0 4.4 2.2 2.2 0 0 0 0-4.4ZM2 20c0-3.6 3.1-6 7-6s7 2.4 7 6h-1.8c0-2.5-2.3-4.2-5.2-4.2S3.8 17.5 3.8 20Zm14-8.2a4 4 0 0 0 0-7.6v2a2.2 2.2 0 0 1 0 3.6Zm1.4 2.6c2.8.7 4.6 2.8 4.6 5.6h-1.8c0-2-1.1-3.2-2.8-3.8Z',
+  course:
+    'M4 4h7a2 2 0 0 1 1 .3 2 2 0 0 1 1-.3h7v15h-7l-1 1-1-1H4Zm1.8 1.8v11.4h5.3V6.2l-.4-.4Zm7.1.4v11h5.3V5.8h-4.9Z',
+  me: 'M12 3a4.5 4.5 0 1 1 0 9 4.5 4.5 0 0 1 0-9Zm0 1.8a2.7 2.7 0 1 0 0 5.4 2.7 2.7 0 0 0 0-5.4ZM4 21c0-4 3.6-6.7 8-6.7s8 2.7 8 6.7Z',
+  print:
+    'M7 3h10v5h3v9h-3v4H7v-4H4V8h3Zm1.8 1.8V8h6.4V4.8ZM5.8 9.8v5.4H7V13h10v2.2h1.2V9.8Zm3 5v4.4h6.4v-4.4Z',
+} as const;
+export type IconName = keyof typeof ICONS;
+
+export function Icon({ name }: { readonly name: IconName }): JSX.Element {
+  return (
+    <svg class="icon" viewBox="0 0 24 24" aria-hidden="true" data-icon={name}>
+      <path d={ICONS[name]} />
+    </svg>
+  );
+}
+
+/** A text of the timetable: its direction does not affect the others. */
+export function Text({ children }: { readonly children: string }): JSX.Element {
+  return <bdi>{children}</bdi>;
+}
+
+export function namesOf(list: readonly Named[]): string {
+  return sayList(list.map(({ name }) => name));
+}
+
+export function Problem({ error }: { readonly error: Error }): JSX.Element {
+  const isLoading = error instanceof TimetableProblem && error.code === 'snapshot-unavailable';
+  useEffect(() => {
+    if (!isLoading) return;
+    const timer = setTimeout(() => revision.value++, 2000);
+    return () => clearTimeout(timer);
+  });
+  return (
+    <div class="notice problem" role="alert">
+      <p>{isLoading ? say('stillLoading') : say('failed', { reason: error.message })}</p>
+      <button type="button" class="button" onClick={() => revision.value++}>
+        {say('retry')}
+      </button>
+    </div>
+  );
+}
+
+export function Loading(): JSX.Element {
+  return (
+    <p class="loading" role="status">
+      {say('loading')} …
+    </p>
+  );
+}
+
+/** A view whose script is loaded when it is first shown. */
+export function lazy<P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> {
+  let loaded: ComponentType<P> | null = null;
+  return function Lazy(props: P): JSX.Element {
+    const [, setReady] = useState(loaded !== null);
+    useEffect(() => {
+      if (loaded !== null) return;
+      load().then(
+        (view) => {
+          loaded = view;
+          setReady(true);
+        },
+        () => location.reload(),
+      );
+    }, []);
+    const View = loaded;
+    return View === null ? <Loading /> : <View {...props} />;
+  };
+}
+
+export function Chip({
+  children,
+  onRemove,
+  removeLabel,
+  kind,
+}: {
+  readonly children: ComponentChildren;
+  readonly onRemove?: () => void;
+  readonly removeLabel?: string;
+  readonly kind?: number;
+}): JSX.Element {
+  return (
+    <span class="chip" data-kind={kind}>
+      {children}
+      {onRemove && (
+        <button
+          type="button"
+          class="chip-remove"
+          aria-label={removeLabel}
+          title={removeLabel}
+          onClick={onRemove}
+        >
+          <Icon name="close" />
+        </button>
+      )}
+    </span>
+  );
+}

@@ -1,0 +1,90 @@
+/** Texts, dates and times in the language of the page. */
+
+import { language, words, zone } from './store.js';
+import { addDays, utcOf } from './time.js';
+import { fill, type WordName } from './words.js';
+
+export function say(name: WordName, values?: Readonly<Record<string, string | number>>): string {
+  const text = words.value?.[name];
+  return text === undefined ? '' : fill(text, language.value, values);
+}
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function format(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  // English without a region gets days before months, as in most of the world.
+  const [wanted] = navigator.languages.filter((tag) => tag.split('-')[0] === language.value);
+  const locale = wanted ?? (language.value === 'en' ? 'en-GB' : language.value);
+  const key = `${locale} ${JSON.stringify(options)}`;
+  let found = formats.get(key);
+  if (found === undefined) {
+    found = new Intl.DateTimeFormat(locale, options);
+    formats.set(key, found);
+  }
+  return found;
+}
+
+const CLOCK: Intl.DateTimeFormatOptions = { hour: '2-digit', minute: '2-digit' };
+
+export function sayTime(instant: number): string {
+  return format({ ...CLOCK, timeZone: zone.value }).format(instant);
+}
+
+export function sayTimes(start: number, end: number): string {
+  return start === end ? sayTime(start) : `${sayTime(start)} – ${sayTime(end)}`;
+}
+
+/** The hour of the scale at the side. */
+export function sayHour(hour: number): string {
+  return format({ hour: 'numeric', minute: '2-digit', timeZone: 'UTC' }).format(hour * 3_600_000);
+}
+
+export function sayMoment(instant: number): string {
+  return format({ weekday: 'short', day: 'numeric', month: 'short', ...CLOCK, timeZone: zone.value }).format(
+    instant,
+  );
+}
+
+export function sayDate(date: string, options: Intl.DateTimeFormatOptions): string {
+  return format({ ...options, timeZone: 'UTC' }).format(utcOf(date));
+}
+
+export const LONG_DATE: Intl.DateTimeFormatOptions = {
+  weekday: 'long',
+  day: 'numeric',
+  month: 'long',
+  year: 'numeric',
+};
+
+/** @param days of which the first is `from` */
+export function sayDates(from: string, days: number): string {
+  const options: Intl.DateTimeFormatOptions = {
+    day: 'numeric',
+    month: 'long',
+    year: 'numeric',
+    timeZone: 'UTC',
+  };
+  return format(options).formatRange(utcOf(from), utcOf(addDays(from, days - 1)));
+}
+
+export function sayNumber(n: number, options?: Intl.NumberFormatOptions): string {
+  return new Intl.NumberFormat(language.value, options).format(n);
+}
+
+export function sayList(texts: readonly string[]): string {
+  return new Intl.ListFormat(language.value, { type: 'conjunction', style: 'narrow' }).format(texts);
+}
+
+/** "3 minutes ago", "in 2 hours". */
+export function sayAgo(instant: number, from: number): string {
+  const seconds = Math.round((instant - from) / 1000);
+  const relative = new Intl.RelativeTimeFormat(language.value, { numeric: 'auto' });
+  for (const [unit, size] of [
+    ['day', 86_400],
+    ['hour', 3_600],
+    ['minute', 60],
+  ] as const) {
+    if (Math.abs(seconds) >= size) return relative.format(Math.trunc(seconds / size), unit);
+  }
+  return relative.format(0, 'minute');
+}

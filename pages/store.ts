@@ -1,0 +1,139 @@
+/** The one store: what the address says, what the person set, the time, and the state of the connection. */
+import { computed, effect, signal } from '@preact/signals';
+import { type Address, readAddress, writeAddress } from './address.js';
+import { addDays, addMonths, isZone, wallTime } from './time.js';
+import { type LanguageCode, languageFor, loadLanguage, RIGHT_TO_LEFT, type Words } from './words.js';
+
+export const address = signal<Address>(readAddress(location.search));
+/** The element whose action opened the panel: the focus returns to it. */
+let opener: HTMLElement | null = null;
+
+addEventListener('popstate', () => {
+  address.value = readAddress(location.search);
+});
+
+export interface Navigation {
+  /** Whether "back" leads past this step. */
+  readonly replace?: boolean;
+}
+
+export function addressWith(change: Partial<Address>): Address {
+  return { ...address.value, ...change };
+}
+
+/** The link of an address, for `href`. */
+export function linkTo(change: Partial<Address>): string {
+  return writeAddress(addressWith(change)) || '?';
+}
+
+export function go(change: Partial<Address>, { replace = false }: Navigation = {}): void {
+  const next = addressWith(change);
+  const search = writeAddress(next);
+  if (search === writeAddress(address.value)) return;
+  // Without a search, the path alone, so that the earlier search goes.
+  const place = search === '' ? location.pathname : search;
+  if (replace) history.replaceState(null, '', place);
+  else history.pushState(null, '', place);
+  address.value = next;
+}
+
+/** For links: a plain click goes on within the page. */
+export function follow(change: Partial<Address>): (event: MouseEvent) => void {
+  return (event) => {
+    if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    go(change);
+  };
+}
+
+export function open(id: string | null): void {
+  if (id !== null && document.activeElement instanceof HTMLElement) opener = document.activeElement;
+  go({ open: id }, { replace: true });
+  if (id === null && opener?.isConnected) opener.focus();
+}
+
+/** What the person set on this device. Private windows may refuse to keep it. */
+export function readKept<T>(name: string, usual: T): T {
+  try {
+    const text = localStorage.getItem(`lectern.${name}`);
+    return text === null ? usual : (JSON.parse(text) as T);
+  } catch {
+    return usual;
+  }
+}
+
+export function keep(name: string, value: unknown): void {
+  try {
+    localStorage.setItem(`lectern.${name}`, JSON.stringify(value));
+  } catch {}
+}
+
+export type Theme = 'auto' | 'light' | 'dark';
+export const theme = signal<Theme>(readKept<Theme>('theme', 'auto'));
+effect(() => {
+  document.documentElement.dataset.theme = theme.value;
+});
+
+export const deviceZone: string = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+export const zone = computed(() => {
+  const { zone: wanted } = address.value;
+  return wanted !== null && isZone(wanted) ? wanted : deviceZone;
+});
+
+/** Moves on with each minute. */
+export const now = signal(Date.now());
+function tick(): void {
+  now.value = Date.now();
+  setTimeout(tick, 60_000 - (Date.now() % 60_000) + 50);
+}
+tick();
+document.addEventListener('visibilitychange', () => {
+  if (!document.hidden) now.value = Date.now();
+});
+
+export const today = computed(() => wallTime(now.value, zone.value).date);
+/** The date that is shown. */
+export const shownDate = computed(() => address.value.date ?? today.value);
+
+export const language = signal<LanguageCode>('en');
+export const words = signal<Words | null>(null);
+
+export async function useLanguage(code: LanguageCode): Promise<void> {
+  const loaded = await loadLanguage(code);
+  words.value = loaded;
+  language.value = code;
+  document.documentElement.lang = code;
+  document.documentElement.dir = RIGHT_TO_LEFT.includes(code) ? 'rtl' : 'ltr';
+}
+
+export function wantedLanguage(): LanguageCode {
+  const asked = address.value.more.lang ?? readKept<string | null>('language', null);
+  return languageFor(asked === null ? navigator.languages : [asked, ...navigator.languages]);
+}
+
+/** 1 for Monday to 7 for Sunday, as the region of the device has it. */
+export const firstDay: number = (() => {
+  const locale = new Intl.Locale(navigator.language) as Intl.Locale & {
+    getWeekInfo?: () => { firstDay: number };
+    weekInfo?: { firstDay: number };
+  };
+  return (locale.getWeekInfo?.() ?? locale.weekInfo)?.firstDay ?? 1;
+})();
+
+/** Told to screen readers, politely. */
+export const announcement = signal('');
+export const isNarrow = signal(matchMedia('(max-width: 699px)').matches);
+matchMedia('(max-width: 699px)').addEventListener('change', (event) => {
+  isNarrow.value = event.matches;
+});
+
+/** How many days each view shows. */
+export const LIST_DAYS = 14;
+
+/** Moves to the next or previous day, week, month or list. */
+export function move(direction: 1 | -1): void {
+  const { view } = address.value;
+  const date = shownDate.value;
+  const days = view === 'day' || view === 'free' ? 1 : view === 'list' ? LIST_DAYS : 7;
+  go({ date: view === 'month' ? addMonths(date, direction) : addDays(date, direction * days), open: null });
+}

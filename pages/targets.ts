@@ -1,0 +1,101 @@
+/** Whose timetables are shown, and how they are called. */
+
+import { signal } from '@preact/signals';
+import { useEffect, useState } from 'preact/hooks';
+import { sameTarget, TARGETS_MAX, type Target } from './address.js';
+import { client, reading, readNames, revision, shortId, token } from './data.js';
+import { say } from './speak.js';
+import { address, go, keep, readKept } from './store.js';
+
+const NAME_MARK = 'name:';
+export const ME: Target = { kind: 'me', id: '' };
+
+const knownNames = signal<ReadonlyMap<string, string>>(new Map());
+
+export function keyOf({ kind, id }: Target): string {
+  return `${kind}:${id}`;
+}
+
+export function noteName(target: Target, name: string): void {
+  if (knownNames.peek().get(keyOf(target)) === name) return;
+  knownNames.value = new Map([...knownNames.peek(), [keyOf(target), name]]);
+}
+
+async function readName({ kind, id }: Target): Promise<string | null> {
+  if (kind === 'room') return (await readNames()).rooms.get(id) ?? null;
+  if (kind === 'course') return (await readNames()).courses.get(id) ?? null;
+  if (kind !== 'lecturer') return null;
+  const { data } = await client.get('/schedule/lecturers', { lecturerId: [id], limit: 1 });
+  return data[0]?.name ?? null;
+}
+
+/** The name to show; until it is known, what stands for it. */
+export function nameOf(target: Target): string {
+  const { kind, id } = target;
+  if (kind === 'me') return say('myTimetable');
+  if (id.startsWith(NAME_MARK)) return id.slice(NAME_MARK.length);
+  return knownNames.value.get(keyOf(target)) ?? shortId(id);
+}
+
+/** Asks for the names that are not known yet. */
+export function useNames(targets: readonly Target[]): void {
+  const keys = targets.map(keyOf).join('\n');
+  const [now, given] = [revision.value, token.value];
+  useEffect(() => {
+    if (given === null) return;
+    for (const target of targets) {
+      if (target.kind === 'me' || target.kind === 'group' || target.id.startsWith(NAME_MARK)) continue;
+      reading(() => readName(target)).then(
+        (name) => name !== null && noteName(target, name),
+        () => {},
+      );
+    }
+  }, [keys, now, given]);
+}
+
+export interface Recent extends Target {
+  readonly name: string;
+}
+
+const RECENT_MAX = 8;
+
+export function readRecent(): readonly Recent[] {
+  return readKept<readonly Recent[]>('recent', []);
+}
+
+/** Shows a timetable, alone or beside the others. */
+export function choose(target: Target, name: string, isBeside = false): void {
+  noteName(target, name);
+  keep(
+    'recent',
+    [{ ...target, name }, ...readRecent().filter((each) => !sameTarget(each, target))].slice(0, RECENT_MAX),
+  );
+  const { of, view } = address.value;
+  const others = isBeside ? of.filter((each) => !sameTarget(each, target)) : [];
+  const isTimetable = view === 'day' || view === 'week' || view === 'month' || view === 'list';
+  go({ of: [...others, target].slice(-TARGETS_MAX), view: isTimetable ? view : 'week', open: null });
+}
+
+/** A lecturer of a lesson, of whom rows tell only the name. */
+export async function lecturerOf(name: string): Promise<Target> {
+  const { data } = await reading(() => client.get('/schedule/lecturers', { q: name, limit: 20 }));
+  const same = data.filter((entry) => entry.name === name);
+  const [only] = same;
+  return { kind: 'lecturer', id: same.length === 1 && only?.id != null ? only.id : `${NAME_MARK}${name}` };
+}
+
+/** Whether something becomes known later. */
+export function useMounted<T>(read: () => Promise<T>, keys: readonly unknown[]): T | null {
+  const [value, setValue] = useState<T | null>(null);
+  useEffect(() => {
+    let isGone = false;
+    read().then(
+      (found) => !isGone && setValue(found),
+      () => {},
+    );
+    return () => {
+      isGone = true;
+    };
+  }, keys);
+  return value;
+}

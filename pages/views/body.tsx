@@ -1,0 +1,268 @@
+/** The days of one or several timetables, whichever way they are shown, with the panel of the open lesson. */
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { Target } from '../address.js';
+import type { ClashIndex } from '../clash.js';
+import { clashesOfLesson } from '../clash.js';
+import { colourOf } from '../colours.js';
+import { isWithin, type Lesson } from '../lessons.js';
+import { Icon, Text } from '../parts.js';
+import { windowOf } from '../range.js';
+import { say, sayDate, sayTime, sayTimes } from '../speak.js';
+import { address, go, isNarrow, now, open, today, zone } from '../store.js';
+import { wallTime } from '../time.js';
+import { Days } from './grid.js';
+import { LessonList } from './list.js';
+import { Month } from './month.js';
+import { LessonPanel } from './panel.js';
+
+export interface ShownTimetable {
+  readonly key: string;
+  /** Null for a feed. */
+  readonly target: Target | null;
+  readonly lessons: readonly Lesson[];
+  /** Rows that the person left out. */
+  readonly hidden: number;
+  readonly kinds: readonly string[];
+  readonly clashes: ClashIndex;
+  readonly isCut: boolean;
+}
+
+export interface BodyProps {
+  readonly shown: readonly ShownTimetable[];
+  readonly from: string;
+  readonly days: number;
+  readonly isLoading: boolean;
+  readonly nameOf: (timetable: ShownTimetable) => string;
+  readonly onNearest: (direction: 1 | -1) => void;
+}
+
+export function Body(props: BodyProps): JSX.Element {
+  const { shown, from, days, isLoading, onNearest } = props;
+  const { view, open: openId } = address.value;
+  const [block, setBlock] = useState<readonly Lesson[] | null>(null);
+  const isPrinting = usePrinting();
+  const isEmpty = shown.every(({ lessons }) => lessons.length === 0);
+  const all = shown.flatMap(({ lessons }) => lessons);
+  const opened = openId === null ? undefined : all.find(({ ids }) => ids.includes(openId));
+  const owner = shown.find(({ lessons }) => opened !== undefined && lessons.includes(opened));
+  return (
+    <div class="body" aria-busy={isLoading} data-loading={isLoading || undefined}>
+      <div class="above">
+        <NowAndNext shown={shown} from={from} days={days} />
+        <Kinds shown={shown} />
+      </div>
+      {isEmpty && !isLoading && (
+        <div class="notice empty">
+          <p>{say('nothingHere')}</p>
+          <div class="row">
+            <button type="button" class="button" onClick={() => onNearest(-1)}>
+              {say('goToLast')}
+            </button>
+            <button type="button" class="button primary" onClick={() => onNearest(1)}>
+              {say('goToNext')}
+            </button>
+          </div>
+        </div>
+      )}
+      {view === 'month' && !isPrinting ? (
+        <Month {...props} />
+      ) : view === 'list' ? (
+        <LessonList {...props} />
+      ) : (
+        <Days {...props} isFolded={isNarrow.value && !isPrinting} onBlock={setBlock} />
+      )}
+      {block !== null && opened === undefined && (
+        <BlockPanel lessons={block} onClose={() => setBlock(null)} />
+      )}
+      {opened !== undefined && (
+        <LessonPanel
+          lesson={opened}
+          clashes={owner === undefined ? [] : clashesOfLesson(opened, owner.clashes)}
+          isFeed={owner?.target === null}
+        />
+      )}
+    </div>
+  );
+}
+
+function usePrinting(): boolean {
+  const [isPrinting, setPrinting] = useState(matchMedia('print').matches);
+  useEffect(() => {
+    const query = matchMedia('print');
+    const onChange = (): void => setPrinting(query.matches);
+    query.addEventListener('change', onChange);
+    return () => query.removeEventListener('change', onChange);
+  }, []);
+  return isPrinting;
+}
+
+function NowAndNext({ shown, from, days }: Pick<BodyProps, 'shown' | 'from' | 'days'>): JSX.Element | null {
+  const window = windowOf(from, days, zone.value);
+  const instant = now.value;
+  if (instant < window.from || instant >= window.to || shown.length !== 1) return null;
+  const lessons = shown[0]?.lessons ?? [];
+  const present = lessons.filter((lesson) => isWithin(lesson, instant, instant + 1));
+  const nextStart = lessons.find(({ start }) => start > instant)?.start;
+  const next = lessons.filter(({ start }) => start === nextStart);
+  if (present.length === 0 && next.length === 0) return null;
+  const entry = (lesson: Lesson, isNow: boolean): JSX.Element => (
+    <button
+      type="button"
+      class="now-lesson"
+      key={lesson.id}
+      data-kind={colourOf(lesson.kind)}
+      onClick={() => open(lesson.id)}
+    >
+      <strong>
+        <Text>{titleOf(lesson)}</Text>
+      </strong>{' '}
+      <span>
+        {isNow ? say('until', { time: sayTime(lesson.end) }) : sayStart(lesson)}
+        {lesson.rooms[0] !== undefined && (
+          <>
+            {' · '}
+            <Text>{lesson.rooms[0].name}</Text>
+          </>
+        )}
+      </span>
+    </button>
+  );
+  return (
+    <dl class="now-next">
+      <div>
+        <dt>{say('nowTitle')}</dt>
+        <dd>
+          {present.length === 0 ? (
+            <span class="muted">{say('nothingScheduled')}</span>
+          ) : (
+            present.slice(0, 2).map((each) => entry(each, true))
+          )}
+        </dd>
+      </div>
+      {next.length > 0 && (
+        <div>
+          <dt>{say('nextTitle')}</dt>
+          <dd>{next.slice(0, 2).map((each) => entry(each, false))}</dd>
+        </div>
+      )}
+    </dl>
+  );
+}
+
+export function titleOf({ title, kind }: Pick<Lesson, 'title' | 'kind'>): string {
+  return title || kind || say('untitled');
+}
+
+/** With the day, unless it is today. */
+function sayStart({ start, end }: Lesson): string {
+  const { date } = wallTime(start, zone.value);
+  return date === today.value
+    ? sayTimes(start, end)
+    : `${sayDate(date, { weekday: 'short' })} ${sayTimes(start, end)}`;
+}
+
+/** The kinds with their colours; a click leaves one out. */
+function Kinds({ shown }: Pick<BodyProps, 'shown'>): JSX.Element | null {
+  const { not } = address.value;
+  const kinds = [...new Set(shown.flatMap((each) => each.kinds))].filter((kind) => kind !== '').sort();
+  if (kinds.length < 2) return null;
+  return (
+    <ul class="kinds" aria-label={say('kinds')}>
+      {kinds.map((kind) => {
+        const isOut = not.some(({ field, value }) => field === 'type' && value === kind);
+        return (
+          <li key={kind}>
+            <button
+              type="button"
+              class="kind"
+              data-kind={colourOf(kind)}
+              aria-pressed={!isOut}
+              title={isOut ? say('bringBack', { name: kind }) : say('leaveOutOf', { name: kind })}
+              onClick={() => {
+                const others = not.filter(({ field, value }) => field !== 'type' || value !== kind);
+                go({ not: isOut ? others : [...others, { field: 'type', value: kind }] });
+              }}
+            >
+              <span class="swatch" aria-hidden="true" />
+              <Text>{kind}</Text>
+            </button>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+/** The lessons for which there was no room. */
+function BlockPanel({
+  lessons,
+  onClose,
+}: {
+  readonly lessons: readonly Lesson[];
+  readonly onClose: () => void;
+}): JSX.Element {
+  return (
+    <aside class="panel" aria-label={say('moreLessonsLong', { n: lessons.length })}>
+      <header>
+        <h2 tabIndex={-1} ref={(heading) => heading?.focus({ preventScroll: true })}>
+          {say('moreLessonsLong', { n: lessons.length })}
+        </h2>
+        <button
+          type="button"
+          class="button plain"
+          aria-label={say('close')}
+          title={say('close')}
+          onClick={onClose}
+        >
+          <Icon name="close" />
+        </button>
+      </header>
+      <ul class="lesson-list">
+        {lessons.map((lesson) => (
+          <li key={lesson.id}>
+            <LessonLine lesson={lesson} />
+          </li>
+        ))}
+      </ul>
+    </aside>
+  );
+}
+
+/** A lesson as a line that opens it. */
+export function LessonLine({
+  lesson,
+  isClashing = false,
+}: {
+  readonly lesson: Lesson;
+  readonly isClashing?: boolean;
+}): JSX.Element {
+  const about = [lesson.rooms, lesson.lecturers, lesson.groups].filter((list) => list.length > 0);
+  return (
+    <button type="button" class="line" data-kind={colourOf(lesson.kind)} onClick={() => open(lesson.id)}>
+      <span class="line-time">{sayTimes(lesson.start, lesson.end)}</span>
+      <span class="line-what">
+        <strong>
+          <Text>{titleOf(lesson)}</Text>
+        </strong>
+        <span class="line-about">
+          {about.map((list, n) => (
+            <span key={n}>
+              <Text>{list.map(({ name }) => name).join(', ')}</Text>
+            </span>
+          ))}
+        </span>
+      </span>
+      {lesson.kind !== '' && lesson.title !== '' && (
+        <span class="line-kind">
+          <Text>{lesson.kind}</Text>
+        </span>
+      )}
+      {isClashing && (
+        <span class="clash-mark">
+          <Icon name="warning" /> {say('clash')}
+        </span>
+      )}
+    </button>
+  );
+}

@@ -1,0 +1,56 @@
+/** A clash: what is needed more than once, and the lessons that need it, beside each other. */
+import type { JSX } from 'preact';
+import type { Clash } from '../clash.js';
+import { colourOf } from '../colours.js';
+import { Icon, Text } from '../parts.js';
+import { say, sayList, sayTimes } from '../speak.js';
+import { titleOf } from './body.js';
+
+export function clashReason({ by, name, lessons }: Clash): string {
+  const n = lessons.length;
+  if (by === 'room') return say('clashRoom', { name, n });
+  if (by === 'lecturer') return say('clashPerson', { name, n });
+  return by === 'group' ? say('clashGroup', { name, n }) : say('moreLessonsLong', { n });
+}
+
+/** @param own the rows of the lesson that is open, which is marked */
+export function ClashSides({
+  clash,
+  own = [],
+}: {
+  readonly clash: Clash;
+  readonly own?: readonly string[];
+}): JSX.Element {
+  return (
+    <div class="clash">
+      <p class="clash-reason">
+        <Icon name={clash.by === 'time' ? 'warning' : clash.by} />{' '}
+        <span>
+          <bdi>{clashReason(clash)}</bdi>
+        </span>
+      </p>
+      <ul class="sides">
+        {clash.lessons.map((lesson) => (
+          <li
+            key={lesson.id}
+            class="side"
+            data-kind={colourOf(lesson.kind)}
+            data-own={lesson.ids.some((id) => own.includes(id)) || undefined}
+          >
+            <strong>
+              <Text>{titleOf(lesson)}</Text>
+            </strong>
+            <span>{sayTimes(lesson.start, lesson.end)}</span>
+            {[lesson.rooms, lesson.lecturers, lesson.groups]
+              .filter((list) => list.length > 0)
+              .map((list, n) => (
+                <span key={n}>
+                  <Text>{sayList(list.map(({ name }) => name))}</Text>
+                </span>
+              ))}
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}

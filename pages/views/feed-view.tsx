@@ -1,0 +1,75 @@
+/** The timetable of one feed. */
+import type { JSX } from 'preact';
+import { useMemo, useState } from 'preact/hooks';
+import { indexOf, overlapsOf } from '../clash.js';
+import type { Feed } from '../feed.js';
+import { isWithin, lessonsOf } from '../lessons.js';
+import { Icon, lazy, Text } from '../parts.js';
+import { rangeOf, windowOf } from '../range.js';
+import { say } from '../speak.js';
+import { address, go, shownDate, zone } from '../store.js';
+import { wallTime } from '../time.js';
+import { Body, type ShownTimetable } from './body.js';
+import { DateBar, ViewSwitch } from './toolbar.js';
+
+const TakeFeed = lazy(() => import('./take-feed.js').then((view) => view.TakeFeed));
+
+export function FeedView({ feed }: { readonly feed: Feed }): JSX.Element {
+  const [isTaking, setTaking] = useState(false);
+  const { view, not } = address.value;
+  const all = useMemo(() => {
+    const rows = feed.rows.filter(
+      ({ kind }) => !not.some(({ field, value }) => field === 'type' && value === kind),
+    );
+    const lessons = lessonsOf(rows);
+    return { lessons, clashes: indexOf(overlapsOf(lessons)) };
+  }, [feed, not]);
+  const { from, days } = rangeOf(view, shownDate.value);
+  const window = windowOf(from, days, zone.value);
+  const shown: ShownTimetable = {
+    key: 'feed',
+    target: null,
+    lessons: all.lessons.filter((lesson) => isWithin(lesson, window.from, window.to)),
+    hidden: feed.rows.length - all.lessons.length,
+    kinds: [...new Set(feed.rows.map(({ kind }) => kind))],
+    clashes: all.clashes,
+    isCut: false,
+  };
+  const goToNearest = (direction: 1 | -1): void => {
+    const found =
+      direction === 1
+        ? all.lessons.find(({ start }) => start >= window.to)
+        : all.lessons.findLast(({ start }) => start < window.from);
+    if (found !== undefined) go({ date: wallTime(found.start, zone.value).date });
+  };
+  const name = feed.name === '' ? say('myTimetable') : feed.name;
+  document.title = `${name} · ${say('appName')}`;
+  return (
+    <>
+      <div class="toolbar">
+        <h1 class="whose">
+          <span class="whose-one">
+            <Icon name="me" />
+            <Text>{name}</Text>
+          </span>
+        </h1>
+        <div class="toolbar-end">
+          <button type="button" class="button" aria-expanded={isTaking} onClick={() => setTaking(!isTaking)}>
+            <Icon name="take" /> {say('take')}
+          </button>
+        </div>
+        <DateBar />
+        <ViewSwitch />
+        {isTaking && <TakeFeed feed={feed} />}
+      </div>
+      <Body
+        shown={[shown]}
+        from={from}
+        days={days}
+        isLoading={false}
+        nameOf={() => name}
+        onNearest={goToNearest}
+      />
+    </>
+  );
+}

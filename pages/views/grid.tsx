@@ -1,0 +1,438 @@
+/** Days as columns with hours, and lessons at their height. Timetables stand beside each other if there is room. */
+import type { JSX } from 'preact';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { type ClashIndex, clashesOfLesson } from '../clash.js';
+import { colourOf } from '../colours.js';
+import { fresh } from '../data.js';
+import { type Box, layOut } from '../layout.js';
+import { isLong, isWithin, type Lesson, spansOfDay } from '../lessons.js';
+import { Icon, Text } from '../parts.js';
+import { windowOf } from '../range.js';
+import { say, sayDate, sayHour, sayList, sayTimes } from '../speak.js';
+import { address, go, now, open, shownDate, today, zone } from '../store.js';
+import { addDays, wallTime, weekdayOf } from '../time.js';
+import { type BodyProps, type ShownTimetable, titleOf } from './body.js';
+
+/** Narrower lessons cannot be read. In pixels. */
+const LESSON_WIDTH_MIN = 76;
+const HOUR_PIXELS = 60;
+/** One line of text. */
+const LESSON_HEIGHT_MIN = 22;
+const MINUTES_MIN = Math.ceil((LESSON_HEIGHT_MIN / HOUR_PIXELS) * 60);
+const [USUAL_FIRST_HOUR, USUAL_LAST_HOUR] = [8, 18];
+
+interface DayColumn {
+  readonly key: string;
+  readonly date: string;
+  readonly timetable: ShownTimetable;
+  readonly heading: JSX.Element;
+  readonly label: string;
+}
+
+interface DaysProps extends BodyProps {
+  /** Whether only one day of a week is shown, with the others above it. */
+  readonly isFolded: boolean;
+  readonly onBlock: (lessons: readonly Lesson[]) => void;
+}
+
+export function Days({ shown, from, days, nameOf, isFolded, onBlock }: DaysProps): JSX.Element {
+  const dates = Array.from({ length: days }, (_, n) => addDays(from, n));
+  const used = dates.filter(
+    (date) => weekdayOf(date) <= 5 || date === today.value || hasLessons(shown, date),
+  );
+  const isFold = isFolded && days > 1;
+  const visible = isFold ? dates.filter((date) => date === shownDate.value) : days === 1 ? dates : used;
+  const hours = hoursOf(shown, visible);
+  const isBeside = days === 1 || isFold;
+  const columns = (timetable: ShownTimetable, date: string): DayColumn => ({
+    key: `${timetable.key} ${date}`,
+    date,
+    timetable,
+    label: `${nameOf(timetable)} ${sayDate(date, { weekday: 'long', day: 'numeric', month: 'long' })}`,
+    heading:
+      isBeside && shown.length > 1 ? (
+        <span class="day-name">
+          <Text>{nameOf(timetable)}</Text>
+        </span>
+      ) : (
+        <a
+          class="day-name"
+          href={`?view=day&date=${date}`}
+          onClick={(event) => {
+            event.preventDefault();
+            go({ view: 'day', date, open: null });
+          }}
+        >
+          <span class="weekday">{sayDate(date, { weekday: 'short' })}</span>
+          <span class="day-number">{sayDate(date, { day: 'numeric' })}</span>
+        </a>
+      ),
+  });
+  return (
+    <>
+      {isFold && <WeekStrip dates={dates} shown={shown} />}
+      {isBeside ? (
+        <Grid
+          columns={shown.flatMap((timetable) => visible.map((date) => columns(timetable, date)))}
+          hours={hours}
+          onBlock={onBlock}
+        />
+      ) : (
+        <div class="grids" data-count={shown.length}>
+          {shown.map((timetable) => (
+            <section key={timetable.key} class="grid-of">
+              {shown.length > 1 && (
+                <h3>
+                  <Text>{nameOf(timetable)}</Text>
+                </h3>
+              )}
+              <Grid
+                columns={visible.map((date) => columns(timetable, date))}
+                hours={hours}
+                onBlock={onBlock}
+              />
+            </section>
+          ))}
+        </div>
+      )}
+    </>
+  );
+}
+
+function hasLessons(shown: readonly ShownTimetable[], date: string): boolean {
+  const { from, to } = windowOf(date, 1, zone.value);
+  return shown.some(({ lessons }) => lessons.some((lesson) => isWithin(lesson, from, to)));
+}
+
+/** From the first to the last hour that has lessons, at least the usual ones. */
+function hoursOf(shown: readonly ShownTimetable[], dates: readonly string[]): readonly [number, number] {
+  let [first, last] = [USUAL_FIRST_HOUR, USUAL_LAST_HOUR];
+  for (const { lessons } of shown) {
+    for (const date of dates) {
+      for (const { from, to } of spansOfDay(lessons, date, zone.value)) {
+        first = Math.min(first, Math.floor(from / 60));
+        last = Math.max(last, Math.ceil(Math.max(to, Math.min(1440, from + MINUTES_MIN)) / 60));
+      }
+    }
+  }
+  return [first, last];
+}
+
+function WeekStrip({
+  dates,
+  shown,
+}: {
+  readonly dates: readonly string[];
+  readonly shown: readonly ShownTimetable[];
+}): JSX.Element {
+  return (
+    <ul class="strip">
+      {dates.map((date) => {
+        const { from, to } = windowOf(date, 1, zone.value);
+        const count = shown.reduce(
+          (sum, { lessons }) => sum + lessons.filter((lesson) => isWithin(lesson, from, to)).length,
+          0,
+        );
+        return (
+          <li key={date}>
+            <button
+              type="button"
+              aria-current={date === shownDate.value ? 'date' : undefined}
+              data-today={date === today.value || undefined}
+              onClick={() => go({ date, open: null }, { replace: true })}
+            >
+              <span class="hidden">{sayDate(date, { weekday: 'long', day: 'numeric', month: 'long' })} </span>
+              <span aria-hidden="true">{sayDate(date, { weekday: 'narrow' })}</span>
+              <strong aria-hidden="true">{sayDate(date, { day: 'numeric' })}</strong>
+              <span class="strip-count" data-count={Math.min(count, 4)}>
+                <span class="hidden">{say('lessonCount', { n: count })}</span>
+              </span>
+            </button>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+interface GridProps {
+  readonly columns: readonly DayColumn[];
+  readonly hours: readonly [number, number];
+  readonly onBlock: (lessons: readonly Lesson[]) => void;
+}
+
+function Grid({ columns, hours: [first, last], onBlock }: GridProps): JSX.Element {
+  const place = useRef<HTMLDivElement>(null);
+  const [width, setWidth] = useState(0);
+  useLayoutEffect(() => {
+    const element = place.current;
+    if (element === null) return;
+    const measure = (): void => setWidth(element.clientWidth);
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  const columnsMax = Math.max(1, Math.floor(width / columns.length / LESSON_WIDTH_MIN));
+  const hours = Array.from({ length: last - first }, (_, n) => first + n);
+  const long = columns.some(({ date, timetable }) => longOf(timetable, date).length > 0);
+  useTabStop(place);
+  return (
+    <div class="grid" style={{ '--columns': columns.length, '--hours': hours.length }}>
+      <div class="grid-head">
+        <div class="corner" />
+        {columns.map(({ key, date, heading }) => (
+          <div key={key} class="day-head" data-today={date === today.value || undefined}>
+            {heading}
+          </div>
+        ))}
+      </div>
+      {long && <LongLessons columns={columns} />}
+      <div class="grid-body">
+        <div class="hours" aria-hidden="true">
+          {hours.map((hour) => (
+            <span key={hour}>{sayHour(hour)}</span>
+          ))}
+        </div>
+        <div class="grid-days" ref={place} onKeyDown={onArrow}>
+          {columns.map((column) => (
+            <Column
+              key={column.key}
+              column={column}
+              first={first}
+              last={last}
+              columnsMax={columnsMax}
+              isMeasured={width > 0}
+              onBlock={onBlock}
+            />
+          ))}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function longOf({ lessons }: ShownTimetable, date: string): readonly Lesson[] {
+  const { from, to } = windowOf(date, 1, zone.value);
+  return lessons.filter((lesson) => isLong(lesson) && isWithin(lesson, from, to));
+}
+
+function LongLessons({ columns }: { readonly columns: readonly DayColumn[] }): JSX.Element {
+  return (
+    <div class="grid-long" role="group" aria-label={say('allDay')}>
+      <div class="corner" />
+      {columns.map(({ key, date, timetable }) => (
+        <ul key={key}>
+          {longOf(timetable, date).map((lesson) => (
+            <li key={lesson.id}>
+              <button
+                type="button"
+                class="long"
+                data-kind={colourOf(lesson.kind)}
+                onClick={() => open(lesson.id)}
+              >
+                <Text>{titleOf(lesson)}</Text>
+              </button>
+            </li>
+          ))}
+        </ul>
+      ))}
+    </div>
+  );
+}
+
+interface ColumnProps {
+  readonly column: DayColumn;
+  readonly first: number;
+  readonly last: number;
+  readonly columnsMax: number;
+  readonly isMeasured: boolean;
+  readonly onBlock: (lessons: readonly Lesson[]) => void;
+}
+
+function Column({ column, first, last, columnsMax, isMeasured, onBlock }: ColumnProps): JSX.Element {
+  const { date, timetable, label } = column;
+  const boxes = isMeasured
+    ? layOut(spansOfDay(timetable.lessons, date, zone.value), columnsMax, MINUTES_MIN)
+    : [];
+  const wall = wallTime(now.value, zone.value);
+  const isNow = date === wall.date && wall.minute >= first * 60 && wall.minute <= last * 60;
+  const style = ({ from, to, column: place, width, columns }: Box): JSX.CSSProperties => ({
+    '--from': from / 60 - first,
+    '--length': (to - from) / 60,
+    '--place': place / columns,
+    '--width': width / columns,
+  });
+  return (
+    <section class="day" aria-label={label} data-today={date === today.value || undefined}>
+      {isNow && <div class="now-line" aria-hidden="true" style={{ '--from': wall.minute / 60 - first }} />}
+      <ul>
+        {boxes.map((box) => {
+          const [span] = box.spans;
+          if (span === undefined) return null;
+          const lessons = box.spans.map(({ lesson }) => lesson);
+          return (
+            <li
+              key={`${span.lesson.id}${box.spans.length > 1 ? ' and more' : ''}`}
+              class="box"
+              style={style(box)}
+            >
+              {box.spans.length > 1 ? (
+                <BlockButton lessons={lessons} clashes={timetable.clashes} onBlock={onBlock} />
+              ) : (
+                <LessonButton
+                  lesson={span.lesson}
+                  timetable={timetable}
+                  minutes={box.to - box.from}
+                  isContinued={span.isContinued}
+                  continues={span.continues}
+                />
+              )}
+            </li>
+          );
+        })}
+      </ul>
+    </section>
+  );
+}
+
+function BlockButton({
+  lessons,
+  clashes,
+  onBlock,
+}: {
+  readonly lessons: readonly Lesson[];
+  readonly clashes: ClashIndex;
+  readonly onBlock: (lessons: readonly Lesson[]) => void;
+}): JSX.Element {
+  const isClashing = lessons.some((lesson) => clashesOfLesson(lesson, clashes).length > 0);
+  return (
+    <button
+      type="button"
+      class="block"
+      data-clash={isClashing || undefined}
+      onClick={() => {
+        go({ open: null }, { replace: true });
+        onBlock(lessons);
+      }}
+    >
+      <span aria-hidden="true">{say('moreLessons', { n: lessons.length })}</span>
+      <span class="hidden">{say('moreLessonsLong', { n: lessons.length })}</span>
+    </button>
+  );
+}
+
+interface LessonButtonProps {
+  readonly lesson: Lesson;
+  readonly timetable: ShownTimetable;
+  readonly minutes: number;
+  readonly isContinued: boolean;
+  readonly continues: boolean;
+}
+
+function LessonButton({
+  lesson,
+  timetable,
+  minutes,
+  isContinued,
+  continues,
+}: LessonButtonProps): JSX.Element {
+  const { target, clashes } = timetable;
+  const isClashing = clashesOfLesson(lesson, clashes).length > 0;
+  const lists = [
+    target?.kind === 'room' ? [] : lesson.rooms,
+    target?.kind === 'lecturer' ? [] : lesson.lecturers,
+    target?.kind === 'group' ? (lesson.groups.length > 1 ? lesson.groups : []) : lesson.groups,
+  ].filter((list) => list.length > 0);
+  const about = lists.map((list) => <Text>{sayList(list.map(({ name }) => name))}</Text>);
+  const size = minutes < 40 ? 'line' : minutes < 70 ? 'small' : 'large';
+  return (
+    <button
+      type="button"
+      class="lesson"
+      data-kind={colourOf(lesson.kind)}
+      data-size={size}
+      data-clash={isClashing || undefined}
+      data-fresh={lesson.ids.some((id) => fresh.value.has(id)) || undefined}
+      data-past={lesson.end < now.value || undefined}
+      data-continued={isContinued || undefined}
+      data-continues={continues || undefined}
+      aria-expanded={lesson.ids.includes(address.value.open ?? '')}
+      tabIndex={-1}
+      onClick={() => open(lesson.id)}
+    >
+      <span class="lesson-title">
+        {isClashing && (
+          <span class="clash-sign">
+            <Icon name="warning" />
+            <span class="hidden">{say('clash')}: </span>
+          </span>
+        )}
+        <Text>{titleOf(lesson)}</Text>
+      </span>
+      <span class="lesson-time">
+        {sayTimes(lesson.start, lesson.end)}{' '}
+        {size === 'large' && lesson.kind !== '' && lesson.title !== '' && (
+          <span class="lesson-kind">
+            <Text>{lesson.kind}</Text>
+          </span>
+        )}
+        {size === 'small' && about[0]}
+      </span>
+      {(size === 'small' ? about.slice(1) : about).map((text, n) => (
+        <span key={n} class="lesson-about">
+          {text}
+        </span>
+      ))}
+    </button>
+  );
+}
+
+const SELECTOR = 'button.lesson, button.block';
+
+/** The grid is one stop of the tab key; arrows lead from lesson to lesson. */
+function useTabStop(place: { readonly current: HTMLDivElement | null }): void {
+  useEffect(() => {
+    const buttons = [...(place.current?.querySelectorAll<HTMLButtonElement>(SELECTOR) ?? [])];
+    const stop = buttons.find((button) => button === document.activeElement) ?? buttons[0];
+    for (const button of buttons) button.tabIndex = button === stop ? 0 : -1;
+  });
+}
+
+function onArrow(event: KeyboardEvent): void {
+  const steps: Readonly<Record<string, readonly [number, number]>> = {
+    ArrowUp: [0, -1],
+    ArrowDown: [0, 1],
+    ArrowLeft: [document.dir === 'rtl' ? 1 : -1, 0],
+    ArrowRight: [document.dir === 'rtl' ? -1 : 1, 0],
+  };
+  const step = steps[event.key];
+  const button = event.target;
+  if (step === undefined || !(button instanceof HTMLButtonElement)) return;
+  const day = button.closest('.day');
+  const days = [...(day?.parentElement?.querySelectorAll('.day') ?? [])];
+  const buttonsOf = (each: Element | undefined): HTMLButtonElement[] => [
+    ...(each?.querySelectorAll<HTMLButtonElement>(SELECTOR) ?? []),
+  ];
+  const [across, along] = step;
+  let next: HTMLButtonElement | undefined;
+  if (along !== 0) {
+    const own = buttonsOf(day ?? undefined);
+    next = own[own.indexOf(button) + along];
+  } else {
+    const top = button.getBoundingClientRect().top;
+    const distance = (each: HTMLButtonElement): number => Math.abs(each.getBoundingClientRect().top - top);
+    for (
+      let n = days.indexOf(day as Element) + across;
+      next === undefined && n >= 0 && n < days.length;
+      n += across
+    ) {
+      [next] = buttonsOf(days[n]).sort((a, b) => distance(a) - distance(b));
+    }
+  }
+  event.preventDefault();
+  if (next === undefined) return;
+  button.tabIndex = -1;
+  next.tabIndex = 0;
+  next.focus();
+}

@@ -1,0 +1,82 @@
+/** A month as weeks of days. */
+import type { JSX } from 'preact';
+import { clashesOfLesson } from '../clash.js';
+import { colourOf } from '../colours.js';
+import { isWithin } from '../lessons.js';
+import { Text } from '../parts.js';
+import { windowOf } from '../range.js';
+import { say, sayDate, sayTime } from '../speak.js';
+import { follow, linkTo, open, shownDate, today, zone } from '../store.js';
+import { addDays } from '../time.js';
+import { type BodyProps, titleOf } from './body.js';
+
+const LESSONS_OF_DAY = 4;
+
+export function Month({ shown, from, days }: BodyProps): JSX.Element {
+  const dates = Array.from({ length: days }, (_, n) => addDays(from, n));
+  const month = shownDate.value.slice(0, 7);
+  return (
+    <div class="month">
+      <div class="month-head" aria-hidden="true">
+        {dates.slice(0, 7).map((date) => (
+          <span key={date}>{sayDate(date, { weekday: 'short' })}</span>
+        ))}
+      </div>
+      <ol class="month-days">
+        {dates.map((date) => {
+          const { from: start, to } = windowOf(date, 1, zone.value);
+          const lessons = shown.flatMap(({ lessons: all, clashes }) =>
+            all
+              .filter((lesson) => isWithin(lesson, start, to))
+              .map((lesson) => ({ lesson, isClashing: clashesOfLesson(lesson, clashes).length > 0 })),
+          );
+          const more = lessons.length - LESSONS_OF_DAY;
+          return (
+            <li
+              key={date}
+              class="month-day"
+              data-other={!date.startsWith(month) || undefined}
+              data-today={date === today.value || undefined}
+            >
+              <a
+                class="month-date"
+                href={linkTo({ view: 'day', date, open: null })}
+                onClick={follow({ view: 'day', date, open: null })}
+              >
+                <span class="hidden">
+                  {sayDate(date, { weekday: 'long', day: 'numeric', month: 'long' })}
+                </span>
+                <span aria-hidden="true">{sayDate(date, { day: 'numeric' })}</span>
+              </a>
+              <ul>
+                {lessons.slice(0, LESSONS_OF_DAY).map(({ lesson, isClashing }) => (
+                  <li key={lesson.id}>
+                    <button
+                      type="button"
+                      class="month-lesson"
+                      data-kind={colourOf(lesson.kind)}
+                      data-clash={isClashing || undefined}
+                      onClick={() => open(lesson.id)}
+                    >
+                      <span class="month-time">{sayTime(lesson.start)}</span> <Text>{titleOf(lesson)}</Text>
+                      {isClashing && <span class="hidden"> ({say('clash')})</span>}
+                    </button>
+                  </li>
+                ))}
+              </ul>
+              {more > 0 && (
+                <a
+                  class="month-more"
+                  href={linkTo({ view: 'day', date, open: null })}
+                  onClick={follow({ view: 'day', date, open: null })}
+                >
+                  {say('moreLessons', { n: more })}
+                </a>
+              )}
+            </li>
+          );
+        })}
+      </ol>
+    </div>
+  );
+}

@@ -1,0 +1,138 @@
+/** One or several timetables: a day, a week, a month or a list. */
+
+import { TimetableProblem } from 'lectern/client';
+import type { JSX } from 'preact';
+import { useEffect, useMemo } from 'preact/hooks';
+import type { LeftOut, Target } from '../address.js';
+import { clashOf, indexOf } from '../clash.js';
+import {
+  client,
+  filtersOf,
+  fresh,
+  prefetch,
+  readNames,
+  readTimetable,
+  type Timetable,
+  useLoaded,
+} from '../data.js';
+import { lessonsOf, type Row } from '../lessons.js';
+import { Loading, Problem } from '../parts.js';
+import { rangeOf, windowOf } from '../range.js';
+import { say } from '../speak.js';
+import { address, announcement, go, shownDate, zone } from '../store.js';
+import { keyOf, ME, nameOf, useMounted, useNames } from '../targets.js';
+import { wallTime } from '../time.js';
+import { Body, type ShownTimetable } from './body.js';
+import { Start } from './start.js';
+import { Toolbar } from './toolbar.js';
+
+interface Read {
+  readonly target: Target;
+  readonly timetable: Timetable;
+}
+
+function isLeftOut(row: Row, not: readonly LeftOut[]): boolean {
+  return not.some(({ field, value }) => {
+    if (field === 'type') return row.kind === value;
+    return field === 'course' ? row.course?.id === value : row.group?.id === value;
+  });
+}
+
+function readAll(
+  targets: readonly Target[],
+  from: string,
+  days: number,
+): (signal: AbortSignal) => Promise<readonly Read[]> {
+  const window = windowOf(from, days, zone.peek());
+  return (signal) =>
+    Promise.all(
+      targets.map(async (target) => ({ target, timetable: await readTimetable(target, window, signal) })),
+    );
+}
+
+export function TimetableView(): JSX.Element {
+  const { of, view, not } = address.value;
+  const targets = of.length === 0 ? [ME] : of;
+  const { from, days, step } = rangeOf(view, shownDate.value);
+  const keyFor = (start: string): string => `${targets.map(keyOf).join('|')} ${start} ${days} ${zone.value}`;
+  useNames(targets);
+  const { data, error, isLoading } = useLoaded(keyFor(from), readAll(targets, from, days));
+  const names = useMounted(readNames, [data]);
+  useEffect(() => {
+    if (data === null || isLoading) return;
+    for (const start of [step(from, 1), step(from, -1)])
+      prefetch(keyFor(start), readAll(targets, start, days));
+  }, [data, isLoading]);
+  useEffect(() => {
+    const { size } = fresh.value;
+    if (size > 0) announcement.value = say('updated', { n: size });
+  }, [fresh.value]);
+
+  const shown = useMemo(
+    () =>
+      (data ?? []).map(({ target, timetable }): ShownTimetable => {
+        const clashes = names === null ? [] : timetable.conflicts.map((entry) => clashOf(entry, names));
+        const rows = timetable.rows.filter((row) => !isLeftOut(row, not));
+        const isOut = (row: Row): boolean => isLeftOut(row, not);
+        return {
+          key: keyOf(target),
+          target,
+          lessons: lessonsOf(rows),
+          hidden: timetable.rows.filter(isOut).length,
+          kinds: [...new Set(timetable.rows.map(({ kind }) => kind))].sort(),
+          clashes: indexOf(clashes),
+          isCut: timetable.isCut,
+        };
+      }),
+    [data, names, not],
+  );
+  const isUnmapped = error instanceof TimetableProblem && error.code === 'identity-not-mapped';
+  if (of.length === 0 && isUnmapped) return <Start />;
+  return (
+    <>
+      <Toolbar targets={targets} shown={shown} />
+      {error !== null && <Problem error={error} />}
+      {error === null && data === null && <Loading />}
+      {data !== null && (
+        <Body
+          shown={shown}
+          from={from}
+          days={days}
+          isLoading={isLoading}
+          nameOf={(each) => (each.target === null ? '' : nameOf(each.target))}
+          onNearest={(direction) => void goToNearest(targets, from, days, direction)}
+        />
+      )}
+    </>
+  );
+}
+
+/** Goes to the next lessons after what is shown, or to the last before. */
+async function goToNearest(
+  targets: readonly Target[],
+  from: string,
+  days: number,
+  direction: 1 | -1,
+): Promise<void> {
+  const window = windowOf(from, days, zone.value);
+  const found = await Promise.all(
+    targets.map(async (target): Promise<number | null> => {
+      const path = target.kind === 'me' ? '/schedule/personal' : '/schedule';
+      if (direction === 1) {
+        const query = { ...filtersOf(target), startTime: new Date(window.to).toISOString(), limit: 1 };
+        const { data } = await client.get(path, query as object);
+        return data[0] === undefined ? null : Date.parse(data[0].time);
+      }
+      let last: number | null = null;
+      const query = { ...filtersOf(target), endTime: new Date(window.from).toISOString(), limit: 5000 };
+      for await (const event of client.entries(path, query as object)) last = Date.parse(event.time);
+      return last;
+    }),
+  );
+  const instants = found.filter((each) => each !== null);
+  if (instants.length === 0) {
+    announcement.value = say('nothingHere');
+    return;
+  }
+  go({ date: wallTime(direction === 1 ? Math.min(...instants) : Math.max(...instants), zone.value).date });
+}

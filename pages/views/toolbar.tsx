@@ -1,0 +1,154 @@
+/** Above a timetable: whose it is, which days are shown, which view. */
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { sameTarget, type Target, TIMETABLE_VIEWS } from '../address.js';
+import { Chip, Icon, lazy, Text } from '../parts.js';
+import { rangeOf } from '../range.js';
+import { LONG_DATE, say, sayDate, sayDates } from '../speak.js';
+import { address, follow, go, linkTo, move, shownDate } from '../store.js';
+import { nameOf } from '../targets.js';
+import { isDate, weekNumber } from '../time.js';
+import type { ShownTimetable } from './body.js';
+
+const Take = lazy(() => import('./take.js').then((view) => view.Take));
+
+export function Toolbar({
+  targets,
+  shown,
+}: {
+  readonly targets: readonly Target[];
+  readonly shown: readonly ShownTimetable[];
+}): JSX.Element {
+  const [isTaking, setTaking] = useState(false);
+  const { of } = address.value;
+  const title = targets.map(nameOf).join(', ');
+  document.title = `${title} · ${say('appName')}`;
+  return (
+    <div class="toolbar">
+      <h1 class="whose">
+        {targets.map((target) => (
+          <span class="whose-one" key={`${target.kind}:${target.id}`}>
+            <Icon name={target.kind} />
+            <Text>{nameOf(target)}</Text>
+            {of.length > 1 && (
+              <button
+                type="button"
+                class="chip-remove"
+                aria-label={say('removeTarget', { name: nameOf(target) })}
+                title={say('removeTarget', { name: nameOf(target) })}
+                onClick={() => go({ of: of.filter((each) => !sameTarget(each, target)), open: null })}
+              >
+                <Icon name="close" />
+              </button>
+            )}
+          </span>
+        ))}
+      </h1>
+      <div class="toolbar-end">
+        <button type="button" class="button" aria-expanded={isTaking} onClick={() => setTaking(!isTaking)}>
+          <Icon name="take" /> {say('take')}
+        </button>
+      </div>
+      <DateBar />
+      <ViewSwitch />
+      {isTaking && <Take targets={targets} />}
+      <LeftOutList />
+      {shown.some(({ isCut }) => isCut) && <p class="notice">{say('cutOff')}</p>}
+    </div>
+  );
+}
+
+export function DateBar(): JSX.Element {
+  const { view } = address.value;
+  const date = shownDate.value;
+  const { from, days } = rangeOf(view, date);
+  const label =
+    days === 1 || view === 'free'
+      ? sayDate(date, LONG_DATE)
+      : view === 'month'
+        ? sayDate(date, { month: 'long', year: 'numeric' })
+        : sayDates(from, days);
+  return (
+    <div class="dates">
+      <div class="joined">
+        <button
+          type="button"
+          class="button"
+          onClick={() => move(-1)}
+          aria-label={say('previous')}
+          title={say('previous')}
+        >
+          <Icon name="back" />
+        </button>
+        <button type="button" class="button" onClick={() => go({ date: null, open: null })}>
+          {say('today')}
+        </button>
+        <button
+          type="button"
+          class="button"
+          onClick={() => move(1)}
+          aria-label={say('next')}
+          title={say('next')}
+        >
+          <Icon name="forth" />
+        </button>
+      </div>
+      <h2 class="dates-shown" aria-live="polite">
+        {label}
+        {view === 'week' && <span class="week-number">{say('weekNumber', { n: weekNumber(from) })}</span>}
+      </h2>
+      <input
+        type="date"
+        class="date-field"
+        aria-label={say('chooseDate')}
+        title={say('chooseDate')}
+        value={date}
+        onChange={(event) =>
+          isDate(event.currentTarget.value) && go({ date: event.currentTarget.value, open: null })
+        }
+      />
+    </div>
+  );
+}
+
+export function ViewSwitch(): JSX.Element {
+  const { view } = address.value;
+  return (
+    <nav class="joined switch" aria-label={say('timetable')}>
+      {TIMETABLE_VIEWS.map((name) => (
+        <a
+          key={name}
+          class="button"
+          href={linkTo({ view: name, open: null })}
+          onClick={follow({ view: name, open: null })}
+          aria-current={name === view ? 'true' : undefined}
+        >
+          {say(name as 'day' | 'week' | 'month' | 'list')}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+function LeftOutList(): JSX.Element | null {
+  const { not } = address.value;
+  if (not.length === 0) return null;
+  return (
+    <p class="left-out">
+      {say('leftOut')}:{' '}
+      {not.map((each) => (
+        <Chip
+          key={`${each.field}:${each.value}`}
+          removeLabel={say('bringBack', { name: leftOutName(each.field, each.value) })}
+          onRemove={() => go({ not: not.filter((other) => other !== each) })}
+        >
+          <Text>{leftOutName(each.field, each.value)}</Text>
+        </Chip>
+      ))}
+    </p>
+  );
+}
+
+function leftOutName(field: string, value: string): string {
+  return field === 'course' ? nameOf({ kind: 'course', id: value }) : value;
+}

@@ -1,0 +1,1 @@
+export function documentDigest(text: string): string;

@@ -1,0 +1,14 @@
+/** Accessibility findings of axe on a page. */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Page } from 'playwright-core';
+
+const SOURCE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** One line for each finding. */
+export async function axeFindings(page: Page): Promise<string[]> {
+  await page.evaluate(SOURCE);
+  return (await page.evaluate(`axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
+    violations.flatMap(({ id, nodes }) => nodes.map(({ html, any, all }) =>
+      id + ': ' + html.slice(0, 160) + ' ' + [...any, ...all].map(({ message }) => message).join(' '))))`)) as string[];
+}

@@ -1,0 +1,268 @@
+/** The pages at {base}/view in a real browser, on the demo: every view, by pointer and by keyboard alone. */
+import { fileURLToPath } from 'node:url';
+import type { BrowserContext, Page } from 'playwright-core';
+import { type Test, test } from 'tap';
+import type { components } from '../../src/client/client.js';
+import { startService } from '../../src/service.js';
+import { axeFindings } from './axe.js';
+import { NO_BROWSER, newPage, type OpenPage, openBrowser } from './chromium.js';
+
+type Event = components['schemas']['Event'];
+const fixture = (name: string): string => fileURLToPath(new URL(`../../fixtures/${name}`, import.meta.url));
+/** A Wednesday of the demo's term. */
+const NOW_MS = Date.UTC(2026, 9, 7, 9, 40);
+const GROUP = 'ÉCO-3A';
+const WEEK = 'startTime=2026-10-05T00:00:00Z&endTime=2026-10-12T00:00:00Z';
+
+if (NO_BROWSER !== null) {
+  test('the pages work in a browser', { skip: NO_BROWSER }, () => {});
+} else {
+  test('the pages work in a browser', async (t) => {
+    const service = await startService({
+      source: fixture('demo.ndjson.gz'),
+      rooms: fixture('demo-rooms.ndjson'),
+      dev: true,
+      port: 0,
+      feedSecret: 'browser '.repeat(8),
+    });
+    t.teardown(() => service.close());
+    await service.ready;
+    const view = `${service.baseUrl}/view`;
+    const { origin } = new URL(view);
+    const browser = await openBrowser(t, { locale: 'en-GB', timezoneId: 'UTC' });
+    const { access_token: token } = (await (await fetch(`${service.baseUrl}/login`)).json()) as {
+      access_token: string;
+    };
+    const ask = async <T>(path: string): Promise<T> => {
+      const answer = await fetch(`${service.baseUrl}${path}`, {
+        headers: { Authorization: `Bearer ${token}` },
+      });
+      return (await answer.json()) as T;
+    };
+
+    await t.test('/ leads to the timetable of the test token, and nothing else is asked', async (t) => {
+      const opened = await open(browser, `${origin}/`);
+      const { page, requested } = opened;
+      t.equal(new URL(page.url()).pathname, '/api/v1/view');
+      t.equal(await page.locator('h1').innerText(), 'My timetable');
+      t.ok((await page.locator('.lesson').count()) > 0);
+      t.same(
+        requested.filter((url) => new URL(url).origin !== origin),
+        [],
+        'no request left the origin',
+      );
+      await assertQuiet(t, opened);
+    });
+
+    await t.test('a week shows every lesson of the API, once, at its time', async (t) => {
+      const { page } = await open(browser, `${view}?of=group:${GROUP}`);
+      const events = await ask<Event[]>(`/schedule?studyGroup=${encodeURIComponent(GROUP)}&${WEEK}`);
+      const wanted = events.map(
+        ({ time, endTime, title }) => `${time.slice(11, 16)} – ${endTime.slice(11, 16)} ${title}`,
+      );
+      const shown = (await page.evaluate(`[...document.querySelectorAll('.lesson')].map((lesson) =>
+        lesson.querySelector('.lesson-time').textContent.slice(0, 13) + ' ' +
+        lesson.querySelector('.lesson-title bdi').textContent)`)) as string[];
+      t.same(shown.map(plain).sort(), wanted.map(plain).sort());
+      t.same(await overlaps(page), [], 'nothing overlaps');
+      await page.close();
+    });
+
+    await t.test('a clash is marked, and opens into what clashes with what', async (t) => {
+      const { page } = await open(browser, `${view}?of=group:${GROUP}`);
+      t.equal(await page.locator('.lesson[data-clash]').count(), 2);
+      await page.locator('.lesson[data-clash]').first().click();
+      const panel = page.locator('.panel');
+      t.match(await panel.innerText(), /1 clash[\s\S]*ÉCO-3A has 2 lessons at once/);
+      t.equal(await panel.locator('.side').count(), 2);
+      t.match(page.url(), /open=/, 'the open lesson is in the address');
+      await page.keyboard.press('Escape');
+      t.equal(await panel.count(), 0);
+      await page.close();
+    });
+
+    await t.test('everything is found by keyboard alone, and "back" leads back', async (t) => {
+      const { page } = await open(browser, `${view}?of=group:${GROUP}`);
+      await page.keyboard.press('/');
+      await page.keyboard.type('garcon');
+      await page.locator('.found li').first().waitFor();
+      t.equal(plain(await page.locator('.found li .found-name').first().innerText()), 'François Garçon');
+      await page.keyboard.press('Enter');
+      await page.locator('h1', { hasText: 'François Garçon' }).waitFor();
+      t.match(page.url(), /of=lecturer:/);
+      await page.keyboard.press('/');
+      await page.keyboard.type('INF-2B');
+      await page.locator('.found li', { hasText: 'INF-2B' }).waitFor();
+      await page.keyboard.press('Shift+Enter');
+      await page.locator('.grid-of').nth(1).waitFor();
+      await page.goBack();
+      await page.locator('.grid-of').nth(1).waitFor({ state: 'detached' });
+      t.equal(await page.locator('h1').innerText(), 'François Garçon');
+      await page.goBack();
+      t.equal(await page.locator('h1').innerText(), GROUP);
+      await page.keyboard.press('/');
+      t.same(
+        (await page.locator('.found li .found-name').allInnerTexts()).map(plain),
+        ['INF-2B', 'François Garçon'],
+        'recent ones are kept',
+      );
+      await page.close();
+    });
+
+    await t.test('arrows lead from lesson to lesson, and keys from week to week', async (t) => {
+      const { page } = await open(browser, `${view}?of=group:${GROUP}`);
+      await page.locator('.lesson[tabindex="0"]').focus();
+      t.equal(await page.locator('.lesson[tabindex="0"]').count(), 1, 'one stop of the tab key');
+      const focused = (): Promise<string> =>
+        page.evaluate(
+          'document.activeElement.closest(".day")?.getAttribute("aria-label") ?? ""',
+        ) as Promise<string>;
+      t.match(await focused(), /Monday/);
+      await page.keyboard.press('ArrowRight');
+      t.match(await focused(), /Tuesday/);
+      await page.keyboard.press('Enter');
+      await page.locator('.panel').waitFor();
+      await page.keyboard.press('Escape');
+      t.match(await focused(), /Tuesday/, 'the focus returns');
+      await page.keyboard.press('n');
+      await page.locator('h2', { hasText: '12 – 18 October' }).waitFor();
+      await page.keyboard.press('p');
+      await page.keyboard.press('m');
+      await page.locator('.month-day').first().waitFor();
+      await page.keyboard.press('t');
+      await page.keyboard.press('w');
+      await page.locator('h2', { hasText: '5 – 11 October' }).waitFor();
+      await page.close();
+    });
+
+    await t.test('a kind is left out with one click, in the address too', async (t) => {
+      const { page } = await open(browser, `${view}?of=group:${GROUP}`);
+      const before = await page.locator('.lesson').count();
+      await page.locator('.kind', { hasText: 'LEC' }).click();
+      await page.locator('.left-out').waitFor();
+      const after = await page.locator('.lesson').count();
+      t.ok(after > 0 && after < before);
+      t.match(page.url(), /not=type:LEC/);
+      await page.reload();
+      await settled(page);
+      t.equal(await page.locator('.lesson').count(), after);
+      await page.locator('.left-out .chip-remove').click();
+      t.equal(await page.locator('.lesson').count(), before);
+      await page.close();
+    });
+
+    await t.test('times are those of the chosen zone, over a change of the clock', async (t) => {
+      const event = (await ask<Event[]>('/schedule?startTime=2026-10-23T06:00:00Z&limit=1'))[0];
+      const group = encodeURIComponent(event?.studyGroup ?? '');
+      for (const [zone, date] of [
+        ['Europe/Berlin', '2026-10-22'],
+        ['Europe/Berlin', '2026-10-29'],
+        ['America/New_York', '2026-10-29'],
+        ['Asia/Tokyo', '2026-10-29'],
+      ] as const) {
+        const { page } = await open(browser, `${view}?of=group:${group}&zone=${zone}&date=${date}`);
+        const events = await ask<Event[]>(
+          `/schedule?studyGroup=${group}&date=${mondayOf(date)}&days=7&timeZone=${zone}`,
+        );
+        const clock = new Intl.DateTimeFormat('en-GB', {
+          timeZone: zone,
+          hour: '2-digit',
+          minute: '2-digit',
+        });
+        const wanted = [
+          ...new Set(
+            events.map(
+              ({ time, endTime }) => `${clock.format(new Date(time))} – ${clock.format(new Date(endTime))}`,
+            ),
+          ),
+        ].sort();
+        const shown = await page.locator('.lesson-time').allTextContents();
+        t.same([...new Set(shown.map((text) => plain(text).slice(0, 13)))].sort(), wanted, `${zone} ${date}`);
+        await page.close();
+      }
+    });
+
+    await t.test('a token in the fragment is used, kept in the tab, and leaves the address', async (t) => {
+      const { page } = await open(browser, `${view}?of=group:${GROUP}#token=${token}`);
+      t.notMatch(page.url(), '#');
+      t.equal(await page.evaluate('sessionStorage.getItem("lectern.token")'), token);
+      t.equal(
+        await page.evaluate('Object.keys(localStorage).some((name) => localStorage[name].length > 500)'),
+        false,
+      );
+      t.ok((await page.locator('.lesson').count()) > 0);
+      await page.close();
+    });
+
+    await t.test('axe finds nothing, at three widths, light and dark', async (t) => {
+      for (const width of [360, 768, 1920]) {
+        for (const colorScheme of ['light', 'dark'] as const) {
+          for (const search of [
+            `?of=group:${GROUP}&date=2026-10-05`,
+            `?view=month&of=group:${GROUP}`,
+            `?view=list&of=group:${GROUP}`,
+          ]) {
+            const { page } = await open(browser, `${view}${search}`, { width, colorScheme });
+            t.same(await axeFindings(page), [], `${search} at ${width} px, ${colorScheme}`);
+            t.equal(
+              await page.evaluate('document.documentElement.scrollWidth <= innerWidth'),
+              true,
+              'no sideways scrolling',
+            );
+            await page.close();
+          }
+        }
+      }
+    });
+  });
+}
+
+interface Device {
+  readonly width?: number;
+  readonly colorScheme?: 'light' | 'dark';
+}
+
+async function open(
+  browser: BrowserContext,
+  address: string,
+  { width = 1280, colorScheme = 'light' }: Device = {},
+): Promise<OpenPage> {
+  const opened = await newPage(browser);
+  const { page } = opened;
+  await page.setViewportSize({ width, height: 900 });
+  await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+  await page.clock.setFixedTime(NOW_MS);
+  await page.goto(address);
+  await settled(page);
+  return opened;
+}
+
+async function settled(page: Page): Promise<void> {
+  await page.locator('[aria-busy="false"]').first().waitFor();
+}
+
+async function assertQuiet(t: Test, { page, errors }: OpenPage): Promise<void> {
+  t.same(await page.evaluate('window.policyViolations'), [], 'no violation of the policy');
+  t.same(errors, [], 'no errors');
+  await page.close();
+}
+
+/** Pairs of boxes in one day that share more than a pixel. */
+export function overlaps(page: Page): Promise<unknown> {
+  return page.evaluate(`[...document.querySelectorAll('.day')].flatMap((day) => {
+    const boxes = [...day.querySelectorAll('.box')].map((box) => box.getBoundingClientRect());
+    return boxes.flatMap((a, n) => boxes.slice(n + 1).filter((b) =>
+      Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1));
+  })`);
+}
+
+/** Versions of Chromium differ in the kinds of their spaces. */
+function plain(text: string): string {
+  return text.trim().replace(/\s+/g, ' ');
+}
+
+function mondayOf(date: string): string {
+  const day = new Date(`${date}T00:00:00Z`);
+  day.setUTCDate(day.getUTCDate() - ((day.getUTCDay() + 6) % 7));
+  return day.toISOString().slice(0, 10);
+}
