@@ -32,8 +32,8 @@ export function patchClusters(base: SnapshotImage, events: Splice, next: Next): 
       texts.add(text);
       all.add(text);
     };
-    for (const ordinal of events.gone) take(before.keyOf(by, ordinal), was);
-    for (const ordinal of events.come) take(after.keyOf(by, ordinal), is);
+    for (const ordinal of events.removed) take(before.keyOf(by, ordinal), was);
+    for (const ordinal of events.inserted) take(after.keyOf(by, ordinal), is);
     return texts;
   });
   const { keys } = base.clusters.merged;
@@ -186,11 +186,11 @@ function patchKind(
   if (isInPlace && splice.isEmpty) return before;
   const join = <Items extends Uint8Array | Uint32Array | Float64Array>(
     old: Items,
-    come: Items,
+    inserted: Items,
     next: Items,
   ): Items => {
     splice.copy(old, next);
-    for (let n = 0; n < splice.come.length; n++) next[splice.come[n]!] = come[n]!;
+    for (let n = 0; n < splice.inserted.length; n++) next[splice.inserted[n]!] = inserted[n]!;
     return next;
   };
   const count = splice.after;
@@ -205,13 +205,13 @@ function patchKind(
   };
   const key = shared.uint32(count);
   splice.copyMapped(before.key, key, recode);
-  for (let n = 0; n < splice.come.length; n++) key[splice.come[n]!] = fresh.key[n]!;
-  const sizes = Uint32Array.from(splice.come, (_, n) => fresh.first[n + 1]! - fresh.first[n]!);
+  for (let n = 0; n < splice.inserted.length; n++) key[splice.inserted[n]!] = fresh.key[n]!;
+  const sizes = Uint32Array.from(splice.inserted, (_, n) => fresh.first[n + 1]! - fresh.first[n]!);
   const first = splice.isEmpty ? before.first : splice.starts(before.first, sizes);
   const members = shared.uint32(first[count]!);
   splice.copyPieces(before.first, moved(before.events, events), first, members);
-  for (let n = 0; n < splice.come.length; n++) {
-    members.set(fresh.events.subarray(fresh.first[n], fresh.first[n + 1]), first[splice.come[n]!]);
+  for (let n = 0; n < splice.inserted.length; n++) {
+    members.set(fresh.events.subarray(fresh.first[n], fresh.first[n + 1]), first[splice.inserted[n]!]);
   }
   return {
     ...times,
@@ -233,14 +233,14 @@ function patchKind(
 function isSameClusters(
   before: ClustersImage,
   fresh: Omit<ClustersImage, 'clustersOf' | 'index' | 'jsonBytes' | 'packedBytes'>,
-  { gone, come }: Splice,
+  { removed, inserted }: Splice,
 ): boolean {
-  if (gone.length !== come.length) return false;
-  return come.every((place, n) => {
+  if (removed.length !== inserted.length) return false;
+  return inserted.every((place, n) => {
     const [from, to] = [fresh.first[n]!, fresh.first[n + 1]!];
     const start = before.first[place]!;
     return (
-      gone[n] === place &&
+      removed[n] === place &&
       COLUMNS.every((name) => before[name][place] === fresh[name][n]) &&
       before.first[place + 1]! - start === to - from &&
       fresh.events.subarray(from, to).every((ordinal, at) => ordinal === before.events[start + at])
@@ -266,7 +266,7 @@ function spliceOf(
   isTouched: Uint8Array,
 ): Splice {
   const count = before.by.length;
-  const gone: number[] = [];
+  const removed: number[] = [];
   const places: number[] = [];
   const isBefore = (f: number, c: number): boolean => {
     const order =
@@ -277,9 +277,9 @@ function spliceOf(
     return order < 0;
   };
   for (let c = 0; c < count; c++) {
-    if ((isTouched[before.key[c]!]! & (1 << before.by[c]!)) !== 0) gone.push(c);
+    if ((isTouched[before.key[c]!]! & (1 << before.by[c]!)) !== 0) removed.push(c);
     else while (places.length < fresh.by.length && isBefore(places.length, c)) places.push(c);
   }
   while (places.length < fresh.by.length) places.push(count);
-  return new Splice(count, gone, places);
+  return new Splice(count, removed, places);
 }

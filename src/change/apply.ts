@@ -97,7 +97,10 @@ export function editImage(base: SnapshotImage, given: EventEdit): EditedImage {
   if (splice.isEmpty) {
     return { image: { ...base, summary: { ...base.summary, ...timesOf(beganMs) } }, came, went };
   }
-  if (splice.gone.length + splice.come.length > Math.max(PATCH_EVENTS_MIN, PATCH_SHARE_MAX * splice.before)) {
+  if (
+    splice.removed.length + splice.inserted.length >
+    Math.max(PATCH_EVENTS_MIN, PATCH_SHARE_MAX * splice.before)
+  ) {
     const image = rebuildImage(base, given);
     const { id, events, slots, bytes, fields, span } = image.summary;
     const built = { id, events, slots, bytes, fields, span, ...timesOf(beganMs) };
@@ -152,7 +155,7 @@ function spliceImage(base: SnapshotImage, edit: PlacedEdit, beganMs: number): Sn
  */
 export interface PlacedEdit {
   readonly splice: Splice;
-  /** The added items, in order; one for each entry of `splice.come`. */
+  /** The added items, in order; one for each entry of `splice.inserted`. */
   readonly events: readonly NormalisedEvent[];
   /** The rows of the added events, each with a comma. */
   readonly rows: readonly Buffer[];
@@ -163,7 +166,7 @@ export interface PlacedEdit {
 /** @throws LecternError `source-too-large` past EVENTS_MAX; an Error for an id that occurs twice */
 function placeEdit(base: SnapshotImage, { came, went }: EventEdit): PlacedEdit {
   const snapshot = new Snapshot(base);
-  const gone: number[] = [];
+  const removed: number[] = [];
   const named = new Set<string>();
   for (const id of [...went, ...came.map((event) => event.id)]) {
     if (named.has(id)) throw new Error(`the changes name the id ${JSON.stringify(id)} twice`);
@@ -171,7 +174,7 @@ function placeEdit(base: SnapshotImage, { came, went }: EventEdit): PlacedEdit {
   }
   const known = went.filter((id) => {
     const ordinal = snapshot.ordinalOf(id);
-    if (ordinal !== -1) gone.push(ordinal);
+    if (ordinal !== -1) removed.push(ordinal);
     return ordinal !== -1;
   });
   const changed: { event: NormalisedEvent; row: Buffer }[] = [];
@@ -179,7 +182,7 @@ function placeEdit(base: SnapshotImage, { came, went }: EventEdit): PlacedEdit {
     const ordinal = snapshot.ordinalOf(event.id);
     const row = Buffer.from(`${serialiseEvent(recordOf(event))},`, 'utf8');
     if (ordinal !== -1 && isSameEvent(base, ordinal, event, row)) continue;
-    if (ordinal !== -1) gone.push(ordinal);
+    if (ordinal !== -1) removed.push(ordinal);
     changed.push({ event, row });
   }
   changed.sort(
@@ -190,7 +193,7 @@ function placeEdit(base: SnapshotImage, { came, went }: EventEdit): PlacedEdit {
   );
   const splice = new Splice(
     snapshot.eventCount,
-    gone.sort((a, b) => a - b),
+    removed.sort((a, b) => a - b),
     places,
   );
   if (splice.after > EVENTS_MAX) {
@@ -304,7 +307,7 @@ function usesAfter(
   return CODED_FIELDS.map(({ name }) => {
     const { codes, dictionary } = before[name];
     let events = base.summary.fields.find((use) => use.name === name)?.events ?? 0;
-    for (const ordinal of edit.splice.gone) if (codes[ordinal]! < dictionary.start.length - 1) events--;
+    for (const ordinal of edit.splice.removed) if (codes[ordinal]! < dictionary.start.length - 1) events--;
     for (const value of valuesOf(edit, name)) if (value !== null) events++;
     return { name, values: after[name].dictionary.start.length - 1, events };
   });
@@ -342,7 +345,7 @@ function patchColumn(
   const count = (code: number, more: number): void => {
     uses.set(code, (uses.get(code) ?? usesOf(code)) + more);
   };
-  for (const place of items.gone) {
+  for (const place of items.removed) {
     const code = column.codes[place]!;
     if (code < dictionary.size) count(code, -1);
   }
@@ -361,29 +364,29 @@ function patchColumn(
   );
   const { splice } = spliced;
   const recode = splice.newPlaces;
-  const freshCodes = new Map(spliced.values.map((value, n) => [value, splice.come[n]!]));
-  const come = values.map((value) => {
+  const freshCodes = new Map(spliced.values.map((value, n) => [value, splice.inserted[n]!]));
+  const inserted = values.map((value) => {
     if (value === null) return NO_CODE;
     return freshCodes.get(value) ?? recode[dictionary.codeOf(value)]!;
   });
   const kept = [...uses.keys()].map((code) => recode[code]!).filter((code) => code !== NO_CODE);
-  const touched = [...kept, ...splice.come].sort((a, b) => a - b);
-  if (splice.isEmpty && hasSameCodes(column.codes, dictionary.size, items, come)) {
+  const touched = [...kept, ...splice.inserted].sort((a, b) => a - b);
+  if (splice.isEmpty && hasSameCodes(column.codes, dictionary.size, items, inserted)) {
     return { image: column, codes: splice, touched };
   }
   const codes = sharedCodeColumn(items.after, splice.after);
   // Only a column with another dictionary can have codes of another width.
   if (splice.isEmpty) items.copy(column.codes, codes);
   else items.copyMapped(column.codes, codes, recode);
-  for (const [n, place] of items.come.entries()) codes[place] = come[n]!;
+  for (const [n, place] of items.inserted.entries()) codes[place] = inserted[n]!;
   return { image: { dictionary: spliced.image, codes }, codes: splice, touched };
 }
 
-function hasSameCodes(codes: CodeColumn, size: number, items: Splice, come: readonly number[]): boolean {
+function hasSameCodes(codes: CodeColumn, size: number, items: Splice, inserted: readonly number[]): boolean {
   if (items.isShifted || items.after !== items.before) return false;
   // Every other item keeps its position here, so each added item is at the position of a removed item.
-  return come.every((code, n) => {
-    const before = codes[items.come[n]!]!;
+  return inserted.every((code, n) => {
+    const before = codes[items.inserted[n]!]!;
     return before === code || (before >= size && code === NO_CODE);
   });
 }
@@ -462,7 +465,7 @@ function patchNames(
 function namesOf(before: NamesImage, field: PatchedColumn<FieldImage>, namer: Namer): NamesImage {
   const { image, codes, touched } = field;
   const { start, ordinals } = image.postings;
-  const unnamed = Array.from(codes.come, () => null);
+  const unnamed = Array.from(codes.inserted, () => null);
   const moved = patchNamesColumn(before, codes, unnamed);
   const values = touched.map((code) => namer.nameOf(ordinals.subarray(start[code], start[code + 1])));
   return patchNamesColumn(moved, Splice.inPlace(codes.after, touched), values);
@@ -482,7 +485,7 @@ const PACKED_INSTANT_BYTES = packedByteLength(formatInstant(0));
 /** @throws LecternError `source-too-large` when the rows do not fit into one arena */
 function patchRows(rows: RowsImage, { splice, events, rows: texts }: PlacedEdit): RowsImage {
   const lengths = texts.map(({ length }) => length);
-  const bytesAfter = lengthAfter(rows.start, splice.gone, lengths);
+  const bytesAfter = lengthAfter(rows.start, splice.removed, lengths);
   if (bytesAfter > ROW_BYTES_MAX) {
     throw new LecternError(
       'source-too-large',
@@ -493,7 +496,7 @@ function patchRows(rows: RowsImage, { splice, events, rows: texts }: PlacedEdit)
   const packedStart = splice.starts(rows.packedStart, events.map(packedLength));
   const bytes = shared.uint8(Math.max('[]'.length, bytesAfter));
   splice.copyPieces(rows.start, rows.bytes, start, bytes);
-  for (const [n, text] of texts.entries()) bytes.set(text, start[splice.come[n]!]);
+  for (const [n, text] of texts.entries()) bytes.set(text, start[splice.inserted[n]!]);
   bytes[0] = OPENING_BRACKET;
   const lastBefore = splice.newPlaceOf(splice.before - 1);
   if (lastBefore !== -1) bytes[start[lastBefore + 1]! - 1] = COMMA;
@@ -501,9 +504,9 @@ function patchRows(rows: RowsImage, { splice, events, rows: texts }: PlacedEdit)
   return { bytes, start, packedStart };
 }
 
-function lengthAfter(start: Uint32Array, gone: Uint32Array, lengths: readonly number[]): number {
+function lengthAfter(start: Uint32Array, removed: Uint32Array, lengths: readonly number[]): number {
   let length = start[start.length - 1]!;
-  for (const ordinal of gone) length -= start[ordinal + 1]! - start[ordinal]!;
+  for (const ordinal of removed) length -= start[ordinal + 1]! - start[ordinal]!;
   for (const more of lengths) length += more;
   return length;
 }
@@ -529,8 +532,8 @@ function patchDigests(
   let g = 0;
   for (const [n, { day, end }] of daysOf(before.slots).entries()) {
     const at = n * DAY_DIGEST_BYTES;
-    const hasLost = g < splice.gone.length && splice.gone[g]! < end;
-    while (g < splice.gone.length && splice.gone[g]! < end) g++;
+    const hasLost = g < splice.removed.length && splice.removed[g]! < end;
+    while (g < splice.removed.length && splice.removed[g]! < end) g++;
     if (hasLost || changed.has(day)) continue;
     known.set(day, before.dayDigests.subarray(at, at + DAY_DIGEST_BYTES));
   }
@@ -538,14 +541,14 @@ function patchDigests(
 }
 
 function patchIds(ids: HashIndexImage, { splice, events }: PlacedEdit, hash: KeyedHash): HashIndexImage {
-  const come = events.map(({ id }) => {
+  const inserted = events.map(({ id }) => {
     const bytes = Buffer.from(id, 'utf8');
     return hash.bytes(viewOf(bytes), 0, bytes.length) >>> 0;
   });
   const isInPlace = !splice.isShifted && splice.after === splice.before;
-  if (isInPlace && come.every((value, n) => value === ids.hashes[splice.come[n]!])) return ids;
+  if (isInPlace && inserted.every((value, n) => value === ids.hashes[splice.inserted[n]!])) return ids;
   const hashes = splice.copy(ids.hashes, shared.uint32(splice.after));
-  for (const [n, value] of come.entries()) hashes[splice.come[n]!] = value;
+  for (const [n, value] of inserted.entries()) hashes[splice.inserted[n]!] = value;
   return { hashes, table: buildHashTable(hashes) };
 }
 
@@ -554,32 +557,32 @@ function patchSlots(slots: SlotsImage, { splice, events }: PlacedEdit): SlotsIma
   const count = slots.startMs.length;
   const sizes = scratch.uint32(count);
   for (let slot = 0; slot < count; slot++) sizes[slot] = slots.first[slot + 1]! - slots.first[slot]!;
-  const gone: number[] = [];
-  for (const ordinal of splice.gone) sizes[lowerBound(slots.first, ordinal + 1) - 1]!--;
-  const come: { place: number; startMs: number; endMs: number; size: number }[] = [];
+  const removed: number[] = [];
+  for (const ordinal of splice.removed) sizes[lowerBound(slots.first, ordinal + 1) - 1]!--;
+  const inserted: { place: number; startMs: number; endMs: number; size: number }[] = [];
   for (const { time, endTime } of events) {
     const place = slotFrom(slots, time, endTime);
-    const last = come.at(-1);
+    const last = inserted.at(-1);
     if (place < count && slots.startMs[place] === time && slots.endMs[place] === endTime) sizes[place]!++;
     else if (last?.startMs === time && last.endMs === endTime) last.size++;
-    else come.push({ place, startMs: time, endMs: endTime, size: 1 });
+    else inserted.push({ place, startMs: time, endMs: endTime, size: 1 });
   }
-  for (let slot = 0; slot < count; slot++) if (sizes[slot] === 0) gone.push(slot);
+  for (let slot = 0; slot < count; slot++) if (sizes[slot] === 0) removed.push(slot);
   const slotSplice = new Splice(
     count,
-    gone,
-    come.map(({ place }) => place),
+    removed,
+    inserted.map(({ place }) => place),
   );
   const nextSizes = slotSplice.copy(sizes, scratch.uint32(slotSplice.after));
-  for (const [n, { size }] of come.entries()) nextSizes[slotSplice.come[n]!] = size;
+  for (const [n, { size }] of inserted.entries()) nextSizes[slotSplice.inserted[n]!] = size;
   const first = shared.uint32(slotSplice.after + 1);
   for (let slot = 0; slot < nextSizes.length; slot++) first[slot + 1] = first[slot]! + nextSizes[slot]!;
   if (slotSplice.isEmpty) return { ...slots, first: isEqual(first, slots.first) ? slots.first : first };
   const startMs = slotSplice.copy(slots.startMs, shared.float64(slotSplice.after));
   const endMs = slotSplice.copy(slots.endMs, shared.float64(slotSplice.after));
-  for (const [n, slot] of slotSplice.come.entries()) {
-    startMs[slot] = come[n]!.startMs;
-    endMs[slot] = come[n]!.endMs;
+  for (const [n, slot] of slotSplice.inserted.entries()) {
+    startMs[slot] = inserted[n]!.startMs;
+    endMs[slot] = inserted[n]!.endMs;
   }
   return { startMs, endMs, first, index: buildIntervalIndex(startMs, endMs, INTERVALS_PER_TREE_MAX) };
 }

@@ -29,7 +29,7 @@ export interface History {
 /** Net differences, each from a past snapshot to the present one. */
 export interface Differences {
   readonly since: readonly Difference[];
-  readonly goneIds: GoneIds;
+  readonly removedIds: RemovedIds;
 }
 
 /** Events that were changed and changed back are left out. */
@@ -41,14 +41,14 @@ export interface Difference {
 }
 
 export interface DifferenceList {
-  /** Ascending ordinals of the present snapshot; for removed events, their numbers in {@link GoneIds}. */
+  /** Ascending ordinals of the present snapshot; for removed events, their numbers in {@link RemovedIds}. */
   readonly entries: Uint32Array;
   readonly jsonBytes: number;
   readonly packedBytes: number;
 }
 
 /** Ids of removed events in order of code points, encoded so that requests only copy them. */
-export interface GoneIds {
+export interface RemovedIds {
   /** One JSON array. Id n is bytes [start[n], start[n + 1] - 1): a comma or the closing bracket follows. */
   readonly json: { readonly bytes: Uint8Array; readonly start: Uint32Array };
   /** Id n is bytes [start[n], start[n + 1]). */
@@ -57,7 +57,7 @@ export interface GoneIds {
 
 export const NO_DIFFERENCES: Differences = {
   since: [],
-  goneIds: {
+  removedIds: {
     json: { bytes: Uint8Array.of(0x5b, 0x5d), start: Uint32Array.of(1) },
     packed: { bytes: new Uint8Array(0), start: Uint32Array.of(0) },
   },
@@ -188,10 +188,10 @@ function differencesOf(changes: readonly Change[], present: Snapshot): Differenc
     }
     found.push(difference);
   }
-  const goneIds = gone.map(({ id }) => id);
-  const json = Buffer.from(JSON.stringify(goneIds), 'utf8');
-  const packed = goneIds.map((id) => pack(id));
-  let byteLength = json.length + 8 * (goneIds.length + 4);
+  const removedIds = gone.map(({ id }) => id);
+  const json = Buffer.from(JSON.stringify(removedIds), 'utf8');
+  const packed = removedIds.map((id) => pack(id));
+  let byteLength = json.length + 8 * (removedIds.length + 4);
   for (const { length } of packed) byteLength += length;
   // Alignment wastes up to 4 bytes per array.
   for (const { added, changed, removed } of found) {
@@ -199,7 +199,7 @@ function differencesOf(changes: readonly Change[], present: Snapshot): Differenc
   }
   return shared.within(byteLength, () => {
     const ids = {
-      json: { bytes: sharedCopy(json), start: sumsOf(1, goneIds, (id) => jsonByteLength(id) + 1) },
+      json: { bytes: sharedCopy(json), start: sumsOf(1, removedIds, (id) => jsonByteLength(id) + 1) },
       packed: { bytes: sharedCopy(Buffer.concat(packed)), start: sumsOf(0, packed, ({ length }) => length) },
     };
     const ofRows = (ordinals: readonly number[]): DifferenceList =>
@@ -210,7 +210,7 @@ function differencesOf(changes: readonly Change[], present: Snapshot): Differenc
       changed: ofRows(changed),
       removed: listOf(removed, ids.json.start, ids.packed.start),
     }));
-    return { since, goneIds: ids };
+    return { since, removedIds: ids };
   });
 }
 

@@ -65,7 +65,7 @@ async function serveUntilSignal(
     service = started;
     const { address, adminAddress, dev, workers } = service;
     log.info({ address: address.origin, admin: adminAddress?.origin, dev, workers }, 'listening');
-    warnOfOpenDoor(service);
+    warnOfOpenLogin(service);
     if (settings.unsigned) {
       const reason = 'with --unsigned, whoever can write to the folder decides what is served';
       warn(settings, log, 'announcements are not signed', reason);
@@ -132,7 +132,7 @@ function warn({ dev }: ServiceOptions, log: Logger, message: string, reason: str
 }
 
 /** Development mode gives a token to every client, even from other machines. */
-function warnOfOpenDoor({ dev, address }: Service): void {
+function warnOfOpenLogin({ dev, address }: Service): void {
   if (!dev || /^(?:127\.|::1$|::ffff:127\.)/i.test(address.host)) return;
   writeError(
     `warning: development mode on ${address.origin}: anyone who can reach this address gets a token; ` +

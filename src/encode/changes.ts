@@ -1,4 +1,4 @@
-import type { Difference, DifferenceList, GoneIds } from '../change/history.js';
+import type { Difference, DifferenceList, RemovedIds } from '../change/history.js';
 import { BODY_SLICE_BYTES, BODY_WHOLE_BYTES_MAX } from '../limits.js';
 import { Selection } from '../query/selection.js';
 import type { Rows } from '../snapshot/rows.js';
@@ -21,7 +21,7 @@ interface List {
 export function jsonChanges(
   { rows, summary }: PresentRows,
   difference: Difference,
-  goneIds: GoneIds,
+  removedIds: RemovedIds,
 ): MeasuredBody {
   const { from, added, changed, removed } = difference;
   const ends = JSON.stringify({ from, to: summary.id }).slice(0, -1);
@@ -34,7 +34,7 @@ export function jsonChanges(
     [
       list(`${ends},"added":[`, added, rows),
       list('],"changed":[', changed, rows),
-      list('],"removed":[', removed, goneIds.json),
+      list('],"removed":[', removed, removedIds.json),
     ],
     JSON_CLOSING,
   );
@@ -46,7 +46,7 @@ const MAP_OF_FIVE = 0x85;
 export function messagePackChanges(
   { rows, summary }: PresentRows,
   difference: Difference,
-  goneIds: GoneIds,
+  removedIds: RemovedIds,
 ): MeasuredBody {
   const { from, added, changed, removed } = difference;
   const ends = ['from', from, 'to', summary.id].map(packPlain);
@@ -70,7 +70,7 @@ export function messagePackChanges(
     [
       list([Uint8Array.of(MAP_OF_FIVE), ...ends], 'added', added, rows.packedStart, writeRows),
       list([], 'changed', changed, rows.packedStart, writeRows),
-      list([], 'removed', removed, goneIds.packed.start, copierOf(goneIds.packed)),
+      list([], 'removed', removed, removedIds.packed.start, copierOf(removedIds.packed)),
     ],
     NOTHING,
   );

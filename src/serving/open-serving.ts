@@ -31,7 +31,7 @@ import {
 import type { FromThread, NumberedPublication, ServingTask, ToThread } from './thread-messages.js';
 import { youngGenerationMbOf } from './worker-count.js';
 
-interface Door {
+interface ListeningSocket {
   readonly address: ListenAddress;
   /**
    * A socket that each thread duplicates, because closing the original would close it for all threads; null
@@ -59,10 +59,10 @@ export function canReusePort(version: string, platform: string): boolean {
  * Takes a port for several threads. With `reusePort` each thread binds its own socket; otherwise all threads
  * listen on duplicates of one socket. This function accepts no connection. Throws `address-unavailable`.
  */
-export async function openDoor(
+export async function openListeningSocket(
   { host, port }: { readonly host: string; readonly port: number },
   reusePort: boolean = canReusePort(process.version, process.platform),
-): Promise<Door> {
+): Promise<ListeningSocket> {
   if (!reusePort && process.platform === 'win32') {
     throw new LecternError(
       'address-unavailable',
@@ -109,7 +109,7 @@ const SOUND_MS = 60_000;
 const HEAP_FULL = 'it ran out of memory: give Node a larger heap with --max-old-space-size';
 
 /** The place of one thread and its replacements, which continue its counts. */
-interface Seat {
+interface WorkerSlot {
   readonly meter: Meter | null;
   thread: ServingThread | null;
 }
@@ -122,8 +122,8 @@ class ThreadPool implements Serving, Follower {
   readonly started: Promise<void>;
   readonly follower: Follower = this;
   readonly #options: ServingOptions;
-  readonly #door: Door;
-  readonly #seats: readonly Seat[];
+  readonly #listening: ListeningSocket;
+  readonly #slots: readonly WorkerSlot[];
   #source: SourceState;
   #published: NumberedPublication | null = null;
   #closing: Promise<void> | null = null;
@@ -133,14 +133,14 @@ class ThreadPool implements Serving, Follower {
   readonly #past = { refused: 0, overloads: 0 };
   #starting = 0;
 
-  constructor(options: ServingOptions, keys: ServingKeys, door: Door) {
+  constructor(options: ServingOptions, keys: ServingKeys, listening: ListeningSocket) {
     this.#options = options;
-    this.#door = door;
+    this.#listening = listening;
     this.#source = options.views.source;
     this.workers = options.settings.workers;
-    this.address = door.address;
+    this.address = listening.address;
     this.keys = keys;
-    this.#seats = Array.from({ length: this.workers }, () => ({
+    this.#slots = Array.from({ length: this.workers }, () => ({
       meter: options.isMetered ? new Meter() : null,
       thread: null,
     }));
@@ -154,12 +154,12 @@ class ThreadPool implements Serving, Follower {
 
   /** A thread that fails at its first start is not replaced. */
   async #startAll(): Promise<void> {
-    await Promise.all(this.#seats.map((seat) => this.#start(seat)));
-    for (const seat of this.#seats) void this.#attend(seat);
+    await Promise.all(this.#slots.map((slot) => this.#start(slot)));
+    for (const slot of this.#slots) void this.#attend(slot);
   }
 
   get #threads(): ServingThread[] {
-    return this.#seats.flatMap(({ thread }) => thread ?? []);
+    return this.#slots.flatMap(({ thread }) => thread ?? []);
   }
 
   get isServing(): boolean {
@@ -167,7 +167,7 @@ class ThreadPool implements Serving, Follower {
   }
 
   get meters(): readonly ThreadMeter[] {
-    return this.#seats.flatMap(({ meter }, n) => (meter === null ? [] : [{ thread: String(n + 1), meter }]));
+    return this.#slots.flatMap(({ meter }, n) => (meter === null ? [] : [{ thread: String(n + 1), meter }]));
   }
 
   publish(published: PublishedImage): void {
@@ -204,11 +204,11 @@ class ThreadPool implements Serving, Follower {
   async #close(deadlineMs: number): Promise<void> {
     this.#closed.abort();
     // An open port would accept connections that no thread answers, but a starting thread may still need it.
-    if (this.#starting === 0) this.#door.close();
+    if (this.#starting === 0) this.#listening.close();
     await Promise.all(this.#threads.map((thread) => thread.close(deadlineMs)));
-    this.#door.close();
+    this.#listening.close();
     this.keys.fetched?.close();
-    for (const seat of this.#seats) this.#leave(seat);
+    for (const slot of this.#slots) this.#leave(slot);
   }
 
   #tell(message: ToThread): void {
@@ -220,7 +220,7 @@ class ThreadPool implements Serving, Follower {
     if (fetched !== null) thread.send({ kind: 'keys', state: fetched.state, isReply });
   }
 
-  #task({ meter }: Seat): ServingTask {
+  #task({ meter }: WorkerSlot): ServingTask {
     const { settings, log } = this.#options;
     const { host, port } = this.address;
     return {
@@ -231,7 +231,7 @@ class ThreadPool implements Serving, Follower {
         cacheBytesMax: settings.cacheBytesMax / this.workers,
         streamsMax: Math.ceil(settings.streamsMax / this.workers),
       },
-      descriptor: this.#door.descriptor,
+      descriptor: this.#listening.descriptor,
       internalsMissing: missingInternals(),
       hasLog: log !== undefined,
       logWaiting: new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT),
@@ -243,32 +243,32 @@ class ThreadPool implements Serving, Follower {
     };
   }
 
-  async #start(seat: Seat): Promise<void> {
+  async #start(slot: WorkerSlot): Promise<void> {
     this.#starting++;
     try {
       const text = async () => (await import('./serving-text.js')).SERVING_TEXT;
       const start = await prepareThread('/serving/serving-worker.ts', text);
       if (this.#closing !== null) return;
-      // No `await` may come between making the task and taking the seat, or the thread would miss changes.
-      const thread: ServingThread = new ServingThread(start, this.#task(seat), this.#options.log, () => {
+      // No `await` may come between making the task and taking the slot, or the thread would miss changes.
+      const thread: ServingThread = new ServingThread(start, this.#task(slot), this.#options.log, () => {
         void this.keys.fetched?.want().then(() => this.#sendKeys(thread, true));
       });
       if (this.#isDraining) thread.send({ kind: 'drain' });
-      seat.thread = thread;
+      slot.thread = thread;
       await thread.listening;
     } finally {
       this.#starting--;
     }
   }
 
-  /** Replaces a seat's thread whenever it is lost, and tries again if the replacement cannot listen. */
-  async #attend(seat: Seat): Promise<void> {
+  /** Replaces a slot's thread whenever it is lost, and tries again if the replacement cannot listen. */
+  async #attend(slot: WorkerSlot): Promise<void> {
     let losses = 0;
     let problem: Error | null = null;
     for (;;) {
       const beganMs = performance.now();
-      const reason = problem ?? (await seat.thread?.ended) ?? null;
-      this.#leave(seat);
+      const reason = problem ?? (await slot.thread?.ended) ?? null;
+      this.#leave(slot);
       if (this.#closing !== null || reason === null) return;
       if (performance.now() - beganMs > SOUND_MS) losses = 0;
       const pauseMs = losses === 0 ? 0 : Math.min(REPLACE_MS_MIN * 2 ** (losses - 1), REPLACE_MS_MAX);
@@ -279,18 +279,18 @@ class ThreadPool implements Serving, Follower {
       const message = `a serving thread was lost and will be replaced${when}: ${why}`;
       this.#options.onLost(new LecternError('thread-lost', message, { cause: reason }));
       await delay(pauseMs, undefined, { signal: this.#closed.signal }).catch(() => {});
-      problem = await this.#start(seat).then(
+      problem = await this.#start(slot).then(
         () => null,
         (error: unknown) => (error instanceof Error ? error : new Error(String(error))),
       );
-      if (problem !== null) seat.thread?.terminate();
+      if (problem !== null) slot.thread?.terminate();
     }
   }
 
-  #leave(seat: Seat): void {
-    this.#past.refused += seat.thread?.load.refused ?? 0;
-    this.#past.overloads += seat.thread?.load.overloads ?? 0;
-    seat.thread = null;
+  #leave(slot: WorkerSlot): void {
+    this.#past.refused += slot.thread?.load.refused ?? 0;
+    this.#past.overloads += slot.thread?.load.overloads ?? 0;
+    slot.thread = null;
   }
 }
 
@@ -397,7 +397,7 @@ export async function openServing(options: ServingOptions): Promise<Serving> {
   try {
     return settings.workers === 1
       ? await serveHere(options, keys)
-      : new ThreadPool(options, keys, await openDoor(settings));
+      : new ThreadPool(options, keys, await openListeningSocket(settings));
   } catch (error) {
     keys.fetched?.close();
     throw error;

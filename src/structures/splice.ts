@@ -17,38 +17,38 @@ export class Splice {
   readonly before: number;
   readonly after: number;
   /** Old places of removed items, ascending. */
-  readonly gone: Uint32Array;
+  readonly removed: Uint32Array;
   /** New places of added items, ascending. */
-  readonly come: Uint32Array;
+  readonly inserted: Uint32Array;
   readonly #runs: readonly Run[];
   #newPlaces: Uint32Array | null = null;
 
   /**
-   * @param gone old places, ascending
-   * @param comesBefore for each added item, the old place of the item after it, ascending; `before` for the
+   * @param removed old places, ascending
+   * @param insertedBefore for each added item, the old place of the item after it, ascending; `before` for the
    * end
    */
-  constructor(before: number, gone: ArrayLike<number>, comesBefore: ArrayLike<number>) {
+  constructor(before: number, removed: ArrayLike<number>, insertedBefore: ArrayLike<number>) {
     const runs: Run[] = [];
     this.before = before;
-    this.after = before - gone.length + comesBefore.length;
-    this.gone = Uint32Array.from(gone);
-    this.come = new Uint32Array(comesBefore.length);
+    this.after = before - removed.length + insertedBefore.length;
+    this.removed = Uint32Array.from(removed);
+    this.inserted = new Uint32Array(insertedBefore.length);
     let from = 0;
     let at = 0;
     let g = 0;
     let c = 0;
-    // Terminates: each round takes one item of `gone` or `comesBefore`.
-    while (g < gone.length || c < comesBefore.length) {
-      const goes = gone[g] ?? before;
-      const comes = comesBefore[c] ?? Number.POSITIVE_INFINITY;
-      const to = Math.min(goes, comes);
+    // Terminates: each round takes one item of `removed` or `insertedBefore`.
+    while (g < removed.length || c < insertedBefore.length) {
+      const nextRemoved = removed[g] ?? before;
+      const nextInserted = insertedBefore[c] ?? Number.POSITIVE_INFINITY;
+      const to = Math.min(nextRemoved, nextInserted);
       if (to > from) {
         runs.push({ from, to, at });
         at += to - from;
         from = to;
       }
-      if (comes <= goes) this.come[c++] = at++;
+      if (nextInserted <= nextRemoved) this.inserted[c++] = at++;
       else {
         g++;
         from = to + 1;
@@ -68,7 +68,7 @@ export class Splice {
   }
 
   get isEmpty(): boolean {
-    return this.gone.length === 0 && this.come.length === 0;
+    return this.removed.length === 0 && this.inserted.length === 0;
   }
 
   /** Whether a remaining item gets another place. */
@@ -118,8 +118,8 @@ export class Splice {
     next[0] = start[0]!;
     let c = 0;
     const takeUpTo = (place: number): void => {
-      for (; c < this.come.length && this.come[c]! < place; c++) {
-        next[this.come[c]! + 1] = next[this.come[c]!]! + lengths[c]!;
+      for (; c < this.inserted.length && this.inserted[c]! < place; c++) {
+        next[this.inserted[c]! + 1] = next[this.inserted[c]!]! + lengths[c]!;
       }
     };
     for (const { from, to, at } of this.#runs) {
@@ -150,25 +150,25 @@ export class Splice {
  * Removes values from a dictionary and adds others. The result equals what DictionaryBuilder makes from the
  * same values.
  *
- * @param gone codes, ascending
- * @param come distinct values that the dictionary does not have
- * @returns `splice` of the codes, and the new values in the order of `splice.come`
+ * @param removed codes, ascending
+ * @param inserted distinct values that the dictionary does not have
+ * @returns `splice` of the codes, and the new values in the order of `splice.inserted`
  */
 export function spliceDictionary(
   image: DictionaryImage,
-  gone: readonly number[],
-  come: Iterable<string>,
+  removed: readonly number[],
+  inserted: Iterable<string>,
 ): { image: DictionaryImage; splice: Splice; values: readonly string[] } {
   const dictionary = new Dictionary(image);
-  const values = [...come].map((value) => ({ value, bytes: Buffer.from(value, 'utf8') }));
+  const values = [...inserted].map((value) => ({ value, bytes: Buffer.from(value, 'utf8') }));
   values.sort((a, b) => a.bytes.compare(b.bytes));
   const places = values.map(({ bytes }) => dictionary.placeOf(bytes));
-  const splice = new Splice(dictionary.size, gone, places);
+  const splice = new Splice(dictionary.size, removed, places);
   const texts = values.map(({ value }) => value);
   if (splice.isEmpty) return { image, splice, values: texts };
   const lengths = values.map(({ bytes }) => bytes.length);
   const start = splice.starts(image.start, lengths);
   const bytes = splice.copyPieces(image.start, image.bytes, start, shared.uint8(start[splice.after]!));
-  for (const [n, value] of values.entries()) bytes.set(value.bytes, start[splice.come[n]!]);
+  for (const [n, value] of values.entries()) bytes.set(value.bytes, start[splice.inserted[n]!]);
   return { image: { bytes, start }, splice, values: texts };
 }

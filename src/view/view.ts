@@ -236,14 +236,14 @@ export class SnapshotView implements View {
     }
     const { added, changed, removed } = countsOfDifference(difference);
     const count = added + changed + removed;
-    const { goneIds } = this.#differences;
+    const { removedIds } = this.#differences;
     const read: Read = {
       format: parameters.format,
       isRelative: false,
       entityTag: (format) => this.#tags.of('changes', parameters, null, format),
       execute: (format) => {
         const encode = format === 'json' ? jsonChanges : messagePackChanges;
-        return { total: count, count, nextCursor: null, body: encode(this.snapshot, difference, goneIds) };
+        return { total: count, count, nextCursor: null, body: encode(this.snapshot, difference, removedIds) };
       },
     };
     return { read };

@@ -14,7 +14,7 @@ import { test } from 'tap';
 import { Activity } from '../../src/admin/activity.js';
 import { Exposition } from '../../src/admin/exposition.js';
 import type { RequestHandler } from '../../src/http/handler.js';
-import type { ConnectionPatience } from '../../src/http/server/connections.js';
+import type { ConnectionBounds } from '../../src/http/server/connections.js';
 import { HttpServer } from '../../src/http/server/server.js';
 import { PIPELINED_WAITING_MAX, REQUESTS_IN_FLIGHT_MAX } from '../../src/limits.js';
 import { TOKEN_FAILURES } from '../../src/metrics/cells.js';
@@ -125,7 +125,7 @@ test('token failures are counted by reason', async (t) => {
 });
 
 test('open connections are counted, and closed ones by reason', async (t) => {
-  const patience: ConnectionPatience = {
+  const bounds: ConnectionBounds = {
     lookMs: 20,
     readerWindowMs: 300,
     readerBytesMin: 64 * 1024,
@@ -135,8 +135,8 @@ test('open connections are counted, and closed ones by reason', async (t) => {
   const request = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
   const meter = new Meter();
   const large = Buffer.alloc(64 * 1024 * 1024);
-  async function listen(handler: RequestHandler, more: Partial<ConnectionPatience>, connectionsMax?: number) {
-    const server = new HttpServer(handler, { connectionsMax, patience: { ...patience, ...more }, meter });
+  async function listen(handler: RequestHandler, more: Partial<ConnectionBounds>, connectionsMax?: number) {
+    const server = new HttpServer(handler, { connectionsMax, bounds: { ...bounds, ...more }, meter });
     const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
     t.teardown(() => server.close({ deadlineMs: 0 }));
     return {

@@ -88,13 +88,13 @@ function toldSince(
   const all = history?.differences ?? NO_DIFFERENCES;
   const difference = differenceSince(all, from, present.summary.id);
   if (difference === null) return null;
-  const goneIds = JSON.parse(Buffer.from(all.goneIds.json.bytes).toString('utf8')) as string[];
+  const removedIds = JSON.parse(Buffer.from(all.removedIds.json.bytes).toString('utf8')) as string[];
   const idsOf = (ordinals: Uint32Array): string[] =>
     [...ordinals].map((ordinal) => present.rows.idOf(ordinal)).sort();
   return {
     added: idsOf(difference.added.entries),
     changed: idsOf(difference.changed.entries),
-    removed: [...difference.removed.entries].map((n) => goneIds[n] ?? ''),
+    removed: [...difference.removed.entries].map((n) => removedIds[n] ?? ''),
   };
 }
 

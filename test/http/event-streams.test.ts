@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { type Test, test } from 'tap';
 import type { StreamTimes } from '../../src/http/event-streams.js';
-import { CONNECTION_PATIENCE } from '../../src/http/server/connections.js';
+import { CONNECTION_BOUNDS } from '../../src/http/server/connections.js';
 import { CHANGE_MESSAGE_BYTES_MAX, CONNECTION_IDLE_MS_MAX } from '../../src/limits.js';
 import { CELL } from '../../src/metrics/cells.js';
 import { Meter } from '../../src/metrics/meter.js';
@@ -201,9 +201,9 @@ test('a stream ends when its token expires, and after the longest time allowed',
 test('a silent stream has a heartbeat, and does not count as an idle connection', async (t) => {
   const views = new PublishedViews(EVENTS);
   const { handler } = setUp({ views, streamTimes: { ...TIMES, heartbeatMs: 200 } });
-  const patience = { ...CONNECTION_PATIENCE, lookMs: 10, idleMsMax: 50 };
-  t.ok(CONNECTION_IDLE_MS_MAX > patience.idleMsMax);
-  const { port } = await serve(t, handler, { patience });
+  const bounds = { ...CONNECTION_BOUNDS, lookMs: 10, idleMsMax: 50 };
+  t.ok(CONNECTION_IDLE_MS_MAX > bounds.idleMsMax);
+  const { port } = await serve(t, handler, { bounds });
   const stream = new StreamClient(port, PATH, bearer());
   await until(
     () => stream.comments,

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
-import { canReusePort, openDoor } from '../../src/serving/open-serving.js';
+import { canReusePort, openListeningSocket } from '../../src/serving/open-serving.js';
 import { hs256, SECRET } from '../auth/tokens.js';
 import { start } from '../cli/lectern.js';
 import { SLOW } from '../hard/size.js';
@@ -67,13 +67,13 @@ test('a taken port is reported with several threads, too', async (t) => {
   t.equal(threads.length, 2, 'nothing is left behind');
 });
 
-test('a door reserves its port and accepts no connection', async (t) => {
+test('a listening reserves its port and accepts no connection', async (t) => {
   for (const reusePort of [true, false]) {
-    const door = await openDoor({ host: '127.0.0.1', port: 0 }, reusePort);
-    t.equal(door.descriptor === null, reusePort);
-    t.equal(door.address.origin, `http://127.0.0.1:${door.address.port}`);
-    door.close();
-    await t.rejects(get(door.address.origin), { code: 'ECONNREFUSED' });
+    const listening = await openListeningSocket({ host: '127.0.0.1', port: 0 }, reusePort);
+    t.equal(listening.descriptor === null, reusePort);
+    t.equal(listening.address.origin, `http://127.0.0.1:${listening.address.port}`);
+    listening.close();
+    await t.rejects(get(listening.address.origin), { code: 'ECONNREFUSED' });
   }
 });
 

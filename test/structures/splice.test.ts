@@ -52,7 +52,7 @@ test('a splice knows where every item is, and copies the rest', async () => {
     fc.property(changesOf(fc.nat({ max: 250 })), ({ before, splice, after }) => {
       assert.equal(splice.after, after.length);
       const come = [...after.keys()].filter((place) => after[place]?.old === null);
-      assert.deepEqual([...splice.come], come);
+      assert.deepEqual([...splice.inserted], come);
       const stay = after.flatMap(({ old }, place) => (old === null ? [] : [[old, place] as const]));
       const places = before.map((_, old) => stay.find(([from]) => from === old)?.[1] ?? NO_CODE);
       assert.deepEqual([...splice.newPlaces], places);
@@ -116,7 +116,7 @@ test('a spliced dictionary equals one built from the values', async () => {
       assert.deepEqual(image, build([...stay, ...fresh]));
       const start = image.start;
       for (const [n, value] of values.entries()) {
-        const code = splice.come[n] ?? 0;
+        const code = splice.inserted[n] ?? 0;
         assert.equal(Buffer.from(image.bytes).toString('utf8', start[code], start[code + 1]), value);
       }
     }),

@@ -14,11 +14,11 @@ import type { FastPath } from '../node/fast-path.js';
 import { bytesTaken } from '../node/internals.js';
 
 /** Tests have shorter bounds. `lookMs`: time between two checks of all connections. */
-export type ConnectionPatience = Readonly<
+export type ConnectionBounds = Readonly<
   Record<'lookMs' | 'readerWindowMs' | 'readerBytesMin' | 'idleMsMax' | 'lingerMsMax', number>
 >;
 
-export const CONNECTION_PATIENCE: ConnectionPatience = {
+export const CONNECTION_BOUNDS: ConnectionBounds = {
   lookMs: 1000,
   readerWindowMs: READER_WINDOW_MS,
   readerBytesMin: READER_BYTES_MIN,
@@ -121,15 +121,15 @@ const CUT_OFF_DECAY = 0.8;
 export class Connections {
   readonly closed: ClosedCounts = { dropped: 0, slowReaders: 0, silent: 0, flooded: 0 };
   readonly open: Map<Socket, Connection> = new Map();
-  readonly #patience: ConnectionPatience;
+  readonly #bounds: ConnectionBounds;
   readonly #samplesMax: number;
   #look = 0;
   #timer: NodeJS.Timeout | undefined;
   #cutOffLately = 0;
 
-  constructor(patience: ConnectionPatience = CONNECTION_PATIENCE) {
-    this.#patience = patience;
-    this.#samplesMax = this.#looks(patience.readerWindowMs) + 1;
+  constructor(bounds: ConnectionBounds = CONNECTION_BOUNDS) {
+    this.#bounds = bounds;
+    this.#samplesMax = this.#looks(bounds.readerWindowMs) + 1;
   }
 
   get counts(): ConnectionCounts {
@@ -137,7 +137,7 @@ export class Connections {
   }
 
   start(): void {
-    this.#timer ??= setInterval(() => this.#lookAtAll(), this.#patience.lookMs).unref();
+    this.#timer ??= setInterval(() => this.#lookAtAll(), this.#bounds.lookMs).unref();
   }
 
   stop(): void {
@@ -194,13 +194,13 @@ export class Connections {
    * the last answer (RFC 9112 section 9.6).
    */
   linger(connection: Connection): void {
-    connection.closedAt = this.#look + 1 + this.#looks(this.#patience.lingerMsMax);
+    connection.closedAt = this.#look + 1 + this.#looks(this.#bounds.lingerMsMax);
   }
 
   #lookAtAll(): void {
     const look = ++this.#look;
     let cutOff = 0;
-    const idleLooks = this.#looks(this.#patience.idleMsMax);
+    const idleLooks = this.#looks(this.#bounds.idleMsMax);
     for (const connection of this.open.values()) {
       const { socket, answer } = connection;
       // If the event loop is late, the socket's close event arrives after this check.
@@ -242,7 +242,7 @@ export class Connections {
     for (const { taken, socket } of this.open.values()) {
       if (taken === null || taken.length < samples || socket.destroyed) continue;
       const sinceThen = (taken.at(-1) ?? 0) - (taken.at(-samples) ?? 0);
-      if (sinceThen < this.#patience.readerBytesMin / 2) this.#cutOff(socket);
+      if (sinceThen < this.#bounds.readerBytesMin / 2) this.#cutOff(socket);
     }
   }
 
@@ -252,11 +252,11 @@ export class Connections {
     const now = bytesTaken(connection.socket);
     taken.push(now);
     if (taken.length < this.#samplesMax) return false;
-    return now - (taken.shift() ?? 0) < this.#patience.readerBytesMin;
+    return now - (taken.shift() ?? 0) < this.#bounds.readerBytesMin;
   }
 
   /** Time is counted in checks, because clients are not to blame if this process was suspended. */
   #looks(ms: number): number {
-    return Math.ceil(ms / this.#patience.lookMs);
+    return Math.ceil(ms / this.#bounds.lookMs);
   }
 }

@@ -43,12 +43,7 @@ import {
 } from '../node/internals.js';
 import { allowHalfOpen, stopListening, takeQueued } from '../node/listener.js';
 import { ALLOW } from '../routes.js';
-import {
-  type Connection,
-  type ConnectionCounts,
-  type ConnectionPatience,
-  Connections,
-} from './connections.js';
+import { type Connection, type ConnectionBounds, type ConnectionCounts, Connections } from './connections.js';
 import {
   describeListenError,
   type ListenAddress,
@@ -81,7 +76,7 @@ export interface HttpServerOptions extends ServerSettings {
   /** `close-idle`: the connection that has been idle longest makes room for a new one. Default `refuse`. */
   readonly whenFull?: 'refuse' | 'close-idle' | undefined;
   /** Like `times`, for tests only. Default: the bounds of limits.ts. */
-  readonly patience?: ConnectionPatience | undefined;
+  readonly bounds?: ConnectionBounds | undefined;
   readonly times?: ServerTimes | undefined;
   readonly onOverload?: ((isOverloaded: boolean) => void) | undefined;
   readonly meter?: Meter | null | undefined;
@@ -107,12 +102,12 @@ export class HttpServer {
   #closing: Promise<void> | null = null;
 
   constructor(handler: RequestHandler | FastPathHandler | StreamingHandler, options: HttpServerOptions = {}) {
-    const { connectionsMax = CONNECTIONS_MAX_DEFAULT, whenFull = 'refuse', patience, times } = options;
+    const { connectionsMax = CONNECTIONS_MAX_DEFAULT, whenFull = 'refuse', bounds, times } = options;
     const { overloadMs = OVERLOAD_MS_DEFAULT, onOverload, corsOrigins = [], meter = null } = options;
     this.#handler = handler;
     this.#answerFast = 'fastPath' in handler ? handler.fastPath : undefined;
     this.#endStreams = 'endStreams' in handler ? handler.endStreams : () => {};
-    this.#connections = new Connections(patience);
+    this.#connections = new Connections(bounds);
     this.#overload = new Overload(overloadMs, onOverload);
     this.#origins = new OriginFields(corsOrigins);
     if (meter !== null) meterConnections(meter, this.#connections);

@@ -80,7 +80,7 @@ interface ServerProcess {
 const DATE_MS_MAX = 8.64e15;
 
 /** One session with the database: it begins with a new slot, and ends with a failure or a change of structure. */
-interface Stay {
+interface Session {
   /** A part of the versions of this session's loads. */
   readonly origin: string;
   readonly reader: Database;
@@ -102,7 +102,7 @@ export class PostgresFollower {
   readonly #rules: ReadRules;
   readonly #address: PostgresAddress;
   readonly #name: string;
-  #stay: Stay | null = null;
+  #session: Session | null = null;
   #onChange: (() => void) | null = null;
   #timer: NodeJS.Timeout | undefined;
   #lookTimer: NodeJS.Timeout | undefined;
@@ -145,8 +145,8 @@ export class PostgresFollower {
         this.#faults++;
         throw lost;
       }
-      const stay = this.#stay ?? (await this.#begin(options.signal));
-      const load = (await this.#load(stay, options)) ?? (await this.#loadAnew(options));
+      const session = this.#session ?? (await this.#begin(options.signal));
+      const load = (await this.#load(session, options)) ?? (await this.#loadAnew(options));
       if (!('whole' in load)) this.#failures = 0;
       return load;
     } catch (error) {
@@ -163,7 +163,7 @@ export class PostgresFollower {
     return load;
   }
 
-  async #begin(signal: AbortSignal): Promise<Stay> {
+  async #begin(signal: AbortSignal): Promise<Session> {
     const { passwordFile, headersMsMax: answerMsMax = UPSTREAM_HEADERS_MS_MAX } = this.#spec;
     const options = { name: this.#name, passwordFile, answerMsMax, signal };
     const reader = (await Database.open(this.#address, options)).unref();
@@ -189,15 +189,15 @@ export class PostgresFollower {
       });
       // The stream may break in the same turn of the event loop in which it begins.
       for (const error of lost) throw error;
-      const stay = { origin: randomUUID(), reader, plan, stream, pending, version: 0 };
-      this.#stay = stay;
+      const session = { origin: randomUUID(), reader, plan, stream, pending, version: 0 };
+      this.#session = session;
       // A lost connection also ends the session.
       reader.client.once('end', () => {
-        if (this.#stay === stay) this.#broken(failureOf(reader.lost, this.#name));
+        if (this.#session === session) this.#broken(failureOf(reader.lost, this.#name));
       });
       this.#beganMs = performance.now();
-      this.#lookTimer = setInterval(() => void this.#lookAlive(stay), DATABASE_HEARTBEAT_MS).unref();
-      return stay;
+      this.#lookTimer = setInterval(() => void this.#lookAlive(session), DATABASE_HEARTBEAT_MS).unref();
+      return session;
     } catch (error) {
       reader.close();
       throw error;
@@ -205,8 +205,8 @@ export class PostgresFollower {
   }
 
   /** Null if the structure was altered meanwhile. */
-  async #load(stay: Stay, { previous, served }: Versions): Promise<FollowedLoad | null> {
-    const { origin, reader, plan, stream, pending } = stay;
+  async #load(session: Session, { previous, served }: Versions): Promise<FollowedLoad | null> {
+    const { origin, reader, plan, stream, pending } = session;
     const own = (version: string | null): number | null =>
       version?.startsWith(`${origin} `) === true ? Number(version.slice(origin.length + 1)) : null;
     const [previousOwn, servedOwn] = [own(previous), own(served)];
@@ -223,7 +223,7 @@ export class PostgresFollower {
     const state = await stateOf(reader, plan.table);
     if (facts === undefined || state?.structure !== plan.structure) return null;
     const seen = parseSnapshot(facts.seen);
-    if (isWhole) return this.#readWhole(stay, seen, String(facts.snapshot), state);
+    if (isWhole) return this.#readWhole(session, seen, String(facts.snapshot), state);
     const { lsn, at } = facts;
     await stream.reached({ lsn: parseLsn(lsn), at: BigInt(at) }, async (pid) => {
       const [state] = await reader.query<ServerProcess>(PROCESS_STATE, [pid, lsn, at]);
@@ -234,24 +234,24 @@ export class PostgresFollower {
     // Meanwhile the stream may have reported more keys than are kept.
     if (pending.isWhole) {
       await reader.query('ROLLBACK');
-      return this.#load(stay, { previous: null, served });
+      return this.#load(session, { previous: null, served });
     }
     const hasChanges = pending.hasSince(previousOwn ?? servedOwn);
-    if (hasChanges) pending.take(++stay.version, seen);
+    if (hasChanges) pending.take(++session.version, seen);
     const read = await this.#readKeys(reader, plan, hasChanges ? pending.keys : []);
     if (read === null) {
       await reader.query('ROLLBACK');
-      return this.#load(stay, { previous: null, served });
+      return this.#load(session, { previous: null, served });
     }
-    if (!(await this.#endRead(stay, state))) return null;
-    return hasChanges ? { ...read, version: `${origin} ${stay.version}` } : { notModified: true };
+    if (!(await this.#endRead(session, state))) return null;
+    return hasChanges ? { ...read, version: `${origin} ${session.version}` } : { notModified: true };
   }
 
   /**
    * Ends a read. False if the table was altered during the read, or if rows may be missing: a snapshot does not see
    * the rows of a table that was rewritten or truncated after it was taken.
    */
-  async #endRead({ reader, plan, pending }: Stay, before: TableState): Promise<boolean> {
+  async #endRead({ reader, plan, pending }: Session, before: TableState): Promise<boolean> {
     await reader.query('COMMIT');
     const after = await stateOf(reader, plan.table);
     if (!pending.hasUnseen) this.state = { ...this.state, waitingSinceMs: null };
@@ -260,23 +260,23 @@ export class PostgresFollower {
   }
 
   async #readWhole(
-    stay: Stay,
+    session: Session,
     seen: SeenTransactions,
     snapshot: string,
     state: TableState,
   ): Promise<FollowedLoad> {
-    const { origin, reader, pending } = stay;
+    const { origin, reader, pending } = session;
     await reader.query('SET LOCAL idle_in_transaction_session_timeout = 0');
-    pending.take(++stay.version, seen);
+    pending.take(++session.version, seen);
     const { versionQuery: _, ...spec } = this.#spec;
     return {
       whole: { ...spec, follow: false, snapshot },
-      version: `${origin} ${stay.version}`,
+      version: `${origin} ${session.version}`,
       end: async (isGood) => {
         if (!isGood) return this.#retry();
         let isSame = false;
         try {
-          isSame = await this.#endRead(stay, state);
+          isSame = await this.#endRead(session, state);
         } finally {
           if (isSame) this.#failures = 0;
           else this.#retry();
@@ -328,17 +328,17 @@ export class PostgresFollower {
 
   /** Checks whether the table was altered, or has a partition that is not followed. */
   async #look(oid: number | null): Promise<void> {
-    const stay = this.#stay;
-    if (stay === null) return;
-    const state = await stateOf(stay.reader, stay.plan.table).catch(() => undefined);
-    if (this.#stay !== stay) return;
-    if (state?.structure !== stay.plan.structure) this.#onChange?.();
-    else if (oid !== null) stay.stream.ignore(oid);
+    const session = this.#session;
+    if (session === null) return;
+    const state = await stateOf(session.reader, session.plan.table).catch(() => undefined);
+    if (this.#session !== session) return;
+    if (state?.structure !== session.plan.structure) this.#onChange?.();
+    else if (oid !== null) session.stream.ignore(oid);
   }
 
-  async #lookAlive(stay: Stay): Promise<void> {
-    await stay.reader.beat(FOLLOWED_SILENT_MS_MAX);
-    if (this.#stay === stay) await this.#look(null);
+  async #lookAlive(session: Session): Promise<void> {
+    await session.reader.beat(FOLLOWED_SILENT_MS_MAX);
+    if (this.#session === session) await this.#look(null);
   }
 
   /**
@@ -354,10 +354,10 @@ export class PostgresFollower {
   #leave(): void {
     clearTimeout(this.#timer);
     clearInterval(this.#lookTimer);
-    const stay = this.#stay;
-    this.#stay = null;
-    stay?.stream.close();
-    stay?.reader.close();
+    const session = this.#session;
+    this.#session = null;
+    session?.stream.close();
+    session?.reader.close();
   }
 
   #retry(): void {

@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net';
 import { type Test, test } from 'tap';
 import type { FastPathHandler } from '../../../src/http/handler.js';
 import type { Awaited, FastPath } from '../../../src/http/node/fast-path.js';
-import { CONNECTION_PATIENCE } from '../../../src/http/server/connections.js';
+import { CONNECTION_BOUNDS } from '../../../src/http/server/connections.js';
 import { HttpServer, type HttpServerOptions } from '../../../src/http/server/server.js';
 import { timeForAFault, until } from '../../waiting/until.js';
 import { serve as serveHandler, setUp, token } from '../harness.js';
@@ -225,11 +225,11 @@ test('draining and closing wait for awaited answers, and then close their connec
 });
 
 test('a connection is not idle while an answer is awaited', async (t) => {
-  const patience = { ...CONNECTION_PATIENCE, lookMs: 20, idleMsMax: 100 };
+  const bounds = { ...CONNECTION_BOUNDS, lookMs: 20, idleMsMax: 100 };
   const times = { headersMs: 2000, requestMs: 2000, keepAliveMs: 50, lookMs: 50 };
   // After the first request the idle timeout applies, through Node's timer if a response was made.
   for (const [options, before] of [
-    [{ patience }, '/now'],
+    [{ bounds }, '/now'],
     [{ times }, '/now'],
     [{ times }, '/made'],
   ] as const) {

@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { test } from 'tap';
 import type { RequestHandler } from '../../../src/http/handler.js';
-import type { ConnectionPatience } from '../../../src/http/server/connections.js';
+import type { ConnectionBounds } from '../../../src/http/server/connections.js';
 import { HttpServer } from '../../../src/http/server/server.js';
 import { PIPELINED_WAITING_MAX, READERS_CUT_OFF_MANY, REQUESTS_IN_FLIGHT_MAX } from '../../../src/limits.js';
 import { timeForAFault, until } from '../../waiting/until.js';
 
-const PATIENCE: ConnectionPatience = {
+const PATIENCE: ConnectionBounds = {
   lookMs: 20,
   readerWindowMs: 400,
   readerBytesMin: 64 * 1024,
@@ -21,10 +21,10 @@ const LARGE = Buffer.alloc(64 * 1024 * 1024, 'x');
 async function listen(
   t: { teardown(end: () => Promise<void>): unknown },
   handler: RequestHandler,
-  patience: Partial<ConnectionPatience> = {},
+  bounds: Partial<ConnectionBounds> = {},
   connectionsMax?: number,
 ): Promise<{ server: HttpServer; open(): Promise<Socket> }> {
-  const server = new HttpServer(handler, { connectionsMax, patience: { ...PATIENCE, ...patience } });
+  const server = new HttpServer(handler, { connectionsMax, bounds: { ...PATIENCE, ...bounds } });
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
   t.teardown(() => server.close({ deadlineMs: 0 }));
   return {

@@ -74,7 +74,7 @@ async function assertAnswers(t: Test, part: Internal | null): Promise<void> {
 }
 
 async function assertReaders(t: Test, format: string): Promise<void> {
-  const { port, server } = await serve(t, setUp({ views: manyViews }).handler, { patience: PATIENCE });
+  const { port, server } = await serve(t, setUp({ views: manyViews }).handler, { bounds: PATIENCE });
   const open = async (): Promise<Socket> => {
     const socket = connect(port, '127.0.0.1');
     socket.on('error', () => {});
