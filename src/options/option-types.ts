@@ -6,7 +6,7 @@ import type { IdentifierMode } from '../model/event.js';
 import type { DateOrder, FieldMap, ReadRules } from '../model/read-rules.js';
 import type { Room } from '../model/room.js';
 import type { GateOptions } from '../refresh/gate.js';
-import type { AnySource, BuildPlace } from '../refresh/loader.js';
+import type { AnySource } from '../refresh/loader.js';
 import type { Records } from '../source/records.js';
 import type { LoadProgress } from '../source/source.js';
 import type { LOG_LEVELS, Place } from './setting.js';
@@ -59,8 +59,6 @@ export interface TimetableOptions {
   readonly cacheMb?: number | undefined;
   /** MiB of memory for one load, 64 to 1,048,576; larger loads are refused. Default: three quarters of the free memory. */
   readonly memoryMbMax?: number | undefined;
-  /** Where snapshots are built: on another `thread`, or `here` for small sets. Default `thread`. */
-  readonly buildOn?: BuildPlace | undefined;
   /**
    * Called several times during the first load. If the function throws, the load fails. Returned promises are
    * not awaited.
@@ -220,7 +218,7 @@ export interface AdminListenerOptions {
 }
 
 /** All settings of `lectern serve`, flat. Only the source has no default; production also needs a key. */
-export type ServiceOptions = Omit<TimetableOptions, 'source' | 'gate' | 'buildOn' | 'onProgress'> &
+export type ServiceOptions = Omit<TimetableOptions, 'source' | 'gate' | 'onProgress'> &
   GateOptions &
   Omit<ServeOptions, 'auth' | 'feed' | 'admin' | 'log'> &
   Omit<EmbeddedAuthOptions, 'jwks' | 'enrolments' | 'hs256Secret'> & {
@@ -243,7 +241,6 @@ export type ServiceOptions = Omit<TimetableOptions, 'source' | 'gate' | 'buildOn
     readonly query?: string | undefined;
     readonly postgresPasswordFile?: string | undefined;
     readonly versionQuery?: string | undefined;
-    readonly listen?: string | undefined;
     readonly follow?: boolean | undefined;
     readonly feedSecret?: string | undefined;
     readonly feedSecretFile?: string | undefined;
@@ -299,7 +296,6 @@ export type DefaultedName =
   | 'identifiers'
   | 'unknownParameters'
   | 'cacheMb'
-  | 'buildOn'
   | 'refreshSeconds'
   | 'watch'
   | 'shrinkPercentMax'

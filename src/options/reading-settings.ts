@@ -213,11 +213,6 @@ export const DATABASE_REFRESHING_SETTINGS: readonly Setting[] = inGroup(
       kind: { ...text('select'), range: 'a SELECT' },
       help: 'cheap SELECT; while its result is the same, the PostgreSQL sources are not read again',
     },
-    listen: {
-      places: [],
-      kind: { ...text('channel'), range: 'a channel of NOTIFY' },
-      help: 'channel of the PostgreSQL sources; they are loaded again at each NOTIFY on it',
-    },
     follow: {
       places: [],
       kind: either('how', 'on', 'off'),
@@ -253,10 +248,9 @@ export function databaseOptionsOf({
   query,
   postgresPasswordFile,
   versionQuery,
-  listen,
   follow,
 }: Partial<Omit<PostgresOptions, 'passwordFile'>> & {
   readonly postgresPasswordFile?: string | undefined;
 }): PostgresOptions {
-  return { table, query, passwordFile: postgresPasswordFile, versionQuery, listen, follow };
+  return { table, query, passwordFile: postgresPasswordFile, versionQuery, follow };
 }

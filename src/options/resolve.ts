@@ -87,7 +87,7 @@ const PROGRAM_RULES: Rules = {
     publicUrl !== undefined && feed === undefined,
 };
 
-const OF_DATABASES = ['table', 'query', 'postgresPasswordFile', 'versionQuery', 'listen', 'follow'];
+const OF_DATABASES = ['table', 'query', 'postgresPasswordFile', 'versionQuery', 'follow'];
 
 /** Rules that apply only to the command line. */
 const COMMAND_RULES: Rules = {
@@ -105,7 +105,6 @@ const COMMAND_RULES: Rules = {
       'query',
       'postgresPasswordFile',
       'versionQuery',
-      'listen',
       'follow',
       'fieldMap',
       'mapFile',
@@ -136,9 +135,10 @@ const COMMAND_RULES: Rules = {
         isBroken(values as RowsSpec, values.follow === true),
     ]),
   ),
-  '{follow} needs a table that is the only source; with several sources, give {listen} or {refreshSeconds}':
-    ({ follow, source }) =>
-      follow === true && textsOf(source).length > 1 && textsOf(source).some(isPostgresAddress),
+  '{follow} needs a table that is the only source; with several sources, give {refreshSeconds}': ({
+    follow,
+    source,
+  }) => follow === true && textsOf(source).length > 1 && textsOf(source).some(isPostgresAddress),
   'no source is given; expected a file, a folder, an address, or {pin}': ({ source, pin }) =>
     pin === undefined && Array.isArray(source) && source.length === 0,
   '{pin} serves a snapshot file instead of a source: give one of the two': ({ pin, source }) =>
@@ -146,11 +146,8 @@ const COMMAND_RULES: Rules = {
   'a store cannot be merged with other sources; expected one store': ({ source }) =>
     textsOf(source).length > 1 && textsOf(source).some(isStoreAddress),
   '{follow} has no effect with {watch} off': ({ follow, watch }) => follow === true && watch === false,
-  '{listen} has no effect with {watch} off': ({ listen, watch }) => listen !== undefined && watch === false,
   '{versionQuery} has no effect with {follow}, which knows what changed': ({ versionQuery, follow }) =>
     follow === true && versionQuery !== undefined,
-  '{listen} has no effect with {follow}, which sees every change': ({ listen, follow }) =>
-    follow === true && listen !== undefined,
   '{follow} does not work with {lecturerIdsFile}': ({ follow, lecturerIdsFile }) =>
     follow === true && lecturerIdsFile !== undefined,
   'standard input (-) is given twice as a source, and can be read once only': ({ source }) =>

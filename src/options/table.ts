@@ -494,12 +494,6 @@ const DATA_SETTINGS: readonly Setting[] = inGroup(
       kind: PATH,
       help: 'JSON file of lecturer identifiers, {"name": "identifier"}, for sources that give only names of lecturers',
     },
-    buildOn: {
-      flag: null,
-      kind: oneOf('where', ['thread', 'here']),
-      default: 'thread',
-      help: 'where snapshots are built: on another thread (thread), or on the calling thread (here), for small sets',
-    },
     onProgress: {
       flag: null,
       kind: given('a function', isFunction),

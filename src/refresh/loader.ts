@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LecternError } from '../errors.js';
 import type { KeptFile } from '../files/kept-files.js';
 import { LOAD_BASE_BYTES, WARM_UP_DELAY_MS, WARM_UP_IMAGE_BYTES_MAX, WARM_UP_ROUNDS } from '../limits.js';
@@ -14,11 +13,6 @@ import { filesOf, watchSource } from '../source/file-watch.js';
 import { Credentials, credentialsKey, mayChange } from '../source/http/credentials.js';
 import type { HttpSpec } from '../source/http.js';
 import { MemorySource } from '../source/memory-source.js';
-import {
-  type DatabaseWatch,
-  hasWatchedDatabases,
-  WatchedDatabases,
-} from '../source/postgres/watched-databases.js';
 import type { RecordDelta, RecordLoad, RecordLoadOptions, RecordSource, Records } from '../source/records.js';
 import {
   type AskSecretHeadersOf,
@@ -32,7 +26,6 @@ import { DatabaseThread } from '../thread/database-thread.js';
 import { KeptThread } from '../thread/kept-thread.js';
 import { recordChunks } from '../thread/record-chunks.js';
 import { spawnTask } from '../thread/spawn-task.js';
-import { runTaskHere } from '../thread/task.js';
 import type {
   ByteChunks,
   DoneOf,
@@ -75,9 +68,6 @@ function unchanging(memory: MemorySource): RecordSource {
   return { name: memory.name, load: (options) => memory.load(options) };
 }
 
-/** Where snapshots are built: on another thread, or here for small sets and systems without threads. */
-export type BuildPlace = 'thread' | 'here';
-
 export interface RunRequest {
   readonly listeners: TaskListeners & { readonly signal: AbortSignal };
 }
@@ -116,10 +106,9 @@ export class Loader {
   readonly rules: ReadRules;
   readonly #source: AnySource;
   readonly #credentials: SourceCredentials | null;
-  readonly #place: BuildPlace;
   readonly #rulesPrefix: string;
-  /** Null unless a database is followed or listened to. */
-  readonly #databases: DatabaseWatch | null;
+  /** Null unless the source is a followed table. */
+  readonly #followed: DatabaseThread | null;
   /** The source reports single changes. */
   readonly #isLive: boolean;
   readonly #patches: KeptThread<PatchTask>;
@@ -133,16 +122,14 @@ export class Loader {
   #standardInput: Promise<(LoadDone & { readonly kind: 'refused' }) | null> | null = null;
 
   /** @throws LecternError `option-invalid` for an impossible source */
-  constructor(source: AnySource, rules: ReadRules, place: BuildPlace) {
+  constructor(source: AnySource, rules: ReadRules) {
     this.#credentials = 'load' in source ? null : new SourceCredentials(withPipes(source));
     this.#source = this.#credentials?.source ?? source;
     this.rules = rules;
-    const hasDatabases = 'kind' in source && hasWatchedDatabases(source);
-    const Databases = place === 'thread' ? DatabaseThread : WatchedDatabases;
-    this.#databases = hasDatabases ? new Databases(source, rules) : null;
+    const isFollowed = 'kind' in source && source.kind === 'postgres' && source.follow === true;
+    this.#followed = isFollowed ? new DatabaseThread(source, rules) : null;
     this.#rulesPrefix = rulesPrefixOf(rules);
-    this.#place = place;
-    this.#isLive = source instanceof MemorySource || this.#databases?.isFollowed === true;
+    this.#isLive = source instanceof MemorySource || isFollowed;
     this.#patches = new KeptThread('patch', this.#isLive ? Number.POSITIVE_INFINITY : KEPT_THREAD_IDLE_MS);
     this.name = 'load' in source ? source.name : sourceOfSpec(source).name;
     this.files = 'load' in source ? [] : filesOf(source);
@@ -201,7 +188,7 @@ export class Loader {
       const stream = { kind: 'stream', content: 'records', name, version } as const;
       return this.run({ ...task, source: stream }, request, recordChunks(records));
     }
-    if (source.kind === 'file' && source.path === '-' && this.#place === 'thread') {
+    if (source.kind === 'file' && source.path === '-') {
       if (this.#standardInput !== null) {
         return (await this.#standardInput) ?? { kind: 'not-modified' };
       }
@@ -213,7 +200,7 @@ export class Loader {
       this.#standardInput.catch(() => {});
       return loading;
     }
-    if (this.#databases?.isFollowed) return this.#loadFollowed(this.#databases, task, request);
+    if (this.#followed !== null) return this.#loadFollowed(this.#followed, task, request);
     const limited = timeLimits === null ? source : withTimeLimits(source, timeLimits);
     const askSecretHeaders = this.#credentials?.askUntil(listeners.signal);
     return this.run(
@@ -240,7 +227,7 @@ export class Loader {
    * and the result is dropped. With a large timetable, the thread only loads its code.
    */
   #warmUp(served: SnapshotImage, { bounds, listeners: { signal } }: LoadRequest): void {
-    if (!this.#isLive || this.#hasWarmedUp || this.#place !== 'thread' || signal.aborted) return;
+    if (!this.#isLive || this.#hasWarmedUp || signal.aborted) return;
     this.#hasWarmedUp = true;
     const { name, rules } = this;
     const warmUp = (): void => {
@@ -262,14 +249,14 @@ export class Loader {
   }
 
   async #loadFollowed(
-    databases: DatabaseWatch,
+    followed: DatabaseThread,
     task: Omit<LoadTask, 'source'>,
     request: LoadRequest,
   ): Promise<LoadDone> {
     const { previousVersion, servedVersion, served, listeners } = request;
     const { signal, onVersion } = listeners;
     const asked = { previous: previousVersion, served: served === null ? null : servedVersion, signal };
-    const given = await abortable(databases.next(asked), signal);
+    const given = await abortable(followed.next(asked), signal);
     if ('notModified' in given) return { kind: 'not-modified' };
     const { version } = given;
     if (version !== null) onVersion?.(version);
@@ -284,38 +271,33 @@ export class Loader {
     }
   }
 
-  /** Runs a task on another thread, or on this thread, as `place` says. `chunks` has the chunks of a stream. */
+  /** Runs a task on another thread. `chunks` has the chunks of a stream. */
   run<T extends Task>(task: T, { listeners }: RunRequest, chunks?: ByteChunks): Promise<DoneOf<T>> {
-    if (this.#place === 'thread') {
-      const onStuck = (end: Promise<void>): void => {
-        this.#stuckSinceMs = Date.now();
-        void end.then(() => {
-          this.#stuckSinceMs = null;
-        });
-      };
-      const options = { ...listeners, onStuck, chunks };
-      if (task.task === 'patch') return this.#patches.run(task, options) as Promise<DoneOf<T>>;
-      return spawnTask(task, options);
-    }
-    const { signal } = listeners;
-    const turns = chunks && inTurns(chunks, this.name, signal);
-    return abortable(runTaskHere(task, listeners, turns) as Promise<DoneOf<T>>, signal);
+    const onStuck = (end: Promise<void>): void => {
+      this.#stuckSinceMs = Date.now();
+      void end.then(() => {
+        this.#stuckSinceMs = null;
+      });
+    };
+    const options = { ...listeners, onStuck, chunks };
+    if (task.task === 'patch') return this.#patches.run(task, options) as Promise<DoneOf<T>>;
+    return spawnTask(task, options);
   }
 
   followed(): FollowState | null {
-    return this.#databases?.state ?? null;
+    return this.#followed?.state ?? null;
   }
 
   watch(onChange: () => void): { close(): void; readonly ready?: Promise<unknown> | null } {
     const source = this.#source;
     if ('load' in source) return checkWatch(source.watch?.(onChange), this.name);
     const files = watchSource(source, onChange);
-    const databases = this.#databases?.watch(onChange);
+    const followed = this.#followed?.watch(onChange);
     return {
       ready: files.ready,
       close() {
         files.close();
-        databases?.close();
+        followed?.close();
       },
     };
   }
@@ -356,21 +338,6 @@ function refusedWith(bytes: number): LoadDone {
 
 async function* chunksOf(chunks: readonly Uint8Array<ArrayBuffer>[]): ByteChunks {
   yield* chunks;
-}
-
-/** Other work runs between two chunks. Failures are reported as for any source. */
-async function* inTurns(chunks: ByteChunks, name: string, signal: AbortSignal): ByteChunks {
-  try {
-    for await (const chunk of chunks) {
-      yield chunk;
-      await nextTurn();
-      signal.throwIfAborted();
-    }
-  } catch (cause) {
-    if (cause instanceof LecternError) throw cause;
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new LecternError('source-unreadable', `cannot read ${name}: ${reason}`, { cause });
-  }
 }
 
 async function* standardInputChunks(signal: AbortSignal): ByteChunks {

@@ -1,14 +1,14 @@
 import type { ReadRules } from '../model/read-rules.js';
 import type { FollowState } from '../model/source-state.js';
 import type { FollowedLoad } from '../source/postgres/follower.js';
-import type { SourceSpec } from '../source/spec.js';
+import type { PostgresSpec } from '../source/postgres/postgres-spec.js';
 import type { ThreadHeap } from './start-thread.js';
 import type { Failed } from './task-messages.js';
 
-/** The work of a thread that follows or listens to databases until it is ended. */
+/** The work of a thread that follows a table until it is ended. */
 export interface WatchTask {
   readonly task: 'watch-databases';
-  readonly source: SourceSpec;
+  readonly source: PostgresSpec;
   readonly rules: ReadRules;
 }
 
@@ -25,7 +25,7 @@ export type ToDatabases =
 type Sent<Load> = Load extends { readonly whole: unknown } ? Omit<Load, 'end'> : Load;
 
 export type FromDatabases =
-  | { readonly kind: 'alive'; readonly state: FollowState | null; readonly heap: ThreadHeap }
+  | { readonly kind: 'alive'; readonly state: FollowState; readonly heap: ThreadHeap }
   | { readonly kind: 'changed' }
   | { readonly kind: 'given'; readonly number: number; readonly load: Sent<FollowedLoad> }
   | { readonly kind: 'ended'; readonly number: number }

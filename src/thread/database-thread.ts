@@ -4,9 +4,9 @@ import { DATABASE_HEAP_MIB, DATABASE_RETRY_MS_MAX, DATABASE_RETRY_MS_MIN } from 
 import type { ReadRules } from '../model/read-rules.js';
 import type { FollowState } from '../model/source-state.js';
 import type { FollowedLoad } from '../source/postgres/follower.js';
-import { type DatabaseWatch, isFollowed } from '../source/postgres/watched-databases.js';
+import type { PostgresSpec } from '../source/postgres/postgres-spec.js';
 import type { RecordLoadOptions, RecordWatch } from '../source/records.js';
-import { type SourceSpec, sourceOfSpec } from '../source/spec.js';
+import { sourceOfSpec } from '../source/spec.js';
 import type { FromDatabases, ToDatabases, WatchTask } from './database-messages.js';
 import { isOutOfMemory, textOf } from './spawn-task.js';
 import { prepareThread } from './start-thread.js';
@@ -21,12 +21,11 @@ interface Waiting {
 }
 
 /**
- * Follows and listens to databases on a thread of its own, so that nothing that a database sends can stop this thread.
+ * Follows a table on a thread of its own, so that nothing that a database sends can stop this thread.
  * A thread that hangs, fails or needs too much memory is ended and replaced. A change that it did not report is found by
  * the load that follows.
  */
-export class DatabaseThread implements DatabaseWatch {
-  readonly isFollowed: boolean;
+export class DatabaseThread {
   state: FollowState | null = null;
   readonly #task: WatchTask;
   readonly #missedMax: number | undefined;
@@ -42,15 +41,13 @@ export class DatabaseThread implements DatabaseWatch {
   readonly #waiting = new Map<number, Waiting>();
 
   /** @param missedMax beats that the thread may miss; see {@link ThreadPulse} */
-  constructor(source: SourceSpec, rules: ReadRules, missedMax?: number) {
-    this.isFollowed = isFollowed(source);
+  constructor(source: PostgresSpec, rules: ReadRules, missedMax?: number) {
     this.#task = { task: 'watch-databases', source, rules };
     this.#missedMax = missedMax;
   }
 
   watch(onChange: () => void): RecordWatch {
     this.#onChange = onChange;
-    this.#listen();
     return {
       close: () => {
         this.#onChange = null;
@@ -60,14 +57,9 @@ export class DatabaseThread implements DatabaseWatch {
     };
   }
 
-  /** Starts listening. Following starts with the first load. */
-  #listen(): void {
-    if (!this.isFollowed) this.#started().catch((error: LecternError) => this.#replace(error));
-  }
-
   async next({ previous, served }: RecordLoadOptions): Promise<FollowedLoad> {
     const { source } = this.#task;
-    if (this.#onChange === null && source.kind === 'postgres')
+    if (this.#onChange === null)
       return { whole: { ...source, follow: false }, version: null, async end() {} };
     const fault = this.#fault;
     this.#fault = null;
@@ -150,17 +142,14 @@ export class DatabaseThread implements DatabaseWatch {
     const isReported = this.#waiting.size > 0;
     this.#end(error);
     if (this.#onChange === null) return;
-    if (this.isFollowed && !isReported) {
+    if (!isReported) {
       this.#fault = error;
       this.#onChange();
     }
     if (performance.now() - this.#beganMs > DATABASE_RETRY_MS_MAX) this.#failures = 0;
     const pauseMs = Math.min(DATABASE_RETRY_MS_MIN * 2 ** this.#failures++, DATABASE_RETRY_MS_MAX);
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => {
-      this.#listen();
-      this.#onChange?.();
-    }, pauseMs).unref();
+    this.#timer = setTimeout(() => this.#onChange?.(), pauseMs).unref();
   }
 
   #end(error: Error): void {

@@ -1,7 +1,6 @@
 import type { MessagePort } from 'node:worker_threads';
 import { THREAD_PULSE_MS } from '../limits.js';
-import type { FollowedLoad } from '../source/postgres/follower.js';
-import { WatchedDatabases } from '../source/postgres/watched-databases.js';
+import { type FollowedLoad, PostgresFollower } from '../source/postgres/follower.js';
 import type { FromDatabases, ToDatabases, WatchTask } from './database-messages.js';
 import { ownHeap } from './start-thread.js';
 import { taskFailureOf } from './task-failure.js';
@@ -9,8 +8,8 @@ import { taskFailureOf } from './task-failure.js';
 /** Runs in a thread of its own, for {@link DatabaseThread}. */
 export function watchDatabases({ source, rules }: WatchTask, port: MessagePort): void {
   const tell = (message: FromDatabases): void => port.postMessage(message);
-  const databases = new WatchedDatabases(source, rules);
-  const tellState = (): void => tell({ kind: 'alive', state: databases.state, heap: ownHeap() });
+  const follower = new PostgresFollower(source, rules);
+  const tellState = (): void => tell({ kind: 'alive', state: follower.state, heap: ownHeap() });
   /** The whole loads that are still running. */
   const whole = new Map<number, Extract<FollowedLoad, { readonly whole: unknown }>>();
   // Nothing aborts this signal: ending the thread ends its loads.
@@ -23,7 +22,7 @@ export function watchDatabases({ source, rules }: WatchTask, port: MessagePort):
       await load?.end(message.isGood);
       return { kind: 'ended', number };
     }
-    const load = await databases.next({ previous: message.previous, served: message.served, signal });
+    const load = await follower.next({ previous: message.previous, served: message.served, signal });
     if (!('whole' in load)) return { kind: 'given', number, load };
     whole.set(number, load);
     const { end: _, ...sent } = load;
@@ -38,7 +37,7 @@ export function watchDatabases({ source, rules }: WatchTask, port: MessagePort):
       (error: unknown) => tell({ kind: 'failed', number: message.number, failure: taskFailureOf(error) }),
     );
   });
-  databases.watch(() => {
+  follower.watch(() => {
     tellState();
     tell({ kind: 'changed' });
   });

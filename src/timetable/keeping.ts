@@ -24,8 +24,8 @@ export function intervalSeconds({
 
 /** A loader of records, or of the images of a store. */
 export function loaderOf(options: Resolved<'openTimetable'>): AnyLoader {
-  const { source, buildOn, identifiers, publisherPublicKey } = options;
-  if (!isStoreSource(source)) return new Loader(anySourceOf(source), readRulesOf(options), buildOn);
+  const { source, identifiers, publisherPublicKey } = options;
+  if (!isStoreSource(source)) return new Loader(anySourceOf(source), readRulesOf(options));
   return new Replica({
     address: source,
     // Without a key only if `unsigned` is given, as the rules of settings make sure.

@@ -50,7 +50,7 @@ export async function publishTimetable(
 ): Promise<Publishing> {
   const { to, publisherKey, unsigned, admin, log } = resolveOptions('publish', publishing);
   const options = resolveOptions('openTimetable', timetable);
-  const loader = new Loader(anySourceOf(options.source), readRulesOf(options), options.buildOn);
+  const loader = new Loader(anySourceOf(options.source), readRulesOf(options));
   const signer = publisherKey === undefined ? UNSIGNED : new SigningKey(publisherKey);
   const plan = admin === undefined ? null : planAdmin(admin);
   const store = openStore(storeAddress(to), 'make', unsigned);

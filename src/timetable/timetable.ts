@@ -76,7 +76,8 @@ export function openTimetable(options: TimetableOptions): Timetable {
   return new KeptTimetable(resolveOptions('openTimetable', options));
 }
 
-class KeptTimetable implements Timetable {
+/** Exported for tests, which give a loader that starts no threads. */
+export class KeptTimetable implements Timetable {
   readonly ready: Promise<SnapshotSummary>;
   readonly #reading: Reading;
   readonly #cacheBytesMax: number;
@@ -91,7 +92,7 @@ class KeptTimetable implements Timetable {
   readonly #loader: AnyLoader;
   #closed = false;
 
-  constructor(options: Resolved<'openTimetable'>) {
+  constructor(options: Resolved<'openTimetable'>, loader: AnyLoader = loaderOf(options)) {
     const { pin, onProgress, unknownParameters, identifiers, staleSecondsMax } = options;
     this.#reading = { unknownParameters, identifiers, timeZone: options.timeZone };
     this.#cacheBytesMax = options.cacheMb * 2 ** 20;
@@ -100,7 +101,6 @@ class KeptTimetable implements Timetable {
     const staleMsMax = canBeStale ? staleSecondsMax * 1000 : Number.POSITIVE_INFINITY;
     const limits = { staleMsMax, cacheBytesMax: this.#cacheBytesMax };
     this.#rooms = new KeptRooms(options, () => this.#showAgain({ rooms: this.#rooms.table }));
-    const loader = loaderOf(options);
     this.#loader = loader;
     const kept = this.#files.keep([...this.#rooms.files, ...loader.credentialFiles], ({ error }) => {
       if (error !== null) this.#listeners.tell('error', error);

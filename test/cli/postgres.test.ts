@@ -151,14 +151,13 @@ test('database settings without effect, or in conflict, are refused', async (t) 
     [[url, '--table', 'a', '--query', 'SELECT 1'], /--table and --query are both given/],
     [
       [url, '--query', 'SELECT 1', '--follow'],
-      /--follow needs --table: changes of a --query cannot be followed; try --listen or --refresh-seconds/,
+      /--follow needs --table: changes of a --query cannot be followed; try --refresh-seconds/,
     ],
     [['events.csv', '--table', 'a'], /--table has no effect, as no source is a PostgreSQL address/],
     [
       [url, 'events.csv', '--table', 'a', '--follow'],
-      /--follow needs a table that is the only source; with several sources, give --listen or --refresh-seconds/,
+      /--follow needs a table that is the only source; with several sources, give --refresh-seconds/,
     ],
-    [[url, '--table', 'a', '--follow', '--listen', 'b'], /--listen has no effect with --follow/],
     [[url, '--table', 'a', '--follow', '--watch', 'off'], /--follow has no effect with --watch off/],
     [[url, '--table', ''], /--table .* must not be empty/],
     [[`${url}?sslmod=x`, '--table', 'a'], /did you mean sslmode\?/],

@@ -5,7 +5,9 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'tap';
 import type { FormatName, TimetableOptions } from '../../src/index.js';
+
 import { slowTest } from '../hard/slow-test.js';
+
 import { idOf, MemorySource, openTimetable, ROOT, record, temporaryFolder } from './built.js';
 
 const DEMO = join(ROOT, 'fixtures/demo.ndjson.gz');
@@ -146,7 +148,7 @@ test('changes() gives the difference from every snapshot still kept', async (t) 
 
 slowTest('only the last 256 snapshots are kept', async (t) => {
   const memory = new MemorySource([record(1)]);
-  const timetable = openTimetable({ source: memory, buildOn: 'here' });
+  const timetable = openTimetable({ source: memory });
   const ids = [(await timetable.ready).id];
   for (let n = 2; n <= 260; n++) {
     memory.apply({ upsert: [record(n)] });
@@ -253,7 +255,6 @@ test('impossible options are refused at once', (t) => {
     [{ source, staleSecondsMax: -1 }, /staleSecondsMax/],
     [{ source, identifiers: 'UUID' }, /identifiers.*uuid.*any/],
     [{ source, unknownParameters: 'skip' }, /unknownParameters.*reject.*ignore/],
-    [{ source, buildOn: 'moon' }, /buildOn.*thread.*here/],
     [{ source, gate: { shrinkPercentMax: 130 } }, /shrinkPercentMax/],
     [{ source, gate: { rejectPercentMax: -1 } }, /rejectPercentMax/],
     [{ source, cacheMb: -1 }, /cacheMb/],

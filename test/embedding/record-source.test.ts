@@ -27,43 +27,41 @@ class ScriptedSource implements RecordSource {
   }
 }
 
-for (const buildOn of ['thread', 'here'] as const) {
-  test(`an unchanged version builds nothing (built ${buildOn})`, async (t) => {
-    const source = new ScriptedSource(() => ({ records: [record(1)], version: 'v1' }));
-    const timetable = openTimetable({ source, buildOn });
-    const { id } = await timetable.ready;
-    const { view } = timetable;
-    let published = 0;
-    timetable.on('published', () => published++);
+test('an unchanged version builds nothing', async (t) => {
+  const source = new ScriptedSource(() => ({ records: [record(1)], version: 'v1' }));
+  const timetable = openTimetable({ source });
+  const { id } = await timetable.ready;
+  const { view } = timetable;
+  let published = 0;
+  timetable.on('published', () => published++);
 
-    source.next = () => ({ notModified: true });
-    const confirmedMs = timetable.source.lastSuccessMs ?? 0;
-    await until(Date.now, (seen) => seen > confirmedMs);
-    await timetable.refresh();
-    t.equal(timetable.view, view, 'the very same snapshot');
-    t.ok((timetable.source.lastSuccessMs ?? 0) > confirmedMs, 'it was confirmed');
+  source.next = () => ({ notModified: true });
+  const confirmedMs = timetable.source.lastSuccessMs ?? 0;
+  await until(Date.now, (seen) => seen > confirmedMs);
+  await timetable.refresh();
+  t.equal(timetable.view, view, 'the very same snapshot');
+  t.ok((timetable.source.lastSuccessMs ?? 0) > confirmedMs, 'it was confirmed');
 
-    source.next = () => ({ records: [record(1)], version: 'v2' });
-    await timetable.refresh();
-    t.equal(timetable.view, view, 'another version of the same content');
-    t.equal(published, 0);
+  source.next = () => ({ records: [record(1)], version: 'v2' });
+  await timetable.refresh();
+  t.equal(timetable.view, view, 'another version of the same content');
+  t.equal(published, 0);
 
-    source.next = () => ({ records: [record(1, { title: 'new' })], version: 'v3' });
-    await timetable.refresh();
-    t.equal(published, 1);
-    t.not(timetable.summary?.id, id);
+  source.next = () => ({ records: [record(1, { title: 'new' })], version: 'v3' });
+  await timetable.refresh();
+  t.equal(published, 1);
+  t.not(timetable.summary?.id, id);
 
-    await timetable.refresh({ force: true });
-    t.strictSame(
-      source.asked,
-      [null, 'v1', 'v1', 'v2', null],
-      'asked for what it gave last; by force for anything',
-    );
-    t.equal(timetable.source.name, 'the script');
-    await timetable.close();
-    t.equal(source.watchers, 0, 'the watch was closed');
-  });
-}
+  await timetable.refresh({ force: true });
+  t.strictSame(
+    source.asked,
+    [null, 'v1', 'v1', 'v2', null],
+    'asked for what it gave last; by force for anything',
+  );
+  t.equal(timetable.source.name, 'the script');
+  await timetable.close();
+  t.equal(source.watchers, 0, 'the watch was closed');
+});
 
 test('a source that reports a change is loaded again', async (t) => {
   const source = new ScriptedSource(() => ({ records: [record(1)], version: null }));

@@ -197,7 +197,7 @@ slowTest('two processes that write one snapshot file leave a whole image and no 
       id: '00000000-0000-4000-8000-' + String(n).padStart(12, '0'), time: '2024-09-02T08:00:00Z', endTime: '2024-09-02T10:00:00Z', title,
     }));
     const memory = new MemorySource(events('0'));
-    const timetable = openTimetable({ source: memory, watch: false, snapshotFile: 'image', buildOn: 'here' });
+    const timetable = openTimetable({ source: memory, watch: false, snapshotFile: 'image' });
     timetable.on('error', (error) => console.log(error.code + ' ' + error.message));
     await timetable.ready;
     for (let n = 1; n <= 10; n++) { memory.replace(events(process.argv[2] + n)); await timetable.refresh(); }

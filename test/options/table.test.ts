@@ -157,7 +157,6 @@ const DEFAULTED: Readonly<Record<DefaultedName, true>> = {
   identifiers: true,
   unknownParameters: true,
   cacheMb: true,
-  buildOn: true,
   refreshSeconds: true,
   watch: true,
   follow: true,

@@ -1,5 +1,6 @@
 import { test } from 'tap';
-import { openTimetable, type ScheduleQuery, type Timetable } from '../../src/index.js';
+import type { ScheduleQuery, Timetable } from '../../src/index.js';
+import { openHere } from '../timetable/open-here.js';
 
 /**
  * Plans are text, and tests check this text: not only the returned rows, but also the index used.
@@ -21,7 +22,7 @@ const records = Array.from({ length: 100 }, (_, i) => ({
 }));
 
 async function timetable(): Promise<Timetable> {
-  const opened = openTimetable({ source: records, identifiers: 'any', buildOn: 'here' });
+  const opened = openHere({ source: records, identifiers: 'any' });
   await opened.ready;
   return opened;
 }
@@ -120,9 +121,9 @@ test('the plan names the leading index, the events of the window and the checks 
 });
 
 test('slots that do not touch stay separate runs', async (t) => {
-  const opened = openTimetable({
+  const opened = openHere({
     identifiers: 'any',
-    buildOn: 'here',
+
     source: [
       { id: 'a', time: at(0), endTime: at(9) },
       { id: 'b', time: at(1), endTime: at(2) },

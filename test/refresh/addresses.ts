@@ -6,8 +6,8 @@ import type { Test } from 'tap';
 import type { SourcePart } from '../../src/model/source-state.js';
 import type { TimetableOptions } from '../../src/options/option-types.js';
 import type { MergedSpec } from '../../src/source/spec.js';
-import { openTimetable } from '../../src/timetable/timetable.js';
 import type { Timetable } from '../../src/timetable/timetable-interface.js';
+import { openHere } from '../timetable/open-here.js';
 
 export type Mood = 'good' | 'down' | 'hangs' | 'garbage' | 'cut' | 'later' | 'gone';
 
@@ -83,11 +83,11 @@ export async function startAddresses(t: Test, count: number): Promise<Addresses>
 }
 
 export function open(t: Test, options: TimetableOptions): { timetable: Timetable; told: string[] } {
-  const timetable = openTimetable({
+  const timetable = openHere({
     refreshSeconds: 3600,
     watch: false,
     identifiers: 'any',
-    buildOn: 'here',
+
     ...options,
   });
   t.teardown(() => timetable.close());

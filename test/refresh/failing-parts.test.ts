@@ -8,7 +8,7 @@ import { type Mood, open, partsOf, record, startAddresses, states, titles } from
 
 test('failing addresses keep their last events until they work again; the others are refreshed', async (t) => {
   const upstream = await startAddresses(t, 7);
-  const { timetable, told } = open(t, { source: upstream.spec, buildOn: 'thread' });
+  const { timetable, told } = open(t, { source: upstream.spec });
   await timetable.ready;
   t.strictSame(
     upstream.asked(),

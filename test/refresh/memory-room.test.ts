@@ -56,7 +56,7 @@ test('free memory is the least of the machine and of every group around the proc
   const full = t.testdir({ proc: { meminfo: 'MemAvailable: 1024 kB\n' }, cgroup: {} });
   const places = { proc: join(full, 'proc'), cgroup: join(full, 'cgroup') };
   t.equal(memoryForLoad(places), 0.75 * MIB, 'no more than there is');
-  const loader = new Loader({ kind: 'file', path: '/none' }, { identifiers: 'uuid' }, 'here');
+  const loader = new Loader({ kind: 'file', path: '/none' }, { identifiers: 'uuid' });
   const { keeper } = keep(down, {
     loader,
     bounds: { memoryBytesMax: memoryForLoad(places) },

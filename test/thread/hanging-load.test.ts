@@ -38,7 +38,7 @@ test('threads that hang while they read a file or an address are ended, and the 
     join(testFolder(t, { 'events.ndjson': text }), 'events.ndjson'),
     `http://127.0.0.1:${port}/events.ndjson`,
   ];
-  const timetables = sources.map((source) => openTimetable({ source, buildOn: 'thread' }));
+  const timetables = sources.map((source) => openTimetable({ source }));
   t.teardown(() => Promise.all(timetables.map((timetable) => timetable.close())));
   const message = new RegExp(
     `the thread that reads it did not answer for ${SILENT_SECONDS} s, and was ended`,

@@ -11,10 +11,11 @@ import { type Test, test } from 'tap';
 import type { Service } from '../../src/service.js';
 import { hs256, SECRET } from '../auth/tokens.js';
 import { size } from '../hard/size.js';
-import { MemorySource, openTimetable, startService } from '../refresh/built.js';
+import { MemorySource, startService } from '../refresh/built.js';
 import { get, keptLog } from '../serving/threads.js';
 import { startUpstream, type Upstream } from '../source/http/upstream.js';
 import { until } from '../waiting/until.js';
+import { openHere } from './open-here.js';
 
 const LIFE_MS = 2000;
 const CHAIN_MS = size(3000, 20_000);
@@ -147,7 +148,7 @@ test(`no refresh fails in the library with its own load thread for ${CHAIN_MS / 
   const tokenUrl = `${(await startIssuer(t, issuer)).origin}/token`;
   const clientCredentials = { tokenUrl, clientId: 'replica', clientSecret: CLIENT_SECRET };
   const source = { kind: 'http', url, clientCredentials } as const;
-  const timetable = openTimetable({ source, refreshSeconds: 0.1, buildOn: 'here' });
+  const timetable = openHere({ source, refreshSeconds: 0.1 });
   t.teardown(() => timetable.close());
   const loads: Record<string, number> = {};
   timetable.on('loaded', ({ result }) => {

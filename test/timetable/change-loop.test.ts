@@ -1,7 +1,9 @@
 /** `for await` over the changes of a timetable. */
+
 import { test } from 'tap';
-import { MemorySource, openTimetable, type Timetable, type TimetableChange } from '../../src/index.js';
+import { MemorySource, type Timetable, type TimetableChange } from '../../src/index.js';
 import { CHANGES_WAITING_MAX } from '../../src/limits.js';
+import { openHere } from './open-here.js';
 
 const record = (n: number, more: object = {}): object => ({
   id: `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`,
@@ -16,7 +18,7 @@ async function opened(
   count = 4,
 ): Promise<{ source: MemorySource; timetable: Timetable; change(n: number): Promise<string> }> {
   const source = new MemorySource(Array.from({ length: count }, (_, n) => record(n)));
-  const timetable = openTimetable({ source, buildOn: 'here', gate: false, watch: false });
+  const timetable = openHere({ source, gate: false, watch: false });
   await timetable.ready;
   const change = async (n: number): Promise<string> => {
     source.apply({ upsert: [record(0, { title: `change ${n}` })] });

@@ -1,9 +1,11 @@
 /** Changes of records in memory against a slow version: a Map of the records, loaded whole after each step. */
 import fc from 'fast-check';
 import { test } from 'tap';
-import { MemorySource, openTimetable, type RecordLoad, type RecordSource } from '../../src/index.js';
+import { MemorySource, type RecordLoad, type RecordSource } from '../../src/index.js';
 import type { LoadResult } from '../../src/refresh/keeper.js';
 import { runs, SLOW } from '../hard/size.js';
+
+import { openHere } from './open-here.js';
 
 const ID = (n: number): string => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
 const GATE = { shrinkPercentMax: 40, rejectPercentMax: 40 } as const;
@@ -86,7 +88,7 @@ class Flaky implements RecordSource {
 }
 
 async function wholeOf(records: Iterable<Given>): Promise<{ rows: string; id: string; counts: unknown }> {
-  const timetable = openTimetable({ source: [...records], buildOn: 'here', gate: { shrinkPercentMax: 100 } });
+  const timetable = openHere({ source: [...records], gate: { shrinkPercentMax: 100 } });
   const { id, rejected, rejectedByCode, fields, slots, span } = await timetable.ready;
   const rows = JSON.stringify(timetable.all().events);
   await timetable.close();
@@ -105,7 +107,7 @@ for (const kind of SLOW ? KINDS : KINDS.slice(0, 2)) {
         const twin = new Map<string, Given>(given.map((record) => [record.id, record]));
         const memory = new MemorySource(recordsAs(kind, given));
         const source = new Flaky(memory);
-        const timetable = openTimetable({ source, buildOn: 'here', gate: GATE });
+        const timetable = openHere({ source, gate: GATE });
         await timetable.ready;
         const check = async (result: LoadResult, mayFail: boolean): Promise<void> => {
           if (result === 'failed') {

@@ -1,13 +1,14 @@
 /** Deltas of a source of the embedding program: checks, bounds, refusals. */
+
 import { test } from 'tap';
-import {
-  openTimetable,
-  type RecordLoad,
-  type RecordLoadOptions,
-  type RecordSource,
-  type Timetable,
-  type TimetableOptions,
+import type {
+  RecordLoad,
+  RecordLoadOptions,
+  RecordSource,
+  Timetable,
+  TimetableOptions,
 } from '../../src/index.js';
+import { openHere } from './open-here.js';
 
 const idOf = (n: number): string => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
 const record = (n: number, more: object = {}): object => ({
@@ -35,7 +36,7 @@ async function opened(
   options: Partial<TimetableOptions> = {},
 ): Promise<{ source: Scripted; timetable: Timetable }> {
   const source = new Scripted();
-  const timetable = openTimetable({ source, buildOn: 'here', ...options });
+  const timetable = openHere({ source, ...options });
   await timetable.ready;
   return { source, timetable };
 }
@@ -100,7 +101,7 @@ test('a malformed delta fails the load and changes nothing', async (t) => {
   await timetable.close();
   const early = new Scripted();
   early.next = () => ({ upserts: [record(1)], removals: [], version: 'v1' });
-  const unready = openTimetable({ source: early, buildOn: 'here' });
+  const unready = openHere({ source: early });
   await t.rejects(unready.ready, {
     code: 'source-malformed',
     message: /a delta although `previous` is null/,

@@ -12,6 +12,7 @@ import {
   type TimetableOptions,
 } from '../../src/index.js';
 import { derivedIdentifier } from '../../src/model/derived-identifier.js';
+import { openHere } from './open-here.js';
 
 const ROWS = [
   { Fach: 'Algebra', Datum: '31.08.2024', Von: '8:00', Bis: '9:30', Raum: 'A 101', Klasse: 'CS-1' },
@@ -37,7 +38,7 @@ interface Loaded {
 }
 
 async function load(options: TimetableOptions, query: object = {}): Promise<Loaded> {
-  const timetable = openTimetable({ buildOn: 'here', watch: false, gate: false, ...options });
+  const timetable = openHere({ watch: false, gate: false, ...options });
   try {
     const summary = await timetable.ready;
     return { events: timetable.find(query).events, summary };
@@ -85,7 +86,7 @@ test('records with their own columns and dates are served', async (t) => {
 
 test('filters, identities and get() accept a text or the UUID derived from it', async (t) => {
   const source = ROWS.map((row, n) => ({ ...row, id: `event ${n}` }));
-  const timetable = openTimetable({ source, buildOn: 'here', ...RULES });
+  const timetable = openHere({ source, ...RULES });
   await timetable.ready;
   const room = derivedIdentifier('roomId', 'A 101');
   for (const roomId of ['A 101', room, room.toUpperCase()])
@@ -207,7 +208,7 @@ test('a map with missing columns fails the load, and the last timetable stays', 
   const folder = await folderOf(t);
   const source = join(folder, 'rows.json');
   await writeFile(source, JSON.stringify(ROWS));
-  const timetable = openTimetable({ source, watch: false, buildOn: 'here', ...RULES });
+  const timetable = openHere({ source, watch: false, ...RULES });
   await timetable.ready;
   await writeFile(source, JSON.stringify(ROWS.map(({ Fach, ...row }) => ({ ...row, fach: Fach }))));
   const { result, reason } = await timetable.refresh();
@@ -245,11 +246,11 @@ test('a snapshot file made with other reading rules is served at the start, then
   const snapshotFile = join(folder, 'image');
   await writeFile(source, JSON.stringify(ROWS));
   const open = async (more: Partial<TimetableOptions>): Promise<unknown[]> => {
-    const timetable = openTimetable({
+    const timetable = openHere({
       source,
       snapshotFile,
       watch: false,
-      buildOn: 'here',
+
       ...RULES,
       ...more,
     });
@@ -278,7 +279,7 @@ test("a program's source is asked with its own version under any rules", async (
       return previous === 'v1' ? ({ notModified: true } as const) : { records: ROWS, version: 'v1' };
     },
   };
-  const timetable = openTimetable({ source, buildOn: 'here', ...RULES });
+  const timetable = openHere({ source, ...RULES });
   await timetable.ready;
   t.match(await timetable.refresh(), { result: 'unchanged' });
   t.strictSame(asked, [null, 'v1']);

@@ -1,6 +1,8 @@
 /** Versions and histories across restarts, through the snapshot file. */
+
 import { test } from 'tap';
 import { MemorySource, openTimetable, type Timetable } from '../../src/index.js';
+import { openHere } from './open-here.js';
 
 const record = (n: number, title: string): object => ({
   id: `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`,
@@ -17,7 +19,7 @@ test('`since` survives a restart, and versions never go back', async (t) => {
   const snapshotFile = `${t.testdir()}/timetable.snapshot`;
   const open = async (title: string): Promise<{ timetable: Timetable; source: MemorySource }> => {
     const source = new MemorySource(records(title), 'restarted');
-    const timetable = openTimetable({ source, snapshotFile, buildOn: 'here' });
+    const timetable = openHere({ source, snapshotFile });
     await timetable.ready;
     return { timetable, source };
   };
@@ -64,7 +66,7 @@ test('versions never go back without a snapshot file, either', async (t) => {
   let last = 0;
   for (const title of ['one', 'two']) {
     const source = new MemorySource(records(title));
-    const timetable = openTimetable({ source, buildOn: 'here' });
+    const timetable = openHere({ source });
     await timetable.ready;
     for (let n = 0; n < 3; n++) {
       source.replace(records(`${title} ${n}`));

@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { test } from 'tap';
 import { LecternError, MemorySource, openTimetable, type TimetableEvent } from '../../src/index.js';
+import { openHere } from './open-here.js';
 
 const ROOM = '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417';
 const record = (n: number, more: object = {}): object => ({
@@ -88,8 +89,7 @@ test('an invalid query throws all its faults', async (t) => {
 
 test('a query with a value of a wrong type is refused, and never selects everything', async (t) => {
   for (const unknownParameters of ['reject', 'ignore'] as const) {
-    const timetable = openTimetable({
-      buildOn: 'here',
+    const timetable = openHere({
       unknownParameters,
       source: [record(1, { roomId: ROOM, studyGroup: 'A', type: 'LEC' })],
     });
@@ -189,8 +189,7 @@ test('a query with a value of a wrong type is refused, and never selects everyth
 });
 
 test('parameters accept texts, as from a framework, and a query may be an object of a class', async (t) => {
-  const timetable = openTimetable({
-    buildOn: 'here',
+  const timetable = openHere({
     source: [record(1, { studyGroup: 'A' }), record(2, { studyGroup: 'B' })],
   });
   await timetable.ready;
@@ -253,7 +252,7 @@ test('options of replicas are refused for other sources, and options of reading 
 });
 
 test('a handler with a misspelt option is refused instead of letting every request in', async (t) => {
-  const timetable = openTimetable({ buildOn: 'here', source: [record(1)] });
+  const timetable = openHere({ source: [record(1)] });
   const hs256Secret = 'a secret of the tests, 32 bytes or more';
   const cases: [options: unknown, message: RegExp][] = [
     [
@@ -280,26 +279,23 @@ test('a handler with a misspelt option is refused instead of letting every reque
 
 test('an error of onProgress fails the first load', async (t) => {
   const mistake = new Error('a mistake in the program');
-  for (const buildOn of ['thread', 'here'] as const) {
-    const timetable = openTimetable({
-      source: fileURLToPath(new URL('../../fixtures/demo.ndjson.gz', import.meta.url)),
-      buildOn,
-      onProgress() {
-        throw mistake;
-      },
-    });
-    const errors: Error[] = [];
-    timetable.on('error', (error) => errors.push(error));
-    t.equal(await timetable.ready.catch((error: unknown) => error), mistake, buildOn);
-    t.strictSame(errors, [mistake]);
-    t.throws(() => timetable.find(), { code: 'not-ready', message: /a mistake in the program$/ });
-    await timetable.close();
-  }
+  const timetable = openTimetable({
+    source: fileURLToPath(new URL('../../fixtures/demo.ndjson.gz', import.meta.url)),
+    onProgress() {
+      throw mistake;
+    },
+  });
+  const errors: Error[] = [];
+  timetable.on('error', (error) => errors.push(error));
+  t.equal(await timetable.ready.catch((error: unknown) => error), mistake);
+  t.strictSame(errors, [mistake]);
+  t.throws(() => timetable.find(), { code: 'not-ready', message: /a mistake in the program$/ });
+  await timetable.close();
 });
 
 test("changes of records with identifiers: 'any' treat a whole number as its digits", async (t) => {
   const memory = new MemorySource([record(1, { id: 7 }), record(2, { id: '8' })]);
-  const timetable = openTimetable({ source: memory, identifiers: 'any', buildOn: 'here', watch: false });
+  const timetable = openHere({ source: memory, identifiers: 'any', watch: false });
   await timetable.ready;
   memory.apply({ upsert: [record(1, { id: '7', title: 'text' }), record(3, { id: 9 })], remove: [8] });
   await timetable.refresh();
@@ -321,7 +317,7 @@ test("changes of records with identifiers: 'any' treat a whole number as its dig
 
 test('a listener that throws stops neither a refresh nor another listener', async (t) => {
   const memory = new MemorySource([record(1)]);
-  const timetable = openTimetable({ source: memory, buildOn: 'here', watch: false });
+  const timetable = openHere({ source: memory, watch: false });
   const errors: string[] = [];
   const heard: (number | undefined)[] = [];
   timetable
@@ -344,7 +340,7 @@ test('a listener that throws stops neither a refresh nor another listener', asyn
 });
 
 test('a listener for an unknown event is refused', async (t) => {
-  const timetable = openTimetable({ source: [record(1)], buildOn: 'here' });
+  const timetable = openHere({ source: [record(1)] });
   t.throws(() => timetable.on('publishd' as 'published', () => {}), {
     code: 'option-invalid',
     message:
@@ -354,7 +350,7 @@ test('a listener for an unknown event is refused', async (t) => {
 });
 
 test('reads before the first snapshot, after a failure and after close throw the reason', async (t) => {
-  const loading = openTimetable({ buildOn: 'here', source: [record(1)] });
+  const loading = openHere({ source: [record(1)] });
   t.throws(() => loading.find(), { code: 'not-ready' });
   t.equal(loading.status, 'starting');
   await loading.ready;
@@ -388,8 +384,8 @@ test('bad records are left out and counted; good ones are served', async (t) => 
 });
 
 test('several timetables in one process are independent', async (t) => {
-  const one = openTimetable({ buildOn: 'here', source: [record(1)] });
-  const two = openTimetable({ buildOn: 'here', source: [record(1), record(2)] });
+  const one = openHere({ source: [record(1)] });
+  const two = openHere({ source: [record(1), record(2)] });
   await Promise.all([one.ready, two.ready]);
   t.equal(one.all().total, 1);
   t.equal(two.all().total, 2);

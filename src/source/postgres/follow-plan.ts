@@ -117,7 +117,7 @@ export async function planFollowing(
   const { table } = rows;
   if (table === null || !['r', 'p'].includes(table.kind)) {
     throw fault(
-      'this is a view or a foreign table, and only a table can be followed; name its table, or use --listen or --refresh-seconds',
+      'this is a view or a foreign table, and only a table can be followed; name its table, or use --refresh-seconds',
     );
   }
   const text = (await stateOf(database, table))?.structure ?? '{}';
@@ -158,13 +158,13 @@ function checkPersistence({ tables }: Structure, fault: FaultOf): void {
   const unlogged = tables.find(({ isLogged }) => !isLogged);
   if (unlogged !== undefined) {
     throw fault(
-      `changes of ${unlogged.name} are not logged; run: ALTER TABLE ${unlogged.name} SET LOGGED; or use --listen or --refresh-seconds`,
+      `changes of ${unlogged.name} are not logged; run: ALTER TABLE ${unlogged.name} SET LOGGED; or use --refresh-seconds`,
     );
   }
   const foreign = tables.find(({ kind }) => kind === 'f');
   if (foreign === undefined) return;
   throw fault(
-    `its partition ${foreign.name} is a foreign table, whose changes are not reported; use --listen or --refresh-seconds`,
+    `its partition ${foreign.name} is a foreign table, whose changes are not reported; use --refresh-seconds`,
   );
 }
 
@@ -181,7 +181,7 @@ function checkUnique(
   const problem = `the column of the id (${listOf(keyColumns)}) is not unique`;
   if (partitionColumns?.includes('')) {
     throw fault(
-      `${problem}, and PostgreSQL has no unique constraints for tables that are partitioned by an expression; use --listen or --refresh-seconds`,
+      `${problem}, and PostgreSQL has no unique constraints for tables that are partitioned by an expression; use --refresh-seconds`,
     );
   }
   const whole = [...new Set([...keyColumns, ...(partitionColumns ?? [])])];

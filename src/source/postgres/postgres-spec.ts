@@ -15,8 +15,6 @@ export interface PostgresOptions extends RowsSpec {
   readonly passwordFile?: string | undefined;
   /** A cheap SELECT. While its rows are the same, the data counts as unchanged. Default: each load reads all. */
   readonly versionQuery?: string | undefined;
-  /** A channel; each NOTIFY on it causes a load. Default none. */
-  readonly listen?: string | undefined;
   /** Follow the table by logical replication. Default false. */
   readonly follow?: boolean | undefined;
 }
@@ -43,7 +41,7 @@ export const POSTGRES_RULES: Readonly<Record<string, (rows: RowsSpec, follow: bo
     table === undefined && query === undefined,
   '{table} and {query} are both given; expected one of the two': ({ table, query }) =>
     table !== undefined && query !== undefined,
-  '{follow} needs {table}: changes of a {query} cannot be followed; try {listen} or {refreshSeconds}': (
+  '{follow} needs {table}: changes of a {query} cannot be followed; try {refreshSeconds}': (
     { query },
     follow,
   ) => follow && query !== undefined,
@@ -60,7 +58,6 @@ export function checkPostgresSpec(spec: PostgresSpec): PostgresAddress {
     table,
     query,
     'version query': spec.versionQuery,
-    channel: spec.listen,
   })) {
     if (text !== undefined && (typeof text !== 'string' || text.trim() === ''))
       throw invalid(`the ${name} is empty`);

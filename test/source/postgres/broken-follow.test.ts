@@ -12,7 +12,7 @@ const RULES = { identifiers: 'uuid' } as const;
 
 function follow(t: Test, url: string): Timetable {
   const source = { kind: 'postgres', url, table: 'events', follow: true } as const;
-  const timetable = openTimetable({ source, buildOn: 'here', gate: false });
+  const timetable = openTimetable({ source, gate: false });
   t.teardown(() => timetable.close());
   return timetable;
 }

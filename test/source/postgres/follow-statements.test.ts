@@ -110,12 +110,12 @@ test('messages have the statements that make a table fit for following', { skip 
     for (const [sql, problem] of [
       [
         `CREATE TABLE a (id uuid NOT NULL, ${COLUMNS}) PARTITION BY RANGE (date_part('year', "endTime" AT TIME ZONE 'UTC'))`,
-        /is not unique, and PostgreSQL has no unique constraints for tables that are partitioned by an expression; use --listen/,
+        /is not unique, and PostgreSQL has no unique constraints for tables that are partitioned by an expression; use --refresh-seconds/,
       ],
       [
         `CREATE TABLE a (id uuid NOT NULL, ${COLUMNS}) PARTITION BY RANGE ("time"); CREATE EXTENSION IF NOT EXISTS file_fdw;
           CREATE SERVER IF NOT EXISTS files FOREIGN DATA WRAPPER file_fdw; CREATE FOREIGN TABLE a1 PARTITION OF a ${RANGE} SERVER files OPTIONS (filename '/dev/null')`,
-        /its partition public\.a1 is a foreign table, whose changes are not reported; use --listen/,
+        /its partition public\.a1 is a foreign table, whose changes are not reported; use --refresh-seconds/,
       ],
     ] as const) {
       await server.sql(clear);

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Test, test } from 'tap';
-import { openTimetable, type Timetable } from '../../../src/index.js';
+import type { Timetable } from '../../../src/index.js';
 import type { IdentifierMode } from '../../../src/model/event.js';
 import type { FieldMap } from '../../../src/model/read-rules.js';
 import { Database } from '../../../src/source/postgres/database.js';
@@ -10,6 +10,7 @@ import { parsePostgresAddress } from '../../../src/source/postgres/postgres-addr
 import type { PostgresSpec } from '../../../src/source/postgres/postgres-spec.js';
 import { loadImage } from '../../../src/thread/load-image.js';
 import { SLOW } from '../../hard/size.js';
+import { openHere } from '../../timetable/open-here.js';
 import { timeForAFault, until } from '../../waiting/until.js';
 import { eventsTable, skip, startServer, type TestServer } from './server.js';
 
@@ -34,10 +35,9 @@ function follow(
   rules: Rules = { identifiers: 'uuid' },
 ): Followed {
   const source = { kind: 'postgres', url: server.url(), table: 'events', ...spec } as const;
-  const timetable = openTimetable({
+  const timetable = openHere({
     source: { ...source, follow: true },
     ...rules,
-    buildOn: 'here',
     gate: false,
   });
   const told: string[] = [];

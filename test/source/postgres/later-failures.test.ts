@@ -1,5 +1,5 @@
 import { test } from 'tap';
-import { openTimetable } from '../../../src/index.js';
+import { openHere } from '../../timetable/open-here.js';
 import { until } from '../../waiting/until.js';
 import { eventsTable, skip, startServer } from './server.js';
 
@@ -14,7 +14,7 @@ test('a password or a column that changes later leaves the last good timetable',
     url: `postgres://later:first@127.0.0.1:${server.port}/postgres`,
     table: 'later',
   } as const;
-  const timetable = openTimetable({ source, refreshSeconds: 1, buildOn: 'here' });
+  const timetable = openHere({ source, refreshSeconds: 1 });
   t.teardown(() => timetable.close());
   const { events } = await timetable.ready;
   const told: string[] = [];
