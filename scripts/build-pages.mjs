@@ -94,7 +94,7 @@ writeFileSync(join(TO, 'licences.txt'), licences.join('\n'));
 
 // The page of a feed names these files, and bundled threads cannot read built.json.
 writeFileSync(
-  join(ROOT, 'dist/encode/page-files.js'),
+  join(ROOT, 'dist/answer/page-files.js'),
   `export const PAGE_FILES = ${JSON.stringify({ style, script })};\n`,
 );
-rmSync(join(ROOT, 'dist/encode/page-files.js.map'), { force: true });
+rmSync(join(ROOT, 'dist/answer/page-files.js.map'), { force: true });

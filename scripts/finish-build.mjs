@@ -34,9 +34,9 @@ writeFileSync(join(dist, 'thread/worker-text-licences.txt'), load.licences);
 const clients = await bundleWorker(join(dist, 'thread/task-worker.js'), { withClients: true });
 fillIn('thread/client-worker-text.js', 'CLIENT_WORKER_TEXT', clients.text);
 writeFileSync(join(dist, 'thread/client-worker-text-licences.txt'), clients.licences);
-const serving = await bundleWorker(join(dist, 'serving/serving-worker.js'));
-fillIn('serving/serving-text.js', 'SERVING_TEXT', serving.text);
-writeFileSync(join(dist, 'serving/serving-text-licences.txt'), serving.licences);
+const serving = await bundleWorker(join(dist, 'app/serving-worker.js'));
+fillIn('app/serving-text.js', 'SERVING_TEXT', serving.text);
+writeFileSync(join(dist, 'app/serving-text-licences.txt'), serving.licences);
 
 // The document is written to a file, so that generators of clients need no running service.
 const { openApiText } = await import('../dist/cli/openapi-command.js');

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 export const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const IMPORT = /(?:from|import)\s*\(?\s*['"](\.[^'"]+)['"]/g;
 
-/** @returns {string[]} paths from the project's folder, such as test/query/plan.test.ts */
+/** @returns {string[]} paths from the project's folder, such as test/answer/plan.test.ts */
 export function testFiles() {
   return readdirSync(join(ROOT, 'test'), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith('.test.ts'))

@@ -31,7 +31,7 @@ function nearest(name, files) {
 const names = process.argv.slice(2);
 const all = testFiles();
 if (names.length === 0) {
-  process.stderr.write('Which test? npm run test:one -- <part of its path>, as in query/plan\n');
+  process.stderr.write('Which test? npm run test:one -- <part of its path>, as in answer/plan\n');
   process.exit(2);
 }
 for (const name of names) {

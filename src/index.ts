@@ -1,4 +1,20 @@
 /** The public API of Lectern. Anything else may change without notice. */
+
+export type { Explanation } from './answer/explain.js';
+export type { ChangeCounts, PublicationState, TimetableStatus } from './answer/present.js';
+export type { ChangesOptions, MissedChanges, TimetableChange } from './app/change-loop.js';
+export type { CloseOptions, TimetableServer } from './app/open-servers.js';
+export { type Publishing, publishTimetable } from './app/publishing.js';
+export type * from './app/query-types.js';
+export type { ServingCondition } from './app/serving.js';
+export { openTimetable } from './app/timetable.js';
+export type {
+  LoadedEvent,
+  PublishedEvent,
+  RefusedEvent,
+  TimetableEvents,
+} from './app/timetable-events.js';
+export type { Timetable } from './app/timetable-interface.js';
 export type { IdentityValues } from './auth/identity.js';
 export {
   LecternError,
@@ -37,13 +53,11 @@ export type {
   ServeOptions,
   TimetableOptions,
 } from './options/option-types.js';
-export type { Explanation } from './query/explain.js';
 export type { GateOptions, Refusal, RefusalCode } from './refresh/gate.js';
 export type { LoadOutcome, LoadResult } from './refresh/keeper.js';
 export type { RefreshOptions } from './refresh/refresher.js';
 export { type Announcement, type Channel, type ChannelStatus, openChannel } from './replication/channel.js';
 export type { Floor, ReplicaReport } from './replication/store-records.js';
-export type { ServingCondition } from './serving/serving.js';
 export type { Origin, SnapshotSummary } from './snapshot/summary.js';
 export { MemorySource, type RecordChange } from './source/memory-source.js';
 export type {
@@ -56,16 +70,3 @@ export type {
 } from './source/records.js';
 export type { LoadProgress } from './source/source.js';
 export type { SourceSpec } from './source/spec.js';
-export type { ChangesOptions, MissedChanges, TimetableChange } from './timetable/change-loop.js';
-export type { CloseOptions, TimetableServer } from './timetable/open-servers.js';
-export { type Publishing, publishTimetable } from './timetable/publishing.js';
-export type * from './timetable/query-types.js';
-export { openTimetable } from './timetable/timetable.js';
-export type {
-  LoadedEvent,
-  PublishedEvent,
-  RefusedEvent,
-  TimetableEvents,
-} from './timetable/timetable-events.js';
-export type { Timetable } from './timetable/timetable-interface.js';
-export type { ChangeCounts, PublicationState, TimetableStatus } from './view/present.js';

@@ -1,7 +1,8 @@
 /** The payload of a feed address: a grant as a JSON array in base64url. */
+
+import type { ParameterPairs } from '../answer/parameters.js';
+import type { FieldFilter } from '../answer/query.js';
 import { INDEXED_FIELDS } from '../model/fields.js';
-import type { ParameterPairs } from '../query/parameters.js';
-import type { FieldFilter } from '../query/query.js';
 
 export interface FeedGrant {
   readonly subject: string;

@@ -1,12 +1,12 @@
+import { invalidParameters } from '../answer/object-form.js';
+import { STRICT } from '../answer/parameters.js';
+import type { ExplainedEndpoint } from '../answer/view.js';
+import { openTimetable } from '../app/timetable.js';
 import { LecternError } from '../errors.js';
 import { DIRECTORIES } from '../model/fields.js';
 import type { ReadingSettings } from '../options/option-types.js';
 import { ruleOptionsOf } from '../options/reading-settings.js';
 import { withFieldMap } from '../options/source-of-settings.js';
-import { invalidParameters } from '../query/object-form.js';
-import { STRICT } from '../query/parameters.js';
-import { openTimetable } from '../timetable/timetable.js';
-import type { ExplainedEndpoint } from '../view/view.js';
 import { namedSource } from './named-source.js';
 import { writeOut } from './printable.js';
 import { readScheduleRequest } from './schedule-request.js';

@@ -1,5 +1,5 @@
+import { createOpenApiDocument } from '../http/openapi/document.js';
 import type { IdentifierMode } from '../model/event.js';
-import { createOpenApiDocument } from '../openapi/document.js';
 import { VERSION } from '../version.js';
 
 /** Prints the OpenAPI document. Equal options give equal output. */

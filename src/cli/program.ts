@@ -3,7 +3,6 @@
  * reads no record.
  */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import type { GenerateOptions } from '../generate/events.js';
 import { GENERATED_EVENTS_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
 import { FORMATS } from '../model/format.js';
@@ -16,6 +15,7 @@ import { SETTINGS, settingsOfCommand } from '../options/table.js';
 import { VERSION } from '../version.js';
 import type { ExportOptions } from './export-command.js';
 import { EXIT_USAGE, isWriteFailure, reportFailure, writeError } from './faults.js';
+import type { GenerateOptions } from './generate/events.js';
 import { hasFlag, toOption, valuesOf } from './setting-options.js';
 import { addStoreCommands } from './store-commands.js';
 
@@ -227,12 +227,12 @@ async function generate({
   rooms,
   ...options
 }: GenerateOptions & { readonly rooms?: boolean }): Promise<void> {
-  const { generateEvents, generateRooms } = await import('../generate/events.js');
+  const { generateEvents, generateRooms } = await import('./generate/events.js');
   if (rooms) {
     for (const room of generateRooms(options)) process.stdout.write(`${JSON.stringify(room)}\n`);
     return;
   }
-  const { writeNdjson } = await import('../generate/write.js');
+  const { writeNdjson } = await import('./generate/write.js');
   try {
     await writeNdjson(generateEvents(options), process.stdout);
   } catch (error) {

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { publishTimetable } from '../app/publishing.js';
 import { LecternError } from '../errors.js';
 import { optionsOf, resolvePublisher } from '../options/resolve.js';
 import { sourceOf, withFieldMap } from '../options/source-of-settings.js';
 import { shownAddress, storeAddress } from '../store/store-address.js';
-import { publishTimetable } from '../timetable/publishing.js';
 import { carryOnWithoutOutput, endOnFaults, logFailure } from './faults.js';
 import { openLog } from './open-log.js';
 import { unknownVariables } from './serve-messages.js';

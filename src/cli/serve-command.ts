@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { type Service, startService } from '../app/service.js';
 import type { ResolvedSettings, ServiceOptions } from '../options/option-types.js';
 import { resolveSettings, warningsOf } from '../options/resolve.js';
-import { type Service, startService } from '../service.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import { hidePassword } from '../source/postgres/postgres-address.js';
 import { shownAddress } from '../store/store-address.js';

@@ -1,11 +1,11 @@
+import type { ExampleRequest, Service } from '../app/service.js';
+import type { Timetable } from '../app/timetable-interface.js';
 import { type ExpansionWindow, outsideHint } from '../model/expansion.js';
 import { suggest } from '../model/suggest.js';
 import type { ServiceOptions } from '../options/option-types.js';
 import { variableOf } from '../options/setting.js';
 import { COMMANDS, settingsOfCommand } from '../options/table.js';
-import type { ExampleRequest, Service } from '../service.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
-import type { Timetable } from '../timetable/timetable-interface.js';
 import { describeRejections, formatBytes, formatCountOf, formatMs } from './wording.js';
 
 const PREFIX = 'LECTERN_';

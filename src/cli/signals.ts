@@ -1,6 +1,6 @@
 import { constants } from 'node:os';
+import type { Timetable } from '../app/timetable-interface.js';
 import type { Logger } from '../http/logger.js';
-import type { Timetable } from '../timetable/timetable-interface.js';
 
 const END_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 /** Signals that end a command, including the one for a closed terminal. */

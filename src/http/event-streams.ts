@@ -1,13 +1,13 @@
 /** GET {base}/schedule/changes as text/event-stream (https://html.spec.whatwg.org/multipage/server-sent-events.html). */
 import type { ServerResponse } from 'node:http';
+import { type ChangeMessage, ChangeMessages } from '../answer/change-messages.js';
+import { snapshotIdOf } from '../answer/parameters.js';
+import type { LiveViews } from '../answer/present.js';
+import type { ParseOptions, View } from '../answer/view.js';
 import { EVENT_STREAM_HEARTBEAT_MS, EVENT_STREAM_MS_MAX, READER_WINDOW_MS } from '../limits.js';
 import { CELL } from '../metrics/cells.js';
 import type { Meter } from '../metrics/meter.js';
 import { parseVersion } from '../model/timetable-version.js';
-import { snapshotIdOf } from '../query/parameters.js';
-import { type ChangeMessage, ChangeMessages } from '../view/change-messages.js';
-import type { LiveViews } from '../view/present.js';
-import type { ParseOptions, View } from '../view/view.js';
 import { VARY } from './answer/conditional.js';
 import { EVENT_STREAM_TYPE, prefersEventStream } from './answer/negotiate.js';
 import { type Problem, sendProblem } from './answer/problem.js';

@@ -1,4 +1,9 @@
 /** Feeds: GET {base}/schedule/feed gives an address that shows one timetable without a token. */
+
+import { STRICT } from '../answer/parameters.js';
+import type { ViewSource } from '../answer/present.js';
+import type { FieldFilter } from '../answer/query.js';
+import type { ParameterPairs, ParseOptions } from '../answer/view.js';
 import type { AccessSource } from '../auth/access.js';
 import type { AuthenticatedUser } from '../auth/authenticator.js';
 import { FeedAddresses } from '../auth/feed-address.js';
@@ -8,10 +13,6 @@ import { REQUEST_TARGET_BYTES_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
 import { PARAMETER_FIELDS } from '../model/fields.js';
 import { FEED_EXTENSIONS, FEED_FORMATS, FEED_PAGE, type FeedFormat } from '../model/format.js';
-import { STRICT } from '../query/parameters.js';
-import type { FieldFilter } from '../query/query.js';
-import type { ViewSource } from '../view/present.js';
-import type { ParameterPairs, ParseOptions } from '../view/view.js';
 import { type Problem, sendProblem } from './answer/problem.js';
 import { sendText } from './answer/respond.js';
 import type { Exchange } from './exchange.js';

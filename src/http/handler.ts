@@ -9,6 +9,9 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { PAGE_POLICY } from '../answer/answer.js';
+import type { LiveViews } from '../answer/present.js';
+import type { FieldFilter } from '../answer/query.js';
 import type {
   AuthenticatedUser,
   Authentication,
@@ -21,9 +24,6 @@ import { REQUEST_TARGET_BYTES_MAX } from '../limits.js';
 import { CELL } from '../metrics/cells.js';
 import type { Meter } from '../metrics/meter.js';
 import type { IdentifierMode } from '../model/event.js';
-import type { FieldFilter } from '../query/query.js';
-import { PAGE_POLICY } from '../view/answer.js';
-import type { LiveViews } from '../view/present.js';
 import { AllowedHosts } from './allowed-hosts.js';
 import { OriginFields, PREFLIGHT_FIELDS } from './answer/answer-fields.js';
 import { bearerChallenge, INTERNAL_ERROR, type Problem, sendProblem } from './answer/problem.js';

@@ -6,6 +6,11 @@
  * are cut off.
  */
 import type { Socket } from 'node:net';
+import { type Body, keptBody, type ReadResult, SharedSlices } from '../answer/answer.js';
+import { ENDPOINT_FORMATS } from '../answer/endpoint-parameters.js';
+import type { LiveViews, ViewSource } from '../answer/present.js';
+import type { FieldFilter } from '../answer/query.js';
+import type { ParameterPairs, ParseOptions, View } from '../answer/view.js';
 import type { ParameterFault } from '../errors.js';
 import {
   PARAMETER_FAULTS_MAX,
@@ -18,11 +23,6 @@ import type { Meter } from '../metrics/meter.js';
 import { isDirectory } from '../model/fields.js';
 import { FORMATS, type Format, type FormatName, LIST_FORMATS } from '../model/format.js';
 import { parseVersion, type TimetableVersion } from '../model/timetable-version.js';
-import { ENDPOINT_FORMATS } from '../query/endpoint-parameters.js';
-import type { FieldFilter } from '../query/query.js';
-import { type Body, keptBody, type ReadResult, SharedSlices } from '../view/answer.js';
-import type { LiveViews, ViewSource } from '../view/present.js';
-import type { ParameterPairs, ParseOptions, View } from '../view/view.js';
 import { AnswerCache, type KnownTarget, sendKnown } from './answer/answer-cache.js';
 import { type Coding, CompressedAnswers } from './answer/compression.js';
 import { CACHE_CONTROL, isModifiedSince, matchedEntityTag, nextLink, VARY } from './answer/conditional.js';

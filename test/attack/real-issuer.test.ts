@@ -2,10 +2,10 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
+import { get, keptLog } from '../app/threads.js';
 import { recordFigure } from '../hard/figures.mjs';
 import { HARD, size } from '../hard/size.js';
 import { MemorySource, startService } from '../refresh/built.js';
-import { get, keptLog } from '../serving/threads.js';
 import { timeForAFault, until } from '../waiting/until.js';
 import { leastGapMs } from './issuer.js';
 import { createRealIssuer } from './real-issuer.js';

@@ -3,9 +3,9 @@ import { generateKeyPairSync } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Test, test } from 'tap';
+import { startService } from '../../src/app/service.js';
 import { MemorySource } from '../../src/index.js';
-import { startService } from '../../src/service.js';
-import { get, keptLog } from '../serving/threads.js';
+import { get, keptLog } from '../app/threads.js';
 import { hs256, signed } from './tokens.js';
 
 const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });

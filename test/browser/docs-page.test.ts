@@ -5,7 +5,7 @@
 import { fileURLToPath } from 'node:url';
 import type { BrowserContext, Locator, Page } from 'playwright-core';
 import { test } from 'tap';
-import { startService } from '../../src/service.js';
+import { startService } from '../../src/app/service.js';
 import { NO_BROWSER, newPage, type OpenPage, openBrowser } from './chromium.js';
 
 if (NO_BROWSER !== null) {

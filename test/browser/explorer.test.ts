@@ -2,8 +2,8 @@
 import { fileURLToPath } from 'node:url';
 import type { BrowserContext, Page } from 'playwright-core';
 import { type Test, test } from 'tap';
+import { startService } from '../../src/app/service.js';
 import type { components } from '../../src/client/client.js';
-import { startService } from '../../src/service.js';
 import { axeFindings } from './axe.js';
 import { NO_BROWSER, newPage, type OpenPage, openBrowser } from './chromium.js';
 

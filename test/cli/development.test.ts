@@ -2,11 +2,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
+import type { Timetable } from '../../src/app/timetable-interface.js';
 import { tellReloads, unknownVariables } from '../../src/cli/serve-messages.js';
 import type { LoadResult } from '../../src/refresh/keeper.js';
-import type { Timetable } from '../../src/timetable/timetable-interface.js';
+import { get } from '../app/threads.js';
 import { SLOW } from '../hard/size.js';
-import { get } from '../serving/threads.js';
 import { lectern, start } from './lectern.js';
 
 test('development mode logs requests with --access-log', async (t) => {

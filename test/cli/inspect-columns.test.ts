@@ -2,7 +2,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Test, test } from 'tap';
-import { DATA_FOLDER, NO_DATA } from '../query/real-sets.js';
+import { DATA_FOLDER, NO_DATA } from '../answer/real-sets.js';
 import { runHere } from './run-here.js';
 
 const HEADER = 'Datum;Von;Bis;Fach;Dozent;Raum;Klasse';

@@ -6,11 +6,11 @@ import { join } from 'node:path';
 import { test } from 'tap';
 import { LogOutput } from '../../src/cli/open-log.js';
 import { LOG_BYTES_MAX } from '../../src/limits.js';
-import { scrape } from '../admin/scrape.js';
+import { scrape } from '../app/scrape.js';
+import { get } from '../app/threads.js';
 import { hs256, SECRET } from '../auth/tokens.js';
 import { testFolder } from '../files/test-folder.js';
 import { freePort } from '../hard/free-port.mjs';
-import { get } from '../serving/threads.js';
 import { until } from '../waiting/until.js';
 import { CLI, ROOT } from './lectern.js';
 

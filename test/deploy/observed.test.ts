@@ -7,11 +7,11 @@ import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { type Test, test } from 'tap';
 import { parse } from 'yaml';
+import { get } from '../app/threads.js';
 import { SECRET } from '../auth/tokens.js';
 import { testFolder } from '../files/test-folder.js';
 import { MemorySource, startService } from '../refresh/built.js';
 import { openFleet } from '../replication/fleet.js';
-import { get } from '../serving/threads.js';
 
 const at = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 

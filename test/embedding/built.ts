@@ -6,8 +6,8 @@ import { mkdtemp, realpath } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { openerHere, type Parts } from '../app/open-here.js';
 import { SLOW } from '../hard/size.js';
-import { openerHere, type Parts } from '../timetable/open-here.js';
 
 export const ROOT: string = fileURLToPath(new URL('../..', import.meta.url));
 export const BUILT_MODULE: string = join(ROOT, 'dist/index.js');
@@ -21,8 +21,8 @@ const partOf = async (path: string): Promise<Parts> =>
 const parts = {
   ...(await partOf('options/resolve.js')),
   ...(await partOf('thread/task.js')),
-  ...(await partOf('timetable/keeping.js')),
-  ...(await partOf('timetable/timetable.js')),
+  ...(await partOf('app/keeping.js')),
+  ...(await partOf('app/timetable.js')),
 };
 /** In `npm test` loads run on this thread. */
 export const openTimetable: Library['openTimetable'] = SLOW ? built.openTimetable : openerHere(parts);

@@ -160,12 +160,12 @@ test('a TypeScript program runs through tsx', async (t) => {
 test('thread scripts in bundles are small and include the licences of their contents', async (t) => {
   const { size } = await stat(join(ROOT, 'dist/thread/worker-text.js'));
   t.ok(size > 50_000 && size < 520_000, `${size} bytes`);
-  const serving = await stat(join(ROOT, 'dist/serving/serving-text.js'));
+  const serving = await stat(join(ROOT, 'dist/app/serving-text.js'));
   t.ok(serving.size > 100_000 && serving.size < 480_000, `${serving.size} bytes`);
   for (const [file, names] of [
     ['thread/worker-text', ['fast-json-stringify', 'interval-tree-1d', 'msgpackr']],
     ['thread/client-worker-text', ['pg', '@nats-io/transport-node']],
-    ['serving/serving-text', ['find-my-way', 'interval-tree-1d', 'jose', 'negotiator']],
+    ['app/serving-text', ['find-my-way', 'interval-tree-1d', 'jose', 'negotiator']],
   ] as const) {
     const licences = await readFile(join(ROOT, `dist/${file}-licences.txt`), 'utf8');
     for (const name of names) t.match(licences, new RegExp(`^${name} \\d`, 'm'), name);

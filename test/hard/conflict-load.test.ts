@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { test } from 'tap';
-import { COMPARED_LAYOUTS, eventsLaidOut, ordinaryEvents, toNdjson } from '../query/conflict-layouts.js';
+import { COMPARED_LAYOUTS, eventsLaidOut, ordinaryEvents, toNdjson } from '../answer/conflict-layouts.js';
 import { builtModule } from '../refresh/built.js';
 import { recordFigure } from './figures.mjs';
 import { HARD, size } from './size.js';

@@ -2,9 +2,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
 import { FOLLOWED_CHANGES_MAX } from '../../src/limits.js';
+import { get } from '../app/threads.js';
 import { hs256, SECRET } from '../auth/tokens.js';
 import { startService } from '../refresh/built.js';
-import { get } from '../serving/threads.js';
 import { eventsTable, skip, startServer } from '../source/postgres/server.js';
 import { until } from '../waiting/until.js';
 import { HARD, size } from './size.js';

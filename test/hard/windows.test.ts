@@ -1,11 +1,11 @@
 /** The processor time of windows on alternating long and short slots: at most that of the values' events. */
 import { test } from 'tap';
-import type { FieldFilter } from '../../src/query/query.js';
-import type { ReadResult } from '../../src/view/answer.js';
-import type { View } from '../../src/view/view.js';
+import type { ReadResult } from '../../src/answer/answer.js';
+import type { FieldFilter } from '../../src/answer/query.js';
+import type { View } from '../../src/answer/view.js';
+import { alternatingEvents, BEGIN_MS, MINUTE_MS, someGroups } from '../answer/alternating-slots.js';
+import { readOf, STRICT, viewOfEvents } from '../answer/reading.js';
 import { collectGarbage } from '../http/collect-garbage.js';
-import { alternatingEvents, BEGIN_MS, MINUTE_MS, someGroups } from '../query/alternating-slots.js';
-import { readOf, STRICT, viewOfEvents } from '../query/reading.js';
 import { recordFigure } from './figures.mjs';
 import { HARD, size } from './size.js';
 

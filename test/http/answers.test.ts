@@ -3,7 +3,7 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { decode } from '@msgpack/msgpack';
 import { test } from 'tap';
-import type { Body, Read } from '../../src/view/answer.js';
+import type { Body, Read } from '../../src/answer/answer.js';
 import { bearer, EVENTS, type Reply, serve, setUp, token, viewsOf } from './harness.js';
 
 const GOOD = bearer({ studyGroup: 'A' });

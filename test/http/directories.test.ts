@@ -4,7 +4,7 @@ import { test } from 'tap';
 import { PROBLEMS } from '../../src/errors.js';
 import { createRouter, lastSegmentOf, scheduleRoutes } from '../../src/http/routes.js';
 import { ROUTE_MEMO_ENTRIES_MAX } from '../../src/limits.js';
-import { viewOfEvents } from '../query/reading.js';
+import { viewOfEvents } from '../answer/reading.js';
 import { eventOf } from '../snapshot/images.js';
 import { bearer, EVENTS, ROOM, serve, setUp, viewsOf } from './harness.js';
 

@@ -1,9 +1,9 @@
 /** The page of a feed, as browsers get it. */
 import { randomBytes } from 'node:crypto';
 import { type Test, test } from 'tap';
+import { PAGE_POLICY } from '../../src/answer/answer.js';
 import { PresentAccess } from '../../src/auth/access.js';
 import type { TimetableEvent } from '../../src/model/event.js';
-import { PAGE_POLICY } from '../../src/view/answer.js';
 import { pageRowsOf } from '../oracle/representations.js';
 import { bearer, EVENTS, type SetUpOptions, serve, setUp, viewsOf } from './harness.js';
 

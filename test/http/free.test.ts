@@ -1,8 +1,8 @@
 import { gunzipSync } from 'node:zlib';
 import { decode } from '@msgpack/msgpack';
 import { test } from 'tap';
-import { SnapshotView } from '../../src/view/view.js';
-import { snapshotOfEvents } from '../query/reading.js';
+import { SnapshotView } from '../../src/answer/view.js';
+import { snapshotOfEvents } from '../answer/reading.js';
 import { until } from '../waiting/until.js';
 import { bearer, EVENTS, ROOM, serve, setUp, viewsOf } from './harness.js';
 

@@ -1,6 +1,8 @@
 /** A small timetable behind a real server on a free port, and clients that see every byte. */
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { connect } from 'node:net';
+import type { LiveViews, ViewSource } from '../../src/answer/present.js';
+import type { View } from '../../src/answer/view.js';
 import { PresentAccess } from '../../src/auth/access.js';
 import { Authenticator } from '../../src/auth/authenticator.js';
 import { createDevelopmentIssuer } from '../../src/auth/development-issuer.js';
@@ -21,10 +23,8 @@ import { ANSWER_CACHE_SHARE, CACHE_BYTES_DEFAULT } from '../../src/limits.js';
 import type { Meter } from '../../src/metrics/meter.js';
 import type { NormalisedEvent } from '../../src/model/event.js';
 import { resolveOptions } from '../../src/options/resolve.js';
-import type { LiveViews, ViewSource } from '../../src/view/present.js';
-import type { View } from '../../src/view/view.js';
+import { viewOfEvents } from '../answer/reading.js';
 import { hs256, SECRET } from '../auth/tokens.js';
-import { viewOfEvents } from '../query/reading.js';
 
 export const ROOM = '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417';
 const HOUR_MS = 3_600_000;

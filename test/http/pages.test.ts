@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { type Test, test } from 'tap';
+import { PAGE_POLICY } from '../../src/answer/answer.js';
 import { PresentAccess } from '../../src/auth/access.js';
 import type { PageOptions } from '../../src/http/pages.js';
-import { PAGE_POLICY } from '../../src/view/answer.js';
 import { bearer, type SetUpOptions, serve, setUp } from './harness.js';
 
 const SCRIPT = 'main-ABCDEFGH.js';

@@ -27,9 +27,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test } from 'tap';
 import { type LecternErrorCode, PARAMETER_FAULTS, PROBLEMS } from '../../src/errors.js';
+import { createOpenApiDocument } from '../../src/http/openapi/document.js';
 import * as limits from '../../src/limits.js';
 import type { RejectionCode } from '../../src/model/event.js';
-import { createOpenApiDocument } from '../../src/openapi/document.js';
 import { start } from '../cli/lectern.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));

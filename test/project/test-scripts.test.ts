@@ -29,16 +29,16 @@ interface Selections {
 }
 const { SLOW, SLOW_SIZES, FIRST, SELECTIONS } = (await load('test-selections.mjs')) as Selections;
 
-const FILES = ['test/http/server/close.test.ts', 'test/query/plan.test.ts', 'test/query/plan-b.test.ts'];
+const FILES = ['test/http/server/close.test.ts', 'test/answer/plan.test.ts', 'test/answer/plan-b.test.ts'];
 
 test('an exact name means one file; otherwise all files that contain it run', async (t) => {
   const table: [string, readonly string[]][] = [
-    ['query/plan', ['test/query/plan.test.ts']],
-    ['plan', ['test/query/plan.test.ts']],
-    ['pla', ['test/query/plan.test.ts', 'test/query/plan-b.test.ts']],
-    ['test/query/plan.test.ts', ['test/query/plan.test.ts']],
+    ['answer/plan', ['test/answer/plan.test.ts']],
+    ['plan', ['test/answer/plan.test.ts']],
+    ['pla', ['test/answer/plan.test.ts', 'test/answer/plan-b.test.ts']],
+    ['test/answer/plan.test.ts', ['test/answer/plan.test.ts']],
     ['./test/http/server/close.test.ts', ['test/http/server/close.test.ts']],
-    ['query/', ['test/query/plan.test.ts', 'test/query/plan-b.test.ts']],
+    ['answer/', ['test/answer/plan.test.ts', 'test/answer/plan-b.test.ts']],
     ['nothing', []],
   ];
   for (const [name, expected] of table) t.strictSame(matching(name, FILES), expected, name);

@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Test } from 'tap';
+import type { Timetable } from '../../src/app/timetable-interface.js';
 import type { SourcePart } from '../../src/model/source-state.js';
 import type { TimetableOptions } from '../../src/options/option-types.js';
 import type { MergedSpec } from '../../src/source/spec.js';
-import type { Timetable } from '../../src/timetable/timetable-interface.js';
-import { openHere } from '../timetable/open-here.js';
+import { openHere } from '../app/open-here.js';
 
 export type Mood = 'good' | 'down' | 'hangs' | 'garbage' | 'cut' | 'later' | 'gone';
 

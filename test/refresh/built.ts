@@ -9,10 +9,10 @@ async function load<T>(module: string): Promise<T> {
 }
 
 const index = await load<typeof import('../../src/index.js')>('index.js');
-const service = await load<typeof import('../../src/service.js')>('service.js');
+const service = await load<typeof import('../../src/app/service.js')>('app/service.js');
 
 export const openTimetable: typeof import('../../src/index.js').openTimetable = index.openTimetable;
 export const MemorySource: typeof import('../../src/index.js').MemorySource = index.MemorySource;
-export const startService: typeof import('../../src/service.js').startService = service.startService;
+export const startService: typeof import('../../src/app/service.js').startService = service.startService;
 /** The address that programs written by a test import. */
 export const builtModule = (module: string): string => pathToFileURL(join(DIST, module)).href;

@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Test, test } from 'tap';
-import type { Service } from '../../src/service.js';
+import type { Service } from '../../src/app/service.js';
 import { hs256, SECRET } from '../auth/tokens.js';
 import { timeForAFault, until } from '../waiting/until.js';
 import { startService } from './built.js';

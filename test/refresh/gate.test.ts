@@ -2,8 +2,8 @@ import { test } from 'tap';
 import { resolveOptions } from '../../src/options/resolve.js';
 import { type Gate, type GateOptions, judge, type RefusalCode } from '../../src/refresh/gate.js';
 import type { SnapshotSummary } from '../../src/snapshot/summary.js';
+import { keptLog } from '../app/threads.js';
 import { SECRET } from '../auth/tokens.js';
-import { keptLog } from '../serving/threads.js';
 import { MemorySource, startService } from './built.js';
 
 const GATE_DEFAULTS = resolveOptions('gate', {});

@@ -4,11 +4,11 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Test, test } from 'tap';
+import { openHere } from '../app/open-here.js';
+import { keptLog } from '../app/threads.js';
 import { SECRET } from '../auth/tokens.js';
 import { endless, endlessRecords, goodEvents } from '../hard/endless.mjs';
 import { SLOW } from '../hard/size.js';
-import { keptLog } from '../serving/threads.js';
-import { openHere } from '../timetable/open-here.js';
 import { openTimetable, startService } from './built.js';
 
 const GOOD = goodEvents()

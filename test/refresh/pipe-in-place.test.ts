@@ -3,8 +3,8 @@ import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Test, test } from 'tap';
+import { keptLog } from '../app/threads.js';
 import { goodEvents } from '../hard/endless.mjs';
-import { keptLog } from '../serving/threads.js';
 import { until } from '../waiting/until.js';
 import { openTimetable, startService } from './built.js';
 

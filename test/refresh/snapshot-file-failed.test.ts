@@ -2,9 +2,9 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
+import { get } from '../app/threads.js';
 import { testFolder } from '../files/test-folder.js';
 import { events, until } from '../replication/fleet.js';
-import { get } from '../serving/threads.js';
 import { MemorySource, openTimetable } from './built.js';
 
 test('a failed write of the snapshot file shows in health and metrics until one succeeds', async (t) => {

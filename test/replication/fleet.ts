@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Test } from 'tap';
+import type { Publishing } from '../../src/app/publishing.js';
 import type { MemorySource, PublishingOptions, Timetable, TimetableOptions } from '../../src/index.js';
 import type { Head } from '../../src/replication/head.js';
 import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { storeAddress } from '../../src/store/store-address.js';
-import type { Publishing } from '../../src/timetable/publishing.js';
 import { testFolder } from '../files/test-folder.js';
 import { NATS_MISSING, type NatsServer, startNats } from '../store/nats-server.js';
 

@@ -14,9 +14,9 @@ import { join } from 'node:path';
 import { test } from 'tap';
 import { SigningKey, UNSIGNED } from '../../src/replication/keys.js';
 import { storeAddress } from '../../src/store/store-address.js';
+import { keptLog } from '../app/threads.js';
 import { testFolder } from '../files/test-folder.js';
 import { MemorySource } from '../refresh/built.js';
-import { keptLog } from '../serving/threads.js';
 import {
   events,
   openChannel,

@@ -1,19 +1,19 @@
 /** The logs of a replica that has no timetable yet, and of a publisher. */
 import { join } from 'node:path';
 import { type Test, test } from 'tap';
+import { publishTimetable } from '../../src/app/publishing.js';
+import { startService } from '../../src/app/service.js';
 import { MemorySource } from '../../src/index.js';
 import type { ServiceOptions } from '../../src/options/option-types.js';
 import type { Head } from '../../src/replication/head.js';
 import { SigningKey } from '../../src/replication/keys.js';
 import { readReports } from '../../src/replication/store-records.js';
-import { startService } from '../../src/service.js';
 import { IMAGE_FORMAT_VERSION } from '../../src/snapshot/image-format.js';
 import { openStore } from '../../src/store/open-store.js';
 import { storeAddress } from '../../src/store/store-address.js';
-import { publishTimetable } from '../../src/timetable/publishing.js';
+import { keptLog } from '../app/threads.js';
 import { SECRET } from '../auth/tokens.js';
 import { testFolder } from '../files/test-folder.js';
-import { keptLog } from '../serving/threads.js';
 import { events, until, writeKeys } from './fleet.js';
 
 const HEAD: Head = {

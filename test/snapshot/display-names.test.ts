@@ -14,13 +14,13 @@ import { fileSource } from '../../src/source/file.js';
 import { MemorySource } from '../../src/source/memory-source.js';
 import { mergedSource } from '../../src/source/merged.js';
 import { loadImage } from '../../src/thread/load-image.js';
+import { eventSets } from '../answer/generated-events.js';
+import { namedRecordsOf } from '../answer/named-records.js';
+import { snapshotOfEvents } from '../answer/reading.js';
+import { findDataSets, NO_DATA } from '../answer/real-sets.js';
 import { runs } from '../hard/size.js';
 import { eventsInOrder } from '../oracle/events.js';
 import { nameOracle } from '../oracle/names.js';
-import { eventSets } from '../query/generated-events.js';
-import { namedRecordsOf } from '../query/named-records.js';
-import { snapshotOfEvents } from '../query/reading.js';
-import { findDataSets, NO_DATA } from '../query/real-sets.js';
 import { memorySource } from '../source/collect.js';
 import { eventOf, idOf, imageOf } from './images.js';
 

@@ -7,13 +7,13 @@ import { gzipSync } from 'node:zlib';
 import { encode } from '@msgpack/msgpack';
 import fc from 'fast-check';
 import { test } from 'tap';
+import { SnapshotView } from '../../src/answer/view.js';
+import { generateEvents } from '../../src/cli/generate/events.js';
 import { LecternError } from '../../src/errors.js';
-import { generateEvents } from '../../src/generate/events.js';
 import { readImageFile } from '../../src/snapshot/image-file.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
 import { fileSource } from '../../src/source/file.js';
 import { loadImage } from '../../src/thread/load-image.js';
-import { SnapshotView } from '../../src/view/view.js';
 import { size } from '../hard/size.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'lectern-fuzz-'));

@@ -12,8 +12,8 @@ import { Snapshot } from '../../src/snapshot/snapshot.js';
 import type { SourceSpec } from '../../src/source/spec.js';
 import { runTaskHere } from '../../src/thread/task.js';
 import type { LoadDone, LoadTask } from '../../src/thread/task-messages.js';
+import { findDataSets, NO_DATA, recordsOf } from '../answer/real-sets.js';
 import { size } from '../hard/size.js';
-import { findDataSets, NO_DATA, recordsOf } from '../query/real-sets.js';
 import { imageOfCount } from '../snapshot/images.js';
 
 // Real timetables are loaded fifteen times each.

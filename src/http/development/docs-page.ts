@@ -6,8 +6,8 @@ import { hash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
+import { keptBody } from '../../answer/answer.js';
 import type { IdentifierMode } from '../../model/event.js';
-import { keptBody } from '../../view/answer.js';
 import { matchedEntityTag } from '../answer/conditional.js';
 import { sendBody, sendEmpty } from '../answer/respond.js';
 import type { Exchange } from '../exchange.js';
@@ -41,7 +41,7 @@ export function docsRoutes(options: {
   // The document is made on first use, because most processes never need its modules.
   let document: Promise<ReturnType<typeof staticSender>> | null = null;
   const makeDocument = async (): Promise<ReturnType<typeof staticSender>> => {
-    const { createOpenApiDocument } = await import('../../openapi/document.js');
+    const { createOpenApiDocument } = await import('../openapi/document.js');
     return staticSender('application/json; charset=utf-8', JSON.stringify(createOpenApiDocument(options)));
   };
   const route = (name: string, handle: OpenRoute['handle']): OpenRoute => {

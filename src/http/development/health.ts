@@ -1,7 +1,7 @@
 /** GET /health, in development. */
 
-import { describeHealth } from '../../view/describe-health.js';
-import type { ViewSource } from '../../view/present.js';
+import { describeHealth } from '../../answer/describe-health.js';
+import type { ViewSource } from '../../answer/present.js';
 import { sendText } from '../answer/respond.js';
 import type { OpenRoute } from '../routes.js';
 

@@ -1,4 +1,7 @@
 /** GET {base}/login, only in development: gives every client a test token. */
+
+import type { ViewSource } from '../../answer/present.js';
+import type { ParameterPairs, ParseOptions, View } from '../../answer/view.js';
 import type { DevelopmentIssuer } from '../../auth/development-issuer.js';
 import { type ClaimTable, canonicalValue } from '../../auth/identity.js';
 import type { ParameterFault, ParameterFaultCode } from '../../errors.js';
@@ -7,8 +10,6 @@ import type { IdentifierMode } from '../../model/event.js';
 import type { IdentityFieldName } from '../../model/fields.js';
 import { describeIdentifier } from '../../model/identifier.js';
 import { suggest } from '../../model/suggest.js';
-import type { ViewSource } from '../../view/present.js';
-import type { ParameterPairs, ParseOptions, View } from '../../view/view.js';
 import { sendProblem } from '../answer/problem.js';
 import { sendText } from '../answer/respond.js';
 import { sendSnapshotUnavailable } from '../read.js';

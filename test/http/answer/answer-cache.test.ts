@@ -1,7 +1,7 @@
 import { test } from 'tap';
 import { AnswerCache, type KnownAnswer } from '../../../src/http/answer/answer-cache.js';
 import { ANSWER_CACHE_ENTRY_BYTES_MAX } from '../../../src/limits.js';
-import { viewOfEvents } from '../../query/reading.js';
+import { viewOfEvents } from '../../answer/reading.js';
 import { bearer, EVENTS, type Reply, ROOM, serve, setUp, viewsOf } from '../harness.js';
 
 const TARGETS = [

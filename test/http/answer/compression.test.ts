@@ -11,7 +11,7 @@ import {
   tagWithoutCoding,
 } from '../../../src/http/answer/compression.js';
 import type { NormalisedEvent } from '../../../src/model/event.js';
-import { viewOfEvents } from '../../query/reading.js';
+import { viewOfEvents } from '../../answer/reading.js';
 import { timeForAFault, until } from '../../waiting/until.js';
 import { bearer, EVENTS, type Reply, serve, setUp, viewsOf } from '../harness.js';
 

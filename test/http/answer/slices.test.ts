@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { get } from 'node:http';
 import { connect } from 'node:net';
 import { test } from 'tap';
-import type { Body, Read } from '../../../src/view/answer.js';
-import type { View } from '../../../src/view/view.js';
+import type { Body, Read } from '../../../src/answer/answer.js';
+import type { View } from '../../../src/answer/view.js';
 import { timeForAFault } from '../../waiting/until.js';
 import { bearer, serve, setUp, viewsOf } from '../harness.js';
 

@@ -5,7 +5,7 @@ import type { FastPathHandler, RequestHandler } from '../../../src/http/handler.
 import { directHead } from '../../../src/http/node/direct.js';
 import { DIRECT_HEAD_BYTES_MAX } from '../../../src/limits.js';
 import type { NormalisedEvent } from '../../../src/model/event.js';
-import { viewOfEvents } from '../../query/reading.js';
+import { viewOfEvents } from '../../answer/reading.js';
 import { EVENTS, FIRST_MS, ROOM, serve, setUp, token, viewsOf } from '../harness.js';
 
 const AUTHORIZATION = `Authorization: Bearer ${token({ studyGroup: 'A' })}\r\n`;

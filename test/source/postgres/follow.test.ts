@@ -9,8 +9,8 @@ import { postgresSource } from '../../../src/source/postgres/postgres.js';
 import { parsePostgresAddress } from '../../../src/source/postgres/postgres-address.js';
 import type { PostgresSpec } from '../../../src/source/postgres/postgres-spec.js';
 import { loadImage } from '../../../src/thread/load-image.js';
+import { openHere } from '../../app/open-here.js';
 import { SLOW } from '../../hard/size.js';
-import { openHere } from '../../timetable/open-here.js';
 import { timeForAFault, until } from '../../waiting/until.js';
 import { eventsTable, skip, startServer, type TestServer } from './server.js';
 

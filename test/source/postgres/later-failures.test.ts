@@ -1,5 +1,5 @@
 import { test } from 'tap';
-import { openHere } from '../../timetable/open-here.js';
+import { openHere } from '../../app/open-here.js';
 import { until } from '../../waiting/until.js';
 import { eventsTable, skip, startServer } from './server.js';
 

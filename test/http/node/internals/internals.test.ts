@@ -13,10 +13,10 @@ import {
   useInternals,
 } from '../../../../src/http/node/internals.js';
 import { openTimetable } from '../../../../src/index.js';
-import { parseMetrics } from '../../../admin/scrape.js';
+import { parseMetrics } from '../../../app/scrape.js';
+import { get } from '../../../app/threads.js';
 import { CLI, startNode } from '../../../cli/lectern.js';
 import { SLOW } from '../../../hard/size.js';
-import { get } from '../../../serving/threads.js';
 import { until } from '../../../waiting/until.js';
 import { EVENTS, serve, setUp, token, viewsOf } from '../../harness.js';
 import { rawCases, sendRaw } from '../../raw-cases.js';

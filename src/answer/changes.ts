@@ -1,0 +1,143 @@
+import type { Difference, DifferenceList, RemovedIds } from '../change/history.js';
+import { BODY_SLICE_BYTES, BODY_WHOLE_BYTES_MAX } from '../limits.js';
+import type { Rows } from '../snapshot/rows.js';
+import { allocateBody, laterBody, type MeasuredBody } from './body.js';
+import { arrayHeader, packPlain, writeMessagePackRow } from './msgpack.js';
+import { Selection } from './selection.js';
+import { gather, type Piece, slicedBody } from './slices.js';
+
+interface PresentRows {
+  readonly rows: Rows;
+  readonly summary: { readonly id: string };
+}
+
+interface List {
+  readonly opening: Uint8Array;
+  readonly byteLength: number;
+  pieces(): Iterable<Piece>;
+}
+
+/** A JSON object with from, to, added, changed and removed, made on demand. */
+export function jsonChanges(
+  { rows, summary }: PresentRows,
+  difference: Difference,
+  removedIds: RemovedIds,
+): MeasuredBody {
+  const { from, added, changed, removed } = difference;
+  const ends = JSON.stringify({ from, to: summary.id }).slice(0, -1);
+  const list = (opening: string, of: DifferenceList, { bytes, start }: PackedEntries): List => ({
+    opening: Buffer.from(opening, 'utf8'),
+    byteLength: of.jsonBytes,
+    pieces: () => entryPieces(of.entries, start, 1, copierOf({ bytes, start })),
+  });
+  return bodyOf(
+    [
+      list(`${ends},"added":[`, added, rows),
+      list('],"changed":[', changed, rows),
+      list('],"removed":[', removed, removedIds.json),
+    ],
+    JSON_CLOSING,
+  );
+}
+
+const JSON_CLOSING = Buffer.from(']}');
+const MAP_OF_FIVE = 0x85;
+
+export function messagePackChanges(
+  { rows, summary }: PresentRows,
+  difference: Difference,
+  removedIds: RemovedIds,
+): MeasuredBody {
+  const { from, added, changed, removed } = difference;
+  const ends = ['from', from, 'to', summary.id].map(packPlain);
+  const list = (
+    before: readonly Uint8Array[],
+    name: string,
+    of: DifferenceList,
+    start: Uint32Array,
+    write: WriteRun,
+  ): List => ({
+    opening: Buffer.concat([...before, packPlain(name), arrayHeader(of.entries.length)]),
+    byteLength: of.packedBytes,
+    pieces: () => entryPieces(of.entries, start, 0, write),
+  });
+  const writeRows: WriteRun = (first, end, target, offset) => {
+    let at = offset;
+    for (let ordinal = first; ordinal < end; ordinal++) at = writeMessagePackRow(rows, ordinal, target, at);
+    return at;
+  };
+  return bodyOf(
+    [
+      list([Uint8Array.of(MAP_OF_FIVE), ...ends], 'added', added, rows.packedStart, writeRows),
+      list([], 'changed', changed, rows.packedStart, writeRows),
+      list([], 'removed', removed, removedIds.packed.start, copierOf(removedIds.packed)),
+    ],
+    NOTHING,
+  );
+}
+
+const NOTHING = new Uint8Array(0);
+
+/** Entry n is bytes [start[n], start[n + 1]). */
+interface PackedEntries {
+  readonly bytes: Uint8Array;
+  readonly start: Uint32Array;
+}
+
+/** Writes entries [first, end) and returns the offset after them. */
+type WriteRun = (first: number, end: number, target: Buffer, offset: number) => number;
+
+function copierOf({ bytes, start }: PackedEntries): WriteRun {
+  const source = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  return (first, end, target, offset) => offset + source.copy(target, offset, start[first]!, start[end]!);
+}
+
+/**
+ * Entries in pieces of about one slice, without allocating memory for each entry; `start` gives their
+ * lengths.
+ *
+ * @param cut bytes to remove from the last entry: its comma
+ */
+function* entryPieces(
+  entries: Uint32Array,
+  start: Uint32Array,
+  cut: number,
+  write: WriteRun,
+): Generator<Piece> {
+  // Terminates: `to` > `from`.
+  for (let from = 0, to = 0; from < entries.length; from = to) {
+    let byteLength = 0;
+    for (to = from; to < entries.length; to++) {
+      const entryBytes = start[entries[to]! + 1]! - start[entries[to]!]!;
+      if (to > from && byteLength + entryBytes > BODY_SLICE_BYTES) break;
+      byteLength += entryBytes;
+    }
+    const run = Selection.ofList(entries.subarray(from, to));
+    if (to === entries.length) byteLength -= cut;
+    yield {
+      byteLength,
+      write(target, offset) {
+        const room = target.subarray(offset, offset + byteLength);
+        let at = 0;
+        run.forEachRun((first, end) => {
+          at = write(first, end, room, at);
+        });
+      },
+    };
+  }
+}
+
+function bodyOf(lists: readonly List[], closing: Uint8Array): MeasuredBody {
+  let byteLength = closing.length;
+  for (const list of lists) byteLength += list.opening.length + list.byteLength;
+  function* pieces(): Generator<Piece> {
+    for (const list of lists) {
+      yield list.opening;
+      yield* list.pieces();
+    }
+    yield closing;
+  }
+  return byteLength > BODY_WHOLE_BYTES_MAX
+    ? slicedBody(byteLength, pieces)
+    : laterBody(byteLength, () => gather(pieces(), allocateBody(byteLength)));
+}

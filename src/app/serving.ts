@@ -1,0 +1,101 @@
+import type { Follower, LiveViews } from '../answer/present.js';
+import type { AccessSource } from '../auth/access.js';
+import { RemoteKeys } from '../auth/remote-keys.js';
+import type { Logger } from '../http/logger.js';
+import type { ListenAddress } from '../http/server/listen-address.js';
+import type { OverloadCounts } from '../http/server/overload.js';
+import type { Meter } from '../metrics/meter.js';
+import { monotonicMs } from '../model/clock.js';
+import type { ServerPlan } from './server-plan.js';
+
+/** The heaps of the threads that do not serve, for metrics. */
+export { reportedHeaps, type ThreadHeap } from '../thread/start-thread.js';
+
+/**
+ * Plain data for every serving thread. Limits apply to one thread. Only in ServingOptions, `cacheBytesMax`
+ * and `streamsMax` are totals for all threads.
+ */
+export interface ServingSettings extends ServerPlan {
+  readonly host: string;
+  readonly port: number;
+  /** Number of serving threads: 1 means the main thread. */
+  readonly workers: number;
+  readonly staleMsMax: number;
+}
+
+export interface ServingOptions {
+  readonly settings: ServingSettings;
+  /** The served snapshot on this thread. The `follower` passes it to other threads. */
+  readonly views: LiveViews;
+  readonly access: AccessSource;
+  readonly isMetered: boolean;
+  readonly log: Logger | undefined;
+  readonly onLost: (error: Error) => void;
+}
+
+/** The keys that verify tokens. Keys from an address are fetched once for all threads. */
+export class ServingKeys {
+  readonly fetched: RemoteKeys | null;
+  readonly #hasOthers: boolean;
+
+  constructor({ auth, development }: ServerPlan, { access }: AccessSource, log: Logger | undefined) {
+    this.fetched = auth.remoteKeys === null ? null : new RemoteKeys(auth.remoteKeys, { log });
+    this.#hasOthers = access.tokenKeys.secrets !== null || development !== null;
+  }
+
+  /** Whether tokens can be verified now. */
+  get areThere(): boolean {
+    return this.fetched === null || this.#hasOthers || monotonicMs() < this.fetched.state.usableUntilMs;
+  }
+}
+
+export interface ThreadMeter {
+  /** `main`, or a number from 1. A replacement has the number of the lost thread. */
+  readonly thread: string;
+  readonly meter: Meter;
+}
+
+export interface Serving {
+  readonly address: ListenAddress;
+  readonly workers: number;
+  readonly keys: ServingKeys;
+  /** One for each serving thread; empty without metrics. */
+  readonly meters: readonly ThreadMeter[];
+  /** Whether at least one thread has a snapshot to answer from. */
+  readonly isServing: boolean;
+  /** Gets publications for other threads; null if this thread serves. */
+  readonly follower: Follower | null;
+  /** Resolves when every thread listens. Rejects with a LecternError `address-unavailable`. */
+  readonly started: Promise<void>;
+  readonly condition: ServingCondition;
+  drain(): void;
+  close(options?: { readonly deadlineMs?: number }): Promise<void>;
+}
+
+/** The condition of a port, for load balancers. */
+export interface ServingCondition {
+  /** The port will close soon and should get no new connections. */
+  readonly isDraining: boolean;
+  /** Every serving thread has more requests than it can answer. */
+  readonly isOverloaded: boolean;
+  readonly threadsOverloaded: number;
+  /** Requests refused for overload. Refusals in the last second of a lost thread may be missing. */
+  readonly refused: number;
+  /** How often a thread became overloaded; counted like `refused`. */
+  readonly overloads: number;
+}
+
+export function conditionOf(
+  isDraining: boolean,
+  loads: readonly OverloadCounts[],
+  past: Omit<OverloadCounts, 'isOverloaded'> = { refused: 0, overloads: 0 },
+): ServingCondition {
+  const threadsOverloaded = loads.filter((load) => load.isOverloaded).length;
+  return {
+    isDraining,
+    isOverloaded: threadsOverloaded > 0 && threadsOverloaded === loads.length,
+    threadsOverloaded,
+    refused: loads.reduce((sum, load) => sum + load.refused, past.refused),
+    overloads: loads.reduce((sum, load) => sum + load.overloads, past.overloads),
+  };
+}
