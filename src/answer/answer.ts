@@ -1,6 +1,3 @@
-export { type Body, keptBody, releaseBody, releaseSlice, SharedSlices } from './body.js';
-export { PAGE_POLICY } from './page-rows.js';
-
 import type { AnyFormatName, FormatName } from '../model/format.js';
 import type { Body } from './body.js';
 import type { ReadFaults } from './parameters.js';

@@ -3,7 +3,7 @@ import type { Follower, Present, PublishedImage } from '../answer/present.js';
 import type { TestTokenRequest } from '../auth/development-issuer.js';
 import { LecternError } from '../errors.js';
 import type { KeptFiles } from '../files/kept-files.js';
-import { findSwaggerUi } from '../http/development/docs-page.js';
+import { findSwaggerUi } from '../http/development/resources.js';
 import { findPages } from '../http/pages.js';
 import type { ListenAddress } from '../http/server/listen-address.js';
 import type { SourceState } from '../model/source-state.js';

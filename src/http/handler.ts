@@ -9,7 +9,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { PAGE_POLICY } from '../answer/answer.js';
+import { PAGE_POLICY } from '../answer/page-rows.js';
 import type { LiveViews } from '../answer/present.js';
 import type { FieldFilter } from '../answer/query.js';
 import type {
@@ -28,9 +28,7 @@ import { AllowedHosts } from './allowed-hosts.js';
 import { OriginFields, PREFLIGHT_FIELDS } from './answer/answer-fields.js';
 import { bearerChallenge, INTERNAL_ERROR, type Problem, sendProblem } from './answer/problem.js';
 import { sendEmpty } from './answer/respond.js';
-import { docsRoutes } from './development/docs-page.js';
-import { healthRoute } from './development/health.js';
-import { loginRoute } from './development/login.js';
+import { docsRoutes, healthRoute, loginRoute } from './development/resources.js';
 import { asksForStream, EventStreams, type StreamSettings, type StreamTimes } from './event-streams.js';
 import { Exchange, type ExchangeSettings } from './exchange.js';
 import { type FeedOptions, Feeds } from './feeds.js';

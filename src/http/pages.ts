@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { keptBody } from '../answer/answer.js';
+import { keptBody } from '../answer/body.js';
 import { type Coding, negotiateCoding } from './answer/compression.js';
 import { matchedEntityTag } from './answer/conditional.js';
 import { sendProblem } from './answer/problem.js';

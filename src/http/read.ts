@@ -6,7 +6,8 @@
  * are cut off.
  */
 import type { Socket } from 'node:net';
-import { type Body, keptBody, type ReadResult, SharedSlices } from '../answer/answer.js';
+import type { ReadResult } from '../answer/answer.js';
+import { type Body, keptBody, SharedSlices } from '../answer/body.js';
 import { ENDPOINT_FORMATS } from '../answer/endpoint-parameters.js';
 import type { LiveViews, ViewSource } from '../answer/present.js';
 import type { FieldFilter } from '../answer/query.js';

@@ -3,7 +3,8 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { decode } from '@msgpack/msgpack';
 import { test } from 'tap';
-import type { Body, Read } from '../../src/answer/answer.js';
+import type { Read } from '../../src/answer/answer.js';
+import type { Body } from '../../src/answer/body.js';
 import { bearer, EVENTS, type Reply, serve, setUp, token, viewsOf } from './harness.js';
 
 const GOOD = bearer({ studyGroup: 'A' });

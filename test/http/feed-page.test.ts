@@ -1,7 +1,7 @@
 /** The page of a feed, as browsers get it. */
 import { randomBytes } from 'node:crypto';
 import { type Test, test } from 'tap';
-import { PAGE_POLICY } from '../../src/answer/answer.js';
+import { PAGE_POLICY } from '../../src/answer/page-rows.js';
 import { PresentAccess } from '../../src/auth/access.js';
 import type { TimetableEvent } from '../../src/model/event.js';
 import { pageRowsOf } from '../oracle/representations.js';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { type Test, test } from 'tap';
-import { PAGE_POLICY } from '../../src/answer/answer.js';
+import { PAGE_POLICY } from '../../src/answer/page-rows.js';
 import { PresentAccess } from '../../src/auth/access.js';
 import type { PageOptions } from '../../src/http/pages.js';
 import { bearer, type SetUpOptions, serve, setUp } from './harness.js';

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { PAGE_POLICY } from '../../answer/answer.js';
+import { PAGE_POLICY } from '../../answer/page-rows.js';
 
 /** The last header fields of every answer: rules for browsers, and CORS (https://fetch.spec.whatwg.org/#http-cors-protocol). */
 export interface AnswerFields {

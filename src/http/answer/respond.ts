@@ -3,7 +3,7 @@
  * folder plans no query.
  */
 import type { ServerResponse } from 'node:http';
-import { type Body, keptBody, releaseBody, releaseSlice } from '../../answer/answer.js';
+import { type Body, keptBody, releaseBody, releaseSlice } from '../../answer/body.js';
 import type { Exchange, FlatHeaders } from '../exchange.js';
 import { canSendDirectly, directHead, sendDirectly } from '../node/direct.js';
 import { canSendWhole, WRITE_BYTES_MAX } from '../node/internals.js';
