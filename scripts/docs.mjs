@@ -1,15 +1,18 @@
 /**
- * Writes the generated pages: docs/configuration.md from the table of settings, and docs/decisions/README.md
- * from the titles of the decisions.
+ * Writes what is generated: docs/configuration.md and src/options/option-types.ts from the table of settings, and
+ * docs/decisions/README.md from the titles of the decisions.
  *
  *     npm run docs
  */
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { configurationPage } from '../dist/options/configuration-page.js';
+import * as setting from '../src/options/setting.ts';
+import * as table from '../src/options/table.ts';
 import { decisionsPage } from './decisions.mjs';
+import { configurationPage, optionTypes } from './settings-pages.mjs';
 
-const write = (path, text) => writeFileSync(fileURLToPath(new URL(`../docs/${path}`, import.meta.url)), text);
+const write = (path, text) => writeFileSync(fileURLToPath(new URL(`../${path}`, import.meta.url)), text);
 
-write('configuration.md', configurationPage());
-write('decisions/README.md', decisionsPage());
+write('docs/configuration.md', configurationPage({ ...table, ...setting }));
+write('docs/decisions/README.md', decisionsPage());
+write('src/options/option-types.ts', optionTypes(table));

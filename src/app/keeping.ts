@@ -1,7 +1,7 @@
 import { REPLICA_POLL_SECONDS } from '../limits.js';
 import type { Resolved } from '../options/option-types.js';
-import { readRulesOf } from '../options/reading-settings.js';
 import { resolveOptions } from '../options/resolve.js';
+import { readRulesOf } from '../options/source-of-settings.js';
 import type { KeeperOptions } from '../refresh/keeper.js';
 import { type AnyLoader, anySourceOf, Loader } from '../refresh/loader.js';
 import { PublicKeys } from '../replication/keys.js';

@@ -1,5 +1,5 @@
 import type { ReadingSettings } from '../options/option-types.js';
-import { databaseOptionsOf } from '../options/reading-settings.js';
+import { databaseOptionsOf } from '../options/source-of-settings.js';
 import { hidePassword } from '../source/postgres/postgres-address.js';
 import { parseSourceArgument, type SourceSpec, sourceOfSpec } from '../source/spec.js';
 import { shellQuoted } from './propose-map.js';

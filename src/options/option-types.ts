@@ -1,3 +1,4 @@
+/** Made from the table of settings by `npm run docs`. Do not edit. */
 import type { IncomingMessage } from 'node:http';
 import type { IdentityValues } from '../auth/identity.js';
 import type { TokenType } from '../auth/verifier.js';
@@ -9,171 +10,176 @@ import type { GateOptions } from '../refresh/gate.js';
 import type { AnySource } from '../refresh/loader.js';
 import type { Records } from '../source/records.js';
 import type { LoadProgress } from '../source/source.js';
-import type { LOG_LEVELS, Place } from './setting.js';
+import type { Place } from './setting.js';
 
 /** How a timetable is opened. Only the source has no default. */
 export interface TimetableOptions {
-  /**
-   * A path (`-` for standard input), an http(s) address, the address of a store that a publisher fills (`nats://…` or `folder://…`), a {@link SourceSpec}, records in memory, a {@link MemorySource}
-   * or a {@link RecordSource}. Files and addresses give CSV, iCalendar, NDJSON, a JSON array or MessagePack, plain or gzipped.
-   */
+  /** Where events come from: a path (- for standard input), an address (http(s), postgres, or a store), a SourceSpec, records in memory, a MemorySource or a RecordSource; on the command line, the arguments. */
   readonly source: string | AnySource | Records;
-  /** Form of identifiers. Default `uuid`. */
-  readonly identifiers?: IdentifierMode | undefined;
-  /** Columns, paths or templates by event field, such as `{ title: 'Subject', time: '{date}T{start}' }`. Default: none. */
-  readonly fieldMap?: FieldMap | undefined;
-  /** Order of day, month and year in dates that are not ISO 8601. Default: such dates are rejected. */
-  readonly dateOrder?: DateOrder | undefined;
-  /** IANA time zone of times without an offset, which are otherwise rejected, and of local days in queries. */
-  readonly timeZone?: string | undefined;
-  /** Encoding of text files, as TextDecoder names it. Default: UTF-8, or UTF-16 with a byte order mark. */
-  readonly encoding?: string | undefined;
-  /** First day of the expansion of recurring events, such as `2026-09-01`. Default: a year before the load. */
-  readonly calendarFrom?: string | undefined;
-  /** Day before which the expansion ends. Default: two years after the load. */
-  readonly calendarTo?: string | undefined;
-  /** Further rooms for free-time queries: the path of a file, which is watched, or a list. Default: none. */
+  /** JSON or CSV file of rooms (id, name, building, capacity) for free-time queries; adds rooms that no event uses. Value: a path; in a program also a list of rooms. */
   readonly rooms?: string | readonly Room[] | undefined;
-  /** Answer an unknown query parameter with a fault, or ignore it. Default `reject`. */
+  /** Answer an unknown query parameter with 400, or ignore it. Value: reject or ignore. Default: reject. */
   readonly unknownParameters?: 'reject' | 'ignore' | undefined;
-  /** Seconds between two loads, varied by up to 10 %: 0 to 31,536,000; 0 for none. Default 0. */
-  readonly refreshSeconds?: number | undefined;
-  /** Whether a changed file or MemorySource is loaded at once. Default true. */
-  readonly watch?: boolean | undefined;
-  /** Checks of a new snapshot before it is published; false publishes everything. Default: see {@link GateOptions}. */
-  readonly gate?: GateOptions | false | undefined;
-  /**
-   * Seconds after the last good load until reads fail, 0 to 31,536,000. Pinned snapshots never become stale.
-   * Default: never.
-   */
-  readonly staleSecondsMax?: number | undefined;
-  /** Each published snapshot is written to this file, and served at once at the next start. Default: none. */
-  readonly snapshotFile?: string | undefined;
-  /** Serves exactly this snapshot file and asks no source. Default: none. */
-  readonly pin?: string | undefined;
-  /** For a store: a file with the public keys of its publishers. Required, unless `unsigned` is true. */
-  readonly publisherPublicKey?: string | undefined;
-  /** For a store that is a folder of the own account: announcements need no signature. Default false. */
-  readonly unsigned?: boolean | undefined;
-  /** MiB of memory for caches besides the snapshot, 0 to 1,048,576; 0 for none. Default 256. */
+  /** MiB of memory for caches, besides the timetable itself; 0 for none. Value: a number from 0 to 1048576. Default: 256. */
   readonly cacheMb?: number | undefined;
-  /** MiB of memory for one load, 64 to 1,048,576; larger loads are refused. Default: three quarters of the free memory. */
+  /** MiB of memory that one load may take; default: three quarters of the memory that the machine and the container have left. Value: a number from 64 to 1048576. */
   readonly memoryMbMax?: number | undefined;
-  /**
-   * Called several times during the first load. If the function throws, the load fails. Returned promises are
-   * not awaited.
-   */
+  /** Function that is called several times during the first load. */
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
-}
-
-/** How bearer tokens are verified. At least one kind of key is required. */
-export interface EmbeddedAuthOptions {
-  /** The secret of HS256 tokens, at least 32 bytes. A text may be `base64:…` or `base64url:…`; its further lines are earlier secrets, whose tokens remain valid. */
-  readonly hs256Secret?: string | Uint8Array | undefined;
-  /** A file with the secret, in place of `hs256Secret`, read at the start and again when it changes. */
-  readonly hs256SecretFile?: string | undefined;
-  /**
-   * A JSON Web Key Set (RFC 7517) with public keys: parsed; the path of a file, which is read again when it changes; or an
-   * http(s) address, which is fetched at once and regularly.
-   */
-  readonly jwks?: object | string | undefined;
-  /** Seconds between two regular fetches of an address, 1 to 86,400. Default 300. */
-  readonly jwksRefreshSeconds?: number | undefined;
-  /** `at+jwt` accepts only access tokens of RFC 9068, and needs issuer and audience. Default `any`. */
-  readonly tokenType?: TokenType | undefined;
-  /** If given, every token must have exactly this `iss`. */
-  readonly issuer?: string | undefined;
-  /** If given, every token's `aud` must be or contain this audience. */
-  readonly audience?: string | undefined;
-  /** Token claims by field, which replace the default claims of the field. */
-  readonly claims?: Readonly<Record<string, readonly string[]>> | undefined;
-  /** User → field → values, in addition to the claims. */
-  readonly enrolments?: object | undefined;
-  /** Instead of the object, a JSON file of this form, read at the start and again when it changes. */
-  readonly enrolmentsFile?: string | undefined;
-}
-
-/** Feeds: addresses that show one timetable without a token, for calendar programs. */
-export interface FeedServingOptions {
-  /** Signs the addresses: at least 32 bytes. A text may be `base64:…` or `base64url:…`; its further lines are earlier secrets, whose addresses remain valid. */
-  readonly secret?: string | Uint8Array | undefined;
-  /** A file with the secret, in place of `secret`, read at the start and again when it changes. */
-  readonly secretFile?: string | undefined;
-  /** Days for which a new address is valid, 1 to 3660. Default 400. */
-  readonly days?: number | undefined;
-  /** Subject → time: addresses of the subject made before this time are refused. Default: none. */
-  readonly revocations?: object | undefined;
-  /** Instead of the object, a JSON file of this form, read at the start and again when it changes. */
-  readonly revocationsFile?: string | undefined;
-}
-
-/** A handler for an existing server. CORS is left to that server. `Request` is the type of its requests. */
-export interface EmbeddedHandlerOptions<Request extends IncomingMessage = IncomingMessage> {
-  /**
-   * Path of the resources, as the handler sees it: `/` if the framework removes a prefix. Default `/api/v1`.
-   */
-  readonly basePath?: string | undefined;
-  /** Whether answers to repeated requests are compressed, as Accept-Encoding allows. Default true. */
-  readonly compression?: boolean | undefined;
-  /** Event streams of /schedule/changes at a time, 0 to 1,048,576. Default 10,000. */
-  readonly streamsMax?: number | undefined;
-  /**
-   * How bearer tokens are verified. Without `auth` every request is accepted: the embedding program
-   * authenticates.
-   */
-  readonly auth?: EmbeddedAuthOptions | undefined;
-  /**
-   * Without `auth`: returns the values that select a user's events for /schedule/personal; null if the user
-   * has none. Default: none.
-   */
-  readonly identify?: ((req: Request) => IdentityValues | null) | undefined;
-  /** Receives log records, as a pino logger does. Default: nothing is logged. */
-  readonly log?: Logger | undefined;
-  /** Feeds for calendar programs. Needs `auth`. Default: no feeds. */
-  readonly feed?: FeedServingOptions | undefined;
-  /** Address under which clients reach the service, for feeds. Default: the address of the connection, if the Host header names this address. */
-  readonly publicUrl?: string | undefined;
+  /** Form of the identifiers in the data: uuid for UUIDs; any for text of 1 to 64 characters and whole numbers; derived for text to turn into UUIDs. Value: uuid, any or derived. Default: uuid. */
+  readonly identifiers?: IdentifierMode | undefined;
+  /** Column, path or template that gives a field, such as title=Subject, roomName=room.name or 'time={date}T{start}'; repeatable. Value: field=column; in a program an object of them. */
+  readonly fieldMap?: FieldMap | undefined;
+  /** Order of day, month and year in dates such as 31.08.2024 or 8/31/2024; without it, such dates are rejected. Value: ymd, dmy or mdy. */
+  readonly dateOrder?: DateOrder | undefined;
+  /** Time zone of times without an offset, which are otherwise rejected, and of local days in queries. Value: an IANA time zone, such as Europe/Berlin. */
+  readonly timeZone?: string | undefined;
+  /** Encoding of text files, such as windows-1252; default: UTF-8, or UTF-16 with a byte order mark. Value: an encoding that TextDecoder knows, such as utf-8, utf-16le or windows-1252. */
+  readonly encoding?: string | undefined;
+  /** First day of the expansion of recurring events in calendars; default: one year before the load. Value: a date, such as 2026-09-01. */
+  readonly calendarFrom?: string | undefined;
+  /** First day after the expansion of recurring events in calendars; default: two years after the load. Value: a date, such as 2026-09-01. */
+  readonly calendarTo?: string | undefined;
+  /** Time between two loads, varied by up to 10 %; 0 for none. SIGHUP loads at once. Value: a number from 0 to 31536000. Default: 0. */
+  readonly refreshSeconds?: number | undefined;
+  /** Load a file again when it changes. Default: true. */
+  readonly watch?: boolean | undefined;
+  /** Checks that a new timetable must pass before it replaces the served one; false disables them. */
+  readonly gate?: GateOptions | false | undefined;
+  /** Answer 503 once the last good load is older than this; default: never. Value: a number from 0 to 31536000. */
+  readonly staleSecondsMax?: number | undefined;
+  /** Write each timetable to this file, and serve it at once at the next start with the same source. */
+  readonly snapshotFile?: string | undefined;
+  /** File with one or more public keys of the publishers of a store: PEM, JWK or JWKS; read again when it changes. */
+  readonly publisherPublicKey?: string | undefined;
+  /** Announce and serve without signatures, in a store that is a folder of the own account. Default: false. */
+  readonly unsigned?: boolean | undefined;
+  /** Serve exactly this snapshot file and ask no source. */
+  readonly pin?: string | undefined;
 }
 
 /** How `serve()` serves a timetable. Production needs a key that verifies tokens. */
 export interface ServeOptions {
-  /** How bearer tokens are verified. Required unless `dev` is true. */
-  readonly auth?: EmbeddedAuthOptions | undefined;
-  /** TCP port, 0 to 65,535; 0 takes any free one. Default 3000. */
+  /** TCP port; 0 takes any free one. Value: a whole number from 0 to 65535. Default: 3000. */
   readonly port?: number | undefined;
-  /** Address or name to listen on. Default 127.0.0.1: reachable from this machine only. */
+  /** Address to listen on; 0.0.0.0 is reachable from other machines. Value: an IP address or a host name. Default: 127.0.0.1. */
   readonly host?: string | undefined;
-  /** Path before every endpoint except /health: segments of letters, digits, `-._~`. Default `/api/v1`. */
-  readonly basePath?: string | undefined;
-  /** Whether answers to repeated requests are compressed, as Accept-Encoding allows. Default true. */
-  readonly compression?: boolean | undefined;
-  /** Development: adds /view, /login, /docs and /health and makes its own key. Default false. */
-  readonly dev?: boolean | undefined;
-  /** Whether the pages for people are at /view. Default false, in development true. */
-  readonly pages?: boolean | undefined;
-  /**
-   * Serving threads, 1 to 128, which share one snapshot. `auto` starts one per core. Default 1: the program's
-   * own thread.
-   */
+  /** Serving threads, which share one snapshot; auto starts one per core. Value: a whole number from 1 to 128, or auto. Default: 1. */
   readonly workers?: number | 'auto' | undefined;
-  /** Open connections per serving thread, 1 to 1,048,576; more are closed at once. Default 16,384. */
+  /** Open connections per serving thread; further connections are closed at once. Value: a whole number from 1 to 1048576. Default: 16384. */
   readonly connectionsMax?: number | undefined;
-  /** Event streams of /schedule/changes at a time, over all serving threads, 0 to 1,048,576. Default 10,000. */
+  /** Event streams of /schedule/changes at a time, divided among the serving threads and rounded up; further streams get 503. Value: a whole number from 0 to 1048576. Default: 10000. */
   readonly streamsMax?: number | undefined;
-  /** Longest wait for the CPU in milliseconds, 0 to 10,000, before excess requests get 503; 0 disables. Default 100. */
+  /** How long requests may wait for the CPU, in milliseconds, before excess requests get 503; 0 disables. Value: a number from 0 to 10000. Default: 100. */
   readonly overloadMs?: number | undefined;
-  /** Origins of web pages that may read answers, such as `https://timetable.example.org`, at most 100. Default none. */
-  readonly corsOrigins?: readonly string[] | undefined;
-  /** Feeds for calendar programs. Default: no feeds. */
+  /** Path before every endpoint except /health. Value: a path that begins with "/" and has only letters, digits and "-._~" in its segments. Default: /api/v1. */
+  readonly basePath?: string | undefined;
+  /** Compress answers to repeated requests, as Accept-Encoding allows; off leaves compression to a proxy. Default: true. */
+  readonly compression?: boolean | undefined;
+  /** Development: adds /view, /login, /docs and /health, and needs no key. Default: false. */
+  readonly dev?: boolean | undefined;
+  /** Serve the pages for people at /view; always on in development. Default: false. */
+  readonly pages?: boolean | undefined;
+  /** How bearer tokens are verified: at least one kind of key. */
+  readonly auth?: EmbeddedAuthOptions | undefined;
+  /** Feed addresses for calendar programs that send no token; without it there are no feeds. */
   readonly feed?: FeedServingOptions | undefined;
-  /** Address under which clients reach the service, for feeds. Default: the address of the connection, if the Host header names this address. */
+  /** Address at which clients reach the service, such as https://timetable.example.org; feed addresses begin with it; default: the Host field of the request, but only if it names the local address and port of the connection. Value: an http(s) address. */
   readonly publicUrl?: string | undefined;
-  /** Share of requests in the access log, 0 to 1. Default 0. */
-  readonly accessLog?: number | undefined;
-  /** A second port for operators, with /live, /ready and /metrics. Default: no second port. */
+  /** Origin of web pages that may read the timetable, such as https://app.example.org; repeatable or comma-separated. Value: up to 100 origins. */
+  readonly corsOrigins?: readonly string[] | undefined;
+  /** Second port for operators, with /live, /ready and /metrics; default: none. */
   readonly admin?: AdminListenerOptions | undefined;
-  /** Receives log records, as a pino logger does. Default: nothing is logged. */
+  /** Share of requests in the access log, at level info. Value: a number from 0 to 1. Default: 0. */
+  readonly accessLog?: number | undefined;
+  /** Receives log records, as a pino logger does; without it nothing is logged. */
   readonly log?: Logger | undefined;
+}
+
+/** A handler for an existing server, which does CORS itself. Without `auth` every request is accepted. `Request` is the type of its requests. */
+export interface EmbeddedHandlerOptions<Request extends IncomingMessage = IncomingMessage> {
+  /** Event streams of /schedule/changes at a time, divided among the serving threads and rounded up; further streams get 503. Value: a whole number from 0 to 1048576. Default: 10000. */
+  readonly streamsMax?: number | undefined;
+  /** Path before every endpoint except /health. Value: a path that begins with "/" and has only letters, digits and "-._~" in its segments. Default: /api/v1. */
+  readonly basePath?: string | undefined;
+  /** Compress answers to repeated requests, as Accept-Encoding allows; off leaves compression to a proxy. Default: true. */
+  readonly compression?: boolean | undefined;
+  /** Function that identifies the user of a request, if the embedding program checks tokens itself. */
+  readonly identify?: ((req: Request) => IdentityValues | null) | undefined;
+  /** How bearer tokens are verified: at least one kind of key. */
+  readonly auth?: EmbeddedAuthOptions | undefined;
+  /** Feed addresses for calendar programs that send no token; without it there are no feeds. */
+  readonly feed?: FeedServingOptions | undefined;
+  /** Address at which clients reach the service, such as https://timetable.example.org; feed addresses begin with it; default: the Host field of the request, but only if it names the local address and port of the connection. Value: an http(s) address. */
+  readonly publicUrl?: string | undefined;
+  /** Receives log records, as a pino logger does; without it nothing is logged. */
+  readonly log?: Logger | undefined;
+}
+
+/** Where and how a timetable is published. */
+export interface PublishingOptions {
+  /** Announce and serve without signatures, in a store that is a folder of the own account. Default: false. */
+  readonly unsigned?: boolean | undefined;
+  /** Store of the announcements: nats://host:4222/name, tls://host:4222/name, or a folder that all machines share. Value: a store: nats://host:4222/name, tls://host:4222/name, or a folder. */
+  readonly to: string;
+  /** File with the private key that signs announcements: Ed25519 or P-256, as PEM or JWK; read again when it changes. */
+  readonly publisherKey?: string | undefined;
+  /** Second port for operators, with /live, /ready and /metrics; default: none. */
+  readonly admin?: AdminListenerOptions | undefined;
+  /** Receives log records, as a pino logger does; without it nothing is logged. */
+  readonly log?: Logger | undefined;
+}
+
+/** How bearer tokens are verified. At least one kind of key is required. */
+export interface EmbeddedAuthOptions {
+  /** Secret of HS256 tokens; further lines are earlier secrets, whose tokens stay valid. Value: at least 32 bytes, as text or as base64:… or base64url:…; one secret a line, the present one first. */
+  readonly hs256Secret?: string | Uint8Array | undefined;
+  /** File with the secret of HS256 tokens in its first line, at least 32 bytes, as text or as base64:… or base64url:…; further lines are earlier secrets, whose tokens stay valid; read again when it changes. */
+  readonly hs256SecretFile?: string | undefined;
+  /** JSON Web Key Set with the public keys of tokens; a file is read again when it changes, an address is fetched regularly. Value: a path or an http(s) address; in a program also a parsed key set. */
+  readonly jwks?: object | string | undefined;
+  /** Time between two regular fetches of the key set; a withdrawn key is accepted at most this long. While fetching fails, the last keys are used for a day. Value: a number from 1 to 86400. Default: 300. */
+  readonly jwksRefreshSeconds?: number | undefined;
+  /** Accept any JWT, or only access tokens of RFC 9068, which need --issuer and --audience. Value: any or at+jwt. Default: any. */
+  readonly tokenType?: TokenType | undefined;
+  /** Accept only tokens of this issuer. */
+  readonly issuer?: string | undefined;
+  /** Accept only tokens for this audience. */
+  readonly audience?: string | undefined;
+  /** Token claim that selects a user's events, such as studyGroup=groups; repeatable or comma-separated. Value: field=claim, with one of the fields roomId, courseId, studyGroup, type, groupId or lecturerId. */
+  readonly claims?: Readonly<Record<string, readonly string[]>> | undefined;
+  /** JSON file of enrolments, read again when it changes: {"sub": {"studyGroup": ["…"]}}. */
+  readonly enrolmentsFile?: string | undefined;
+  /** Enrolments: for each user, values by field. */
+  readonly enrolments?: object | undefined;
+}
+
+/** Feeds: addresses that show one timetable without a token, for calendar programs. */
+export interface FeedServingOptions {
+  /** Secret that signs feed addresses; further lines are earlier secrets, whose addresses stay valid; without it there are no feeds. Value: at least 32 bytes, as text or as base64:… or base64url:…; one secret a line, the present one first. */
+  readonly secret?: string | Uint8Array | undefined;
+  /** File with the secret that signs feed addresses in its first line; further lines are earlier secrets, whose addresses stay valid; read again when it changes. */
+  readonly secretFile?: string | undefined;
+  /** Days for which a new feed address is valid. Value: a whole number from 1 to 3660. Default: 400. */
+  readonly days?: number | undefined;
+  /** JSON file of revoked feeds, such as {"alice": "2026-11-23T08:00:00Z"}: addresses that this user (the sub of the token) got before this time are refused; read again when it changes. */
+  readonly revocationsFile?: string | undefined;
+  /** Revoked feeds: for each user, the time of revocation. */
+  readonly revocations?: object | undefined;
+}
+
+/** The admin listener. */
+export interface AdminListenerOptions {
+  /** Port of the admin listener, with /live, /ready, /metrics and /refresh; default: none. Value: a whole number from 0 to 65535. */
+  readonly port: number;
+  /** Address of the admin listener. Value: an IP address or a host name. Default: 127.0.0.1. */
+  readonly host?: string | undefined;
+  /** Further host name that the admin listener accepts, besides IP addresses, localhost and --admin-host; repeatable or comma-separated. Value: up to 100 host names without a port, such as lectern.monitoring.svc. */
+  readonly allowedHosts?: readonly string[] | undefined;
+  /** File with the token of POST /refresh, at least 22 characters, read again when it changes; without it there is no /refresh. */
+  readonly tokenFile?: string | undefined;
+  /** Token of POST /refresh, at least 22 characters; without it there is no /refresh. */
+  readonly token?: string | undefined;
 }
 
 /** The options of a timetable that concern its loads. */
@@ -181,85 +187,94 @@ export type PublishedTimetable = Omit<
   TimetableOptions,
   | 'rooms'
   | 'unknownParameters'
-  | 'staleSecondsMax'
-  | 'pin'
   | 'cacheMb'
+  | 'onProgress'
+  | 'staleSecondsMax'
   | 'publisherPublicKey'
   | 'unsigned'
-  | 'onProgress'
+  | 'pin'
 >;
 
-/** Where and how a timetable is published. */
-export interface PublishingOptions {
-  /** The store: `nats://…`, `tls://…`, `folder://…`, or the path of a folder. */
-  readonly to: string;
-  /** File with the private key that signs announcements: Ed25519 or P-256, as PEM (PKCS #8) or JWK. Required, unless `unsigned` is true. */
-  readonly publisherKey?: string | undefined;
-  /** For a store that is a folder of the own account: announcements are not signed. Default false. */
-  readonly unsigned?: boolean | undefined;
-  /** The admin listener: probes and metrics of this publisher. Default: none. */
-  readonly admin?: AdminListenerOptions | undefined;
-  /** Receives log records, as a pino logger does. Default: nothing is logged. */
-  readonly log?: Logger | undefined;
-}
-
-/** The admin listener. */
-export interface AdminListenerOptions {
-  /** TCP port, 0 to 65,535; 0 takes any free one. */
+/** All settings of the commands, flat, with defaults filled in. */
+export interface ResolvedSettings {
+  /** Several paths or addresses are merged; the later source wins. */
+  readonly source: TimetableOptions['source'] | readonly string[];
   readonly port: number;
-  /** Address or name to listen on. Default 127.0.0.1. */
-  readonly host?: string | undefined;
-  /** Host names that requests may use besides IP addresses, localhost and `host`; at most 100. Default none. */
-  readonly allowedHosts?: readonly string[] | undefined;
-  /** Bearer token of POST /refresh, at least 22 characters. Default: no /refresh. */
-  readonly token?: string | undefined;
-  /** A file with the token, in place of `token`, read at the start and again when it changes. */
-  readonly tokenFile?: string | undefined;
+  readonly host: string;
+  readonly workers: number | 'auto';
+  readonly connectionsMax: number;
+  readonly streamsMax: number;
+  readonly overloadMs: number;
+  readonly drainSeconds: number;
+  readonly basePath: string;
+  readonly compression: boolean;
+  readonly dev: boolean;
+  readonly pages: boolean;
+  readonly rooms?: string | readonly Room[] | undefined;
+  readonly unknownParameters: 'reject' | 'ignore';
+  readonly cacheMb: number;
+  readonly memoryMbMax?: number | undefined;
+  readonly upstreamTokenUrl?: string | undefined;
+  readonly upstreamClientId?: string | undefined;
+  readonly upstreamClientSecret?: string | undefined;
+  readonly upstreamClientSecretFile?: string | undefined;
+  readonly upstreamScope?: string | undefined;
+  readonly upstreamTokenOrigin?: string | undefined;
+  readonly lecturerIdsFile?: string | undefined;
+  readonly sourceHeaders?: Readonly<Record<string, string>> | undefined;
+  readonly identifiers: IdentifierMode;
+  readonly fieldMap?: FieldMap | undefined;
+  readonly mapFile?: string | undefined;
+  readonly dateOrder?: DateOrder | undefined;
+  readonly timeZone?: string | undefined;
+  readonly encoding?: string | undefined;
+  readonly calendarFrom?: string | undefined;
+  readonly calendarTo?: string | undefined;
+  readonly table?: string | undefined;
+  readonly query?: string | undefined;
+  readonly postgresPasswordFile?: string | undefined;
+  readonly versionQuery?: string | undefined;
+  readonly follow: boolean;
+  readonly refreshSeconds: number;
+  readonly watch: boolean;
+  readonly shrinkPercentMax: number;
+  readonly rejectPercentMax: number;
+  readonly staleSecondsMax?: number | undefined;
+  readonly snapshotFile?: string | undefined;
+  readonly publisherPublicKey?: string | undefined;
+  readonly unsigned: boolean;
+  readonly pin?: string | undefined;
+  readonly publishTo?: string | undefined;
+  readonly publisherKey?: string | undefined;
+  readonly once: boolean;
+  readonly hs256Secret?: string | Uint8Array | undefined;
+  readonly hs256SecretFile?: string | undefined;
+  readonly jwks?: object | string | undefined;
+  readonly jwksRefreshSeconds: number;
+  readonly tokenType: TokenType;
+  readonly issuer?: string | undefined;
+  readonly audience?: string | undefined;
+  readonly claims?: Readonly<Record<string, readonly string[]>> | undefined;
+  readonly enrolmentsFile?: string | undefined;
+  readonly feedSecret?: string | Uint8Array | undefined;
+  readonly feedSecretFile?: string | undefined;
+  readonly feedDays: number;
+  readonly feedRevocationsFile?: string | undefined;
+  readonly publicUrl?: string | undefined;
+  readonly corsOrigins?: readonly string[] | undefined;
+  readonly adminPort?: number | undefined;
+  readonly adminHost: string;
+  readonly adminAllowedHosts?: readonly string[] | undefined;
+  readonly adminTokenFile?: string | undefined;
+  readonly accessLog: number;
+  readonly logLevel?: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent' | undefined;
 }
 
 /** All settings of `lectern serve`, flat. Only the source has no default; production also needs a key. */
-export type ServiceOptions = Omit<TimetableOptions, 'source' | 'gate' | 'onProgress'> &
-  GateOptions &
-  Omit<ServeOptions, 'auth' | 'feed' | 'admin' | 'log'> &
-  Omit<EmbeddedAuthOptions, 'jwks' | 'enrolments' | 'hs256Secret'> & {
-    /** Several paths or addresses are merged; the later source wins. */
-    readonly source: TimetableOptions['source'] | readonly string[];
-    readonly hs256Secret?: string | undefined;
-    /** A path or an http(s) address. */
-    readonly jwks?: string | undefined;
-    /** Values by name, or by origin and name: `https://host Authorization`. */
-    readonly sourceHeaders?: Readonly<Record<string, string>> | undefined;
-    readonly upstreamTokenUrl?: string | undefined;
-    readonly upstreamClientId?: string | undefined;
-    readonly upstreamClientSecret?: string | undefined;
-    readonly upstreamClientSecretFile?: string | undefined;
-    readonly upstreamScope?: string | undefined;
-    readonly upstreamTokenOrigin?: string | undefined;
-    readonly lecturerIdsFile?: string | undefined;
-    readonly mapFile?: string | undefined;
-    readonly table?: string | undefined;
-    readonly query?: string | undefined;
-    readonly postgresPasswordFile?: string | undefined;
-    readonly versionQuery?: string | undefined;
-    readonly follow?: boolean | undefined;
-    readonly feedSecret?: string | undefined;
-    readonly feedSecretFile?: string | undefined;
-    readonly feedDays?: number | undefined;
-    readonly feedRevocationsFile?: string | undefined;
-    readonly adminPort?: number | undefined;
-    readonly adminHost?: string | undefined;
-    readonly adminAllowedHosts?: readonly string[] | undefined;
-    readonly adminTokenFile?: string | undefined;
-    readonly drainSeconds?: number | undefined;
-    readonly logLevel?: (typeof LOG_LEVELS)[number] | undefined;
-  };
+export type ServiceOptions = Partial<ResolvedSettings> & Pick<ResolvedSettings, 'source'>;
 
 /** All settings of `lectern publish`, flat. */
-export type PublisherSettings = Omit<ResolvedSettings, 'rooms' | 'unknownParameters' | 'cacheMb'> & {
-  readonly publishTo: string;
-  readonly publisherKey: string | undefined;
-  readonly once: boolean;
-};
+export type PublisherSettings = ResolvedSettings & { readonly publishTo: string };
 
 /** The options from which the rules of reading are made. */
 export type RuleOption = Exclude<keyof ReadRules, 'from' | 'to'> | 'calendarFrom' | 'calendarTo';
@@ -281,39 +296,14 @@ interface OptionsByPlace {
   readonly admin: AdminListenerOptions;
 }
 
-export type DefaultedName =
-  | 'port'
-  | 'host'
-  | 'workers'
-  | 'connectionsMax'
-  | 'streamsMax'
-  | 'overloadMs'
-  | 'drainSeconds'
-  | 'basePath'
-  | 'compression'
-  | 'dev'
-  | 'pages'
-  | 'identifiers'
-  | 'unknownParameters'
-  | 'cacheMb'
-  | 'refreshSeconds'
-  | 'watch'
-  | 'shrinkPercentMax'
-  | 'rejectPercentMax'
-  | 'once'
-  | 'unsigned'
-  | 'jwksRefreshSeconds'
-  | 'tokenType'
-  | 'adminHost'
-  | 'feedDays'
+/** Names of settings and options that have a default. */
+type DefaultedName =
+  | {
+      [Name in keyof ResolvedSettings]-?: undefined extends ResolvedSettings[Name] ? never : Name;
+    }[keyof ResolvedSettings]
   | 'days'
-  | 'follow'
-  | 'accessLog';
+  | 'host';
 
-type Filled<T> = Omit<T, DefaultedName> & {
-  readonly [Name in DefaultedName & keyof T]-?: NonNullable<T[Name]>;
+export type Resolved<P extends Place> = Omit<OptionsByPlace[P], DefaultedName> & {
+  readonly [Name in DefaultedName & keyof OptionsByPlace[P]]-?: NonNullable<OptionsByPlace[P][Name]>;
 };
-
-export type Resolved<P extends Place> = Filled<OptionsByPlace[P]>;
-
-export type ResolvedSettings = Filled<ServiceOptions>;

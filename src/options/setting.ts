@@ -1,4 +1,5 @@
-import { isIP } from 'node:net';
+import type { Condition, Faults } from './conditions.js';
+import type { Kind } from './kinds.js';
 
 /** The object of the library that an option belongs to. `auth`, `feed`, `admin` and `gate` are objects within others. */
 export type Place = 'openTimetable' | 'gate' | 'serve' | 'handler' | 'publish' | 'auth' | 'feed' | 'admin';
@@ -20,7 +21,7 @@ export type SettingGroup =
   | 'Logging';
 
 /**
- * One entry of the table of settings. Flags, environment variables, the library's checks, `--help` and
+ * One entry of the table of settings. Flags, environment variables, the library's types and checks, `--help` and
  * docs/configuration.md come from this table.
  */
 export interface Setting {
@@ -43,6 +44,18 @@ export interface Setting {
   readonly isSwitch?: boolean;
   /** Whether the command or the object of options needs this setting. */
   readonly isRequired?: boolean;
+  /** Whether only the object of options needs this setting. */
+  readonly isRequiredInProgram?: boolean;
+  /** Without these, the setting has no effect. A name stands for the setting of that name. */
+  readonly needs?: readonly (string | Condition)[];
+  /** With these, the setting has no effect. */
+  readonly excludes?: readonly (string | Condition)[];
+  /** Other faults of the setting beside others: messages, in which `{name}` is a setting. */
+  readonly faults?: Faults;
+  /** Faults that only the command line has. */
+  readonly commandFaults?: Faults;
+  /** What is accepted on the command line, but is probably a mistake. */
+  readonly warnings?: Faults;
   /** The value of a flag that is given without a value. */
   readonly preset?: string;
   /** Whether the setting has no flag, because the list of processes would show the secret. */
@@ -63,19 +76,22 @@ type SettingEntry = Omit<Setting, 'name' | 'group' | 'places' | 'flag' | 'comman
 export const SERVE_ONLY: readonly CommandName[] = ['serve'];
 export const SERVE_AND_PUBLISH: readonly CommandName[] = ['serve', 'publish'];
 
-/** Fills in the group, place, flag and commands of entries that do not have their own. */
+/** What the entries of a group have in common. */
+export type Common = Partial<SettingEntry>;
+
+/** Fills in the flag, and what the entries of a group have in common; an entry may have its own. */
 export function inGroup(
   group: SettingGroup,
-  place: Place,
+  { places = [], commands = ['serve'], ...common }: Common,
   entries: Readonly<Record<string, SettingEntry>>,
-  commands: readonly CommandName[] = SERVE_ONLY,
 ): readonly Setting[] {
   return Object.entries(entries).map(([name, entry]) => ({
     name,
     group,
-    places: [place],
+    places,
     flag: flagOf(name),
     commands,
+    ...common,
     ...entry,
   }));
 }
@@ -83,108 +99,6 @@ export function inGroup(
 /** `refreshSeconds` has the flag `--refresh-seconds`. */
 function flagOf(name: string): Setting['flag'] {
   return `--${name.replace(/[A-Z]/g, (capital) => `-${capital.toLowerCase()}`)}`;
-}
-
-export interface Kind {
-  /** The unit shown in `--help`, such as `seconds`. */
-  readonly unit: string;
-  /** Whether values are amounts of the unit, such as seconds; other units only name a kind of value. */
-  readonly isMeasured?: boolean;
-  readonly range: string;
-  /** The only texts accepted by the command line. */
-  readonly choices?: readonly string[];
-  /** Turns text of the command line into the value that `fault` checks. Default: the text. */
-  readonly parse?: (text: string, previous: unknown) => unknown;
-  /** Returns null for a good value, otherwise a clause such as "it must be …". */
-  readonly fault: (value: unknown) => string | null;
-}
-
-function kindOf(
-  unit: string,
-  range: string,
-  isGood: (value: unknown) => boolean,
-  more?: Partial<Kind>,
-): Kind {
-  return { unit, range, fault: (value) => (isGood(value) ? null : `it must be ${range}`), ...more };
-}
-
-function isBetween(value: unknown, min: number, max: number): boolean {
-  return typeof value === 'number' && value >= min && value <= max;
-}
-
-export function amount(unit: string, min: number, max: number): Kind {
-  return kindOf(unit, `a number from ${min} to ${max}`, (value) => isBetween(value, min, max), {
-    isMeasured: true,
-    parse: (text) => (/^\d+(\.\d+)?$/.test(text) ? Number(text) : text),
-  });
-}
-
-/** A whole number from `min` to `max`, or one of `words`. */
-export function count(unit: string, min: number, max: number, words: readonly string[] = []): Kind {
-  return kindOf(
-    unit,
-    [`a whole number from ${min} to ${max}`, ...words].join(', or '),
-    (value) => words.includes(value as string) || (Number.isInteger(value) && isBetween(value, min, max)),
-    { parse: (text) => (/^\d+$/.test(text) ? Number(text) : text) },
-  );
-}
-
-export function oneOf(unit: string, choices: readonly string[]): Kind {
-  return kindOf(unit, anyOf(choices), (value) => choices.includes(value as string), { choices });
-}
-
-/** A boolean in a program, two words on the command line. */
-export function either(unit: string, whenTrue: string, whenFalse: string): Kind {
-  const choices = [whenTrue, whenFalse];
-  return {
-    unit,
-    range: `${whenTrue} or ${whenFalse}; true or false in a program`,
-    choices,
-    parse: (text) => (choices.includes(text) ? text === whenTrue : text),
-    fault: (value) =>
-      typeof value === 'boolean'
-        ? null
-        : `it must be ${typeof value === 'string' ? `${anyOf(choices)} (true or false in a program)` : 'true or false'}`,
-  };
-}
-
-/** Empty text is refused, because an empty LECTERN_ISSUER would otherwise switch off the check of issuers. */
-export function text(unit: string, fault: (value: string) => string | null = () => null): Kind {
-  return {
-    unit,
-    range: 'text that is not empty',
-    fault: (value) => (typeof value === 'string' && value !== '' ? fault(value) : 'it must not be empty'),
-  };
-}
-
-export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
-
-export const PATH: Kind = { ...text('file'), range: 'a path' };
-
-export const PORT: Kind = count('number', 0, 65_535);
-
-export const HOST: Kind = kindOf(
-  'address',
-  'an IP address or a host name',
-  (value) => typeof value === 'string' && (isIP(value) !== 0 || /^[A-Za-z0-9._-]+$/.test(value)),
-);
-
-/** A value that only programs can give. The code that uses it checks the content. */
-export function given(range: string, isGood: (value: unknown) => boolean): Kind {
-  return kindOf('', range, isGood);
-}
-
-export function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-export function isFunction(value: unknown): boolean {
-  return typeof value === 'function';
-}
-
-/** `a, b or c`. */
-export function anyOf(choices: readonly string[]): string {
-  return choices.length < 2 ? choices.join() : `${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}`;
 }
 
 /** `--refresh-seconds` is LECTERN_REFRESH_SECONDS. */

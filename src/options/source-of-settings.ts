@@ -1,8 +1,15 @@
+import type { ReadRules } from '../model/read-rules.js';
 import { readFieldMap } from '../source/map-file.js';
+import type { PostgresOptions } from '../source/postgres/postgres-spec.js';
 import { parseSourceArgument, type SourceArgumentOptions } from '../source/spec.js';
 import { isStoreAddress } from '../store/store-address.js';
-import type { PublisherSettings, ReadingSettings, Resolved, ResolvedSettings } from './option-types.js';
-import { databaseOptionsOf } from './reading-settings.js';
+import type {
+  PublisherSettings,
+  ReadingSettings,
+  Resolved,
+  ResolvedSettings,
+  RuleOption,
+} from './option-types.js';
 
 /** Reads the file of the field map. */
 export async function withFieldMap<T extends ReadingSettings>(settings: T): Promise<T> {
@@ -41,4 +48,35 @@ function clientCredentialsOf(
   const clientSecret = file === undefined ? upstreamClientSecret : { file };
   if (tokenUrl === undefined || clientId === undefined || clientSecret === undefined) return undefined;
   return { tokenUrl, clientId, clientSecret, scope, origin };
+}
+
+/** The options of reading, for `openTimetable`. */
+export function ruleOptionsOf({
+  identifiers,
+  fieldMap,
+  dateOrder,
+  timeZone,
+  encoding,
+  calendarFrom,
+  calendarTo,
+}: Pick<Resolved<'openTimetable'>, RuleOption>): Pick<Resolved<'openTimetable'>, RuleOption> {
+  return { identifiers, fieldMap, dateOrder, timeZone, encoding, calendarFrom, calendarTo };
+}
+
+export function readRulesOf(options: Pick<Resolved<'openTimetable'>, RuleOption>): ReadRules {
+  const { calendarFrom: from, calendarTo: to, ...rules } = ruleOptionsOf(options);
+  return { ...rules, from, to };
+}
+
+/** The database settings of sources. */
+export function databaseOptionsOf({
+  table,
+  query,
+  postgresPasswordFile,
+  versionQuery,
+  follow,
+}: Partial<Omit<PostgresOptions, 'passwordFile'>> & {
+  readonly postgresPasswordFile?: string | undefined;
+}): PostgresOptions {
+  return { table, query, passwordFile: postgresPasswordFile, versionQuery, follow };
 }

@@ -1,18 +1,16 @@
 /**
- * Folder options/. The one table of settings, with the range of their values. This folder serves
- * nothing, and opens no file except a field map.
+ * Folder options/. The one table of settings. Types, flags, variables, checks, help and docs are made from it. This
+ * folder serves nothing, and opens no file except a field map.
+ *
+ * To add a setting, add its entry, run `npm run docs`, and use it.
  *
  * The settings of bearer tokens: keys, required claims, and the events of their users; of the data: sources, bounds of
  * a load, refreshing, gate and snapshot file; of the server: listening, threads, overload, CORS, admin listener, logs;
  * of feeds: secrets, lifetime, revocations, public address.
  */
-import { claimsFault } from '../auth/identity.js';
-import { SECRET_BYTES_MIN, type SecretUse, secretsIn } from '../auth/key-set.js';
-import { keySourceFault } from '../auth/remote-keys.js';
+import { SECRET_BYTES_MIN } from '../auth/key-set.js';
 import { TOKEN_TYPES } from '../auth/verifier.js';
-import { originFault } from '../http/answer/answer-fields.js';
 import { publicUrlFault } from '../http/public-address.js';
-import { TOKEN_CHARACTERS, tokenFault } from '../http/request/credential.js';
 import {
   ADMIN_TOKEN_CHARACTERS_MIN,
   CACHE_MB_DEFAULT,
@@ -23,62 +21,83 @@ import {
   OVERLOAD_MS_DEFAULT,
   SERVING_THREADS_MAX,
 } from '../limits.js';
-import { IDENTITY_FIELDS } from '../model/fields.js';
+import { IDENTIFIER_MODES } from '../model/event.js';
+import { DATE_ORDERS } from '../model/read-rules.js';
+import { isPostgresAddress } from '../source/postgres/postgres-address.js';
+import { isStoreAddress } from '../store/store-address.js';
 import {
-  ADDRESS_SETTINGS,
-  DATABASE_REFRESHING_SETTINGS,
-  DATABASE_SETTINGS,
-  READING_SETTINGS,
-} from './reading-settings.js';
+  A_STORE,
+  FEEDS,
+  FETCHED_KEYS,
+  FROM_STORE,
+  givenTwice,
+  HTTP,
+  isUnsignedReplica,
+  MAKE_KEYS,
+  PIN,
+  POSTGRES,
+  POSTGRES_FAULTS,
+  STORE,
+  textsOf,
+} from './conditions.js';
 import {
+  ADDRESS,
+  ADMIN_TOKEN,
   amount,
-  anyOf,
-  type CommandName,
+  BASE_PATH,
+  CLAIMS,
   count,
+  DATE,
+  ENCODING,
   either,
+  FIELD_MAP,
   given,
+  HEADER,
   HOST,
-  inGroup,
+  HOST_NAMES,
   isFunction,
   isObject,
-  type Kind,
+  KEY_SET,
   LOG_LEVELS,
+  ORIGINS,
   oneOf,
   PATH,
-  type Place,
   PORT,
+  ROOMS,
+  secretKind,
+  TIME_ZONE,
+  text,
+} from './kinds.js';
+import {
+  type CommandName,
+  type Common,
+  inGroup,
+  type Place,
   SERVE_AND_PUBLISH,
   SERVE_ONLY,
   type Setting,
-  text,
 } from './setting.js';
 
 /** The most descriptors that Linux gives one process. */
 const CONNECTIONS_MAX_MAX = 1_048_576;
 
-const BASE_PATH_RANGE = 'a path that begins with "/" and has only letters, digits and "-._~" in its segments';
+/** Defaults that depend on other settings, so the table does not have them. */
+export const LOG_LEVEL_DEFAULT: (typeof LOG_LEVELS)[number] = 'info';
+export const LOG_LEVEL_OF_DEVELOPMENT: (typeof LOG_LEVELS)[number] = 'warn';
 
-const BASE_PATH: Kind = {
-  ...text('path', (path) => {
-    // The router treats ":" and "*" as patterns, and clients remove "." and "..".
-    const isGood = /^(?:\/[A-Za-z0-9._~-]+)+\/?$/.test(path) && !/\/\.{1,2}(?:\/|$)/.test(path);
-    return path === '/' || isGood ? null : `it must be ${BASE_PATH_RANGE}`;
-  }),
-  range: BASE_PATH_RANGE,
-};
+const MIB_PER_TIB = 1_048_576;
 
-const ADMIN_TOKEN: Kind = {
-  ...text('token', (token) => tokenFault(token, ADMIN_TOKEN_CHARACTERS_MIN)),
-  range: `at least ${ADMIN_TOKEN_CHARACTERS_MIN} characters: ${TOKEN_CHARACTERS}`,
-};
+/** What the entries of a group have in common. */
+const SERVE: Common = { places: ['serve'] };
+const OPEN: Common = { places: ['openTimetable'], commands: SERVE_AND_PUBLISH };
+const COMMAND_LINE: Common = { commands: SERVE_AND_PUBLISH };
+const PUBLISH: Common = { places: ['publish'], commands: ['publish'] };
+const AUTH: Common = { places: ['auth'] };
+const FEED: Common = { places: ['feed'] };
+const ADMIN: Common = { places: ['admin'], commands: SERVE_AND_PUBLISH };
 
-const LISTENING_SETTINGS: readonly Setting[] = inGroup('Listening', 'serve', {
-  port: {
-    short: '-p',
-    kind: PORT,
-    default: 3000,
-    help: 'TCP port; 0 takes any free one',
-  },
+const LISTENING_SETTINGS: readonly Setting[] = inGroup('Listening', SERVE, {
+  port: { short: '-p', kind: PORT, default: 3000, help: 'TCP port; 0 takes any free one' },
   host: {
     kind: HOST,
     default: '127.0.0.1',
@@ -137,50 +156,7 @@ const LISTENING_SETTINGS: readonly Setting[] = inGroup('Listening', 'serve', {
   },
 });
 
-/** Defaults that depend on other settings, so the table does not have them. */
-export const LOG_LEVEL_DEFAULT: (typeof LOG_LEVELS)[number] = 'info';
-export const LOG_LEVEL_OF_DEVELOPMENT: (typeof LOG_LEVELS)[number] = 'warn';
-
-/** Each origin has 1 KB of header fields. */
-const CORS_ORIGINS_MAX = 100;
-const ADMIN_ALLOWED_HOSTS_MAX = 100;
-
-const ORIGINS: Kind = {
-  unit: 'origin',
-  range: `up to ${CORS_ORIGINS_MAX} origins`,
-  parse: list,
-  fault(value) {
-    if (!isTextList(value)) return 'it must be a list of origins';
-    if (value.length > CORS_ORIGINS_MAX) return `it must be at most ${CORS_ORIGINS_MAX} origins`;
-    return value.map(originFault).find((fault) => fault !== null) ?? null;
-  },
-};
-
-const HOST_NAME = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/i;
-
-const HOST_NAMES: Kind = {
-  unit: 'name',
-  range: `up to ${ADMIN_ALLOWED_HOSTS_MAX} host names without a port, such as lectern.monitoring.svc`,
-  parse: list,
-  fault(value) {
-    const names = isTextList(value) ? value : [];
-    const isCount = names.length > 0 && names.length <= ADMIN_ALLOWED_HOSTS_MAX;
-    const isGood = isCount && names.every((name) => HOST_NAME.test(name));
-    return isGood ? null : `it must be a list of ${HOST_NAMES.range}`;
-  },
-};
-
-/** The values of an option that is repeated or separated by commas. */
-function list(argument: string, previous: unknown): readonly string[] {
-  const given = argument.split(',').map((each) => each.trim());
-  return isTextList(previous) ? [...previous, ...given] : given;
-}
-
-function isTextList(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every((each) => typeof each === 'string');
-}
-
-const OPERATING_SETTINGS: readonly Setting[] = inGroup('Operating', 'serve', {
+const OPERATING_SETTINGS: readonly Setting[] = inGroup('Operating', SERVE, {
   corsOrigins: {
     flag: '--cors-origin',
     kind: ORIGINS,
@@ -189,50 +165,61 @@ const OPERATING_SETTINGS: readonly Setting[] = inGroup('Operating', 'serve', {
   admin: {
     places: ['serve', 'publish'],
     flag: null,
-    kind: given('an object of options', isObject),
+    kind: given('an object of options', 'AdminListenerOptions', isObject),
     help: 'second port for operators, with /live, /ready and /metrics; default: none',
   },
+});
+
+const ADMIN_SETTINGS: readonly Setting[] = inGroup('Operating', ADMIN, {
   adminPort: {
-    commands: SERVE_AND_PUBLISH,
-    places: ['admin'],
     option: 'port',
+    isRequiredInProgram: true,
     kind: PORT,
+    faults: {
+      '{adminPort} and {port} are the same; expected two ports': ({ adminPort, port }) =>
+        adminPort === port && port !== 0,
+    },
     help: 'port of the admin listener, with /live, /ready, /metrics and /refresh; default: none',
   },
   adminHost: {
-    commands: SERVE_AND_PUBLISH,
-    places: ['admin'],
     option: 'host',
     kind: HOST,
     default: '127.0.0.1',
+    needs: ['adminPort'],
     help: 'address of the admin listener',
   },
   adminAllowedHosts: {
-    commands: SERVE_AND_PUBLISH,
-    places: ['admin'],
     option: 'allowedHosts',
     flag: '--admin-allowed-host',
     kind: HOST_NAMES,
+    needs: ['adminPort'],
     help: 'further host name that the admin listener accepts, besides IP addresses, localhost and --admin-host; repeatable or comma-separated',
   },
   adminTokenFile: {
-    commands: SERVE_AND_PUBLISH,
-    places: ['admin'],
     option: 'tokenFile',
     kind: PATH,
+    needs: ['adminPort'],
     help: `file with the token of POST /refresh, at least ${ADMIN_TOKEN_CHARACTERS_MIN} characters, read again when it changes; without it there is no /refresh`,
   },
   adminToken: {
-    places: ['admin'],
     option: 'token',
     flag: null,
     isSecret: true,
     kind: ADMIN_TOKEN,
     help: `token of POST /refresh, at least ${ADMIN_TOKEN_CHARACTERS_MIN} characters; without it there is no /refresh`,
   },
+});
+
+const LOG_SETTINGS: readonly Setting[] = inGroup('Operating', SERVE, {
   accessLog: {
     kind: amount('share', 0, 1),
     default: 0,
+    faults: {
+      // Without a level, the command chooses one at which requests are logged.
+      '{accessLog} has no effect with {logLevel} above info: requests are logged at info': (values) =>
+        Number(values.accessLog) > 0 &&
+        !['info', 'debug', 'trace', undefined].includes(values.logLevel as string),
+    },
     help: 'share of requests in the access log, at level info',
   },
   logLevel: {
@@ -246,56 +233,12 @@ const OPERATING_SETTINGS: readonly Setting[] = inGroup('Operating', 'serve', {
     places: ['serve', 'handler', 'publish'],
     flag: null,
     group: 'Logging',
-    kind: given('a logger', isObject),
+    kind: given('a logger', 'Logger', isObject),
     help: 'receives log records, as a pino logger does; without it nothing is logged',
   },
 });
 
-/** The value of a secret: text or, in a program, bytes. */
-function secretKind(use: SecretUse): Kind {
-  return {
-    unit: 'secret',
-    range: `at least ${SECRET_BYTES_MIN} bytes, as text or as base64:… or base64url:…; one secret a line, the present one first`,
-    fault(value) {
-      if (!(value instanceof Uint8Array) && (typeof value !== 'string' || value === ''))
-        return 'it must not be empty';
-      const secrets = secretsIn(value, use);
-      return typeof secrets === 'string' ? secrets : null;
-    },
-  };
-}
-
-const KEY_SET: Kind = {
-  unit: 'file-or-address',
-  range: 'a path or an http(s) address; in a program also a parsed key set',
-  fault(value) {
-    if (isObject(value)) return null;
-    if (typeof value !== 'string') return 'it must be a JSON Web Key Set, or its address';
-    return value === '' ? 'it must not be empty' : keySourceFault(value);
-  },
-};
-
-/** Adds `studyGroup=groups,groupId=gid` to the earlier claims. */
-const CLAIMS: Kind = {
-  unit: 'field=claim',
-  range: `field=claim, with one of the fields ${anyOf(IDENTITY_FIELDS.map(({ name }) => name))}`,
-  parse(argument, previous) {
-    const claims: Record<string, readonly string[]> = {
-      ...(previous as Record<string, readonly string[]> | undefined),
-    };
-    for (const part of argument.split(',')) {
-      const equals = part.indexOf('=');
-      const field = part.slice(0, Math.max(0, equals)).trim();
-      const claim = part.slice(equals + 1).trim();
-      if (claim === '' || !IDENTITY_FIELDS.some(({ name }) => name === field)) return argument;
-      claims[field] = [...(claims[field] ?? []), claim];
-    }
-    return claims;
-  },
-  fault: (value) => (isObject(value) ? claimsFault(value) : `it must be ${CLAIMS.range}`),
-};
-
-const TOKEN_SETTINGS: readonly Setting[] = inGroup('Tokens', 'auth', {
+const TOKEN_SETTINGS: readonly Setting[] = inGroup('Tokens', AUTH, {
   hs256Secret: {
     isEnvironmentOnly: true,
     isSecret: true,
@@ -304,6 +247,7 @@ const TOKEN_SETTINGS: readonly Setting[] = inGroup('Tokens', 'auth', {
   },
   hs256SecretFile: {
     kind: PATH,
+    faults: givenTwice('the HS256 secret', 'hs256Secret', 'hs256SecretFile'),
     help: `file with the secret of HS256 tokens in its first line, at least ${SECRET_BYTES_MIN} bytes, as text or as base64:… or base64url:…; further lines are earlier secrets, whose tokens stay valid; read again when it changes`,
   },
   jwks: {
@@ -314,21 +258,21 @@ const TOKEN_SETTINGS: readonly Setting[] = inGroup('Tokens', 'auth', {
   jwksRefreshSeconds: {
     kind: amount('seconds', 1, 86_400),
     default: 300,
+    needs: [FETCHED_KEYS],
     help: 'time between two regular fetches of the key set; a withdrawn key is accepted at most this long. While fetching fails, the last keys are used for a day',
   },
   tokenType: {
-    kind: oneOf('type', TOKEN_TYPES),
+    kind: oneOf('type', TOKEN_TYPES, 'TokenType'),
     default: 'any',
+    faults: {
+      // RFC 9068 section 4.
+      '{tokenType} at+jwt needs {issuer} and {audience}: RFC 9068 requires both checks': (values) =>
+        values.tokenType === 'at+jwt' && (values.issuer === undefined || values.audience === undefined),
+    },
     help: 'accept any JWT, or only access tokens of RFC 9068, which need --issuer and --audience',
   },
-  issuer: {
-    kind: text('iss'),
-    help: 'accept only tokens of this issuer',
-  },
-  audience: {
-    kind: text('aud'),
-    help: 'accept only tokens for this audience',
-  },
+  issuer: { kind: text('iss'), help: 'accept only tokens of this issuer' },
+  audience: { kind: text('aud'), help: 'accept only tokens for this audience' },
   claims: {
     flag: '--claim',
     group: 'Users',
@@ -344,260 +288,405 @@ const TOKEN_SETTINGS: readonly Setting[] = inGroup('Tokens', 'auth', {
   enrolments: {
     flag: null,
     group: 'Users',
-    kind: given('an object of users', isObject),
+    kind: given('an object of users', 'object', isObject),
     help: 'enrolments: for each user, values by field',
   },
   identify: {
     places: ['handler'],
     flag: null,
     group: 'Users',
-    kind: given('a function', isFunction),
+    kind: given('a function', '(req: Request) => IdentityValues | null', isFunction),
+    faults: {
+      'handler() takes {auth} or {identify}, not both': ({ auth, identify }) =>
+        auth !== undefined && identify !== undefined,
+      'handler() takes {feed} only with {auth}, which identifies the user': ({ auth, feed }) =>
+        feed !== undefined && auth === undefined,
+    },
     help: 'function that identifies the user of a request, if the embedding program checks tokens itself',
   },
   auth: {
     places: ['serve', 'handler'],
     flag: null,
-    kind: given('an object of options', isObject),
+    kind: given('an object of options', 'EmbeddedAuthOptions', isObject),
     help: 'how bearer tokens are verified: at least one kind of key',
   },
 });
 
-const SECRET = secretKind('feed');
-
-const FEED_SETTINGS: readonly Setting[] = inGroup('Feeds', 'feed', {
+const FEED_SETTINGS: readonly Setting[] = inGroup('Feeds', FEED, {
   feed: {
     places: ['serve', 'handler'],
     flag: null,
-    kind: given('an object of options', isObject),
+    kind: given('an object of options', 'FeedServingOptions', isObject),
     help: 'feed addresses for calendar programs that send no token; without it there are no feeds',
   },
   feedSecret: {
     option: 'secret',
     isEnvironmentOnly: true,
     isSecret: true,
-    kind: SECRET,
+    kind: secretKind('feed'),
     help: 'secret that signs feed addresses; further lines are earlier secrets, whose addresses stay valid; without it there are no feeds',
   },
   feedSecretFile: {
     option: 'secretFile',
     kind: PATH,
+    faults: givenTwice('the feed secret', 'feedSecret', 'feedSecretFile'),
     help: 'file with the secret that signs feed addresses in its first line; further lines are earlier secrets, whose addresses stay valid; read again when it changes',
   },
   feedDays: {
     option: 'days',
     kind: count('number', 1, FEED_DAYS_MAX),
     default: 400,
+    needs: [FEEDS],
     help: 'days for which a new feed address is valid',
   },
   feedRevocationsFile: {
     option: 'revocationsFile',
     flag: '--feed-revocations',
     kind: PATH,
+    needs: [FEEDS],
     help: 'JSON file of revoked feeds, such as {"alice": "2026-11-23T08:00:00Z"}: addresses that this user (the sub of the token) got before this time are refused; read again when it changes',
   },
   feedRevocations: {
     option: 'revocations',
     flag: null,
-    kind: given('an object of times', isObject),
+    kind: given('an object of times', 'object', isObject),
     help: 'revoked feeds: for each user, the time of revocation',
   },
   publicUrl: {
     places: ['serve', 'handler'],
     kind: { ...text('address', publicUrlFault), range: 'an http(s) address' },
+    needs: [FEEDS],
     help: 'address at which clients reach the service, such as https://timetable.example.org; feed addresses begin with it; default: the Host field of the request, but only if it names the local address and port of the connection',
   },
 });
 
-const MIB_PER_TIB = 1_048_576;
-
-const ROOMS: Kind = {
-  ...PATH,
-  range: 'a path; in a program also a list of rooms',
-  fault: (value) => (Array.isArray(value) ? null : PATH.fault(value)),
-};
-
-const ADDRESS: Kind = {
-  ...text('address', (value) =>
-    URL.canParse(value) && /^https?:/i.test(value) ? null : `it must be ${ADDRESS.range}`,
-  ),
-  range: 'an address, such as https://login.example.org/token',
-};
-
-const DATA_SETTINGS: readonly Setting[] = inGroup(
-  'Data',
-  'openTimetable',
-  {
-    source: {
-      flag: null,
-      kind: given('a path, an address, a source or records', () => true),
-      help: 'where events come from: a path, an http(s) address or a custom source; on the command line, the arguments',
+const DATA_SETTINGS: readonly Setting[] = inGroup('Data', OPEN, {
+  source: {
+    flag: null,
+    kind: given('a path, an address, a source or records', 'string | AnySource | Records', () => true),
+    isRequiredInProgram: true,
+    commandFaults: {
+      'a store cannot be merged with other sources; expected one store': ({ source }) =>
+        textsOf(source).length > 1 && textsOf(source).some(isStoreAddress),
+      'standard input (-) is given twice as a source, and can be read once only': ({ source }) =>
+        textsOf(source).filter((text) => text === '-').length > 1,
     },
-    rooms: {
-      commands: SERVE_ONLY,
-      kind: ROOMS,
-      help: 'JSON or CSV file of rooms (id, name, building, capacity) for free-time queries; adds rooms that no event uses',
-    },
-    unknownParameters: {
-      commands: SERVE_ONLY,
-      kind: oneOf('how', ['reject', 'ignore']),
-      default: 'reject',
-      help: 'answer an unknown query parameter with 400, or ignore it',
-    },
-    cacheMb: {
-      commands: SERVE_ONLY,
-      kind: amount('megabytes', 0, MIB_PER_TIB),
-      default: CACHE_MB_DEFAULT,
-      help: 'MiB of memory for caches, besides the timetable itself; 0 for none',
-    },
-    memoryMbMax: {
-      kind: amount('megabytes', LOAD_MEMORY_MB_MIN, MIB_PER_TIB),
-      help: 'MiB of memory that one load may take; default: three quarters of the memory that the machine and the container have left',
-    },
-    upstreamTokenUrl: {
-      places: [],
-      // A source may hold a password.
-      isSecret: true,
-      kind: ADDRESS,
-      help: 'token endpoint (https://…) of an OAuth issuer, from which Lectern fetches tokens for its http(s) sources with client credentials',
-    },
-    upstreamClientId: {
-      places: [],
-      kind: text('id'),
-      help: 'id of the client at the OAuth issuer',
-    },
-    upstreamClientSecret: {
-      places: [],
-      isEnvironmentOnly: true,
-      isSecret: true,
-      kind: text('secret'),
-      help: 'secret of the client',
-    },
-    upstreamClientSecretFile: {
-      places: [],
-      kind: PATH,
-      help: 'file with the secret of the client, read again when it changes',
-    },
-    upstreamScope: {
-      places: [],
-      kind: text('scope'),
-      help: 'scope of the tokens; default: the default scope of the issuer',
-    },
-    upstreamTokenOrigin: {
-      places: [],
-      isSecret: true,
-      kind: { ...ADDRESS, unit: 'origin', range: 'an http(s) address' },
-      help: 'origin that gets the tokens, such as https://host; needed if the http(s) sources have several origins',
-    },
-    lecturerIdsFile: {
-      places: [],
-      flag: '--lecturer-ids',
-      kind: PATH,
-      help: 'JSON file of lecturer identifiers, {"name": "identifier"}, for sources that give only names of lecturers',
-    },
-    onProgress: {
-      flag: null,
-      kind: given('a function', isFunction),
-      help: 'function that is called several times during the first load',
-    },
+    help: 'where events come from: a path (- for standard input), an address (http(s), postgres, or a store), a SourceSpec, records in memory, a MemorySource or a RecordSource; on the command line, the arguments',
   },
-  SERVE_AND_PUBLISH,
-);
+  rooms: {
+    commands: SERVE_ONLY,
+    kind: ROOMS,
+    help: 'JSON or CSV file of rooms (id, name, building, capacity) for free-time queries; adds rooms that no event uses',
+  },
+  unknownParameters: {
+    commands: SERVE_ONLY,
+    kind: oneOf('how', ['reject', 'ignore']),
+    default: 'reject',
+    help: 'answer an unknown query parameter with 400, or ignore it',
+  },
+  cacheMb: {
+    commands: SERVE_ONLY,
+    kind: amount('megabytes', 0, MIB_PER_TIB),
+    default: CACHE_MB_DEFAULT,
+    help: 'MiB of memory for caches, besides the timetable itself; 0 for none',
+  },
+  memoryMbMax: {
+    kind: amount('megabytes', LOAD_MEMORY_MB_MIN, MIB_PER_TIB),
+    excludes: [PIN],
+    help: 'MiB of memory that one load may take; default: three quarters of the memory that the machine and the container have left',
+  },
+  onProgress: {
+    flag: null,
+    commands: SERVE_ONLY,
+    kind: given('a function', '(progress: LoadProgress) => void', isFunction),
+    help: 'function that is called several times during the first load',
+  },
+});
+
+/** Header fields of requests to addresses. */
+const UPSTREAM_SETTINGS: readonly Setting[] = inGroup('Data', COMMAND_LINE, {
+  upstreamTokenUrl: {
+    // A source may hold a password.
+    isSecret: true,
+    kind: ADDRESS,
+    needs: [HTTP],
+    excludes: [PIN],
+    faults: {
+      '{upstreamTokenUrl} needs {upstreamClientId}, and one of {upstreamClientSecret} and {upstreamClientSecretFile}':
+        (values) =>
+          values.upstreamTokenUrl !== undefined &&
+          (values.upstreamClientId === undefined ||
+            (values.upstreamClientSecret === undefined) === (values.upstreamClientSecretFile === undefined)),
+    },
+    help: 'token endpoint (https://…) of an OAuth issuer, from which Lectern fetches tokens for its http(s) sources with client credentials',
+  },
+  upstreamClientId: {
+    kind: text('id'),
+    needs: ['upstreamTokenUrl'],
+    help: 'id of the client at the OAuth issuer',
+  },
+  upstreamClientSecret: {
+    isEnvironmentOnly: true,
+    isSecret: true,
+    kind: text('secret'),
+    needs: ['upstreamTokenUrl'],
+    help: 'secret of the client',
+  },
+  upstreamClientSecretFile: {
+    kind: PATH,
+    needs: ['upstreamTokenUrl'],
+    help: 'file with the secret of the client, read again when it changes',
+  },
+  upstreamScope: {
+    kind: text('scope'),
+    needs: ['upstreamTokenUrl'],
+    help: 'scope of the tokens; default: the default scope of the issuer',
+  },
+  upstreamTokenOrigin: {
+    isSecret: true,
+    kind: { ...ADDRESS, unit: 'origin', range: 'an http(s) address' },
+    needs: ['upstreamTokenUrl'],
+    help: 'origin that gets the tokens, such as https://host; needed if the http(s) sources have several origins',
+  },
+  lecturerIdsFile: {
+    flag: '--lecturer-ids',
+    kind: PATH,
+    excludes: [STORE, PIN],
+    help: 'JSON file of lecturer identifiers, {"name": "identifier"}, for sources that give only names of lecturers',
+  },
+});
+
+const ADDRESS_SETTINGS: readonly Setting[] = inGroup('Data', COMMAND_LINE, {
+  sourceHeaders: {
+    flag: '--header',
+    isSecret: true,
+    kind: HEADER,
+    excludes: [STORE, PIN],
+    help: "header field for http(s) sources, such as 'Authorization: Bearer file:PATH'; repeatable. file:PATH stands for the content of a file, read again when it changes; env:NAME for an environment variable. With several origins: 'https://host Authorization: …'",
+  },
+});
+
+/** How a source is read. */
+const READING_SETTINGS: readonly Setting[] = inGroup('Reading', OPEN, {
+  identifiers: {
+    kind: oneOf('kind', IDENTIFIER_MODES, 'IdentifierMode'),
+    default: 'uuid',
+    help: 'form of the identifiers in the data: uuid for UUIDs; any for text of 1 to 64 characters and whole numbers; derived for text to turn into UUIDs',
+  },
+  fieldMap: {
+    flag: '--map',
+    kind: FIELD_MAP,
+    excludes: [STORE, PIN],
+    help: "column, path or template that gives a field, such as title=Subject, roomName=room.name or 'time={date}T{start}'; repeatable",
+  },
+  mapFile: {
+    places: [],
+    kind: PATH,
+    excludes: [STORE, PIN],
+    help: 'JSON file with the entries of --map; entries under csv, icalendar, json or messagepack apply only to that format',
+  },
+  dateOrder: {
+    kind: oneOf('order', DATE_ORDERS, 'DateOrder'),
+    excludes: [STORE, PIN],
+    help: 'order of day, month and year in dates such as 31.08.2024 or 8/31/2024; without it, such dates are rejected',
+  },
+  timeZone: {
+    kind: TIME_ZONE,
+    help: 'time zone of times without an offset, which are otherwise rejected, and of local days in queries',
+  },
+  encoding: {
+    kind: ENCODING,
+    excludes: [STORE, PIN],
+    help: 'encoding of text files, such as windows-1252; default: UTF-8, or UTF-16 with a byte order mark',
+  },
+  calendarFrom: {
+    kind: DATE,
+    excludes: [STORE, PIN],
+    help: 'first day of the expansion of recurring events in calendars; default: one year before the load',
+  },
+  calendarTo: {
+    kind: DATE,
+    excludes: [STORE, PIN],
+    faults: {
+      '{calendarFrom} must be before {calendarTo}': ({ calendarFrom, calendarTo }) =>
+        calendarFrom !== undefined && calendarTo !== undefined && String(calendarFrom) >= String(calendarTo),
+    },
+    help: 'first day after the expansion of recurring events in calendars; default: two years after the load',
+  },
+});
+
+/** Settings that select the rows of a PostgreSQL database. In a program, they are part of the source. */
+const OF_DATABASES: Common = {
+  commands: SERVE_AND_PUBLISH,
+  needs: [POSTGRES],
+  excludes: [PIN],
+};
+
+const DATABASE_SETTINGS: readonly Setting[] = inGroup('Databases', OF_DATABASES, {
+  table: {
+    kind: { ...text('name'), range: 'a table or view, such as events or school.events' },
+    commandFaults: POSTGRES_FAULTS,
+    help: 'table or view of the PostgreSQL sources; every row is an event',
+  },
+  query: { kind: { ...text('select'), range: 'a SELECT' }, help: 'SELECT to use instead of a table' },
+  postgresPasswordFile: {
+    kind: PATH,
+    help: 'file with the password of the PostgreSQL sources, read at each connection; default: the password from the address, PGPASSWORD, PGPASSFILE or ~/.pgpass',
+  },
+});
+
+/** When to read a PostgreSQL database again. */
+const DATABASE_REFRESHING_SETTINGS: readonly Setting[] = inGroup('Databases', OF_DATABASES, {
+  versionQuery: {
+    kind: { ...text('select'), range: 'a SELECT' },
+    excludes: [PIN, { given: ['follow'], words: ', which knows what changed' }],
+    help: 'cheap SELECT; while its result is the same, the PostgreSQL sources are not read again',
+  },
+  follow: {
+    kind: either('how', 'on', 'off'),
+    default: false,
+    preset: 'on',
+    faults: {
+      '{follow} needs a table that is the only source; with several sources, give {refreshSeconds}': ({
+        follow,
+        source,
+      }) => follow === true && textsOf(source).length > 1 && textsOf(source).some(isPostgresAddress),
+      '{follow} has no effect with {watch} off': ({ follow, watch }) => follow === true && watch === false,
+      '{follow} does not work with {lecturerIdsFile}': ({ follow, lecturerIdsFile }) =>
+        follow === true && lecturerIdsFile !== undefined,
+    },
+    help: 'follow the table by logical replication: a committed change is read at once',
+  },
+});
 
 const SECONDS_PER_YEAR = 31_536_000;
 
-const REFRESHING_SETTINGS: readonly Setting[] = inGroup(
-  'Refreshing',
-  'openTimetable',
-  {
-    refreshSeconds: {
-      kind: amount('seconds', 0, SECONDS_PER_YEAR),
-      default: 0,
-      help: 'time between two loads, varied by up to 10 %; 0 for none. SIGHUP loads at once',
+const REFRESHING_SETTINGS: readonly Setting[] = inGroup('Refreshing', OPEN, {
+  refreshSeconds: {
+    kind: amount('seconds', 0, SECONDS_PER_YEAR),
+    default: 0,
+    excludes: [PIN],
+    commandFaults: {
+      '{refreshSeconds} cannot load standard input (-) again: it can be read once only': (values) =>
+        Number(values.refreshSeconds) > 0 && textsOf(values.source).includes('-'),
     },
-    watch: {
-      kind: either('how', 'on', 'off'),
-      default: true,
-      help: 'load a file again when it changes',
-    },
-    gate: {
-      flag: null,
-      kind: given('an object or false', (value) => value === false || isObject(value)),
-      help: 'checks that a new timetable must pass before it replaces the served one; false disables them',
-    },
-    shrinkPercentMax: {
-      places: ['gate'],
-      kind: amount('percent', 0, 100),
-      default: 30,
-      help: 'refuse a timetable that is smaller than the served one by more than this percentage; 100 also accepts a timetable without events; to load without the checks of size and of rejections, send SIGUSR2',
-    },
-    rejectPercentMax: {
-      places: ['gate'],
-      kind: amount('percent', 0, 100),
-      default: 10,
-      help: 'refuse a timetable if more than this percentage of its records was rejected; the first timetable is published even then, with a warning',
-    },
-    staleSecondsMax: {
-      commands: SERVE_ONLY,
-      kind: amount('seconds', 0, SECONDS_PER_YEAR),
-      help: 'answer 503 once the last good load is older than this; default: never',
-    },
-    snapshotFile: {
-      kind: PATH,
-      help: 'write each timetable to this file, and serve it at once at the next start with the same source',
-    },
-    publisherPublicKey: {
-      commands: SERVE_ONLY,
-      kind: PATH,
-      help: 'file with one or more public keys of the publishers of a store: PEM, JWK or JWKS; read again when it changes',
-    },
-    unsigned: {
-      places: ['openTimetable', 'publish'],
-      isSwitch: true,
-      kind: either('how', 'on', 'off'),
-      default: false,
-      help: 'announce and serve without signatures, in a store that is a folder of the own account',
-    },
-    pin: {
-      commands: SERVE_ONLY,
-      kind: PATH,
-      help: 'serve exactly this snapshot file and ask no source',
-    },
+    help: 'time between two loads, varied by up to 10 %; 0 for none. SIGHUP loads at once',
   },
-  SERVE_AND_PUBLISH,
-);
+  watch: { kind: either('how', 'on', 'off'), default: true, help: 'load a file again when it changes' },
+  gate: {
+    flag: null,
+    kind: given('an object or false', 'GateOptions | false', (value) => value === false || isObject(value)),
+    help: 'checks that a new timetable must pass before it replaces the served one; false disables them',
+  },
+  shrinkPercentMax: {
+    places: ['gate'],
+    kind: amount('percent', 0, 100),
+    default: 30,
+    excludes: [PIN],
+    help: 'refuse a timetable that is smaller than the served one by more than this percentage; 100 also accepts a timetable without events; to load without the checks of size and of rejections, send SIGUSR2',
+  },
+  rejectPercentMax: {
+    places: ['gate'],
+    kind: amount('percent', 0, 100),
+    default: 10,
+    excludes: [PIN],
+    help: 'refuse a timetable if more than this percentage of its records was rejected; the first timetable is published even then, with a warning',
+  },
+  staleSecondsMax: {
+    commands: SERVE_ONLY,
+    kind: amount('seconds', 0, SECONDS_PER_YEAR),
+    excludes: [PIN],
+    commandFaults: {
+      '{staleSecondsMax} does not work with standard input (-): it is loaded once, so every answer would become 503 after that time':
+        ({ staleSecondsMax, source }) => staleSecondsMax !== undefined && textsOf(source).includes('-'),
+    },
+    warnings: {
+      // A timetable that never changes becomes stale, too.
+      '{staleSecondsMax} without {refreshSeconds}: an unchanged source is not loaded again, so every answer becomes 503 after that time, until SIGHUP or POST /refresh':
+        ({ staleSecondsMax, refreshSeconds, pin, source }) =>
+          staleSecondsMax !== undefined &&
+          refreshSeconds === 0 &&
+          pin === undefined &&
+          !textsOf(source).some(isStoreAddress),
+    },
+    help: 'answer 503 once the last good load is older than this; default: never',
+  },
+  snapshotFile: {
+    kind: PATH,
+    excludes: [PIN],
+    help: 'write each timetable to this file, and serve it at once at the next start with the same source',
+  },
+  publisherPublicKey: {
+    commands: SERVE_ONLY,
+    kind: PATH,
+    needs: [FROM_STORE],
+    faults: {
+      [`{publisherPublicKey} is missing: a replica serves only what its publisher signed. ${MAKE_KEYS}`]:
+        isUnsignedReplica,
+    },
+    help: 'file with one or more public keys of the publishers of a store: PEM, JWK or JWKS; read again when it changes',
+  },
+  unsigned: {
+    places: ['openTimetable', 'publish'],
+    isSwitch: true,
+    kind: either('how', 'on', 'off'),
+    default: false,
+    needs: [A_STORE],
+    excludes: ['publisherKey', 'publisherPublicKey'],
+    help: 'announce and serve without signatures, in a store that is a folder of the own account',
+  },
+  pin: {
+    commands: SERVE_ONLY,
+    kind: PATH,
+    commandFaults: {
+      '{pin} serves a snapshot file instead of a source: give one of the two': ({ pin, source }) =>
+        pin !== undefined && textsOf(source).length > 0,
+      'no source is given; expected a file, a folder, an address, or {pin}': ({ source, pin }) =>
+        pin === undefined && Array.isArray(source) && source.length === 0,
+    },
+    help: 'serve exactly this snapshot file and ask no source',
+  },
+});
 
 /** The settings of a publisher alone. */
-const PUBLISHING_SETTINGS: readonly Setting[] = inGroup(
-  'Publishing',
-  'publish',
-  {
-    publishTo: {
-      option: 'to',
-      flag: '--to',
-      variable: 'LECTERN_PUBLISH_TO',
-      isRequired: true,
-      kind: { ...text('store'), range: 'a store: nats://host:4222/name, tls://host:4222/name, or a folder' },
-      help: 'store of the announcements: nats://host:4222/name, tls://host:4222/name, or a folder that all machines share',
-    },
-    publisherKey: {
-      kind: PATH,
-      help: 'file with the private key that signs announcements: Ed25519 or P-256, as PEM or JWK; read again when it changes',
-    },
-    once: {
-      places: [],
-      isSwitch: true,
-      kind: either('how', 'on', 'off'),
-      default: false,
-      help: 'end after one announcement',
-    },
+const PUBLISHING_SETTINGS: readonly Setting[] = inGroup('Publishing', PUBLISH, {
+  publishTo: {
+    option: 'to',
+    flag: '--to',
+    variable: 'LECTERN_PUBLISH_TO',
+    isRequired: true,
+    kind: { ...text('store'), range: 'a store: nats://host:4222/name, tls://host:4222/name, or a folder' },
+    help: 'store of the announcements: nats://host:4222/name, tls://host:4222/name, or a folder that all machines share',
   },
-  ['publish'],
-);
+  publisherKey: {
+    kind: PATH,
+    faults: {
+      [`{publisherKey} is missing: announcements are signed. ${MAKE_KEYS}`]: ({ publisherKey, unsigned }) =>
+        publisherKey === undefined && unsigned !== true,
+    },
+    help: 'file with the private key that signs announcements: Ed25519 or P-256, as PEM or JWK; read again when it changes',
+  },
+  once: {
+    places: [],
+    isSwitch: true,
+    kind: either('how', 'on', 'off'),
+    default: false,
+    help: 'end after one announcement',
+  },
+});
+
+/** The settings of every command that reads a source. */
+export const COMMAND_READING_SETTINGS: readonly Setting[] = [
+  ...READING_SETTINGS,
+  ...ADDRESS_SETTINGS,
+  ...DATABASE_SETTINGS,
+];
 
 /** Sorted in the order of `--help`. */
 export const SETTINGS: readonly Setting[] = [
   ...LISTENING_SETTINGS,
   ...DATA_SETTINGS,
+  ...UPSTREAM_SETTINGS,
   ...ADDRESS_SETTINGS,
   ...READING_SETTINGS,
   ...DATABASE_SETTINGS,
@@ -607,6 +696,8 @@ export const SETTINGS: readonly Setting[] = [
   ...TOKEN_SETTINGS,
   ...FEED_SETTINGS,
   ...OPERATING_SETTINGS,
+  ...ADMIN_SETTINGS,
+  ...LOG_SETTINGS,
 ];
 
 /** The settings of one place, by their option names. */

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'tap';
-import { READING_SETTINGS } from '../../src/options/reading-settings.js';
+import { SETTINGS } from '../../src/options/table.js';
 import { runHere } from './run-here.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'lectern-reading-'));
@@ -134,7 +134,8 @@ for (const [argv, message] of WRONG) {
 test('every command that reads a source has all reading settings', async (t) => {
   for (const command of ['serve', 'inspect', 'explain', 'export']) {
     const { stdout } = await runHere(t, [command, '--help']);
-    for (const { flag } of READING_SETTINGS) t.match(stdout, `${flag} <`, `${command} ${flag}`);
+    for (const { flag, group } of SETTINGS)
+      if (group === 'Reading') t.match(stdout, `${flag} <`, `${command} ${flag}`);
   }
 });
 

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { test } from 'tap';
 import { createProgram } from '../../src/cli/program.js';
-import { configurationPage } from '../../src/options/configuration-page.js';
-import type { DefaultedName } from '../../src/options/option-types.js';
+import { amount } from '../../src/options/kinds.js';
 import {
   checkValue,
   optionsOf,
@@ -11,8 +10,16 @@ import {
   resolveSettings,
   warningsOf,
 } from '../../src/options/resolve.js';
-import { amount, type CommandName, type Place, type Setting, variableOf } from '../../src/options/setting.js';
+import { type CommandName, type Setting, shownDefault, variableOf } from '../../src/options/setting.js';
 import { COMMANDS, SETTINGS, settingsOf, settingsOfCommand } from '../../src/options/table.js';
+
+type Made = (from: object) => string;
+const pages = (await import(new URL('../../scripts/settings-pages.mjs', import.meta.url).href)) as {
+  readonly configurationPage: Made;
+  readonly optionTypes: Made;
+};
+const configurationPage = (): string => pages.configurationPage({ SETTINGS, shownDefault, variableOf });
+const optionTypes = (): string => pages.optionTypes({ SETTINGS, settingsOf });
 
 const MADE_UP: Setting = {
   name: 'teaMinutes',
@@ -67,6 +74,12 @@ test('a new setting in the table appears everywhere', async (t) => {
       '| `--tea-minutes` | `LECTERN_TEA_MINUTES` | serve, publish | a number from 1 to 9 (minutes) | `4` | how long the tea stands | `teaMinutes` of `openTimetable({ … })` |',
       'row of the page',
     );
+    t.match(
+      optionTypes(),
+      '  /** How long the tea stands. Value: a number from 1 to 9. Default: 4. */\n  readonly teaMinutes?: number | undefined;',
+      'type of the option',
+    );
+    t.match(optionTypes(), '\n  readonly teaMinutes: number;\n', 'type of the setting, which has a default');
   });
   t.notMatch(configurationPage(), 'tea-minutes');
 });
@@ -91,9 +104,10 @@ test('a made-up setting is read from the command line and from its variable', as
   t.equal(await seen(['serve', 'x']), 3);
 });
 
-test('docs/configuration.md agrees with the table; npm run docs updates it', async (t) => {
-  const page = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8');
-  t.equal(page, configurationPage());
+test('docs/configuration.md and the types of options agree with the table; npm run docs writes them', async (t) => {
+  const written = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+  t.equal(written('docs/configuration.md'), configurationPage());
+  t.equal(written('src/options/option-types.ts'), optionTypes());
 });
 
 test('names and variables are unique, and so are the flags of each command', async (t) => {
@@ -139,104 +153,6 @@ test('a publisher in a program has its options checked', async (t) => {
 test('every default passes its own check', async (t) => {
   for (const { name, kind, default: usual } of SETTINGS)
     if (usual !== undefined) t.equal(kind.fault(usual), null, name);
-});
-
-/** Typed so that a missing name does not compile. */
-const DEFAULTED: Readonly<Record<DefaultedName, true>> = {
-  port: true,
-  host: true,
-  workers: true,
-  connectionsMax: true,
-  streamsMax: true,
-  overloadMs: true,
-  drainSeconds: true,
-  basePath: true,
-  compression: true,
-  dev: true,
-  pages: true,
-  identifiers: true,
-  unknownParameters: true,
-  cacheMb: true,
-  refreshSeconds: true,
-  watch: true,
-  follow: true,
-  shrinkPercentMax: true,
-  rejectPercentMax: true,
-  once: true,
-  jwksRefreshSeconds: true,
-  tokenType: true,
-  adminHost: true,
-  unsigned: true,
-  feedDays: true,
-  days: true,
-  accessLog: true,
-};
-
-test('types say which options have a default', async (t) => {
-  const inTable = SETTINGS.flatMap(({ name, option = name, default: usual }) =>
-    usual === undefined ? [] : [name, option],
-  );
-  t.same(Object.keys(DEFAULTED).sort(), [...new Set(inTable)].sort());
-  for (const { option, default: usual } of SETTINGS) {
-    // `port` has a default in only one place; the type of the other requires a value.
-    if (option !== undefined && option !== 'port') t.equal(option in DEFAULTED, usual !== undefined, option);
-  }
-});
-
-/** The options of the library as documented by their types: name → comment. */
-function documented(file: string): Map<string, Map<string, string>> {
-  const text = readFileSync(new URL(`../../src/${file}`, import.meta.url), 'utf8');
-  const found = new Map<string, Map<string, string>>();
-  for (const [, name, body] of text.matchAll(/export interface (\w+)(?:<.*>)? \{\n([\s\S]*?)\n\}/g)) {
-    const fields = [...(body ?? '').matchAll(/\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*readonly (\w+)\??:/g)];
-    found.set(
-      name ?? '',
-      new Map(
-        fields.map(([, comment, field]) => [field ?? '', (comment ?? '').replaceAll(/\s*\n\s*\*\s*/g, ' ')]),
-      ),
-    );
-  }
-  return found;
-}
-
-test('option comments give the ranges and defaults of the table', async (t) => {
-  const serve = documented('options/option-types.ts');
-  const types: readonly (readonly [Place, Map<string, string> | undefined])[] = [
-    ['openTimetable', documented('options/option-types.ts').get('TimetableOptions')],
-    ['gate', documented('refresh/gate.ts').get('GateOptions')],
-    ['serve', serve.get('ServeOptions')],
-    ['auth', serve.get('EmbeddedAuthOptions')],
-    ['feed', serve.get('FeedServingOptions')],
-    ['admin', serve.get('AdminListenerOptions')],
-    ['handler', serve.get('EmbeddedHandlerOptions')],
-    ['publish', serve.get('PublishingOptions')],
-  ];
-  for (const [place, comments] of types) {
-    const settings = settingsOf(place);
-    t.same(
-      [...(comments?.keys() ?? [])].sort(),
-      [...settings.keys()].sort(),
-      `${place}: every option has a comment`,
-    );
-    for (const [name, { default: usual, kind }] of settings) {
-      const comment = comments?.get(name) ?? '';
-      const numbers = /(\d+) to (\d+)/.exec(kind.range);
-      const spelt = (value: unknown) =>
-        typeof value === 'number' && value > 9999 ? value.toLocaleString('en') : String(value);
-      if (numbers !== null)
-        t.match(
-          comment,
-          `${spelt(Number(numbers[1]))} to ${spelt(Number(numbers[2]))}`,
-          `${place}.${name}: range`,
-        );
-      if (usual !== undefined)
-        t.match(
-          comment,
-          new RegExp(`Default \`?${spelt(usual).replace('.', '\\.')}`),
-          `${place}.${name}: default`,
-        );
-    }
-  }
 });
 
 test('only a source that may stay unchanged is warned of becoming stale', async (t) => {
