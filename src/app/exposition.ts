@@ -4,7 +4,6 @@
  */
 import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
-import { type Metric, Registry } from 'prom-client';
 import { followLagMs, overdueSources } from '../answer/describe-health.js';
 import type { ViewSource } from '../answer/present.js';
 import type { KeptFiles } from '../files/kept-files.js';
@@ -47,24 +46,20 @@ function gauge(name: string, help: string, look: Look): Family {
   return { type: 'gauge', name, help, look };
 }
 
-/** The registry of prom-client needs only a metric's name and `get`. */
-function registryOf(families: readonly Family[]): Registry {
-  const registry = new Registry();
-  for (const { type, name, help, look } of families) {
-    const get = async (): Promise<object> => {
-      const found = await look();
-      const samples: readonly Sample[] =
-        found === null || typeof found === 'number' ? [[{}, found ?? Number.NaN]] : found;
-      const values = samples.map(([labels, value, suffix = '']) => ({
-        metricName: name + suffix,
-        labels,
-        value,
-      }));
-      return { name, help, type, values };
-    };
-    registry.registerMetric({ name, get } as unknown as Metric);
-  }
-  return registry;
+/** A metric in the text format of Prometheus, version 0.0.4. */
+async function textOf({ type, name, help, look }: Family): Promise<string> {
+  const found = await look();
+  const samples: readonly Sample[] =
+    found === null || typeof found === 'number' ? [[{}, found ?? Number.NaN]] : found;
+  const lines = samples.map(([labels, value, suffix = '']) => {
+    const written = Object.entries(labels).map(([label, text]) => `${label}="${escaped(text, /[\\\n"]/g)}"`);
+    return `${name}${suffix}${written.length === 0 ? '' : `{${written.join(',')}}`} ${value}\n`;
+  });
+  return `# HELP ${name} ${escaped(help, /[\\\n]/g)}\n# TYPE ${name} ${type}\n${lines.join('')}`;
+}
+
+function escaped(text: string, characters: RegExp): string {
+  return text.replace(characters, (each) => (each === '\n' ? '\\n' : `\\${each}`));
 }
 
 function sum(meters: readonly ThreadMeter[], cell: number): number {
@@ -126,29 +121,27 @@ export interface Observed {
 /** All metrics, looked up only at a scrape. */
 export class Exposition {
   readonly #threads: readonly ThreadMeter[];
-  readonly #registry: Registry;
+  readonly #families: readonly Family[];
 
   /** @param more further threads, which do not serve; only their event loop and heap are shown */
   constructor(observed: Observed, more: readonly ThreadMeter[], isReady: () => boolean) {
     const { serving } = observed;
     this.#threads = [...(serving?.meters ?? []), ...more];
-    this.#registry = registryOf([
+    this.#families = [
       ...(serving === null ? [] : ofServing(serving)),
       ...ofTimetable(observed, isReady),
       ...(observed.channel() === null ? [] : ofChannel(observed)),
       ...ofFiles(observed),
       ...ofProcess(observed, this.#threads),
       ...nodeFamilies(this.#threads),
-    ]);
+    ];
   }
 
-  get contentType(): string {
-    return this.#registry.contentType;
-  }
+  readonly contentType = 'text/plain; version=0.0.4; charset=utf-8';
 
   async text(): Promise<string> {
     for (const { thread, meter } of this.#threads) if (thread === 'main') meter.sample();
-    return this.#registry.metrics();
+    return (await Promise.all(this.#families.map(textOf))).join('\n');
   }
 }
 
