@@ -172,6 +172,6 @@ const isSized = startsOf(SLOW_SIZES);
 /** By command: its files, whether those of a folder run together, and the seconds that a program may take. */
 export const SELECTIONS = {
   fast: { has: (path) => !isSlow(path), isTogether: true, seconds: 600 },
-  slow: { has: (path) => isSlow(path) || isSized(path), seconds: 900, env: { LECTERN_SLOW: '1' } },
-  hard: { has: startsOf(HARD), seconds: 3600, jobs: 1, env: { LECTERN_HARD: '1' } },
+  slow: { has: (path) => isSlow(path) || isSized(path), seconds: 900, env: { TESTS_SLOW: '1' } },
+  hard: { has: startsOf(HARD), seconds: 3600, jobs: 1, env: { TESTS_HARD: '1' } },
 };

@@ -1,4 +1,4 @@
-/** The end of a service under load: no answer is lost. With `LECTERN_HARD=1` 50 services are ended, otherwise 3. */
+/** The end of a service under load: no answer is lost. With `TESTS_HARD=1` 50 services are ended, otherwise 3. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';

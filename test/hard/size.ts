@@ -1,6 +1,7 @@
+// These names do not begin with LECTERN_, so that commands started by tests do not warn of unknown variables.
 /** Sizes of long tests: small in `npm test`, medium in `npm run test:slow`, large in `npm run test:hard`. */
-export const HARD: boolean = process.env.LECTERN_HARD === '1';
-export const SLOW: boolean = HARD || process.env.LECTERN_SLOW === '1';
+export const HARD: boolean = process.env.TESTS_HARD === '1';
+export const SLOW: boolean = HARD || process.env.TESTS_SLOW === '1';
 
 /** Without a medium size, `npm run test:slow` does not run the test again. */
 export function size(small: number, large: number, medium: number = small): number {

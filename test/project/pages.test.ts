@@ -25,7 +25,7 @@ const FOREIGN_FLAGS = [
   '--use-largepages',
 ];
 /** Environment variables of tests. */
-const TEST_VARIABLES = ['LECTERN_HARD', 'LECTERN_SLOW', 'LECTERN_REAL_INSTALL'];
+const TEST_VARIABLES = ['LECTERN_REAL_INSTALL'];
 const OF_COMMANDS = SETTING_COMMANDS.flatMap((command) => [...settingsOfCommand(command).values()]);
 const SETTING_FLAGS = OF_COMMANDS.flatMap(({ flag }) => flag ?? []);
 const VARIABLES = [...OF_COMMANDS.flatMap((setting) => variableOf(setting) ?? []), ...TEST_VARIABLES];

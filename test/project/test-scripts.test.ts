@@ -71,8 +71,7 @@ test('the tests with larger sizes are in the selections that ask for them', asyn
   const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
   const imports = (path: string, names: string): boolean =>
     new RegExp(`import \\{[^}]*\\b(?:${names})\\b[^}]*\\} from '[./]*/hard/[a-z-]+\\.js'`).test(read(path));
-  const isHard = (path: string): boolean =>
-    imports(path, 'HARD|size') || /env\.LECTERN_HARD/.test(read(path));
+  const isHard = (path: string): boolean => imports(path, 'HARD|size') || /env\.TESTS_HARD/.test(read(path));
   // The third argument of size() is the medium size.
   const isMedium = (path: string): boolean =>
     (imports(path, 'HARD|size') && /\bfindDataSets\(/.test(read(path))) ||
