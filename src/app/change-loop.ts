@@ -54,7 +54,7 @@ export class ChangeLoop implements AsyncIterableIterator<TimetableChange, undefi
   #waiting: Waiting[] = [];
   /** Calls of next() that still wait for a change. */
   #asking: ((result: Result) => void)[] = [];
-  /** Keeps the process alive while next() waits: loads after the first one do not. */
+  /** Keeps the process alive while next() waits for a publication. */
   #alive: NodeJS.Timeout | undefined;
   #hasEnded = false;
 
