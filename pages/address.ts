@@ -48,7 +48,8 @@ export interface Address {
   readonly more: { readonly [Name in More]?: string };
 }
 
-export const TARGETS_MAX = 6;
+/** As many doors as are printed at once. */
+export const TARGETS_MAX = 40;
 const TEXT_LENGTH_MAX = 400;
 
 /** What cannot be understood is left out. @param search with or without the question mark */

@@ -2,15 +2,22 @@
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { TIMETABLE_VIEWS, type ViewName } from './address.js';
-import { tokenWanted } from './data.js';
+import { isDevelopment, tokenWanted } from './data.js';
 import { type Feed, feedNow, keepFeed } from './feed.js';
 import { Find, focusFind } from './find.js';
+import { lazy } from './parts.js';
 import { say } from './speak.js';
 import { Settings, Status } from './status.js';
 import { address, announcement, follow, go, linkTo, move, open } from './store.js';
 import { FeedView } from './views/feed-view.js';
 import { TimetableView } from './views/timetable.js';
 import { TokenForm } from './views/token-form.js';
+
+const FreeRooms = lazy(() => import('./views/free-rooms.js').then((view) => view.FreeRooms));
+const Clashes = lazy(() => import('./views/clashes.js').then((view) => view.Clashes));
+const Usage = lazy(() => import('./views/usage.js').then((view) => view.Usage));
+const Changes = lazy(() => import('./views/changes.js').then((view) => view.Changes));
+const State = lazy(() => import('./views/state.js').then((view) => view.State));
 
 export function App({ feed }: { readonly feed: Feed | null }): JSX.Element {
   useEffect(() => {
@@ -61,6 +68,16 @@ export function App({ feed }: { readonly feed: Feed | null }): JSX.Element {
 function View(): JSX.Element {
   if (tokenWanted.value !== null) return <TokenForm />;
   switch (address.value.view) {
+    case 'free':
+      return <FreeRooms />;
+    case 'clashes':
+      return <Clashes />;
+    case 'usage':
+      return <Usage />;
+    case 'changes':
+      return <Changes />;
+    case 'state':
+      return <State />;
     default:
       return <TimetableView />;
   }
@@ -69,7 +86,14 @@ function View(): JSX.Element {
 function Views(): JSX.Element {
   const { view } = address.value;
   const isTimetable = TIMETABLE_VIEWS.includes(view);
-  const views = [['week', say('timetable'), isTimetable]] as const;
+  const views = [
+    ['week', say('timetable'), isTimetable],
+    ['free', say('freeRooms'), view === 'free'],
+    ['clashes', say('clashes'), view === 'clashes'],
+    ['usage', say('usage'), view === 'usage'],
+    ['changes', say('changes'), view === 'changes'],
+    ...(isDevelopment.value ? [['state', say('state'), view === 'state'] as const] : []),
+  ] as const;
   return (
     <nav class="views" aria-label={say('views')}>
       {views.map(([name, label, isHere]) => (

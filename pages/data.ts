@@ -10,6 +10,7 @@ import {
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Target } from './address.js';
 import type { Named, Row } from './lessons.js';
+import { keep, readKept } from './store.js';
 
 /** The files of the pages lie in {base}/view/. */
 const BASE = new URL('..', import.meta.url);
@@ -42,8 +43,57 @@ export const publishedAt = signal<number | null>(null);
 /** The ids that the last publications added or changed. */
 export const fresh = signal<ReadonlySet<string>>(new Set());
 /** The last changes, the newest first. */
-export const received = signal<readonly { readonly at: number; readonly message: ChangeMessage }[]>([]);
+export const received = signal<readonly Received[]>([]);
 const RECEIVED_MAX = 50;
+
+export interface Received {
+  readonly at: number;
+  readonly message: ChangeMessage;
+  /** The rows as they were, as far as this page had read them. */
+  readonly before: ReadonlyMap<string, Row>;
+}
+
+/** Rows that this page has read, the oldest first. */
+const seen = new Map<string, Row>();
+const SEEN_MAX = 30_000;
+
+export function seenRow(id: string): Row | undefined {
+  return seen.get(id);
+}
+
+function note(row: Row): Row {
+  seen.delete(row.id);
+  seen.set(row.id, row);
+  const [oldest] = seen.keys();
+  if (seen.size > SEEN_MAX && oldest !== undefined) seen.delete(oldest);
+  return row;
+}
+
+export interface SeenVersion {
+  readonly at: number;
+  readonly version: string;
+}
+
+const DAY_MS = 86_400_000;
+const VERSIONS_KEPT = 8;
+const pageBegan = Date.now();
+
+/** Versions of earlier visits on this device, at most one a day, the newest first. */
+export function versionsSeen(): readonly SeenVersion[] {
+  return readKept<readonly SeenVersion[]>('versions', []).filter(({ at }) => at < pageBegan);
+}
+
+function keepVersion(version: string): void {
+  const days = new Set<number>();
+  const all = [{ at: Date.now(), version }, ...readKept<readonly SeenVersion[]>('versions', [])];
+  const first = all.filter(({ at }) => {
+    const day = Math.floor(at / DAY_MS);
+    if (days.has(day)) return false;
+    days.add(day);
+    return true;
+  });
+  keep('versions', first.slice(0, VERSIONS_KEPT));
+}
 
 export const client: TimetableClient = new TimetableClient({ baseUrl: BASE, token: () => token.value });
 
@@ -104,8 +154,14 @@ async function followChanges(): Promise<void> {
     for await (const message of client.changes({ onState: (state) => (live.value = state) })) {
       const isFirst = received.value.length === 0 && message.kind === 'version';
       noteVersion(message.version);
+      keepVersion(message.version);
       if (message.kind !== 'version') {
-        received.value = [{ at: Date.now(), message }, ...received.value].slice(0, RECEIVED_MAX);
+        const ids =
+          message.kind === 'changes' ? [...message.changed.map(({ id }) => id), ...message.removed] : [];
+        const before = new Map(
+          ids.flatMap((id) => (seen.has(id) ? [[id, seen.get(id) as Row] as const] : [])),
+        );
+        received.value = [{ at: Date.now(), message, before }, ...received.value].slice(0, RECEIVED_MAX);
       }
       if (message.kind === 'changes') {
         fresh.value = new Set([...message.added, ...message.changed].map(({ id }) => id));
@@ -305,5 +361,5 @@ export async function readTimetable(
   const isNamed = target.kind === 'lecturer' && target.id.startsWith(NAME_MARK);
   const name = target.id.slice(NAME_MARK.length);
   const own = isNamed ? events.filter(({ lecturer }) => lecturer === name) : events;
-  return { rows: own.map((event) => rowOf(event, known)), conflicts, isCut };
+  return { rows: own.map((event) => note(rowOf(event, known))), conflicts, isCut };
 }

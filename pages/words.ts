@@ -7,6 +7,11 @@ export type Words = Readonly<Record<WordName, string | Plural>>;
 
 export const LANGUAGES = {
   en: 'English',
+  de: 'Deutsch',
+  fr: 'Français',
+  es: 'Español',
+  uk: 'Українська',
+  he: 'עברית',
 } as const;
 /** Languages that are written from right to left. */
 export const RIGHT_TO_LEFT: readonly string[] = ['he'];
@@ -14,6 +19,11 @@ export type LanguageCode = keyof typeof LANGUAGES;
 
 const FILES: Record<LanguageCode, () => Promise<{ default: Words }>> = {
   en: () => import('./words/en.js'),
+  de: () => import('./words/de.js'),
+  fr: () => import('./words/fr.js'),
+  es: () => import('./words/es.js'),
+  uk: () => import('./words/uk.js'),
+  he: () => import('./words/he.js'),
 };
 
 export async function loadLanguage(code: LanguageCode): Promise<Words> {

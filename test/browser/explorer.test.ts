@@ -12,6 +12,15 @@ const fixture = (name: string): string => fileURLToPath(new URL(`../../fixtures/
 /** A Wednesday of the demo's term. */
 const NOW_MS = Date.UTC(2026, 9, 7, 9, 40);
 const GROUP = 'ÉCO-3A';
+const AXE_VIEWS = [
+  `?of=group:${GROUP}&date=2026-10-05`,
+  `?view=month&of=group:${GROUP}`,
+  `?view=list&of=group:${GROUP}&lang=he`,
+  '?view=free&lang=de',
+  '?view=clashes&lang=uk',
+  '?view=usage&lang=fr',
+  '?view=state&lang=es',
+];
 const WEEK = 'startTime=2026-10-05T00:00:00Z&endTime=2026-10-12T00:00:00Z';
 
 if (NO_BROWSER !== null) {
@@ -182,6 +191,62 @@ if (NO_BROWSER !== null) {
       }
     });
 
+    await t.test(
+      'rooms with nothing scheduled are those of the API, also in a building and for many weeks',
+      async (t) => {
+        const { page } = await open(
+          browser,
+          `${view}?view=free&hour=14:00&minutes=120&building=Curie&seats=30&weeks=4`,
+        );
+        const query =
+          'by=room&startTime=2026-10-07T14:00:00Z&endTime=2026-10-07T16:00:00Z&building=Curie&capacityMin=30&weeks=4';
+        const wanted = await ask<{ name: string }[]>(`/schedule/free?${query}`);
+        t.ok(wanted.length > 0);
+        t.same(
+          await page.locator('.free-room strong').allInnerTexts(),
+          wanted.slice(0, 24).map(({ name }) => name),
+        );
+        const bars = await page.locator('.bar-name').allInnerTexts();
+        t.ok(bars.length >= wanted.length && bars.every((name) => name.startsWith('C ')));
+        await page.close();
+      },
+    );
+
+    await t.test('all clashes are counted, filtered by kind and week, and saved as a table', async (t) => {
+      const { page } = await open(browser, `${view}?view=clashes`);
+      const all = await ask<{ by: string }[]>('/schedule/conflicts');
+      t.equal(await page.locator('h1').innerText(), `${all.length} clashes`);
+      await page.locator('.filters button', { hasText: 'Rooms' }).click();
+      const rooms = all.filter(({ by }) => by === 'room').length;
+      await page.locator('h1', { hasText: `${rooms} clashes` }).waitFor();
+      t.equal(await page.locator('.clash-list > li').count(), rooms);
+      const saving = page.waitForEvent('download');
+      await page.locator('.toolbar-end .button').click();
+      t.equal((await saving).suggestedFilename(), 'clashes.csv');
+      await page.locator('.chart button').first().click();
+      t.match(page.url(), /from=2026-09-14/);
+      await page.close();
+    });
+
+    await t.test('how full rooms are agrees with a count by hand', async (t) => {
+      const { page } = await open(browser, `${view}?view=usage&weeks=1`);
+      const events = await ask<Event[]>(`/schedule?${WEEK}`);
+      const used = new Set(
+        events
+          .filter(({ time, endTime }) => time < '2026-10-05T10:00' && endTime > '2026-10-05T09:00')
+          .map(({ roomId }) => roomId),
+      );
+      used.delete(null);
+      const rooms = (
+        await ask<unknown[]>(
+          '/schedule/free?by=room&startTime=1900-01-01T00:00:00Z&endTime=1900-01-02T00:00:00Z',
+        )
+      ).length;
+      const cell = page.locator('.heat tbody tr', { hasText: '9:00' }).first().locator('td').first();
+      t.equal(await cell.innerText(), `${Math.round((used.size / rooms) * 100)}%`);
+      await page.close();
+    });
+
     await t.test('a token in the fragment is used, kept in the tab, and leaves the address', async (t) => {
       const { page } = await open(browser, `${view}?of=group:${GROUP}#token=${token}`);
       t.notMatch(page.url(), '#');
@@ -197,11 +262,7 @@ if (NO_BROWSER !== null) {
     await t.test('axe finds nothing, at three widths, light and dark', async (t) => {
       for (const width of [360, 768, 1920]) {
         for (const colorScheme of ['light', 'dark'] as const) {
-          for (const search of [
-            `?of=group:${GROUP}&date=2026-10-05`,
-            `?view=month&of=group:${GROUP}`,
-            `?view=list&of=group:${GROUP}`,
-          ]) {
+          for (const search of AXE_VIEWS) {
             const { page } = await open(browser, `${view}${search}`, { width, colorScheme });
             t.same(await axeFindings(page), [], `${search} at ${width} px, ${colorScheme}`);
             t.equal(

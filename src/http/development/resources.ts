@@ -200,7 +200,12 @@ export function healthRoute(views: ViewSource, version: string): OpenRoute {
       const headers = ['Content-Type', 'application/json; charset=utf-8', 'Cache-Control', 'no-store'];
       const isServing = views.summary !== null && views.publication !== null;
       if (!isServing) headers.push('Retry-After', '2');
-      sendText(exchange, isServing ? 200 : 503, headers, JSON.stringify(describeHealth(views, version)));
+      sendText(
+        exchange,
+        isServing ? 200 : 503,
+        headers,
+        JSON.stringify({ ...describeHealth(views, version), ...describeLoad(views) }),
+      );
     },
   };
 }
@@ -301,4 +306,28 @@ function sampleValues(view: View, table: ClaimTable): ValuesByField {
     if (value !== null) return { [field.name]: [value] };
   }
   return {};
+}
+
+const SAMPLES_MAX = 3;
+
+/** What the last load left out and why, and the columns that it did not use, for those who begin with their own data. */
+function describeLoad({ summary }: ViewSource): object {
+  if (summary === null) return { leftOut: [], unserved: [] };
+  const { rejectedByCode, rejections, unserved } = summary;
+  const leftOut = Object.entries(rejectedByCode)
+    .sort(([, a], [, b]) => b - a)
+    .map(([code, count]) => ({
+      code,
+      count,
+      samples: rejections
+        .filter((rejection) => rejection.code === code)
+        .slice(0, SAMPLES_MAX)
+        .map(({ position, detail }) => `${placeOf(position)}: ${detail}`),
+    }));
+  return { leftOut, unserved: unserved.fields };
+}
+
+function placeOf(position: object): string {
+  const known = Object.entries(position).filter(([, value]) => value !== null && value !== undefined);
+  return known.map(([name, value]) => `${name} ${value}`).join(', ');
 }

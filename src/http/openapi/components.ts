@@ -171,6 +171,24 @@ const HEALTH_SCHEMA: JsonSchema = objectSchema({
       },
     ),
   }),
+  leftOut: {
+    type: 'array',
+    description: 'The records that the load left out, by reason',
+    items: objectSchema({
+      code: textSchema('The reason'),
+      count: COUNT,
+      samples: { type: 'array', items: { type: 'string' }, description: 'Position and fault of the first' },
+    }),
+  },
+  unserved: {
+    type: 'array',
+    description: 'Names in records that are no field',
+    items: objectSchema({
+      name: textSchema('As the records spell it'),
+      records: COUNT,
+      suggestion: { type: ['string', 'null'], description: 'The field that was probably meant' },
+    }),
+  },
 });
 
 function header(description: string, ...examples: string[]): JsonSchema {

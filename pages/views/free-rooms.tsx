@@ -1,0 +1,326 @@
+/** A day of all rooms as bars, and the rooms with nothing scheduled at a time. */
+import type { FreeEntry } from 'lectern/client';
+import type { JSX } from 'preact';
+import { useMemo, useState } from 'preact/hooks';
+import { TARGETS_MAX } from '../address.js';
+import { colourOf } from '../colours.js';
+import { client, noteVersion, readNames, rowOf, shortId, useLoaded } from '../data.js';
+import { type Lesson, lessonsOf, spansOfDay } from '../lessons.js';
+import { Icon, Loading, Problem, Text } from '../parts.js';
+import { windowOf } from '../range.js';
+import { say, sayHour, sayTime, sayTimes } from '../speak.js';
+import { address, go, now, shownDate, today, zone } from '../store.js';
+import { choose } from '../targets.js';
+import { instantOf, wallTime } from '../time.js';
+import { titleOf } from './body.js';
+import { BuildingField, readAllRooms } from './rooms.js';
+import { DateBar } from './toolbar.js';
+
+const [FIRST_HOUR, LAST_HOUR] = [7, 21];
+const ROOMS_AT_FIRST = 120;
+const FREE_AT_FIRST = 24;
+const MINUTES_CHOICES = [30, 45, 60, 90, 120, 180, 240];
+const WEEKS_CHOICES = [1, 2, 4, 8, 12, 15];
+
+interface Day {
+  readonly rooms: readonly { readonly id: string; readonly name: string }[];
+  readonly lessons: ReadonlyMap<string, readonly Lesson[]>;
+  readonly free: readonly FreeEntry[];
+}
+
+/** The wanted time: from the address, or else the next half hour. */
+function wantedTime(): { readonly minute: number; readonly minutes: number; readonly weeks: number } {
+  const { hour, minutes, weeks } = address.value.more;
+  const [hours = 'NaN', rest = '0'] = (hour ?? 'none').split(':');
+  const given = Number(hours) * 60 + Number(rest);
+  const wall = wallTime(now.value, zone.value).minute;
+  const next = shownDate.value === today.value ? Math.min(1410, Math.ceil(wall / 30) * 30) : 600;
+  return {
+    minute: Number.isInteger(given) && given >= 0 && given < 1440 ? given : next,
+    minutes: MINUTES_CHOICES.find((each) => String(each) === minutes) ?? 60,
+    weeks: WEEKS_CHOICES.find((each) => String(each) === weeks) ?? 1,
+  };
+}
+
+async function readDay(date: string, signal: AbortSignal): Promise<Day> {
+  const { minute, minutes, weeks } = wantedTime();
+  const { building, seats } = address.peek().more;
+  const window = windowOf(date, 1, zone.peek());
+  const start = instantOf(date, minute, zone.peek());
+  const iso = (instant: number): string => new Date(instant).toISOString();
+  const filters = {
+    ...(building ? { building: [building] } : {}),
+    ...(seats ? { capacityMin: Number(seats) } : {}),
+  };
+  const times = { startTime: iso(start), endTime: iso(start + minutes * 60_000) };
+  const freeQuery = {
+    by: 'room',
+    ...times,
+    ...filters,
+    ...(weeks > 1 ? { weeks, timeZone: zone.peek() } : {}),
+  };
+  const events = async () => {
+    const rows = [];
+    const query = { startTime: iso(window.from), endTime: iso(window.to), limit: 5000 };
+    for await (const answer of client.pages('/schedule', query, { signal })) {
+      noteVersion(answer.version);
+      rows.push(...answer.data);
+    }
+    return rows;
+  };
+  const [names, rooms, all, free] = await Promise.all([
+    readNames(),
+    readAllRooms(building, seats, signal),
+    events(),
+    client.get('/schedule/free', freeQuery as never, { signal }),
+  ]);
+  const lessons = new Map<string, Lesson[]>();
+  for (const lesson of lessonsOf(all.map((event) => rowOf(event, names)))) {
+    for (const { id } of lesson.rooms) {
+      if (id === null) continue;
+      const known = lessons.get(id);
+      if (known === undefined) lessons.set(id, [lesson]);
+      else known.push(lesson);
+    }
+  }
+  return { rooms, lessons, free: free.data };
+}
+
+export function FreeRooms(): JSX.Element {
+  const date = shownDate.value;
+  const { more } = address.value;
+  const { minute, minutes, weeks } = wantedTime();
+  const key = `free ${date} ${zone.value} ${minute} ${minutes} ${weeks} ${more.building} ${more.seats}`;
+  const { data, error, isLoading } = useLoaded(key, (signal) => readDay(date, signal));
+  document.title = `${say('freeRooms')} · ${say('appName')}`;
+  return (
+    <>
+      <div class="toolbar">
+        <h1 class="whose">{say('freeRooms')}</h1>
+        <DateBar />
+      </div>
+      <Wanted minute={minute} minutes={minutes} weeks={weeks} />
+      {error !== null && <Problem error={error} />}
+      {data === null && error === null && <Loading />}
+      {data !== null && (
+        <div aria-busy={isLoading} data-loading={isLoading || undefined} class="body">
+          <FreeList free={data.free} />
+          <Bars day={data} date={date} minute={minute} minutes={minutes} />
+        </div>
+      )}
+    </>
+  );
+}
+
+interface Wish {
+  readonly minute: number;
+  readonly minutes: number;
+}
+
+function Wanted({ minute, minutes, weeks }: Wish & { readonly weeks: number }): JSX.Element {
+  const { more } = address.value;
+  const set = (change: typeof more): void => go({ more: { ...more, ...change } }, { replace: true });
+  const clock = `${String(Math.floor(minute / 60)).padStart(2, '0')}:${String(minute % 60).padStart(2, '0')}`;
+  return (
+    <form class="filters" onSubmit={(event) => event.preventDefault()}>
+      <label>
+        {say('startsAt')}
+        <input
+          type="time"
+          step="900"
+          value={clock}
+          onChange={(event) => set({ hour: event.currentTarget.value })}
+        />
+      </label>
+      <label>
+        {say('lasts')}
+        <select value={String(minutes)} onChange={(event) => set({ minutes: event.currentTarget.value })}>
+          {MINUTES_CHOICES.map((each) => (
+            <option key={each} value={String(each)}>
+              {say('hoursMinutes', { hours: each / 60 })}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        {say('weeksRunning')}
+        <select value={String(weeks)} onChange={(event) => set({ weeks: event.currentTarget.value })}>
+          {WEEKS_CHOICES.map((each) => (
+            <option key={each} value={String(each)}>
+              {say('everyWeek', { n: each })}
+            </option>
+          ))}
+        </select>
+      </label>
+      <BuildingField />
+      <label>
+        {say('seats')}
+        <input
+          type="number"
+          min="1"
+          max="100000"
+          class="seats"
+          placeholder={say('seatsMin')}
+          value={more.seats ?? ''}
+          onChange={(event) => set({ seats: event.currentTarget.value })}
+        />
+      </label>
+    </form>
+  );
+}
+
+function FreeList({ free }: { readonly free: readonly FreeEntry[] }): JSX.Element {
+  const [isAll, setAll] = useState(false);
+  const shown = isAll ? free : free.slice(0, FREE_AT_FIRST);
+  const until = ({ freeUntil }: FreeEntry): string => {
+    if (freeUntil === null) return say('freeOpen');
+    const instant = Date.parse(freeUntil);
+    return wallTime(instant, zone.value).date === shownDate.value
+      ? say('until', { time: sayTime(instant) })
+      : say('freeRestOfDay');
+  };
+  return (
+    <section class="free-list">
+      <h2>{free.length === 0 ? say('freeNone') : say('freeCount', { n: free.length })}</h2>
+      <ul>
+        {shown.map((entry) => (
+          <li key={entry.id}>
+            <button
+              type="button"
+              class="free-room"
+              onClick={() =>
+                choose({ kind: 'room', id: entry.id ?? '' }, entry.name ?? shortId(entry.id ?? ''))
+              }
+            >
+              <strong>
+                <Text>{entry.name ?? shortId(entry.id ?? '')}</Text>
+              </strong>
+              <span>{until(entry)}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+      {shown.length < free.length && (
+        <button type="button" class="button" onClick={() => setAll(true)}>
+          {say('showMore', { n: free.length - shown.length })}
+        </button>
+      )}
+      <p class="muted">{say('freeNote')}</p>
+    </section>
+  );
+}
+
+function Bars({
+  day,
+  date,
+  minute,
+  minutes,
+}: Wish & { readonly day: Day; readonly date: string }): JSX.Element {
+  const [text, setText] = useState('');
+  const [isAll, setAll] = useState(false);
+  const wanted = text.trim().toLowerCase();
+  const found = useMemo(
+    () => day.rooms.filter(({ name }) => name.toLowerCase().includes(wanted)),
+    [day.rooms, wanted],
+  );
+  const rooms = isAll ? found : found.slice(0, ROOMS_AT_FIRST);
+  const hours = Array.from({ length: LAST_HOUR - FIRST_HOUR }, (_, n) => FIRST_HOUR + n);
+  const isFree = new Set(day.free.map(({ id }) => id));
+  const wall = wallTime(now.value, zone.value);
+  const place = (at: number): number =>
+    (Math.min(LAST_HOUR * 60, Math.max(FIRST_HOUR * 60, at)) / 60 - FIRST_HOUR) / hours.length;
+  return (
+    <section class="bars" style={{ '--hours': hours.length }}>
+      <div class="bars-title">
+        <h2>{say('roomDay')}</h2>
+        <div class="row">
+          <input
+            type="search"
+            aria-label={say('roomFilter')}
+            placeholder={say('roomFilter')}
+            value={text}
+            onInput={(event) => setText(event.currentTarget.value)}
+          />
+          <button
+            type="button"
+            class="button"
+            disabled={found.length > TARGETS_MAX}
+            title={say('printHelp')}
+            onClick={() =>
+              go({ view: 'week', of: found.map(({ id }) => ({ kind: 'room', id })), open: null })
+            }
+          >
+            <Icon name="print" /> {say('doorsTitle')}
+          </button>
+        </div>
+      </div>
+      <div class="bars-scroll" role="region" aria-label={say('roomDay')} tabIndex={0}>
+        <div class="bars-scale" aria-hidden="true">
+          <span />
+          <div>
+            {hours.map((hour) => (
+              <span key={hour}>{sayHour(hour)}</span>
+            ))}
+          </div>
+        </div>
+        <ul>
+          {rooms.map(({ id, name }) => (
+            <li key={id} class="bar">
+              <button type="button" class="link bar-name" onClick={() => choose({ kind: 'room', id }, name)}>
+                <Text>{name}</Text>
+                {isFree.has(id) && <span class="hidden"> ({say('freeAt')})</span>}
+              </button>
+              <div class="bar-day" data-free={isFree.has(id) || undefined}>
+                <span
+                  class="bar-wanted"
+                  aria-hidden="true"
+                  style={{ '--place': place(minute), '--width': place(minute + minutes) - place(minute) }}
+                />
+                {wall.date === date && (
+                  <span class="bar-now" aria-hidden="true" style={{ '--place': place(wall.minute) }} />
+                )}
+                <RoomBars lessons={day.lessons.get(id) ?? []} date={date} place={place} />
+              </div>
+            </li>
+          ))}
+        </ul>
+      </div>
+      {rooms.length < found.length && (
+        <button type="button" class="button" onClick={() => setAll(true)}>
+          {say('showMore', { n: found.length - rooms.length })}
+        </button>
+      )}
+    </section>
+  );
+}
+
+interface RoomBarsProps {
+  readonly lessons: readonly Lesson[];
+  readonly date: string;
+  readonly place: (minute: number) => number;
+}
+
+function RoomBars({ lessons, date, place }: RoomBarsProps): JSX.Element {
+  const spans = spansOfDay(lessons, date, zone.value);
+  return (
+    <ul>
+      {spans.map(({ lesson, from, to }, n) => {
+        const isClashing = spans.some((other, m) => m !== n && other.from < to && from < other.to);
+        const label = `${sayTimes(lesson.start, lesson.end)} ${titleOf(lesson)}`;
+        return (
+          <li
+            key={lesson.id}
+            class="bar-lesson"
+            data-kind={colourOf(lesson.kind)}
+            data-clash={isClashing || undefined}
+            title={label}
+            style={{ '--place': place(from), '--width': place(to) - place(from) }}
+          >
+            <span class="hidden">{label}</span>
+            {isClashing && <Icon name="warning" />}
+          </li>
+        );
+      })}
+    </ul>
+  );
+}

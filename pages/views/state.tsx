@@ -1,0 +1,112 @@
+/** What an operator wants to see: whether the data is there, what was left out, which sources fail. Development only. */
+import type { JSX } from 'preact';
+import { client, useLoaded } from '../data.js';
+import { Icon, Loading, Problem, Text } from '../parts.js';
+import { say, sayAgo, sayMoment, sayNumber } from '../speak.js';
+import { now } from '../store.js';
+
+const STATUS_TEXTS = { ok: 'stateOk', degraded: 'stateDegraded', starting: 'stateStarting' } as const;
+
+export function State(): JSX.Element {
+  const minute = Math.floor(now.value / 60_000);
+  const { data, error } = useLoaded(`state ${minute}`, () => client.health());
+  document.title = `${say('stateTitle')} · ${say('appName')}`;
+  if (error !== null) return <Problem error={error} />;
+  if (data === null) return <Loading />;
+  const { snapshot, source, status, version } = data;
+  const moment = (text: string | null): JSX.Element | null => {
+    if (text === null) return null;
+    const instant = Date.parse(text);
+    return <span title={sayMoment(instant)}>{sayAgo(instant, Math.max(now.value, instant))}</span>;
+  };
+  const facts: readonly (readonly [string, JSX.Element | string | null])[] = [
+    [say('events'), snapshot === null ? null : sayNumber(snapshot.events)],
+    [say('builtAt'), snapshot === null ? null : moment(snapshot.builtAt)],
+    [say('lastSuccess'), moment(source.lastSuccess)],
+    [say('failingSince'), moment(source.failingSince)],
+    [say('lastError'), source.lastError],
+    [say('version'), version],
+  ];
+  return (
+    <div class="body state" aria-busy="false">
+      <div class="toolbar">
+        <h1 class="whose">{say('stateTitle')}</h1>
+      </div>
+      <p class="state-status" data-status={status}>
+        {status !== 'ok' && <Icon name="warning" />} {say(STATUS_TEXTS[status])}
+      </p>
+      <p class={snapshot !== null && snapshot.rejected > 0 ? 'notice problem' : 'notice'}>
+        {snapshot !== null && snapshot.rejected > 0
+          ? say('leftOutRecords', { n: snapshot.rejected })
+          : say('noneLeftOut')}
+      </p>
+      <dl class="facts">
+        {facts
+          .filter(([, value]) => value !== null)
+          .map(([name, value]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </div>
+          ))}
+      </dl>
+      {data.leftOut.length > 0 && (
+        <ul class="rejections">
+          {data.leftOut.map(({ code, count, samples }) => (
+            <li key={code} class="card">
+              <h2>
+                {sayNumber(count)} <code>{code}</code>
+              </h2>
+              <ul>
+                {samples.map((sample) => (
+                  <li key={sample}>
+                    <Text>{sample}</Text>
+                  </li>
+                ))}
+              </ul>
+            </li>
+          ))}
+        </ul>
+      )}
+      {data.unserved.length > 0 && (
+        <p class="notice">
+          {say('unserved')}{' '}
+          {data.unserved
+            .map(({ name, suggestion }) => (suggestion === null ? name : `${name} (${suggestion}?)`))
+            .join(', ')}
+        </p>
+      )}
+      {source.parts !== null && (
+        <>
+          <h2>{say('sources')}</h2>
+          <div class="wide" role="region" aria-label={say('sources')} tabIndex={0}>
+            <table class="sources">
+              <thead>
+                <tr>
+                  <th scope="col">{say('source')}</th>
+                  <th scope="col">{say('state')}</th>
+                  <th scope="col">{say('records')}</th>
+                  <th scope="col">{say('lastSuccess')}</th>
+                  <th scope="col">{say('lastError')}</th>
+                </tr>
+              </thead>
+              <tbody>
+                {source.parts.listed.map((part) => (
+                  <tr key={part.name} data-state={part.state}>
+                    <th scope="row">
+                      <Text>{part.name}</Text>
+                    </th>
+                    <td>{part.state}</td>
+                    <td>{sayNumber(part.records)}</td>
+                    <td>{moment(part.lastSuccess)}</td>
+                    <td>{part.lastError}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        </>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,160 @@
+/** The pages while the timetable changes, and on a hostile timetable: nothing runs, nothing overlaps, all can be reached. */
+import type { BrowserContext, Page } from 'playwright-core';
+import { test } from 'tap';
+import { findPages } from '../../src/http/pages.js';
+import type { NormalisedEvent } from '../../src/model/event.js';
+import { EVENTS, serve, setUp } from '../http/harness.js';
+import { PublishedViews } from '../http/live-views.js';
+import { axeFindings } from './axe.js';
+import { NO_BROWSER, newPage, type OpenPage, openBrowser } from './chromium.js';
+
+const HOUR_MS = 3_600_000;
+/** A Monday. */
+const MONDAY_MS = Date.UTC(2026, 9, 5);
+const MARKUP = '<img src=x onerror="window.attacked=1"><script>window.attacked=2</script>';
+
+function lesson(
+  n: number,
+  fromMs: number,
+  toMs: number,
+  more: Partial<NormalisedEvent> = {},
+): NormalisedEvent {
+  return {
+    ...(EVENTS[0] as NormalisedEvent),
+    id: `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`,
+    time: MONDAY_MS + fromMs,
+    endTime: MONDAY_MS + toMs,
+    title: `Lesson ${n}`,
+    studyGroup: 'A',
+    courseId: null,
+    ...more,
+  };
+}
+
+const HOSTILE: readonly NormalisedEvent[] = [
+  // A word and a text of 2,000 characters, markup in every field, right-to-left and combining text.
+  lesson(1, 8 * HOUR_MS, 9 * HOUR_MS, { title: 'x'.repeat(2000) }),
+  lesson(2, 9 * HOUR_MS, 9.25 * HOUR_MS, { title: 'word '.repeat(400).trim() }),
+  lesson(3, 32 * HOUR_MS, 34 * HOUR_MS, { title: MARKUP, lecturer: MARKUP, type: MARKUP, roomName: MARKUP }),
+  lesson(4, 34 * HOUR_MS, 36 * HOUR_MS, { title: '\u202eمرحبا\u2066', lecturer: `e${'\u0301'.repeat(200)}` }),
+  // 300 lessons at one hour.
+  ...Array.from({ length: 300 }, (_, n) => lesson(100 + n, 58 * HOUR_MS, 59 * HOUR_MS)),
+  // Of three weeks, of no length, over midnight.
+  lesson(500, 0, 21 * 24 * HOUR_MS, { title: 'Three weeks' }),
+  lesson(501, 80 * HOUR_MS, 80 * HOUR_MS, { title: 'A moment' }),
+  lesson(502, 94 * HOUR_MS, 98 * HOUR_MS, { title: 'Night' }),
+];
+
+if (NO_BROWSER !== null) {
+  test('the pages stand changes and hostile timetables', { skip: NO_BROWSER }, () => {});
+} else {
+  test('the pages stand changes and hostile timetables', async (t) => {
+    const views = new PublishedViews(HOSTILE);
+    const pages = { isShown: true, isHome: true, folder: findPages() };
+    const { port } = await serve(t, setUp({ views, dev: true, pages }).handler);
+    const view = `http://127.0.0.1:${port}/api/v1/view`;
+    const browser = await openBrowser(t, { locale: 'en-GB', timezoneId: 'UTC' });
+
+    for (const width of [360, 768, 1920]) {
+      await t.test(`a hostile timetable at ${width} px`, async (t) => {
+        for (const name of ['week', 'day', 'list', 'month']) {
+          const { page, errors } = await open(
+            browser,
+            `${view}?view=${name}&of=group:A&date=2026-10-07`,
+            width,
+          );
+          t.same(await overlaps(page), [], `${name}: nothing overlaps`);
+          t.equal(
+            await page.evaluate('document.documentElement.scrollWidth <= innerWidth'),
+            true,
+            `${name}: no sideways scrolling`,
+          );
+          t.equal(await page.evaluate('window.attacked'), undefined, 'nothing runs');
+          t.same(errors, []);
+          if (name === 'week') {
+            t.same(await axeFindings(page), []);
+            t.ok((await page.locator('.long', { hasText: 'Three weeks' }).count()) > 0);
+            await page.locator('.block').first().click();
+            t.ok((await page.locator('.panel .line').count()) > 280, 'the block opens into its lessons');
+            await page.locator('.panel .line').last().click();
+            await page.locator('.panel .panel-when').waitFor();
+          }
+          await page.close();
+        }
+        const { page } = await open(
+          browser,
+          `${view}?of=group:A&date=2026-10-05&open=${HOSTILE[0]?.id}`,
+          width,
+        );
+        t.match(
+          await page.locator('.panel h2').innerText(),
+          'x'.repeat(2000),
+          'a long title can be read whole',
+        );
+        await page.close();
+      });
+    }
+
+    await t.test('a change appears by itself; the focus and the place stay', async (t) => {
+      views.publishEvents(HOSTILE.slice(0, 4));
+      const { page } = await open(browser, `${view}?of=group:A&date=2026-10-06`);
+      const first = page.locator('.lesson').first();
+      await first.focus();
+      await page.mouse.wheel(0, 120);
+      await page.waitForFunction('scrollY > 0');
+      const before = await page.evaluate('scrollY');
+      views.publishEvents([
+        ...HOSTILE.slice(0, 4),
+        lesson(600, 60 * HOUR_MS, 61 * HOUR_MS, { title: 'New' }),
+      ]);
+      await page.locator('.lesson[data-fresh]', { hasText: 'New' }).waitFor();
+      t.equal(await page.evaluate('document.activeElement.classList.contains("lesson")'), true, 'the focus');
+      t.equal(await page.evaluate('scrollY'), before, 'the place');
+      t.equal(
+        await page.locator('[role="status"][aria-live]').first().textContent(),
+        '1 lesson changed just now',
+      );
+      await page.locator('.views a', { hasText: 'Changes' }).click();
+      await page.locator('.change[data-what="added"]', { hasText: 'New' }).waitFor();
+      views.publishEvents([
+        ...HOSTILE.slice(0, 4),
+        lesson(600, 60 * HOUR_MS, 61 * HOUR_MS, { title: 'Newer' }),
+      ]);
+      const changed = page.locator('.change[data-what="changed"]');
+      await changed.waitFor();
+      t.equal(await changed.locator('ins').innerText(), 'Newer');
+      t.equal(await changed.locator('del').innerText(), 'New', 'old beside new');
+      await page.close();
+    });
+
+    await t.test('on paper a week is one sheet, in black and white', async (t) => {
+      const { page } = await open(browser, `${view}?of=group:A&date=2026-10-06`, 360);
+      const pdf = await page.pdf({ preferCSSPageSize: true });
+      t.equal(pdf.toString('latin1').match(/\/Type\s*\/Page\b/g)?.length, 1);
+      await page.emulateMedia({ media: 'print' });
+      await page.locator('.day').nth(4).waitFor();
+      t.equal(await page.locator('.strip').isVisible(), false);
+      await page.close();
+    });
+  });
+}
+
+async function open(browser: BrowserContext, address: string, width = 1000): Promise<OpenPage> {
+  const opened = await newPage(browser);
+  const { page } = opened;
+  await page.setViewportSize({ width, height: 700 });
+  await page.emulateMedia({ reducedMotion: 'reduce' });
+  await page.clock.setFixedTime(MONDAY_MS + 57 * HOUR_MS);
+  await page.goto(address);
+  await page.locator('[aria-busy="false"]').first().waitFor();
+  return opened;
+}
+
+/** Pairs of boxes in one day that share more than a pixel. */
+function overlaps(page: Page): Promise<unknown> {
+  return page.evaluate(`[...document.querySelectorAll('.day')].flatMap((day) => {
+    const boxes = [...day.querySelectorAll('.box')].map((box) => box.getBoundingClientRect());
+    return boxes.flatMap((a, n) => boxes.slice(n + 1).filter((b) =>
+      Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1));
+  })`);
+}
