@@ -7,7 +7,7 @@ import { rangeOf } from '../range.js';
 import { LONG_DATE, say, sayDate, sayDates } from '../speak.js';
 import { address, follow, go, linkTo, move, shownDate } from '../store.js';
 import { nameOf } from '../targets.js';
-import { isDate, weekNumber } from '../time.js';
+import { addDays, isDate, weekNumber } from '../time.js';
 import type { ShownTimetable } from './body.js';
 
 const Take = lazy(() => import('./take.js').then((view) => view.Take));
@@ -95,7 +95,9 @@ export function DateBar(): JSX.Element {
       </div>
       <h2 class="dates-shown" aria-live="polite">
         {label}
-        {view === 'week' && <span class="week-number">{say('weekNumber', { n: weekNumber(from) })}</span>}
+        {view === 'week' && (
+          <span class="week-number">{say('weekNumber', { n: weekNumber(addDays(from, 3)) })}</span>
+        )}
       </h2>
       <input
         type="date"
