@@ -438,7 +438,7 @@ export const ABANDONED_MS: number = 15 * 60_000;
 export const IMAGE_CHUNK_BYTES: number = 1 * MIB;
 /** Changes of a head, and changes after which an image is stored whole again: 128 × 130 bytes take 22 KB in a head. */
 export const STORED_CHANGES_MAX = 128;
-/** Share of an image's length that the changes after it may have: unpacking takes eight times as long as copying bytes. */
+/** Share of an image's length that the changes after it may have, in a store or a file: unpacking takes eight times as long as copying bytes. */
 export const STORED_CHANGES_SHARE_MAX: number = 1 / 8;
 /** A change up to this length stands in the head itself, so that replicas need not ask for it. Encoded in Base64 twice, it takes 29 KB. */
 export const CHANGE_INLINE_BYTES_MAX: number = 16 * KIB;

@@ -13,7 +13,6 @@ import {
 } from '../limits.js';
 import type { NormalisedEvent } from '../model/event.js';
 import { FIELDS } from '../model/fields.js';
-import { INSTANT_MS_MAX, INSTANT_MS_MIN } from '../model/time.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import { shared } from '../structures/slabs.js';
@@ -156,37 +155,26 @@ export function packEdit({ summary, came, went }: Edit): Uint8Array | null {
   const eventsMax = Math.min(Math.max(share, CHANGE_EVENTS_MIN), CHANGE_EVENTS_MAX);
   if (came.length + went.length > eventsMax) return null;
   const rows = came.map((event) => FIELDS.map(({ name }) => event[name] ?? null));
-  const packed = pack([summary, rows, went]);
+  const packed = pack([summary, rows, went] satisfies PackedEdit);
   return packed.length <= CHANGE_BYTES_MAX ? sharedCopy(packed) : null;
 }
 
-/** @throws Error for bytes that are not an edit */
 export function unpackEdit(bytes: Uint8Array): Edit {
-  const [summary, rows, went] = unpack(unsharedCopy(bytes)) as readonly unknown[];
-  if (typeof summary !== 'object' || summary === null) throw new Error('a change has no summary');
-  if (!Array.isArray(rows) || !Array.isArray(went)) throw new Error('a change has no events');
-  if (!went.every((id) => typeof id === 'string')) throw new Error('a change has a malformed id');
-  return { summary: summary as SnapshotSummary, came: rows.map(eventOf), went: went as string[] };
+  const [summary, rows, went] = unpack(unsharedCopy(bytes)) as PackedEdit;
+  const came = rows.map((row) => Object.fromEntries(FIELDS.map(({ name }, n) => [name, row[n]])));
+  return { summary, came: came as unknown as NormalisedEvent[], went };
 }
 
-function eventOf(row: unknown): NormalisedEvent {
-  const values = Array.isArray(row) ? row : [];
-  const isGood = FIELDS.every(({ kind, required }, n) => {
-    const value: unknown = values[n];
-    if (value === null) return !required;
-    if (kind !== 'instant') return typeof value === 'string';
-    return Number.isInteger(value) && Number(value) >= INSTANT_MS_MIN && Number(value) <= INSTANT_MS_MAX;
-  });
-  if (!isGood) throw new Error('a change has a malformed event');
-  return Object.fromEntries(FIELDS.map(({ name }, n) => [name, values[n] as unknown])) as NormalisedEvent;
-}
+/** An event is a list of its values, in the order of the descriptor table. */
+type PackedEdit = readonly [
+  SnapshotSummary,
+  readonly (readonly (string | number | null)[])[],
+  readonly string[],
+];
 
 /** The format of changes. Others are refused. */
 const FORMAT = 1;
 const FRAME_BYTES = 8;
-const SNAPSHOT_ID = /^[\w-]{22}$/;
-/** Later publications count from a stored sequence, so some room is left. */
-export const SEQUENCE_MAX: number = 2 ** 52;
 
 /**
  * Changes as bytes, one after the other:
@@ -194,16 +182,34 @@ export const SEQUENCE_MAX: number = 2 ** 52;
  * ```
  * 4 bytes   length of the content, little endian
  * 4 bytes   CRC-32 of the content
- * content   MessagePack: format, ids, sequence, counts, ids and digests of the earlier rows, edit
+ * content   MessagePack: format, ids, sequence, counts, ids and digests of the earlier rows, edit, version of the source
  * ```
+ *
+ * @param sourceVersion of the source after the changes, for a file; null if there is none
  */
-export function encodeChanges(changes: readonly Change[]): Buffer {
-  return Buffer.concat(changes.map(encodeChange));
+export function encodeChanges(changes: readonly Change[], sourceVersion: string | null = null): Buffer {
+  return Buffer.concat(changes.map((change) => encodeChange(change, sourceVersion)));
 }
 
-function encodeChange({ from, to, sequence, added, changed, removed, earlier, edit }: Change): Buffer {
-  const rows = earlier && [earlier.ids, earlier.idStart, earlier.digests].map(bufferOf);
-  const content = pack([FORMAT, from, to, sequence, added, changed, removed, rows, edit && bufferOf(edit)]);
+function encodeChange(
+  { from, to, sequence, added, changed, removed, earlier, edit }: Change,
+  sourceVersion: string | null,
+): Buffer {
+  const rows =
+    earlier && ([earlier.ids, earlier.idStart, earlier.digests].map(bufferOf) as unknown as PackedChange[7]);
+  const values = [
+    FORMAT,
+    from,
+    to,
+    sequence,
+    added,
+    changed,
+    removed,
+    rows,
+    edit && bufferOf(edit),
+    sourceVersion,
+  ] as const;
+  const content = pack(values satisfies PackedChange);
   const frame = Buffer.alloc(FRAME_BYTES);
   frame.writeUInt32LE(content.length, 0);
   frame.writeUInt32LE(crc32(content), 4);
@@ -221,63 +227,69 @@ export function decodeChanges(bytes: Uint8Array): Change[] {
  * The changes at the beginning of these bytes, and their length. The last writer may have been ended in the middle of
  * a change, so a change that is cut off or damaged ends the list.
  *
- * @throws Error for whole bytes that are not a change
+ * @throws Error for changes of another format
  */
 export function decodeWholeChanges(bytes: Uint8Array): {
   readonly changes: Change[];
   readonly byteLength: number;
+  /** Of the last change. */
+  readonly sourceVersion: string | null;
 } {
   const source = unsharedCopy(bytes);
   const changes: Change[] = [];
+  let sourceVersion: string | null = null;
   let at = 0;
   while (source.length - at > FRAME_BYTES) {
     const end = at + FRAME_BYTES + source.readUInt32LE(at);
     const content = source.subarray(at + FRAME_BYTES, end);
     if (end > source.length || crc32(content) !== source.readUInt32LE(at + 4)) break;
-    changes.push(changeOf(content));
+    const values = unpack(content) as PackedChange;
+    changes.push(changeOf(values));
+    sourceVersion = values[9];
     at = end;
   }
-  return { changes, byteLength: at };
+  return { changes, byteLength: at, sourceVersion };
 }
 
-function changeOf(content: Buffer): Change {
-  const values: unknown = unpack(content);
-  if (!Array.isArray(values)) throw new Error('a change is malformed');
-  const [format, from, to, sequence, added, changed, removed, rows, edit] = values as unknown[];
+type PackedChange = readonly [
+  format: number,
+  from: string,
+  to: string,
+  sequence: number,
+  added: number,
+  changed: number,
+  removed: number,
+  earlier: readonly [ids: Uint8Array, idStart: Uint8Array, digests: Uint8Array] | null,
+  edit: Uint8Array | null,
+  sourceVersion: string | null,
+];
+
+function changeOf([
+  format,
+  from,
+  to,
+  sequence,
+  added,
+  changed,
+  removed,
+  earlier,
+  edit,
+]: PackedChange): Change {
   if (format !== FORMAT)
-    throw new Error(`a change has format ${String(format)}; this version of Lectern reads ${FORMAT}`);
-  const areIds = [from, to].every((id) => typeof id === 'string' && SNAPSHOT_ID.test(id));
-  const areCounts = [sequence, added, changed, removed].every(
-    (n) => Number.isSafeInteger(n) && Number(n) >= 0,
-  );
-  const isEdit = edit === null || edit instanceof Uint8Array;
-  if (!areIds || !areCounts || !isEdit || Number(sequence) > SEQUENCE_MAX)
-    throw new Error('a change is malformed');
+    throw new Error(`a change has format ${format}; this version of Lectern reads ${FORMAT}`);
+  const counts = { added, changed, removed };
   return {
-    from: String(from),
-    to: String(to),
-    sequence: Number(sequence),
-    added: Number(added),
-    changed: Number(changed),
-    removed: Number(removed),
-    earlier: rows === null ? null : earlierOf(rows),
+    from,
+    to,
+    sequence,
+    ...counts,
+    earlier: earlier && earlierOf(earlier),
     edit: edit && sharedCopy(edit),
   };
 }
 
-function earlierOf(rows: unknown): EarlierRows {
-  const arrays = Array.isArray(rows) ? rows : [];
-  const [ids, places, digests] = arrays.map((each) => (each instanceof Uint8Array ? sharedCopy(each) : null));
-  const isGood = ids && digests && places && places.length > 0 && places.length % 4 === 0;
-  if (!isGood) throw new Error('a change has malformed rows');
-  const idStart = shared.uint32(places.length / 4);
+function earlierOf([ids, places, digests]: PackedChange[7] & {}): EarlierRows {
+  const idStart = shared.uint32(places.length / Uint32Array.BYTES_PER_ELEMENT);
   bufferOf(idStart).set(places);
-  const isPartition =
-    idStart[0] === 0 &&
-    idStart.at(-1) === ids.length &&
-    idStart.every((start, n) => n === 0 || start >= idStart[n - 1]!);
-  const count = digests.length / DIGEST_BYTES;
-  if (!isPartition || !Number.isInteger(count) || count > idStart.length - 1)
-    throw new Error('a change has malformed rows');
-  return { ids, idStart, digests };
+  return { ids: sharedCopy(ids), idStart, digests: sharedCopy(digests) };
 }

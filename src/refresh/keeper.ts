@@ -39,7 +39,7 @@ export interface LoadOutcome {
   readonly reason: string | null;
 }
 
-type ToPublish = Omit<Publication, 'sequence'> & Pick<Loaded, 'sequence'>;
+type ToPublish = Omit<Publication, 'sequence'> & { readonly sequence: number | null };
 
 interface KeeperEvents {
   /** Swaps the reference to the served snapshot, before any other listener learns of the publication. */
@@ -304,7 +304,7 @@ export class Keeper {
         if (!isPatched) this.#isBuilt = done.isChosen !== true;
         this.#publish({ image, origin: 'source', changes, history, sequence });
         this.#succeed();
-        const kept = { parts: this.#parts.parts, sequence: this.#sequence, changes: history?.changes ?? [] };
+        const kept = { parts: this.#parts.parts, sequence: this.#sequence, changes, history };
         this.#file?.write({ image, sourceVersion, ...kept }, !isWholeLoad);
         return 'published';
       }
@@ -312,7 +312,7 @@ export class Keeper {
   }
 
   /** @param sequence of an image that was announced or read from disk; null for a new image */
-  #publish({ image, changes, history, origin, sequence: kept = null }: ToPublish): void {
+  #publish({ image, changes, history, origin, sequence: kept }: ToPublish): void {
     // Taken from the clock, so that the sequence never goes back, even after a restart without a snapshot file.
     const sequence = kept ?? Math.max(this.#sequence + 1, Date.now());
     this.#sequence = sequence;

@@ -1,36 +1,48 @@
 import { accessSync, constants, existsSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { type KeptPublications, withPublications } from '../change/stored-changes.js';
+import type { Change } from '../change/change.js';
+import { appendChanges, type SnapshotInFile } from '../change/snapshot-file.js';
 import { LecternError } from '../errors.js';
 import { retryPauseMs } from '../files/retry.js';
+import { STORED_CHANGES_SHARE_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
-import { isExpansionWindow } from '../model/expansion.js';
 import type { ReadRules } from '../model/read-rules.js';
-import { linkTarget } from '../snapshot/image-file.js';
+import { type FilePlace, linkTarget } from '../snapshot/image-file.js';
 import type { Beside, ImageSource } from '../snapshot/image-layout.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import type { NotesReport } from '../source/load-notes.js';
-import type { PartReport } from '../source/source.js';
-import type { Loaded } from '../thread/task-messages.js';
+import type { PartReport, RecordCopy } from '../source/source.js';
 import type { AnyLoader } from './loader.js';
 
 /** Pause between two writes of patched images: 45 MB take 0.1 s, 450 MB a second. */
 const PATCH_WRITE_PAUSE_MS_MIN = 5000;
 const PATCH_WRITE_PAUSE_FACTOR = 10;
 
-interface KeptImage extends Pick<Loaded, 'image' | 'sourceVersion'> {
+/** A publication to be kept. */
+export interface SnapshotToKeep extends Pick<SnapshotInFile, 'image' | 'sourceVersion' | 'history'> {
+  readonly sequence: number;
+  readonly parts: readonly PartReport[];
+  /** What differs from the publication before. Empty if that is unknown. */
+  readonly changes: readonly Change[];
+}
+
+/** A snapshot as it was read. */
+export interface StoredSnapshot
+  extends Pick<SnapshotInFile, 'image' | 'sourceVersion' | 'history' | 'sequence'> {
   readonly parts: readonly PartReport[];
 }
 
-/** A snapshot to be written. */
-export type SnapshotToKeep = KeptImage & KeptPublications;
-/** A snapshot as it was read. */
-export type StoredSnapshot = KeptImage & Pick<Loaded, 'history' | 'sequence'>;
+/** What this process has read from or written to the file. */
+interface InFile {
+  readonly place: FilePlace;
+  /** Id of the last content. */
+  readonly id: string;
+}
 
 /**
- * The snapshot file is read once at the start, and written in the background: at once after each load, and
- * with pauses after patches. Of several waiting snapshots, only the newest is written. A failed write is tried
- * again.
+ * The snapshot file is read once at the start, and written in the background. Changes with an edit are added at once,
+ * until they outgrow a share of the image. Otherwise the whole image is written: at once after each load, and with
+ * pauses after patches. Of several waiting images, only the newest is written. A failed write is tried again.
  */
 export class SnapshotFile {
   readonly #path: string;
@@ -43,6 +55,8 @@ export class SnapshotFile {
   failure: string | null = null;
   #writing: Promise<void> | null = null;
   #waiting: SnapshotToKeep | null = null;
+  /** Null if the next write must be that of an image. */
+  #inFile: InFile | null = null;
   /** Whether the write of the waiting image may be delayed: a patch made the image, or its last write failed. */
   #mayWait = false;
   /** Writes that failed in a row. */
@@ -74,17 +88,19 @@ export class SnapshotFile {
     try {
       const stored = await this.#loader.run({ task: 'read-image', path }, request);
       checkIdentifiers(path, stored.image.summary, this.#loader.rules.identifiers);
-      checkSource(path, stored.source ?? null, this.#loader.imageSource);
-      return { ...stored, parts: partsOfStored(stored.beside ?? null, this.#loader.rules) };
+      checkSource(path, stored.source, this.#loader.imageSource);
+      this.#inFile = { place: stored.place, id: stored.image.summary.id };
+      return { ...stored, parts: partsOfStored(stored.beside, this.#loader.rules) };
     } catch (error) {
       this.#tellUnread(error);
       return null;
     }
   }
 
-  /** @param isPatch whether writing may wait, because a restart asks the source for newer data */
+  /** @param isPatch whether writing an image may wait, because a restart asks the source for newer data */
   write(stored: SnapshotToKeep, isPatch = false): void {
-    this.#waiting = stored;
+    const missed = this.#waiting?.changes ?? [];
+    this.#waiting = { ...stored, changes: stored.changes.length === 0 ? [] : [...missed, ...stored.changes] };
     this.#mayWait = isPatch;
     this.#schedule();
   }
@@ -101,7 +117,7 @@ export class SnapshotFile {
   #schedule(): void {
     clearTimeout(this.#timer);
     if (this.#writing !== null || this.#waiting === null) return;
-    const pauseMs = this.#mayWait ? this.#readyMs - performance.now() : 0;
+    const pauseMs = this.#mayWait && !this.#canAdd(this.#waiting) ? this.#readyMs - performance.now() : 0;
     if (pauseMs > 0) this.#timer = setTimeout(() => this.#begin(this.#waiting), pauseMs).unref();
     else this.#begin(this.#waiting);
   }
@@ -110,12 +126,14 @@ export class SnapshotFile {
     if (stored === null) return;
     this.#waiting = null;
     const beganMs = performance.now();
+    const isAdded = this.#canAdd(stored);
     this.#writing = this.#write(stored).finally(() => {
       this.#writing = null;
       const endedMs = performance.now();
       const pauseMs = Math.max(PATCH_WRITE_PAUSE_MS_MIN, PATCH_WRITE_PAUSE_FACTOR * (endedMs - beganMs));
       this.#failures = this.failure === null ? 0 : this.#failures + 1;
-      this.#readyMs = endedMs + (this.#failures === 0 ? pauseMs : retryPauseMs(this.#failures));
+      if (this.#failures > 0) this.#readyMs = endedMs + retryPauseMs(this.#failures);
+      else if (!isAdded) this.#readyMs = endedMs + pauseMs;
       if (this.#failures > 0 && this.#waiting === null && !this.#isClosed) {
         this.#waiting = stored;
         this.#mayWait = true;
@@ -124,12 +142,23 @@ export class SnapshotFile {
     });
   }
 
-  async #write({ image, sourceVersion, parts, ...publications }: SnapshotToKeep): Promise<void> {
-    const beside = withPublications(storedParts(parts, this.#loader.rules), publications);
-    const task = { task: 'write-image', path: this.#path, image, sourceVersion, beside } as const;
-    const request = { listeners: { signal: new AbortController().signal } };
+  /** Whether the changes can be added to the file. Copies of several sources are in the header, so they cannot. */
+  #canAdd({ changes, parts }: SnapshotToKeep): boolean {
+    const { place, id } = this.#inFile ?? {};
+    if (place === undefined || changes[0]?.from !== id || parts.length > 0 || this.#failures > 0)
+      return false;
+    const bytes = changes.reduce((sum, { edit }) => sum + (edit?.length ?? Number.POSITIVE_INFINITY), 0);
+    return place.bytes - place.imageBytes + bytes <= STORED_CHANGES_SHARE_MAX * place.imageBytes;
+  }
+
+  async #write(stored: SnapshotToKeep): Promise<void> {
+    const id = stored.image.summary.id;
+    const place = this.#canAdd(stored) ? this.#inFile?.place : null;
+    this.#inFile = null;
     try {
-      await this.#loader.run({ ...task, source: this.#loader.imageSource }, request);
+      const added = place ? await this.#add(stored, place) : null;
+      const written = added ?? (await this.#writeImage(stored));
+      this.#inFile = written && { place: written, id };
       this.failure = null;
     } catch (cause) {
       const message = `the snapshot file ${this.#path} could not be written: ${reasonOf(cause)}`;
@@ -138,6 +167,23 @@ export class SnapshotFile {
       this.failure = failure;
     }
     this.#onWritten();
+  }
+
+  /** Null if the changes could not be added. Writing the image says why. */
+  #add({ changes, sequence, sourceVersion }: SnapshotToKeep, place: FilePlace): Promise<FilePlace | null> {
+    const last = changes.length - 1;
+    const numbered = changes.map((change, n) => (n === last ? { ...change, sequence } : change));
+    return appendChanges(this.#path, place, numbered, sourceVersion).catch(() => null);
+  }
+
+  async #writeImage(stored: SnapshotToKeep): Promise<FilePlace | null> {
+    const { image, sequence, sourceVersion, parts, history } = stored;
+    const beside = storedParts(parts, this.#loader.rules);
+    const kept = { image, sequence, sourceVersion, source: this.#loader.imageSource, beside };
+    const task = { task: 'write-image', path: this.#path, ...kept, past: history?.changes ?? [] } as const;
+    const request = { listeners: { signal: new AbortController().signal } };
+    const { place = null } = await this.#loader.run(task, request);
+    return place;
   }
 
   #tellUnread(cause: unknown): void {
@@ -240,96 +286,42 @@ function invalid(path: string, problem: string): LecternError {
   return new LecternError('option-invalid', `the snapshot file ${path} cannot be written: ${problem}`);
 }
 
-/** Raise this number with every change in the form of copies or reports. */
-const VERSION = 2;
-
-interface Stored {
-  readonly version: number;
-  /** The rules of the load, because other rules would read other values and make the copies invalid. */
-  readonly rules: string;
-  /** The reports of the parts; instead of bytes, a copy has the number of its array. */
-  readonly parts: readonly unknown[];
-}
+type StoredCopy = Omit<RecordCopy, 'bytes' | 'notes'> & {
+  /** The number of the array with the bytes. */
+  readonly bytes: number;
+  /** Entries in place of a Map, which would become an object when read back. */
+  readonly notes: Omit<NotesReport, 'columns'> & { readonly columns: readonly ColumnEntry[] };
+};
+type ColumnEntry = readonly [string, ReturnType<NotesReport['columns']['get']> & {}];
 
 /** The parts of several sources in a snapshot file. */
+interface StoredParts {
+  /** The rules of the load, because other rules would read other values and make the copies invalid. */
+  readonly rules: string;
+  readonly parts: readonly (Omit<PartReport, 'copy'> & { readonly copy: StoredCopy | null })[];
+}
+
 function storedParts(parts: readonly PartReport[], rules: ReadRules): Beside | null {
   if (parts.length === 0) return null;
   const arrays: Uint8Array[] = [];
-  const meta: Stored = {
-    version: VERSION,
+  const meta: StoredParts = {
     rules: JSON.stringify(rules),
-    parts: parts.map((part) => {
-      if (part.copy === null) return part;
-      const { bytes, notes } = part.copy;
-      // A Map would become an object when read back.
-      const stored = { ...notes, columns: [...notes.columns] };
-      return { ...part, copy: { ...part.copy, notes: stored, bytes: arrays.push(bytes) - 1 } };
+    parts: parts.map(({ copy, ...part }) => {
+      if (copy === null) return { ...part, copy };
+      const notes = { ...copy.notes, columns: [...copy.notes.columns] };
+      return { ...part, copy: { ...copy, notes, bytes: arrays.push(copy.bytes) - 1 } };
     }),
   };
   return { meta, arrays };
 }
 
-/**
- * The parts in a snapshot file. Empty if they were made with other rules, so that all sources are read again.
- */
+/** The parts in a snapshot file. Empty if they were made with other rules, so that all sources are read again. */
 function partsOfStored(beside: Beside | null, rules: ReadRules): PartReport[] {
-  if (beside === null) return [];
-  const { version, rules: madeWith, parts } = beside.meta as Partial<Stored>;
-  if (version !== VERSION || madeWith !== JSON.stringify(rules) || !Array.isArray(parts)) return [];
-  return parts.flatMap((part: unknown) => partOf(part, beside.arrays) ?? []);
-}
-
-function partOf(value: unknown, arrays: Beside['arrays']): PartReport | null {
-  if (!isObject(value)) return null;
-  const { id, name, copy, confirmedMs, failure } = value;
-  const isGood =
-    typeof id === 'string' &&
-    isShown(name) &&
-    (confirmedMs === null || typeof confirmedMs === 'number') &&
-    (failure === null || (isObject(failure) && isFailure(failure)));
-  if (!isGood) return null;
-  if (copy === null) return value as unknown as PartReport;
-  if (!isObject(copy) || !isCopy(copy)) return null;
-  const bytes = arrays[copy.bytes as number];
-  const notes = notesOf(copy.notes);
-  if (!(bytes instanceof Uint8Array) || notes === null) return null;
-  return { ...value, copy: { ...copy, notes, bytes } } as unknown as PartReport;
-}
-
-function isFailure({ code, message, sinceMs, retryAtMs }: Readonly<Record<string, unknown>>): boolean {
-  return isShown(code) && isShown(message) && typeof sinceMs === 'number' && typeof retryAtMs === 'number';
-}
-
-function isCopy(copy: Readonly<Record<string, unknown>>): boolean {
-  const { format, version, bytesRead, records, bytes, expanded } = copy;
-  const hasVersion = version === null || typeof version === 'string';
-  if (expanded !== undefined && !isExpansionWindow(expanded)) return false;
-  return hasVersion && isShown(format) && [bytesRead, records, bytes].every(Number.isSafeInteger);
-}
-
-function notesOf(value: unknown): NotesReport | null {
-  if (!isObject(value) || !isObject(value.ambiguousTimes) || !Array.isArray(value.columns)) return null;
-  const { gaps, overlaps } = value.ambiguousTimes;
-  const areGood = value.columns.every((entry: unknown) => {
-    if (!Array.isArray(entry) || !isShown(entry[0]) || !isObject(entry[1])) return false;
-    const { sourceName, records, missing, present } = entry[1];
-    const areNames = Array.isArray(present) && present.every((name) => typeof name === 'string');
-    const areColumns = Array.isArray(missing) && missing.every(isMappedColumn);
-    return isShown(sourceName) && Number.isSafeInteger(records) && areNames && areColumns;
+  const { rules: madeWith, parts = [] } = (beside?.meta ?? {}) as Partial<StoredParts>;
+  if (beside === null || madeWith !== JSON.stringify(rules)) return [];
+  return parts.map(({ copy, ...part }) => {
+    if (copy === null) return { ...part, copy };
+    const notes = { ...copy.notes, columns: new Map(copy.notes.columns) };
+    return { ...part, copy: { ...copy, notes, bytes: beside.arrays[copy.bytes] as Uint8Array } };
   });
-  if (!areGood || !Number.isSafeInteger(gaps) || !Number.isSafeInteger(overlaps)) return null;
-  return { ...value, columns: new Map(value.columns) } as unknown as NotesReport;
-}
-
-function isMappedColumn(value: unknown): boolean {
-  return isObject(value) && typeof value.field === 'string' && typeof value.column === 'string';
-}
-
-/** Shown texts must fit on one line. */
-function isShown(text: unknown): boolean {
-  return typeof text === 'string' && !/\p{Cc}/u.test(text);
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
 }

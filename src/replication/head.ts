@@ -3,19 +3,12 @@
  * request and reads no record of a source.
  */
 import { LecternError } from '../errors.js';
+import type { HashedObject } from '../store/store.js';
 import type { PublicKeys } from './keys.js';
 import { isCount, isHash, isId } from './store-records.js';
 
-/** An object of the store. */
-export interface StoredObject {
-  /** SHA-256 of the bytes in hexadecimal, and the object's name. */
-  readonly hash: string;
-  /** Length of the object. */
-  readonly bytes: number;
-}
-
 /** What one announcement changed. */
-export interface AnnouncedChange extends StoredObject {
+export interface AnnouncedChange extends HashedObject {
   /** Sequence of the announcement before. */
   readonly from: number;
   /** The bytes in Base64, if they are few and the change is the last. Records of past announcements omit them. */
@@ -43,7 +36,7 @@ export interface Head {
   /** The number of changes that the image file already contains; the others follow it. */
   readonly contained: number;
   /** The publications before the image file, for `since`. Null if they are not known, or too many. */
-  readonly history: StoredObject | null;
+  readonly history: HashedObject | null;
   /** SHA-256 of the values that no answer shows, in hexadecimal; the id of the content does not cover all of them. */
   readonly hidden: string;
   /** Number of events in the image. */
@@ -72,7 +65,7 @@ export async function readHead(keys: PublicKeys, text: string): Promise<Head> {
   })) as Partial<Head> | null;
   const { epoch, sequence, previous, id, format, hash, bytes, hidden } = head ?? {};
   const { changes, contained, history, events, rejected, announcedAtMs } = head ?? {};
-  const isObject = (each: StoredObject | null | undefined): boolean =>
+  const isObject = (each: HashedObject | null | undefined): boolean =>
     typeof each === 'object' && each !== null && isHash(each.hash) && isCount(each.bytes);
   const isChange = (each: AnnouncedChange): boolean =>
     isObject(each) && isCount(each.from) && ['undefined', 'string'].includes(typeof each.content);

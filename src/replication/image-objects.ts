@@ -18,21 +18,15 @@ import type { Loader } from '../refresh/loader.js';
 import { removeAbandoned } from '../snapshot/abandoned-files.js';
 import { hiddenDigestOf } from '../snapshot/content-version.js';
 import type { SnapshotImage } from '../snapshot/image.js';
-import { IMAGE_FORMAT_VERSION } from '../snapshot/image-format.js';
-import type { Store } from '../store/store.js';
-import {
-  type AnnouncedChange,
-  followingChanges,
-  type Head,
-  type StoredObject,
-  withoutContent,
-} from './head.js';
+import { IMAGE_FORMAT } from '../snapshot/image-layout.js';
+import { type HashedObject, hashOf, readSmallObject, type Store } from '../store/store.js';
+import { type AnnouncedChange, followingChanges, type Head, withoutContent } from './head.js';
 
 /** What a head says of its content and of the objects that give it. */
 type HeadContent = Omit<Head, 'epoch' | 'sequence' | 'previous' | 'announcedAtMs'>;
 
 /** An image as a file. The file has no name, so the system frees it even if this process is killed. */
-interface ImageFile extends StoredObject {
+interface ImageFile extends HashedObject {
   readonly image: SnapshotImage;
   readonly file: FileHandle;
 }
@@ -118,7 +112,7 @@ export class ImageObjects {
   ): Promise<HeadContent> {
     const { image } = taken;
     const { id, events, rejected } = image.summary;
-    const facts = { id, format: IMAGE_FORMAT_VERSION, events, rejected, hidden: this.#hiddenOf(image) };
+    const facts = { id, format: IMAGE_FORMAT, events, rejected, hidden: this.#hiddenOf(image) };
     const change = head === null || isAnew ? null : await putChange(store, taken, head, sequence);
     const before = head === null || change === null ? [] : withoutContent(head).changes;
     // The image file stays in reach of the list, because more changes than are listed do not follow it.
@@ -163,7 +157,7 @@ export class ImageObjects {
     const folder = mkdtempSync(join(tmpdir(), 'lectern-image-'));
     try {
       const path = join(folder, 'image');
-      const plain = { sourceVersion: null, source: null, beside: null };
+      const plain = { sequence: null, sourceVersion: null, source: null, beside: null, past: [] };
       const request = { listeners: { signal: this.#signal } };
       await this.#loader.run({ task: 'write-image', path, image, ...plain }, request);
       return await open(path);
@@ -185,7 +179,7 @@ export class ImageObjects {
     sequence: number,
     { own, image }: ToAnnounce,
     isAnew: boolean,
-  ): Promise<StoredObject | null> {
+  ): Promise<HashedObject | null> {
     const known = this.#history?.sequence === head?.sequence ? this.#history?.changes : undefined;
     const before = head === null ? null : (known ?? (await historyOf(store, head)));
     const changes = head === null || before === null ? own : continued(before, head.id, own, image);
@@ -199,8 +193,8 @@ export class ImageObjects {
   }
 }
 
-function objectOf(bytes: Buffer): StoredObject {
-  return { hash: createHash('sha256').update(bytes).digest('hex'), bytes: bytes.length };
+function objectOf(bytes: Buffer): HashedObject {
+  return { hash: hashOf(bytes), bytes: bytes.length };
 }
 
 async function* only(content: Uint8Array): AsyncGenerator<Uint8Array> {
@@ -246,32 +240,17 @@ function continued(
 async function historyOf(store: Store, head: Head): Promise<readonly Change[] | null> {
   const objects = [...(head.history === null ? [] : [head.history]), ...followingChanges(head)];
   const changes: Change[] = [];
-  for (const { hash, bytes } of objects) {
-    const object = await collected((await store.get(hash)) ?? [], bytes);
-    if (object === null || objectOf(object).hash !== hash) return null;
+  for (const object of objects) {
+    const bytes = await readSmallObject(store, object);
+    if (bytes === null) return null;
     try {
-      changes.push(...withoutEdits(decodeChanges(object)));
+      changes.push(...withoutEdits(decodeChanges(bytes)));
     } catch {
       // A publisher of another version may have written it.
       return null;
     }
   }
   return leadTo(changes, head.id) ? changes : null;
-}
-
-/** Null if the store has more than `bytesMax`. */
-async function collected(
-  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  bytesMax: number,
-): Promise<Buffer | null> {
-  const all: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of chunks) {
-    bytes += chunk.length;
-    if (bytes > bytesMax) return null;
-    all.push(chunk);
-  }
-  return Buffer.concat(all);
 }
 
 function withoutEdits(changes: readonly Change[]): Change[] {

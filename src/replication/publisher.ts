@@ -17,7 +17,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../model/time.js';
 import type { ChannelState } from '../refresh/channel-state.js';
 import type { Publication } from '../refresh/keeper.js';
 import type { Loader } from '../refresh/loader.js';
-import { IMAGE_FORMAT_VERSION } from '../snapshot/image-format.js';
+import { IMAGE_FORMAT } from '../snapshot/image-layout.js';
 import { withinTime } from '../store/silent-reads.js';
 import type { Store } from '../store/store.js';
 
@@ -256,7 +256,7 @@ export class Publisher {
     const { head, revision } = await this.#readHead();
     this.#sequence = head?.sequence ?? null;
     // A publisher of another version may have announced the same content in another format.
-    const isPresent = head?.id === taken.image.summary.id && head.format === IMAGE_FORMAT_VERSION;
+    const isPresent = head?.id === taken.image.summary.id && head.format === IMAGE_FORMAT;
     const isAnnounced = isPresent && head.sequence >= sequenceMin;
     if (isAnnounced) {
       this.#announcedOnce();

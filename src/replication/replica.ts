@@ -8,8 +8,8 @@ import type { ChannelState } from '../refresh/channel-state.js';
 import type { Refusal } from '../refresh/gate.js';
 import type { AnyLoader, LoadRequest, RunRequest } from '../refresh/loader.js';
 import { memoryForLoad } from '../refresh/memory-room.js';
-import { IMAGE_FORMATS_READ } from '../snapshot/image-format.js';
 import type { ImageSource } from '../snapshot/image-layout.js';
+import { IMAGE_FORMAT } from '../snapshot/image-layout.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import { openStore } from '../store/open-store.js';
 import { withinTime } from '../store/silent-reads.js';
@@ -204,9 +204,9 @@ export class Replica implements AnyLoader {
     // A pin of an operator overrides the refusal of the gate.
     const isWaived = isForced || (reason === 'pin' && fault?.code === 'snapshot-refused');
     if (fault !== undefined && !isWaived) throw fault;
-    this.#unreadableFormat = IMAGE_FORMATS_READ.includes(head.format) ? null : head.format;
+    this.#unreadableFormat = head.format === IMAGE_FORMAT ? null : head.format;
     if (this.#unreadableFormat !== null) {
-      const problem = `it has format ${head.format}, and this version reads ${IMAGE_FORMATS_READ.join(' and ')}`;
+      const problem = `it has format ${head.format}, and this version reads ${IMAGE_FORMAT}`;
       throw new LecternError('announcement-refused', `the image ${head.id} cannot be read: ${problem}`);
     }
     const memoryBytesMax = bounds.memoryBytesMax ?? memoryForLoad();

@@ -14,45 +14,47 @@ import {
   statSync,
   writeSync,
 } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import { basename, dirname, resolve } from 'node:path';
 import { LecternError } from '../errors.js';
 import { IMAGE_MEMORY_SHARE_MAX } from '../limits.js';
 import { quoted, removeAbandoned } from './abandoned-files.js';
 import { checkImage } from './check-image.js';
-import type { SnapshotImage } from './image.js';
-import {
-  type Beside,
-  type ImageSource,
-  imagePieces,
-  MAGIC,
-  readingImage,
-  type StoredImage,
-} from './image-layout.js';
+import { imagePieces, MAGIC, readingImage, type StoredImage } from './image-layout.js';
 
 /** Linux gives up after this many symbolic links, too. */
 const LINKS_MAX = 40;
 /** Node transfers at most 2 GiB at a time. */
 const PIECE_BYTES = 1024 * 1024 * 1024;
 
+/** Where a file is on disk, and how long it is. */
+export interface FilePlace {
+  readonly inode: number;
+  readonly imageBytes: number;
+  /** Bytes of the image and of the whole changes after it. */
+  readonly bytes: number;
+  /** Bytes of the file; more than `bytes` if a writer was killed. */
+  readonly fileBytes: number;
+}
+
+const NOTHING = new Uint8Array(0);
+
 /**
  * Writes a temporary file and renames it: readers see the old or the new image, even if this process dies. Synchronous.
  *
+ * @param tail bytes after the image
  * @throws LecternError `image-not-written`; the temporary file is removed
  */
-export function writeImageFile(
-  path: string,
-  image: SnapshotImage,
-  sourceVersion: string | null,
-  source: ImageSource | null = null,
-  beside: Beside | null = null,
-): void {
-  const pieces = imagePieces({ image, sourceVersion, source, beside });
+export function writeImageFile(path: string, stored: StoredImage, tail: Uint8Array = NOTHING): FilePlace {
+  const pieces = imagePieces(stored);
   try {
     refuseForeign(path);
     const target = linkTarget(path);
     removeAbandoned(dirname(target), new RegExp(`^${quoted(basename(target))}\\.[0-9a-f]{16}\\.tmp$`));
-    replaceFile(target, pieces);
+    const inode = replaceFile(target, [...pieces, tail]);
+    const imageBytes = pieces.reduce((sum, { length }) => sum + length, 0);
+    return { inode, imageBytes, bytes: imageBytes + tail.length, fileBytes: imageBytes + tail.length };
   } catch (error) {
     if (error instanceof LecternError || !(error instanceof Error && 'code' in error)) throw error;
     throw unwritten(path, FAILURES[String(error.code)] ?? error.message, error);
@@ -76,19 +78,22 @@ export function linkTarget(path: string): string {
   return target;
 }
 
-function replaceFile(path: string, parts: readonly Uint8Array[]): void {
+/** @returns the inode of the file */
+function replaceFile(path: string, parts: readonly Uint8Array[]): number {
   const temporary = `${path}.${randomBytes(8).toString('hex')}.tmp`;
   try {
-    withOpen(openSync(temporary, 'wx', 0o600), (file) => {
+    const inode = withOpen(openSync(temporary, 'wx', 0o600), (file) => {
       for (const bytes of parts) writeAll(file, bytes);
       fsyncSync(file);
+      return fstatSync(file).ino;
     });
     renameSync(temporary, path);
+    withOpen(openSync(dirname(path), 'r'), fsyncSync);
+    return inode;
   } catch (error) {
     rmSync(temporary, { force: true });
     throw error;
   }
-  withOpen(openSync(dirname(path), 'r'), fsyncSync);
 }
 
 /** Only a snapshot file or an empty file is replaced, because a mistyped path must not destroy a file. */
@@ -109,12 +114,14 @@ function refuseForeign(path: string): void {
 }
 
 /**
- * Reads an image into shared memory. The file must belong to this account or to root, and no other account may write
+ * Reads an image into shared memory, and the bytes after it. The file must belong to this account or to root, and no other account may write
  * it. So checksums, shape and content id suffice: they find a file that was cut, damaged or made by another version.
  *
  * @throws LecternError `image-unusable`; `source-unreadable` when the file cannot be opened
  */
-export function readImageFile(path: string): StoredImage {
+export function readImageFile(
+  path: string,
+): StoredImage & { readonly place: FilePlace; readonly tail: Buffer } {
   let file: number;
   try {
     // O_NONBLOCK: opening a pipe must not wait for its writer.
@@ -128,9 +135,12 @@ export function readImageFile(path: string): StoredImage {
     if (!status.isFile()) throw new Error('it is not a regular file');
     refuseOthersFile(path, status);
     refuseTooLarge(status.size);
-    const stored = read(file, status.size);
+    const { imageBytes, ...stored } = read(file, status.size);
     checkImage(stored.image);
-    return stored;
+    const tail = Buffer.alloc(status.size - imageBytes);
+    fill(file, tail, imageBytes);
+    const place = { inode: status.ino, imageBytes, bytes: imageBytes, fileBytes: status.size };
+    return { ...stored, place, tail };
   } catch (error) {
     throw unusable(path, error instanceof Error ? error.message : String(error));
   } finally {
@@ -138,7 +148,7 @@ export function readImageFile(path: string): StoredImage {
   }
 }
 
-function read(file: number, fileBytes: number): StoredImage {
+function read(file: number, fileBytes: number): StoredImage & { readonly imageBytes: number } {
   const reading = readingImage(fileBytes);
   let offset = 0;
   let next = reading.next();
@@ -148,8 +158,36 @@ function read(file: number, fileBytes: number): StoredImage {
     check();
     offset += bytes.length;
   }
-  if (offset < fileBytes) throw new Error('it is longer than it should be');
-  return next.value;
+  return { ...next.value, imageBytes: offset };
+}
+
+/**
+ * Writes bytes after the present end of a file. What a killed writer left there is cut off.
+ *
+ * @returns the new place; null, without a write, if the file is not the one at this place any more
+ */
+export async function appendToImageFile(
+  path: string,
+  place: FilePlace,
+  bytes: Uint8Array,
+): Promise<FilePlace | null> {
+  const file = await open(linkTarget(path), 'r+').catch(() => null);
+  try {
+    const status = await file?.stat();
+    if (file === null || status?.ino !== place.inode || status.size !== place.fileBytes) return null;
+    if (place.fileBytes > place.bytes) await file.truncate(place.bytes);
+    let written = 0;
+    // Terminates: each write takes a byte or throws.
+    while (written < bytes.length) {
+      const at = place.bytes + written;
+      written += (await file.write(bytes, written, bytes.length - written, at)).bytesWritten;
+    }
+    await file.datasync();
+    const end = place.bytes + bytes.length;
+    return { ...place, bytes: end, fileBytes: end };
+  } finally {
+    await file?.close();
+  }
 }
 
 function withOpen<Result>(file: number, use: (file: number) => Result): Result {

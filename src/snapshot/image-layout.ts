@@ -2,7 +2,9 @@ import { endianness } from 'node:os';
 import { crc32 } from 'node:zlib';
 import { pack, unpack } from 'msgpackr';
 import type { SnapshotImage } from './image.js';
-import { IMAGE_FORMAT_VERSION, IMAGE_FORMATS_READ, presentParts } from './image-format.js';
+
+/** The format of image files. Others are refused. Raise it with every change of the arrays once it was released. */
+export const IMAGE_FORMAT = 1;
 
 /**
  * A snapshot image as bytes: a file for restarts, or an object in a store.
@@ -13,6 +15,7 @@ import { IMAGE_FORMAT_VERSION, IMAGE_FORMATS_READ, presentParts } from './image-
  * 4 bytes   CRC-32 of the header, little endian
  * header    MessagePack: versions, seed, summary, and for every array its path, type, length and CRC-32
  * arrays    one after the other; each begins at a multiple of 8 bytes
+ * changes   only in a file for restarts: see change/change.ts
  * ```
  *
  * Every byte is covered by a comparison, a checksum or the length. check-image.ts checks the content.
@@ -26,7 +29,7 @@ type ArrayType = keyof typeof ARRAY_TYPES;
 
 interface Header
   extends Pick<SnapshotImage, 'hashSeed' | 'summary'>,
-    Pick<StoredImage, 'sourceVersion' | 'source'> {
+    Pick<StoredImage, 'sequence' | 'sourceVersion' | 'source'> {
   readonly beside: object | null;
   readonly formatVersion: number;
   readonly byteOrder: string;
@@ -47,6 +50,8 @@ export interface ImageSource {
 
 export interface StoredImage {
   readonly image: SnapshotImage;
+  /** The sequence of the image's publication; null if there is none. */
+  readonly sequence: number | null;
   /** The source's version, for conditional requests; null if there is none. */
   readonly sourceVersion: string | null;
   readonly source: ImageSource | null;
@@ -60,12 +65,13 @@ export interface Beside {
 }
 
 /** The bytes of an image, in pieces without copies of its arrays. */
-export function imagePieces({ image, sourceVersion, source, beside }: StoredImage): Uint8Array[] {
+export function imagePieces({ image, sequence, sourceVersion, source, beside }: StoredImage): Uint8Array[] {
   const { summary, hashSeed, ...parts } = image;
   const arrays = arraysOf(beside === null ? parts : { ...parts, beside: beside.arrays }, []);
   const header: Header = {
-    formatVersion: IMAGE_FORMAT_VERSION,
+    formatVersion: IMAGE_FORMAT,
     byteOrder: endianness(),
+    sequence,
     sourceVersion,
     source,
     beside: beside?.meta ?? null,
@@ -99,7 +105,7 @@ export interface ImagePiece {
 
 /**
  * Reads the bytes of an image into shared memory. Yields pieces in the order of their bytes. The caller fills each piece
- * before it asks for the next one. After the last piece, no byte may be left. checkImage checks the content.
+ * before it asks for the next one. checkImage checks the content.
  *
  * @param bytesTotal bounds the memory
  * @throws Error for bytes that are not an image
@@ -115,11 +121,9 @@ export function* readingImage(bytesTotal: number): Generator<ImagePiece, StoredI
   yield pieceOf(packed);
   if (crc32(packed) !== prefix.readUInt32LE(12)) throw new Error('its header is damaged');
   const header = unpack(packed) as Header;
-  const { formatVersion, byteOrder, arrays, summary, hashSeed, sourceVersion, source } = header;
-  if (!IMAGE_FORMATS_READ.includes(formatVersion)) {
-    const read = IMAGE_FORMATS_READ.join(' and ');
-    throw new Error(`its format version is ${formatVersion}; this version of Lectern reads ${read}`);
-  }
+  const { formatVersion, byteOrder, arrays, summary, hashSeed, sequence, sourceVersion, source } = header;
+  if (formatVersion !== IMAGE_FORMAT)
+    throw new Error(`its format version is ${formatVersion}; this version of Lectern reads ${IMAGE_FORMAT}`);
   if (byteOrder !== endianness()) throw new Error(`its byte order is ${byteOrder}`);
   const parts: Record<string, unknown> = {};
   let offset = PREFIX_BYTES + headerBytes;
@@ -137,12 +141,12 @@ export function* readingImage(bytesTotal: number): Generator<ImagePiece, StoredI
     offset += padding.length + entry.byteLength;
   }
   const { beside: kept = {}, ...ofImage } = parts;
-  const image = presentParts(formatVersion, { ...ofImage, summary, hashSeed }) as unknown as SnapshotImage;
+  const image = { ...ofImage, summary, hashSeed } as unknown as SnapshotImage;
   const beside = header.beside && {
     meta: header.beside,
     arrays: Object.values(kept as object) as Beside['arrays'],
   };
-  return { image, sourceVersion, source, beside };
+  return { image, sequence, sourceVersion, source, beside };
 }
 
 function pieceOf(bytes: Buffer): ImagePiece {

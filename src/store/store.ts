@@ -2,6 +2,7 @@
  * Folder store/. The store that publishers and replicas share: a folder, or NATS JetStream. The code here knows
  * neither timetables nor images.
  */
+import { createHash } from 'node:crypto';
 
 /** A value with its revision, which changes with every write. Any program that can write to the store may have made it. */
 export interface StoredRecord {
@@ -20,6 +21,14 @@ export const NO_STORE = 'there is no store at this address yet; the publisher ma
 
 export interface StoredObject {
   readonly name: string;
+  readonly bytes: number;
+}
+
+/** An object that is named by its content. */
+export interface HashedObject {
+  /** SHA-256 of the bytes in hexadecimal, and the object's name. */
+  readonly hash: string;
+  /** Length of the object. */
   readonly bytes: number;
 }
 
@@ -65,4 +74,22 @@ export interface Store {
   /** Calls back after changes of these records. A call is only a hint: it may come late or never. */
   watch(keys: readonly string[], onChange: () => void): { close(): void };
   close(): Promise<void>;
+}
+
+/** Reads a short object into memory. Null if the store has none, or other bytes. */
+export async function readSmallObject(store: Store, { hash, bytes }: HashedObject): Promise<Buffer | null> {
+  const chunks: Uint8Array[] = [];
+  let received = 0;
+  for await (const chunk of (await store.get(hash)) ?? []) {
+    received += chunk.length;
+    if (received > bytes) return null;
+    chunks.push(chunk);
+  }
+  const all = Buffer.concat(chunks);
+  return hashOf(all) === hash ? all : null;
+}
+
+/** The name of an object with these bytes. */
+export function hashOf(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
 }

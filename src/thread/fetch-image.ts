@@ -20,7 +20,7 @@ import { ImageFiller } from '../snapshot/image-filler.js';
 import { OUT_OF_MEMORY } from '../snapshot/intake-bounds.js';
 import { Snapshot } from '../snapshot/snapshot.js';
 import { openStore } from '../store/open-store.js';
-import type { Store } from '../store/store.js';
+import { hashOf, readSmallObject, type Store } from '../store/store.js';
 import { changeFrom } from './load-image.js';
 import type { FetchedObject, FetchTask, LoadDone, Loaded } from './task-messages.js';
 import { COLLECTION_BYTES, countAsTaken } from './weight.js';
@@ -238,21 +238,8 @@ async function receiveHistory(store: Store, { history }: FetchTask): Promise<rea
   return receiveChanges(store, [history]).catch(() => null);
 }
 
-/** A short object, checked by its hash. Null if the store has other bytes. */
-async function receiveSmall(store: Store, { hash, bytes, content }: FetchedObject): Promise<Buffer | null> {
-  const given = content === undefined ? null : Buffer.from(content, 'base64');
-  if (given !== null && sha256Of(given) === hash) return given;
-  const chunks: Uint8Array[] = [];
-  let received = 0;
-  for await (const chunk of (await store.get(hash)) ?? []) {
-    received += chunk.length;
-    if (received > bytes) return null;
-    chunks.push(chunk);
-  }
-  const all = Buffer.concat(chunks);
-  return sha256Of(all) === hash ? all : null;
-}
-
-function sha256Of(bytes: Buffer): string {
-  return createHash('sha256').update(bytes).digest('hex');
+/** Null if the store has other bytes than announced, or none. */
+async function receiveSmall(store: Store, object: FetchedObject): Promise<Buffer | null> {
+  const given = Buffer.from(object.content ?? '', 'base64');
+  return hashOf(given) === object.hash ? given : readSmallObject(store, object);
 }

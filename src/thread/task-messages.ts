@@ -1,12 +1,15 @@
 import type { Change } from '../change/change.js';
 import type { History } from '../change/history.js';
+import type { SnapshotInFile } from '../change/snapshot-file.js';
 import type { LecternErrorCode } from '../errors.js';
 import type { ReadRules } from '../model/read-rules.js';
 import type { SnapshotImage } from '../snapshot/image.js';
-import type { Beside, ImageSource } from '../snapshot/image-layout.js';
+import type { FilePlace } from '../snapshot/image-file.js';
+import type { StoredImage } from '../snapshot/image-layout.js';
 import type { IntakeBounds, Refusal } from '../snapshot/intake-bounds.js';
 import type { LoadOptions, LoadProgress, PartReport, PartsReport } from '../source/source.js';
 import type { AskSecretHeadersOf, SourceSpec } from '../source/spec.js';
+import type { HashedObject } from '../store/store.js';
 import type { ThreadHeap } from './start-thread.js';
 
 /**
@@ -45,10 +48,8 @@ export interface LoadTask {
   readonly allowMissing: boolean;
 }
 
-/** An object of a store, by the SHA-256 of its bytes in hexadecimal. */
-export interface FetchedObject {
-  readonly hash: string;
-  readonly bytes: number;
+/** An object of a store. */
+export interface FetchedObject extends HashedObject {
   /** The bytes in Base64, if the announcement has them. */
   readonly content?: string;
 }
@@ -96,14 +97,12 @@ export type Task =
   | FetchTask
   | PatchTask
   | { readonly task: 'read-image'; readonly path: string }
-  | {
+  | (StoredImage & {
       readonly task: 'write-image';
       readonly path: string;
-      readonly image: SnapshotImage;
-      readonly sourceVersion: string | null;
-      readonly source: ImageSource | null;
-      readonly beside: Beside | null;
-    };
+      /** The publications up to the image. */
+      readonly past: readonly Change[];
+    });
 
 export interface TaskListeners
   extends Pick<LoadOptions, 'signal' | 'onProgress' | 'onVersion' | 'onParts' | 'onAllRead'> {
@@ -118,27 +117,26 @@ export interface Loaded {
   readonly kind: 'loaded';
   readonly image: SnapshotImage;
   readonly sourceVersion: string | null;
-  readonly source?: ImageSource | null;
   /** An operator chose this image, so the gate does not check it. */
   readonly isChosen?: boolean;
-  /** Present only for an image from disk. */
-  readonly beside?: Beside | null;
   /**
    * What differs from the served image, oldest first: one change, or several that a replica missed. Empty at the first
-   * load, and for an image from disk.
+   * load.
    */
   readonly changes: readonly Change[];
-  /** Null at the first load, and for an image from disk whose file has no history. */
+  /** Null at the first load. */
   readonly history: History | null;
   /** Whether the image was made from the served one. */
   readonly isPatched?: boolean;
   /** Whether all records were read, although the image was made from the served one. */
   readonly isWholeLoad?: boolean;
-  /**
-   * The sequence of the announcement, or of the publication of an image from disk; null if the file has no
-   * sequence.
-   */
-  readonly sequence?: number | null;
+  /** The sequence of the announcement. */
+  readonly sequence?: number;
+}
+
+/** A snapshot file was read. */
+export interface Stored extends SnapshotInFile {
+  readonly kind: 'stored';
 }
 
 export type LoadDone =
@@ -148,13 +146,17 @@ export type LoadDone =
   | { readonly kind: 'unchanged'; readonly sourceVersion: string | null; readonly sequence?: number }
   | { readonly kind: 'refused'; readonly refusal: Refusal };
 
-export type Done = LoadDone | { readonly kind: 'done' };
+export type Done =
+  | LoadDone
+  | Stored
+  /** An image was written. */
+  | { readonly kind: 'done'; readonly place?: FilePlace };
 
 export type DoneOf<T extends Task> = T extends LoadTask | PatchTask | FetchTask
   ? LoadDone
   : T extends { readonly task: 'read-image' }
-    ? Loaded
-    : Done;
+    ? Stored
+    : Extract<Done, { readonly kind: 'done' }>;
 
 export interface Failed {
   readonly kind: 'failed';

@@ -27,21 +27,17 @@ export async function runTaskHere(
       return runPatchTask(task, chunks).catch(refusalOf);
     }
     case 'read-image': {
-      const { readImageFile } = await import('../snapshot/image-file.js');
-      const { publicationsOf } = await import('../change/stored-changes.js');
-      const stored = readImageFile(task.path);
-      const { history = null, sequence = null } = publicationsOf(stored.beside, stored.image) ?? {};
-      return { kind: 'loaded', ...stored, changes: [], history, sequence };
+      const { readSnapshotFile } = await import('../change/snapshot-file.js');
+      return { kind: 'stored', ...readSnapshotFile(task.path) };
     }
     case 'fetch-image': {
       const { fetchImage } = await import('./fetch-image.js');
       return fetchImage(task);
     }
     case 'write-image': {
-      const { writeImageFile } = await import('../snapshot/image-file.js');
-      const { path, image, sourceVersion, source, beside } = task;
-      writeImageFile(path, image, sourceVersion, source, beside);
-      return { kind: 'done' };
+      const { writeSnapshotFile } = await import('../change/snapshot-file.js');
+      const { path, past, ...stored } = task;
+      return { kind: 'done', place: writeSnapshotFile(path, stored, past) };
     }
   }
 }

@@ -78,12 +78,6 @@ test('a change that does not give the expected image is refused', (t) => {
     'an event is missing': [altered(null, []), /another image/],
     'a removal is missing': [altered(null, null, []), /another image/],
     'a title differs': [altered(null, other(3, 'another')), /another image/],
-    'a time is no time': [altered(null, other(1, 1.5)), /malformed event/],
-    'a title is a number': [altered(null, other(3, 5)), /malformed event/],
-    'an event is no list': [altered(null, [5]), /malformed event/],
-    'there are no events': [altered(null, {}), /no events/],
-    'an id is a number': [altered(null, null, [5]), /malformed id/],
-    'no summary': [altered({}), /./],
     'no edit': [{ ...change, edit: null }, /of another image/],
     'another start': [{ ...change, from: image.summary.id }, /of another image/],
   };
@@ -107,22 +101,6 @@ test('bytes that are no change, or of another format, are refused', (t) => {
     framed(pack(values.map((each, place) => (place === n ? value : each))));
   t.equal(decodeChanges(altered(3, 8))[0]?.sequence, 8);
   t.throws(() => decodeChanges(altered(0, 2)), { message: /format 2; this version of Lectern reads 1/ });
-  const [ids, idStart, digests] = values[7] as [Buffer, Buffer, Buffer];
-  const malformed = {
-    'an id is no id': altered(1, 'short'),
-    'a sequence is out of range': altered(3, 2 ** 53),
-    'a count is negative': altered(4, -1),
-    'rows are no list': altered(7, 5),
-    'ids are cut': altered(7, [ids.subarray(1), idStart, digests]),
-    'places are cut': altered(7, [ids, idStart.subarray(4), digests]),
-    'digests are cut': altered(7, [ids, idStart, digests.subarray(1)]),
-    'more digests than ids': altered(7, [ids, idStart, Buffer.alloc(12 * 9)]),
-    'an edit is a number': altered(8, 5),
-    'no list': framed(pack('x')),
-  };
-  for (const [name, bad] of Object.entries(malformed)) {
-    t.throws(() => decodeChanges(bad), { message: /malformed/ }, name);
-  }
   t.throws(() => decodeChanges(bytes.subarray(0, -1)), { message: /damaged/ });
   t.throws(() => decodeChanges(Buffer.from('not a change at all')), { message: /damaged/ });
   t.end();

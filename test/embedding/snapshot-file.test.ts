@@ -7,9 +7,10 @@ import { Packr, unpack } from 'msgpackr';
 import { type Test, test } from 'tap';
 import type { TimetableOptions } from '../../src/index.js';
 import { readImageFile, writeImageFile } from '../../src/snapshot/image-file.js';
-import { IMAGE_FORMAT_VERSION } from '../../src/snapshot/image-format.js';
+import { IMAGE_FORMAT } from '../../src/snapshot/image-layout.js';
 import { sourceDigest } from '../../src/source/spec.js';
 import { slowTest } from '../hard/slow-test.js';
+import { stored } from '../snapshot/images.js';
 import { timeForAFault } from '../waiting/until.js';
 import { BUILT_MODULE, idOf, openTimetable, record, runProgram, temporaryFolder } from './built.js';
 
@@ -75,7 +76,7 @@ test('a snapshot of another source is not served at the start, but a snapshot wi
   t.strictSame(await openedWith(mine), [1, 'disk'], 'it has been replaced');
 
   const { image } = readImageFile(snapshotFile);
-  writeImageFile(snapshotFile, image, null);
+  writeImageFile(snapshotFile, stored(image));
   t.strictSame(await openedWith(demo), [1, 'disk'], 'a file from before it was noted');
 });
 
@@ -93,7 +94,7 @@ test('a snapshot file of an earlier format is replaced, not served', async (t) =
   const { hashSeed: _, ...header } = unpack(bytes.subarray(16, end)) as Record<string, unknown>;
   const packed = new Packr({ useRecords: false }).pack({
     ...header,
-    formatVersion: IMAGE_FORMAT_VERSION - 1,
+    formatVersion: IMAGE_FORMAT - 1,
   });
   const prefix = Buffer.from(bytes.subarray(0, 16));
   prefix.writeUInt32LE(packed.length, 8);
@@ -105,7 +106,7 @@ test('a snapshot file of an earlier format is replaced, not served', async (t) =
   timetable.on('error', (error) => errors.push(error));
   t.equal((await timetable.ready).events, 2);
   t.equal(timetable.publication?.origin, 'source');
-  const reason = `its format version is ${IMAGE_FORMAT_VERSION - 1}; this version of Lectern reads ${IMAGE_FORMAT_VERSION}`;
+  const reason = `its format version is ${IMAGE_FORMAT - 1}; this version of Lectern reads ${IMAGE_FORMAT}`;
   t.match(errors, [{ code: 'image-unusable', message: reason }]);
   await timetable.close();
   const again = openTimetable({ source, snapshotFile });

@@ -34,5 +34,6 @@ for (let version = Number(first); ; version++) {
   if (!isReady) process.stdout.write('ready\n');
   isReady = true;
   // Several writes to one build, because kills should hit the writing.
-  for (let again = 0; again < 25; again++) writeImageFile(path, image, String(version));
+  const stored = { image, sequence: null, sourceVersion: String(version), source: null, beside: null };
+  for (let again = 0; again < 25; again++) writeImageFile(path, stored);
 }

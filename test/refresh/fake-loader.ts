@@ -79,7 +79,9 @@ export class FakeLoader {
     if (task.task === 'read-image') {
       if (this.stored === null || this.stored instanceof Error)
         throw this.stored ?? new Error('no such file');
-      return { kind: 'loaded', ...this.stored, changes: [], history: null };
+      const none = { sequence: null, source: null, beside: null, history: null };
+      const place = { inode: 0, imageBytes: 0, bytes: 0, fileBytes: 0 };
+      return { kind: 'stored', ...none, ...this.stored, place };
     }
     if (task.task !== 'write-image') throw new Error('loads come by load()');
     if (this.writeFailure !== null) throw this.writeFailure;

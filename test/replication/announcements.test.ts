@@ -48,7 +48,7 @@ for (const { kind, skip } of SLOW ? KINDS : KINDS.slice(0, 1)) {
     );
     t.match(await announce(await key.sign('head', { ...bad, bytes: 10 })), /not a snapshot file|longer/);
     t.match(await announce(await key.sign('head', { ...bad, hash: 'f'.repeat(64) })), /is missing/);
-    t.match(await announce(await key.sign('head', { ...bad, hash: 'e'.repeat(64), format: 1 })), /format 1/);
+    t.match(await announce(await key.sign('head', { ...bad, hash: 'e'.repeat(64), format: 2 })), /format 2/);
     t.match(
       await announce(await key.sign('head', { ...bad, hash: head.hash, bytes: head.bytes })),
       /its content is/,

@@ -8,7 +8,7 @@ import type { ServiceOptions } from '../../src/options/option-types.js';
 import type { Head } from '../../src/replication/head.js';
 import { SigningKey } from '../../src/replication/keys.js';
 import { readReports } from '../../src/replication/store-records.js';
-import { IMAGE_FORMAT_VERSION } from '../../src/snapshot/image-format.js';
+import { IMAGE_FORMAT } from '../../src/snapshot/image-layout.js';
 import { openStore } from '../../src/store/open-store.js';
 import { storeAddress } from '../../src/store/store-address.js';
 import { keptLog } from '../app/threads.js';
@@ -21,7 +21,7 @@ const HEAD: Head = {
   sequence: 1,
   previous: null,
   id: 'i'.repeat(22),
-  format: IMAGE_FORMAT_VERSION,
+  format: IMAGE_FORMAT,
   hash: 'f'.repeat(64),
   bytes: 1000,
   changes: [],

@@ -9,7 +9,7 @@ import type { SnapshotImage } from '../../src/snapshot/image.js';
 import { readImageFile, writeImageFile } from '../../src/snapshot/image-file.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
 import { SLOW } from '../hard/size.js';
-import { eventOf, imageOf } from './images.js';
+import { eventOf, imageOf, stored } from './images.js';
 
 const ALWAYS = { startMs: Number.NEGATIVE_INFINITY, endMs: Number.POSITIVE_INFINITY };
 const path = join(mkdtempSync(join(tmpdir(), 'lectern-codes-')), 'image');
@@ -61,7 +61,7 @@ for (const { count, type } of SLOW ? WIDTHS : WIDTHS.slice(0, -1)) {
     const first = [0, 1].filter((n) => n < count);
     t.strictSame(matching(roomOf(0), roomOf(1)), first, 'one of several by the column');
 
-    writeImageFile(path, image, null);
+    writeImageFile(path, stored(image));
     const read = readImageFile(path).image.fields.roomId.codes;
     t.equal(read.constructor, type, 'from disk');
     t.ok(
@@ -82,7 +82,7 @@ test('an image is refused if column widths do not fit the dictionaries', async (
     const image = imageOfRooms(count);
     const { roomId } = image.fields;
     const fields = { ...image.fields, roomId: { ...roomId, codes: Other.from(roomId.codes) } };
-    writeImageFile(path, { ...image, fields }, null);
+    writeImageFile(path, stored({ ...image, fields }));
     t.throws(() => readImageFile(path), /roomId: .*another type/, `${count} as ${Other.name}`);
   }
 });

@@ -22,7 +22,7 @@ import { runs } from '../hard/size.js';
 import { eventsInOrder } from '../oracle/events.js';
 import { nameOracle } from '../oracle/names.js';
 import { memorySource } from '../source/collect.js';
-import { eventOf, idOf, imageOf } from './images.js';
+import { eventOf, idOf, imageOf, stored } from './images.js';
 
 const ROOM = '2c3c9bfd-5da4-5a45-8bdb-000000000000';
 
@@ -196,7 +196,7 @@ const EVENTS: readonly NormalisedEvent[] = Array.from({ length: 40 }, (_, n) =>
 test('names survive a snapshot file', async (t) => {
   const path = join(t.testdir(), 'image');
   const image = imageOf(EVENTS);
-  writeImageFile(path, image, null);
+  writeImageFile(path, stored(image));
   const read = readImageFile(path).image;
   t.ok(isSameImage(read, image));
   for (const { name } of NAMED_FIELDS) {

@@ -27,10 +27,10 @@ import { LecternError } from '../../src/errors.js';
 import { ABANDONED_MS } from '../../src/limits.js';
 import type { SnapshotImage } from '../../src/snapshot/image.js';
 import { readImageFile, writeImageFile } from '../../src/snapshot/image-file.js';
-import { IMAGE_FORMAT_VERSION } from '../../src/snapshot/image-format.js';
+import { IMAGE_FORMAT } from '../../src/snapshot/image-layout.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
 import { HARD, SLOW } from '../hard/size.js';
-import { eventOf, imageOf, imageOfCount } from './images.js';
+import { eventOf, imageOf, imageOfCount, stored } from './images.js';
 
 interface Test {
   teardown(callback: () => void): unknown;
@@ -45,7 +45,7 @@ function folderFor(t: Test): string {
 /** A written image and its bytes. */
 function written(t: Test, image: SnapshotImage): { path: string; bytes: Buffer } {
   const path = join(folderFor(t), 'image');
-  writeImageFile(path, image, 'version 1');
+  writeImageFile(path, stored(image, { sourceVersion: 'version 1' }));
   return { path, bytes: readFileSync(path) };
 }
 
@@ -95,7 +95,7 @@ for (const [name, image] of IMAGES) {
 
 test('a source without a version is stored', async (t) => {
   const path = join(folderFor(t), 'image');
-  writeImageFile(path, imageOfCount(1), null);
+  writeImageFile(path, stored(imageOfCount(1)));
   t.equal(readImageFile(path).sourceVersion, null);
 });
 
@@ -141,8 +141,6 @@ const FOREIGN: readonly (readonly [string, (bytes: Buffer) => Buffer, RegExp])[]
   ['empty', () => Buffer.alloc(0), /it is not a snapshot file/],
   ['text', () => Buffer.from('{"id":"2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417"}\n'), /it is not a snapshot file/],
   ['zeros', (bytes) => Buffer.alloc(bytes.length), /it is not a snapshot file/],
-  ['a longer image', (bytes) => Buffer.concat([bytes, Buffer.of(0)]), /it is longer than it should be/],
-  ['the same image twice', (bytes) => Buffer.concat([bytes, bytes]), /it is longer than it should be/],
   [
     'a header of 4 GB',
     (bytes) => {
@@ -151,11 +149,7 @@ const FOREIGN: readonly (readonly [string, (bytes: Buffer) => Buffer, RegExp])[]
     },
     /its header is damaged/,
   ],
-  [
-    'another format version',
-    withHeader({ formatVersion: IMAGE_FORMAT_VERSION + 1 }),
-    /its format version is/,
-  ],
+  ['another format version', withHeader({ formatVersion: IMAGE_FORMAT + 1 }), /its format version is/],
   ['another byte order', withHeader({ byteOrder: endianness() === 'LE' ? 'BE' : 'LE' }), /its byte order is/],
 ];
 
@@ -238,10 +232,10 @@ test('a directory or a missing file is reported', async (t) => {
 test('an image that cannot be written leaves the present file and nothing else', async (t) => {
   const { path } = written(t, imageOfCount(3));
   const unwritable = { ...imageOfCount(4), ids: new Int8Array(3) } as unknown as SnapshotImage;
-  t.throws(() => writeImageFile(path, unwritable, null), /ids is an array of an unknown type/);
+  t.throws(() => writeImageFile(path, stored(unwritable)), /ids is an array of an unknown type/);
   t.equal(readImageFile(path).image.summary.events, 3);
   t.strictSame(readdirSync(join(path, '..')), ['image']);
-  t.throws(() => writeImageFile(join(path, 'below a file'), imageOfCount(1), null), {
+  t.throws(() => writeImageFile(join(path, 'below a file'), stored(imageOfCount(1))), {
     code: 'image-not-written',
     message: /below a file could not be written: a part of its path is not a directory$/,
   });
@@ -252,14 +246,14 @@ test('files of another kind are never replaced, except empty ones', async (t) =>
   const path = join(folderFor(t), 'notes.txt');
   for (const text of ['notes of mine, a whole page of them', 'LECTER']) {
     writeFileSync(path, text);
-    t.throws(() => writeImageFile(path, imageOfCount(1), null), {
+    t.throws(() => writeImageFile(path, stored(imageOfCount(1))), {
       code: 'image-not-written',
       message: /is not a snapshot file and is not overwritten/,
     });
     t.equal(readFileSync(path, 'utf8'), text);
   }
   writeFileSync(path, '');
-  writeImageFile(path, imageOfCount(1), null);
+  writeImageFile(path, stored(imageOfCount(1)));
   t.equal(readImageFile(path).image.summary.events, 1);
 });
 
@@ -267,25 +261,25 @@ test('a symbolic link stays, and the file to which it leads is replaced', async 
   const folder = folderFor(t);
   mkdirSync(join(folder, 'disk'));
   const [path, target] = [join(folder, 'image'), join(folder, 'disk/image')];
-  writeImageFile(target, imageOfCount(1), null);
+  writeImageFile(target, stored(imageOfCount(1)));
   symlinkSync(target, path);
-  writeImageFile(path, imageOfCount(2), null);
+  writeImageFile(path, stored(imageOfCount(2)));
   t.ok(lstatSync(path).isSymbolicLink());
   // A relative link starts from the real folder of the link.
   mkdirSync(join(folder, 'disk/deep'));
   symlinkSync('disk/deep', join(folder, 'short'));
   symlinkSync('../relative', join(folder, 'short/link'));
-  writeImageFile(join(folder, 'short/link'), imageOfCount(4), null);
+  writeImageFile(join(folder, 'short/link'), stored(imageOfCount(4)));
   t.equal(readImageFile(join(folder, 'disk/relative')).image.summary.events, 4);
   for (const name of ['short', 'disk/relative', 'disk/deep']) rmSync(join(folder, name), { recursive: true });
   const dangling = join(folder, 'dangling');
   symlinkSync('disk/later', dangling);
-  writeImageFile(dangling, imageOfCount(3), null);
+  writeImageFile(dangling, stored(imageOfCount(3)));
   t.equal(readImageFile(join(folder, 'disk/later')).image.summary.events, 3);
   rmSync(dangling);
   rmSync(join(folder, 'disk/later'));
   symlinkSync('no folder/image', dangling);
-  t.throws(() => writeImageFile(dangling, imageOfCount(3), null), { code: 'image-not-written' });
+  t.throws(() => writeImageFile(dangling, stored(imageOfCount(3))), { code: 'image-not-written' });
   rmSync(dangling);
   t.equal(readImageFile(target).image.summary.events, 2);
   t.strictSame(
@@ -301,7 +295,7 @@ test('a pipe or device at the path is not replaced, and a loop of links gives a 
   const path = join(folder, 'image');
   const problem = (): string => {
     try {
-      writeImageFile(path, imageOfCount(1), null);
+      writeImageFile(path, stored(imageOfCount(1)));
       return 'written';
     } catch (error) {
       if (!(error instanceof LecternError) || error.code !== 'image-not-written') throw error;
@@ -341,10 +335,10 @@ test('the next writer removes the files of killed writers, and none that another
     leave('other.0123456789abcdef.tmp', tooOldMs),
     leave('image.1', tooOldMs),
   ];
-  writeImageFile(path, imageOfCount(1), null);
+  writeImageFile(path, stored(imageOfCount(1)));
   t.strictSame(readdirSync(folder).sort(), ['image', ...others].sort());
   mkdirSync(join(folder, 'deep'));
-  writeImageFile(join(folder, 'deep', 'image'), imageOfCount(1), null);
+  writeImageFile(join(folder, 'deep', 'image'), stored(imageOfCount(1)));
   t.strictSame(readdirSync(join(folder, 'deep')), ['image']);
 });
 

@@ -2,12 +2,12 @@ import { test } from 'tap';
 import type { SnapshotImage } from '../../src/snapshot/image.js';
 import { ImageFiller } from '../../src/snapshot/image-filler.js';
 import { imagePieces } from '../../src/snapshot/image-layout.js';
-import { imageOfCount } from './images.js';
+import { imageOfCount, stored } from './images.js';
 
 /** All arrays and the summary, in one order of names. */
 function bytesOf(image: SnapshotImage): Buffer {
   const ordered = inOrder(image) as SnapshotImage;
-  return Buffer.concat(imagePieces({ image: ordered, sourceVersion: null, source: null, beside: null }));
+  return Buffer.concat(imagePieces(stored(ordered)));
 }
 
 function inOrder(part: unknown): unknown {

@@ -2,6 +2,7 @@
 import type { NormalisedEvent } from '../../src/model/event.js';
 import { SnapshotBuilder } from '../../src/snapshot/builder.js';
 import type { SnapshotImage } from '../../src/snapshot/image.js';
+import type { StoredImage } from '../../src/snapshot/image-layout.js';
 import { randomHashSeed } from '../../src/structures/keyed-hash.js';
 
 const FIRST_MS = Date.UTC(2024, 8, 2, 8);
@@ -63,4 +64,9 @@ export function imageOfCount(
     Array.from({ length: count }, (_, n) => eventOf(n, more)),
     rejected,
   );
+}
+
+/** An image as in a file. */
+export function stored(image: SnapshotImage, more: Partial<StoredImage> = {}): StoredImage {
+  return { image, sequence: null, sourceVersion: null, source: null, beside: null, ...more };
 }

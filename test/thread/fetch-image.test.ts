@@ -13,7 +13,7 @@ import { storeAddress } from '../../src/store/store-address.js';
 import { fetchImage as fetchImageTask, warmUpChange } from '../../src/thread/fetch-image.js';
 import type { FetchedObject, FetchTask, Loaded } from '../../src/thread/task-messages.js';
 import { changed } from '../change/edits.js';
-import { eventOf, idOf, imageOfCount } from '../snapshot/images.js';
+import { eventOf, idOf, imageOfCount, stored } from '../snapshot/images.js';
 
 const MEMORY_BYTES = 1e9;
 
@@ -24,7 +24,7 @@ async function fetchImage(task: FetchTask): Promise<Loaded> {
 }
 
 function fileOf(image: SnapshotImage): Buffer {
-  return Buffer.concat(imagePieces({ image, sourceVersion: null, source: null, beside: null }));
+  return Buffer.concat(imagePieces(stored(image)));
 }
 
 function objectOf(bytes: Buffer): FetchedObject {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -11,7 +11,7 @@ import { recordChunks } from '../../src/thread/record-chunks.js';
 import { spawnTask } from '../../src/thread/spawn-task.js';
 import { runTaskHere } from '../../src/thread/task.js';
 import type { Done, LoadTask } from '../../src/thread/task-messages.js';
-import { idOf, imageOfCount } from '../snapshot/images.js';
+import { idOf, imageOfCount, stored } from '../snapshot/images.js';
 import { until } from '../waiting/until.js';
 
 const record = (n: number, title = 'a title'): object => ({
@@ -102,16 +102,13 @@ test('images are written and read on other threads', async (t) => {
   const write = {
     task: 'write-image',
     path,
-    image,
-    sourceVersion: '7',
-    source,
-    beside: null,
-    keep: 0,
+    ...stored(image, { sequence: 5, sourceVersion: '7', source }),
+    past: [],
   } as const;
-  t.strictSame(await spawnTask(write, options), { kind: 'done' });
+  t.match(await spawnTask(write, options), { kind: 'done', place: { bytes: statSync(path).size } });
   const read = await spawnTask({ task: 'read-image', path }, options);
-  t.match(read, { kind: 'loaded', sourceVersion: '7', source, changes: [] });
-  t.strictSame(imageOf(read).rows.bytes, image.rows.bytes);
+  t.match(read, { kind: 'stored', sequence: 5, sourceVersion: '7', source, history: null });
+  t.strictSame(read.image.rows.bytes, image.rows.bytes);
 });
 
 test('an error of a task keeps its code across threads', async (t) => {
