@@ -3,6 +3,7 @@
  * snapshot, opened for reading by HTTP and the library. This folder knows neither status codes
  * nor sockets.
  */
+
 import type { ChangeCounts } from '../change/change.js';
 import { countsOfDifference, type Differences, differenceSince, NO_DIFFERENCES } from '../change/history.js';
 import { CACHE_BYTES_DEFAULT, CARRIED_CHANGES_MAX } from '../limits.js';
@@ -21,8 +22,7 @@ import type { Answer, Encode, Read, ReadResult } from './answer.js';
 import { type Body, keptBody } from './body.js';
 import { calendarForm } from './calendar-rows.js';
 import { jsonChanges, messagePackChanges } from './changes.js';
-import { jsonConflicts, messagePackConflicts } from './conflict-entries.js';
-import { findConflicts } from './conflicts.js';
+import { findConflicts, jsonConflicts, messagePackConflicts } from './conflicts.js';
 import { encodeConflictCursor, encodeDirectoryCursor, encodeEventCursor, placeAfter } from './cursor.js';
 import { Directory } from './directory.js';
 import type { EndpointName } from './endpoint-parameters.js';

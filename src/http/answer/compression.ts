@@ -7,6 +7,7 @@ import * as zlib from 'node:zlib';
 import Negotiator from 'negotiator';
 import { ACCEPT_MEMO_ENTRIES_MAX, COMPRESSION_BYTES_MIN } from '../../limits.js';
 import type { FormatName } from '../../model/format.js';
+import { TextMemo } from '../../structures/text-memo.js';
 import type { FlatHeaders } from '../exchange.js';
 import { firstEntries } from '../request/header-facts.js';
 import type { AnswerCache, KnownTarget } from './answer-cache.js';
@@ -55,7 +56,7 @@ interface Negotiation {
 }
 
 const MEMO_CHARACTERS_MAX = 256;
-const memo = new Map<string, Coding | null>();
+const memo = new TextMemo<Coding | null>(ACCEPT_MEMO_ENTRIES_MAX, MEMO_CHARACTERS_MAX);
 
 /**
  * The coding that Accept-Encoding prefers; null for an uncompressed answer. Also null if the header accepts
@@ -69,10 +70,7 @@ export function negotiateCoding(acceptEncoding: string): Coding | null {
     preferred: CODINGS,
   });
   const coding = CODINGS.find((each) => each === best) ?? null;
-  if (acceptEncoding.length <= MEMO_CHARACTERS_MAX) {
-    if (memo.size >= ACCEPT_MEMO_ENTRIES_MAX) memo.clear();
-    memo.set(acceptEncoding, coding);
-  }
+  memo.set(acceptEncoding, coding);
   return coding;
 }
 

@@ -2,6 +2,7 @@
 import Negotiator from 'negotiator';
 import { ACCEPT_MEMO_ENTRIES_MAX } from '../../limits.js';
 import { FORMATS, type Format, type FormatName, LIST_FORMATS } from '../../model/format.js';
+import { TextMemo } from '../../structures/text-memo.js';
 import { firstEntries } from '../request/header-facts.js';
 
 const CONTENT_TYPES = Object.fromEntries(
@@ -19,7 +20,7 @@ class Choice {
   /** Every spelling of a media type with its format; among equally good spellings the first wins. */
   readonly #formatByMediaType: ReadonlyMap<string, FormatName>;
   readonly #mediaTypes: string[];
-  readonly #memo = new Map<string, FormatName | null>();
+  readonly #memo = new TextMemo<FormatName | null>(ACCEPT_MEMO_ENTRIES_MAX, MEMO_ACCEPT_CHARACTERS_MAX);
 
   constructor(formats: readonly Format[]) {
     this.#formatByMediaType = new Map(
@@ -37,11 +38,7 @@ class Choice {
     const known = this.#memo.get(accept);
     if (known !== undefined) return known;
     const format = this.#negotiate(accept);
-    if (accept.length <= MEMO_ACCEPT_CHARACTERS_MAX) {
-      // A full memo is simply emptied, because clients use only a handful of different headers.
-      if (this.#memo.size >= ACCEPT_MEMO_ENTRIES_MAX) this.#memo.clear();
-      this.#memo.set(accept, format);
-    }
+    this.#memo.set(accept, format);
     return format;
   }
 
