@@ -22,6 +22,8 @@ export {
   type ParameterFault,
   type ParameterFaultCode,
 } from './errors.js';
+export { type Announcement, type Channel, type ChannelStatus, openChannel } from './fleet/channel.js';
+export type { Floor, ReplicaReport } from './fleet/store-records.js';
 export type { RequestHandler } from './http/handler.js';
 export type { Logger } from './http/logger.js';
 export type { ListenAddress } from './http/server/listen-address.js';
@@ -56,8 +58,6 @@ export type {
 export type { GateOptions, Refusal, RefusalCode } from './refresh/gate.js';
 export type { LoadOutcome, LoadResult } from './refresh/keeper.js';
 export type { RefreshOptions } from './refresh/refresher.js';
-export { type Announcement, type Channel, type ChannelStatus, openChannel } from './replication/channel.js';
-export type { Floor, ReplicaReport } from './replication/store-records.js';
 export type { Origin, SnapshotSummary } from './snapshot/summary.js';
 export { MemorySource, type RecordChange } from './source/memory-source.js';
 export type {

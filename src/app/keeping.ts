@@ -1,11 +1,11 @@
+import { PublicKeys } from '../fleet/keys.js';
+import { Replica } from '../fleet/replica.js';
 import { REPLICA_POLL_SECONDS } from '../limits.js';
 import type { Resolved } from '../options/option-types.js';
 import { resolveOptions } from '../options/resolve.js';
 import { readRulesOf } from '../options/source-of-settings.js';
 import type { KeeperOptions } from '../refresh/keeper.js';
 import { type AnyLoader, anySourceOf, Loader } from '../refresh/loader.js';
-import { PublicKeys } from '../replication/keys.js';
-import { Replica } from '../replication/replica.js';
 import { isStoreAddress } from '../store/store-address.js';
 import { VERSION } from '../version.js';
 

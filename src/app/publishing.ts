@@ -1,5 +1,7 @@
 import { type PublicationState, publicationOf, type TimetableStatus } from '../answer/present.js';
 import { KeptFiles } from '../files/kept-files.js';
+import { SigningKey, UNSIGNED } from '../fleet/keys.js';
+import { Publisher, type PublisherEvents } from '../fleet/publisher.js';
 import type { Logger } from '../http/logger.js';
 import type { ListenAddress } from '../http/server/listen-address.js';
 import { LOADING, type LoadState, type SourceState } from '../model/source-state.js';
@@ -8,8 +10,6 @@ import { resolveOptions } from '../options/resolve.js';
 import { readRulesOf } from '../options/source-of-settings.js';
 import { Keeper, type LoadOutcome } from '../refresh/keeper.js';
 import { anySourceOf, Loader } from '../refresh/loader.js';
-import { SigningKey, UNSIGNED } from '../replication/keys.js';
-import { Publisher, type PublisherEvents } from '../replication/publisher.js';
 import { fieldLossOf, type Origin, type SnapshotSummary } from '../snapshot/summary.js';
 import { openStore } from '../store/open-store.js';
 import { storeAddress } from '../store/store-address.js';

@@ -1,13 +1,13 @@
-import { LEASE_MS_MAX, REPLICA_SILENT_MS } from '../limits.js';
 import {
   type Announcement,
   type Channel,
   type ChannelKeys,
   type ChannelStatus,
   openChannel,
-} from '../replication/channel.js';
-import { writeKeyPair } from '../replication/keys.js';
-import type { ReplicaReport } from '../replication/store-records.js';
+} from '../fleet/channel.js';
+import { writeKeyPair } from '../fleet/keys.js';
+import type { ReplicaReport } from '../fleet/store-records.js';
+import { LEASE_MS_MAX, REPLICA_SILENT_MS } from '../limits.js';
 import { writeOut } from './printable.js';
 import { formatBytes, formatCountOf } from './wording.js';
 

@@ -10,8 +10,8 @@ import type { ServiceOptions } from '../../src/options/option-types.js';
 import { storeAddress } from '../../src/store/store-address.js';
 import { SECRET } from '../auth/tokens.js';
 import { testFolder } from '../files/test-folder.js';
+import { writeKeys } from '../fleet/fleet.js';
 import { builtModule, MemorySource, startService } from '../refresh/built.js';
-import { writeKeys } from '../replication/fleet.js';
 import { keptLog, type LogLine } from './threads.js';
 
 // Threads of the built package start faster than threads of the source code.

@@ -5,7 +5,7 @@ import { test } from 'tap';
 import { readImageFile } from '../../src/snapshot/image-file.js';
 import { sourceOfSpec } from '../../src/source/spec.js';
 import { hs256, SECRET } from '../auth/tokens.js';
-import { writeKeys } from '../replication/fleet.js';
+import { writeKeys } from '../fleet/fleet.js';
 import { eventsTable, skip, startServer } from '../source/postgres/server.js';
 import { until } from '../waiting/until.js';
 import { start } from './lectern.js';

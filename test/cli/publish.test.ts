@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test } from 'tap';
 import { unknownVariables } from '../../src/cli/serve-messages.js';
-import { SigningKey } from '../../src/replication/keys.js';
-import { replace } from '../../src/replication/store-records.js';
+import { SigningKey } from '../../src/fleet/keys.js';
+import { replace } from '../../src/fleet/store-records.js';
 import { openStore } from '../../src/store/open-store.js';
 import { storeAddress } from '../../src/store/store-address.js';
 import { testFolder } from '../files/test-folder.js';
-import { events, writeKeys } from '../replication/fleet.js';
+import { events, writeKeys } from '../fleet/fleet.js';
 import { lectern as run, start } from './lectern.js';
 
 // One test waits until a command gives up.

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test } from 'tap';
 import { parse, parseAllDocuments } from 'yaml';
-import { writeKeys } from '../replication/fleet.js';
+import { writeKeys } from '../fleet/fleet.js';
 
 const at = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 const FLEET = at('deploy/fleet');

@@ -10,8 +10,8 @@ import { parse } from 'yaml';
 import { get } from '../app/threads.js';
 import { SECRET } from '../auth/tokens.js';
 import { testFolder } from '../files/test-folder.js';
+import { openFleet } from '../fleet/fleet.js';
 import { MemorySource, startService } from '../refresh/built.js';
-import { openFleet } from '../replication/fleet.js';
 
 const at = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 

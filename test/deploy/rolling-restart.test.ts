@@ -10,9 +10,9 @@ import { type Test, test } from 'tap';
 import { parse } from 'yaml';
 import { SECRET } from '../auth/tokens.js';
 import { testFolder } from '../files/test-folder.js';
+import { writeKeys } from '../fleet/fleet.js';
 import { freePort } from '../hard/free-port.mjs';
 import { timetableFile } from '../hard/http-service.js';
-import { writeKeys } from '../replication/fleet.js';
 import { askNginx, NGINX_MISSING, replaceOnce, startNginx } from './nginx.js';
 
 const at = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Test, test } from 'tap';
 import { readTextFile, readTextFileNow } from '../../src/files/text-file.js';
-import { PublicKeys, SigningKey } from '../../src/replication/keys.js';
+import { PublicKeys, SigningKey } from '../../src/fleet/keys.js';
 import { timeForAFault } from '../waiting/until.js';
 
 const BYTES_MAX = 200_000;

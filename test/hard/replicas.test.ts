@@ -1,5 +1,5 @@
 import { test } from 'tap';
-import { runChaos } from '../replication/chaos/run-chaos.js';
+import { runChaos } from '../fleet/chaos/run-chaos.js';
 import { NATS_MISSING } from '../store/nats-server.js';
 import { HARD, size } from './size.js';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'tap';
 import { lectern, start } from '../cli/lectern.js';
 import { testFolder } from '../files/test-folder.js';
-import { events } from '../replication/fleet.js';
+import { events } from '../fleet/fleet.js';
 
 // It starts about ten processes.
 const PAGE = readFileSync(new URL('../../docs/many-machines.md', import.meta.url), 'utf8');

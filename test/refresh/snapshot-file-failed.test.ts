@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'tap';
 import { get } from '../app/threads.js';
 import { testFolder } from '../files/test-folder.js';
-import { events, until } from '../replication/fleet.js';
+import { events, until } from '../fleet/fleet.js';
 import { MemorySource, openTimetable } from './built.js';
 
 test('a failed write of the snapshot file shows in health and metrics until one succeeds', async (t) => {

@@ -1,5 +1,5 @@
 import { test } from 'tap';
-import { SigningKey } from '../../src/replication/keys.js';
+import { SigningKey } from '../../src/fleet/keys.js';
 import { MemorySource } from '../refresh/built.js';
 import { events, KINDS, openChannel, openFleet, titleOf, until, untilServed } from './fleet.js';
 

@@ -1,5 +1,5 @@
 /**
- * Folder replication/. Publishers announce images in a store, and replicas serve them. This folder answers no
+ * Folder fleet/. Publishers announce images in a store, and replicas serve them. This folder answers no
  * request and reads no record of a source.
  */
 import { LecternError } from '../errors.js';

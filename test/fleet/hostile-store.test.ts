@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
-import { SigningKey, UNSIGNED } from '../../src/replication/keys.js';
+import { SigningKey, UNSIGNED } from '../../src/fleet/keys.js';
 import { storeAddress } from '../../src/store/store-address.js';
 import { keptLog } from '../app/threads.js';
 import { testFolder } from '../files/test-folder.js';

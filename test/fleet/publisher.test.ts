@@ -2,10 +2,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Test, test } from 'tap';
+import type { Head } from '../../src/fleet/head.js';
+import { SigningKey } from '../../src/fleet/keys.js';
+import { Publisher, type PublisherOptions } from '../../src/fleet/publisher.js';
 import type { Publication } from '../../src/refresh/keeper.js';
-import type { Head } from '../../src/replication/head.js';
-import { SigningKey } from '../../src/replication/keys.js';
-import { Publisher, type PublisherOptions } from '../../src/replication/publisher.js';
 import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { storeAddress } from '../../src/store/store-address.js';

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
-import { PublicKeys } from '../../src/replication/keys.js';
+import { PublicKeys } from '../../src/fleet/keys.js';
 import { MemorySource } from '../refresh/built.js';
 import { events, openFleet, titleOf, until, untilServed, writeKeys } from './fleet.js';
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
-import { SeenOrder } from '../../src/replication/replica.js';
+import { SeenOrder } from '../../src/fleet/replica.js';
 import { MemorySource } from '../refresh/built.js';
 import { events, headOf, KINDS, openChannel, openFleet, titleOf, until, untilServed } from './fleet.js';
 

@@ -2,8 +2,8 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
-import type { Head } from '../../src/replication/head.js';
-import { SigningKey } from '../../src/replication/keys.js';
+import type { Head } from '../../src/fleet/head.js';
+import { SigningKey } from '../../src/fleet/keys.js';
 import { MemorySource } from '../refresh/built.js';
 import { events, headOf, openChannel, openFleet, titleOf, until, untilServed } from './fleet.js';
 

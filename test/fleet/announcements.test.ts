@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { test } from 'tap';
-import type { Head } from '../../src/replication/head.js';
-import { SigningKey } from '../../src/replication/keys.js';
+import type { Head } from '../../src/fleet/head.js';
+import { SigningKey } from '../../src/fleet/keys.js';
 import { SLOW } from '../hard/size.js';
 import { MemorySource } from '../refresh/built.js';
 import { events, headOf, KINDS, openFleet, titleOf, untilServed, writeKeys } from './fleet.js';
