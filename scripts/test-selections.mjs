@@ -139,7 +139,6 @@ const HARD = [
   'refresh/',
   'answer/real-data.',
   'answer/conflict-layouts.',
-  'app/hosts.',
   'attack/',
   'cli/refresh.',
   'cli/shutdown.',

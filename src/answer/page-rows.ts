@@ -78,7 +78,7 @@ export function escapeHtml(text: string): string {
 /** Links are relative, because a proxy may add a prefix. The script replaces the page by a view of weeks. */
 function openingOf({ name, file }: FeedHead): Buffer {
   const text = escapeHtml(name);
-  const files = file.startsWith('../') ? '../../view/' : './';
+  const files = file.startsWith('../') ? '../../view/' : '../view/';
   const header = `${text}</title>
 <link rel="icon" href="${files}icon.svg" type="image/svg+xml">
 <link rel="manifest" href="${files}app.webmanifest">

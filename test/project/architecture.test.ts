@@ -87,7 +87,7 @@ const TYPED_ARRAY = /\b(Uint32Array|Float64Array|SharedArrayBuffer)\b/;
 
 const LINES_MAX = 800;
 /** Folders of src, and files beside them. */
-const ENTRIES_MAX = 34;
+const ENTRIES_MAX = 25;
 const PAIRS_MAX = 119;
 const FORBIDDEN_NAMES = /^(utils?|helpers?|commons?)(\.|$)/;
 
