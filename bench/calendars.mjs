@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import ICAL from 'ical.js';
 import { RRuleTemporal } from 'rrule-temporal';
 import { CalendarReader } from '../dist/source/calendar/calendar-reader.js';
+import { FieldTable } from '../dist/source/field-map.js';
 import { fileSource } from '../dist/source/file.js';
 import { loadImage } from '../dist/thread/load-image.js';
 import { calendarText } from './parts/calendar-text.mjs';
@@ -80,8 +81,9 @@ function compareRules() {
     const own = leastMs(() => {
       events = 0;
       refused = '';
-      const sink = { record: () => events++, reject: (...why) => (refused = JSON.stringify(why)) };
-      const reader = new CalendarReader('bench', sink, { identifiers: 'uuid', from: FROM, to: TO });
+      const sink = { row: () => events++, fault: (...why) => (refused = JSON.stringify(why)) };
+      const table = new FieldTable(sink, 'icalendar');
+      const reader = new CalendarReader('bench', table, { identifiers: 'uuid', from: FROM, to: TO });
       const lines = ['BEGIN:VCALENDAR', 'BEGIN:VEVENT', 'UID:1', 'SUMMARY:x', `DTSTART:${start}`];
       lines.push('DURATION:PT1H', `RRULE:${rule}`, 'END:VEVENT', 'END:VCALENDAR', '');
       reader.push(Buffer.from(lines.join('\r\n')));

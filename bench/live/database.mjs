@@ -79,12 +79,7 @@ const SCENARIOS = {
   read: () =>
     measured(async () => {
       let events = 0;
-      const take = () => ++events > 0;
-      await postgresSource({ kind: 'postgres', url, table }).load({
-        record: take,
-        reject() {},
-        undecoded: take,
-      });
+      await postgresSource({ kind: 'postgres', url, table }).load({ row: () => events++, fault() {} });
       return { events, peakBytes: residentBytes().peak };
     }),
   follow: () =>

@@ -1,6 +1,6 @@
 /**
- * Folder normalise/. Turns decoded records into events or rejections. This folder knows neither where records
- * come from nor where events go.
+ * Folder normalise/. Turns rows into events or rejections. This folder knows neither where records come from nor where
+ * events go.
  */
 import {
   NAME_UNITS_MAX,
@@ -17,27 +17,22 @@ import type {
   RejectionCode,
 } from '../model/event.js';
 import { FIELDS, type Field, type FieldName, type KnownField } from '../model/fields.js';
-import { describeIdentifier, digitsOf, parseIdentifier } from '../model/identifier.js';
+import { describeIdentifier, parseIdentifier } from '../model/identifier.js';
+import type { ReadRules } from '../model/read-rules.js';
 import { normaliseText, quoteEscaped, textFault } from '../model/text.js';
-import { formatInstant, parseInstant } from '../model/time.js';
+import { formatInstant } from '../model/time.js';
+import type { AmbiguousTimes } from '../model/zone.js';
+import { NULL, type Row, WHOLE } from '../structures/row.js';
 import { TextMemo } from '../structures/text-memo.js';
 import { ContentIdentifiers } from './content-identifiers.js';
-import type { ReadInstant } from './instant-reader.js';
+import { createInstantReader, type ReadInstant } from './instant-reader.js';
 
-/**
- * Turns one decoded record into a canonical event, or says why it cannot be served. The function never throws
- * because of data, and keeps only strings of the record.
- */
-export type Normalise = (value: unknown, position: RecordPosition) => NormalisedEvent | Rejection;
-
-/** Tells both results of {@link Normalise} apart: only rejections have a `position`. */
+/** Tells both results of {@link Normaliser.event} apart: only rejections have a `position`. */
 export function isRejection(result: NormalisedEvent | Rejection): result is Rejection {
   return 'position' in result;
 }
 
 type ValueFault = Pick<Fault, 'code' | 'detail'>;
-
-const NO_FAULTS: readonly Fault[] = [];
 
 const IDENTIFIERS_HINT =
   "; for a source with other identifiers set identifiers: 'derived' or 'any' (on the command line --identifiers derived)";
@@ -94,80 +89,79 @@ function readText(
   return { code: 'malformed-text', detail: `${name} ${quoteEscaped(text)} ${fault}` };
 }
 
-/**
- * Reads a text like the normaliser, but times only in RFC 3339.
- *
- * @returns null if the record must be decoded, or is rejected
- */
-export function createValueReader(
-  mode: IdentifierMode,
-): (field: KnownField, text: string) => string | number | null {
-  return (field, text) => {
-    const read = readText(field, text, mode, parseInstant);
-    return typeof read === 'object' ? null : read;
-  };
-}
+const READ_FIELDS = FIELDS.map((field, slot) => ({ field, slot }));
+const ID = FIELDS.findIndex(({ name }) => name === 'id');
 
-export interface NormaliserParts {
-  /** Default: RFC 3339 only. */
-  readonly readInstant?: ReadInstant;
-  /** Makes missing ids in mode `derived`. Default: a new instance. */
-  readonly contentIdentifiers?: ContentIdentifiers;
-}
-
-export function createNormaliser(mode: IdentifierMode, parts: NormaliserParts = {}): Normalise {
-  const { readInstant = parseInstant, contentIdentifiers = new ContentIdentifiers() } = parts;
-  const isDerived = mode === 'derived';
-  const fields = FIELDS.map((field) => ({
-    field,
-    isOptional: isOptional(field, mode),
-    takesNumbers: takesNumbers(field, mode),
-    // Values of these fields repeat hundreds of times. Times need no memo: reading one is as cheap as looking it up.
-    memo:
-      field.indexed || !field.output
-        ? new TextMemo<string | number>(VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX)
-        : null,
-  }));
-  // Events are copies of this object, so they share one hidden class.
-  const blank: Readonly<Record<string, string | number | null>> = Object.fromEntries(
+/** Checks rows. Keeps nothing of a row but texts. */
+export class Normaliser {
+  readonly ambiguousTimes: AmbiguousTimes;
+  readonly #mode: IdentifierMode;
+  readonly #readInstant: ReadInstant;
+  readonly #contentIdentifiers = new ContentIdentifiers();
+  /** Values of these fields repeat hundreds of times. Times need no memo: reading one is as cheap as looking it up. */
+  readonly #memos: readonly (TextMemo<string | number> | null)[] = FIELDS.map(({ indexed, output }) =>
+    indexed || !output ? new TextMemo<string | number>(VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX) : null,
+  );
+  /** Events are copies of this object, so they share one hidden class. */
+  readonly #blank: Readonly<Record<string, string | number | null>> = Object.fromEntries(
     FIELDS.map(({ name, kind }) => [name, kind === 'instant' ? 0 : null]),
   );
 
-  /** The faults of the current record. */
-  let faults: readonly Fault[] = NO_FAULTS;
-  const refuse = (code: RejectionCode, field: FieldName, detail: string): void => {
-    faults = [...faults, { code, field, detail }];
-  };
+  /** @param ambiguousTimes counts local times that clocks skip or show twice */
+  constructor(
+    rules: Pick<ReadRules, 'identifiers' | 'dateOrder' | 'timeZone'>,
+    ambiguousTimes: AmbiguousTimes = { gaps: 0, overlaps: 0 },
+  ) {
+    this.#mode = rules.identifiers;
+    this.ambiguousTimes = ambiguousTimes;
+    this.#readInstant = createInstantReader(rules, ambiguousTimes);
+  }
 
-  function normalise(value: unknown, position: RecordPosition): NormalisedEvent | Rejection {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      const detail = `the record is ${describeValue(value)}; expected an object with the fields of an event`;
-      return rejection(position, [{ code: 'malformed-record', field: null, detail }]);
-    }
-    const record = value as Readonly<Record<string, unknown>>;
-    const event = { ...blank };
-    faults = NO_FAULTS;
-    for (const { field, isOptional, takesNumbers, memo } of fields) {
+  get heldBytes(): number {
+    return this.#contentIdentifiers.heldBytes;
+  }
+
+  /** The canonical form of an identifier or a text; null if it is refused. */
+  value(field: KnownField, text: string): string | null {
+    const read = readText(field, text, this.#mode, this.#readInstant);
+    return typeof read === 'string' ? read : null;
+  }
+
+  /** Epoch milliseconds, or a clause on the fault. */
+  instant(text: string): number | string {
+    return this.#readInstant(text);
+  }
+
+  /** A canonical event, or all reasons why the row cannot be served. */
+  event(row: Row): NormalisedEvent | Rejection {
+    const mode = this.#mode;
+    const isDerived = mode === 'derived';
+    const event = { ...this.#blank };
+    const faults: Fault[] = [];
+    const refuse = (code: RejectionCode, field: FieldName, detail: string): void => {
+      faults.push({ code, field, detail });
+    };
+    for (const { field, slot } of READ_FIELDS) {
       const { name } = field;
-      const given = record[name];
-      // Only own properties count, because properties of a prototype were never in the source.
-      if (given === undefined || given === null || !Object.hasOwn(record, name)) {
-        if (isOptional) continue;
-        const state = given === null && Object.hasOwn(record, name) ? 'null' : 'missing';
+      const kind = row.kindOf(slot);
+      if (kind <= NULL) {
+        if (isOptional(field, mode)) continue;
+        const state = kind === NULL ? 'null' : 'missing';
         refuse('missing-field', name, `${name} is ${state}; expected ${expectedOf(field, mode)}`);
         continue;
       }
-      const text = takesNumbers && typeof given !== 'string' ? digitsOf(given) : given;
-      if (typeof text !== 'string') {
-        const hint = digitsOf(given) === null ? '' : hintFor(field.kind, mode);
-        const detail = `${name} is ${describeValue(given)}; expected ${expectedOf(field, mode)}${hint}`;
-        refuse('wrong-type', name, detail);
+      if (!row.isText(slot) && !(kind === WHOLE && takesNumbers(field, mode))) {
+        const hint = kind === WHOLE ? hintFor(field.kind, mode) : '';
+        const found = row.describe(slot, quoteEscaped);
+        refuse('wrong-type', name, `${name} is ${found}; expected ${expectedOf(field, mode)}${hint}`);
         continue;
       }
+      const text = row.textOf(slot);
       if (isDerived && text === '' && field.kind === 'identifier') continue;
+      const memo = this.#memos[slot];
       let read: string | number | ValueFault | undefined = memo?.get(text);
       if (read === undefined) {
-        read = readText(field, text, mode, readInstant);
+        read = readText(field, text, mode, this.#readInstant);
         if (typeof read === 'object') {
           refuse(read.code, name, read.detail);
           continue;
@@ -182,23 +176,12 @@ export function createNormaliser(mode: IdentifierMode, parts: NormaliserParts = 
       const detail = `endTime ${endTime} is before time ${time}; expected it to be equal or later`;
       refuse('end-before-start', 'endTime', detail);
     }
-    if (faults.length > 0) return rejection(position, faults, normalised.id ?? givenId(record));
-    if (isDerived && event.id === null) {
-      event.id = contentIdentifiers.identifierOf(normalised, position);
-    }
+    const position = positionOf(row);
+    if (faults.length > 0) return rejection(position, faults, normalised.id ?? givenId(row));
+    if (isDerived && event.id === null)
+      event.id = this.#contentIdentifiers.identifierOf(normalised, position);
     return normalised;
   }
-
-  return (value, position) => {
-    try {
-      return normalise(value, position);
-    } catch (error) {
-      // Decoded data cannot throw, but an accessor or proxy of an in-process source can.
-      const reason = error instanceof Error ? quoteEscaped(error.message) : 'an unknown error';
-      const detail = `the record could not be read: ${reason}`;
-      return rejection(position, [{ code: 'malformed-record', field: null, detail }]);
-    }
-  };
 }
 
 function hasTimeFault(faults: readonly Fault[]): boolean {
@@ -223,40 +206,18 @@ function rejection(
 }
 
 /** The id of a rejected record, which names the record even if the id is invalid. */
-function givenId(record: Readonly<Record<string, unknown>>): string | null {
-  const given = Object.hasOwn(record, 'id') ? record.id : undefined;
-  const id = typeof given === 'string' ? given : digitsOf(given);
-  return id === null || id === '' || id.length > REJECTED_ID_UNITS_MAX ? null : id;
+function givenId(row: Row): string | null {
+  const id = row.isText(ID) || row.kindOf(ID) === WHOLE ? row.textOf(ID) : '';
+  return id === '' || id.length > REJECTED_ID_UNITS_MAX ? null : id;
 }
 
 /**
- * Adds the id that the source gave to the position of a record that has neither line nor byte, such as a row of a
- * database. The rows of a database have no order, so a number would not name a row.
+ * The position of a row. A record that has neither line nor byte, such as a row of a database, is named by the id that
+ * the source gave: the rows of a database have no order, so a number would not name a row.
  */
-export function namedPosition(value: unknown, position: RecordPosition): RecordPosition {
-  if (position.line !== undefined || position.byte !== undefined) return position;
-  const id = typeof value === 'object' && value !== null ? givenId(value as Record<string, unknown>) : null;
+export function positionOf(row: Row): RecordPosition {
+  const { position } = row;
+  if (row.line !== 0 || row.byte !== -1) return position;
+  const id = givenId(row);
   return id === null ? position : { ...position, id };
-}
-
-/** A value in words, with its article: "a number (17)", "an array". */
-export function describeValue(value: unknown): string {
-  if (value === null) return 'null';
-  if (Array.isArray(value)) return 'an array';
-  switch (typeof value) {
-    case 'string':
-      return `the string ${quoteEscaped(value)}`;
-    case 'number':
-      return `a number (${value})`;
-    case 'bigint':
-      return value > -(2n ** 64n) && value < 2n ** 64n ? `a number (${value})` : 'a number';
-    case 'boolean':
-      return `a boolean (${value})`;
-    case 'object':
-      // Only MessagePack and in-process sources have these values.
-      if (value instanceof Date) return 'a timestamp instead of text';
-      return value instanceof Uint8Array ? 'binary data' : 'an object';
-    default:
-      return value === undefined ? 'undefined' : `a ${typeof value}`;
-  }
 }

@@ -135,7 +135,7 @@ export class SnapshotBuilder {
     return this.#ids.find(hash, view, from, to) !== -1;
   }
 
-  /** Adds an event of a single source; its id must be new, see hasId. `times` are start and end, `codes` by column. */
+  /** Adds an event whose id is new, see hasId. `times` are start and end, `codes` by column. */
   addCoded(
     hash: number,
     view: DataView,
@@ -143,8 +143,9 @@ export class SnapshotBuilder {
     to: number,
     times: Float64Array,
     codes: Uint32Array,
+    source: string | undefined,
   ): void {
-    this.#addId(hash, view, from, to, undefined);
+    this.#addId(hash, view, from, to, source);
     this.#timeMs.push(times[0]!);
     this.#endTimeMs.push(times[1]!);
     for (let n = 0; n < FULL_COLUMNS; n++) this.columns[n]!.codes.push(codes[n]!);

@@ -61,7 +61,7 @@ export class IntakeWatch {
     this.#bounds = bounds;
   }
 
-  /** Call this after each decoded or rejected record. */
+  /** Call this after each record. */
   record(): void {
     if (++this.#records % LOAD_LOOK_RECORDS === 0) this.look();
   }

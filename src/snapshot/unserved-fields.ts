@@ -1,5 +1,5 @@
 import { CALENDAR_PROPERTIES_MAX, UNSERVED_FIELDS_KEPT_MAX, UNSERVED_NAME_UNITS_MAX } from '../limits.js';
-import { FIELDS, type FieldName } from '../model/fields.js';
+import type { FieldName } from '../model/fields.js';
 import { suggest } from '../model/suggest.js';
 import { compareCodePoints } from '../model/text.js';
 import { isSame, viewOf } from '../structures/byte-strings.js';
@@ -21,7 +21,6 @@ export interface UnservedFields {
 
 export const NO_UNSERVED_FIELDS: UnservedFields = { fields: [], others: 0 };
 
-const SERVED: ReadonlySet<string> = new Set(FIELDS.map(({ name }) => name));
 /**
  * The number of remembered positions. Most sources write names in one order, so each position remembers its
  * last name.
@@ -39,28 +38,7 @@ export class UnservedFieldCounter {
   readonly #counted = new Map<string, CountedName>();
   #others = 0;
   #record = 0;
-  #shape: readonly string[] = [];
-  #unservedOfShape: readonly (CountedName | null)[] = [];
   readonly #places: { view: DataView; length: number; counted: CountedName | null }[] = [];
-
-  countRecord(record: unknown): void {
-    if (typeof record !== 'object' || record === null || Array.isArray(record)) return;
-    if (ArrayBuffer.isView(record)) return;
-    let names: string[];
-    try {
-      names = Object.keys(record);
-    } catch {
-      // The record is a proxy of the embedding program, and the normaliser has rejected it.
-      return;
-    }
-    const shape = this.#shape;
-    if (names.length !== shape.length || names.some((name, n) => name !== shape[n])) {
-      this.#shape = names;
-      this.#unservedOfShape = names.filter((name) => !SERVED.has(name)).map((name) => this.#find(name));
-    }
-    this.#record++;
-    for (const counted of this.#unservedOfShape) this.#count(counted);
-  }
 
   /** @param names start and end of each of `count` names in the view, UTF-8 */
   countNames(view: DataView, names: Int32Array, count: number): void {

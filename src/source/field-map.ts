@@ -1,20 +1,21 @@
 /** Turns the columns of a source into the fields of events. */
+import { LecternError } from '../errors.js';
 import { VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX } from '../limits.js';
 import { derivedIdentifier } from '../model/derived-identifier.js';
+import type { Rejection } from '../model/event.js';
 import { FIELDS, type FieldName, NAMED_FIELDS } from '../model/fields.js';
 import { isUuid } from '../model/identifier.js';
 import type { FieldMap, ReadRules } from '../model/read-rules.js';
 import { suggest } from '../model/suggest.js';
 import { quoteEscaped } from '../model/text.js';
+import { viewOf } from '../structures/byte-strings.js';
+import { MISSING, type Names, NULL, namesOf, Row } from '../structures/row.js';
 import { TextMemo } from '../structures/text-memo.js';
-import { CALENDAR_FIELD_MAP } from './calendar/calendar-field-map.js';
-import { ColumnWatch, checkColumns } from './column-watch.js';
-import { renamedColumns, spellingsOf } from './field-columns.js';
+import { ColumnWatch, checkColumns, type WatchedColumn } from './column-watch.js';
 import { columnsOf, type MapTemplate, parseTemplate } from './map-template.js';
-import type { RecordSink } from './source.js';
+import type { LoadOptions, RowForm, RowSink } from './source.js';
 
 type ColumnRecord = Readonly<Record<string, unknown>>;
-type ReadColumn = (record: ColumnRecord) => unknown;
 
 export const MAPPED_FIELDS: readonly string[] = FIELDS.map(({ name }) => name);
 
@@ -30,11 +31,26 @@ const FORMATS_OF_MAPS: Readonly<Record<string, readonly string[]>> = {
 const FLAT_FORMATS = ['csv', 'icalendar'];
 
 /** In flat formats, an empty text in these fields means that the value is missing. */
-const NEVER_EMPTY = FIELDS.filter(({ kind }) => kind !== 'text').map(({ name }) => name);
+const NEVER_EMPTY = [...FIELDS.keys()].filter((slot) => FIELDS[slot]?.kind !== 'text');
+
+const NO_BYTES = Buffer.alloc(0);
+const NO_VIEW = viewOf(NO_BYTES);
 
 /** The map for fields that the user's map lacks. */
 const DEFAULT_MAPS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  icalendar: CALENDAR_FIELD_MAP,
+  // Times and `id` already have the service's form.
+  icalendar: {
+    id: 'id',
+    time: 'DTSTART',
+    endTime: 'DTEND',
+    title: 'SUMMARY',
+    roomId: 'LOCATION',
+    roomName: 'LOCATION',
+    studyGroup: 'X-WR-CALNAME',
+    // ORGANIZER, or the first ATTENDEE if there is no ORGANIZER.
+    lecturer: 'PERSON',
+    type: 'CATEGORIES',
+  },
 };
 
 /** The fault of a field map, or null. */
@@ -70,94 +86,271 @@ function entryFault(field: string, text: unknown): string | null {
   return typeof template === 'string' ? `${field} is ${JSON.stringify(text)}: ${template}` : null;
 }
 
+const EVENTS: RowForm = { fields: MAPPED_FIELDS, record: 'an object with the fields of an event' };
+
+/** The column has no place in the row, and is not listed as not served either. */
+export const LEFT_OUT = -1;
+
+/** A column that fills a slot of the row: a field, or a slot behind the fields that templates read. */
+interface Column {
+  readonly slot: number;
+  readonly spellings: readonly string[];
+  /** The spellings of each step into nested objects; null if the name is no path. */
+  readonly path: readonly (readonly string[])[] | null;
+}
+
+/** How the columns of one format become the fields of rows. */
+interface ColumnPlan {
+  /** The number of slots. */
+  readonly slots: number;
+  readonly columns: readonly Column[];
+  /** The slot of each name, or LEFT_OUT. Other names are listed as not served. */
+  readonly places: ReadonlyMap<string, number>;
+  /** Fill the fields that are not a column of their own. */
+  readonly steps: readonly ((row: Row) => void)[];
+}
+
 /**
- * A sink for the records of one format, which gives events to `sink`; `sink` itself if the rules change no
- * record.
- *
- * @param format of the reader
+ * The table from the columns of one source to the fields of its rows. A reader sets the place of a record in `row`, and
+ * then either gives the record to `object`, or fills the slots of `places` itself and calls `give`.
  */
-export function mappedSink(
-  sink: RecordSink,
-  format: string,
-  { fieldMap = {}, identifiers }: ReadRules,
-  sourceName: string,
-): RecordSink {
-  const isFlat = FLAT_FORMATS.includes(format);
-  const given = mapOf(fieldMap, format);
-  const isDerived = identifiers === 'derived';
-  const templates = new Map([...mapOf(DEFAULT_MAPS[format] ?? {}, format), ...given]);
-  if (templates.size === 0 && !isDerived) return format === 'csv' ? withoutEmptyIdentifiers(sink) : sink;
-  const toEvent = templates.size === 0 ? null : createMapper(templates, isFlat, format === 'icalendar');
-  // Calendars have only names of rooms, so identifiers must be derived.
-  const derive = format === 'icalendar' && identifiers === 'uuid' ? createDeriver() : null;
-  const { undecoded } = sink;
-  const columns = isDerived || derive !== null ? null : renamedColumns(templates, isFlat);
-  const makeWatch = (): ColumnWatch =>
-    new ColumnWatch(
-      sourceName,
-      [...given].flatMap(([field, template]) =>
-        columnsOf(template).map((column) => ({
-          field,
-          column,
-          isNeeded: FIELDS.some(({ name, required }) => name === field && required) && field !== 'id',
-          read: columnReader(column, isFlat),
-        })),
-      ),
-      isFlat,
+export class FieldTable {
+  readonly row: Row;
+  readonly sink: RowSink;
+  readonly places: ReadonlyMap<string, number>;
+  readonly #form: RowForm;
+  readonly #columns: readonly Column[];
+  readonly #paths: readonly Column[];
+  readonly #steps: readonly ((row: Row) => void)[];
+  readonly #watch: ColumnWatch;
+  /** Whether the first record of a format names all columns, so that a missing column is reported at once. */
+  readonly #isTold: boolean;
+  #look: LoadOptions['onRecord'];
+  #unserved: readonly string[] = [];
+  #names: Names = namesOf([]);
+
+  /** @param format of the reader, in the names of SourceFormat */
+  constructor(
+    sink: RowSink,
+    format: string,
+    rules: ReadRules = { identifiers: 'uuid' },
+    sourceName = '',
+    onRecord?: LoadOptions['onRecord'],
+  ) {
+    const isFlat = FLAT_FORMATS.includes(format);
+    this.sink = sink;
+    this.#form = sink.takes ?? EVENTS;
+    const { fields } = this.#form;
+    const given = mapOf(rules.fieldMap ?? {}, format);
+    const templates = new Map(
+      [...mapOf(DEFAULT_MAPS[format] ?? {}, format), ...given].filter(([field]) => fields.includes(field)),
     );
-  // A CSV file names its columns in its first line. Records of other formats may omit columns.
-  const isTold = format === 'csv';
-  const watch = isTold || sink.notes === undefined ? makeWatch() : sink.notes.watchOf(format, makeWatch);
-  return {
-    record(value, position) {
-      if (!isRecord(value)) {
-        sink.record(value, position);
-        return;
+    const plan = planColumns(fields, templates, isFlat);
+    this.row = new Row(plan.slots);
+    this.places = plan.places;
+    this.#columns = plan.columns;
+    this.#paths = plan.columns.filter(({ path }) => path !== null);
+    this.#steps = [...plan.steps, ...(fields === MAPPED_FIELDS ? eventSteps(format, rules, templates) : [])];
+    // The columns of a database are checked before its rows are read.
+    const watched = format === 'postgresql' ? [] : watchedColumns(given, isFlat);
+    const makeWatch = (): ColumnWatch => new ColumnWatch(sourceName, watched, isFlat);
+    // A CSV file names its columns in its first line. Records of other formats may omit columns.
+    this.#isTold = format === 'csv';
+    this.#watch =
+      this.#isTold || sink.notes === undefined ? makeWatch() : sink.notes.watchOf(format, makeWatch);
+    this.#look = onRecord;
+  }
+
+  /** Whether records must be given to `object`, because they are looked at before they become rows. */
+  get needsObjects(): boolean {
+    return this.#look !== undefined || !this.#watch.isDone;
+  }
+
+  /** Names of columns whose values lead to dotted paths. */
+  get pathRoots(): string[] {
+    return this.#paths.flatMap(({ path }) => path?.[0] ?? []);
+  }
+
+  /** Gives the row to the sink. */
+  give(): void {
+    const { row } = this;
+    for (const step of this.#steps) step(row);
+    this.sink.row(row);
+  }
+
+  fault(rejection: Rejection): void {
+    this.sink.fault(rejection);
+  }
+
+  /** Gives a decoded record to the sink. */
+  object(value: unknown): void {
+    const { row } = this;
+    if (this.#look?.(value) === false) this.#look = undefined;
+    let problem: string | null = null;
+    try {
+      if (typeof value !== 'object' || value === null || Array.isArray(value))
+        problem = `the record is ${describeValue(value)}; expected ${this.#form.record}`;
+      else this.fill(ArrayBuffer.isView(value) ? {} : (value as ColumnRecord));
+    } catch (error) {
+      if (error instanceof LecternError) throw error;
+      // Decoded data cannot throw, but an accessor or proxy of an in-process source can.
+      const reason = error instanceof Error ? quoteEscaped(error.message) : 'an unknown error';
+      problem = `the record could not be read: ${reason}`;
+    }
+    if (problem === null) this.give();
+    else this.fault({ position: row.position, code: 'malformed-record', field: null, detail: problem });
+  }
+
+  /** Notes the columns of a record, for messages on columns that do not exist. */
+  #note(record: ColumnRecord): void {
+    if (this.#watch.isDone) return;
+    this.#watch.look(record);
+    if (this.#isTold) checkColumns(this.#watch.report());
+  }
+
+  /** The slot of each column of a header. */
+  placesOf(header: readonly string[]): (number | undefined)[] {
+    return header.map((name) => {
+      const slot = this.places.get(name);
+      if (slot === undefined || slot === LEFT_OUT) return slot;
+      const spellings = this.#columns.find((column) => column.slot === slot)?.spellings;
+      return spellings?.find((each) => header.includes(each)) === name ? slot : LEFT_OUT;
+    });
+  }
+
+  /** Sets all values of the row. */
+  fill(record: ColumnRecord): void {
+    const { row, places } = this;
+    this.#note(record);
+    row.begin(NO_BYTES, NO_VIEW);
+    let unserved: string[] | null = null;
+    for (const name of Object.keys(record)) {
+      const slot = places.get(name);
+      if (slot === undefined) {
+        unserved ??= [];
+        unserved.push(name);
+      } else if (slot !== LEFT_OUT) {
+        // Two spellings of one name: the spelling of the map counts.
+        if (row.kindOf(slot) === MISSING) row.put(slot, record[name]);
+        else row.put(slot, ownValueOf(record, this.#columnOf(slot).spellings));
       }
-      if (!watch.isDone) {
-        watch.look(value);
-        if (isTold) checkColumns(watch.report());
+    }
+    this.fillPaths(record);
+    if (unserved === null) return;
+    if (!isSameList(unserved, this.#unserved)) {
+      this.#unserved = unserved;
+      this.#names = namesOf(unserved);
+    }
+    row.names = this.#names;
+  }
+
+  /** Sets the values of dotted paths that are no name of a column. */
+  fillPaths(record: ColumnRecord): void {
+    const { row } = this;
+    for (const { slot, path } of this.#paths)
+      if (row.kindOf(slot) === MISSING) row.put(slot, valueAt(record, path ?? []));
+  }
+
+  #columnOf(slot: number): Column {
+    return this.#columns.find((column) => column.slot === slot) as Column;
+  }
+}
+
+/**
+ * Places the columns. A column that fills exactly one field has the slot of that field. The others have slots behind
+ * the fields, from which steps fill the fields.
+ */
+function planColumns(
+  fields: readonly string[],
+  templates: ReadonlyMap<string, MapTemplate>,
+  isFlat: boolean,
+): ColumnPlan {
+  const columns: Column[] = [];
+  const steps: ((row: Row) => void)[] = [];
+  let slots = fields.length;
+  const add = (name: string, slot: number, isMapped: boolean): number => {
+    const parts = isMapped && !isFlat ? name.split('.') : [name];
+    const path = parts.length === 1 ? null : parts.map(spellingsOf);
+    columns.push({ slot, spellings: isMapped ? spellingsOf(name) : [name], path });
+    return slot;
+  };
+  const own = fields.filter((field) => !templates.has(field));
+  for (const field of own) add(field, fields.indexOf(field), false);
+  const uses = [...templates.values()].flatMap(columnsOf);
+  const slotOf = (name: string): number => {
+    const known = columns.find(({ spellings }) => spellings[0] === name);
+    return known?.slot ?? add(name, slots++, true);
+  };
+  for (const [field, template] of templates) {
+    const target = fields.indexOf(field);
+    const [only, ...others] = template;
+    if (typeof only !== 'object' || others.length > 0) {
+      const parts = template.map((part) =>
+        typeof part === 'string' ? Buffer.from(part) : slotOf(part.column),
+      );
+      steps.push((row) => row.join(target, parts));
+    } else if (own.includes(only.column) || uses.filter((name) => name === only.column).length > 1) {
+      const from = slotOf(only.column);
+      steps.push((row) => row.copy(from, target));
+    } else add(only.column, target, true);
+  }
+  const places = new Map<string, number>();
+  for (const { spellings, slot } of columns) places.set(spellings[0] as string, slot);
+  const leaveOut = (name: string): void => {
+    if (!places.has(name)) places.set(name, LEFT_OUT);
+  };
+  for (const { spellings, slot } of columns)
+    for (const name of spellings) if (!places.has(name)) places.set(name, slot);
+  if (templates.size > 0) for (const name of ['__proto__', ...templates.keys()]) leaveOut(name);
+  for (const { path } of columns) for (const name of path?.[0] ?? []) leaveOut(name);
+  return { slots, columns, places, steps };
+}
+
+/** The steps after the map, for the fields of events. */
+function eventSteps(
+  format: string,
+  { identifiers }: ReadRules,
+  templates: ReadonlyMap<string, MapTemplate>,
+): ((row: Row) => void)[] {
+  const steps: ((row: Row) => void)[] = [];
+  if (format === 'csv') {
+    // Many programs write a pair of quotes for every missing value.
+    steps.push((row) => {
+      for (const slot of NEVER_EMPTY) if (row.isEmptyText(slot)) row.clear(slot, NULL);
+    });
+  }
+  if (format === 'icalendar') {
+    const mapped = new Set([...templates.keys()].map((field) => MAPPED_FIELDS.indexOf(field)));
+    steps.push((row) => {
+      for (let slot = 0; slot < MAPPED_FIELDS.length; slot++) {
+        if (row.isEmptyText(slot) || (row.kindOf(slot) === MISSING && mapped.has(slot)))
+          row.clear(slot, NULL);
       }
-      const event = toEvent === null ? (value as Record<string, unknown>) : toEvent(value);
-      if (isFlat) dropEmptyIdentifiers(event);
-      if (isDerived || derive !== null) keepNames(event);
-      derive?.(event);
-      sink.record(event, position);
-    },
-    reject: (rejection) => sink.reject(rejection),
-    // Records are decoded until every column of the map has occurred.
-    ...(columns !== null &&
-      undecoded !== undefined && {
-        undecoded: (bytes, view, spans, names) => watch.isDone && undecoded(bytes, view, spans, names),
-        columns,
-      }),
-    // The calendar reader finds the fields of the default map itself.
-    ...(format === 'icalendar' && given.size === 0 && { undecoded }),
-    notes: sink.notes,
-  };
+    });
+  }
+  // Calendars have only names of rooms, so identifiers must be derived.
+  const isNamed = format === 'icalendar' && identifiers === 'uuid';
+  if (identifiers === 'derived' || isNamed) steps.push(keepNames);
+  if (isNamed) steps.push(deriving());
+  return steps;
 }
 
-/** Many programs write a pair of quotes for every missing value. */
-function dropEmptyIdentifiers(event: Record<string, unknown>): void {
-  for (const name of NEVER_EMPTY) if (event[name] === '') event[name] = null;
+/** A value in words, with its article. */
+function describeValue(value: unknown): string {
+  const row = new Row(1);
+  row.put(0, value);
+  return row.describe(0, quoteEscaped);
 }
 
-function withoutEmptyIdentifiers(sink: RecordSink): RecordSink {
-  const { undecoded, columns, notes } = sink;
-  return {
-    record(value, position) {
-      dropEmptyIdentifiers(value as Record<string, unknown>);
-      sink.record(value, position);
-    },
-    reject: (rejection) => sink.reject(rejection),
-    undecoded,
-    columns,
-    notes,
-  };
-}
-
-function isRecord(value: unknown): value is ColumnRecord {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value);
+function watchedColumns(given: ReadonlyMap<string, MapTemplate>, isFlat: boolean): WatchedColumn[] {
+  return [...given].flatMap(([field, template]) =>
+    columnsOf(template).map((column) => ({
+      field,
+      column,
+      isNeeded: FIELDS.some(({ name, required }) => name === field && required) && field !== 'id',
+      read: columnReader(column, isFlat),
+    })),
+  );
 }
 
 /** The valid entries for one format. Entries under the format's name override entries for all formats. */
@@ -175,88 +368,33 @@ export function mapOf(map: FieldMap, format: string): Map<string, MapTemplate> {
   return entries;
 }
 
-/**
- * Makes a record with the mapped fields, and with unused columns under their own names, so that the load can list them.
- *
- * @param isEmptyNull whether an empty text means a missing value
- */
-function createMapper(
-  templates: ReadonlyMap<string, MapTemplate>,
-  isFlat: boolean,
-  isEmptyNull: boolean,
-): (record: ColumnRecord) => Record<string, unknown> {
-  const entries = [...templates].map(([field, template]) => ({
-    field,
-    read: templateReader(template, isFlat, isEmptyNull),
-  }));
-  const columns = [...templates.values()].flatMap(columnsOf);
-  const paths = isFlat ? [] : columns.map((column) => column.split('.')[0] as string);
-  const used = new Set([...columns, ...paths].flatMap(spellingsOf));
-  const isKept = (name: string): boolean =>
-    !templates.has(name) && name !== '__proto__' && (MAPPED_FIELDS.includes(name) || !used.has(name));
-  let shape: readonly string[] = [];
-  let kept: readonly string[] = [];
-  return (record) => {
-    const names = Object.keys(record);
-    if (!isSameList(names, shape)) {
-      shape = names;
-      kept = names.filter(isKept);
-    }
-    const event: Record<string, unknown> = {};
-    for (const { field, read } of entries) event[field] = read(record);
-    for (const name of kept) event[name] = isEmptyNull && record[name] === '' ? null : record[name];
-    return event;
-  };
-}
-
 function isSameList(a: readonly string[], b: readonly string[]): boolean {
   if (a.length !== b.length) return false;
   for (let n = 0; n < a.length; n++) if (a[n] !== b[n]) return false;
   return true;
 }
 
-function templateReader(template: MapTemplate, isFlat: boolean, isEmptyNull: boolean): ReadColumn {
-  const [only, ...others] = template;
-  if (typeof only === 'object' && others.length === 0) {
-    const read = columnReader(only.column, isFlat);
-    return isEmptyNull ? (record) => read(record) || null : read;
-  }
-  const parts = template.map((part) => (typeof part === 'string' ? part : columnReader(part.column, isFlat)));
-  return (record) => {
-    let text = '';
-    for (const part of parts) {
-      if (typeof part === 'string') {
-        text += part;
-        continue;
-      }
-      const value = part(record);
-      if (value === undefined || value === null || value === '') return null;
-      // The normaliser rejects an object.
-      if (typeof value === 'object') return value;
-      text += String(value);
-    }
-    return text;
-  };
-}
-
 /**
  * Reads a column, or gives undefined if the record lacks it. A name with dots is a path, unless the record has
  * exactly this name.
  */
-function columnReader(column: string, isFlat: boolean): ReadColumn {
+function columnReader(column: string, isFlat: boolean): (record: ColumnRecord) => unknown {
   const whole = spellingsOf(column);
   const path = column.split('.').map(spellingsOf);
   if (isFlat || path.length === 1) return (record) => ownValueOf(record, whole);
   return (record) => {
-    let value = ownValueOf(record, whole);
-    if (value !== undefined) return value;
-    value = record;
-    for (const spellings of path) {
-      if (typeof value !== 'object' || value === null) return undefined;
-      value = ownValueOf(value as ColumnRecord, spellings);
-    }
-    return value;
+    const value = ownValueOf(record, whole);
+    return value === undefined ? valueAt(record, path) : value;
   };
+}
+
+function valueAt(record: ColumnRecord, path: readonly (readonly string[])[]): unknown {
+  let value: unknown = record;
+  for (const spellings of path) {
+    if (typeof value !== 'object' || value === null) return undefined;
+    value = ownValueOf(value as ColumnRecord, spellings);
+  }
+  return value;
 }
 
 /** The value of a record's own property, under any of the spellings. */
@@ -265,37 +403,48 @@ function ownValueOf(record: ColumnRecord, spellings: readonly string[]): unknown
   return undefined;
 }
 
+/** The spellings of a name that look the same: some systems write accents as separate characters. */
+export function spellingsOf(name: string): string[] {
+  return [...new Set([name, name.normalize('NFC'), name.normalize('NFD')])];
+}
+
+const NAMED_SLOTS = NAMED_FIELDS.flatMap(({ name, namedBy: [nameField] }) =>
+  nameField === undefined ? [] : [[slotOfField(name), slotOfField(nameField)] as const],
+);
+
 /** The text of an identifier becomes the name, if the record has no name. */
-function keepNames(event: Record<string, unknown>): void {
-  for (const { name: field, namedBy } of NAMED_FIELDS) {
-    const text = event[field];
-    const [nameField] = namedBy;
-    if (nameField === undefined || typeof text !== 'string' || text === '' || isUuid(text)) continue;
-    const name = event[nameField];
-    if (name === undefined || name === null || name === '') event[nameField] = text;
+function keepNames(row: Row): void {
+  for (const [slot, nameSlot] of NAMED_SLOTS) {
+    if (!row.isText(slot) || row.isEmptyText(slot)) continue;
+    const isNamed = row.kindOf(nameSlot) > NULL && !row.isEmptyText(nameSlot);
+    if (!isNamed && !isUuid(row.textOf(slot))) row.copy(slot, nameSlot);
   }
 }
 
-function createDeriver(): (event: Record<string, unknown>) => void {
+/** Derives identifiers, so that rows have UUIDs. */
+function deriving(): (row: Row) => void {
   const fields = FIELDS.filter(({ name, kind }) => kind === 'identifier' && name !== 'id').map(
     ({ name }) => ({
       name,
+      slot: slotOfField(name),
       memo: new TextMemo<string>(VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX),
     }),
   );
-  return (event) => {
-    for (const { name, memo } of fields) {
-      const text = event[name];
-      if (typeof text === 'string' && !isUuid(text)) event[name] = deriveOnce(name, text, memo);
+  return (row) => {
+    for (const { name, slot, memo } of fields) {
+      if (!row.isText(slot)) continue;
+      const text = row.textOf(slot);
+      if (isUuid(text)) continue;
+      let identifier = memo.get(text);
+      if (identifier === undefined) {
+        identifier = derivedIdentifier(name, text);
+        memo.set(text, identifier);
+      }
+      row.put(slot, identifier);
     }
   };
 }
 
-function deriveOnce(field: FieldName, text: string, memo: TextMemo<string>): string {
-  let identifier = memo.get(text);
-  if (identifier === undefined) {
-    identifier = derivedIdentifier(field, text);
-    memo.set(text, identifier);
-  }
-  return identifier;
+function slotOfField(name: FieldName): number {
+  return MAPPED_FIELDS.indexOf(name);
 }

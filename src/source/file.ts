@@ -16,7 +16,7 @@ import {
   openPipe,
 } from './open-file.js';
 import { renewedDaily } from './renewed-daily.js';
-import type { LoadOptions, LoadSummary, ReadSummary, RecordSink, Source } from './source.js';
+import type { LoadOptions, LoadSummary, ReadSummary, RowSink, Source } from './source.js';
 
 const STANDARD_INPUT = 'standard input';
 const CUT_POLL_MS = 50;
@@ -44,7 +44,7 @@ async function loadPipe(
   path: string,
   pipe: Socket,
   { totalMsMax = FILE_TOTAL_MS_MAX }: FileLimits,
-  sink: RecordSink,
+  sink: RowSink,
   options: LoadOptions,
 ): Promise<LoadSummary> {
   const patience = new FilePatience(path, { totalMsMax, idleMsMax: totalMsMax });
@@ -62,7 +62,7 @@ async function loadOpened(
   path: string,
   handle: FileHandle,
   patience: FilePatience,
-  sink: RecordSink,
+  sink: RowSink,
   options: LoadOptions,
 ): Promise<LoadSummary | 'not-modified'> {
   const { signal } = options;
@@ -125,7 +125,7 @@ async function pause(ms: number, signal: AbortSignal | undefined): Promise<void>
 
 let standardInputTaken = false;
 
-async function loadStandardInput(sink: RecordSink, options: LoadOptions = {}): Promise<LoadSummary> {
+async function loadStandardInput(sink: RowSink, options: LoadOptions = {}): Promise<LoadSummary> {
   if (standardInputTaken) {
     throw new LecternError('source-unreadable', `cannot read ${STANDARD_INPUT}: it was read already`);
   }

@@ -6,7 +6,6 @@ import {
   UPSTREAM_PAGES_MAX,
   UPSTREAM_TOTAL_MS_MAX,
 } from '../limits.js';
-import type { RecordPosition } from '../model/event.js';
 import {
   addressDigest,
   parseAddress,
@@ -30,7 +29,7 @@ import {
   type LoadOptions,
   type LoadSummary,
   type ReadSummary,
-  type RecordSink,
+  type RowSink,
   type Source,
 } from './source.js';
 
@@ -111,11 +110,11 @@ export function httpSource(spec: HttpSpec, askSecretHeaders?: AskSecretHeaders):
 class HttpLoad {
   readonly #call: UpstreamCall;
   readonly #spec: HttpSpec;
-  readonly #sink: RecordSink;
+  readonly #sink: RowSink;
   readonly #options: LoadOptions;
   #records = 0;
 
-  constructor(call: UpstreamCall, spec: HttpSpec, sink: RecordSink, options: LoadOptions) {
+  constructor(call: UpstreamCall, spec: HttpSpec, sink: RowSink, options: LoadOptions) {
     this.#call = call;
     this.#spec = spec;
     this.#sink = sink;
@@ -192,23 +191,22 @@ class HttpLoad {
   }
 
   /** Numbers the records of all pages in one sequence. */
-  #sinkFor(page: number): RecordSink {
+  #sinkFor(page: number): RowSink {
     const sink = this.#sink;
-    const { undecoded } = sink;
-    const place = (position: RecordPosition): RecordPosition => {
-      const record = ++this.#records;
-      return page === 1 ? position : { ...position, record, page };
-    };
     return {
-      record: (value, position) => sink.record(value, place(position)),
-      reject: (rejection) => sink.reject({ ...rejection, position: place(rejection.position) }),
-      ...(undecoded !== undefined && {
-        undecoded: (...record) => {
-          const isTaken = undecoded(...record);
-          if (isTaken) this.#records++;
-          return isTaken;
-        },
-      }),
+      row: (row) => {
+        this.#records++;
+        if (page > 1) {
+          row.record = this.#records;
+          row.page = page;
+        }
+        sink.row(row);
+      },
+      fault: (rejection) => {
+        const record = ++this.#records;
+        const position = page === 1 ? rejection.position : { ...rejection.position, record, page };
+        sink.fault({ ...rejection, position });
+      },
       notes: sink.notes,
     };
   }

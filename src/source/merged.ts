@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
-import { pack, unpack } from 'msgpackr';
 import { LecternError, type LecternErrorCode } from '../errors.js';
 import {
   COPY_BATCH_BYTES_MAX,
@@ -10,6 +9,10 @@ import {
   PARTS_AT_ONCE,
 } from '../limits.js';
 import type { RecordPosition, Rejection } from '../model/event.js';
+import { ByteStrings } from '../structures/byte-strings.js';
+import { KeyedHash, randomHashSeed } from '../structures/keyed-hash.js';
+import { quickHash } from '../structures/quick-hash.js';
+import { HALVED, type Names, NULL, namesOf, PLAIN, Row, STRIDE, TEXT } from '../structures/row.js';
 import { MAPPED_FIELDS } from './field-map.js';
 import { LoadNotes } from './load-notes.js';
 import {
@@ -20,7 +23,7 @@ import {
   type PartFailure,
   type PartReport,
   type RecordCopy,
-  type RecordSink,
+  type RowSink,
   type Source,
 } from './source.js';
 
@@ -105,7 +108,7 @@ class PartsLoad {
     this.#progress = sources.map(() => ({ bytesRead: 0, records: 0 }));
   }
 
-  async load(sink: RecordSink): Promise<LoadSummary | 'not-modified'> {
+  async load(sink: RowSink): Promise<LoadSummary | 'not-modified'> {
     const { previous = null, signal, onParts, onVersion } = this.#options;
     const reports = await this.#readAll();
     signal?.throwIfAborted();
@@ -119,7 +122,7 @@ class PartsLoad {
       if (copy === null) continue;
       copies.push(copy);
       sink.notes?.add(copy.notes);
-      for (const _batch of replay(copy, labelling(sink, name))) {
+      for (const _batch of replay(copy, sink, name)) {
         this.#tellProgress();
         await nextTurn();
         signal?.throwIfAborted();
@@ -255,63 +258,48 @@ function labelsOf(sources: readonly Source[]): string[] {
   return sources.map(({ name }, n) => (counts.get(name) === 1 ? name : `${name} (source ${n + 1})`));
 }
 
-function labelling(sink: RecordSink, label: string): RecordSink {
-  // A merged part has already named its parts.
-  const labelled = (position: RecordPosition): RecordPosition => ({
-    ...position,
-    source: position.source ?? label,
-  });
-  return {
-    record: (value, position) => sink.record(value, labelled(position)),
-    reject: (rejection) => sink.reject({ ...rejection, position: labelled(rejection.position) }),
-    notes: sink.notes,
-  };
-}
-
 /**
- * Records of one source in batches. A batch is stored as its length in four bytes, then Brotli data. The data
- * unpacks to JSON, or to MessagePack if JSON cannot represent a value. Each distinct value is stored once, and a
- * record consists of the numbers of its values.
+ * Rows of one source in batches. A batch is stored as its length in four bytes, then the Brotli data of its JSON. Each
+ * distinct value is stored once, and a row consists of the numbers of its values.
  */
 interface Batch {
-  /** Each distinct list of the names in a record. */
-  readonly shapes: readonly (readonly string[])[];
-  readonly values: readonly unknown[];
-  readonly entries: readonly (RecordEntry | RejectionEntry)[];
+  /** Each distinct list of names that are no fields. */
+  readonly names: readonly (readonly string[])[];
+  readonly values: readonly string[];
+  readonly entries: readonly (RowEntry | RejectionEntry)[];
 }
 
 /**
- * A record: the number of its shape, its position, and for each name the number of a value; for `id`, the value
- * itself. With shape -1, the record is a single value instead of an object.
+ * A row: its position, the number of its names, and a number for each field: MISSING, NULL, or KINDS times the number of
+ * a value plus its kind. An id that is a text is the text itself.
  */
-type RecordEntry = readonly [shape: number, position: Position, ...values: (number | string)[]];
+type RowEntry = readonly [position: Position, names: number, ...values: (number | string)[]];
 type RejectionEntry = readonly [rejection: Rejection];
+/** One number if the number of the record equals its line, as it usually does. */
 type Position = number | RecordPosition;
 
 /** Brotli at this quality takes 0.8 µs a record; see docs/decisions/0046-several-sources.md. */
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } };
 const LENGTH_BYTES = 4;
-/** The first byte of a batch in JSON. A batch in MessagePack begins with another byte. */
-const JSON_OBJECT = 0x7b;
-const SERVED: ReadonlySet<string> = new Set(MAPPED_FIELDS);
+const KINDS = 16;
+const VALUES_REMEMBERED = 4096;
+const ID = MAPPED_FIELDS.indexOf('id');
 
-const NO_LIST: readonly unknown[] = [];
-const NO_BYTES: Uint8Array = new Uint8Array(0);
-const NO_OBJECT: object = {};
-
-/** Keeps records in few bytes. Only the names of unserved fields are kept. */
-export class CopyWriter implements RecordSink {
+/** Keeps rows in few bytes. */
+export class CopyWriter implements RowSink {
   readonly notes: LoadNotes = new LoadNotes();
   readonly #source: string;
   readonly #budget: { bytes: number };
   readonly #batches: Buffer[] = [];
-  #shapes = new Map<string, number>();
-  #shapeNames: (readonly string[])[] = [];
-  #lastShape = 0;
-  #values = new Map<unknown, number>();
-  #entries: (RecordEntry | RejectionEntry)[] = [];
+  readonly #hash = new KeyedHash(randomHashSeed());
+  #names = new Map<string, number>();
+  #namesList: (readonly string[])[] = [];
+  #seen = new ByteStrings();
+  /** For each quick hash: the last value + 1, or 0. */
+  readonly #recent: Int32Array = new Int32Array(VALUES_REMEMBERED);
+  #values: string[] = [];
+  #entries: (RowEntry | RejectionEntry)[] = [];
   #batchBytes = 0;
-  #needsMessagePack = false;
   #records = 0;
 
   /** @param budget bytes left for this copy and others */
@@ -320,12 +308,20 @@ export class CopyWriter implements RecordSink {
     this.#budget = budget;
   }
 
-  record(value: unknown, position: RecordPosition): void {
-    this.#entries.push(this.#entryOf(value, packPosition(position)));
+  row(row: Row): void {
+    const { record, line, byte, page, source } = row;
+    const isLine = record === line && byte === -1 && page === 0 && source === undefined;
+    const entry: [Position, number, ...(number | string)[]] = [
+      isLine ? record : row.position,
+      this.#namesOf(row),
+    ];
+    for (let field = 0; field < MAPPED_FIELDS.length; field++) entry.push(this.#wordOf(row, field));
+    this.#batchBytes += 2 * MAPPED_FIELDS.length;
+    this.#entries.push(entry);
     this.#added();
   }
 
-  reject(rejection: Rejection): void {
+  fault(rejection: Rejection): void {
     this.#entries.push([rejection]);
     this.#batchBytes += rejection.detail.length;
     this.#added();
@@ -350,83 +346,54 @@ export class CopyWriter implements RecordSink {
       this.#endBatch();
   }
 
-  #entryOf(value: unknown, position: Position): RecordEntry {
-    const isObject =
-      typeof value === 'object' && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value);
-    if (!isObject || value instanceof Date) return [-1, position, this.#numberOf(value)];
-    const record = value as Readonly<Record<string, unknown>>;
-    const names = Object.keys(record);
-    const entry: [number, Position, ...(number | string)[]] = [this.#shapeOf(names), position];
-    this.#batchBytes += 2 * names.length;
-    for (const name of names) {
-      const each = record[name];
-      // Ids are distinct, so listing them among the values would only take more room.
-      if (name === 'id' && typeof each === 'string') {
-        this.#batchBytes += each.length;
-        entry.push(each);
-      } else entry.push(SERVED.has(name) ? this.#numberOf(each) : 0);
+  #namesOf({ names: { view, places, count } }: Row): number {
+    const names: string[] = [];
+    for (let n = 0; n < count; n++) {
+      const from = view.byteOffset + (places[2 * n] as number);
+      names.push(
+        Buffer.from(view.buffer, from, (places[2 * n + 1] as number) - (places[2 * n] as number)).toString(),
+      );
     }
-    return entry;
-  }
-
-  #shapeOf(names: readonly string[]): number {
-    const last = this.#shapeNames[this.#lastShape];
-    if (last?.length === names.length && names.every((name, n) => name === last[n])) return this.#lastShape;
     const key = JSON.stringify(names);
-    let number = this.#shapes.get(key);
+    let number = this.#names.get(key);
     if (number === undefined) {
-      number = this.#shapes.size;
-      this.#shapes.set(key, number);
-      this.#shapeNames.push(names);
+      number = this.#namesList.push(names) - 1;
+      this.#names.set(key, number);
       this.#batchBytes += key.length;
     }
-    this.#lastShape = number;
     return number;
   }
 
-  /** Number 0 is null. */
-  #numberOf(value: unknown): number {
-    if (value === null) return 0;
-    const kept = this.#keptOf(value);
-    let number = this.#values.get(kept);
-    if (number === undefined) {
-      number = this.#values.size + 1;
-      this.#values.set(kept, number);
-      this.#batchBytes += typeof kept === 'string' ? kept.length : 8;
+  #wordOf(row: Row, field: number): number | string {
+    const kind = row.kindOf(field);
+    if (kind <= NULL) return kind;
+    if (field === ID && kind <= HALVED) {
+      const id = row.textOf(field);
+      this.#batchBytes += id.length;
+      return id;
     }
-    return number;
-  }
-
-  /**
-   * The value to keep. The normaliser refuses every list, object and binary value, so an empty one is kept in its
-   * place.
-   */
-  #keptOf(value: unknown): unknown {
-    switch (typeof value) {
-      case 'string':
-      case 'boolean':
-        return value;
-      case 'number':
-        if (!Number.isFinite(value)) this.#needsMessagePack = true;
-        return value;
-      case 'bigint':
-      case 'undefined':
-        this.#needsMessagePack = true;
-        return value;
-      default:
-        if (Array.isArray(value)) return NO_LIST;
-        if (!(value instanceof Date) && !(value instanceof Uint8Array)) return NO_OBJECT;
-        this.#needsMessagePack = true;
-        return value instanceof Date ? value : NO_BYTES;
+    const from = row.spans[STRIDE * field] as number;
+    const to = row.spans[STRIDE * field + 1] as number;
+    const view = row.viewOf(field);
+    const place = (row.spans[STRIDE * field + 2] as number) & (VALUES_REMEMBERED - 1);
+    let number = (this.#recent[place] as number) - 1;
+    if (number === -1 || !this.#seen.isAt(number, view, from, to)) {
+      const hash = this.#hash.bytes(view, from, to);
+      number = this.#seen.find(hash, view, from, to);
+      if (number === -1) {
+        number = this.#seen.add(hash, view, from, to);
+        this.#values.push(row.bytesOf(field).toString('utf8', from, to));
+        this.#batchBytes += to - from;
+      }
+      this.#recent[place] = number + 1;
     }
+    return KINDS * number + (kind === PLAIN ? TEXT : kind);
   }
 
   #endBatch(): void {
     if (this.#entries.length === 0) return;
-    const values = [null, ...this.#values.keys()];
-    const batch: Batch = { shapes: this.#shapeNames, values, entries: this.#entries };
-    const text = this.#needsMessagePack ? pack(batch) : Buffer.from(JSON.stringify(batch));
-    const packed = brotliCompressSync(text, BROTLI);
+    const batch: Batch = { names: this.#namesList, values: this.#values, entries: this.#entries };
+    const packed = brotliCompressSync(Buffer.from(JSON.stringify(batch)), BROTLI);
     const length = Buffer.alloc(LENGTH_BYTES);
     length.writeUInt32LE(packed.length);
     this.#budget.bytes -= packed.length;
@@ -435,29 +402,89 @@ export class CopyWriter implements RecordSink {
       throw new LecternError('source-too-large', `cannot read ${this.#source}: ${problem}`);
     }
     this.#batches.push(length, packed);
-    this.#shapes = new Map();
-    this.#shapeNames = [];
-    this.#lastShape = 0;
-    this.#values = new Map();
+    this.#names = new Map();
+    this.#namesList = [];
+    this.#seen = new ByteStrings();
+    this.#recent.fill(0);
+    this.#values = [];
     this.#entries = [];
     this.#batchBytes = 0;
-    this.#needsMessagePack = false;
   }
 }
 
-/** Pushes the records of a copy into a sink, a batch at each step. */
-export function* replay({ bytes }: RecordCopy, sink: RecordSink): Generator<void> {
+/**
+ * Gives the rows of a copy to a sink, a batch at each step.
+ *
+ * @param label names the source of rows that have no source
+ */
+export function* replay({ bytes }: RecordCopy, sink: RowSink, label?: string): Generator<void> {
   const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const row = new Row(MAPPED_FIELDS.length);
+  const placed = (position: Position): RecordPosition => {
+    const place = typeof position === 'number' ? { record: position, line: position } : position;
+    // A merged part has already named its parts.
+    return label === undefined ? place : { ...place, source: place.source ?? label };
+  };
   let offset = 0;
   while (offset < all.length) {
     const end = offset + LENGTH_BYTES + all.readUInt32LE(offset);
-    const batch = unpackBatch(all.subarray(offset + LENGTH_BYTES, end));
+    const values = new BatchValues(unpackBatch(all.subarray(offset + LENGTH_BYTES, end)));
     offset = end;
-    for (const entry of batch.entries) {
-      if (isRejected(entry)) sink.reject(entry[0]);
-      else sink.record(recordOf(batch, entry), unpackPosition(entry[1]));
+    for (const entry of values.entries) {
+      if (isRejected(entry)) sink.fault({ ...entry[0], position: placed(entry[0].position) });
+      else {
+        values.fill(row, entry);
+        row.place(placed(entry[0]));
+        sink.row(row);
+      }
     }
     yield;
+  }
+}
+
+/** The values of a batch as bytes. */
+class BatchValues {
+  readonly entries: Batch['entries'];
+  readonly #bytes: Buffer;
+  readonly #view: DataView;
+  readonly #places: Int32Array;
+  readonly #hashes: Int32Array;
+  readonly #names: readonly Names[];
+  readonly #values: readonly string[];
+
+  constructor({ names, values, entries }: Batch) {
+    this.entries = entries;
+    this.#values = values;
+    this.#names = names.map(namesOf);
+    const all = namesOf(values);
+    this.#view = all.view;
+    this.#bytes = Buffer.from(all.view.buffer, all.view.byteOffset, all.view.byteLength);
+    this.#places = all.places;
+    this.#hashes = Int32Array.from(values, (_, n) =>
+      quickHash(all.view, all.places[2 * n] as number, all.places[2 * n + 1] as number),
+    );
+  }
+
+  fill(row: Row, [, names, ...words]: RowEntry): void {
+    row.begin(this.#bytes, this.#view);
+    row.names = this.#names[names] as Names;
+    for (let field = 0; field < words.length; field++) {
+      const word = words[field] as number | string;
+      if (typeof word === 'string') row.put(field, word);
+      else if (word <= NULL) row.clear(field, word);
+      else {
+        const kind = word % KINDS;
+        const n = (word - kind) / KINDS;
+        if (kind !== TEXT) row.putAs(kind, field, this.#values[n] as string);
+        else
+          row.point(
+            field,
+            this.#places[2 * n] as number,
+            this.#places[2 * n + 1] as number,
+            this.#hashes[n] as number,
+          );
+      }
+    }
   }
 }
 
@@ -465,38 +492,14 @@ export function* replay({ bytes }: RecordCopy, sink: RecordSink): Generator<void
 function unpackBatch(packed: Uint8Array): Batch {
   try {
     const text = brotliDecompressSync(packed, { maxOutputLength: COPY_BATCH_UNPACKED_BYTES_MAX });
-    return (text[0] === JSON_OBJECT ? JSON.parse(text.toString('utf8')) : unpack(text)) as Batch;
+    const batch = JSON.parse(text.toString('utf8')) as Partial<Batch>;
+    if (!Array.isArray(batch.names)) throw new Error('it has another form');
+    return batch as Batch;
   } catch (cause) {
     throw new LecternError('image-unusable', 'the stored records of a source are damaged', { cause });
   }
 }
 
-function isRejected(entry: RecordEntry | RejectionEntry): entry is RejectionEntry {
+function isRejected(entry: RowEntry | RejectionEntry): entry is RejectionEntry {
   return entry.length === 1;
-}
-
-function recordOf({ shapes, values }: Batch, entry: RecordEntry): unknown {
-  const names = shapes[entry[0]];
-  if (names === undefined) return values[entry[2] as number];
-  const record: Record<string, unknown> = {};
-  for (let n = 0; n < names.length; n++) {
-    const value = entry[n + 2];
-    const name = names[n] as string;
-    const found = typeof value === 'number' ? values[value] : value;
-    // Assigning `__proto__` would change the prototype.
-    if (name === '__proto__') Object.defineProperty(record, name, { value: found, enumerable: true });
-    else record[name] = found;
-  }
-  return record;
-}
-
-/** One number if the number of the record equals its line, as it usually does. */
-function packPosition(position: RecordPosition): Position {
-  const { record, line, byte, page, source } = position;
-  const isLine = record === line && byte === undefined && page === undefined && source === undefined;
-  return isLine ? record : position;
-}
-
-function unpackPosition(position: Position): RecordPosition {
-  return typeof position === 'number' ? { record: position, line: position } : position;
 }

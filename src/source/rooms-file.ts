@@ -8,12 +8,14 @@ import {
   ROOMS_MAX,
 } from '../limits.js';
 import { formatPosition, type IdentifierMode, type RecordPosition, type Rejection } from '../model/event.js';
-import { describeIdentifier, digitsOf, isUuid, parseIdentifier } from '../model/identifier.js';
+import { describeIdentifier, isUuid, parseIdentifier } from '../model/identifier.js';
 import type { ReadRules } from '../model/read-rules.js';
 import type { Room, RoomTable } from '../model/room.js';
 import { compareCodePoints, normaliseText, SHOWN_CHARACTERS_MAX } from '../model/text.js';
+import { NULL, type Row, WHOLE } from '../structures/row.js';
+import { FieldTable } from './field-map.js';
 import { fileSource } from './file.js';
-import type { RecordSink } from './source.js';
+import type { RowForm, RowSink } from './source.js';
 
 /**
  * Reads a file of rooms: records with id, name, building and capacity, in any format of a source. Other fields are
@@ -48,16 +50,25 @@ export async function readRooms(
 export function roomsOf(given: readonly unknown[], identifiers: IdentifierMode): RoomTable {
   const intake = new RoomIntake(identifiers);
   try {
-    given.forEach((value, n) => {
-      intake.record(value, { record: n + 1 });
-    });
+    const table = new FieldTable(intake, 'memory', { identifiers });
+    for (const value of given) {
+      table.row.record++;
+      table.object(value);
+    }
     return intake.finish();
   } catch (cause) {
     throw new LecternError('option-invalid', `rooms cannot be used: ${(cause as Error).message}`, { cause });
   }
 }
 
-class RoomIntake implements RecordSink {
+const FORM: RowForm = {
+  fields: ['id', 'name', 'building', 'capacity'],
+  record: 'an object of the form {"id": "…", "name": "…"}',
+};
+const [ID, NAME, BUILDING, CAPACITY] = [0, 1, 2, 3] as const;
+
+class RoomIntake implements RowSink {
+  readonly takes: RowForm = FORM;
   readonly #identifiers: IdentifierMode;
   readonly #rooms = new Map<string, Room>();
   readonly #faults: string[] = [];
@@ -67,23 +78,19 @@ class RoomIntake implements RecordSink {
     this.#identifiers = identifiers;
   }
 
-  record(value: unknown, position: RecordPosition): void {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      this.#fault(position, 'it is not an object of the form {"id": "…", "name": "…"}');
-      return;
-    }
-    const given = value as Readonly<Record<string, unknown>>;
-    const id = this.#idOf(given.id, position);
-    const name = this.#textOf('name', given.name, position) ?? this.#nameOfId(given.id);
-    const building = this.#textOf('building', given.building, position);
-    const capacity = this.#capacityOf(given.capacity, position);
+  row(row: Row): void {
+    const id = this.#idOf(row);
+    const name = this.#textOf(row, NAME) ?? this.#nameOfId(row);
+    const building = this.#textOf(row, BUILDING);
+    const capacity = this.#capacityOf(row);
     if (id === null) return;
-    if (this.#rooms.has(id)) this.#fault(position, `an earlier record has the same id ${JSON.stringify(id)}`);
+    if (this.#rooms.has(id))
+      this.#fault(row.position, `an earlier record has the same id ${JSON.stringify(id)}`);
     this.#rooms.set(id, { id, name, building, capacity });
     if (this.#rooms.size > ROOMS_MAX) throw new Error(`it has more than ${ROOMS_MAX} rooms`);
   }
 
-  reject({ position, detail }: Rejection): void {
+  fault({ position, detail }: Rejection): void {
     this.#fault(position, detail);
   }
 
@@ -103,53 +110,54 @@ class RoomIntake implements RecordSink {
     return { rooms, digest };
   }
 
-  #idOf(given: unknown, position: RecordPosition): string | null {
-    if (isAbsent(given)) {
-      this.#fault(position, 'it has no id');
+  #idOf(row: Row): string | null {
+    if (isAbsent(row, ID)) {
+      this.#fault(row.position, 'it has no id');
       return null;
     }
-    const text = this.#identifiers === 'uuid' ? given : (digitsOf(given) ?? given);
-    const id = typeof text === 'string' ? parseIdentifier(text, this.#identifiers, 'roomId') : null;
+    const isWhole = this.#identifiers !== 'uuid' && row.kindOf(ID) === WHOLE;
+    const text = row.isText(ID) || isWhole ? row.textOf(ID) : null;
+    const id = text === null ? null : parseIdentifier(text, this.#identifiers, 'roomId');
     if (id === null)
-      this.#fault(position, `the id ${shown(given)} is not ${describeIdentifier(this.#identifiers)}`);
+      this.#fault(row.position, `the id ${shown(row, ID)} is not ${describeIdentifier(this.#identifiers)}`);
     return id;
   }
 
   /** The name of a room without a name: the text from which its identifier is derived, as in directories. */
-  #nameOfId(given: unknown): string | null {
-    const isText = this.#identifiers === 'derived' && typeof given === 'string' && !isUuid(given);
-    return isText && given.length <= ROOM_TEXT_UNITS_MAX ? normaliseText(given) : null;
+  #nameOfId(row: Row): string | null {
+    if (this.#identifiers !== 'derived' || !row.isText(ID)) return null;
+    const given = row.textOf(ID);
+    return !isUuid(given) && given.length <= ROOM_TEXT_UNITS_MAX ? normaliseText(given) : null;
   }
 
-  #textOf(name: string, given: unknown, position: RecordPosition): string | null {
-    if (isAbsent(given)) return null;
-    const text = typeof given === 'string' ? normaliseText(given) : null;
+  #textOf(row: Row, field: typeof NAME | typeof BUILDING): string | null {
+    if (isAbsent(row, field)) return null;
+    const text = row.isText(field) ? normaliseText(row.textOf(field)) : null;
     if (text !== null && text.length <= ROOM_TEXT_UNITS_MAX) return text;
-    this.#fault(
-      position,
-      `the ${name} ${shown(given)} is not a text of at most ${ROOM_TEXT_UNITS_MAX} characters`,
-    );
+    const name = FORM.fields[field];
+    const expected = `a text of at most ${ROOM_TEXT_UNITS_MAX} characters`;
+    this.#fault(row.position, `the ${name} ${shown(row, field)} is not ${expected}`);
     return null;
   }
 
   /** A number, or its digits, as in CSV. */
-  #capacityOf(given: unknown, position: RecordPosition): number | null {
-    if (isAbsent(given)) return null;
-    const capacity = typeof given === 'string' && /^\d{1,9}$/.test(given) ? Number(given) : given;
-    if (Number.isInteger(capacity) && Number(capacity) >= 0 && Number(capacity) <= CAPACITY_MAX) {
-      return Number(capacity);
-    }
-    this.#fault(position, `the capacity ${shown(given)} is not a whole number from 0 to ${CAPACITY_MAX}`);
+  #capacityOf(row: Row): number | null {
+    if (isAbsent(row, CAPACITY)) return null;
+    const text = row.textOf(CAPACITY);
+    const isNumber = row.kindOf(CAPACITY) === WHOLE || (row.isText(CAPACITY) && /^\d{1,9}$/.test(text));
+    const capacity = isNumber ? Number(text) : -1;
+    if (capacity >= 0 && capacity <= CAPACITY_MAX) return capacity;
+    const expected = `a whole number from 0 to ${CAPACITY_MAX}`;
+    this.#fault(row.position, `the capacity ${shown(row, CAPACITY)} is not ${expected}`);
     return null;
   }
 }
 
 /** Empty cells of CSV are absent. */
-function isAbsent(given: unknown): boolean {
-  return given === undefined || given === null || given === '';
+function isAbsent(row: Row, field: number): boolean {
+  return row.kindOf(field) <= NULL || row.isEmptyText(field);
 }
 
-function shown(given: unknown): string {
-  const text = typeof given === 'string' ? given : typeof given === 'object' ? 'an object' : String(given);
-  return JSON.stringify(text.slice(0, SHOWN_CHARACTERS_MAX).toWellFormed());
+function shown(row: Row, field: number): string {
+  return JSON.stringify(row.textOf(field).slice(0, SHOWN_CHARACTERS_MAX).toWellFormed());
 }

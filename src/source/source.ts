@@ -3,43 +3,29 @@
  * nor snapshots.
  */
 import type { LecternErrorCode } from '../errors.js';
-import type { RecordPosition, Rejection } from '../model/event.js';
+import type { Rejection } from '../model/event.js';
 import { type ExpansionWindow, joinExpansions } from '../model/expansion.js';
 import type { ReadRules } from '../model/read-rules.js';
-import type { FieldColumns } from './field-columns.js';
+import type { Row } from '../structures/row.js';
 import type { LoadNotes, NotesReport } from './load-notes.js';
-import type { NameSpans } from './name-spans.js';
 
 /** Takes records synchronously, in the order of the source. */
-export interface RecordSink {
-  /** A decoded record. The normaliser may still reject it. */
-  record(value: unknown, position: RecordPosition): void;
-  reject(rejection: Rejection): void;
-  /**
-   * Takes a record as UTF-8, without decoding it. The record has no position. Only single sources call this
-   * function, because merging several sources needs positions.
-   *
-   * @param view a view of `bytes`
-   * @param spans for each field, in the order of the descriptor table: the start of its value (-1: no value),
-   * its end, and its quickHash. Values are unchecked: they may hold backslashes or control characters.
-   * @param names of other fields
-   * @param times epoch milliseconds of time and endTime, if the reader knows them; the spans of both are then
-   * not read
-   * @returns false if the sink refused the record: decode it and call `record`
-   */
-  readonly undecoded?:
-    | ((
-        bytes: Uint8Array,
-        view: DataView,
-        spans: Int32Array,
-        names: NameSpans,
-        times?: Float64Array,
-      ) => boolean)
-    | undefined;
-  /** The columns whose values `undecoded` takes. Default: each field is in the column of its name. */
-  readonly columns?: FieldColumns | undefined;
+export interface RowSink {
+  /** A record. The row is overwritten by the next record. */
+  row(row: Row): void;
+  /** A record that could not be read. */
+  fault(rejection: Rejection): void;
+  /** What the rows hold. Default: the fields of events. */
+  readonly takes?: RowForm | undefined;
   /** The notes of the whole load. A sink around another sink passes them on. */
   readonly notes?: LoadNotes | undefined;
+}
+
+export interface RowForm {
+  /** The fields of a row, by number. */
+  readonly fields: readonly string[];
+  /** What a record must be: `an object with the fields of an event`. */
+  readonly record: string;
 }
 
 /** Progress of a load, for a person at a terminal. */
@@ -72,7 +58,7 @@ export interface LoadOptions {
    */
   readonly onVersion?: ((version: string | null) => void) | undefined;
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
-  /** Called with each record before the field map, until it returns false. Until then all records are decoded. */
+  /** Called with each record before the field map, until it returns false. */
   readonly onRecord?: ((value: unknown) => boolean) | undefined;
   /** Called by a database before its first record, if `onRecord` is given. Several sources have no catalogue. */
   readonly onCatalogue?: ((catalogue: Catalogue) => void) | undefined;
@@ -186,13 +172,13 @@ export interface Source {
   /** For several sources: searches for the sources again. */
   readonly find?: (signal: AbortSignal | undefined) => Promise<FoundParts>;
   /**
-   * Pushes every record into the sink. Errors of the sink pass through.
+   * Gives every record to the sink. Errors of the sink pass through.
    *
    * @returns `not-modified`, without any call of the sink, if the source still has the version `previous`
    * @throws LecternError `source-unreadable`, including when the source changes during the read;
    * `source-malformed`, including when the source ends early
    */
-  load(sink: RecordSink, options?: LoadOptions): Promise<LoadSummary | 'not-modified'>;
+  load(sink: RowSink, options?: LoadOptions): Promise<LoadSummary | 'not-modified'>;
 }
 
 export interface FoundParts {

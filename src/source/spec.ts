@@ -5,8 +5,10 @@ import { fileURLToPath } from 'node:url';
 import { LecternError } from '../errors.js';
 import { LECTURER_IDS_BYTES_MAX } from '../limits.js';
 import { normaliseText, quoteEscaped } from '../model/text.js';
+import { NULL, type Row } from '../structures/row.js';
 import { addressDigest, parseAddress } from '../upstream/address.js';
 import type { AskSecretHeaders } from '../upstream/call.js';
+import { MAPPED_FIELDS } from './field-map.js';
 import { fileSource } from './file.js';
 import { isGlob } from './find-files.js';
 import { type FolderSpec, foundFiles, type GlobSpec } from './found-files.js';
@@ -25,7 +27,7 @@ import {
   postgresId,
 } from './postgres/postgres-spec.js';
 import type { RecordSource } from './records.js';
-import type { RecordSink, Source } from './source.js';
+import type { RowSink, Source } from './source.js';
 
 /** A source as plain data, which can cross threads. Header values may be secrets. */
 export type SourceSpec = (FileSpec | FolderSpec | GlobSpec | HttpSpec | PostgresSpec | MergedSpec) & {
@@ -256,9 +258,12 @@ export function withLecturerIds(source: Source, lecturerIds: LecturerIds): Sourc
           ? idsByName(await readJsonObject(lecturerIds, mapFile(lecturerIds)), 'source-malformed')
           : idsByName(lecturerIds, 'option-invalid');
       const prefix = `${digestOf(ids)} `;
-      const filling: RecordSink = {
-        record: (value, position) => sink.record(fill(value, ids), position),
-        reject: (rejection) => sink.reject(rejection),
+      const filling: RowSink = {
+        row(row) {
+          fill(row, ids);
+          sink.row(row);
+        },
+        fault: (rejection) => sink.fault(rejection),
         notes: sink.notes,
       };
       const answer = await source.load(filling, {
@@ -277,18 +282,14 @@ function mapFile(path: string): Parameters<typeof readJsonObject>[1] {
   return { name, form: '{"name": "identifier"}', bytesMax: LECTURER_IDS_BYTES_MAX };
 }
 
-/** Copies the record, because it may belong to the embedding program. */
-function fill(value: unknown, ids: ReadonlyMap<string, string>): unknown {
-  if (typeof value !== 'object' || value === null) return value;
-  try {
-    const { lecturer, lecturerId } = value as Readonly<Record<string, unknown>>;
-    if (typeof lecturer !== 'string' || (lecturerId !== undefined && lecturerId !== null)) return value;
-    const id = ids.get(lecturer) ?? ids.get(normaliseText(lecturer) ?? lecturer);
-    return id === undefined ? value : { ...value, lecturerId: id };
-  } catch {
-    // Accessors may throw, which the normaliser reports.
-    return value;
-  }
+const LECTURER = MAPPED_FIELDS.indexOf('lecturer');
+const LECTURER_ID = MAPPED_FIELDS.indexOf('lecturerId');
+
+function fill(row: Row, ids: ReadonlyMap<string, string>): void {
+  if (!row.isText(LECTURER) || row.kindOf(LECTURER_ID) > NULL) return;
+  const lecturer = row.textOf(LECTURER);
+  const id = ids.get(lecturer) ?? ids.get(normaliseText(lecturer) ?? lecturer);
+  if (id !== undefined) row.put(LECTURER_ID, id);
 }
 
 function idsByName(

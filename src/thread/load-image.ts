@@ -3,11 +3,8 @@ import { buildByPatch, changeOfEdit, compare } from '../change/compare.js';
 import { extendHistory } from '../change/history.js';
 import { COPY_MEMORY_SHARE, DIFFERENCE_BYTES_PER_ENTRY, SNAPSHOT_DELTA_ENTRIES_MAX } from '../limits.js';
 import type { ReadRules } from '../model/read-rules.js';
-import { ContentIdentifiers } from '../normalise/content-identifiers.js';
-import { createInstantReader } from '../normalise/instant-reader.js';
-import { createNormaliser, createValueReader, isRejection, namedPosition } from '../normalise/normalise.js';
+import { Normaliser, positionOf } from '../normalise/normalise.js';
 import { SnapshotBuilder } from '../snapshot/builder.js';
-import { ByteIntake } from '../snapshot/byte-intake.js';
 import { isSameImage, type SnapshotImage } from '../snapshot/image.js';
 import {
   type IntakeBounds,
@@ -16,10 +13,11 @@ import {
   RefusedLoad,
   UNBOUNDED,
 } from '../snapshot/intake-bounds.js';
+import { RowIntake } from '../snapshot/row-intake.js';
 import { Snapshot } from '../snapshot/snapshot.js';
 import { readRecords } from '../source/formats/read-records.js';
 import { LoadNotes } from '../source/load-notes.js';
-import type { LoadOptions, LoadSummary, RecordSink, Source } from '../source/source.js';
+import type { LoadOptions, LoadSummary, RowSink, Source } from '../source/source.js';
 import { sourceOfSpec } from '../source/spec.js';
 import { readRecordChunks } from './read-record-chunks.js';
 import type { LoadDone, Loaded, LoadTask, StreamSpec, TaskListeners } from './task-messages.js';
@@ -63,29 +61,18 @@ export async function loadImage(
   const { identifiers } = rules;
   const builder = new SnapshotBuilder({ identifiers, ...(hashSeed === undefined ? {} : { hashSeed }) });
   const notes = new LoadNotes();
-  const contentIdentifiers = new ContentIdentifiers();
-  const readInstant = createInstantReader(rules, notes.ambiguousTimes);
-  const normalise = createNormaliser(identifiers, { readInstant, contentIdentifiers });
-  const intake = new ByteIntake(builder, identifiers, createValueReader(identifiers));
-  const watch = new IntakeWatch(builder, [intake, contentIdentifiers], bounds);
-  const sink: RecordSink = {
+  const normaliser = new Normaliser(rules, notes.ambiguousTimes);
+  const intake = new RowIntake(builder, identifiers, normaliser);
+  const watch = new IntakeWatch(builder, [intake, normaliser], bounds);
+  const sink: RowSink = {
     notes,
-    record(value, place) {
-      const position = namedPosition(value, place);
-      const event = normalise(value, position);
-      builder.unserved.countRecord(value);
-      if (isRejection(event)) builder.reject(event);
-      else builder.add(event, position);
+    row(row) {
+      intake.add(row, positionOf);
       watch.record();
     },
-    reject(rejection) {
+    fault(rejection) {
       builder.reject(rejection);
       watch.record();
-    },
-    undecoded(bytes, view, spans, names, times) {
-      if (!intake.add(bytes, view, spans, times)) return false;
-      if (names.count > 0) builder.unserved.countNames(names.view ?? view, names.places, names.count);
-      return true;
     },
   };
   const onProgress: LoadOptions['onProgress'] = (progress) => {

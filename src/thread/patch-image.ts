@@ -14,15 +14,13 @@ import {
 import type { NormalisedEvent, Rejection, RejectionCode } from '../model/event.js';
 import { digitsOf, parseIdentifier } from '../model/identifier.js';
 import type { ReadRules } from '../model/read-rules.js';
-import { ContentIdentifiers } from '../normalise/content-identifiers.js';
-import { createInstantReader } from '../normalise/instant-reader.js';
-import { createNormaliser, isRejection, namedPosition } from '../normalise/normalise.js';
+import { isRejection, Normaliser } from '../normalise/normalise.js';
 import { isSameImage } from '../snapshot/image.js';
 import { RefusedLoad } from '../snapshot/intake-bounds.js';
 import { Snapshot } from '../snapshot/snapshot.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import { LoadNotes } from '../source/load-notes.js';
-import type { RecordSink } from '../source/source.js';
+import type { RowSink } from '../source/source.js';
 import { readRecordChunks } from './read-record-chunks.js';
 import type { LoadDone, PatchTask } from './task-messages.js';
 
@@ -69,9 +67,7 @@ async function readGivenChanges(task: PatchTask, chunks: AsyncIterable<Uint8Arra
   const rejections = new Map<string | number, Rejection>();
   let unnamed = 0;
   const notes = new LoadNotes();
-  const readInstant = createInstantReader(rules, notes.ambiguousTimes);
-  const contentIdentifiers = new ContentIdentifiers();
-  const normalise = createNormaliser(rules.identifiers, { readInstant, contentIdentifiers });
+  const normaliser = new Normaliser(rules, notes.ambiguousTimes);
   const reject = (rejection: Rejection): void => {
     const id = rejection.id ?? canonicalId(ids[rejection.position.record - 1] ?? '', rules) ?? '';
     if (id === '') {
@@ -82,16 +78,16 @@ async function readGivenChanges(task: PatchTask, chunks: AsyncIterable<Uint8Arra
     upserts.delete(id);
     removals.add(id);
   };
-  const sink: RecordSink = {
+  const sink: RowSink = {
     notes,
-    record(value, position) {
-      const event = normalise(value, namedPosition(value, position));
+    row(row) {
+      const event = normaliser.event(row);
       if (isRejection(event)) return reject(event);
       rejections.delete(event.id);
       removals.delete(event.id);
       upserts.set(event.id, event);
     },
-    reject,
+    fault: reject,
   };
   const bytesMax = bounds.memoryBytesMax ?? Number.POSITIVE_INFINITY;
   const imageBytes = LOAD_BASE_BYTES + Math.ceil(PATCH_IMAGE_SHARE * served.summary.bytes);

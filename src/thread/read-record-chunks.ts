@@ -1,22 +1,16 @@
-import { mappedSink } from '../source/field-map.js';
+import { FieldTable } from '../source/field-map.js';
 import { NdjsonReader } from '../source/formats/ndjson.js';
-import type { LoadOptions, LoadSummary, RecordSink } from '../source/source.js';
+import type { LoadOptions, LoadSummary, RowSink } from '../source/source.js';
 
 /** Reads NDJSON made from records, with whole lines in each chunk. Without chunks there are no records. */
 export async function readRecordChunks(
   name: string,
   chunks: AsyncIterable<Uint8Array>,
-  sink: RecordSink,
+  sink: RowSink,
   { onProgress, rules }: LoadOptions,
 ): Promise<Omit<LoadSummary, 'version'>> {
-  const mapped = rules === undefined ? sink : mappedSink(sink, 'memory', rules, name);
   // Records in memory have numbers and no lines.
-  const reader = new NdjsonReader(name, {
-    record: (value, { record }) => mapped.record(value, { record }),
-    reject: (rejection) => mapped.reject({ ...rejection, position: { record: rejection.position.record } }),
-    undecoded: mapped.undecoded,
-    columns: mapped.columns,
-  });
+  const reader = new NdjsonReader(name, new FieldTable(sink, 'memory', rules, name), rules, false);
   let bytesRead = 0;
   for await (const chunk of chunks) {
     bytesRead += chunk.length;

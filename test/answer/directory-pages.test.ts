@@ -7,7 +7,7 @@ import type { ParameterPairs, View } from '../../src/answer/view.js';
 import { BODY_WHOLE_BYTES_MAX, CURSOR_CHARACTERS_MAX, NAME_UNITS_MAX } from '../../src/limits.js';
 import type { DirectoryEntry, NormalisedEvent } from '../../src/model/event.js';
 import { DIRECTORIES, type DirectoryName } from '../../src/model/fields.js';
-import { createNormaliser, isRejection } from '../../src/normalise/normalise.js';
+import { createNormaliser, isRejection } from '../normalise/objects.js';
 import { compareEntries, directoryOracle } from '../oracle/directories.js';
 import { eventsInOrder } from '../oracle/events.js';
 import type { OracleQuery } from '../oracle/schedule.js';

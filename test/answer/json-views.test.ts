@@ -4,8 +4,8 @@ import { test } from 'tap';
 import { jsonRows } from '../../src/answer/json.js';
 import { Selection } from '../../src/answer/selection.js';
 import { generateEvents } from '../../src/cli/generate/events.js';
-import { createNormaliser } from '../../src/normalise/normalise.js';
 import { runs } from '../hard/size.js';
+import { createNormaliser } from '../normalise/objects.js';
 import { snapshotOfEvents } from './reading.js';
 
 const normalise = createNormaliser('uuid');

@@ -6,7 +6,7 @@ import { escapeHtml, PAGE_POLICY } from '../../src/answer/page-rows.js';
 import type { View } from '../../src/answer/view.js';
 import { generateEvents } from '../../src/cli/generate/events.js';
 import type { NormalisedEvent, TimetableEvent } from '../../src/model/event.js';
-import { createNormaliser, isRejection } from '../../src/normalise/normalise.js';
+import { createNormaliser, isRejection } from '../normalise/objects.js';
 import { pageRowsOf } from '../oracle/representations.js';
 import { nastyTexts } from './nasty-texts.js';
 import { bytesOf, listOf, readOf, STRICT, snapshotOfEvents, viewOfEvents } from './reading.js';

@@ -8,9 +8,9 @@ import { type ParameterPairs, SnapshotView } from '../../src/answer/view.js';
 import { generateEvents } from '../../src/cli/generate/events.js';
 import { BODY_WHOLE_BYTES_MAX } from '../../src/limits.js';
 import { FEED_PAGE, FORMATS } from '../../src/model/format.js';
-import { createNormaliser } from '../../src/normalise/normalise.js';
 import type { Snapshot } from '../../src/snapshot/snapshot.js';
 import { runs } from '../hard/size.js';
+import { createNormaliser } from '../normalise/objects.js';
 import { bytesOf, readOf, STRICT, snapshotOfEvents } from './reading.js';
 
 const NAMES = [...FORMATS, FEED_PAGE].map(({ name }) => name);

@@ -9,7 +9,7 @@ import { generateEvents } from '../../src/cli/generate/events.js';
 import { BODY_WHOLE_BYTES_MAX } from '../../src/limits.js';
 import type { NormalisedEvent, TimetableEvent } from '../../src/model/event.js';
 import type { AnyFormatName } from '../../src/model/format.js';
-import { createNormaliser } from '../../src/normalise/normalise.js';
+import { createNormaliser } from '../normalise/objects.js';
 import { allConflicts } from '../oracle/conflicts.js';
 import { csvOf, icsOf, ndjsonOf, pageRowsOf } from '../oracle/representations.js';
 import { eventSets } from './generated-events.js';

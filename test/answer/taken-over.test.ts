@@ -7,10 +7,10 @@ import { editImage } from '../../src/change/apply.js';
 import { generateEvents } from '../../src/cli/generate/events.js';
 import type { NormalisedEvent } from '../../src/model/event.js';
 import { FEED_PAGE, FORMATS } from '../../src/model/format.js';
-import { createNormaliser } from '../../src/normalise/normalise.js';
 import { SnapshotBuilder } from '../../src/snapshot/builder.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
 import { runs } from '../hard/size.js';
+import { createNormaliser } from '../normalise/objects.js';
 import { bytesOf, readOf, STRICT } from './reading.js';
 
 const normalise = createNormaliser('uuid');

@@ -91,7 +91,7 @@ function fileOf(content: (bytes: number) => string, read: (path: string) => Prom
 }
 
 const readLecturers = (path: string): Promise<unknown> =>
-  withLecturerIds(memorySource([]), path).load({ record() {}, reject() {} });
+  withLecturerIds(memorySource([]), path).load({ row() {}, fault() {} });
 
 /** What sources send besides records, and files of the configuration. */
 const OTHERS: Readonly<Record<string, Hostile>> = {

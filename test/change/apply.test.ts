@@ -4,11 +4,11 @@ import { test } from 'tap';
 import { editImage } from '../../src/change/apply.js';
 import type { EventEdit } from '../../src/change/change.js';
 import type { NormalisedEvent } from '../../src/model/event.js';
-import { createNormaliser, isRejection } from '../../src/normalise/normalise.js';
 import { byteLengthOf, isSameImage, type SnapshotImage } from '../../src/snapshot/image.js';
 import { namedRecordsOf } from '../answer/named-records.js';
 import { findDataSets, NO_DATA } from '../answer/real-sets.js';
 import { size } from '../hard/size.js';
+import { createNormaliser, isRejection } from '../normalise/objects.js';
 import { eventOf, idOf, imageOf, imageOfCount } from '../snapshot/images.js';
 import {
   applied,

@@ -8,6 +8,7 @@ import { BUILD_PATCH_SHARE_MAX, PATCH_EVENTS_MIN } from '../../src/limits.js';
 import type { NormalisedEvent } from '../../src/model/event.js';
 import { SnapshotBuilder } from '../../src/snapshot/builder.js';
 import type { SnapshotImage } from '../../src/snapshot/image.js';
+import { namesOf } from '../../src/structures/row.js';
 import { size } from '../hard/size.js';
 import { eventOf, idOf, imageOf, imageOfCount } from '../snapshot/images.js';
 import { applied, assertSameAsBuilt, chains, timetables } from './edits.js';
@@ -137,7 +138,8 @@ test('the summary has the rejections, names and times of the new load alone', as
   const events = Array.from({ length: 5 }, (_, n) => eventOf(n, n === 0 ? { title: 'Another title' } : {}));
   const fill = (seedOf: SnapshotImage): SnapshotBuilder => {
     const builder = fed(seedOf, [...events, eventOf(1, { title: 'A duplicate' })]);
-    builder.unserved.countRecord({ colour: 'red' });
+    const { view, places, count } = namesOf(['colour']);
+    builder.unserved.countNames(view, places, count);
     return builder;
   };
   const timeless = (image: SnapshotImage | undefined): object => {

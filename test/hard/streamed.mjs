@@ -22,14 +22,10 @@ function* pieces() {
 }
 
 const sink = {
-  undecoded: () => {
-    seen.records++;
-    return true;
-  },
-  record: () => {
+  row: () => {
     seen.records++;
   },
-  reject: () => {
+  fault: () => {
     seen.rejected++;
   },
 };

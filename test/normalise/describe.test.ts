@@ -1,6 +1,6 @@
 import { test } from 'tap';
 import { quoteEscaped } from '../../src/model/text.js';
-import { describeValue } from '../../src/normalise/normalise.js';
+import { Row } from '../../src/structures/row.js';
 
 const QUOTED: readonly [text: string, shown: string][] = [
   ['', '""'],
@@ -37,5 +37,9 @@ const DESCRIBED: readonly [value: unknown, shown: string][] = [
 ];
 
 test('values are described by their type', async (t) => {
-  for (const [value, shown] of DESCRIBED) t.equal(describeValue(value), shown);
+  for (const [value, shown] of DESCRIBED) {
+    const row = new Row(1);
+    row.put(0, value);
+    t.equal(row.describe(0, quoteEscaped), shown);
+  }
 });

@@ -1,6 +1,6 @@
 import { test } from 'tap';
 import type { IdentifierMode } from '../../src/model/event.js';
-import { createNormaliser, isRejection } from '../../src/normalise/normalise.js';
+import { createNormaliser, isRejection } from './objects.js';
 
 test("a rejection has its record's id, in canonical form if it is valid", async (t) => {
   const idIn = (value: unknown, mode: IdentifierMode = 'uuid'): string | undefined => {

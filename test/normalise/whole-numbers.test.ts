@@ -1,7 +1,7 @@
 import { test } from 'tap';
 import type { IdentifierMode } from '../../src/model/event.js';
 import { FIELDS } from '../../src/model/fields.js';
-import { createNormaliser } from '../../src/normalise/normalise.js';
+import { createNormaliser } from './objects.js';
 
 const MINIMAL = {
   id: '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417',

@@ -2,6 +2,8 @@ import { test } from 'tap';
 import { UNSERVED_FIELDS_KEPT_MAX, UNSERVED_NAME_UNITS_MAX } from '../../src/limits.js';
 import { FIELDS } from '../../src/model/fields.js';
 import { UnservedFieldCounter, type UnservedFields } from '../../src/snapshot/unserved-fields.js';
+import { FieldTable } from '../../src/source/field-map.js';
+import type { Row } from '../../src/structures/row.js';
 import { loadImage } from '../../src/thread/load-image.js';
 import { memorySource } from '../source/collect.js';
 
@@ -14,7 +16,12 @@ const ALL = FIELDS.map(({ name }) => name);
 
 function counted(records: readonly unknown[]): UnservedFields {
   const counter = new UnservedFieldCounter();
-  for (const record of records) counter.countRecord(record);
+  const sink = {
+    row: ({ names: { view, places, count } }: Row) => counter.countNames(view, places, count),
+    fault() {},
+  };
+  const table = new FieldTable(sink, 'memory');
+  for (const record of records) table.object(record);
   return counter.finish(ALL);
 }
 

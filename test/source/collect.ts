@@ -1,7 +1,10 @@
 import type { RecordPosition, Rejection } from '../../src/model/event.js';
 import type { ReadRules } from '../../src/model/read-rules.js';
+import { FieldTable, MAPPED_FIELDS } from '../../src/source/field-map.js';
 import { readRecords } from '../../src/source/formats/read-records.js';
-import type { LoadOptions, LoadSummary, ReadSummary, RecordSink, Source } from '../../src/source/source.js';
+import type { LoadNotes } from '../../src/source/load-notes.js';
+import type { LoadOptions, LoadSummary, ReadSummary, RowSink, Source } from '../../src/source/source.js';
+import { BOOLEAN, MISSING, NULL, NUMBER, type Row, WHOLE } from '../../src/structures/row.js';
 
 interface RawRecord {
   readonly position: RecordPosition;
@@ -19,29 +22,100 @@ export interface Collected<Summary extends ReadSummary = LoadSummary> {
 export function memorySource(records: Iterable<unknown>, name = 'records in memory'): Source {
   return {
     name,
-    async load(sink, { signal } = {}) {
+    async load(sink, { signal, rules, onRecord } = {}) {
       signal?.throwIfAborted();
-      let count = 0;
-      for (const record of records) sink.record(record, { record: ++count });
+      const identifiers = rules?.identifiers ?? 'uuid';
+      const table = new FieldTable(sink, 'memory', { identifiers }, name, onRecord);
+      for (const record of records) {
+        table.row.record++;
+        table.object(record);
+      }
       return { format: 'memory', gzipped: false, bytesRead: 0, version: null };
     },
   };
 }
 
-class Collector implements RecordSink {
+/** The values of a row: fields, then null for each other name. What is neither text nor number is given in words. */
+export function valuesOf(row: Row): Record<string, unknown> {
+  const values: [string, unknown][] = [];
+  for (const [field, name] of MAPPED_FIELDS.entries()) {
+    const kind = row.kindOf(field);
+    if (kind === MISSING) continue;
+    const text = row.textOf(field);
+    const isNumber = kind === WHOLE || kind === NUMBER;
+    values.push([
+      name,
+      kind === NULL ? null : isNumber ? Number(text) : kind === BOOLEAN ? text === 'true' : text,
+    ]);
+  }
+  const { view, places, count } = row.names;
+  for (let n = 0; n < count; n++) {
+    const [from, to] = [places[2 * n] as number, places[2 * n + 1] as number];
+    values.push([Buffer.from(view.buffer, view.byteOffset + from, to - from).toString(), null]);
+  }
+  return Object.fromEntries(values);
+}
+
+/** Keeps rows and rejections. */
+export class Collector implements RowSink {
   readonly records: RawRecord[] = [];
   readonly rejections: Rejection[] = [];
-  record(value: unknown, position: RecordPosition): void {
-    this.records.push({ position, value });
+  row(row: Row): void {
+    this.records.push({ position: row.position, value: valuesOf(row) });
   }
-  reject(rejection: Rejection): void {
+  fault(rejection: Rejection): void {
     this.rejections.push(rejection);
   }
 }
 
+/** Like Collector, but with the records as they were before the field map. Its \`look\` is the option \`onRecord\`. */
+class RawCollector extends Collector {
+  #looked: unknown;
+  readonly look = (value: unknown): boolean => {
+    this.#looked = value;
+    return true;
+  };
+  override row(row: Row): void {
+    this.records.push({ position: row.position, value: this.#looked });
+  }
+}
+
+function collectorFor(
+  rules: ReadRules | undefined,
+  source?: Source,
+  isLooked = true,
+): { sink: Collector; onRecord: LoadOptions['onRecord'] } {
+  if (
+    !isLooked ||
+    rules?.fieldMap !== undefined ||
+    rules?.identifiers === 'derived' ||
+    source?.find !== undefined
+  )
+    return { sink: new Collector(), onRecord: undefined };
+  const sink = new RawCollector();
+  return { sink, onRecord: sink.look };
+}
+
+/** A table for a reader, which gives records as they are in the source. */
+export function rawTable(
+  record: (value: unknown, position: RecordPosition) => void,
+  fault: (rejection: Rejection) => void = () => {},
+  format = 'ndjson',
+  notes?: LoadNotes,
+): FieldTable {
+  let looked: unknown;
+  const sink: RowSink = { row: (row) => record(looked, row.position), fault, notes };
+  return new FieldTable(sink, format, { identifiers: 'uuid' }, 'test', (value) => {
+    looked = value;
+    return true;
+  });
+}
+
+/** Loads a source. Without a field map, the records are as they are in the source. */
 export async function collect(source: Source, options?: LoadOptions): Promise<Collected> {
-  const sink = new Collector();
-  const summary = await source.load(sink, options);
+  const isLooked = options === undefined || !('onRecord' in options) || options.onRecord !== undefined;
+  const { sink, onRecord } = collectorFor(options?.rules, source, isLooked);
+  const summary = await source.load(sink, { ...options, ...(onRecord === undefined ? {} : { onRecord }) });
   if (summary === 'not-modified') throw new Error('expected a load, but nothing was modified');
   return { records: sink.records, rejections: sink.rejections, summary };
 }
@@ -57,14 +131,27 @@ export async function collectBytes(
   pieceBytes = 0,
   rules?: ReadRules,
 ): Promise<Collected<ReadSummary>> {
-  const sink = new Collector();
+  const { sink, onRecord } = collectorFor(rules);
   const summary = await readRecords(inPieces(Buffer.from(bytes), pieceBytes), sink, {
     sourceName: 'test',
     bytesTotal: null,
     rules,
     onRead: overwrite,
+    onRecord,
   });
   return { records: sink.records, rejections: sink.rejections, summary };
+}
+
+/** The rows and faults of bytes in any format: the fields by name, and null for each other name. */
+export async function rowsOf(
+  bytes: string | Uint8Array,
+  rules: ReadRules = { identifiers: 'uuid' },
+  pieceBytes = 0,
+): Promise<{ readonly rows: RawRecord[]; readonly faults: Rejection[] }> {
+  const sink = new Collector();
+  const options = { sourceName: 'test', bytesTotal: null, rules, onRead: overwrite };
+  await readRecords(inPieces(Buffer.from(bytes), pieceBytes), sink, options);
+  return { rows: sink.records, faults: sink.rejections };
 }
 
 export async function* inPieces(bytes: Uint8Array, pieceBytes: number): AsyncGenerator<Uint8Array> {

@@ -1,54 +1,42 @@
 import fc from 'fast-check';
 import { test } from 'tap';
-import type { RecordPosition } from '../../src/model/event.js';
 import { FIELDS } from '../../src/model/fields.js';
 import type { FieldMap, ReadRules } from '../../src/model/read-rules.js';
-import { fieldMapFault, mappedSink } from '../../src/source/field-map.js';
+import { FieldTable, fieldMapFault } from '../../src/source/field-map.js';
 import { LoadNotes } from '../../src/source/load-notes.js';
-import type { RecordSink } from '../../src/source/source.js';
-
-const AT: RecordPosition = { record: 1 };
+import type { RowSink } from '../../src/source/source.js';
+import { valuesOf } from './collect.js';
 
 interface Collected {
-  readonly records: unknown[];
-  readonly sink: RecordSink;
+  readonly rows: Record<string, unknown>[];
+  readonly faults: string[];
+  readonly sink: RowSink;
   readonly notes: LoadNotes;
 }
 
 function collect(): Collected {
-  const records: unknown[] = [];
+  const rows: Record<string, unknown>[] = [];
+  const faults: string[] = [];
   const notes = new LoadNotes();
-  const sink: RecordSink = {
-    record: (value) => void records.push(value),
-    reject: () => {},
-    undecoded: () => true,
+  const sink: RowSink = {
+    row: (row) => rows.push(valuesOf(row)),
+    fault: ({ detail }) => faults.push(detail),
     notes,
   };
-  return { records, sink, notes };
+  return { rows, faults, sink, notes };
 }
 
+/** The row of a record; undefined if it is a fault. */
 function mapped(
   record: unknown,
   fieldMap: FieldMap,
   format = 'ndjson',
   more: Partial<ReadRules> = {},
-): unknown {
-  const { records, sink } = collect();
-  mappedSink(sink, format, { identifiers: 'uuid', fieldMap, ...more }, 'a source').record(record, AT);
-  return records[0];
+): Record<string, unknown> | undefined {
+  const { rows, sink } = collect();
+  new FieldTable(sink, format, { identifiers: 'uuid', fieldMap, ...more }, 'a source').object(record);
+  return rows[0];
 }
-
-test('without rules that change records, the sink stays the same', async (t) => {
-  const { sink } = collect();
-  for (const format of ['ndjson', 'json-array', 'messagepack', 'memory']) {
-    t.equal(mappedSink(sink, format, { identifiers: 'uuid' }, ''), sink, format);
-    t.equal(mappedSink(sink, format, { identifiers: 'any', timeZone: 'Asia/Tokyo' }, ''), sink, format);
-    t.equal(mappedSink(sink, format, { identifiers: 'uuid', fieldMap: { csv: { title: 'x' } } }, ''), sink);
-    t.notOk(mappedSink(sink, format, { identifiers: 'derived' }, '').undecoded, `${format}, derived`);
-  }
-  const csv = mappedSink(sink, 'csv', { identifiers: 'uuid', fieldMap: { json: { title: 'x' } } }, '');
-  t.equal(csv.undecoded, sink.undecoded, 'rows of CSV still arrive as bytes');
-});
 
 test('a pair of quotes in CSV is an empty text, but no identifier and no time', async (t) => {
   const record = { id: '', time: '', title: '', roomId: '', lecturerId: '', Note: '', studyGroup: null };
@@ -95,9 +83,9 @@ const ENTRIES: readonly [text: string, value: unknown][] = [
   ['{number}-{yes}', '17-true'],
   ['room.name', 'A 101'],
   ['room.floor.number', 1],
-  ['room.floor', { number: 1 }],
+  ['room.floor', 'an object'],
   ['{room.name}/{groups.1.name}', 'A 101/CS-2'],
-  ['{date} {room}', { name: 'A 101', floor: { number: 1 } }],
+  ['{date} {room}', 'an object'],
   ['groups.0.name', 'CS-1'],
   ['groups.7.name', undefined],
   ['date.length', undefined],
@@ -109,9 +97,9 @@ const ENTRIES: readonly [text: string, value: unknown][] = [
 
 for (const [text, value] of ENTRIES) {
   test(`courseId is found in ${JSON.stringify(text)}`, async (t) => {
-    const event = mapped(RECORD, { courseId: text }) as Record<string, unknown>;
-    t.strictSame(event.courseId, value);
-    t.equal(event.title, 'Algebra', 'a field outside of the map keeps its own name');
+    const event = mapped(RECORD, { courseId: text });
+    t.strictSame(event?.courseId, value);
+    t.equal(event?.title, 'Algebra', 'a field outside of the map keeps its own name');
   });
 }
 
@@ -119,15 +107,24 @@ test('columns that a map does not use are listed as not served', async (t) => {
   const event = mapped(RECORD, { courseId: 'room.name', studyGroup: 'title' }) as Record<string, unknown>;
   t.equal(event.title, 'Algebra', 'a field that another one is mapped from keeps its value');
   t.notOk('room' in event, 'used');
-  t.strictSame(event.groups, RECORD.groups);
+  t.ok('groups' in event, 'not used');
   t.strictSame(mapped({ title: 'own', name: 'other' }, { title: 'name' }), { title: 'other' });
   const hostile = JSON.parse('{"__proto__":{"title":"x"},"name":"y"}');
   t.notOk((mapped(hostile, { type: 'name' }) as { title?: string }).title, '__proto__ is a name like others');
 });
 
-test('values that are no records pass the map, and are rejected later', async (t) => {
-  for (const value of [null, 7, 'text', ['a'], new Uint8Array(2)])
-    t.equal(mapped(value, { title: 'x' }), value);
+test('values that are no records are faults; bytes are a record without fields', async (t) => {
+  const { rows, faults, sink } = collect();
+  const table = new FieldTable(sink, 'ndjson', { identifiers: 'uuid', fieldMap: { title: 'x' } }, '');
+  for (const value of [null, 7, 'text', ['a'], new Uint8Array(2)]) table.object(value);
+  const expected = 'expected an object with the fields of an event';
+  t.strictSame(faults, [
+    `the record is null; ${expected}`,
+    `the record is a number (7); ${expected}`,
+    `the record is the string "text"; ${expected}`,
+    `the record is an array; ${expected}`,
+  ]);
+  t.strictSame(rows, [{}]);
 });
 
 test('the map of one format overrides the general map for that format only', async (t) => {
@@ -155,7 +152,7 @@ test('accents in column names may be separate characters', async (t) => {
     [decomposed, composed],
   ] as const) {
     for (const format of ['csv', 'ndjson']) {
-      t.strictSame(mapped({ [inFile]: 'x', Ort: 'y' }, { title: column }, format), { title: 'x', Ort: 'y' });
+      t.strictSame(mapped({ [inFile]: 'x', Ort: 'y' }, { title: column }, format), { title: 'x', Ort: null });
     }
     t.strictSame(mapped({ room: { [inFile]: 'x' } }, { title: `room.${column}` }), { title: 'x' });
   }
@@ -204,13 +201,13 @@ test('every field and the three names can be mapped', async (t) => {
 
 test('a CSV file without a mapped column is refused at its first record', async (t) => {
   const { sink } = collect();
-  const file = mappedSink(
+  const file = new FieldTable(
     sink,
     'csv',
     { identifiers: 'uuid', fieldMap: { title: '{Fach}: {Raun}' } },
     'a.csv',
   );
-  t.throws(() => file.record({ Fach: 'x', Raum: 'y' }, AT), {
+  t.throws(() => file.object({ Fach: 'x', Raum: 'y' }), {
     code: 'source-malformed',
     message:
       'a.csv: the field map names a column that does not exist: "Raun" (for title; did you mean "Raum"?). The columns are "Fach", "Raum"',
@@ -220,32 +217,32 @@ test('a CSV file without a mapped column is refused at its first record', async 
 test('a mapped column that no JSON record has is refused at the end; a column of times after 1,000 records', async (t) => {
   const optional = collect();
   const rules: ReadRules = { identifiers: 'uuid', fieldMap: { title: 'room.nam', type: 'kind' } };
-  const pages = [1, 2].map(() => mappedSink(optional.sink, 'ndjson', rules, 'a.json'));
+  const pages = [1, 2].map(() => new FieldTable(optional.sink, 'ndjson', rules, 'a.json'));
   optional.notes.checkColumns();
-  for (let n = 0; n < 2000; n++) pages[0]?.record({ room: { name: 'x' } }, AT);
-  pages[1]?.record({ kind: null }, AT);
+  for (let n = 0; n < 2000; n++) pages[0]?.object({ room: { name: 'x' } });
+  pages[1]?.object({ kind: null });
   t.throws(() => optional.notes.checkColumns(), {
     message: /: "room\.nam" \(for title; did you mean "room\.name"\?\)\. The columns are "room\.name"/,
   });
-  pages[1]?.record({ room: { nam: 'y' } }, AT);
+  pages[1]?.object({ room: { nam: 'y' } });
   optional.notes.checkColumns();
 
-  const needed = mappedSink(
+  const needed = new FieldTable(
     collect().sink,
     'ndjson',
     { identifiers: 'uuid', fieldMap: { time: 'begin' } },
     'a',
   );
-  for (let n = 1; n < 1000; n++) needed.record({ start: n }, AT);
-  t.throws(() => needed.record({ start: 1000 }, AT), { message: /"begin" \(for time\)/ });
+  for (let n = 1; n < 1000; n++) needed.object({ start: n });
+  t.throws(() => needed.object({ start: 1000 }), { message: /"begin" \(for time\)/ });
 });
 
 test('columns of separately loaded parts are checked together', async (t) => {
   const rules: ReadRules = { identifiers: 'uuid', fieldMap: { title: 'a', type: 'b' } };
   const partOf = (record: object | null) => {
     const { sink, notes } = collect();
-    const mapped = mappedSink(sink, 'ndjson', rules, 'part');
-    if (record !== null) mapped.record(record, AT);
+    const mapped = new FieldTable(sink, 'ndjson', rules, 'part');
+    if (record !== null) mapped.object(record);
     notes.ambiguousTimes.gaps++;
     return structuredClone(notes.report());
   };

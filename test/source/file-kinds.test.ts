@@ -76,11 +76,11 @@ test('a growing file is read up to its length at the start', async (t) => {
   const more = LINE.repeat(100_000);
   let records = 0;
   const sink = {
-    record(): void {
+    row(): void {
       // The data comes as fast as it is read, so it never ends.
       if (records++ % 50_000 === 0) appendFileSync(path, more);
     },
-    reject(): void {},
+    fault(): void {},
   };
   const failure = await failureOf(fileSource(path).load(sink));
   t.match(failure, { code: 'source-unreadable', message: /it changed while it was read$/ });

@@ -57,12 +57,8 @@ test('a file comes in pieces', (t) => {
     writeFileSync(path, lines.join(''));
     const memories = new Set<ArrayBufferLike>();
     await fileSource(path).load({
-      record() {},
-      reject() {},
-      undecoded(bytes) {
-        memories.add(bytes.buffer);
-        return true;
-      },
+      row: ({ bytes }) => void memories.add(bytes.buffer),
+      fault() {},
     });
     const sizes = [...memories].filter(({ byteLength }) => byteLength === READ_CHUNK_BYTES);
     t.ok(lines.join('').length > 4 * READ_CHUNK_BYTES, 'more pieces than memories');

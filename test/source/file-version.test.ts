@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { test } from 'tap';
 import { FILE_AGE_MS_MIN, FILE_CUT_REST_MS, READ_CHUNK_BYTES } from '../../src/limits.js';
 import { fileSource } from '../../src/source/file.js';
-import type { RecordSink } from '../../src/source/source.js';
+import type { RowSink } from '../../src/source/source.js';
 import { collect, failureOf, isUnchanged } from './collect.js';
 
 const LINE = `${JSON.stringify({ filler: 'x'.repeat(200) })}\n`;
@@ -22,14 +22,14 @@ const LINE = `${JSON.stringify({ filler: 'x'.repeat(200) })}\n`;
 const MANY = LINE.repeat(Math.ceil((8 * READ_CHUNK_BYTES) / LINE.length));
 
 /** Calls a function at the first record. */
-function atFirst(action: () => void): RecordSink {
+function atFirst(action: () => void): RowSink {
   let done = false;
   return {
-    record(): void {
+    row(): void {
       if (!done) action();
       done = true;
     },
-    reject(): void {},
+    fault(): void {},
   };
 }
 

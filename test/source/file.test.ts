@@ -8,7 +8,7 @@ import { gzipSync } from 'node:zlib';
 import { test } from 'tap';
 import { READ_CHUNK_BYTES } from '../../src/limits.js';
 import { fileSource } from '../../src/source/file.js';
-import type { LoadProgress, RecordSink } from '../../src/source/source.js';
+import type { LoadProgress, RowSink } from '../../src/source/source.js';
 import { collect, failureOf } from './collect.js';
 
 const LINE = `${JSON.stringify({ title: 'Řízení', filler: 'x'.repeat(180) })}\n`;
@@ -16,13 +16,13 @@ const LINES = Math.ceil((4 * READ_CHUNK_BYTES) / Buffer.byteLength(LINE));
 const BYTES = LINES * Buffer.byteLength(LINE);
 
 /** Counts records and calls a function at the first. */
-function counting(atFirst: () => void): RecordSink & { records: number } {
+function counting(atFirst: () => void): RowSink & { records: number } {
   return {
     records: 0,
-    record(): void {
+    row(): void {
       if (this.records++ === 0) atFirst();
     },
-    reject(): void {},
+    fault(): void {},
   };
 }
 
@@ -189,7 +189,7 @@ test('standard input is a source that can be read once', async (t) => {
     script,
     `const { fileSource } = await import(${JSON.stringify(module)});
      let records = 0;
-     const sink = { record() { records++; }, reject() {} };
+     const sink = { row() { records++; }, fault() {} };
      const source = fileSource('-');
      const summary = await source.load(sink);
      const again = await source.load(sink).catch((error) => error.message);

@@ -182,10 +182,7 @@ test('files are searched again at each load, and only changed ones are read', as
       },
     };
     const ids: string[] = [];
-    const summary = await source.load(
-      { record: (value) => ids.push((value as { id: string }).id), reject() {} },
-      options,
-    );
+    const summary = await source.load({ row: (row) => ids.push(row.textOf(0)), fault() {} }, options);
     if (summary === 'not-modified') return summary;
     previous = summary.version;
     return ids;

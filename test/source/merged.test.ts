@@ -28,7 +28,7 @@ function versioned(name: string, records: readonly unknown[], version: string | 
     async load(sink, { previous = null } = {}) {
       asked.push(previous);
       if (previous !== null && previous === source.version) return 'not-modified';
-      records.forEach((record, i) => void sink.record(record, { record: i + 1 }));
+      await memorySource(records).load(sink);
       return { format: 'memory', gzipped: false, bytesRead: 0, version: source.version };
     },
   } satisfies Source & Record<string, unknown> as Source & {
@@ -120,7 +120,7 @@ test('one source, the same source twice, and no source are handled', async (t) =
 });
 
 test('the result is unmodified if every source is unmodified', async (t) => {
-  const sources = ['a', 'b', 'c'].map((name) => versioned(name, [name], `${name}1`));
+  const sources = ['a', 'b', 'c'].map((name) => versioned(name, [{ id: name }], `${name}1`));
   const merged = mergedSource(sources);
   let parts: readonly PartReport[] = [];
   const onParts: LoadOptions['onParts'] = (report) => {
@@ -140,14 +140,14 @@ test('the result is unmodified if every source is unmodified', async (t) => {
 
 test('if one source changed, all are read completely, in order, each record once', async (t) => {
   for (const changed of [0, 1, 2]) {
-    const parts = ['a', 'b', 'c'].map((name) => versioned(name, [name], `${name}1`));
+    const parts = ['a', 'b', 'c'].map((name) => versioned(name, [{ id: name }], `${name}1`));
     const merged = mergedSource(parts);
     const { version } = (await collect(merged)).summary;
     const part = parts[changed];
     if (part !== undefined) part.version = 'new';
     const read = await collect(merged, { previous: version });
     t.strictSame(
-      read.records.map(({ value, position }) => [value, position.source]),
+      read.records.map(({ value, position }) => [(value as { id: string }).id, position.source]),
       [
         ['c', 'c'],
         ['b', 'b'],
@@ -177,7 +177,7 @@ test('a version for another number of sources is not sent', async (t) => {
     '["a1",null]',
     '{"0":"a1","1":"b1"}',
   ]) {
-    const parts = ['a', 'b'].map((name) => versioned(name, [name], `${name}1`));
+    const parts = ['a', 'b'].map((name) => versioned(name, [{ id: name }], `${name}1`));
     t.notOk(await isUnchanged(mergedSource(parts), previous), previous);
     t.strictSame(
       parts.map(({ asked }) => asked),
@@ -242,15 +242,15 @@ test('a source that fails when asked for changes fails the load', async (t) => {
 });
 
 test('an abort reason and errors of the sink come through', async (t) => {
-  const merged = mergedSource([memorySource([1], 'one'), memorySource([2], 'two')]);
+  const merged = mergedSource([memorySource([{}], 'one'), memorySource([{}], 'two')]);
   const reason = new Error('enough');
   t.equal(await failureOf(collect(merged, { signal: AbortSignal.abort(reason) })), reason);
   const mistake = new TypeError('a mistake');
   const sink = {
-    record(): void {
+    row(): void {
       throw mistake;
     },
-    reject(): void {},
+    fault(): void {},
   };
   t.equal(await failureOf(merged.load(sink)), mistake);
 });
@@ -270,7 +270,7 @@ test('a load reports its version before the first record; a part without a versi
   const told: (string | null)[] = [];
   const withVersion = versioned('b', [event('b', 'b')], 'b1');
   const toldAt: (string | null | undefined)[] = [];
-  const sink = { record: () => toldAt.push(told.at(-1)), reject: () => {} };
+  const sink = { row: () => toldAt.push(told.at(-1)), fault: () => {} };
   const options = { onVersion: (version: string | null) => told.push(version) };
   await mergedSource([memorySource([event('a', 'a')]), withVersion]).load(sink, options);
   t.strictSame(toldAt, [null, null], 'a load that is refused is read again');

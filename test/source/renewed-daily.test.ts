@@ -20,7 +20,7 @@ async function versionOf(source: Source, rules: ReadRules = RULES): Promise<stri
 }
 
 async function isUnchanged(source: Source, previous: string, rules: ReadRules = RULES): Promise<boolean> {
-  const answer = await source.load({ record() {}, reject() {} }, { rules, previous });
+  const answer = await source.load({ row() {}, fault() {} }, { rules, previous });
   return answer === 'not-modified';
 }
 

@@ -86,11 +86,14 @@ const FAULTS: readonly [content: string, message: RegExp][] = [
   ['', /is empty/],
   ['{"rooms": []}', /expected that array at the top level/],
   ['{"name": "A"}', /line 1: it has no id$/],
-  ['[1]', /^the rooms file \S+ cannot be used: line 1: it is not an object/],
+  [
+    '[1]',
+    /^the rooms file \S+ cannot be used: line 1: the record is a number \(1\); expected an object of the form/,
+  ],
   [`[{"id": "${A}"},\n{"id": "A101"}]`, /line 2: the id "A101" is not a UUID such as/],
   [`[{"id": "${A}"},\n{"id": "${A.toUpperCase()}"}]`, /line 2: an earlier record has the same id "aaaaaaaa/],
   [`[{"id": "${A}", "name": 7}]`, /line 1: the name "7" is not a text of at most 256 characters/],
-  [`[{"id": "${A}", "building": ["A"]}]`, /line 1: the building "an object" is not a text/],
+  [`[{"id": "${A}", "building": ["A"]}]`, /line 1: the building "an array" is not a text/],
   [`[{"id": "${A}", "name": "${'x'.repeat(257)}"}]`, /line 1: the name "x{40}" is not a text/],
   [`[{"id": "${A}", "capacity": -1}]`, /line 1: the capacity "-1" is not a whole number from 0 to 999999/],
   [`[{"id": "${A}", "capacity": 2.5}]`, /the capacity "2.5"/],
@@ -98,7 +101,7 @@ const FAULTS: readonly [content: string, message: RegExp][] = [
   [`[{"id": "${A}"}, {"id": ]`, /line 1/],
   [
     `[\n{"id": ""},\n{"id": "${A}", "capacity": "x", "name": 1},\n7]`,
-    /line 2 \(record 1\): it has no id; line 3 \(record 2\): the name "1" is not a text.*; line 3 \(record 2\): the capacity "x" .*; line 4 \(record 3\): it is not an object/,
+    /line 2 \(record 1\): it has no id; line 3 \(record 2\): the name "1" is not a text.*; line 3 \(record 2\): the capacity "x" .*; line 4 \(record 3\): the record is a number \(7\); expected an object/,
   ],
   [`[${'{},'.repeat(20)}{}]`, /line 1 \(record 10\): it has no id; and 11 more faults$/],
 ];
@@ -129,7 +132,8 @@ test('rooms given by a program are checked like those of a file', (t) => {
   t.equal(roomsOf([{ id: A }], 'uuid').rooms.length, 1);
   t.throws(() => roomsOf([{ id: A }, { id: 'x' }, null], 'uuid'), {
     code: 'option-invalid',
-    message: /^rooms cannot be used: record 2: the id "x" is not a UUID .*; record 3: it is not an object/,
+    message:
+      /^rooms cannot be used: record 2: the id "x" is not a UUID .*; record 3: the record is null; expected an object/,
   });
   t.end();
 });

@@ -4,8 +4,8 @@ import { CALENDAR_DEPTH_MAX, CALENDAR_STEPS_MAX, NAME_UNITS_MAX, RECORD_BYTES_MA
 import type { ExpansionWindow } from '../../model/expansion.js';
 import type { ReadRules } from '../../model/read-rules.js';
 import { DAY_MS, formatInstant, INSTANT_MS_MAX, INSTANT_MS_MIN, parseInstant } from '../../model/time.js';
+import type { FieldTable } from '../field-map.js';
 import { type FormatReader, malformed, rejectFault } from '../formats/reader.js';
-import type { RecordSink } from '../source.js';
 import { type CalendarEvent, EventLines, faultOf, isCancelled, isRecurring } from './calendar-event.js';
 import { type CalendarZone, zoneOfName } from './calendar-zones.js';
 import { readContentLine, unescapeText } from './content-line.js';
@@ -13,21 +13,17 @@ import { withOthers } from './event-faults.js';
 import { EventOutput, type OutsideSpan } from './event-output.js';
 import { CalendarScope, isFault, timingOf, UNKNOWN_ZONE, unknownZone } from './event-timing.js';
 import type { Steps } from './expand-rule.js';
-import { FlatEvents, isTextAt } from './flat-event.js';
 import { KeptEvents, WAITING_BYTES_MAX } from './kept-events.js';
 import { type FoundLine, LineScanner } from './line-scanner.js';
 import type { RecurrenceWindow } from './recurrence-set.js';
 import type { Observance } from './zone-rules.js';
 
-const LF = 0x0a;
-const CR = 0x0d;
 const COLON = 0x3a;
-const EVENT_BEGIN = Buffer.from('BEGIN:VEVENT');
 const NAME_UNITS_SHOWN = 40;
 const UID_UNITS_MAX = 1024;
 
 /**
- * iCalendar (RFC 5545). Ordinary events go to the sink when they end. Recurring events follow in `rest`,
+ * iCalendar (RFC 5545). Ordinary events go to the table when they end. Recurring events follow in `rest`,
  * because their changed occurrences may be anywhere in the source.
  */
 export class CalendarReader implements FormatReader {
@@ -36,7 +32,7 @@ export class CalendarReader implements FormatReader {
   /** Number of components that are records. */
   #components = 0;
   readonly #sourceName: string;
-  readonly #sink: RecordSink;
+  readonly #table: FieldTable;
   readonly #output: EventOutput;
   readonly #scanner: LineScanner;
   readonly #kept: KeptEvents = new KeptEvents();
@@ -49,20 +45,19 @@ export class CalendarReader implements FormatReader {
   #scope: CalendarScope;
   #event: EventLines | null = null;
   #zone: ZoneLines | null = null;
-  #flat: FlatEvents | null = null;
 
   /** @param steps left for all rules of the source together */
   constructor(
     sourceName: string,
-    sink: RecordSink,
+    table: FieldTable,
     rules: ReadRules,
     steps: Steps = { left: CALENDAR_STEPS_MAX },
   ) {
     this.#steps = steps;
     this.#sourceName = sourceName;
-    this.#sink = sink;
+    this.#table = table;
     this.#rules = rules;
-    this.#output = new EventOutput(sink, rules.identifiers);
+    this.#output = new EventOutput(table);
     this.#givenZone = rules.timeZone === undefined ? null : zoneOfName(rules.timeZone);
     if (rules.timeZone !== undefined && this.#givenZone === null) {
       const problem = `timeZone is ${JSON.stringify(rules.timeZone)}; expected a name of IANA such as Europe/Berlin`;
@@ -107,7 +102,6 @@ export class CalendarReader implements FormatReader {
 
   #takeLine(line: FoundLine): void {
     const { bytes, start, end, lineNumber } = line;
-    if (this.#open.length === 1 && isEventBegin(bytes, start, end) && this.#giveFlat(line)) return;
     const component = componentOf(bytes, start, end);
     if (component !== null) {
       if (component.isBegin) this.#begin(component.name, lineNumber);
@@ -129,32 +123,9 @@ export class CalendarReader implements FormatReader {
     else if (depth === 1) this.#takeCalendarLine(line);
   }
 
-  /** Gives an ordinary event, and the ordinary events that follow it, to the sink without decoding. */
-  #giveFlat({ bytes, next, isPlain }: FoundLine): boolean {
-    const { undecoded } = this.#sink;
-    if (undecoded === undefined || next === -1) return false;
-    this.#flat ??= new FlatEvents(this.#rules.identifiers);
-    const flat = this.#flat;
-    let end = -1;
-    let lines = 0;
-    // Terminates: `at` grows.
-    for (let at = next; at !== -1; at = afterEventBegin(bytes, end)) {
-      const eventEnd = flat.read(bytes, at, isPlain, this.#scope);
-      if (eventEnd === -1 || !undecoded(flat.bytes, flat.view, flat.spans, flat.names, flat.times)) break;
-      // The first line was counted by the scanner.
-      lines += flat.lines + (end === -1 ? 0 : 1);
-      end = eventEnd;
-      this.#components++;
-    }
-    if (end === -1) return false;
-    this.#scanner.skipTo(end, lines);
-    return true;
-  }
-
   #takeCalendarLine({ bytes, start, end, lineNumber, isPlain }: FoundLine): void {
     const line = readContentLine(bytes, start, end, isPlain);
     if (typeof line === 'string') return;
-    this.#flat?.forgetZones();
     const text = unescapeText(line.value);
     const scope = this.#scope;
     const isName = line.name === 'X-WR-CALNAME' || line.name === 'NAME';
@@ -179,7 +150,6 @@ export class CalendarReader implements FormatReader {
       }
       this.#calendars++;
       this.#scope = new CalendarScope(this.#givenZone);
-      this.#flat?.forgetZones();
     } else if (name === 'VEVENT' || name === 'VCALENDAR') {
       // The previous component lacks its end.
       this.#unwind(name === 'VEVENT' ? 1 : 0);
@@ -207,7 +177,7 @@ export class CalendarReader implements FormatReader {
     if (depth === -1) {
       const detail = `line ${lineNumber} ends ${show(name)}, which did not begin`;
       if (this.#event !== null) this.#event.fault ??= faultOf('malformed-record', null, detail);
-      else this.#sink.reject(rejectFault({ record: ++this.#components, line: lineNumber }, detail));
+      else this.#table.fault(rejectFault({ record: ++this.#components, line: lineNumber }, detail));
       return;
     }
     this.#unwind(depth + 1);
@@ -219,7 +189,6 @@ export class CalendarReader implements FormatReader {
     if (this.#event !== null) this.#endEvent(this.#event);
     if (this.#zone !== null) {
       this.#scope.define(this.#zone.tzid, this.#zone.observances, this.#steps);
-      this.#flat?.forgetZones();
     }
     this.#event = null;
     this.#zone = null;
@@ -275,18 +244,6 @@ function uidOf(event: CalendarEvent): string {
   const { UID, SUMMARY, LOCATION, DESCRIPTION } = columns;
   const uid = UID || JSON.stringify([start, end, duration, rules, SUMMARY, LOCATION, DESCRIPTION]);
   return uid.length > UID_UNITS_MAX ? hash('sha256', uid, 'base64url') : uid;
-}
-
-function isEventBegin(bytes: Buffer, start: number, end: number): boolean {
-  return end - start === EVENT_BEGIN.length && isTextAt(bytes, start, EVENT_BEGIN);
-}
-
-/** The place after the line BEGIN:VEVENT at `start`. -1 if another line is there, or if the bytes end. */
-function afterEventBegin(bytes: Buffer, start: number): number {
-  if (!isTextAt(bytes, start, EVENT_BEGIN)) return -1;
-  let at = start + EVENT_BEGIN.length;
-  while (bytes[at] === CR) at++;
-  return bytes[at] === LF && at + 1 < bytes.length ? at + 1 : -1;
 }
 
 /** `BEGIN:` or `END:` with the name of a component. */

@@ -13,8 +13,6 @@ export interface FoundLine {
   readonly bytes: Buffer;
   readonly start: number;
   readonly end: number;
-  /** Where the next line begins in `bytes`; -1 if `bytes` is a copy of the line. */
-  readonly next: number;
   readonly lineNumber: number;
   /** Whether the bytes of the line are known to be ASCII. */
   readonly isPlain: boolean;
@@ -41,8 +39,6 @@ export class LineScanner {
   #isEnded = false;
   /** Whether the next byte is the white space that continues a line. */
   #isFold = false;
-  /** The end of the bytes that the taker of the present line has read; -1 if it has read none. */
-  #resumeAt = -1;
 
   constructor(take: TakeLine) {
     this.#take = take;
@@ -50,7 +46,6 @@ export class LineScanner {
       bytes: this.#carry,
       start: 0,
       end: 0,
-      next: -1,
       lineNumber: 0,
       isPlain: false,
       isCut: false,
@@ -73,13 +68,7 @@ export class LineScanner {
       if (!this.#isCarrying && lf !== -1 && lf + 1 < chunk.length && !isFold(chunk[lf + 1])) {
         let lineEnd = end;
         while (lineEnd > start && chunk[lineEnd - 1] === CR) lineEnd--;
-        this.#resumeAt = -1;
-        this.#give(chunk, start, lineEnd, end + 1, this.#lineNumber, isPlain, false);
-        if (this.#resumeAt !== -1) {
-          this.#lineNumber++;
-          at = this.#resumeAt;
-          continue;
-        }
+        this.#give(chunk, start, lineEnd, this.#lineNumber, isPlain, false);
       } else {
         this.#append(chunk, start, end);
         if (lf !== -1) {
@@ -90,12 +79,6 @@ export class LineScanner {
       if (lf !== -1) this.#lineNumber++;
       at = end + 1;
     }
-  }
-
-  /** For a taker that has also read the following lines, up to this place. */
-  skipTo(place: number, lines: number): void {
-    this.#resumeAt = place;
-    this.#lineNumber += lines;
   }
 
   finish(): void {
@@ -127,14 +110,13 @@ export class LineScanner {
 
   #giveCarry(): void {
     this.#isCarrying = false;
-    this.#give(this.#carry, 0, this.#length, -1, this.#carryLineNumber, false, this.#isCut);
+    this.#give(this.#carry, 0, this.#length, this.#carryLineNumber, false, this.#isCut);
   }
 
   #give(
     bytes: Buffer,
     start: number,
     end: number,
-    next: number,
     lineNumber: number,
     isPlain: boolean,
     isCut: boolean,
@@ -145,7 +127,6 @@ export class LineScanner {
     found.start = start;
     found.isCut = isCut || end - start > RECORD_BYTES_MAX;
     found.end = Math.min(end, start + RECORD_BYTES_MAX);
-    found.next = next;
     found.lineNumber = lineNumber;
     found.isPlain = isPlain;
     this.#take(found);

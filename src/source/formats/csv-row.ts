@@ -6,7 +6,7 @@ const CR = 0x0d;
 const QUOTE = 0x22;
 
 /** How a cell is written. `ESCAPED` holds doubled quotes. */
-const PLAIN_CELL = 0;
+export const PLAIN_CELL = 0;
 const QUOTED_CELL = 1;
 export const ESCAPED_CELL = 2;
 
@@ -66,11 +66,6 @@ export class RowScanner {
 
   get isInQuotes(): boolean {
     return this.#state === IN_QUOTES;
-  }
-
-  /** Whether cell n, from 0, has quotes. */
-  isQuoted(n: number): boolean {
-    return this.cells[3 * n + 2] !== PLAIN_CELL;
   }
 
   begin(): void {

@@ -1,29 +1,24 @@
-import { isAscii, isUtf8 } from 'node:buffer';
+import { isUtf8 } from 'node:buffer';
 import type { LecternError } from '../../errors.js';
 import { CSV_COLUMNS_MAX, CSV_HEAD_BYTES, CSV_REREAD_TIMES_MAX, RECORD_BYTES_MAX } from '../../limits.js';
-import { FIELDS, type FieldName } from '../../model/fields.js';
+import { FIELDS } from '../../model/fields.js';
 import type { ReadRules } from '../../model/read-rules.js';
 import { SHOWN_CHARACTERS_MAX } from '../../model/text.js';
 import { viewOf } from '../../structures/byte-strings.js';
-import { type FieldColumns, OWN_COLUMNS } from '../field-columns.js';
-import { type NameSpans, spansOf } from '../name-spans.js';
-import type { RecordSink } from '../source.js';
+import { quickHash } from '../../structures/quick-hash.js';
+import { type Names, NULL, namesOf } from '../../structures/row.js';
+import { type FieldTable, LEFT_OUT } from '../field-map.js';
 import { recogniseDialect } from './csv-dialect.js';
-import { ESCAPED_CELL, INCOMPLETE, OPEN_QUOTE, RowScanner } from './csv-row.js';
-import { FlatRows } from './flat-row.js';
+import { ESCAPED_CELL, INCOMPLETE, OPEN_QUOTE, PLAIN_CELL, RowScanner } from './csv-row.js';
 import { type FormatReader, malformed, rejectFault, rejectNotUtf8, rejectTooLarge } from './reader.js';
 
 const LF = 0x0a;
 const CR = 0x0d;
-const BACKSLASH = 0x5c;
-/** Pieces to decode without trying the fast way, after it failed on most lines. */
-const PIECES_DECODED = 15;
-/** Longer rows are decoded cell by cell, because a remembered cell would keep the text of its whole row. */
-const ROW_TEXT_BYTES_MAX = 512;
+const QUOTE = 0x22;
 
 /**
  * CSV with a header line (RFC 4180): delimited by comma, semicolon or tab, with lines that end in LF, CR LF
- * or CR. A row becomes a record of its columns. An empty cell becomes null, and a pair of quotes an empty text.
+ * or CR. An empty cell becomes null, and a pair of quotes an empty text.
  * Rows of empty cells are skipped.
  */
 export class CsvReader implements FormatReader {
@@ -33,14 +28,17 @@ export class CsvReader implements FormatReader {
   endsCut = false;
   records = 0;
   readonly #sourceName: string;
-  readonly #sink: RecordSink;
+  readonly #table: FieldTable;
   readonly #encoding: string | undefined;
   /** The first bytes, until the delimiter is known. */
   #head: Buffer | null = Buffer.alloc(0);
-  #delimiter = 0;
   #scanner: RowScanner = new RowScanner(0);
   #header: CsvHeader | null = null;
-  #flatRows: FlatRows | null = null;
+  /** The bytes being read, with their view. */
+  #data: Buffer = Buffer.alloc(0);
+  #view: DataView = viewOf(this.#data);
+  /** Rows that end before this place in the data are known to be UTF-8 without a NUL. */
+  #textEnd = 0;
   /** The beginning of a row whose end has not arrived yet. */
   #held: Buffer = Buffer.alloc(0);
   #heldLength = 0;
@@ -51,11 +49,10 @@ export class CsvReader implements FormatReader {
   #skipped = 0;
   #bytesRead = 0;
   #bytesReread = 0;
-  #piecesToDecode = 0;
 
-  constructor(sourceName: string, sink: RecordSink, { encoding }: ReadRules) {
+  constructor(sourceName: string, table: FieldTable, { encoding }: ReadRules) {
     this.#sourceName = sourceName;
-    this.#sink = sink;
+    this.#table = table;
     this.#encoding = encoding;
   }
 
@@ -85,7 +82,6 @@ export class CsvReader implements FormatReader {
         'the header line has one column; expected names separated by comma, semicolon or tab',
       );
     }
-    this.#delimiter = dialect.delimiter;
     this.#scanner = new RowScanner(dialect.delimiter);
     if (dialect.skip > 0) this.#line++;
     this.#read(head.subarray(dialect.skip));
@@ -95,8 +91,7 @@ export class CsvReader implements FormatReader {
     const scanner = this.#scanner;
     let data = chunk;
     let at = 0;
-    /** Whether the fast way has already tried these bytes. */
-    let isTried = false;
+    this.#take(data);
     while (at < data.length) {
       if (this.#afterCr) {
         this.#afterCr = false;
@@ -109,18 +104,15 @@ export class CsvReader implements FormatReader {
         at = this.#skip(data, at);
         continue;
       }
-      if (this.#heldLength === 0) {
-        if (!isTried && this.#header !== null) {
-          isTried = true;
-          at = this.#readFlatRows(data, at);
-          continue;
-        }
-        scanner.begin();
-      }
+      if (this.#heldLength === 0) scanner.begin();
       const row = at - this.#heldLength;
       const end = scanner.scan(data, at, row);
       if (end >= 0) {
-        this.#takeRow(this.#bytesOfRow(data, at, end));
+        if (this.#heldLength === 0) this.#takeRow(data, this.#view, at, end);
+        else {
+          this.#hold(data, at, end);
+          this.#takeRow(this.#held, viewOf(this.#held), 0, this.#heldLength);
+        }
         this.#endRow(data, end);
         at = end + 1;
       } else if (end === INCOMPLETE && data.length - row <= RECORD_BYTES_MAX) {
@@ -134,7 +126,7 @@ export class CsvReader implements FormatReader {
         else {
           data = Buffer.concat([this.#held.subarray(resumeAt, this.#heldLength), data.subarray(at)]);
           at = 0;
-          isTried = false;
+          this.#take(data);
         }
         this.#heldLength = 0;
       } else {
@@ -145,55 +137,12 @@ export class CsvReader implements FormatReader {
     }
   }
 
-  /** The fast way, up to the last whole row: values go to the sink as bytes. Rows for which this fails are decoded. */
-  #readFlatRows(bytes: Buffer, start: number): number {
-    const { undecoded } = this.#sink;
-    const flatRows = this.#flatRows;
-    const end = Math.max(bytes.lastIndexOf(LF), bytes.lastIndexOf(CR)) + 1;
-    if (end <= start || undecoded === undefined || flatRows === null || this.#piecesToDecode-- > 0)
-      return start;
-    const whole = bytes.subarray(0, end);
-    if (!isUtf8(whole.subarray(start))) return start;
-    const { names } = this.#header as CsvHeader;
-    const view = viewOf(whole);
-    let balance = 0;
-    let backslash = nextOf(whole, BACKSLASH, start);
-    let at = start;
-    while (at < end) {
-      let rowEnd = flatRows.read(whole, view, at);
-      // In the sink, a backslash starts an escape of JSON.
-      if (rowEnd > backslash) {
-        rowEnd = -1;
-        backslash = nextOf(whole, BACKSLASH, at);
-      }
-      if (rowEnd !== -1 && undecoded(whole, view, flatRows.spans, names)) {
-        this.records++;
-        balance++;
-      } else {
-        this.#scanner.begin();
-        rowEnd = this.#scanner.scan(whole, at, at);
-        // The caller handles an open quote, and a row that continues after these bytes.
-        if (rowEnd < 0) break;
-        this.#takeRow(bytes.subarray(at, rowEnd));
-        this.#line += this.#scanner.lineBreaks;
-        balance--;
-      }
-      this.#line++;
-      at = rowEnd + 1;
-      if (bytes[rowEnd] === CR) {
-        if (bytes[at] === LF) at++;
-        else if (at === bytes.length) this.#afterCr = true;
-      }
-      if (backslash < at) backslash = nextOf(whole, BACKSLASH, at);
-    }
-    this.#piecesToDecode = balance < 0 ? PIECES_DECODED : 0;
-    return at;
-  }
-
-  #bytesOfRow(data: Buffer, from: number, to: number): Buffer {
-    if (this.#heldLength === 0) return data.subarray(from, to);
-    this.#hold(data, from, to);
-    return this.#held.subarray(0, this.#heldLength);
+  #take(data: Buffer): void {
+    this.#data = data;
+    this.#view = viewOf(data);
+    const end = Math.max(data.lastIndexOf(LF), data.lastIndexOf(CR)) + 1;
+    const rows = data.subarray(0, end);
+    this.#textEnd = isUtf8(rows) && !rows.includes(0) ? end : 0;
   }
 
   #hold(data: Buffer, from: number, to: number): void {
@@ -217,15 +166,14 @@ export class CsvReader implements FormatReader {
   #finishRow(): void {
     const scanner = this.#scanner;
     const length = this.#heldLength;
-    const row = this.#held.subarray(0, length);
     if (!scanner.isInQuotes) {
       scanner.finish(length);
       this.#heldLength = 0;
-      this.endsCut = !this.#takeRow(row);
+      this.endsCut = !this.#takeRow(this.#held, viewOf(this.#held), 0, length);
       return;
     }
     const resumeAt = this.#rejectOpenQuote(length, false);
-    const rest = resumeAt === -1 ? Buffer.alloc(0) : Buffer.from(row.subarray(resumeAt));
+    const rest = resumeAt === -1 ? Buffer.alloc(0) : Buffer.from(this.#held.subarray(resumeAt, length));
     this.#heldLength = 0;
     this.endsCut = true;
     this.#read(rest);
@@ -251,7 +199,7 @@ export class CsvReader implements FormatReader {
     const lost = canReread || resumeAt === -1 ? '' : `; lines ${line + 1} to ${last} are left out with it`;
     const problem = `the quote that opens cell ${cell} on line ${line} is not closed; expected a closing quote${lost}`;
     if (this.#header === null) throw this.#malformed(problem);
-    this.#sink.reject(rejectFault(this.#position(), problem));
+    this.#table.fault(rejectFault(this.#position(), problem));
     if (!canReread) {
       this.#line = last;
       return -1;
@@ -276,7 +224,7 @@ export class CsvReader implements FormatReader {
     const length = this.#skipped;
     this.#skipped = 0;
     if (this.#header === null) throw this.#malformed(rejectTooLarge({ record: 1 }, length).detail);
-    this.#sink.reject(rejectTooLarge(this.#position(), length));
+    this.#table.fault(rejectTooLarge(this.#position(), length));
   }
 
   #position(): { readonly record: number; readonly line: number } {
@@ -284,39 +232,66 @@ export class CsvReader implements FormatReader {
   }
 
   /** @returns false if the row was rejected */
-  #takeRow(row: Buffer): boolean {
-    const scanner = this.#scanner;
-    if (row.length === 0) return true;
+  #takeRow(bytes: Buffer, view: DataView, from: number, to: number): boolean {
+    if (to === from) return true;
     const header = this.#header;
     if (header === null) {
-      this.#takeHeader(row);
+      this.#takeHeader(bytes.subarray(from, to));
       return true;
     }
-    if (row.length > RECORD_BYTES_MAX) {
-      this.#sink.reject(rejectTooLarge(this.#position(), row.length));
+    if (to - from > RECORD_BYTES_MAX) {
+      this.#table.fault(rejectTooLarge(this.#position(), to - from));
       return false;
     }
-    if (!isUtf8(row)) {
-      this.#sink.reject(rejectNotUtf8(this.#position(), row, this.#encoding));
+    const isText = bytes === this.#data && to < this.#textEnd;
+    if (!isText && !isUtf8(bytes.subarray(from, to))) {
+      this.#table.fault(rejectNotUtf8(this.#position(), bytes.subarray(from, to), this.#encoding));
       return false;
     }
-    const texts = this.#textsOf(row);
-    if (scanner.count === texts.length && texts.every((text) => text === '')) return true;
-    const problem = this.#problemOf(row, header.columns.length);
+    if (this.#isBlank()) return true;
+    const hasNul = !isText && bytes.subarray(from, to).includes(0);
+    const problem = this.#problemOf(hasNul, header.columns.length);
     if (problem !== null) {
-      this.#sink.reject(rejectFault(this.#position(), problem));
+      this.#table.fault(rejectFault(this.#position(), problem));
       return false;
     }
-    this.#sink.record(
-      header.recordOf(texts, (n) => scanner.isQuoted(n)),
-      this.#position(),
-    );
+    const table = this.#table;
+    table.row.record = ++this.records;
+    table.row.line = this.#line;
+    if (table.needsObjects) table.object(this.#objectOf(bytes.subarray(from, to), header));
+    else this.#giveRow(bytes, view, from, header);
     return true;
   }
 
-  #problemOf(row: Buffer, columns: number): string | null {
+  #giveRow(bytes: Buffer, view: DataView, start: number, { places, names }: CsvHeader): void {
+    const { cells } = this.#scanner;
+    const { row } = this.#table;
+    row.begin(bytes, view);
+    for (let n = 0; n < places.length; n++) {
+      const place = places[n] as number;
+      if (place === LEFT_OUT) continue;
+      const from = start + (cells[3 * n] as number);
+      const to = start + (cells[3 * n + 1] as number);
+      const kind = cells[3 * n + 2];
+      if (kind === ESCAPED_CELL) row.putUndoubled(place, bytes, from, to, QUOTE);
+      else if (from === to && kind === PLAIN_CELL) row.clear(place, NULL);
+      else row.point(place, from, to, quickHash(view, from, to));
+    }
+    row.names = names;
+    this.#table.give();
+  }
+
+  /** Whether all cells of the row are empty. */
+  #isBlank(): boolean {
+    const { cells, count } = this.#scanner;
+    if (count > CSV_COLUMNS_MAX) return false;
+    for (let n = 0; n < count; n++) if (cells[3 * n] !== cells[3 * n + 1]) return false;
+    return true;
+  }
+
+  #problemOf(hasNul: boolean, columns: number): string | null {
     const { count, restCell } = this.#scanner;
-    if (row.includes(0)) return 'the row holds a NUL character; expected text';
+    if (hasNul) return 'the row holds a NUL character; expected text';
     if (restCell > 0) {
       return `cell ${restCell} has text after its closing quote; expected quotes inside a quoted cell to be doubled`;
     }
@@ -330,46 +305,33 @@ export class CsvReader implements FormatReader {
     if (row.length > RECORD_BYTES_MAX)
       throw this.#malformed(rejectTooLarge({ record: 1 }, row.length).detail);
     if (!isUtf8(row)) throw this.#malformed(rejectNotUtf8({ record: 1 }, row, this.#encoding).detail);
-    const texts = this.#textsOf(row);
-    const problem = this.#problemOf(row, count);
+    const problem = this.#problemOf(row.includes(0), count);
     if (problem !== null) throw this.#malformed(problem);
-    const columns = readCsvHeader(texts, count);
+    const columns = readCsvHeader(this.#textsOf(row), count);
     if ('problem' in columns) throw this.#malformed(columns.problem);
-    this.#header = new CsvHeader(columns, this.#sink.columns);
-    const { fields } = this.#header;
-    this.#flatRows = fields === null ? null : new FlatRows(fields, this.#delimiter);
+    this.#header = headerOf(columns, this.#table);
   }
 
   #textsOf(row: Buffer): string[] {
     const { cells, count } = this.#scanner;
-    const isShort = row.length <= ROW_TEXT_BYTES_MAX;
-    const latin1 = isShort ? row.toString('latin1') : '';
-    const isLatin1 = isShort && isAscii(row);
-    const texts = new Array<string>(Math.min(count, CSV_COLUMNS_MAX));
-    for (let n = 0; n < texts.length; n++) {
-      const start = cells[3 * n] as number;
-      const end = cells[3 * n + 1] as number;
-      const isPlain = isLatin1 || (isShort && isAsciiPart(row, start, end));
-      const text = isPlain ? latin1.slice(start, end) : row.toString('utf8', start, end);
-      texts[n] = cells[3 * n + 2] === ESCAPED_CELL ? text.replaceAll('""', '"') : text;
-    }
-    return texts;
+    return Array.from({ length: Math.min(count, CSV_COLUMNS_MAX) }, (_, n) => {
+      const text = row.toString('utf8', cells[3 * n], cells[3 * n + 1]);
+      return cells[3 * n + 2] === ESCAPED_CELL ? text.replaceAll('""', '"') : text;
+    });
+  }
+
+  /** The row as a record of its columns. */
+  #objectOf(row: Buffer, { columns }: CsvHeader): Record<string, string | null> {
+    const { cells } = this.#scanner;
+    const values = this.#textsOf(row).map((text, n) =>
+      text === '' && cells[3 * n + 2] === PLAIN_CELL ? null : text,
+    );
+    return Object.fromEntries(columns.map((column, n) => [column, values[n] as string | null]));
   }
 
   #malformed(problem: string): LecternError {
     return malformed(this.#sourceName, `line ${this.#line}: ${problem}`);
   }
-}
-
-function isAsciiPart(bytes: Buffer, start: number, end: number): boolean {
-  for (let at = start; at < end; at++) if ((bytes[at] as number) >= 0x80) return false;
-  return true;
-}
-
-/** The place of the next byte of this kind, or the end of the bytes if there is none. */
-function nextOf(bytes: Buffer, byte: number, from: number): number {
-  const at = bytes.indexOf(byte, from);
-  return at === -1 ? bytes.length : at;
 }
 
 const SERVED: ReadonlySet<string> = new Set(FIELDS.map(({ name }) => name));
@@ -378,37 +340,22 @@ const DATE = /^\d{1,4}([./-])\d{1,2}\1\d{1,4}(?!\d)/;
 const TIME = /^\d{1,2}[:.]\d\d(?::\d\d)?\s*(?:[ap]\.?m\.?)?$/i;
 const NUMBER = /^-?\d+(?:[.,]\d+)?$/;
 
-/** The columns of a CSV source, and records made of them. */
-class CsvHeader {
+/** The columns of a CSV source. */
+interface CsvHeader {
   readonly columns: readonly string[];
-  /** The field of each column. Null if two columns have one field, because rows must then be decoded. */
-  readonly fields: readonly (FieldName | null)[] | null;
+  /** For each column its slot of the row, or LEFT_OUT. */
+  readonly places: Int32Array;
   /** The columns that are listed as not served. */
-  readonly names: NameSpans;
-  readonly #blank: Readonly<Record<string, string | null>>;
+  readonly names: Names;
+}
 
-  constructor(columns: readonly string[], fieldColumns: FieldColumns = OWN_COLUMNS) {
-    this.columns = columns;
-    const fields = columns.map((column) => fieldColumns.get(column) ?? null);
-    const found = fields.filter((field) => field !== null);
-    this.fields = new Set(found).size === found.length ? fields : null;
-    this.names = spansOf(columns.filter((column) => !fieldColumns.has(column)));
-    this.#blank = Object.fromEntries(columns.map((column) => [column, null]));
-  }
-
-  /**
-   * @param texts one for each column
-   * @param isQuoted whether a cell has quotes: without quotes, an empty cell is a missing value
-   */
-  recordOf(texts: readonly string[], isQuoted: (n: number) => boolean): Record<string, string | null> {
-    const { columns } = this;
-    const record = { ...this.#blank };
-    for (let n = 0; n < columns.length; n++) {
-      const text = texts[n] as string;
-      if (text !== '' || isQuoted(n)) record[columns[n] as string] = text;
-    }
-    return record;
-  }
+function headerOf(columns: readonly string[], table: FieldTable): CsvHeader {
+  const places = table.placesOf(columns);
+  return {
+    columns,
+    places: Int32Array.from(places, (place) => place ?? LEFT_OUT),
+    names: namesOf(columns.filter((_, n) => places[n] === undefined)),
+  };
 }
 
 /**

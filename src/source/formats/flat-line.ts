@@ -1,8 +1,8 @@
-import { FIELDS } from '../../model/fields.js';
 import { isPlainJsonText } from '../../model/text.js';
 import { isSame, viewOf } from '../../structures/byte-strings.js';
-import { addByte, addWord, endHash, HASH_BEGIN, quickHash } from '../../structures/quick-hash.js';
-import type { FieldColumns } from '../field-columns.js';
+import { addByte, addWord, endHash, HASH_BEGIN } from '../../structures/quick-hash.js';
+import { MISSING, type Names, NULL, type Row } from '../../structures/row.js';
+import { type FieldTable, LEFT_OUT } from '../field-map.js';
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -18,76 +18,79 @@ const CLOSING_BRACE = 0x7d;
 const NULL_WORD = 0x6c6c756e;
 
 const UNKNOWN = -1;
-/** Marks a column to leave out. Lines with such a column must be decoded. */
-const LEFT_OUT = -1;
 
 const FOUR_QUOTES = 0x22222222;
 
 /**
- * Finds the values of an event in a JSON line without decoding it. The line must be a flat object of texts and nulls,
+ * Finds the values of a record in a JSON line without decoding it. The line must be a flat object of texts and nulls,
  * without escaped or repeated names, with spaces only after colons and commas. JSON.parse reads all other lines. Names
  * usually have the order of the previous line, so the next name is guessed and compared.
  */
 export class FlatLines {
-  /** Values of the last line, unchecked: see `undecoded` of RecordSink. */
-  readonly spans: Int32Array = new Int32Array(3 * FIELDS.length);
-  /** Other names of the line: plain texts, perhaps repeated. */
-  readonly names: { places: Int32Array; count: number } = { places: new Int32Array(32), count: 0 };
+  readonly #row: Row;
+  readonly #names: Names = { places: new Int32Array(32), count: 0, view: viewOf(Buffer.alloc(0)) };
   /** `"name":` of each column, as JSON.stringify writes it. */
   readonly #columns: readonly Buffer[];
   readonly #columnViews: readonly DataView[];
   readonly #columnLengths: Int32Array;
-  /** For each column, the number of its field, or LEFT_OUT. */
-  readonly #fields: Int32Array;
+  /** For each column, its slot of the row, or LEFT_OUT. */
+  readonly #slots: Int32Array;
   /** For each column, the column that last followed it. One more entry at the end has the column that last came first. */
   readonly #next: Int32Array;
+  /** The first backslash at or after the last value for which this was asked. */
+  #backslash = 0;
 
-  constructor(columns: FieldColumns) {
-    this.#columns = Array.from(columns.keys(), (column) => Buffer.from(`${JSON.stringify(column)}:`));
+  constructor({ row, places }: Pick<FieldTable, 'row' | 'places'>) {
+    this.#row = row;
+    this.#columns = Array.from(places.keys(), (column) => Buffer.from(`${JSON.stringify(column)}:`));
     this.#columnViews = this.#columns.map(viewOf);
     this.#columnLengths = Int32Array.from(this.#columns, ({ length }) => length);
-    this.#fields = Int32Array.from(columns.values(), (field) =>
-      field === null ? LEFT_OUT : FIELDS.findIndex(({ name }) => name === field),
-    );
-    this.#next = new Int32Array(columns.size + 1);
+    this.#slots = Int32Array.from(places.values());
+    this.#next = new Int32Array(places.size + 1);
   }
 
-  /**
-   * @param bytes UTF-8, with an LF at the end. @returns the place of the line's LF; -1 if the line must be
-   * decoded
-   */
-  read(bytes: Uint8Array, view: DataView, start: number): number {
-    const { spans } = this;
-    for (let n = 0; n < spans.length; n++) spans[n] = -1;
-    this.names.count = 0;
+  /** Begins a chunk of lines. @param bytes UTF-8, with an LF at the end */
+  begin(bytes: Buffer): void {
+    this.#names.view = viewOf(bytes);
+    this.#backslash = nextBackslash(bytes, 0);
+  }
+
+  /** Fills the row. @returns the place of the line's LF; -1 if the line must be decoded */
+  read(bytes: Buffer, view: DataView, start: number): number {
+    const row = this.#row;
+    const names = this.#names;
+    row.begin(bytes, view);
+    names.count = 0;
     let at = start;
     if (bytes[at++] !== OPENING_BRACE) return -1;
-    let before = this.#fields.length;
-    let seen = 0;
+    let before = this.#slots.length;
     for (;;) {
       const column = this.#columnAt(bytes, view, at, before);
-      if (column === UNKNOWN) {
-        at = this.#skipUnknown(bytes, view, at);
+      const slot = column === UNKNOWN ? LEFT_OUT : (this.#slots[column] as number);
+      if (slot === LEFT_OUT) {
+        at = this.#skip(bytes, view, at, column === UNKNOWN);
         if (at === -1) return -1;
       } else {
-        const field = this.#fields[column] as number;
-        if (field === LEFT_OUT || (seen & (1 << field)) !== 0) return -1;
-        seen |= 1 << field;
-        before = column;
+        if (row.kindOf(slot) !== MISSING) return -1;
         at += this.#columnLengths[column] as number;
         while (bytes[at] === SPACE) at++;
         if (bytes[at] === QUOTE) {
-          at = this.#readValue(bytes, view, at + 1, 3 * field);
+          at = this.#readValue(bytes, view, at + 1, slot);
           if (at === -1) return -1;
-        } else if (isNull(bytes, view, at)) at += 4;
-        else return -1;
+        } else if (isNull(bytes, view, at)) {
+          row.clear(slot, NULL);
+          at += 4;
+        } else return -1;
       }
+      if (column !== UNKNOWN) before = column;
       const byte = bytes[at++];
       if (byte === COMMA) {
         while (bytes[at] === SPACE) at++;
       } else if (byte === CLOSING_BRACE) {
         if (bytes[at] === CR) at++;
-        return bytes[at] === LF ? at : -1;
+        if (bytes[at] !== LF) return -1;
+        if (names.count > 0) row.names = names;
+        return at;
       } else return -1;
     }
   }
@@ -103,62 +106,75 @@ export class FlatLines {
   }
 
   /**
-   * Hashes up to the closing quote, four bytes at a time. XOR turns a quote into a zero byte, and the subtraction then
-   * sets the highest bit of that byte.
+   * Hashes up to the closing quote, four bytes at a time. XOR turns a quote into a zero byte, and subtracting 1 then sets
+   * the highest bit of that byte. Subtracting 0x20 sets it for a control character, which no text of JSON may hold.
    */
-  #readValue(bytes: Uint8Array, view: DataView, from: number, place: number): number {
+  #readValue(bytes: Buffer, view: DataView, from: number, slot: number): number {
+    const wordsEnd = bytes.length - 4;
     let hash = HASH_BEGIN;
     let at = from;
-    for (; at + 4 <= bytes.length; at += 4) {
+    for (; at <= wordsEnd; at += 4) {
       const word = view.getInt32(at, true);
       const zeroed = word ^ FOUR_QUOTES;
-      if (((zeroed - 0x01010101) & ~zeroed & 0x80808080) !== 0) break;
+      const found = ((zeroed - 0x01010101) & ~zeroed) | ((word - 0x20202020) & ~word);
+      if ((found & 0x80808080) !== 0) break;
       hash = addWord(hash, word);
     }
-    for (; at < bytes.length; at++) {
+    // The loop ends: the last byte is a line break.
+    for (; ; at++) {
       const byte = bytes[at] as number;
-      if (byte === QUOTE) {
-        if (bytes[at - 1] === BACKSLASH) return this.#readEscaped(bytes, view, from, place);
-        return this.#found(place, from, at, endHash(hash));
-      }
+      if (byte === QUOTE) break;
+      if (byte < SPACE) return -1;
       hash = addByte(hash, byte);
     }
-    return -1;
+    if (this.#backslash < from) this.#backslash = nextBackslash(bytes, from);
+    if (this.#backslash < at) return this.#readEscaped(bytes, from, slot);
+    this.#row.point(slot, from, at, endHash(hash));
+    return at + 1;
   }
 
-  /** Reads a text with a backslash before a quote, because this quote may be escaped. */
-  #readEscaped(bytes: Uint8Array, view: DataView, from: number, place: number): number {
-    for (let at = from; at < bytes.length; at++) {
+  /** Reads a text with a backslash. The quote after it may be escaped. */
+  #readEscaped(bytes: Buffer, from: number, slot: number): number {
+    let at = from;
+    // The loop ends: the last byte is a line break.
+    for (; bytes[at] !== QUOTE; at++) {
       if (bytes[at] === BACKSLASH) at++;
-      else if (bytes[at] === QUOTE) return this.#found(place, from, at, quickHash(view, from, at));
+      if ((bytes[at] as number) < SPACE) return -1;
     }
-    return -1;
+    try {
+      this.#row.put(slot, JSON.parse(bytes.toString('utf8', from - 1, at + 1)));
+    } catch {
+      return -1;
+    }
+    return at + 1;
   }
 
-  /** Skips a name that is not a field, and its value if the value is a text or null. */
-  #skipUnknown(bytes: Uint8Array, view: DataView, start: number): number {
+  /** Skips a name without a place, and its value if the value is a text or null. @param isListed whether to list the name */
+  #skip(bytes: Buffer, view: DataView, start: number, isListed: boolean): number {
     let at = plainTextEnd(bytes, start);
     if (at === -1 || bytes[at] !== COLON) return -1;
-    const { names } = this;
+    if (isListed) this.#list(start + 1, at - 1);
+    at++;
+    while (bytes[at] === SPACE) at++;
+    return isNull(bytes, view, at) ? at + 4 : plainTextEnd(bytes, at);
+  }
+
+  #list(from: number, to: number): void {
+    const names = this.#names;
     const place = 2 * names.count++;
     if (place === names.places.length) {
       const larger = new Int32Array(2 * place);
       larger.set(names.places);
       names.places = larger;
     }
-    names.places[place] = start + 1;
-    names.places[place + 1] = at - 1;
-    at++;
-    while (bytes[at] === SPACE) at++;
-    return isNull(bytes, view, at) ? at + 4 : plainTextEnd(bytes, at);
+    names.places[place] = from;
+    names.places[place + 1] = to;
   }
+}
 
-  #found(place: number, from: number, to: number, hash: number): number {
-    this.spans[place] = from;
-    this.spans[place + 1] = to;
-    this.spans[place + 2] = hash;
-    return to + 1;
-  }
+function nextBackslash(bytes: Buffer, from: number): number {
+  const at = bytes.indexOf(BACKSLASH, from);
+  return at === -1 ? bytes.length : at;
 }
 
 /** A function of its own: inside `#columnAt`, its closure would be allocated on each call. */

@@ -1,7 +1,7 @@
 import { isAscii } from 'node:buffer';
 import { type JsonFault, placeOf } from '../../model/json-fault.js';
 import type { ReadRules } from '../../model/read-rules.js';
-import type { RecordSink } from '../source.js';
+import type { FieldTable } from '../field-map.js';
 import { Carry, type FormatReader, JsonRecords, malformed } from './reader.js';
 
 const TAB = 0x09;
@@ -57,9 +57,9 @@ export class JsonArrayReader implements FormatReader {
   /** The column of the element. Kept up to date only until the first valid record or fault. */
   #elementColumn = 1;
 
-  constructor(sourceName: string, sink: RecordSink, rules?: ReadRules) {
+  constructor(sourceName: string, table: FieldTable, rules?: ReadRules) {
     this.#sourceName = sourceName;
-    this.#records = new JsonRecords(sink, rules);
+    this.#records = new JsonRecords(table, rules);
   }
 
   get records(): number {

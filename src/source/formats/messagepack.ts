@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { Unpackr } from 'msgpackr';
 import { PROPERTY_NAME_UNITS_MAX } from '../../limits.js';
 import type { RecordPosition } from '../../model/event.js';
-import type { RecordSink } from '../source.js';
+import type { FieldTable } from '../field-map.js';
 import {
   Carry,
   type FormatReader,
@@ -24,7 +24,7 @@ export class MessagePackReader implements FormatReader {
   readonly format = 'messagepack';
   records = 0;
   readonly #sourceName: string;
-  readonly #sink: RecordSink;
+  readonly #table: FieldTable;
   readonly #unpackr: Unpackr = new Unpackr({ useRecords: false, mapsAsObjects: true });
   readonly #scan: MessagePackScan = new MessagePackScan();
   readonly #carry: Carry = new Carry();
@@ -41,9 +41,9 @@ export class MessagePackReader implements FormatReader {
    */
   #likely = false;
 
-  constructor(sourceName: string, sink: RecordSink) {
+  constructor(sourceName: string, table: FieldTable) {
     this.#sourceName = sourceName;
-    this.#sink = sink;
+    this.#table = table;
   }
 
   get selfDelimiting(): boolean {
@@ -116,13 +116,13 @@ export class MessagePackReader implements FormatReader {
     const position: RecordPosition = { record: ++this.records, byte: this.#valueByte };
     this.#inValue = false;
     if (typeof bytes === 'number') {
-      this.#sink.reject(rejectTooLarge(position, bytes));
+      this.#table.fault(rejectTooLarge(position, bytes));
       return;
     }
     this.#likely ||= scan.hasRecordStructure || beginsRecord(bytes, 0);
     const fault = this.#describeFault();
     if (fault !== null) {
-      this.#sink.reject(rejectFault(position, fault));
+      this.#table.fault(rejectFault(position, fault));
       return;
     }
     if (scan.hasCutText) {
@@ -131,22 +131,25 @@ export class MessagePackReader implements FormatReader {
       scan.scan(bytes, 0, true);
     }
     if (scan.hasBadText) {
-      this.#sink.reject(rejectNotUtf8(position));
+      this.#table.fault(rejectNotUtf8(position));
       return;
     }
     let value: unknown;
     try {
       const units = scan.hasLongText ? longestName(IN_MAPS.unpack(bytes)) : 0;
       if (units > PROPERTY_NAME_UNITS_MAX) {
-        this.#sink.reject(rejectLongName(position, units));
+        this.#table.fault(rejectLongName(position, units));
         return;
       }
       value = this.#unpackr.unpack(bytes);
     } catch (error) {
-      this.#sink.reject(rejectFault(position, describeError(error)));
+      this.#table.fault(rejectFault(position, describeError(error)));
       return;
     }
-    this.#sink.record(value, position);
+    const { row } = this.#table;
+    row.record = position.record;
+    row.byte = this.#valueByte;
+    this.#table.object(value);
   }
 
   #describeFault(): string | null {

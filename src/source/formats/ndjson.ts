@@ -3,8 +3,7 @@ import { RECORD_BYTES_MAX } from '../../limits.js';
 import { placeOf } from '../../model/json-fault.js';
 import type { ReadRules } from '../../model/read-rules.js';
 import { viewOf } from '../../structures/byte-strings.js';
-import { OWN_COLUMNS } from '../field-columns.js';
-import type { RecordSink } from '../source.js';
+import type { FieldTable } from '../field-map.js';
 import { FlatLines } from './flat-line.js';
 import { Carry, type FormatReader, JsonRecords, malformed } from './reader.js';
 
@@ -29,7 +28,7 @@ export class NdjsonReader implements FormatReader {
   /** Whether the last line has no LF and is not JSON. */
   endsCut = false;
   readonly #sourceName: string;
-  readonly #sink: RecordSink;
+  readonly #table: FieldTable;
   readonly #records: JsonRecords;
   readonly #carry: Carry = new Carry();
   readonly #flatLines: FlatLines;
@@ -37,11 +36,15 @@ export class NdjsonReader implements FormatReader {
   #line = 0;
   #piecesToDecode = 0;
 
-  constructor(sourceName: string, sink: RecordSink, rules?: ReadRules) {
+  readonly #hasLines: boolean;
+
+  /** @param hasLines whether the lines are those of a file, so that they name the place of a record */
+  constructor(sourceName: string, table: FieldTable, rules?: ReadRules, hasLines = true) {
     this.#sourceName = sourceName;
-    this.#sink = sink;
-    this.#records = new JsonRecords(sink, rules);
-    this.#flatLines = new FlatLines(sink.columns ?? OWN_COLUMNS);
+    this.#table = table;
+    this.#hasLines = hasLines;
+    this.#records = new JsonRecords(table, rules, hasLines);
+    this.#flatLines = new FlatLines(table);
   }
 
   get records(): number {
@@ -98,36 +101,25 @@ export class NdjsonReader implements FormatReader {
 
   /** @param bytes whole lines, each with its LF */
   #readLines(bytes: Buffer): void {
-    const { undecoded } = this.#sink;
-    const isFast =
-      undecoded !== undefined &&
-      this.#piecesToDecode-- <= 0 &&
-      bytes.length <= RECORD_BYTES_MAX &&
-      isUtf8(bytes);
-    if (isFast) {
-      this.#readFlatLines(bytes, undecoded);
-      return;
-    }
-    for (let start = 0; start < bytes.length; ) {
-      const end = bytes.indexOf(LF, start);
-      this.#readLine(bytes, start, end);
-      start = end + 1;
-    }
-  }
-
-  /** The fast way: values go to the sink as bytes. Lines for which this fails are decoded. */
-  #readFlatLines(bytes: Buffer, undecoded: NonNullable<RecordSink['undecoded']>): void {
+    const table = this.#table;
+    const { row } = table;
     const records = this.#records;
     const lines = this.#flatLines;
+    const isFlat =
+      !table.needsObjects && this.#piecesToDecode-- <= 0 && bytes.length <= RECORD_BYTES_MAX && isUtf8(bytes);
     const view = viewOf(bytes);
+    if (isFlat) lines.begin(bytes);
     let balance = 0;
     for (let start = 0; start < bytes.length; ) {
       // The first record is decoded for `finish`.
-      let end = records.count === 0 ? -1 : lines.read(bytes, view, start);
-      if (end !== -1 && undecoded(bytes, view, lines.spans, lines.names)) {
+      let end = isFlat && records.count > 0 ? lines.read(bytes, view, start) : -1;
+      if (end !== -1) {
         this.#line++;
         records.count++;
         records.decoded++;
+        row.record = records.count;
+        if (this.#hasLines) row.line = this.#line;
+        table.give();
         balance++;
       } else {
         end = bytes.indexOf(LF, start);
@@ -136,7 +128,7 @@ export class NdjsonReader implements FormatReader {
       }
       start = end + 1;
     }
-    this.#piecesToDecode = balance < 0 ? PIECES_DECODED : 0;
+    if (isFlat && balance < 0) this.#piecesToDecode = PIECES_DECODED;
   }
 
   #readLine(bytes: Buffer, start: number, end: number): void {

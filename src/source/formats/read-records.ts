@@ -5,13 +5,13 @@ import { LecternError } from '../../errors.js';
 import { READ_CHUNK_BYTES } from '../../limits.js';
 import { placeOf } from '../../model/json-fault.js';
 import type { ReadRules } from '../../model/read-rules.js';
-import { mappedSink } from '../field-map.js';
-import type { LoadOptions, ReadSummary, RecordSink } from '../source.js';
+import { FieldTable } from '../field-map.js';
+import type { LoadOptions, ReadSummary, RowSink } from '../source.js';
 import { recogniseDialect } from './csv-dialect.js';
 import { type FormatReader, malformed } from './reader.js';
 import { foreignText, Transcoder } from './text-encoding.js';
 
-type ReaderClass = new (sourceName: string, sink: RecordSink, rules: ReadRules) => FormatReader;
+type ReaderClass = new (sourceName: string, table: FieldTable, rules: ReadRules) => FormatReader;
 
 /** A new format needs a reader here and an entry in `sniff`. Readers are imported when their format occurs. */
 const READERS: Readonly<Record<RecognisedFormat, () => Promise<ReaderClass>>> = {
@@ -53,7 +53,7 @@ export interface ReadOptions extends Omit<LoadOptions, 'previous'> {
  */
 export async function readRecords(
   chunks: AsyncIterable<Uint8Array>,
-  sink: RecordSink,
+  sink: RowSink,
   options: ReadOptions,
 ): Promise<ReadSummary> {
   const { sourceName, signal, bytesTotal, unpackedBytesMax = Number.POSITIVE_INFINITY } = options;
@@ -136,7 +136,7 @@ class FirstBytes {
 
 /** Null if more bytes are needed to recognise the format. */
 async function begin(
-  sink: RecordSink,
+  sink: RowSink,
   head: Buffer,
   ended: boolean,
   { sourceName, rules = DEFAULT_RULES, onRecord }: ReadOptions,
@@ -149,35 +149,10 @@ async function begin(
     if (problem !== null) throw malformed(sourceName, problem);
   }
   const Reader = await READERS[sniffed.format]();
-  const mapped = mappedSink(sink, sniffed.format, rules, sourceName);
-  const reader = new Reader(
-    sourceName,
-    onRecord === undefined ? mapped : lookingSink(mapped, onRecord),
-    rules,
-  );
+  const table = new FieldTable(sink, sniffed.format, rules, sourceName, onRecord);
+  const reader = new Reader(sourceName, table, rules);
   if (head.length > sniffed.skip) reader.push(head.subarray(sniffed.skip));
   return reader;
-}
-
-/**
- * Calls back with each record before it goes to the sink. Until `onRecord` returns false, all records are
- * decoded.
- */
-export function lookingSink(sink: RecordSink, onRecord: NonNullable<LoadOptions['onRecord']>): RecordSink {
-  let isLooking = true;
-  return {
-    record(value, position) {
-      if (isLooking) isLooking = onRecord(value);
-      sink.record(value, position);
-    },
-    reject: (rejection) => sink.reject(rejection),
-    // Readers get this property before each piece of the source.
-    get undecoded() {
-      return isLooking ? undefined : sink.undecoded;
-    },
-    columns: sink.columns,
-    notes: sink.notes,
-  };
 }
 
 /** Cuts long chunks, so that no step blocks the event loop for long. */

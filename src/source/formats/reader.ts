@@ -5,7 +5,8 @@ import type { RecordPosition, Rejection } from '../../model/event.js';
 import type { ExpansionWindow } from '../../model/expansion.js';
 import { findJsonFault, type JsonFault } from '../../model/json-fault.js';
 import type { ReadRules } from '../../model/read-rules.js';
-import type { RecordSink, SourceFormat } from '../source.js';
+import type { FieldTable } from '../field-map.js';
+import type { SourceFormat } from '../source.js';
 import { expectedText } from './text-encoding.js';
 
 const QUOTE = 0x22;
@@ -13,7 +14,7 @@ const BACKSLASH = 0x5c;
 const AFTER_NAME = /[ \t\n\r]*:/y;
 
 /**
- * Reads one format in pieces of any size. Each record goes to a sink once its last byte has arrived. `push`
+ * Reads one format in pieces of any size. Each record goes to a table once its last byte has arrived. `push`
  * and `finish` throw `source-malformed` for bytes that are not this format.
  */
 export interface FormatReader {
@@ -78,7 +79,7 @@ export function rejectLongName(position: RecordPosition, units: number): Rejecti
 }
 
 /** Units of the longest property name in a JSON text; 0 if the whole text is shorter than the bound on names. */
-function longestName(text: string): number {
+export function longestName(text: string): number {
   if (text.length <= PROPERTY_NAME_UNITS_MAX) return 0;
   let longest = 0;
   for (let start = text.indexOf('"'); start !== -1; ) {
@@ -96,19 +97,21 @@ export function rejectFault(position: RecordPosition, detail: string): Rejection
   return { position, code: 'malformed-record', field: null, detail };
 }
 
-/** Gives JSON records to a sink. A source without any valid JSON record is malformed. */
+/** Gives JSON records to a table. A source without any valid JSON record is malformed. */
 export class JsonRecords {
-  readonly #sink: RecordSink;
+  readonly #table: FieldTable;
   readonly #encoding: string | undefined;
+  readonly #hasLines: boolean;
   /** Records so far, rejected ones included. */
   count = 0;
   decoded = 0;
   first: unknown;
   firstProblem: string | null = null;
 
-  constructor(sink: RecordSink, rules?: ReadRules) {
-    this.#sink = sink;
+  constructor(table: FieldTable, rules?: ReadRules, hasLines = true) {
+    this.#table = table;
     this.#encoding = rules?.encoding;
+    this.#hasLines = hasLines;
   }
 
   get isHopeless(): boolean {
@@ -118,8 +121,9 @@ export class JsonRecords {
   /** The text of the next record. Null: rejected because it is not UTF-8 or too large (then `bytes` is only a number). */
   textOf(bytes: Buffer | number, line: number): string | null {
     if (typeof bytes !== 'number' && isUtf8(bytes)) return bytes.toString('utf8');
-    const position = { record: ++this.count, line };
-    this.#sink.reject(
+    this.count++;
+    const position = this.#position(line);
+    this.#table.fault(
       typeof bytes === 'number'
         ? rejectTooLarge(position, bytes)
         : rejectNotUtf8(position, bytes, this.#encoding),
@@ -132,7 +136,7 @@ export class JsonRecords {
     this.count++;
     const units = longestName(text);
     if (units > PROPERTY_NAME_UNITS_MAX) {
-      this.#sink.reject(rejectLongName({ record: this.count, line }, units));
+      this.#table.fault(rejectLongName(this.#position(line), units));
       return null;
     }
     let value: unknown;
@@ -143,13 +147,20 @@ export class JsonRecords {
     }
     this.decoded++;
     if (this.count === 1) this.first = value;
-    this.#sink.record(value, { record: this.count, line });
+    const { row } = this.#table;
+    row.record = this.count;
+    if (this.#hasLines) row.line = line;
+    this.#table.object(value);
     return null;
   }
 
   /** Rejects the last record. `problem` begins with the record's place in the source. */
   reject(line: number, problem: string, detail: string): void {
     this.firstProblem ??= problem;
-    this.#sink.reject(rejectFault({ record: this.count, line }, detail));
+    this.#table.fault(rejectFault(this.#position(line), detail));
+  }
+
+  #position(line: number): RecordPosition {
+    return this.#hasLines ? { record: this.count, line } : { record: this.count };
   }
 }

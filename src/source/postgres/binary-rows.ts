@@ -1,16 +1,17 @@
-import { RECORD_BYTES_MAX } from '../../limits.js';
-import { FIELDS, type FieldName } from '../../model/fields.js';
+import { isUtf8 } from 'node:buffer';
+import { PROPERTY_NAME_UNITS_MAX, RECORD_BYTES_MAX } from '../../limits.js';
+import type { Rejection } from '../../model/event.js';
 import { viewOf } from '../../structures/byte-strings.js';
-import { addByte, addWord, endHash, HASH_BEGIN } from '../../structures/quick-hash.js';
-import { malformed, rejectTooLarge } from '../formats/reader.js';
-import { type NameSpans, spansOf } from '../name-spans.js';
-import type { RecordSink } from '../source.js';
+import { addWord, endHash, HASH_BEGIN, quickHash } from '../../structures/quick-hash.js';
+import { type Names, NULL, namesOf, type Row } from '../../structures/row.js';
+import { type FieldTable, LEFT_OUT } from '../field-map.js';
+import { longestName, malformed, rejectLongName, rejectNotUtf8, rejectTooLarge } from '../formats/reader.js';
 
-/** The form of a received value: 16 bytes, UTF-8, or microseconds since 2000. */
-export type BinaryForm = 'uuid' | 'text' | 'instant';
+/** The form of a received value: 16 bytes, UTF-8, microseconds since 2000, or JSON. */
+export type BinaryForm = 'uuid' | 'text' | 'instant' | 'json';
 
 export interface BinaryColumn {
-  readonly field: FieldName;
+  readonly name: string;
   readonly form: BinaryForm;
 }
 
@@ -18,11 +19,9 @@ const SIGNATURE: Buffer = Buffer.from('PGCOPY\n\xff\r\n\0', 'latin1');
 /** The signature, flags, and the length of an extension. */
 const HEADER_BYTES = SIGNATURE.length + 8;
 const TRAILER = -1;
-const NULL = -1;
+const NULL_LENGTH = -1;
 const INCOMPLETE = -1;
 
-const BACKSLASH = 0x5c;
-const FOUR_BACKSLASHES = 0x5c5c5c5c;
 const DASH = 0x2d;
 const UUID_BYTES = 16;
 const UUID_TEXT_BYTES = 36;
@@ -34,21 +33,19 @@ const DIGITS: Uint16Array = Uint16Array.from({ length: 256 }, (_, byte) =>
 );
 
 /**
- * Reads rows of COPY in the binary format of PostgreSQL ("Binary Format" in the page of COPY). Values go to the
- * sink as UTF-8. Texts come directly from the row; the texts of other values are written behind the rows in the same
- * buffer. A row that the sink does not take is decoded.
+ * Reads rows of COPY in the binary format of PostgreSQL ("Binary Format" in the page of COPY). Texts stay where they are
+ * in the received bytes; the texts of identifiers and instants are written behind the rows in the same buffer.
  */
 export class BinaryRows {
   /** Rows so far, rejected ones included. */
   records = 0;
   readonly #sourceName: string;
-  readonly #sink: RecordSink;
+  readonly #table: FieldTable;
   readonly #columns: readonly BinaryColumn[];
-  readonly #unserved: readonly string[];
-  readonly #names: NameSpans;
-  readonly #spans: Int32Array = new Int32Array(3 * FIELDS.length).fill(-1);
-  /** For each column: the index of its value in the spans. */
-  readonly #places: Int32Array;
+  readonly #names: Names;
+  readonly #isChecked: boolean;
+  /** For each column: its slot of the row, or LEFT_OUT. */
+  readonly #slots: Int32Array;
   /** For each column of identifiers or instants: the place in `#bytes` for its text. */
   readonly #textPlaces: Int32Array;
   /** For each column of instants: their texts. */
@@ -59,30 +56,34 @@ export class BinaryRows {
   #held = 0;
   #hasHeader = false;
   #hasEnded = false;
-  /** Whether the texts of the last row have no backslash. In the sink, a backslash begins an escape of JSON. */
-  #isPlain = true;
+  /** The decoded JSON of the last row, by column. A row that is looked at has nothing else. */
+  readonly #decoded: Record<string, unknown> = Object.create(null);
+  /** Why the last row cannot be read. */
+  #fault: Omit<Rejection, 'position'> | null = null;
   /**
    * Set while a row that is too long is skipped: bytes left to skip, columns after them, and bytes skipped so
    * far.
    */
   #skip: { bytes: number; columns: number; skipped: number } | null = null;
 
-  /** @param unserved names of the columns that are not fields; the server does not send their values */
+  /**
+   * @param unserved names of the columns that are not fields; the server does not send their values
+   * @param isChecked whether texts may be no UTF-8
+   */
   constructor(
     sourceName: string,
-    sink: RecordSink,
+    table: FieldTable,
     columns: readonly BinaryColumn[],
     unserved: readonly string[],
+    isChecked = false,
   ) {
     this.#sourceName = sourceName;
-    this.#sink = sink;
+    this.#table = table;
     this.#columns = columns;
-    this.#unserved = unserved;
-    this.#names = spansOf(unserved);
-    this.#places = Int32Array.from(
-      columns,
-      ({ field }) => 3 * FIELDS.findIndex(({ name }) => name === field),
-    );
+    this.#names = namesOf(unserved);
+    this.#isChecked = isChecked;
+    const places = table.placesOf(columns.map(({ name }) => name));
+    this.#slots = Int32Array.from(places, (place) => place ?? LEFT_OUT);
     this.#textPlaces = new Int32Array(columns.length);
     let byteLength = RECORD_BYTES_MAX;
     for (const [n, { form }] of columns.entries()) {
@@ -124,82 +125,94 @@ export class BinaryRows {
       if (end < at) return 0;
       this.#hasHeader = true;
     }
-    const { undecoded } = this.#sink;
     if (this.#skip !== null) at = this.#skipRow(at, end);
     while (this.#skip === null && !this.#hasEnded) {
       const next = this.#readRow(at, end);
       if (next === INCOMPLETE) break;
       at = next;
-      if (this.#hasEnded) break;
-      this.records++;
-      if (this.#isPlain && undecoded?.(this.#bytes, this.#view, this.#spans, this.#names)) continue;
-      this.#sink.record(this.#decoded(), { record: this.records });
+      if (!this.#hasEnded) this.#give();
     }
     return at;
+  }
+
+  #give(): void {
+    const table = this.#table;
+    const { row } = table;
+    row.record = ++this.records;
+    if (this.#fault !== null) table.fault({ ...this.#fault, position: row.position });
+    else if (table.needsObjects) table.object({ ...this.#decoded });
+    else {
+      table.fillPaths(this.#decoded);
+      row.names = this.#names;
+      table.give();
+    }
   }
 
   /** @returns where the next row begins */
   #readRow(from: number, end: number): number {
     if (end - from < 2) return INCOMPLETE;
     const view = this.#view;
-    const places = this.#places;
-    const spans = this.#spans;
+    const { row } = this.#table;
     const count = view.getInt16(from);
     if (count === TRAILER) {
       this.#hasEnded = true;
       return from + 2;
     }
-    if (count !== places.length) throw this.#malformed(`row ${this.records + 1} has ${count} columns`);
-    this.#isPlain = true;
+    if (count !== this.#columns.length) throw this.#malformed(`row ${this.records + 1} has ${count} columns`);
+    row.begin(this.#bytes, view);
+    this.#fault = null;
     let at = from + 2;
     for (let n = 0; n < count; n++) {
       if (end - at < 4) return INCOMPLETE;
       const length = view.getInt32(at);
       at += 4;
-      const place = places[n] as number;
-      if (length === NULL) {
-        spans[place] = -1;
-        continue;
-      }
-      if (length < NULL) throw this.#malformed(`row ${this.records + 1} has a value of ${length} bytes`);
-      if (end - at < length) return INCOMPLETE;
-      const form = (this.#columns[n] as BinaryColumn).form;
-      if (form === 'text') this.#readText(place, at, at + length);
-      else if (form === 'uuid' && length === UUID_BYTES)
-        this.#readUuid(place, at, this.#textPlaces[n] as number);
-      else if (form === 'instant' && length === INSTANT_BYTES)
-        (this.#instants[n] as BinaryInstants).read(this.#view, at, spans, place);
-      else throw this.#malformed(`row ${this.records + 1} has a value of ${length} bytes as ${form}`);
-      at += length;
+      if (length < NULL_LENGTH)
+        throw this.#malformed(`row ${this.records + 1} has a value of ${length} bytes`);
+      if (length > end - at) return INCOMPLETE;
+      this.#readValue(n, at, length);
+      if (length > 0) at += length;
     }
     return at;
   }
 
-  /**
-   * Hashes four bytes at a time. XOR turns a backslash into a zero byte, and the subtraction then sets the highest
-   * bit of that byte.
-   */
-  #readText(place: number, from: number, to: number): void {
-    const view = this.#view;
-    let hash = HASH_BEGIN;
-    let found = 0;
-    let at = from;
-    for (; at + 4 <= to; at += 4) {
-      const word = view.getInt32(at, true);
-      const zeroed = word ^ FOUR_BACKSLASHES;
-      found |= (zeroed - 0x01010101) & ~zeroed & 0x80808080;
-      hash = addWord(hash, word);
-    }
-    for (; at < to; at++) {
-      const byte = view.getUint8(at);
-      if (byte === BACKSLASH) found = 1;
-      hash = addByte(hash, byte);
-    }
-    if (found !== 0) this.#isPlain = false;
-    this.#found(place, from, to, hash);
+  #readValue(n: number, at: number, length: number): void {
+    const { row } = this.#table;
+    const slot = this.#slots[n] as number;
+    const { form } = this.#columns[n] as BinaryColumn;
+    if (form === 'json') this.#readJson(n, at, length);
+    else if (slot === LEFT_OUT) return;
+    else if (length === NULL_LENGTH) row.clear(slot, NULL);
+    else if (form === 'text') {
+      if (this.#isChecked) this.#check(at, at + length);
+      row.point(slot, at, at + length, quickHash(this.#view, at, at + length));
+    } else if (form === 'uuid' && length === UUID_BYTES)
+      this.#readUuid(slot, at, this.#textPlaces[n] as number);
+    else if (form === 'instant' && length === INSTANT_BYTES)
+      (this.#instants[n] as BinaryInstants).read(this.#view, at, row, slot);
+    else throw this.#malformed(`row ${this.records + 1} has a value of ${length} bytes as ${form}`);
   }
 
-  #readUuid(place: number, from: number, to: number): void {
+  #readJson(n: number, at: number, length: number): void {
+    const { name } = this.#columns[n] as BinaryColumn;
+    let value: unknown = null;
+    if (length !== NULL_LENGTH) {
+      if (this.#isChecked) this.#check(at, at + length);
+      const text = this.#bytes.toString('utf8', at, at + length);
+      const units = longestName(text);
+      if (units > PROPERTY_NAME_UNITS_MAX) this.#fault ??= rejectLongName({ record: 0 }, units);
+      else value = JSON.parse(text);
+    }
+    this.#decoded[name] = value;
+    const slot = this.#slots[n] as number;
+    if (slot !== LEFT_OUT) this.#table.row.put(slot, value);
+  }
+
+  #check(from: number, to: number): void {
+    const bytes = this.#bytes.subarray(from, to);
+    if (!isUtf8(bytes)) this.#fault ??= rejectNotUtf8({ record: 0 }, bytes);
+  }
+
+  #readUuid(slot: number, from: number, to: number): void {
     const view = this.#view;
     let hash = HASH_BEGIN;
     let at = to;
@@ -209,25 +222,7 @@ export class BinaryRows {
       view.setUint16(at, DIGITS[view.getUint8(from + n)] as number, true);
       at += 2;
     }
-    this.#found(place, to, at, hash);
-  }
-
-  #found(place: number, from: number, to: number, hash: number): void {
-    const spans = this.#spans;
-    spans[place] = from;
-    spans[place + 1] = to;
-    spans[place + 2] = endHash(hash);
-  }
-
-  /** The last row, as JSON would give it. */
-  #decoded(): Record<string, string | null> {
-    const values = this.#columns.map(({ field }, n) => {
-      const place = this.#places[n] as number;
-      const from = this.#spans[place] as number;
-      const text = from === -1 ? null : this.#bytes.toString('utf8', from, this.#spans[place + 1] as number);
-      return [field, text] as const;
-    });
-    return Object.fromEntries([...values, ...this.#unserved.map((name) => [name, null] as const)]);
+    this.#table.row.point(slot, to, at, endHash(hash));
   }
 
   #beginSkip(): void {
@@ -243,7 +238,7 @@ export class BinaryRows {
       skip.skipped += bytes;
       if (skip.bytes === 0 && skip.columns === 0) {
         this.#skip = null;
-        this.#sink.reject(rejectTooLarge({ record: ++this.records }, skip.skipped));
+        this.#table.fault(rejectTooLarge({ record: ++this.records }, skip.skipped));
         return at;
       }
       if (skip.bytes > 0 || end - at < 4) return at;
@@ -289,8 +284,8 @@ class BinaryInstants {
     this.#start = start;
   }
 
-  /** Reads a big-endian number of microseconds. Writes start, end and hash of the text to `spans`. */
-  read(view: DataView, at: number, spans: Int32Array, place: number): void {
+  /** Reads a big-endian number of microseconds. Points a field of the row to its text. */
+  read(view: DataView, at: number, row: Row, slot: number): void {
     const high = view.getInt32(at);
     const low = view.getInt32(at + 4);
     const hash = endHash(Math.imul(high, 0x9e3779b1) ^ low);
@@ -301,9 +296,7 @@ class BinaryInstants {
       this.#low[entry] = low;
       this.#high[entry] = high;
     }
-    spans[place] = start;
-    spans[place + 1] = start + (this.#lengths[entry] as number);
-    spans[place + 2] = hash;
+    row.point(slot, start, start + (this.#lengths[entry] as number), hash);
   }
 }
 

@@ -69,11 +69,6 @@ export function jsonOf({ columns, types }: Pick<DescribedRows, 'columns' | 'type
   return mayBreak ? `translate(${json}, e'\\n\\r', '  ')` : json;
 }
 
-/** COPY as CSV with a delimiter and a quote that JSON never holds, so the rows are NDJSON. */
-export function copyStatement(rows: DescribedRows): string {
-  return `COPY (SELECT ${jsonOf(rows)} FROM (${rows.select}\n) t) TO STDOUT (FORMAT csv, QUOTE e'\\x01', DELIMITER e'\\x02')`;
-}
-
 /** @throws LecternError `source-unreadable` with the existing tables; failures of the statement */
 export async function describeRows(database: Database, spec: RowsSpec, name: string): Promise<DescribedRows> {
   const table = spec.table === undefined ? null : await findTable(database, spec.table, name);

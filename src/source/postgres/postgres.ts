@@ -7,16 +7,14 @@ import {
   UPSTREAM_IDLE_MS_MAX,
   UPSTREAM_TOTAL_MS_MAX,
 } from '../../limits.js';
-import { mappedSink } from '../field-map.js';
-import { NdjsonReader } from '../formats/ndjson.js';
-import { lookingSink } from '../formats/read-records.js';
-import type { LoadOptions, LoadSummary, RecordSink, Source } from '../source.js';
+import { FieldTable } from '../field-map.js';
+import type { LoadOptions, LoadSummary, RowSink, Source } from '../source.js';
 import { BinaryRows } from './binary-rows.js';
 import { Database, withLimit } from './database.js';
 import { failureOf, Hang } from './database-failure.js';
-import { catalogueOf, checkMappedColumns, copyStatement, describeRows } from './described-rows.js';
+import { catalogueOf, checkMappedColumns, describeRows } from './described-rows.js';
 import { checkPostgresSpec, type PostgresSpec, postgresId, postgresName } from './postgres-spec.js';
-import { binaryCopyOf, neededRows, renamedRows } from './sent-rows.js';
+import { binaryCopyOf } from './sent-rows.js';
 
 /** The rows of one statement, within one snapshot of the database. */
 export function postgresSource(spec: PostgresSpec): Source {
@@ -52,7 +50,7 @@ async function loadRows(
   database: Database,
   spec: PostgresSpec,
   name: string,
-  sink: RecordSink,
+  sink: RowSink,
   {
     rules = { identifiers: 'uuid' },
     previous = null,
@@ -74,37 +72,20 @@ async function loadRows(
   const isServed = onRecord === undefined;
   if (!isServed) onCatalogue?.(await catalogueOf(database, rows));
   checkMappedColumns(rows.columns, rules, name, isServed);
-  const renamed = isServed ? renamedRows(rows, rules) : null;
-  const ownRules = renamed === null ? rules : { ...rules, fieldMap: undefined };
-  const mapped = mappedSink(sink, 'postgresql', ownRules, name);
-  const sent = isServed ? neededRows(renamed ?? rows, ownRules) : rows;
-  // A map changes the records, and a sink for several sources takes them decoded.
-  const isBinary = isServed && mapped === sink && sink.undecoded !== undefined;
-  const binary = isBinary ? await binaryCopyOf(database, sent) : null;
-  const reader =
-    binary === null
-      ? jsonReader(name, isServed ? mapped : lookingSink(mapped, onRecord))
-      : new BinaryRows(name, sink, binary.columns, binary.unserved);
+  const table = new FieldTable(sink, 'postgresql', rules, name, onRecord);
+  const copy = await binaryCopyOf(database, rows, table);
+  const reader = new BinaryRows(name, table, copy.columns, copy.unserved, copy.isChecked);
   let bytesRead = 0;
-  for await (const chunk of copyPieces(database, binary?.statement ?? copyStatement(sent), name, spec)) {
+  for await (const chunk of copyPieces(database, copy.statement, name, spec)) {
     signal?.throwIfAborted();
     bytesRead += chunk.length;
     reader.push(chunk);
     onProgress?.({ bytesRead, bytesTotal: null, records: reader.records });
   }
   signal?.throwIfAborted();
-  if (bytesRead > 0) reader.finish();
+  reader.finish();
   await database.query('COMMIT');
   return { format: 'postgresql', gzipped: false, bytesRead, version };
-}
-
-/** Rows have record numbers, but no line numbers. */
-function jsonReader(name: string, sink: RecordSink): NdjsonReader {
-  return new NdjsonReader(name, {
-    record: (value, { record }) => sink.record(value, { record }),
-    reject: (rejection) => sink.reject({ ...rejection, position: { record: rejection.position.record } }),
-    ...(sink.undecoded === undefined ? {} : { undecoded: sink.undecoded }),
-  });
 }
 
 /** A version of 22 base64url characters, from the same snapshot of the database as the rows. */

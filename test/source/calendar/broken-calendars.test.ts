@@ -6,6 +6,7 @@ import { test } from 'tap';
 import { LecternError } from '../../../src/errors.js';
 import { CALENDAR_KEPT_BYTES_MAX, RECORD_BYTES_MAX } from '../../../src/limits.js';
 import { CalendarReader } from '../../../src/source/calendar/calendar-reader.js';
+import { FieldTable } from '../../../src/source/field-map.js';
 import { sniff } from '../../../src/source/formats/read-records.js';
 import { SLOW, size } from '../../hard/size.js';
 import { calendarOf, eventOf, type ReadCalendar, readCalendar } from './calendars.js';
@@ -307,7 +308,9 @@ test('time grows at most in proportion to the input', (t) => {
 });
 
 test('the number of kept recurring events is bounded', (t) => {
-  const reader = new CalendarReader('test', { record() {}, reject() {} }, { identifiers: 'uuid' });
+  const reader = new CalendarReader('test', new FieldTable({ row() {}, fault() {} }, 'icalendar'), {
+    identifiers: 'uuid',
+  });
   const text = lesson('m', `DESCRIPTION:${'x'.repeat(900_000)}`, 'RRULE:FREQ=DAILY')
     .concat('')
     .join('\r\n');

@@ -35,7 +35,9 @@ test('a calendar is read from an address, even without a length', async (t) => {
       rules: RULES,
     });
     t.strictSame(rejections, []);
-    t.match(records, [{ value: { title: 'Algebra', roomName: 'Hall 1', time: '2026-09-14T06:00:00.000Z' } }]);
+    t.match(records, [
+      { value: { SUMMARY: 'Algebra', LOCATION: 'Hall 1', DTSTART: '2026-09-14T06:00:00.000Z' } },
+    ]);
     t.equal(summary.format, 'icalendar');
   }
 });
@@ -60,7 +62,7 @@ test('an expansion reports progress, and ends when its load is aborted', async (
   const abort = new AbortController();
   const told: number[] = [];
   let records = 0;
-  const sink = { record: () => records++, reject() {} };
+  const sink = { row: () => records++, fault() {} };
   const loading = httpSource({ kind: 'http', url }).load(sink, {
     rules: { ...RULES, from: '2026-01-01', to: '2027-01-01' },
     signal: abort.signal,

@@ -9,6 +9,7 @@ import {
 import { CalendarReader } from '../../../src/source/calendar/calendar-reader.js';
 import { WAITING_BYTES_MAX } from '../../../src/source/calendar/kept-events.js';
 import { readZoneRules } from '../../../src/source/calendar/zone-rules.js';
+import { FieldTable } from '../../../src/source/field-map.js';
 import { readRecords } from '../../../src/source/formats/read-records.js';
 import type { Source } from '../../../src/source/source.js';
 import { loadImage } from '../../../src/thread/load-image.js';
@@ -135,15 +136,20 @@ test('faults of rules and zones name the limit of the source once its steps are 
   const rejections: string[] = [];
   let events = 0;
   const sink = {
-    record: () => {
+    row: () => {
       events++;
     },
-    reject: ({ detail }: { detail: string }) => {
+    fault: ({ detail }: { detail: string }) => {
       rejections.push(detail);
     },
   };
   const steps = { left: EVENT_STEPS_MAX / 2 };
-  const reader = new CalendarReader('test', sink, { identifiers: 'uuid', ...WINDOW }, steps);
+  const reader = new CalendarReader(
+    'test',
+    new FieldTable(sink, 'icalendar'),
+    { identifiers: 'uuid', ...WINDOW },
+    steps,
+  );
   const text = calendarOf(
     ...event('early', 'DTSTART;TZID=A:20260601T090000'),
     ...Array.from({ length: 2000 }, (_, n) => zone(`Z${n}`, NEVER)).flat(),
@@ -173,14 +179,17 @@ test('each event of an undefined zone is rejected separately, however many there
   const rejections: { detail: string; code: string }[] = [];
   let events = 0;
   const sink = {
-    record: () => {
+    row: () => {
       events++;
     },
-    reject: ({ detail, code }: { detail: string; code: string }) => {
+    fault: ({ detail, code }: { detail: string; code: string }) => {
       rejections.push({ detail, code });
     },
   };
-  const reader = new CalendarReader('test', sink, { identifiers: 'uuid', ...WINDOW });
+  const reader = new CalendarReader('test', new FieldTable(sink, 'icalendar'), {
+    identifiers: 'uuid',
+    ...WINDOW,
+  });
   reader.push(Buffer.from('BEGIN:VCALENDAR\r\n'));
   for (let n = 0; n < count; n += 1000) {
     const lines = Array.from({ length: Math.min(1000, count - n) }, (_, place) =>

@@ -3,6 +3,7 @@ import type { RecordPosition, Rejection } from '../../../src/model/event.js';
 import type { ReadRules } from '../../../src/model/read-rules.js';
 import { CalendarReader } from '../../../src/source/calendar/calendar-reader.js';
 import { LoadNotes } from '../../../src/source/load-notes.js';
+import { rawTable } from '../collect.js';
 
 export interface ReadCalendar {
   readonly events: Record<string, string>[];
@@ -22,17 +23,16 @@ export function readCalendar(
   const positions: RecordPosition[] = [];
   const rejections: Rejection[] = [];
   const notes = new LoadNotes();
-  const sink = {
-    notes,
-    record(value: unknown, position: RecordPosition): void {
+  const table = rawTable(
+    (value, position) => {
       events.push(value as Record<string, string>);
       positions.push(position);
     },
-    reject(rejection: Rejection): void {
-      rejections.push(rejection);
-    },
-  };
-  const reader = new CalendarReader('test', sink, { identifiers: 'uuid', ...rules });
+    (rejection) => rejections.push(rejection),
+    'icalendar',
+    notes,
+  );
+  const reader = new CalendarReader('test', table, { identifiers: 'uuid', ...rules });
   const bytes = Buffer.from(text);
   const size = pieceBytes === 0 ? bytes.length : pieceBytes;
   for (let at = 0; at < bytes.length; at += size) {

@@ -2,6 +2,7 @@
 import { test } from 'tap';
 import { derivedIdentifier } from '../../../src/model/derived-identifier.js';
 import { CalendarReader } from '../../../src/source/calendar/calendar-reader.js';
+import { FieldTable } from '../../../src/source/field-map.js';
 import { calendarOf, eventOf, readCalendar } from './calendars.js';
 
 const WINDOW = { from: '2026-01-01', to: '2027-12-31' };
@@ -372,7 +373,10 @@ test('an expansion runs in short steps', (t) => {
     'RRULE:FREQ=DAILY;COUNT=100',
     'END:VEVENT',
   ]).flat();
-  const reader = new CalendarReader('test', { record() {}, reject() {} }, { identifiers: 'uuid', ...WINDOW });
+  const reader = new CalendarReader('test', new FieldTable({ row() {}, fault() {} }, 'icalendar'), {
+    identifiers: 'uuid',
+    ...WINDOW,
+  });
   reader.push(Buffer.from(calendarOf(...lines)));
   reader.finish();
   const records = [...reader.rest()].map(() => 0);

@@ -9,7 +9,7 @@ import { JsonArrayReader } from '../../../src/source/formats/json-array.js';
 import { MessagePackReader } from '../../../src/source/formats/messagepack.js';
 import { NdjsonReader } from '../../../src/source/formats/ndjson.js';
 import { runs } from '../../hard/size.js';
-import { collectBytes } from '../collect.js';
+import { collectBytes, rawTable } from '../collect.js';
 
 const packr = new Packr({ useRecords: false });
 
@@ -127,10 +127,11 @@ test('positions are those of the whole source, and readers keep nothing of a reu
   for (const { Reader, bytes, at } of cases) {
     for (const pieceBytes of [1, 3, 100, bytes.length]) {
       const found: { value: unknown; position: RecordPosition }[] = [];
-      const reader = new Reader('test', {
-        record: (value, position) => found.push({ value, position }),
-        reject: (rejection) => t.fail(rejection.detail),
-      });
+      const table = rawTable(
+        (value, position) => found.push({ value, position }),
+        (rejection) => t.fail(rejection.detail),
+      );
+      const reader = new Reader('test', table);
       const piece = Buffer.alloc(pieceBytes);
       for (let start = 0; start < bytes.length; start += pieceBytes) {
         const length = bytes.copy(piece, 0, start, start + pieceBytes);

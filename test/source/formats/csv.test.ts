@@ -4,7 +4,7 @@ import { test } from 'tap';
 import { CSV_COLUMNS_MAX, RECORD_BYTES_MAX } from '../../../src/limits.js';
 import type { Rejection } from '../../../src/model/event.js';
 import { readRecords } from '../../../src/source/formats/read-records.js';
-import type { RecordSink } from '../../../src/source/source.js';
+import type { RowSink } from '../../../src/source/source.js';
 import { collectGarbage } from '../../http/collect-garbage.js';
 import { collectBytes, failureOf, overwrite } from '../collect.js';
 
@@ -109,11 +109,9 @@ async function readRecordsOf(pieces: readonly Buffer[]): Promise<{ values: unkno
   }
   const values: unknown[] = [];
   const rejections: Rejection[] = [];
-  const sink: RecordSink = {
-    record: (value) => values.push(value),
-    reject: (rejection) => rejections.push(rejection),
-  };
+  const sink: RowSink = { row() {}, fault: (rejection) => rejections.push(rejection) };
   const summary = await readRecords(chunks(), sink, {
+    onRecord: (value) => values.push(value) > 0,
     sourceName: 'test',
     bytesTotal: null,
     onRead: overwrite,
@@ -285,15 +283,15 @@ test('200,000 rows take only the memory of a few pieces', async (t) => {
   }
   let rows = 0;
   let peak = 0;
-  const sink: RecordSink = {
-    record() {
+  const sink: RowSink = {
+    row() {
       if (++rows % 50_000 === 0) {
         collectGarbage();
         const { heapUsed, external } = process.memoryUsage();
         peak = Math.max(peak, heapUsed + external);
       }
     },
-    reject: ({ detail }) => t.fail(detail),
+    fault: ({ detail }) => t.fail(detail),
   };
   collectGarbage();
   const { heapUsed, external } = process.memoryUsage();

@@ -5,10 +5,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { test } from 'tap';
-import type { RejectionCode } from '../../../src/model/event.js';
-import { createNormaliser, isRejection } from '../../../src/normalise/normalise.js';
+import type { NormalisedEvent, Rejection, RejectionCode } from '../../../src/model/event.js';
+import { isRejection, Normaliser } from '../../../src/normalise/normalise.js';
 import { fileSource } from '../../../src/source/file.js';
-import { collect, collectBytes, failureOf } from '../collect.js';
+import { readRecords } from '../../../src/source/formats/read-records.js';
+import type { RowSink } from '../../../src/source/source.js';
+import { collect, collectBytes, failureOf, inPieces, overwrite } from '../collect.js';
 
 const FOLDER = fileURLToPath(new URL('../../../fixtures/malformed/', import.meta.url));
 
@@ -133,18 +135,23 @@ for (const [file, message] of Object.entries(REFUSED)) {
 
 for (const [file, [code, field, position]] of Object.entries(REJECTED)) {
   test(`${file} costs one record`, async (t) => {
-    const normalise = createNormaliser('uuid');
+    const normaliser = new Normaliser({ identifiers: 'uuid' });
     for (const pieceBytes of [0, 1]) {
-      const { records, rejections } = await collectBytes(readFileSync(FOLDER + file), pieceBytes);
-      const events = records.map((record) => normalise(record.value, record.position));
-      const found = [...rejections, ...events.filter(isRejection)];
+      const all: (NormalisedEvent | Rejection)[] = [];
+      const sink: RowSink = {
+        row: (row) => all.push(normaliser.event(row)),
+        fault: (rejection) => all.push(rejection),
+      };
+      const pieces = inPieces(readFileSync(FOLDER + file), pieceBytes);
+      await readRecords(pieces, sink, { sourceName: 'test', bytesTotal: null, onRead: overwrite });
+      const found = all.filter(isRejection);
       t.equal(found.length, 1);
       t.match(found[0], { code, field, position });
       t.match(
         found[0]?.detail,
         file === 'line-not-utf8.ndjson' ? /UTF-8/ : /expected|cannot be read|only one allowed/,
       );
-      const titles = events.flatMap((event) => (isRejection(event) ? [] : [event.title]));
+      const titles = all.flatMap((event) => (isRejection(event) ? [] : [event.title]));
       t.same(titles, file === 'line-cut.ndjson' ? ['Lecture 1', 'Lecture 2'] : ['Lecture 1', 'Lecture 3']);
     }
   });

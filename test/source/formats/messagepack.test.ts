@@ -103,11 +103,21 @@ test('text that is not UTF-8 costs only its record', async (t) => {
   t.match(binary.records, [{ value: { y: 'ř' } }], 'binary data is no text');
 });
 
-test('values that are not maps count as records', async (t) => {
+test('values that are not maps count as records, and are faults', async (t) => {
   const bytes = Buffer.from(encode([{ a: 1 }, 17, null, ['x'], 'text']));
+  const { records, rejections } = await collectBytes(bytes);
   t.same(
-    (await collectBytes(bytes)).records.map((r) => r.value),
-    [{ a: 1 }, 17, null, ['x'], 'text'],
+    records.map((r) => r.value),
+    [{ a: 1 }],
+  );
+  t.match(
+    rejections.map(({ position, detail }) => [position.record, detail]),
+    [
+      [2, /^the record is a number \(17\); expected an object/],
+      [3, /^the record is null;/],
+      [4, /^the record is an array;/],
+      [5, /^the record is the string "text";/],
+    ],
   );
   t.same((await collectBytes(hex('81 01 a178'))).records[0]?.value, { 1: 'x' }, 'integers as names');
 });

@@ -4,6 +4,7 @@
  */
 import { gzipSync } from 'node:zlib';
 import { test } from 'tap';
+import { MAPPED_FIELDS } from '../../../src/source/field-map.js';
 import { readRecords } from '../../../src/source/formats/read-records.js';
 import { Transcoder } from '../../../src/source/formats/text-encoding.js';
 import { failureOf, inPieces, overwrite } from '../collect.js';
@@ -42,6 +43,8 @@ const FORMATS: Readonly<Record<string, (titles: readonly string[]) => string>> =
   csv: (titles) => `id;title\r\n${titles.map((title) => `1;${title}\r\n`).join('')}`,
 };
 
+const TITLE = MAPPED_FIELDS.indexOf('title');
+
 async function titlesOf(
   bytes: Uint8Array,
   { encoding, pieceBytes = 0 }: { encoding?: string | undefined; pieceBytes?: number },
@@ -51,8 +54,8 @@ async function titlesOf(
   const { format } = await readRecords(
     inPieces(Uint8Array.from(bytes), pieceBytes),
     {
-      record: (value) => titles.push((value as { title: unknown }).title),
-      reject: ({ position, code, detail }) => faults.push(`${position.line} ${code}: ${detail}`),
+      row: (row) => titles.push(row.textOf(TITLE)),
+      fault: ({ position, code, detail }) => faults.push(`${position.line} ${code}: ${detail}`),
     },
     { sourceName: 'test', bytesTotal: null, rules: { identifiers: 'any', encoding }, onRead: overwrite },
   );

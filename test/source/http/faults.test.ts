@@ -153,11 +153,11 @@ test('a slow reader does not count as a slow upstream', async (t) => {
   let count = 0;
   const source = httpSource({ kind: 'http', url: upstream.origin, idleMsMax: 200 });
   await source.load({
-    record() {
+    row() {
       const untilMs = performance.now() + (++count % 20_000 === 0 ? 500 : 0);
       while (performance.now() < untilMs);
     },
-    reject() {},
+    fault() {},
   });
   t.equal(count, 60_000);
 });

@@ -218,10 +218,10 @@ test('errors of the sink come through unchanged, and the connection is closed', 
   const source = httpSource({ kind: 'http', url: upstream.origin });
   const failure = await failureOf(
     source.load({
-      record() {
+      row() {
         throw mistake;
       },
-      reject() {},
+      fault() {},
     }),
   );
   t.equal(failure, mistake);

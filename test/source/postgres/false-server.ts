@@ -54,7 +54,7 @@ export function row(...values: readonly string[]): Buffer {
 }
 
 const COLUMNS = ['id', 'time', 'endTime'];
-/** A type of the server's user, so that rows come as JSON. */
+/** A type of the server's user, so that values come as JSON. */
 const OTHER_TYPE = 20_000;
 
 export async function startFalseServer(teardown: Teardown): Promise<FalseServer> {
@@ -92,9 +92,9 @@ export async function startFalseServer(teardown: Teardown): Promise<FalseServer>
       if (asked.includes('LIMIT 0')) socket.write(description(COLUMNS, OTHER_TYPE));
       if (asked.includes('COPY')) {
         socket.write(message('H', Buffer.from([0]), int16(1), int16(0)));
-        socket.write(message('d', `${JSON.stringify(eventOf(1))}\n`));
+        socket.write(message('d', BINARY_BEGIN, binaryRow(1)));
         strike('copy', socket);
-        socket.write(Buffer.concat([message('d', `${JSON.stringify(eventOf(2))}\n`), message('c')]));
+        socket.write(Buffer.concat([message('d', binaryRow(2), int16(-1)), message('c')]));
       }
       socket.write(Buffer.concat([DONE, READY]));
     } else if (asked.startsWith('S')) {
@@ -121,7 +121,15 @@ export async function startFalseServer(teardown: Teardown): Promise<FalseServer>
   };
 }
 
-function eventOf(n: number): object {
-  const id = `2c3c9bfd-5da4-5a45-8bdb-5c0fe790241${n}`;
-  return { id, time: '2026-09-14T08:00:00Z', endTime: '2026-09-14T09:00:00Z' };
+/** The header of rows in the binary format of COPY. */
+const BINARY_BEGIN = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
+
+/** The row of an event, each value as JSON. */
+function binaryRow(n: number): Buffer {
+  const values = [
+    `2c3c9bfd-5da4-5a45-8bdb-5c0fe790241${n}`,
+    '2026-09-14T08:00:00Z',
+    '2026-09-14T09:00:00Z',
+  ].map((value) => Buffer.from(JSON.stringify(value)));
+  return Buffer.concat([int16(values.length), ...values.flatMap((value) => [int32(value.length), value])]);
 }

@@ -177,7 +177,7 @@ test('a PostgreSQL database as a source', { skip }, async (t) => {
     t.match(first.summary.version, /^[\w-]{22}$/);
     const source = postgresSource({ kind: 'postgres', url, ...spec });
     const previous = first.summary.version;
-    const load = () => source.load({ record() {}, reject() {} }, { previous });
+    const load = () => source.load({ row() {}, fault() {} }, { previous });
     t.equal(await load(), 'not-modified');
     await server.sql("INSERT INTO events VALUES (md5('new')::uuid, now(), now())");
     t.match(await load(), { version: /./ });
