@@ -84,9 +84,7 @@ async function fetchWhole(store: Store, task: FetchTask): Promise<LoadDone> {
   }
   const present = new Snapshot(image);
   const history = historyOf(newestChanges(announced), present);
-  const made = isServed
-    ? [changeOfEdit(present, present, { came: [], went: [] }, 0)]
-    : differences(served, announced, present);
+  const made = differences(served, announced, present);
   return { kind: 'loaded', image, sourceVersion: null, changes: made, history, isPatched: isServed };
 }
 
