@@ -13,6 +13,8 @@ export interface Clash {
   readonly end: number;
   /** The most lessons at one instant. */
   readonly peak: number;
+  /** The rows of the lessons. */
+  readonly ids: readonly string[];
   readonly lessons: readonly Lesson[];
 }
 
@@ -25,18 +27,26 @@ export function clashOf(entry: ConflictEntry, names: Names): Clash {
     by === 'room'
       ? (names.rooms.get(key) ?? key)
       : ((by === 'lecturer' ? first?.lecturer : first?.studyGroup) ?? key);
-  const lessons = lessonsOf(entry.events.map((event) => rowOf(event, names)));
-  return { by, key, name, peak, start: Date.parse(entry.startTime), end: Date.parse(entry.endTime), lessons };
+  let lessons: readonly Lesson[] | null = null;
+  return {
+    ...{ by, key, name, peak, start: Date.parse(entry.startTime), end: Date.parse(entry.endTime) },
+    ids: entry.events.map(({ id }) => id),
+    // Most clashes are marked and never opened.
+    get lessons() {
+      lessons ??= lessonsOf(entry.events.map((event) => rowOf(event, names)));
+      return lessons;
+    },
+  };
 }
 
 /** The clashes of each row. */
 export function indexOf(clashes: readonly Clash[]): ClashIndex {
   const index = new Map<string, Clash[]>();
   for (const clash of clashes) {
-    for (const id of clash.lessons.flatMap(({ ids }) => ids)) {
+    for (const id of clash.ids) {
       const known = index.get(id);
       if (known === undefined) index.set(id, [clash]);
-      else if (!known.includes(clash)) known.push(clash);
+      else known.push(clash);
     }
   }
   return index;
@@ -61,6 +71,7 @@ export function overlapsOf(lessons: readonly Lesson[]): Clash[] {
         start: first.start,
         end,
         peak: run.length,
+        ids: run.flatMap(({ ids }) => ids),
         lessons: run,
       });
     }

@@ -8,7 +8,7 @@ import {
   TimetableProblem,
 } from 'lectern/client';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Target } from './address.js';
+import type { LeftOut, Target } from './address.js';
 import type { Named, Row } from './lessons.js';
 import { keep, readKept } from './store.js';
 
@@ -329,6 +329,18 @@ export function filtersOf({ kind, id }: Target): Record<string, string> {
     default:
       return {};
   }
+}
+
+const LEFT_OUT_PARAMETERS = { course: 'courseId!', type: 'type!', group: 'studyGroup!' } as const;
+
+/** The filters that leave lessons out of calendars and files, as they are left out here. */
+export function leftOutFilters(not: readonly LeftOut[]): Record<string, string[]> {
+  const filters: Record<string, string[]> = {};
+  for (const { field, value } of not) {
+    const name = LEFT_OUT_PARAMETERS[field];
+    filters[name] = [...(filters[name] ?? []), value];
+  }
+  return filters;
 }
 
 export async function readTimetable(

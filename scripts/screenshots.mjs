@@ -1,7 +1,7 @@
 /**
  * Takes the screenshots of docs/pages.md and README.md, on the demo:
  *
- *     npm run screenshots [-- <folder> [<part of a name> …]]
+ *     npm run screenshots [-- --all <folder> [<part of a name> …]]
  *
  * The time is fixed, so that the week that is shown is full.
  */
@@ -10,49 +10,61 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
-import { startService } from '../dist/service.js';
+import { startService } from '../dist/app/service.js';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const [folder = join(ROOT, 'docs/pages'), ...parts] = process.argv.slice(2);
-/** A Wednesday of the demo's term, 09:40 UTC. */
-const NOW_MS = Date.UTC(2026, 9, 7, 9, 40);
+const isAll = process.argv.includes('--all');
+const [folder = join(ROOT, 'docs/pages'), ...parts] = process.argv
+  .slice(2)
+  .filter((each) => each !== '--all');
+/** A Wednesday of the demo's term. */
+const NOW_MS = Date.UTC(2026, 10, 11, 9, 40);
 const SIZES = { phone: [360, 740], tablet: [768, 1024], wide: [1920, 1080], usual: [1280, 800] };
 
 /** A group with a clash in this week. */
-const GROUP = 'ÉCO-3A';
+const GROUP = 'BIO-2A';
 
+const OF = `of=group:${GROUP}`;
+const ALL = ['phone', 'tablet', 'wide', 'usual'];
+const BOTH = ['light', 'dark'];
+
+/** Those that are `kept` are in docs/pages/; all are taken with --all, to be looked at. */
 const SHOTS = [
-  {
-    name: 'week',
-    search: `?of=group:${GROUP}`,
-    sizes: ['phone', 'tablet', 'wide', 'usual'],
-    schemes: ['light', 'dark'],
-  },
+  { name: 'week', search: `?${OF}`, sizes: ALL, schemes: BOTH, kept: ['usual', 'usual-dark', 'phone'] },
   {
     name: 'lesson',
-    search: `?of=group:${GROUP}&date=2026-10-05`,
+    search: `?${OF}`,
     click: '.lesson[data-clash]',
-    sizes: ['usual', 'phone'],
+    sizes: ['usual', 'wide'],
+    kept: ['usual'],
   },
-  { name: 'beside', search: '?of=group:INF-2B&of=group:BIO-1D', sizes: ['wide', 'tablet'] },
-  { name: 'day', search: '?view=day&of=group:INF-2B&of=group:BIO-1D&of=group:PHY-1A', sizes: ['usual'] },
-  { name: 'month', search: `?view=month&of=group:${GROUP}`, sizes: ['usual', 'phone'] },
-  { name: 'list', search: `?view=list&of=group:${GROUP}`, sizes: ['usual', 'phone'] },
-  { name: 'find', search: `?of=group:${GROUP}`, type: 'an', sizes: ['usual', 'phone'] },
+  { name: 'beside', search: `?${OF}&of=group:BIO-1D`, sizes: ['wide', 'tablet'], kept: [] },
+  { name: 'day', search: `?view=day&${OF}&of=group:BIO-1D&of=group:PHY-1A`, sizes: ALL, kept: [] },
+  { name: 'month', search: `?view=month&${OF}`, sizes: ALL, schemes: BOTH, kept: [] },
+  { name: 'list', search: `?view=list&${OF}`, sizes: ALL, schemes: BOTH, kept: [] },
+  { name: 'find', search: `?${OF}`, type: 'bio', sizes: ALL, kept: [] },
   {
     name: 'take',
-    search: `?of=group:${GROUP}`,
+    search: `?${OF}`,
     click: '.toolbar-end .button',
     next: '.take .primary',
     waits: '.qr',
-    sizes: ['usual'],
+    sizes: ALL,
+    kept: ['usual'],
   },
-  { name: 'hebrew', search: `?lang=he&of=group:${GROUP}`, sizes: ['usual', 'phone'] },
-  { name: 'free', search: '?view=free', sizes: ['usual', 'phone', 'wide'], schemes: ['light', 'dark'] },
-  { name: 'clashes', search: '?view=clashes', sizes: ['usual', 'phone'], schemes: ['light', 'dark'] },
-  { name: 'usage', search: '?view=usage', sizes: ['usual', 'phone'], schemes: ['light', 'dark'] },
-  { name: 'changes', search: '?view=changes', sizes: ['usual'] },
-  { name: 'state', search: '?view=state', sizes: ['usual'] },
+  { name: 'hebrew', search: `?lang=he&${OF}`, sizes: ALL, kept: [] },
+  {
+    name: 'free',
+    search: '?view=free&hour=10:00&minutes=120&building=Curie',
+    sizes: ALL,
+    schemes: BOTH,
+    kept: ['usual'],
+  },
+  { name: 'clashes', search: '?view=clashes', sizes: ALL, schemes: BOTH, kept: ['usual'] },
+  { name: 'usage', search: '?view=usage', sizes: ALL, schemes: BOTH, kept: ['usual'] },
+  { name: 'changes', search: '?view=changes', sizes: ['usual'], kept: [] },
+  { name: 'state', search: '?view=state', sizes: ['usual'], kept: [] },
+  { name: 'print', search: `?${OF}`, sizes: ['usual'], media: 'print', kept: [] },
 ];
 
 mkdirSync(folder, { recursive: true });
@@ -73,16 +85,29 @@ const browser = await chromium.launchPersistentContext(profile, {
   timezoneId: 'UTC',
 });
 try {
-  for (const { name, search, sizes, schemes = ['light'], click, next, waits, type } of SHOTS) {
+  for (const {
+    name,
+    search,
+    sizes,
+    schemes = ['light'],
+    click,
+    next,
+    waits,
+    type,
+    media = 'screen',
+    kept,
+  } of SHOTS) {
     if (parts.length > 0 && !parts.some((part) => name.includes(part))) continue;
     for (const size of sizes) {
       for (const colorScheme of schemes) {
+        const kind = `${size}${colorScheme === 'dark' ? '-dark' : ''}`;
+        if (!isAll && !kept.includes(kind)) continue;
         const page = await browser.newPage();
         page.on('console', (message) => message.type() === 'error' && console.error(name, message.text()));
         page.on('pageerror', (error) => console.error(name, error.message));
         const [width, height] = SIZES[size];
         await page.setViewportSize({ width, height });
-        await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+        await page.emulateMedia({ colorScheme, reducedMotion: 'reduce', media });
         await page.clock.setFixedTime(NOW_MS);
         await page.goto(`${service.baseUrl}/view${search}`);
         await page.locator('[aria-busy="false"]').first().waitFor();
@@ -94,8 +119,7 @@ try {
           await page.locator('.found li').first().waitFor();
         }
         await page.evaluate('document.fonts.ready');
-        const scheme = colorScheme === 'dark' ? '-dark' : '';
-        await page.screenshot({ path: join(folder, `${name}-${size}${scheme}.png`) });
+        await page.screenshot({ path: join(folder, `${name}-${kind}.png`) });
         await page.close();
       }
     }

@@ -316,8 +316,11 @@ function RoomBars({ lessons, date, place }: RoomBarsProps): JSX.Element {
             title={label}
             style={{ '--place': place(from), '--width': place(to) - place(from) }}
           >
-            <span class="hidden">{label}</span>
             {isClashing && <Icon name="warning" />}
+            <span class="bar-text">
+              <span class="hidden">{sayTimes(lesson.start, lesson.end)} </span>
+              <Text>{titleOf(lesson)}</Text>
+            </span>
           </li>
         );
       })}

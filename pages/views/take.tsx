@@ -4,7 +4,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { encode } from 'uqr';
 import type { Target } from '../address.js';
-import { client, filtersOf, reading } from '../data.js';
+import { client, filtersOf, leftOutFilters, reading } from '../data.js';
 import { saveFile } from '../files.js';
 import { Icon, Text } from '../parts.js';
 import { rangeOf, windowOf } from '../range.js';
@@ -68,6 +68,7 @@ async function downloadAll(targets: readonly Target[], format: 'ics' | 'csv'): P
   for (const target of targets) {
     const query = {
       ...filtersOf(target),
+      ...leftOutFilters(address.value.not),
       startTime: new Date(window.from).toISOString(),
       endTime: new Date(window.to).toISOString(),
     };
@@ -81,7 +82,8 @@ function Subscribe({ target }: { readonly target: Target }): JSX.Element {
   const [made, setMade] = useState<Address | 'off' | null>(null);
   const make = async (): Promise<void> => {
     try {
-      const query = target.kind === 'me' ? { for: 'personal' } : filtersOf(target);
+      const whose = target.kind === 'me' ? { for: 'personal' } : filtersOf(target);
+      const query = { ...whose, ...leftOutFilters(address.value.not) };
       const { data } = await reading(() => client.get('/schedule/feed', query as object));
       setMade(data);
     } catch (error) {
