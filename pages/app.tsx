@@ -29,12 +29,13 @@ export function App({ feed }: { readonly feed: Feed | null }): JSX.Element {
     };
   }, []);
   const shown = feed === null ? null : (feedNow.value ?? feed);
+  const hasViews = shown === null && tokenWanted.value === null;
   return (
     <>
       <a class="skip" href="#main">
         {say('skip')}
       </a>
-      <header class="top">
+      <header class="top" data-bare={!hasViews || undefined}>
         <a
           class="brand"
           aria-label={say('appName')}
@@ -50,10 +51,10 @@ export function App({ feed }: { readonly feed: Feed | null }): JSX.Element {
           </svg>
           <span>{say('appName')}</span>
         </a>
-        {shown === null && tokenWanted.value === null && <Find />}
+        {hasViews && <Find />}
         <Status />
         <Settings />
-        {shown === null && tokenWanted.value === null && <Views />}
+        {hasViews && <Views />}
       </header>
       <main id="main" tabIndex={-1}>
         {shown === null ? <View /> : <FeedView feed={shown} />}

@@ -1,6 +1,6 @@
 /** The days of one or several timetables, whichever way they are shown, with the panel of the open lesson. */
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import type { Target } from '../address.js';
 import type { ClashIndex } from '../clash.js';
 import { clashesOfLesson } from '../clash.js';
@@ -46,6 +46,12 @@ export function Body(props: BodyProps): JSX.Element {
   const all = shown.flatMap(({ lessons }) => lessons);
   const opened = openId === null ? undefined : all.find(({ ids }) => ids.includes(openId));
   const owner = shown.find(({ lessons }) => opened !== undefined && lessons.includes(opened));
+  const hasPanel = block !== null || opened !== undefined;
+  // An attribute, because :has() would make every change of the page dearer.
+  useLayoutEffect(() => {
+    document.body.toggleAttribute('data-panel', hasPanel);
+    return () => document.body.removeAttribute('data-panel');
+  }, [hasPanel]);
   return (
     <div class="body" aria-busy={isLoading} data-loading={isLoading || undefined}>
       <div class="above">
