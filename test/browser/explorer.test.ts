@@ -1,9 +1,12 @@
 /** The pages at {base}/view in a real browser, on the demo: every view, by pointer and by keyboard alone. */
+import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
 import type { BrowserContext, Page } from 'playwright-core';
 import { type Test, test } from 'tap';
 import { startService } from '../../src/app/service.js';
 import type { components } from '../../src/client/client.js';
+import { findPages } from '../../src/http/pages.js';
 import { axeFindings } from './axe.js';
 import { NO_BROWSER, newPage, type OpenPage, openBrowser } from './chromium.js';
 
@@ -61,6 +64,23 @@ if (NO_BROWSER !== null) {
         'no request left the origin',
       );
       await assertQuiet(t, opened);
+    });
+
+    await t.test('script, style and texts of the first view have at most 45 KB', async (t) => {
+      const folder = new URL(findPages() ?? '');
+      const read = (name: string): string => readFileSync(new URL(name, folder), 'utf8');
+      const { script, style } = JSON.parse(read('built.json')) as { script: string; style: string };
+      const names = new Set([script]);
+      for (const name of names) {
+        for (const [, part = ''] of read(name).matchAll(/(?:from|import)"\.\/(part-\w+\.js)"/g))
+          names.add(part);
+      }
+      const texts = readdirSync(folder).filter(
+        (name) => name.endsWith('.js') && read(name).includes('Skip to the timetable'),
+      );
+      const bytes = [...names, style, ...texts].map((name) => gzipSync(read(name), { level: 9 }).length);
+      const sum = bytes.reduce((all, each) => all + each, 0);
+      t.ok(names.size > 2 && texts.length === 1 && sum <= 45_000, `${sum} bytes`);
     });
 
     await t.test('a week shows every lesson of the API, once, at its time', async (t) => {
