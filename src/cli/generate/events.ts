@@ -87,7 +87,7 @@ function withNames(event: GeneratedEvent, roomNames: ReadonlyMap<string, string 
   return {
     ...event,
     ...(roomName === null ? {} : { roomName }),
-    ...(title === null ? {} : { courseName: title }),
+    ...(title === null || event.courseId === null ? {} : { courseName: title }),
   };
 }
 
