@@ -12,6 +12,7 @@ import { address, announcement, follow, go, linkTo, move, open } from './store.j
 import { FeedView } from './views/feed-view.js';
 import { TimetableView } from './views/timetable.js';
 import { TokenForm } from './views/token-form.js';
+import { DevelopmentWarning } from './warning.js';
 
 const FreeRooms = lazy(() => import('./views/free-rooms.js').then((view) => view.FreeRooms));
 const Clashes = lazy(() => import('./views/clashes.js').then((view) => view.Clashes));
@@ -57,6 +58,7 @@ export function App({ feed }: { readonly feed: Feed | null }): JSX.Element {
         {hasViews && <Views />}
       </header>
       <main id="main" tabIndex={-1}>
+        {hasViews && <DevelopmentWarning />}
         {shown === null ? <View /> : <FeedView feed={shown} />}
       </main>
       <div class="hidden" role="status" aria-live="polite">

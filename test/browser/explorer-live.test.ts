@@ -1,6 +1,10 @@
 /** The pages while the timetable changes, and on a hostile timetable: nothing runs, nothing overlaps, all can be reached. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
 import { test } from 'tap';
+import { startService } from '../../src/app/service.js';
 import { findPages } from '../../src/http/pages.js';
 import type { NormalisedEvent } from '../../src/model/event.js';
 import { EVENTS, serve, setUp } from '../http/harness.js';
@@ -126,6 +130,30 @@ if (NO_BROWSER !== null) {
       t.equal(await changed.locator('del').innerText(), 'New', 'old beside new');
       await page.close();
     });
+
+    await t.test(
+      'in development a load that left records out is told at first, with its reasons',
+      async (t) => {
+        const folder = mkdtempSync(join(tmpdir(), 'lectern-view-'));
+        t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+        const source = join(folder, 'rows.ndjson');
+        const row = {
+          id: EVENTS[0]?.id,
+          time: '2026-10-05T08:00:00Z',
+          endTime: '2026-10-05T09:00:00Z',
+          lectureer: 'x',
+        };
+        writeFileSync(source, `${JSON.stringify(row)}\n${JSON.stringify({ ...row, id: 'none' })}\n`);
+        const service = await startService({ source, dev: true, port: 0, rejectPercentMax: 100 });
+        t.teardown(() => service.close());
+        await service.ready;
+        const { page } = await open(browser, `${service.baseUrl}/view?view=clashes`);
+        await page.locator('.problem', { hasText: '1 record was left out' }).locator('a').click();
+        await page.locator('.rejections li', { hasText: 'malformed-identifier' }).first().waitFor();
+        t.match(await page.locator('.state').innerText(), /record 2[\s\S]*lectureer \(lecturer\?\)/);
+        await page.close();
+      },
+    );
 
     await t.test('on paper a week is one sheet, in black and white', async (t) => {
       const { page } = await open(browser, `${view}?of=group:A&date=2026-10-06`, 360);
