@@ -10,6 +10,7 @@ RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
 COPY scripts scripts
 COPY src src
+COPY pages pages
 RUN npm run build
 RUN npm prune --ignore-scripts --omit=dev --no-audit --no-fund
 

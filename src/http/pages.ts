@@ -23,6 +23,8 @@ export interface PageOptions {
 
 /** The folder of built files: a part of the package; in a checkout, of the last build. Null if there is none. */
 export function findPages(): string | null {
+  // A program bundled as CommonJS has no address, and no built files beside it.
+  if ((import.meta.url as string | undefined) === undefined) return null;
   const places = [new URL('./pages/', import.meta.url), new URL('../../dist/http/pages/', import.meta.url)];
   return places.find((place) => existsSync(new URL('built.json', place)))?.href ?? null;
 }

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'tap';
-import { readImageFile } from '../../src/snapshot/image-file.js';
+import { readSnapshotFile } from '../../src/change/snapshot-file.js';
 import { sourceOfSpec } from '../../src/source/spec.js';
 import { hs256, SECRET } from '../auth/tokens.js';
 import { writeKeys } from '../fleet/fleet.js';
@@ -108,7 +108,7 @@ test('a database is used from the command line', { skip }, async (t) => {
     t.notMatch(stderr, PASSWORD);
     t.match(stderr, `"source":"${bare} (events)"`);
     t.strictSame(await server.sql('SELECT FROM pg_replication_slots'), []);
-    const { image } = readImageFile(join(folder, 'image'));
+    const { image } = readSnapshotFile(join(folder, 'image'));
     t.equal(image.summary.events, 59, 'the snapshot file has the changes');
   });
 });
@@ -140,7 +140,7 @@ test('a program sees the names of its options in faults of a database source', a
     message: /table and query are both given/,
   });
   t.throws(() => sourceOfSpec({ ...at, query: 'b', follow: true }), {
-    message: /follow needs table: .*; try listen or refreshSeconds$/,
+    message: /follow needs table: .*; try refreshSeconds$/,
   });
 });
 

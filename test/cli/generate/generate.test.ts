@@ -173,7 +173,7 @@ test("the demo fixture equals the generator's 10,000 events of seed 1", (t) => {
 
 slowTest('memory does not grow with the number of events', async (t) => {
   const script = `
-    const { generateEvents } = await import('./src/generate/events.js');
+    const { generateEvents } = await import('./src/cli/generate/events.js');
     let made = 0;
     for (const _ of generateEvents({ events: 250_000, seed: 1 })) made++;
     console.log(made, process.resourceUsage().maxRSS);`;
