@@ -2,7 +2,7 @@
  * Lectern as it is shipped. Arguments: source file, secret; options cacheMb and workers as JSON if they
  * differ from the defaults.
  */
-import { startService } from '../../dist/service.js';
+import { startService } from '../../dist/app/service.js';
 import { answerUsage } from './measured.mjs';
 
 const [source, hs256Secret, options = '{}'] = process.argv.slice(2);

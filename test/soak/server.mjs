@@ -6,7 +6,7 @@ import { readdirSync } from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
 import { getHeapCodeStatistics } from 'node:v8';
 import { pino } from 'pino';
-import { startService } from '../../dist/service.js';
+import { startService } from '../../dist/app/service.js';
 
 /** The log of the command line; its output does not matter here. */
 const log = pino({ level: 'info', base: null }, pino.destination({ dest: 1, sync: true }));
