@@ -72,7 +72,7 @@ test('one secret for tokens and feeds is refused, however it is written', async 
   const moved = await timetable.serve({
     port: 0,
     auth: { hs256SecretFile },
-    feed: { secret: `${other}\n${shared}` },
+    feed: { secret: `base64:${other.toString('base64')}\n${plain}` },
   });
   await moved.close();
 });
