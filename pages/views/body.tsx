@@ -1,4 +1,4 @@
-/** The days of one or several timetables, whichever way they are shown, with the panel of the open lesson. */
+/** The days of one or several timetables, in each view, with the panel of the open lesson. */
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import type { Target } from '../address.js';

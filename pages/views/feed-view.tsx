@@ -1,6 +1,6 @@
 /** The timetable of one feed. */
 import type { JSX } from 'preact';
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import { indexOf, overlapsOf } from '../clash.js';
 import type { Feed } from '../feed.js';
 import { isWithin, lessonsOf } from '../lessons.js';
@@ -10,12 +10,11 @@ import { say } from '../speak.js';
 import { address, go, shownDate, zone } from '../store.js';
 import { wallTime } from '../time.js';
 import { Body, type ShownTimetable } from './body.js';
-import { DateBar, ViewSwitch } from './toolbar.js';
+import { Controls } from './toolbar.js';
 
 const TakeFeed = lazy(() => import('./take-feed.js').then((view) => view.TakeFeed));
 
 export function FeedView({ feed }: { readonly feed: Feed }): JSX.Element {
-  const [isTaking, setTaking] = useState(false);
   const { view, not } = address.value;
   const all = useMemo(() => {
     const rows = feed.rows.filter(
@@ -53,14 +52,9 @@ export function FeedView({ feed }: { readonly feed: Feed }): JSX.Element {
             <Text>{name}</Text>
           </span>
         </h1>
-        <div class="toolbar-end">
-          <button type="button" class="button" aria-expanded={isTaking} onClick={() => setTaking(!isTaking)}>
-            <Icon name="take" /> {say('take')}
-          </button>
-        </div>
-        <DateBar />
-        <ViewSwitch />
-        {isTaking && <TakeFeed feed={feed} />}
+        <Controls>
+          <TakeFeed feed={feed} />
+        </Controls>
       </div>
       <Body
         shown={[shown]}

@@ -1,5 +1,5 @@
 /** Above a timetable: whose it is, which days are shown, which view. */
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { sameTarget, type Target, TIMETABLE_VIEWS } from '../address.js';
 import { Chip, Icon, lazy, Text } from '../parts.js';
@@ -19,7 +19,6 @@ export function Toolbar({
   readonly targets: readonly Target[];
   readonly shown: readonly ShownTimetable[];
 }): JSX.Element {
-  const [isTaking, setTaking] = useState(false);
   const { of } = address.value;
   const title = targets.map(nameOf).join(', ');
   document.title = `${title} · ${say('appName')}`;
@@ -44,6 +43,20 @@ export function Toolbar({
           </span>
         ))}
       </h1>
+      <Controls>
+        <Take targets={targets} />
+      </Controls>
+      <LeftOutList />
+      {shown.some(({ isCut }) => isCut) && <p class="notice">{say('cutOff')}</p>}
+    </div>
+  );
+}
+
+/** Days, views, and a button that opens the children: how to take the timetable along. */
+export function Controls({ children }: { readonly children: ComponentChildren }): JSX.Element {
+  const [isTaking, setTaking] = useState(false);
+  return (
+    <>
       <div class="toolbar-end">
         <button type="button" class="button" aria-expanded={isTaking} onClick={() => setTaking(!isTaking)}>
           <Icon name="take" /> {say('take')}
@@ -51,10 +64,8 @@ export function Toolbar({
       </div>
       <DateBar />
       <ViewSwitch />
-      {isTaking && <Take targets={targets} />}
-      <LeftOutList />
-      {shown.some(({ isCut }) => isCut) && <p class="notice">{say('cutOff')}</p>}
-    </div>
+      {isTaking && children}
+    </>
   );
 }
 
@@ -113,7 +124,7 @@ export function DateBar(): JSX.Element {
   );
 }
 
-export function ViewSwitch(): JSX.Element {
+function ViewSwitch(): JSX.Element {
   const { view } = address.value;
   return (
     <nav class="joined switch" aria-label={say('timetable')}>

@@ -161,7 +161,7 @@ const words = {
   takeTitle: 'Take this timetable along',
   subscribe: 'Subscribe in a calendar',
   subscribeHelp:
-    'Your calendar program fetches the timetable again and again. The address is a secret: whoever has it can read this timetable.',
+    'Your calendar program fetches the timetable again and again. The address is a secret: it is enough to read this timetable.',
   subscribeOff: 'This service gives no calendar addresses.',
   makeAddress: 'Make the address',
   openInCalendar: 'Open in a calendar program',

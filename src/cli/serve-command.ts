@@ -67,7 +67,7 @@ async function serveUntilSignal(
     log.info({ address: address.origin, admin: adminAddress?.origin, dev, workers }, 'listening');
     warnOfOpenLogin(service);
     if (settings.unsigned) {
-      const reason = 'with --unsigned, whoever can write to the folder decides what is served';
+      const reason = 'with --unsigned, every account that can write to the folder decides what is served';
       warn(settings, log, 'announcements are not signed', reason);
     }
     for (const reason of warningsOf(settings)) warn(settings, log, 'answers will become 503', reason);

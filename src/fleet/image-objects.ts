@@ -158,8 +158,7 @@ export class ImageObjects {
     try {
       const path = join(folder, 'image');
       const plain = { sequence: null, sourceVersion: null, source: null, beside: null, past: [] };
-      const request = { listeners: { signal: this.#signal } };
-      await this.#loader.run({ task: 'write-image', path, image, ...plain }, request);
+      await this.#loader.run({ task: 'write-image', path, image, ...plain }, { signal: this.#signal });
       return await open(path);
     } finally {
       rmSync(folder, { recursive: true, force: true });

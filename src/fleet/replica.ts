@@ -6,7 +6,7 @@ import { monotonicMs } from '../model/clock.js';
 import type { ReadRules } from '../model/read-rules.js';
 import type { ChannelState } from '../refresh/channel-state.js';
 import type { Refusal } from '../refresh/gate.js';
-import type { AnyLoader, LoadRequest, RunRequest } from '../refresh/loader.js';
+import type { AnyLoader, LoadRequest, RunListeners } from '../refresh/loader.js';
 import { memoryForLoad } from '../refresh/memory-room.js';
 import type { ImageSource } from '../snapshot/image-layout.js';
 import { IMAGE_FORMAT } from '../snapshot/image-layout.js';
@@ -119,7 +119,7 @@ export class Replica implements AnyLoader {
     }
   }
 
-  run<T extends Task>(task: T, { listeners }: RunRequest): Promise<DoneOf<T>> {
+  run<T extends Task>(task: T, listeners: RunListeners): Promise<DoneOf<T>> {
     if (task.task === 'fetch-image') return this.#fetches.run(task, listeners) as Promise<DoneOf<T>>;
     return spawnTask(task, listeners);
   }
@@ -220,7 +220,7 @@ export class Replica implements AnyLoader {
     const changes = { following: followingChanges(head), missed, past, keepsHistory: reason === 'pin' };
     try {
       const task = { task: 'fetch-image', ...asked, ...changes, served, memoryBytesMax } as const;
-      const done = await this.run(task, request);
+      const done = await this.run(task, request.listeners);
       if (done.kind === 'unchanged') {
         this.#serve(target);
         return { ...done, sourceVersion: version, sequence };

@@ -151,7 +151,7 @@ export class Keeper {
     try {
       const { signal } = this.#abort;
       const task = { task: 'read-image', path } as const;
-      const pinned = await loader.run(task, { listeners: { signal } });
+      const pinned = await loader.run(task, { signal });
       signal.throwIfAborted();
       checkIdentifiers(path, pinned.image.summary, loader.rules.identifiers);
       this.#publish({ ...pinned, origin: 'pin', changes: [] });

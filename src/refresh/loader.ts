@@ -68,13 +68,15 @@ function unchanging(memory: MemorySource): RecordSource {
   return { name: memory.name, load: (options) => memory.load(options) };
 }
 
-export interface RunRequest {
-  readonly listeners: TaskListeners & { readonly signal: AbortSignal };
-}
+/** What is told of a task while it runs; the signal ends it. */
+export type RunListeners = TaskListeners & { readonly signal: AbortSignal };
 
 export interface LoadRequest
-  extends RunRequest,
-    Pick<LoadTask, 'previousVersion' | 'served' | 'mayPatch' | 'past' | 'bounds' | 'parts' | 'allowMissing'> {
+  extends Pick<
+    LoadTask,
+    'previousVersion' | 'served' | 'mayPatch' | 'past' | 'bounds' | 'parts' | 'allowMissing'
+  > {
+  readonly listeners: RunListeners;
   /** The version that the source gave to `served`; null if unknown. */
   readonly servedVersion: string | null;
   readonly timeLimits: TimeLimits | null;
@@ -186,7 +188,7 @@ export class Loader {
       if ('upserts' in given) return this.#patch(given, recordChunks(given.upserts), bounds, request);
       const { records } = given;
       const stream = { kind: 'stream', content: 'records', name, version } as const;
-      return this.run({ ...task, source: stream }, request, recordChunks(records));
+      return this.run({ ...task, source: stream }, request.listeners, recordChunks(records));
     }
     if (source.kind === 'file' && source.path === '-') {
       if (this.#standardInput !== null) {
@@ -194,7 +196,7 @@ export class Loader {
       }
       const stream = { kind: 'stream', content: 'bytes', name, version: null } as const;
       const chunks = standardInputChunks(listeners.signal);
-      const loading = this.run({ ...task, source: stream }, request, chunks);
+      const loading = this.run({ ...task, source: stream }, request.listeners, chunks);
       // Only a refusal is kept, because an image would stay in memory.
       this.#standardInput = loading.then((done) => (done.kind === 'refused' ? done : null));
       this.#standardInput.catch(() => {});
@@ -203,10 +205,7 @@ export class Loader {
     if (this.#followed !== null) return this.#loadFollowed(this.#followed, task, request);
     const limited = timeLimits === null ? source : withTimeLimits(source, timeLimits);
     const askSecretHeaders = this.#credentials?.askUntil(listeners.signal);
-    return this.run(
-      { ...task, source: limited },
-      { ...request, listeners: { ...listeners, askSecretHeaders } },
-    );
+    return this.run({ ...task, source: limited }, { ...listeners, askSecretHeaders });
   }
 
   #patch(
@@ -219,7 +218,7 @@ export class Loader {
     if (served === null) throw new Error('there is a delta, but no records that it could change');
     const { name, rules } = this;
     const patch = { task: 'patch', name, rules, served, past, bounds, version, ids } as const;
-    return this.run({ ...patch, removals: [...removals] }, request, upserts);
+    return this.run({ ...patch, removals: [...removals] }, request.listeners, upserts);
   }
 
   /**
@@ -263,7 +262,7 @@ export class Loader {
     if (!('whole' in given)) return this.#patch(given, chunksOf(given.chunks), task.bounds, request);
     let isGood = false;
     try {
-      const done = await this.run({ ...task, source: given.whole }, request);
+      const done = await this.run({ ...task, source: given.whole }, listeners);
       isGood = true;
       return done.kind === 'loaded' || done.kind === 'unchanged' ? { ...done, sourceVersion: version } : done;
     } finally {
@@ -272,7 +271,7 @@ export class Loader {
   }
 
   /** Runs a task on another thread. `chunks` has the chunks of a stream. */
-  run<T extends Task>(task: T, { listeners }: RunRequest, chunks?: ByteChunks): Promise<DoneOf<T>> {
+  run<T extends Task>(task: T, listeners: RunListeners, chunks?: ByteChunks): Promise<DoneOf<T>> {
     const onStuck = (end: Promise<void>): void => {
       this.#stuckSinceMs = Date.now();
       void end.then(() => {

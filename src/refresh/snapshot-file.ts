@@ -84,9 +84,8 @@ export class SnapshotFile {
   async read(): Promise<StoredSnapshot | null> {
     const path = this.#path;
     if (!existsSync(path)) return null;
-    const request = { listeners: { signal: this.#signal } };
     try {
-      const stored = await this.#loader.run({ task: 'read-image', path }, request);
+      const stored = await this.#loader.run({ task: 'read-image', path }, { signal: this.#signal });
       checkIdentifiers(path, stored.image.summary, this.#loader.rules.identifiers);
       checkSource(path, stored.source, this.#loader.imageSource);
       this.#inFile = { place: stored.place, id: stored.image.summary.id };
@@ -181,8 +180,7 @@ export class SnapshotFile {
     const beside = storedParts(parts, this.#loader.rules);
     const kept = { image, sequence, sourceVersion, source: this.#loader.imageSource, beside };
     const task = { task: 'write-image', path: this.#path, ...kept, past: history?.changes ?? [] } as const;
-    const request = { listeners: { signal: new AbortController().signal } };
-    const { place = null } = await this.#loader.run(task, request);
+    const { place = null } = await this.#loader.run(task, { signal: new AbortController().signal });
     return place;
   }
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ABANDONED_MS } from '../limits.js';
 
 /**
- * Removes temporary files and folders of this account that nobody has written for a while: their process was killed.
+ * Removes temporary files and folders of this account that were not written for a while: their process was killed.
  * Numbers of processes would not show this, because containers with a shared folder have equal ones.
  */
 export function removeAbandoned(folder: string, named: RegExp): void {

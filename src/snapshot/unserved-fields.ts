@@ -19,8 +19,6 @@ export interface UnservedFields {
   readonly others: number;
 }
 
-export const NO_UNSERVED_FIELDS: UnservedFields = { fields: [], others: 0 };
-
 /**
  * The number of remembered positions. Most sources write names in one order, so each position remembers its
  * last name.

@@ -22,8 +22,7 @@ export function openerHere(parts: Parts): Open {
   return (options) => {
     const resolved = parts.resolveOptions('openTimetable', options);
     const loader = parts.loaderOf(resolved);
-    loader.run = (task, { listeners }, chunks) =>
-      parts.runTaskHere(task, listeners, chunks) as Promise<never>;
+    loader.run = (task, listeners, chunks) => parts.runTaskHere(task, listeners, chunks) as Promise<never>;
     return new parts.KeptTimetable(resolved, loader);
   };
 }

@@ -171,7 +171,7 @@ test('a stream that waiting cannot mend ends with its problem', async (t) => {
   await t.rejects(client.changes().next(), { status: 401, code: 'token-invalid' });
 });
 
-test('an event stream is read whatever its pieces are', async (t) => {
+test('an event stream is read from pieces of any size', async (t) => {
   const text =
     ': hello\r\n\r\nid: 1\ndata: a\ndata:  b\n\nevent: x\nid\nretry: 5\ndata: é\r\n\r\ndata: unfinished';
   const bytes = new TextEncoder().encode(text);

@@ -53,7 +53,7 @@ test('a leader that renews its lease is never replaced; one that ends is replace
   t.notOk(standby.isLeader);
 });
 
-test('a lease that somebody writes again is no sign of life', async (t) => {
+test('a copied lease is no sign of life', async (t) => {
   const store = await openStore(storeAddress(join(t.testdir(), 'share')), 'make');
   let nowMs = 0;
   const leader = new Leadership(store, 'one', UNSIGNED, () => nowMs);
