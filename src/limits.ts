@@ -261,6 +261,15 @@ export const FILE_TOTAL_MS_MAX: number = 15 * 60_000;
 /** Shortest and longest pause before something that failed is tried again. Pauses double in between. */
 export const RETRY_MS_MIN = 1000;
 export const RETRY_MS_MAX = 60_000;
+
+/** The pause after this many failures in a row, from 1: it doubles from `msMin` to `msMax`. */
+export function retryPauseMs(
+  failures: number,
+  msMax: number = RETRY_MS_MAX,
+  msMin: number = RETRY_MS_MIN,
+): number {
+  return Math.min(msMin * 2 ** (failures - 1), msMax);
+}
 /** Longest time to read one configuration file. */
 export const TEXT_FILE_MS_MAX = 30_000;
 /** Longest wait for the end of a thread. A slower thread waits for the system and cannot be aborted. */

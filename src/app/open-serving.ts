@@ -14,6 +14,7 @@ import { descriptorOf, duplicateSocket } from '../http/node/listener.js';
 import { describeListenError, type ListenAddress, toListenAddress } from '../http/server/listen-address.js';
 import type { OverloadCounts } from '../http/server/overload.js';
 import { CLOSE_MS_MAX } from '../http/server/server.js';
+import { retryPauseMs } from '../limits.js';
 import { Meter } from '../metrics/meter.js';
 import { startSampling } from '../metrics/sampling.js';
 import type { SourceState } from '../model/source-state.js';
@@ -271,7 +272,7 @@ class ThreadPool implements Serving, Follower {
       this.#leave(slot);
       if (this.#closing !== null || reason === null) return;
       if (performance.now() - beganMs > SOUND_MS) losses = 0;
-      const pauseMs = losses === 0 ? 0 : Math.min(REPLACE_MS_MIN * 2 ** (losses - 1), REPLACE_MS_MAX);
+      const pauseMs = losses === 0 ? 0 : retryPauseMs(losses, REPLACE_MS_MAX, REPLACE_MS_MIN);
       losses++;
       const when = pauseMs === 0 ? '' : ` in ${pauseMs} ms`;
       const isHeapFull = 'code' in reason && reason.code === 'ERR_WORKER_OUT_OF_MEMORY';

@@ -1,16 +1,7 @@
-import { RETRY_MS_MAX, RETRY_MS_MIN } from '../limits.js';
+import { retryPauseMs } from '../limits.js';
 
 /** Each pause varies by up to this share, so that many processes do not try again at the same time. */
 const JITTER_SHARE = 0.1;
-
-/** The pause after this many failures in a row: it doubles from `msMin` to `msMax`. */
-export function retryPauseMs(
-  failures: number,
-  msMax: number = RETRY_MS_MAX,
-  msMin: number = RETRY_MS_MIN,
-): number {
-  return Math.min(msMin * 2 ** (failures - 1), msMax);
-}
 
 /** @param random from 0 to 1 */
 export function jittered(ms: number, random: number): number {

@@ -27,7 +27,7 @@ export function publicAddress({ req, headers }: Exchange, publicUrl: string | un
   const scheme = socket.encrypted === true ? 'https' : 'http';
   const [, host = '', port] = /^(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(?::(\d{1,5}))?$/i.exec(headers.host) ?? [];
   const usualPort = scheme === 'https' ? 443 : 80;
-  const isHere = host.toLowerCase() === 'localhost' ? isLoopback(socket) : isLocal(host, socket);
+  const isHere = host.toLowerCase() === 'localhost' ? isLoopbackSocket(socket) : isLocal(host, socket);
   if (!isHere || Number(port ?? usualPort) !== socket.localPort) return null;
   return `${scheme}://${headers.host}`;
 }
@@ -37,7 +37,7 @@ function localAddressOf({ localAddress = '' }: Socket): string {
   return localAddress.replace(/^::ffff:(?=\d+\.)/, '');
 }
 
-function isLoopback(socket: Socket): boolean {
+function isLoopbackSocket(socket: Socket): boolean {
   const address = localAddressOf(socket);
   return address === '::1' || address.startsWith('127.');
 }

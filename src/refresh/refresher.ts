@@ -1,5 +1,5 @@
-import { jittered, retryPauseMs } from '../files/retry.js';
-import { RETRY_MS_MIN } from '../limits.js';
+import { jittered } from '../files/retry.js';
+import { RETRY_MS_MIN, retryPauseMs } from '../limits.js';
 import { TIMER_MS_MAX } from '../model/clock.js';
 
 export interface RefreshOptions {

@@ -1,6 +1,6 @@
 import type { Worker } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
-import { DATABASE_HEAP_MIB, DATABASE_RETRY_MS_MAX, DATABASE_RETRY_MS_MIN } from '../limits.js';
+import { DATABASE_HEAP_MIB, DATABASE_RETRY_MS_MAX, DATABASE_RETRY_MS_MIN, retryPauseMs } from '../limits.js';
 import type { ReadRules } from '../model/read-rules.js';
 import type { FollowState } from '../model/source-state.js';
 import type { FollowedLoad } from '../source/postgres/follower.js';
@@ -147,7 +147,7 @@ export class DatabaseThread {
       this.#onChange();
     }
     if (performance.now() - this.#beganMs > DATABASE_RETRY_MS_MAX) this.#failures = 0;
-    const pauseMs = Math.min(DATABASE_RETRY_MS_MIN * 2 ** this.#failures++, DATABASE_RETRY_MS_MAX);
+    const pauseMs = retryPauseMs(++this.#failures, DATABASE_RETRY_MS_MAX, DATABASE_RETRY_MS_MIN);
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#onChange?.(), pauseMs).unref();
   }

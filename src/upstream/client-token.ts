@@ -5,6 +5,7 @@ import {
   CLIENT_TOKEN_BYTES_MAX,
   CLIENT_TOKEN_FETCH_MS_MAX,
   CLIENT_TOKEN_MARGIN_MS_MAX,
+  retryPauseMs,
 } from '../limits.js';
 import { redactAddress } from './address.js';
 import { UpstreamCall } from './call.js';
@@ -112,7 +113,7 @@ export class ClientToken {
     } catch (error) {
       const failure =
         error instanceof LecternError ? error : unreadableAnswer(this.#plan.tokenUrl, String(error));
-      const waitMs = Math.min(CLIENT_TOKEN_BACK_OFF_MS_MAX, BACK_OFF_MS_MIN * 2 ** this.#failures++);
+      const waitMs = retryPauseMs(++this.#failures, CLIENT_TOKEN_BACK_OFF_MS_MAX, BACK_OFF_MS_MIN);
       const pauseMs = Math.max(waitMs * (1 + JITTER * random()), failure.retryAfterMs ?? 0);
       this.#quietUntilMs = now() + pauseMs;
       this.#failure = failure;

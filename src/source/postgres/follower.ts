@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { LecternError } from '../../errors.js';
-import { retryPauseMs } from '../../files/retry.js';
 import {
   DATABASE_HEARTBEAT_MS,
   DATABASE_RETRY_MS_MAX,
@@ -9,6 +8,7 @@ import {
   FOLLOWED_CHANGES_MAX,
   FOLLOWED_ROWS_AT_ONCE,
   FOLLOWED_SILENT_MS_MAX,
+  retryPauseMs,
   UPSTREAM_HEADERS_MS_MAX,
 } from '../../limits.js';
 import type { ReadRules } from '../../model/read-rules.js';
