@@ -123,6 +123,10 @@ export const READ_CHUNK_BYTES: number = 512 * KIB;
 export const VALUE_MEMO_ENTRIES_MAX = 8192;
 /** UTF-16 units of a remembered value. At most 8,192 × 0.6 KB × 8 fields = 40 MB. */
 export const VALUE_MEMO_UNITS_MAX = 256;
+/** UTF-16 units of a pattern of a field map. Its program has about as many steps, or 1,000 times as many with repeats. */
+export const PATTERN_UNITS_MAX = 1000;
+/** UTF-16 units of a text that a pattern is tried on: at most 4,096 × 10⁶ steps of the engine, for a pattern that is made to be slow. */
+export const MATCHED_UNITS_MAX = 4096;
 /** Bytes of all rows, about 10 million events. Offsets have 32 bits, and a Buffer of Node 20 has at most 4 GiB. */
 export const ROW_BYTES_MAX: number = 4 * 1024 * MIB - 64 * KIB;
 /** Ordinals have 32 bits, and 0xFFFFFFFF means "none". */

@@ -1,10 +1,33 @@
 import type { IdentifierMode } from './event.js';
 
+/** What becomes of a text that `values` does not name. */
+export const OTHERWISE = ['keep', 'reject', 'null'] as const;
+
 /**
- * For each event field: a column, a dotted path, or a template such as `{date}T{start}`. Under the name of a
- * format, such as `csv`: a map for this format only, whose entries win.
+ * Where a field's value is found: a column, a dotted path, or a template such as `{date}T{start}`; or an object that
+ * has it as `from`, with steps that follow in the order of its members.
  */
-export type FieldMap = Readonly<Record<string, string | Readonly<Record<string, string>>>>;
+export type MapValue =
+  | string
+  | {
+      readonly from: string;
+      /** The text between several values. Values are trimmed; empty ones, `-` and `--` are left out. */
+      readonly split?: string | undefined;
+      /** The dotted path to the value within each element of an array. */
+      readonly each?: string | undefined;
+      /**
+       * A pattern in the syntax of RE2. The value is its group `value`, or else the whole match; a text without a match
+       * has no value.
+       */
+      readonly match?: string | undefined;
+      /** The value for each text; null for no value. */
+      readonly values?: Readonly<Record<string, string | null>> | undefined;
+      /** What becomes of other texts. Default: keep. */
+      readonly otherwise?: (typeof OTHERWISE)[number] | undefined;
+    };
+
+/** For each event field, where it is found. Under the name of a format, such as `csv`: a map for this format only, whose entries win. */
+export type FieldMap = Readonly<Record<string, MapValue | Readonly<Record<string, MapValue>>>>;
 
 export const DATE_ORDERS = ['ymd', 'dmy', 'mdy'] as const;
 

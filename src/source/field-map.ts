@@ -5,7 +5,7 @@ import { derivedIdentifier } from '../model/derived-identifier.js';
 import type { Rejection } from '../model/event.js';
 import { FIELDS, type FieldName, NAMED_FIELDS } from '../model/fields.js';
 import { isUuid } from '../model/identifier.js';
-import type { FieldMap, ReadRules } from '../model/read-rules.js';
+import type { FieldMap, MapValue, ReadRules } from '../model/read-rules.js';
 import { suggest } from '../model/suggest.js';
 import { quoteEscaped } from '../model/text.js';
 import { viewOf } from '../structures/byte-strings.js';
@@ -13,6 +13,7 @@ import { MISSING, type Names, NULL, namesOf, Row } from '../structures/row.js';
 import { TextMemo } from '../structures/text-memo.js';
 import { ColumnWatch, checkColumns, type WatchedColumn } from './column-watch.js';
 import { columnsOf, type MapTemplate, parseTemplate } from './map-template.js';
+import { mapValueFault, ValueSteps } from './map-value.js';
 import type { LoadOptions, RowForm, RowSink } from './source.js';
 
 type ColumnRecord = Readonly<Record<string, unknown>>;
@@ -56,15 +57,17 @@ const DEFAULT_MAPS: Readonly<Record<string, Readonly<Record<string, string>>>> =
 /** The fault of a field map, or null. */
 export function fieldMapFault(map: FieldMap): string | null {
   for (const [key, value] of Object.entries(map)) {
-    const fault =
-      typeof value === 'object' && value !== null ? formatFault(key, value) : entryFault(key, value);
+    const isObject = typeof value === 'object' && value !== null;
+    const fault = isObject && !MAPPED_FIELDS.includes(key) ? formatFault(key, value) : entryFault(key, value);
     if (fault !== null) return fault;
   }
   return null;
 }
 
+/** The fault of an object under a name that is no field. */
 function formatFault(format: string, map: Readonly<Record<string, unknown>>): string | null {
   if (!Object.hasOwn(FORMATS_OF_MAPS, format)) {
+    if ('from' in map) return entryFault(format, map);
     const names = Object.keys(FORMATS_OF_MAPS).join(', ');
     return `there is no format ${JSON.stringify(format)}: the formats are ${names}`;
   }
@@ -75,15 +78,13 @@ function formatFault(format: string, map: Readonly<Record<string, unknown>>): st
   return null;
 }
 
-function entryFault(field: string, text: unknown): string | null {
+function entryFault(field: string, value: unknown): string | null {
   if (!MAPPED_FIELDS.includes(field)) {
     const near = suggest(field, MAPPED_FIELDS);
     const hint = near === null ? `the fields are ${MAPPED_FIELDS.join(', ')}` : `did you mean ${near}?`;
     return `there is no field ${quoteEscaped(field)}: ${hint}`;
   }
-  if (typeof text !== 'string') return `the column of ${field} must be a text`;
-  const template = parseTemplate(text);
-  return typeof template === 'string' ? `${field} is ${JSON.stringify(text)}: ${template}` : null;
+  return mapValueFault(field, value);
 }
 
 const EVENTS: RowForm = { fields: MAPPED_FIELDS, record: 'an object with the fields of an event' };
@@ -108,6 +109,8 @@ interface ColumnPlan {
   readonly places: ReadonlyMap<string, number>;
   /** Fill the fields that are not a column of their own. */
   readonly steps: readonly ((row: Row) => void)[];
+  /** The fields whose values go through steps of the map. */
+  readonly stepped: readonly { readonly slot: number; readonly steps: ValueSteps }[];
 }
 
 /**
@@ -122,6 +125,8 @@ export class FieldTable {
   readonly #columns: readonly Column[];
   readonly #paths: readonly Column[];
   readonly #steps: readonly ((row: Row) => void)[];
+  readonly #stepped: ColumnPlan['stepped'];
+  readonly #eventSteps: readonly ((row: Row) => void)[];
   readonly #watch: ColumnWatch;
   /** Whether the first record of a format names all columns, so that a missing column is reported at once. */
   readonly #isTold: boolean;
@@ -145,12 +150,19 @@ export class FieldTable {
     const templates = new Map(
       [...mapOf(DEFAULT_MAPS[format] ?? {}, format), ...given].filter(([field]) => fields.includes(field)),
     );
-    const plan = planColumns(fields, templates, isFlat);
+    const steps = new Map(
+      [...entriesOf(rules.fieldMap ?? {}, format)].flatMap(([field, value]) =>
+        typeof value === 'string' || !fields.includes(field) ? [] : [[field, new ValueSteps(field, value)]],
+      ),
+    );
+    const plan = planColumns(fields, templates, steps, isFlat);
     this.row = new Row(plan.slots);
     this.places = plan.places;
     this.#columns = plan.columns;
     this.#paths = plan.columns.filter(({ path }) => path !== null);
-    this.#steps = [...plan.steps, ...(fields === MAPPED_FIELDS ? eventSteps(format, rules, templates) : [])];
+    this.#steps = plan.steps;
+    this.#stepped = plan.stepped;
+    this.#eventSteps = fields === MAPPED_FIELDS ? eventSteps(format, rules, templates) : [];
     // The columns of a database are checked before its rows are read.
     const watched = format === 'postgresql' ? [] : watchedColumns(given, isFlat);
     const makeWatch = (): ColumnWatch => new ColumnWatch(sourceName, watched, isFlat);
@@ -175,6 +187,13 @@ export class FieldTable {
   give(): void {
     const { row } = this;
     for (const step of this.#steps) step(row);
+    for (const { slot, steps } of this.#stepped) {
+      const fault = steps.apply(row, slot);
+      if (fault === undefined) continue;
+      this.fault({ position: row.position, ...fault });
+      return;
+    }
+    for (const step of this.#eventSteps) step(row);
     this.sink.row(row);
   }
 
@@ -263,6 +282,7 @@ export class FieldTable {
 function planColumns(
   fields: readonly string[],
   templates: ReadonlyMap<string, MapTemplate>,
+  valueSteps: ReadonlyMap<string, ValueSteps>,
   isFlat: boolean,
 ): ColumnPlan {
   const columns: Column[] = [];
@@ -303,7 +323,8 @@ function planColumns(
     for (const name of spellings) if (!places.has(name)) places.set(name, slot);
   if (templates.size > 0) for (const name of ['__proto__', ...templates.keys()]) leaveOut(name);
   for (const { path } of columns) for (const name of path?.[0] ?? []) leaveOut(name);
-  return { slots, columns, places, steps };
+  const stepped = [...valueSteps].map(([field, steps]) => ({ slot: fields.indexOf(field), steps }));
+  return { slots, columns, places, steps, stepped };
 }
 
 /** The steps after the map, for the fields of events. */
@@ -353,19 +374,25 @@ function watchedColumns(given: ReadonlyMap<string, MapTemplate>, isFlat: boolean
   );
 }
 
-/** The valid entries for one format. Entries under the format's name override entries for all formats. */
+/** Where the fields are found in records of one format. */
 export function mapOf(map: FieldMap, format: string): Map<string, MapTemplate> {
-  const entries = new Map<string, MapTemplate>();
-  const add = (field: string, text: string): void => {
-    const template = parseTemplate(text);
-    if (typeof template !== 'string') entries.set(field, template);
-  };
-  for (const [field, text] of Object.entries(map)) if (typeof text === 'string') add(field, text);
-  for (const [name, own] of Object.entries(map)) {
-    if (typeof own === 'string' || !FORMATS_OF_MAPS[name]?.includes(format)) continue;
-    for (const [field, text] of Object.entries(own)) add(field, text);
+  const templates = new Map<string, MapTemplate>();
+  for (const [field, value] of entriesOf(map, format)) {
+    const template = parseTemplate(typeof value === 'string' ? value : value.from);
+    if (typeof template !== 'string') templates.set(field, template);
   }
-  return entries;
+  return templates;
+}
+
+/** The entries for one format. Entries under the format's name override entries for all formats. */
+function entriesOf(map: FieldMap, format: string): Map<string, MapValue> {
+  const all = Object.entries(map);
+  const own = all.flatMap(([name, inner]) =>
+    Object.hasOwn(FORMATS_OF_MAPS, name) && FORMATS_OF_MAPS[name]?.includes(format)
+      ? Object.entries(inner as Record<string, MapValue>)
+      : [],
+  );
+  return new Map([...all, ...own].filter(([name]) => MAPPED_FIELDS.includes(name)) as [string, MapValue][]);
 }
 
 function isSameList(a: readonly string[], b: readonly string[]): boolean {

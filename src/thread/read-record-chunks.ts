@@ -1,5 +1,6 @@
 import { FieldTable } from '../source/field-map.js';
 import { NdjsonReader } from '../source/formats/ndjson.js';
+import { preparePatterns } from '../source/map-value.js';
 import type { LoadOptions, LoadSummary, RowSink } from '../source/source.js';
 
 /** Reads NDJSON made from records, with whole lines in each chunk. Without chunks there are no records. */
@@ -9,6 +10,7 @@ export async function readRecordChunks(
   sink: RowSink,
   { onProgress, rules }: LoadOptions,
 ): Promise<Omit<LoadSummary, 'version'>> {
+  await preparePatterns(rules?.fieldMap);
   // Records in memory have numbers and no lines.
   const reader = new NdjsonReader(name, new FieldTable(sink, 'memory', rules, name), rules, false);
   let bytesRead = 0;

@@ -4,6 +4,7 @@ import { FIELDS } from '../../src/model/fields.js';
 import type { FieldMap, ReadRules } from '../../src/model/read-rules.js';
 import { FieldTable, fieldMapFault } from '../../src/source/field-map.js';
 import { LoadNotes } from '../../src/source/load-notes.js';
+import { preparePatterns } from '../../src/source/map-value.js';
 import type { RowSink } from '../../src/source/source.js';
 import { valuesOf } from './collect.js';
 
@@ -179,7 +180,33 @@ const FAULTS: readonly [map: object, fault: RegExp][] = [
     /^there is no format "ndjson": the formats are csv, icalendar, json, messagepack$/,
   ],
   [{ csv: 'x' }, /^there is no field "csv"/],
-  [{ title: 7 }, /^the column of title must be a text$/],
+  [
+    { title: 7 },
+    /^the column of title must be a text, or an object with from, split, each, match, values, otherwise$/,
+  ],
+  [{ titlle: { from: 'x' } }, /^there is no field "titlle": did you mean title\?$/],
+  [{ title: { form: 'x' } }, /^title has no member "form": did you mean from\?$/],
+  [{ title: { from: 'x', xyzzy: 1 } }, /^title has no member "xyzzy": the members are from, split, each, /],
+  [{ title: {} }, /^from of title must be a column, a path or a template$/],
+  [{ json: { title: { from: '{' } } }, /^for json, from of title is "\{": "\{" has no partner/],
+  [{ title: { from: 'x', split: '' } }, /^split of title must be a text that is not empty$/],
+  [{ endTime: { from: 'x', split: ',' } }, /^an event has one endTime: split is for other fields$/],
+  [{ id: { from: 'x', each: 'a' } }, /^an event has one id: each is for other fields$/],
+  [
+    { title: { from: '{a} {b}', each: 'c' } },
+    /^each of title needs one column or path in from, not a template$/,
+  ],
+  [{ title: { from: 'x', match: 'a'.repeat(1001) } }, /has 1001 characters; expected at most 1000$/],
+  [{ title: { from: 'x', values: ['a'] } }, /^values of title must be an object from texts to texts$/],
+  [
+    { title: { from: 'x', values: { a: 1 } } },
+    /^values of title has no text for "a": expected a text, or null/,
+  ],
+  [
+    { title: { from: 'x', values: {}, otherwise: 'drop' } },
+    /^otherwise of title must be keep, reject or null$/,
+  ],
+  [{ title: { from: 'x', otherwise: 'keep' } }, /^otherwise of title needs values, which it completes$/],
   [{ title: '' }, /^title is "": it names no column$/],
   [{ title: '{}' }, /^title is "\{\}": \{\} names no column$/],
   [{ title: '{a' }, /"\{" has no partner: write \{column\}, or \{\{ for a brace$/],
@@ -189,10 +216,72 @@ const FAULTS: readonly [map: object, fault: RegExp][] = [
 ];
 
 for (const [map, fault] of FAULTS) {
-  test(`an invalid map is refused: ${JSON.stringify(map)}`, async (t) => {
+  test(`an invalid map is refused: ${JSON.stringify(map).slice(0, 80)}`, async (t) => {
     t.match(fieldMapFault(map as FieldMap), fault);
   });
 }
+
+const PATTERN_FAULTS: readonly [pattern: string, fault: RegExp][] = [
+  [
+    '(?=a)',
+    /^match of title is "\(\?=a\)": it is no pattern of RE2, which has neither look-around nor references back: invalid/,
+  ],
+  ['(a)\\1', /invalid escape sequence: `\\1`$/],
+  ['[', /missing closing \]: `\[`$/],
+];
+
+for (const [match, fault] of PATTERN_FAULTS) {
+  test(`a pattern that the engine refuses is a fault: ${match}`, async (t) => {
+    const fieldMap = { title: { from: 'x', match } };
+    await preparePatterns(fieldMap);
+    t.match(fieldMapFault(fieldMap), fault);
+    t.throws(() => mapped({ x: 'a' }, fieldMap), { code: 'option-invalid', message: fault });
+  });
+}
+
+test('a pattern finds the value in a text; a text without a match has none', async (t) => {
+  const fieldMap: FieldMap = {
+    roomId: { from: 'room', match: '^(?<value>[A-Z]\\d+)' },
+    title: { from: '{title} ({kind})', match: '\\w+ \\(' },
+    type: { from: 'kind', match: '(?i)^lec' },
+  };
+  await preparePatterns(fieldMap);
+  t.match(mapped({ room: 'B12 Hall', title: 'Law', kind: 'LECTURE' }, fieldMap), {
+    roomId: 'B12',
+    title: 'Law (',
+    type: 'LEC',
+  });
+  t.match(mapped({ room: 'Hall', title: 'Law', kind: 'Lab' }, fieldMap, 'csv'), { roomId: null, type: null });
+  t.match(mapped({ room: 17, kind: { a: 1 } }, fieldMap), { roomId: null, type: 'an object' });
+});
+
+test('a pattern that would backtrack takes time linear in the text', async (t) => {
+  const fieldMap: FieldMap = { title: { from: 'x', match: '^(a+)+$' } };
+  await preparePatterns(fieldMap);
+  t.match(mapped({ x: `${'a'.repeat(4000)}b` }, fieldMap), { title: null });
+});
+
+test('values names the value of each text; otherwise keeps, refuses or drops the other texts', async (t) => {
+  const values = { T: 'Lecture', TP: 'Lab', '7': 'Seven', '-': null };
+  const typeOf = (kind: unknown, otherwise?: 'keep' | 'reject' | 'null'): unknown =>
+    mapped({ kind }, { type: { from: 'kind', values, ...(otherwise && { otherwise }) } })?.type;
+  for (const otherwise of [undefined, 'keep', 'reject', 'null'] as const) {
+    t.equal(typeOf('T', otherwise), 'Lecture');
+    t.equal(typeOf(' TP ', otherwise), 'Lab', 'white space around a text does not count');
+    t.equal(typeOf(7, otherwise), 'Seven', 'numbers are known by their digits');
+    t.equal(typeOf('-', otherwise), null);
+    t.equal(typeOf(null, otherwise), null, 'no value stays none');
+  }
+  t.equal(typeOf('X'), 'X');
+  t.equal(typeOf(8, 'keep'), 8);
+  t.equal(typeOf('X', 'null'), null);
+  const { faults, rows, sink } = collect();
+  const fieldMap: FieldMap = {
+    type: { from: 'kind', values: { T: 'Lecture', P: 'Lab' }, otherwise: 'reject' },
+  };
+  new FieldTable(sink, 'ndjson', { identifiers: 'uuid', fieldMap }).object({ kind: 'X' });
+  t.strictSame([faults, rows], [['type is "X"; expected one of "T", "P", which the field map names'], []]);
+});
 
 test('every field and the three names can be mapped', async (t) => {
   const names = [...FIELDS.map(({ name }) => name), 'roomName', 'courseName', 'groupName'];

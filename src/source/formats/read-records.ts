@@ -6,6 +6,7 @@ import { READ_CHUNK_BYTES } from '../../limits.js';
 import { placeOf } from '../../model/json-fault.js';
 import type { ReadRules } from '../../model/read-rules.js';
 import { FieldTable } from '../field-map.js';
+import { preparePatterns } from '../map-value.js';
 import type { LoadOptions, ReadSummary, RowSink } from '../source.js';
 import { recogniseDialect } from './csv-dialect.js';
 import { type FormatReader, malformed } from './reader.js';
@@ -149,6 +150,7 @@ async function begin(
     if (problem !== null) throw malformed(sourceName, problem);
   }
   const Reader = await READERS[sniffed.format]();
+  await preparePatterns(rules.fieldMap);
   const table = new FieldTable(sink, sniffed.format, rules, sourceName, onRecord);
   const reader = new Reader(sourceName, table, rules);
   if (head.length > sniffed.skip) reader.push(head.subarray(sniffed.skip));

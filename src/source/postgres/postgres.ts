@@ -8,6 +8,7 @@ import {
   UPSTREAM_TOTAL_MS_MAX,
 } from '../../limits.js';
 import { FieldTable } from '../field-map.js';
+import { preparePatterns } from '../map-value.js';
 import type { LoadOptions, LoadSummary, RowSink, Source } from '../source.js';
 import { BinaryRows } from './binary-rows.js';
 import { Database, withLimit } from './database.js';
@@ -72,6 +73,7 @@ async function loadRows(
   const isServed = onRecord === undefined;
   if (!isServed) onCatalogue?.(await catalogueOf(database, rows));
   checkMappedColumns(rows.columns, rules, name, isServed);
+  await preparePatterns(rules.fieldMap);
   const table = new FieldTable(sink, 'postgresql', rules, name, onRecord);
   const copy = await binaryCopyOf(database, rows, table);
   const reader = new BinaryRows(name, table, copy.columns, copy.unserved, copy.isChecked);

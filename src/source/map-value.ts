@@ -1,0 +1,174 @@
+/**
+ * Values of field maps that are objects: what becomes of a text of the source before it is the value of a field. Texts
+ * repeat in columns, so the results are remembered.
+ */
+import type { RE2JS } from 're2js';
+import { LecternError } from '../errors.js';
+import {
+  MATCHED_UNITS_MAX,
+  PATTERN_UNITS_MAX,
+  VALUE_MEMO_ENTRIES_MAX,
+  VALUE_MEMO_UNITS_MAX,
+} from '../limits.js';
+import type { Rejection } from '../model/event.js';
+import { FIELDS, type FieldName } from '../model/fields.js';
+import { type FieldMap, type MapValue, OTHERWISE } from '../model/read-rules.js';
+import { suggest } from '../model/suggest.js';
+import { quoteEscaped } from '../model/text.js';
+import { NULL, OTHER, type Row } from '../structures/row.js';
+import { TextMemo } from '../structures/text-memo.js';
+import { parseTemplate } from './map-template.js';
+
+/** A value of a map with steps. */
+export type MapSteps = Exclude<MapValue, string>;
+
+const MEMBERS = ['from', 'split', 'each', 'match', 'values', 'otherwise'] as const;
+/** An event has one value of these fields. */
+const SINGLE: readonly string[] = FIELDS.filter(({ required }) => required).map(({ name }) => name);
+const VALUES_SHOWN_MAX = 8;
+
+/** The fault of a value of a map, as a sentence that begins with the field; null if it has none. */
+export function mapValueFault(field: string, value: unknown): string | null {
+  if (typeof value === 'string') {
+    const template = parseTemplate(value);
+    return typeof template === 'string' ? `${field} is ${JSON.stringify(value)}: ${template}` : null;
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return `the column of ${field} must be a text, or an object with ${MEMBERS.join(', ')}`;
+  for (const name of Object.keys(value)) {
+    if (MEMBERS.some((member) => member === name)) continue;
+    const near = suggest(name, MEMBERS);
+    const hint = near === null ? `the members are ${MEMBERS.join(', ')}` : `did you mean ${near}?`;
+    return `${field} has no member ${quoteEscaped(name)}: ${hint}`;
+  }
+  const steps = value as Readonly<Record<(typeof MEMBERS)[number], unknown>>;
+  if (typeof steps.from !== 'string') return `from of ${field} must be a column, a path or a template`;
+  const template = parseTemplate(steps.from);
+  if (typeof template === 'string') return `from of ${field} is ${JSON.stringify(steps.from)}: ${template}`;
+  for (const name of ['split', 'each', 'match'] as const) {
+    const text = steps[name];
+    if (text === undefined) continue;
+    if (typeof text !== 'string' || text === '')
+      return `${name} of ${field} must be a text that is not empty`;
+    if (name !== 'match' && SINGLE.includes(field))
+      return `an event has one ${field}: ${name} is for other fields`;
+  }
+  if (steps.each !== undefined && (template.length > 1 || typeof template[0] === 'string'))
+    return `each of ${field} needs one column or path in from, not a template`;
+  const pattern = steps.match === undefined ? null : patternFault(steps.match as string);
+  if (pattern !== null) return `match of ${field} is ${quoteEscaped(steps.match as string)}: ${pattern}`;
+  return valuesFault(field, steps);
+}
+
+function valuesFault(
+  field: string,
+  { values, otherwise }: Readonly<Record<'values' | 'otherwise', unknown>>,
+): string | null {
+  if (otherwise !== undefined && !OTHERWISE.some((each) => each === otherwise))
+    return `otherwise of ${field} must be ${OTHERWISE.slice(0, -1).join(', ')} or ${OTHERWISE.at(-1)}`;
+  if (values === undefined)
+    return otherwise === undefined ? null : `otherwise of ${field} needs values, which it completes`;
+  if (typeof values !== 'object' || values === null || Array.isArray(values))
+    return `values of ${field} must be an object from texts to texts`;
+  for (const [text, value] of Object.entries(values)) {
+    if (typeof value !== 'string' && value !== null)
+      return `values of ${field} has no text for ${quoteEscaped(text)}: expected a text, or null for no value`;
+  }
+  return null;
+}
+
+/** The engine has 260 KB, and few maps have patterns. It takes time linear in the text for every pattern. */
+let engine: typeof RE2JS | null = null;
+
+/**
+ * Loads the engine of patterns, if the map has any: call this before the map is used, and before `fieldMapFault` if that
+ * is to check patterns.
+ */
+export async function preparePatterns(map: FieldMap | undefined): Promise<void> {
+  if (engine === null && hasPattern(map, 2)) engine = (await import('re2js')).RE2JS;
+}
+
+function hasPattern(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return 'match' in value || (depth > 0 && Object.values(value).some((each) => hasPattern(each, depth - 1)));
+}
+
+/** Null while the engine is not loaded: the load then checks the pattern. */
+function patternFault(pattern: string): string | null {
+  if (pattern.length > PATTERN_UNITS_MAX)
+    return `it has ${pattern.length} characters; expected at most ${PATTERN_UNITS_MAX}`;
+  try {
+    engine?.compile(pattern);
+    return null;
+  } catch (error) {
+    const reason = (error as Error).message.replace(/^error parsing regexp: /, '');
+    return `it is no pattern of RE2, which has neither look-around nor references back: ${reason}`;
+  }
+}
+
+/** A text that `values` does not name, and `otherwise` refuses: one sentence. */
+interface RefusedText {
+  readonly detail: string;
+}
+
+/** What makes the value of one field from a text. */
+export class ValueSteps {
+  readonly #field: FieldName;
+  readonly #pattern: RE2JS | null;
+  readonly #hasGroup: boolean;
+  readonly #values: ReadonlyMap<string, string | null> | null;
+  readonly #otherwise: MapSteps['otherwise'];
+  readonly #memo = new TextMemo<string | null | RefusedText>(VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX);
+
+  /** @throws LecternError `option-invalid` for a pattern that is none */
+  constructor(field: string, { match, values, otherwise = 'keep' }: MapSteps) {
+    this.#field = field as FieldName;
+    const fault = match === undefined ? null : patternFault(match);
+    if (fault !== null)
+      throw new LecternError('option-invalid', `match of ${field} is ${quoteEscaped(match ?? '')}: ${fault}`);
+    if (match !== undefined && engine === null) throw new Error('the engine of patterns was not loaded');
+    this.#pattern = match === undefined ? null : (engine as typeof RE2JS).compile(match);
+    this.#hasGroup = this.#pattern !== null && Object.hasOwn(this.#pattern.namedGroups(), 'value');
+    this.#values = values === undefined ? null : new Map(Object.entries(values));
+    this.#otherwise = otherwise;
+  }
+
+  /** Puts the value in the place of its text. @returns why the text is refused */
+  apply(row: Row, slot: number): Pick<Rejection, 'code' | 'field' | 'detail'> | undefined {
+    const kind = row.kindOf(slot);
+    if (kind <= NULL || kind === OTHER) return undefined;
+    const text = row.textOf(slot);
+    let value = this.#memo.get(text);
+    if (value === undefined) {
+      value = this.#read(text);
+      this.#memo.set(text, value);
+    }
+    if (value === null) row.clear(slot, NULL);
+    else if (typeof value === 'object')
+      return { code: 'malformed-text', field: this.#field, detail: value.detail };
+    // A number stays a number.
+    else if (value !== text) row.put(slot, value);
+    return undefined;
+  }
+
+  #read(text: string): string | null | RefusedText {
+    const matched = this.#pattern === null ? text : this.#match(this.#pattern, text);
+    if (matched === null || this.#values === null) return matched;
+    const known = this.#values.get(matched) ?? this.#values.get(matched.trim());
+    if (known !== undefined || this.#values.has(matched)) return known ?? null;
+    if (this.#otherwise === 'keep') return matched;
+    if (this.#otherwise === 'null') return null;
+    const names = [...this.#values.keys()];
+    const listed = names.slice(0, VALUES_SHOWN_MAX).map(quoteEscaped);
+    if (names.length > listed.length) listed.push('…');
+    const expected = `expected one of ${listed.join(', ')}, which the field map names`;
+    return { detail: `${this.#field} is ${quoteEscaped(matched)}; ${expected}` };
+  }
+
+  #match(pattern: RE2JS, text: string): string | null {
+    if (text.length > MATCHED_UNITS_MAX) return null;
+    const matcher = pattern.matcher(text);
+    if (!matcher.find()) return null;
+    return (this.#hasGroup ? matcher.group('value') : matcher.group()) || null;
+  }
+}
